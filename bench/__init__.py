@@ -1,0 +1,1 @@
+"""Timings that are too slow or too moody for a test."""

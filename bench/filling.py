@@ -1,0 +1,145 @@
+"""An account with very many links, made in a minute, and what its lists must answer."""
+
+import random
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, insert, text
+
+from waypost import tallies
+from waypost.db import Database
+from waypost.links.fields import searchable
+from waypost.schema import aliases, links
+from waypost.server import make_account
+from waypost.upgrade import upgrade
+
+PER_PAGE = 15
+ODD = "zeppelin"  # stands in a thousand links, evenly spread
+PAIR = "garden festival"  # two words of many links, side by side in few
+LETTERS = "zz"
+EVERY = "https"
+_BATCH = 10_000
+_BLOCK = 1 << 10  # the ids that one count of the finest level is for
+_SIGNS = "BCDFGHJKLMNPQRSTVWXYZbcdfghjkmnpqrstvwxyz23456789"
+_WORDS = """
+    account almanac archive autumn bakery balcony ballet bicycle blanket bridge brochure budget butter cabin calendar
+    candle careers castle catalogue cellar ceramics cheese chess choir cinema classic clinic coffee concert cookbook
+    copper cottage course cruise cycling dance delivery design dinner discount download drawing electric energy europe
+    evening event express fabric family farm fashion ferry festival film finance fitness flight flower forest fresh
+    furniture gallery garden gift glass guide guitar handbook harbour harvest health heritage hiking history holiday
+    hotel house invoice island jacket jazz journal juice kitchen knitting lantern launch lecture leather lesson letter
+    library lighting linen manual map maple marathon market meadow menu mirror modern mountain museum music naples
+    newsletter notebook ocean offer olive opera orchard organic outdoor oxford painting paper partner pepper phone
+    piano picnic planet podcast poetry pottery privacy product puzzle quarter radio railway recipe release report
+    river roadmap sailing salad sale school science season ski spring studio summer survey team theatre ticket tour
+    travel update vintage walking webinar winter workshop yoga
+""".split()
+
+
+@dataclass
+class Filled:
+    """The account: `by_clicks` has its links in that order, `found` how many match a `q`, `newest` which come first."""
+
+    folder: Path
+    links: int
+    account: int = 0
+    key: str = ""
+    by_clicks: list[int] = field(default_factory=list)
+    found: Counter[str] = field(default_factory=Counter)
+    newest: dict[str, list[int]] = field(default_factory=dict)
+
+    @property
+    def rare(self) -> str:
+        """A `q` that one link meets."""
+        return _ref(self.links // 2)
+
+    @property
+    def pages(self) -> int:
+        """How many pages the list has."""
+        return -(-self.links // PER_PAGE)
+
+    def learn(self, batch: Sequence[Mapping[str, Any]]) -> None:
+        """Note what the lists must say of these links, each newer than those before."""
+        for q in (self.rare, ODD, PAIR, LETTERS, EVERY):
+            ids = [row["id"] for row in batch if q in row["search"]]
+            self.found[q] += len(ids)
+            self.newest[q] = [*reversed(ids), *self.newest.get(q, ())][:PER_PAGE]
+
+
+def fill(folder: Path, wanted: int) -> Filled:
+    """A folder with a database with one account, and its links as if each had come in by the API."""
+    folder.mkdir()
+    database = Database(f"sqlite:///{folder / 'waypost.db'}")
+    upgrade(database)
+    owner = make_account(database, email="ana@example.com", username="ana", rate_limit=1_000_000_000)
+    filled = Filled(folder, wanted, owner.id, owner.apikey)
+    trigger = database.write(_stop_indexing)
+    rows = _rows(filled)
+    while batch := list(islice(rows, _BATCH)):
+        filled.learn(batch)
+        database.count(partial(_insert, account=filled.account, batch=batch))
+    database.count(partial(_index, trigger=trigger))
+    database.close()
+    return filled
+
+
+def alias(item: int) -> str:
+    """Six letters that only this link has, in no order."""
+    number, letters = item * 7_368_787_571 % len(_SIGNS) ** 6, ""
+    for _ in range(6):
+        number, digit = divmod(number, len(_SIGNS))
+        letters += _SIGNS[digit]
+    return letters
+
+
+def _ref(item: int) -> str:
+    """Eight digits that only this link has."""
+    return f"{item * 2_654_435_761 % 2**32:08x}"
+
+
+def _rows(filled: Filled) -> Iterator[dict[str, Any]]:
+    """The links, oldest first, as rows without the columns that keep their defaults."""
+    chance, every = random.Random(2026), filled.links // 1000
+    clicks = [int(chance.paretovariate(0.8)) - 1 for _ in range(filled.links)]
+    filled.by_clicks = sorted(range(1, filled.links + 1), key=lambda item: (clicks[item - 1], item), reverse=True)
+    for item, n in enumerate(clicks, 1):
+        a, b, c, d, e, f, g = chance.choices(_WORDS, k=7)
+        row = {
+            "id": item,
+            "account": filled.account,
+            "created": 1_700_000_000 + item,
+            "alias": alias(item),
+            "url": f"https://www.{a}-{b}.example/{c}/{d}.html?utm_source=newsletter&ref={_ref(item)}",
+            "title": f"{e} {f} {2000 + item % 27}".capitalize(),
+            "description": f"The {g} {ODD if item % every == 0 else a} of {b}, all about {c}.",
+            "clicks": n,
+            "uniqueclicks": n * 2 // 3,
+        }
+        yield {**row, "search": searchable(row)}
+
+
+def _insert(tx: Connection, account: int, batch: Sequence[Mapping[str, Any]]) -> None:
+    """What `links.ops.add` leaves behind, for many links at once."""
+    tx.execute(insert(links), batch)
+    held = [{"host": "", "alias": row["alias"], "account": account, "kind": "link", "item": row["id"]} for row in batch]
+    tx.execute(insert(aliases), held)
+    for block, n in Counter(row["id"] // _BLOCK for row in batch).items():
+        tallies.shift(tx, account, links.name, block * _BLOCK, n)
+
+
+def _stop_indexing(tx: Connection) -> str:
+    """No search index while links come in: made in one go afterwards it takes a quarter of the time."""
+    name = "links_search_added"
+    trigger = tx.execute(text("SELECT sql FROM sqlite_master WHERE name = :name"), {"name": name}).scalar_one()
+    tx.execute(text(f"DROP TRIGGER {name}"))
+    return str(trigger)
+
+
+def _index(tx: Connection, trigger: str) -> None:
+    tx.exec_driver_sql("INSERT INTO links_search (links_search) VALUES ('rebuild')")
+    tx.exec_driver_sql(trigger)

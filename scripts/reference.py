@@ -1,0 +1,275 @@
+"""Writes docs/settings.md, docs/commands.md, docs/api.md and the settings table of README.md from the code itself.
+
+usage: .venv/bin/python scripts/reference.py        (or: make docs)
+
+tests/test_docs.py fails when one of them is not what this would write.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, get_args
+
+import typer
+from pydantic.fields import FieldInfo
+
+from waypost.api.app import api_document
+from waypost.cli.main import app
+from waypost.settings import Settings
+
+ROOT = Path(__file__).resolve().parent.parent
+_WRITTEN = "<!-- Written by `make docs`. Do not edit: change the code and run it again. -->\n"
+_START, _END = "<!-- settings -->\n", "<!-- end of settings -->\n"
+_METHODS = ("get", "post", "put", "delete")
+
+
+def main() -> None:
+    """Write every document that has changed."""
+    for path, text in documents().items():
+        if not path.exists() or path.read_text() != text:
+            path.write_text(text)
+            print(f"{path.relative_to(ROOT)} is new")
+
+
+def documents() -> dict[Path, str]:
+    """What each generated file must hold."""
+    readme = (ROOT / "README.md").read_text()
+    before, _, rest = readme.partition(_START)
+    after = rest.partition(_END)[2]
+    return {
+        ROOT / "README.md": f"{before}{_START}{_settings_table()}{_END}{after}",
+        ROOT / "docs" / "settings.md": _settings(),
+        ROOT / "docs" / "commands.md": _commands(),
+        ROOT / "docs" / "api.md": _api(api_document(Settings(base_url="http://localhost:8000"))),
+    }
+
+
+# Settings
+
+
+def _settings() -> str:
+    lines = [
+        "# Settings",
+        "",
+        _WRITTEN,
+        "Every setting works without being set. Set one in the environment under the name below, or in a TOML file",
+        "under the same name in small letters without `WAYPOST_`. The environment comes first. The file is",
+        "`waypost.toml` in the folder in which the service starts, or the one that `WAYPOST_CONFIG` names.",
+        "",
+        "```toml",
+        'base_url = "https://go.example.com"',
+        'trusted_proxies = "127.0.0.1"',
+        "```",
+        "",
+        "`waypost doctor` checks them all. A value that cannot be right keeps the service from starting.",
+        "",
+    ]
+    for name, field in Settings.model_fields.items():
+        lines += [f"## `WAYPOST_{name.upper()}`", "", str(field.description), ""]
+        lines += [f"- Default: {_default(field)}", f"- Values: {_values(field)}", ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _settings_table() -> str:
+    rows = ((f"`WAYPOST_{name.upper()}`", _default(f), str(f.description)) for name, f in Settings.model_fields.items())
+    return _table(("Setting", "Default", "Meaning"), rows)
+
+
+def _default(field: FieldInfo) -> str:
+    return f"`{field.default}`" if str(field.default) else "none"
+
+
+def _values(field: FieldInfo) -> str:
+    if choices := get_args(field.annotation):
+        return _either(choices)
+    if field.annotation is not int:
+        return "a path" if field.annotation is Path else "text"
+    bounds = {name: getattr(rule, name) for rule in field.metadata for name in ("ge", "le") if hasattr(rule, name)}
+    return _whole(bounds.get("ge"), bounds.get("le"))
+
+
+# Commands
+
+
+def _commands() -> str:
+    lines = ["# Commands", "", _WRITTEN, "After `make run` or `make install` the command is `.venv/bin/waypost`."]
+    lines += ["It reads the same [settings](settings.md) as the service, and works on the same data folder, also while"]
+    lines += ["the service runs. What is wrong is said in one sentence, with an exit code that is not 0.", ""]
+    for name, command in commands():
+        usage = " ".join([name, *_usage(command.params)])
+        lines += [f"## `{name}`", "", str(command.help), "", "```", usage, "```", ""]
+        rows = [(_word(param), _param_values(param), _param_default(param), param.help) for param in command.params]
+        if rows:
+            lines += [_table(("", "Values", "Default", "Meaning"), rows)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def commands() -> Iterator[tuple[str, Any]]:
+    """Every command with its whole name, such as `waypost account add`."""
+    todo = [("waypost", typer.main.get_command(app))]
+    while todo:
+        name, command = todo.pop(0)
+        inner = getattr(command, "commands", None)
+        if inner is None:
+            yield name, command
+        else:
+            todo = [(f"{name} {word}", inner[word]) for word in inner] + todo
+
+
+def _usage(params: list[Any]) -> Iterator[str]:
+    for param in params:
+        value = "" if param.type_descriptor.annotation is bool else f" {param.name.upper()}"
+        words = param.name.upper() if _is_argument(param) else f"{param.opts[0]}{value}"
+        yield words if param.required else f"[{words}]"
+
+
+def _word(param: Any) -> str:
+    return f"`{param.name.upper() if _is_argument(param) else param.opts[0]}`"
+
+
+def _is_argument(param: Any) -> bool:
+    return not param.opts[0].startswith("-")
+
+
+def _param_values(param: Any) -> str:
+    kind = param.type_descriptor.annotation
+    choices = [choice for choice in get_args(kind) if isinstance(choice, str)]
+    if kind is bool:
+        return ""
+    if int in (kind, *get_args(kind)):
+        return _whole(param.min, param.max)
+    if choices:
+        return _either(choices)
+    return "a path" if kind is Path else "text"
+
+
+def _param_default(param: Any) -> str:
+    if param.required:
+        return "needed"
+    return "none" if param.default in (None, False, "") else f"`{param.default}`"
+
+
+# API
+
+
+def _api(document: dict[str, Any]) -> str:
+    schemas = document["components"]["schemas"]
+    operations = [(m, path, o[m]) for path, o in document["paths"].items() for m in _METHODS if m in o]
+    lines = ["# API", "", _WRITTEN, str(document["info"]["description"]), "A running service shows the same at"]
+    lines += ["`/api/docs`, to try out, and at `/api/openapi.json`, for programs.", "", "## Failures", ""]
+    lines += ["Every failure answers", "", "```", *_shape({"$ref": "#/components/schemas/Failure"}, schemas), "```", ""]
+    failures = operations[0][2]["responses"].items()
+    lines += [_table(("Status", "When"), ((code, told["description"]) for code, told in failures if code >= "400"))]
+    lines += ["## Rate limit", "", "These headers stand on every answer to a known key:", ""]
+    headers = operations[0][2]["responses"]["200"]["headers"].items()
+    lines += [_table(("Header", "Meaning"), ((f"`{name}`", told["description"]) for name, told in headers))]
+    tag = ""
+    for method, path, operation in operations:
+        if operation["tags"][0] != tag:
+            tag = operation["tags"][0]
+            lines += [f"## {tag}", ""]
+        lines += [*_operation(method, path, operation, schemas), ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _operation(method: str, path: str, operation: dict[str, Any], schemas: Mapping[str, Any]) -> Iterator[str]:
+    yield f"### `{method.upper()} {path}`"
+    yield ""
+    yield operation.get("description") or f"{operation['summary'].capitalize()}."
+    if parameters := [p for p in operation.get("parameters", ()) if p["in"] == "query"]:
+        rows = [(f"`{p['name']}`", _type(p["schema"], schemas), p.get("description", "")) for p in parameters]
+        yield from ("", _table(("Query", "Values", "Meaning"), rows).rstrip())
+    if "requestBody" in operation:
+        body = _resolved(next(iter(operation["requestBody"]["content"].values()))["schema"], schemas)
+        needed = body.get("required", ())
+        rows = [
+            (f"`{name}`", "needed" if name in needed else "", _type(field, schemas))
+            for name, field in body["properties"].items()
+        ]
+        yield from ("", _table(("Body", "", "Values"), rows).rstrip())
+    status, answer = next((code, told) for code, told in operation["responses"].items() if code < "300")
+    schema = next((content["schema"] for content in answer.get("content", {}).values() if "schema" in content), None)
+    if schema is not None:
+        yield from ("", f"Answers {status}:", "", "```", *_shape(schema, schemas), "```")
+
+
+def _resolved(schema: Mapping[str, Any], schemas: Mapping[str, Any]) -> Mapping[str, Any]:
+    return schemas[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
+
+
+def _type(schema: Mapping[str, Any], schemas: Mapping[str, Any]) -> str:
+    """What a value may be, in words."""
+    schema = _resolved(schema, schemas)
+    kinds = schema.get("anyOf") or schema.get("oneOf")
+    if kinds:
+        words = list(dict.fromkeys(_type(kind, schemas) for kind in kinds))
+        text = " or ".join(words)
+    elif "enum" in schema or "const" in schema:
+        text = _either(schema.get("enum") or [schema["const"]])
+    elif schema.get("type") == "object":
+        fields = (f"`{name}` {_type(field, schemas)}" for name, field in schema.get("properties", {}).items())
+        text = f"{{{', '.join(fields)}}}"
+    elif schema.get("type") == "array":
+        most = f", at most {schema['maxItems']}" if "maxItems" in schema else ""
+        text = f"list of {_type(schema['items'], schemas)}{most}"
+    else:
+        text = _simple(schema)
+    default = schema.get("default")
+    return f"{text}, by default `{json.dumps(default)}`" if default not in (None, "") else text
+
+
+def _simple(schema: Mapping[str, Any]) -> str:
+    kind = schema.get("type", "anything")
+    if kind == "integer":
+        least = schema.get("minimum", schema.get("ge"))
+        most = schema.get("maximum", schema.get("le"))
+        return _whole(None if least is None else int(least), None if most is None else int(most))
+    limit = f" of at most {schema['maxLength']} characters" if "maxLength" in schema else ""
+    form = f" like `{schema['pattern']}`" if "pattern" in schema else ""
+    return {"boolean": "true or false"}.get(kind, f"{kind}{limit}{form}")
+
+
+def _shape(schema: Mapping[str, Any], schemas: Mapping[str, Any], *, indent: str = "", name: str = "") -> Iterator[str]:
+    """An answer, a field a line."""
+    schema = _resolved(schema, schemas)
+    label = f"{name}: " if name else ""
+    kinds = [kind for kind in schema.get("anyOf", ()) if kind.get("type") != "null"]
+    if len(kinds) > 1 and not name:
+        for number, kind in enumerate(kinds):
+            yield from () if number == 0 else (f"{indent}or",)
+            yield from _shape(kind, schemas, indent=indent)
+    elif "properties" in schema:
+        yield f"{indent}{label}{{"
+        for field, inner in schema["properties"].items():
+            yield from _shape(inner, schemas, indent=f"{indent}  ", name=field)
+        yield f"{indent}}}"
+    elif schema.get("type") == "array" and "properties" in _resolved(schema["items"], schemas):
+        first, *rest = _shape(schema["items"], schemas, indent=indent)
+        yield f"{indent}{label}[{first.strip()}"
+        yield from rest[:-1]
+        yield f"{rest[-1]}, …]"
+    else:
+        yield f"{indent}{label}{re.sub('`', '', _type({**schema, 'default': None}, schemas))}"
+
+
+# Words
+
+
+def _table(head: tuple[str, ...], rows: Any) -> str:
+    lines = [head, tuple("---" for _ in head), *rows]
+    return "".join(f"| {' | '.join(str(cell).replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
+
+
+def _either(choices: Any) -> str:
+    return " or ".join(f"`{choice}`" for choice in choices)
+
+
+def _whole(least: int | None, most: int | None) -> str:
+    if least is None:
+        return "whole number" if most is None else f"whole number up to {most}"
+    return f"whole number from {least}" if most is None or most >= 2**53 - 1 else f"{least} to {most}"
+
+
+if __name__ == "__main__":
+    main()

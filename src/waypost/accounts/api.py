@@ -1,0 +1,69 @@
+"""`/account` (API document, section Account; decisions 14 and 15)."""
+
+from fastapi import APIRouter
+from pydantic import BaseModel, Field
+
+from waypost import clock, credentials
+from waypost.accounts import ops
+from waypost.api.answers import Done, Success
+from waypost.api.bodies import Body, JsonRoute
+from waypost.api.door import Came
+from waypost.api.fields import Line, Timestamp
+from waypost.errors import invalid
+
+router = APIRouter(route_class=JsonRoute, tags=["Account"])
+
+
+class AccountOut(BaseModel):
+    """The account, as the API document shows it."""
+
+    id: int
+    email: str
+    username: str
+    avatar: str
+    status: ops.Status
+    plan: str
+    expires: Timestamp
+    registered: Timestamp
+
+
+class AccountAnswer(Success):
+    data: AccountOut
+
+
+class AccountChange(Body):
+    email: Line | None = None
+    password: str | None = Field(None, description="8 to 128 characters.")
+
+
+@router.get("/account")
+def read_account(door: Came) -> AccountAnswer:
+    account = door.read(lambda tx: ops.get(tx, door.account))
+    shown = AccountOut(
+        id=account.id,
+        email=account.email,
+        username=account.username,
+        avatar=f"{door.settings.base}/u/{account.username}/avatar.svg",
+        status=account.status,
+        plan=account.plan,
+        expires=clock.NEVER if account.expires is None else clock.text(account.expires),
+        registered=clock.text(account.registered),
+    )
+    return AccountAnswer(data=shown)
+
+
+@router.put("/account/update")
+def update_account(door: Came, body: AccountChange) -> Done:
+    sent = body.sent()
+    for field in ("email", "password"):
+        if field in sent and sent[field] is None:
+            raise invalid(field, f"{field} cannot be cleared.")
+    if not sent.keys() & {"email", "password"}:
+        raise invalid("email", "Send email, password or both.")
+    hashed = None
+    if body.email is not None:
+        ops.checked_email(body.email)
+    if body.password is not None:
+        hashed = credentials.hash_password(ops.checked_password(body.password))
+    door.write(lambda tx: ops.change(tx, door.account, email=body.email, password=hashed))
+    return Done(message="Account has been successfully updated.")

@@ -1,0 +1,11 @@
+"""Where an alias is found on the web."""
+
+
+def origin(base: str, host: str, scheme: str | None) -> str:
+    """`https://brand.example`, or the service's own address for its own host."""
+    return f"{scheme or 'https'}://{host}" if host else base
+
+
+def short_url(base: str, host: str, scheme: str | None, alias: str) -> str:
+    """The public URL of an alias; `scheme` is that of its branded domain, if it is on one."""
+    return f"{origin(base, host, scheme)}/{alias}"

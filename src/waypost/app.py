@@ -1,0 +1,185 @@
+"""The composition root: builds everything once, and sends each request to the face it is for."""
+
+import asyncio
+import multiprocessing
+import signal
+from contextlib import suppress
+from typing import Any
+
+import anyio.to_thread
+import structlog
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from waypost import logs, metrics
+from waypost.api.app import create_api
+from waypost.clicks import settled
+from waypost.clicks.geo import Countries
+from waypost.clicks.journal import Journal
+from waypost.db import Database
+from waypost.errors import Problem
+from waypost.metrics import Meter
+from waypost.net.proxies import client_address, trusts
+from waypost.settings import Settings
+from waypost.upgrade import newest, revision
+from waypost.visits.app import Visits
+from waypost.visits.lane import STATE, Traffic
+from waypost.visits.memory import Memory
+from waypost.visits.visit import Visitor
+from waypost.visits.watch import Watch
+
+_log = structlog.get_logger("house")
+_LOOK_SECONDS = 0.25  # how often the log of changes is read; a change is in force everywhere within a second
+_SYNC_SECONDS = 1.0
+
+
+def create() -> ASGIApp:
+    """The service as the settings describe it; what the server calls in every worker."""
+    settings = Settings()
+    logs.configure(settings)
+    return build(settings, Database(settings.database))
+
+
+def build(settings: Settings, database: Database) -> ASGIApp:
+    """The service over an open database, which it closes when it stops."""
+    journal = Journal(settings.journal_dir, sync_always=settings.journal_sync == "always")
+    header = settings.country_header.lower().encode()
+    traffic = Traffic(Memory(), journal, settings.proxies, header)
+    meter = Meter(settings.metrics_dir)
+    watch = Watch(database, traffic.memory)
+    visitor = Visitor(database=database, traffic=traffic, countries=Countries(settings))
+    visits = Visits(settings=settings, database=database, traffic=traffic, visitor=visitor, meter=meter)
+    api = create_api(settings=settings, database=database, changed=watch.catch_up, meter=meter)
+    return _Faces(api, visits.app(), _Housekeeping(settings, database, traffic, watch, meter))
+
+
+class _Housekeeping:
+    """What a worker does beside answering: follow changes, keep its journal safe and short."""
+
+    def __init__(self, settings: Settings, database: Database, traffic: Traffic, watch: Watch, meter: Meter) -> None:
+        self.settings = settings
+        self.database = database
+        self.traffic = traffic
+        self._meter = meter
+        self._watch = watch
+        self._told = (0, 0)
+        self.stopping = asyncio.Event()
+
+    async def look(self) -> None:
+        """Follow the log of changes."""
+        while not await self._is_over(_LOOK_SECONDS):
+            await anyio.to_thread.run_sync(self._watch.try_catch_up)
+
+    async def tend(self) -> None:
+        """Sync the journal and close segments that are old."""
+        while not await self._is_over(_SYNC_SECONDS):
+            _stop_with_parent()
+            try:
+                if self.settings.journal_sync == "1s":
+                    await anyio.to_thread.run_sync(self.traffic.journal.sync)
+                self.traffic.journal.rotate()
+                self._count()
+                await anyio.to_thread.run_sync(self._meter.save)
+            except OSError as error:  # a full disk: the visits go on, and the next second is another try
+                _log.warning("the journal cannot be looked after", error=str(error))
+
+    async def _is_over(self, seconds: float) -> bool:
+        """Wait, or find that the service stops. Not by cancelling: a thread that reads would go on without us."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self.stopping.wait(), seconds)
+        return self.stopping.is_set()
+
+    def metrics(self) -> bytes:
+        """The counts of every process of this machine, as Prometheus reads them."""
+        self._count()
+        self._meter.save()
+        behind = settled.lag(self.settings.journal_dir, self.database)
+        gauges = {
+            "journal_lag_bytes": ("Bytes of the journal that are not counted yet.", float(behind)),
+            "hot_names": (
+                "Names that the fast lane of the answering worker knows.",
+                float(len(self.traffic.memory.hot)),
+            ),
+        }
+        return metrics.exposition(self.settings.metrics_dir, gauges)
+
+    def _count(self) -> None:
+        """Take over what the fast lane and the journal count for themselves, being too fast to ask for a lock."""
+        now = (self.traffic.hits, self.traffic.journal.lost)
+        self._meter.count("redirects", "lane", now[0] - self._told[0])
+        self._meter.count("clicks_lost", by=now[1] - self._told[1])
+        self._told = now
+
+    def close(self) -> None:
+        """Give everything back."""
+        self.traffic.journal.close()
+        self.database.close()
+
+
+def _stop_with_parent() -> None:
+    """End a worker whose parent was killed: nobody counts for it, and it would keep the port from the next start."""
+    parent = multiprocessing.parent_process()
+    if parent is not None and not parent.is_alive():
+        signal.raise_signal(signal.SIGTERM)
+
+
+class _Faces:
+    """One port, several faces: chosen by the first segment of the path."""
+
+    def __init__(self, api: ASGIApp, visits: ASGIApp, house: _Housekeeping) -> None:
+        self._api = api
+        self._visits = visits
+        self._house = house
+        self._newest = newest()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._live(scope, receive, send)
+        elif scope["type"] == "http":
+            face = self._face(scope["path"].partition("/")[2].partition("/")[0])
+            await face(scope, receive, send)
+
+    def _face(self, segment: str) -> ASGIApp:
+        if segment == "api":
+            return self._api
+        if segment == "healthz":
+            return JSONResponse({"status": "ok"})
+        if segment == "readyz":
+            return self._ready
+        if segment == "metrics":
+            return self._metrics
+        return self._visits
+
+    async def _ready(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Whether this process can do its work: the database answers with this version's tables, clicks are kept."""
+        try:
+            current = await anyio.to_thread.run_sync(self._house.database.read, revision)
+        except Problem as problem:
+            state = problem.message
+        else:
+            state = "ok" if current == self._newest else f"at {current}, not {self._newest}"
+        told: dict[str, Any] = {"status": "ok" if state == "ok" else "unavailable", "database": state}
+        told["clicks_lost"] = self._house.traffic.journal.lost
+        await JSONResponse(told, 200 if state == "ok" else 503)(scope, receive, send)
+
+    async def _metrics(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """For Prometheus, from the networks that the operator names; to everybody else there is nothing here."""
+        settings = self._house.settings
+        peer = scope["client"][0] if scope.get("client") else ""
+        forwarded = [value for name, value in scope["headers"] if name == b"x-forwarded-for"]
+        if not trusts(client_address(peer, forwarded, settings.proxies), settings.metrics_readers):
+            await self._visits(scope, receive, send)
+            return
+        text = await anyio.to_thread.run_sync(self._house.metrics)
+        await Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")(scope, receive, send)
+
+    async def _live(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await receive()
+        scope["state"][STATE] = self._house.traffic
+        tasks = [asyncio.create_task(self._house.look()), asyncio.create_task(self._house.tend())]
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        self._house.stopping.set()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._house.close()
+        await send({"type": "lifespan.shutdown.complete"})

@@ -1,0 +1,101 @@
+"""What could stop the service or surprise its operator, checked at every start and by `waypost doctor`."""
+
+import os
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from sqlalchemy.exc import DatabaseError, DBAPIError
+
+from waypost.db import Database
+from waypost.errors import Problem
+from waypost.settings import Settings
+from waypost.upgrade import known, newest, revision
+
+_LOW_SPACE = 512 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something found: `error` keeps the service from starting, `warning` does not."""
+
+    id: str
+    level: Literal["error", "warning"]
+    text: str
+    hint: str
+
+
+def run(settings: Settings) -> list[Finding]:
+    """Everything that is wrong, errors first."""
+    found = [*_data_dir(settings), *_sqlite(settings), *_database(settings), *_addresses(settings), *_later(settings)]
+    return sorted(found, key=lambda finding: finding.level)
+
+
+def reason(error: BaseException) -> str:
+    """Why the database did not answer, in its own words, on one line; "" when it was not the database."""
+    cause = error if isinstance(error, DBAPIError) else error.__cause__
+    return " ".join(str(cause.orig).split()).rstrip(".") if isinstance(cause, DBAPIError) else ""
+
+
+def _data_dir(settings: Settings) -> Iterator[Finding]:
+    folder = settings.data_dir
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        hint = f"Make it writable for user {os.geteuid()}, or set WAYPOST_DATA_DIR to another folder."
+        yield Finding("W001", "error", f"The data folder {folder} is not writable: {error.strerror}.", hint)
+        return
+    if shutil.disk_usage(folder).free < _LOW_SPACE:
+        hint = "Free some space, or move WAYPOST_DATA_DIR to a larger disk."
+        yield Finding("W002", "warning", f"Less than 512 MiB are free at {folder.resolve()}.", hint)
+
+
+def _sqlite(settings: Settings) -> Iterator[Finding]:
+    if settings.database_url and not settings.database_url.startswith("sqlite"):
+        return
+    with sqlite3.connect(":memory:") as connection:
+        try:
+            connection.execute("CREATE VIRTUAL TABLE t USING fts5(x, tokenize='trigram')")
+        except sqlite3.OperationalError:
+            text = f"This Python's SQLite {sqlite3.sqlite_version} lacks the FTS5 trigram index."
+            yield Finding("W003", "error", text, "Use a Python with SQLite 3.35 or newer, or PostgreSQL.")
+
+
+def _database(settings: Settings) -> Iterator[Finding]:
+    if not settings.database_url and not (settings.data_dir / "waypost.db").exists():
+        return
+    database = Database(settings.database)
+    try:
+        current = database.read(revision)
+    except (Problem, DatabaseError) as error:
+        hint = "Check WAYPOST_DATABASE_URL." if settings.database_url else "Restore a backup into an empty folder."
+        yield Finding("W010", "error", f"The database does not answer: {reason(error)}.", hint)
+        return
+    finally:
+        database.close()
+    if current is not None and current not in known():
+        text = f"The database is at revision {current}, this version of waypost knows only {newest()}."
+        yield Finding("W011", "error", text, "Install the newer waypost again, or restore a backup.")
+
+
+def _addresses(settings: Settings) -> Iterator[Finding]:
+    if not settings.base_url and settings.host not in ("127.0.0.1", "localhost", "::1"):
+        text = f"Links will be printed as {settings.base}, which only this machine can open."
+        yield Finding("W020", "warning", text, "Set WAYPOST_BASE_URL to the public address of the service.")
+    if settings.base_url.startswith("https://") and not settings.trusted_proxies:
+        text = "The service is behind HTTPS, but no proxy is trusted: every visitor will seem to be the proxy."
+        yield Finding("W021", "warning", text, "Set WAYPOST_TRUSTED_PROXIES to the proxy's address, such as 127.0.0.1.")
+    if settings.country_header and not settings.trusted_proxies:
+        text = "WAYPOST_COUNTRY_HEADER is set, but no proxy is trusted, so it is never believed."
+        yield Finding("W022", "warning", text, "Set WAYPOST_TRUSTED_PROXIES too.")
+
+
+def _later(settings: Settings) -> Iterator[Finding]:
+    if settings.storage_url:
+        text = "WAYPOST_STORAGE_URL is set, but this version keeps no files yet."
+        yield Finding("W030", "warning", text, "Leave it away until file uploads are there.")

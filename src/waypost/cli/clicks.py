@@ -1,0 +1,63 @@
+"""`waypost clicks …`: single visits out, and the sums checked against them."""
+
+import sys
+from dataclasses import asdict
+from datetime import date
+from typing import Annotated
+from zoneinfo import ZoneInfo
+
+import typer
+
+from waypost import clock
+from waypost.cli import out
+from waypost.clicks import events, settled, verify
+from waypost.clicks.batch import DAY
+from waypost.clicks.events import Format
+from waypost.clicks.stats import Span
+
+clicks = typer.Typer(no_args_is_help=True, help="Clicks: export single visits, check the sums.")
+_BEGINNING = "2000-01-01"
+
+
+@clicks.command("export")
+def export(
+    who: Annotated[str, typer.Argument(help="Username, e-mail address or id.")],
+    form: Annotated[Format, typer.Option("--format", help="What to write.")] = "csv",
+    first: Annotated[str, typer.Option("--from", help="First day, YYYY-MM-DD, UTC.")] = _BEGINNING,
+    last: Annotated[str | None, typer.Option("--to", help="Last day, YYYY-MM-DD, UTC; today by default.")] = None,
+) -> None:
+    """Write an account's visits, oldest first, to standard output."""
+    try:
+        span = Span(
+            date.fromisoformat(first), date.fromisoformat(last or clock.day(clock.now())), "day", ZoneInfo("UTC")
+        )
+    except ValueError as error:
+        raise typer.BadParameter("must be a day, YYYY-MM-DD", param_hint="--from / --to") from error
+    start, after = span.seconds()
+    with out.database() as database:
+        account = out.find_account(database, who)
+        for text in events.export(database, account.id, form=form, first=start, after=after):
+            sys.stdout.write(text)
+
+
+@clicks.command("verify")
+def check(
+    repair: Annotated[bool, typer.Option("--repair", help="Make the sums what the visits add up to.")] = False,
+    json: out.AsJson = False,
+) -> None:
+    """Compare the sums with the single visits that are kept. Exit code 1 when they differ and stay so."""
+    with out.database() as database:
+        if out.settings().journal_dir.is_dir() and settled.lag(out.settings().journal_dir, database):
+            out.errors.print("Some clicks are still in the journal; they are in neither.")
+        found = database.write(verify.differences)
+        if repair and found:
+            database.write(lambda tx: verify.repair(tx, verify.differences(tx)))
+    if json:
+        out.as_json([asdict(one) for one in found])
+    else:
+        for one in found:
+            told = f"{one.kind} {one.item} on {clock.day(one.day * DAY)}: sums {one.counted}, visits {one.kept}"
+            out.console.print(told, markup=False)
+        out.console.print(f"{len(found)} differences{' repaired' if repair and found else ''}.")
+    if found and not repair:
+        raise typer.Exit(1)

@@ -1,0 +1,120 @@
+"""`waypost …`: parse, call, print."""
+
+import os
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from waypost import __version__, archive, checks, logs, server
+from waypost.api.app import api_document
+from waypost.cli import accounts, clicks, geo, out
+from waypost.errors import Problem
+from waypost.server import NewAccount
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, help="Self-hosted short links, files and QR codes.")
+app.add_typer(accounts.account, name="account")
+app.add_typer(accounts.plan, name="plan")
+app.add_typer(geo.geo, name="geo")
+app.add_typer(clicks.clicks, name="clicks")
+
+
+def main() -> None:
+    """The `waypost` command: a problem is one sentence and exit code 1, not a traceback."""
+    try:
+        app()
+    except Problem as problem:
+        cause = checks.reason(problem)
+        out.complain("waypost:", problem.message, cause and f"({cause})")
+        sys.exit(1)
+
+
+@app.command()
+def version() -> None:
+    """Print the version."""
+    out.console.print(__version__)
+
+
+@app.command()
+def serve(
+    host: Annotated[str | None, typer.Option(help="Address to listen on; as WAYPOST_HOST.")] = None,
+    port: Annotated[int | None, typer.Option(help="Port to listen on; as WAYPOST_PORT.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Worker processes; as WAYPOST_WORKERS.")] = None,
+) -> None:
+    """Run the service."""
+    # The workers read the same settings from the environment.
+    given = {"WAYPOST_HOST": host, "WAYPOST_PORT": port, "WAYPOST_WORKERS": workers}
+    os.environ.update({name: str(value) for name, value in given.items() if value is not None})
+    settings = out.settings()
+    logs.configure(settings)
+    if _report(checks.run(settings)):
+        raise typer.Exit(2)
+    with out.database() as database:
+        owner = server.first_start(settings, database)
+    if owner is not None:
+        _welcome(settings.base, owner)
+    out.errors.print(f"waypost {__version__} serves {settings.base}")
+    server.serve(settings)
+
+
+@app.command()
+def doctor() -> None:
+    """Check the settings, the data folder and the database."""
+    settings = out.settings()
+    logs.configure(settings)
+    failed = _report(checks.run(settings))
+    if failed:
+        raise typer.Exit(1)
+    out.console.print("Nothing keeps this service from running.")
+
+
+@app.command()
+def backup(file: Annotated[Path, typer.Argument(help="Archive to write, such as waypost.tar.gz.")]) -> None:
+    """Save the database and the files to one archive, while the service runs."""
+    settings = out.settings()
+    with closing(server.open_as_it_is(settings)) as database:
+        saved = archive.backup(database, settings.data_dir, file)
+    out.console.print(f"{file}: {saved.rows} rows and {saved.files} files, {file.stat().st_size} bytes.")
+
+
+@app.command()
+def restore(file: Annotated[Path, typer.Argument(help="Archive that `backup` wrote.")]) -> None:
+    """Fill an empty installation from an archive. Stop the service first."""
+    settings = out.settings()
+    with closing(server.open_as_it_is(settings)) as database:
+        saved = archive.restore(database, settings.data_dir, file)
+    out.console.print(f"{file}: {saved.rows} rows and {saved.files} files are back.")
+
+
+@app.command()
+def openapi() -> None:
+    """Print the OpenAPI document of the API."""
+    out.as_json(api_document(out.settings()))
+
+
+def _report(findings: list[checks.Finding]) -> bool:
+    """Say what was found; whether any of it is an error."""
+    for finding in findings:
+        colour = "red" if finding.level == "error" else "yellow"
+        out.complain(finding.id, finding.text, finding.hint, colour=colour)
+    return any(finding.level == "error" for finding in findings)
+
+
+def _welcome(base: str, owner: NewAccount) -> None:
+    """What the owner needs, once (decision 16)."""
+    out.console.print(
+        f"""
+Welcome to waypost. This is shown once:
+
+  address   {base}
+  username  {owner.username} ({owner.email})
+  password  {owner.password}
+  API key   {owner.apikey}
+
+Try it:
+
+  curl -H 'Authorization: Bearer {owner.apikey}' {base}/api/account
+"""
+    )

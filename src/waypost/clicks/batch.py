@@ -1,0 +1,147 @@
+"""What a run of journal lines adds to the numbers: pure, no database."""
+
+import hashlib
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Literal, NamedTuple
+
+from waypost.clicks import journal
+from waypost.clicks.classify import agent, language, referrer
+
+Sort = Literal["click", "bot", "preview", "late", "other"]
+ALL_DAYS = -1
+DAY = 86_400
+QUARTER = 900
+_FIELDS = 10
+_DIGITS = 15
+_KIND = re.compile(rb"[a-z]{1,8}")
+_COLUMN = {"click": 0, "bot": 2, "preview": 3, "other": 4, "late": 5}
+
+
+class Seen(NamedTuple):
+    """What a click tells of its visitor: a label for each dimension."""
+
+    country: str
+    referrer: str
+    network: str
+    browser: str
+    os: str
+    device: str
+    language: str
+    source: str
+
+
+class Visit(NamedTuple):
+    """A journal line, classified. `digest` tells the visitors of a day apart; there is no address any more."""
+
+    account: int
+    kind: str
+    item: int
+    second: int
+    ms: int
+    sort: Sort
+    digest: bytes
+    seen: Seen
+
+
+class Reader:
+    """Turns journal lines into visits. Lines that are none, torn by a crash or a full disk, are counted in `torn`."""
+
+    def __init__(self, *, country: Callable[[str], str], country_of_code: Callable[[str], str]) -> None:
+        self._country = country
+        self._country_of_code = country_of_code
+        self.torn = 0
+
+    def visits(self, lines: bytes, salt: Callable[[int], bytes]) -> Iterator[Visit]:
+        """Every visit in whole lines; `salt` answers a day's (days since 1970)."""
+        for line in lines.split(b"\n"):
+            if not line:
+                continue
+            parts = line.split(b"\t")
+            try:
+                yield self._visit(parts, salt)
+            except (ValueError, IndexError):
+                self.torn += 1
+
+    def _visit(self, parts: list[bytes], salt: Callable[[int], bytes]) -> Visit:
+        if len(parts) != _FIELDS:
+            raise ValueError("not a line of ours")
+        at, account, kind, item, flags, address, code, agent_text, referrer_text, languages = parts
+        # What the database cannot hold would stop the counting for ever.
+        if max(len(at), len(account), len(item)) > _DIGITS or b"-" in at + account + item or not _KIND.fullmatch(kind):
+            raise ValueError("not a line of ours")
+        ms = int(at)
+        second = ms // 1000
+        who = agent(agent_text.decode("utf-8", "replace"))
+        came = referrer(referrer_text.decode("utf-8", "replace"))
+        digest = hashlib.blake2b(
+            b"\t".join((address, agent_text, kind, item)), digest_size=12, key=salt(second // DAY)
+        ).digest()
+        seen = Seen(
+            self._country_of_code(code.decode("latin-1")) if code else self._country(address.decode("latin-1")),
+            came.label,
+            came.network,
+            who.browser,
+            who.os,
+            who.device,
+            language(languages.decode("latin-1")),
+            "qr" if journal.SCAN in flags else "link",
+        )
+        return Visit(int(account), kind.decode(), int(item), second, ms, _sort(flags, who.kind), digest, seen)
+
+
+def _sort(flags: bytes, kind: str) -> Sort:
+    """What a visit counts as (decision 47): only a `click` is counted."""
+    if kind == "bot":
+        return "bot"
+    if kind == "preview":
+        return "preview"
+    if journal.HEAD in flags or journal.PREFETCH in flags:
+        return "other"
+    return "late" if journal.LATE in flags else "click"
+
+
+class Sums:
+    """What visits add up to, by thing and, for their account as a whole, once more."""
+
+    def __init__(self, visits: Iterable[Visit], new: Mapping[int, set[bytes]]) -> None:
+        """`new` has, by day, the digests that no earlier click of that day had."""
+        self.firsts: list[bool] = []
+        self.times: dict[tuple[str, int, int], list[int]] = defaultdict(lambda: [0, 0, 0, 0, 0, 0])
+        self.totals: dict[tuple[str, int], list[int]] = defaultdict(lambda: [0, 0])
+        self._mixes: Counter[tuple[str, int, int, Seen]] = Counter()
+        for visit in visits:
+            self._add(visit, new)
+
+    def _add(self, visit: Visit, new: Mapping[int, set[bytes]]) -> None:
+        quarter = visit.second - visit.second % QUARTER
+        counted = visit.sort == "click"
+        first = False
+        if counted:
+            unseen = new[visit.second // DAY]
+            if visit.digest in unseen:
+                unseen.discard(visit.digest)
+                first = True
+        self.firsts.append(first)
+        column = _COLUMN[visit.sort]
+        for kind, item in ((visit.kind, visit.item), ("account", visit.account)):
+            row = self.times[kind, item, quarter]
+            row[column] += 1
+            if counted:
+                row[1] += first
+                self._mixes[kind, item, visit.second // DAY, visit.seen] += 1
+        if counted:
+            total = self.totals[visit.kind, visit.item]
+            total[0] += 1
+            total[1] += first
+
+    def labels(self) -> Counter[tuple[str, int, int, str, str]]:
+        """Clicks by (kind, item, day, dimension, label), for the day and for all days."""
+        found: Counter[tuple[str, int, int, str, str]] = Counter()
+        for (kind, item, day, seen), count in self._mixes.items():
+            for dimension, label in zip(Seen._fields, seen, strict=True):
+                if label:
+                    found[kind, item, day, dimension, label] += count
+                    found[kind, item, ALL_DAYS, dimension, label] += count
+        return found

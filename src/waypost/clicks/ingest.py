@@ -1,0 +1,260 @@
+"""From the journal to the numbers: every whole line counts exactly once, whatever dies when.
+
+What lines add and how far they are read is written in one transaction, so neither is ever there without the other.
+One ingester a machine, by a file lock.
+"""
+
+import secrets
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from threading import Event
+from typing import Any
+
+import structlog
+from sqlalchemy import Connection, Table, bindparam, delete, select, update
+
+from waypost import changes, clock
+from waypost.clicks import segments
+from waypost.clicks.alone import alone, wait
+from waypost.clicks.batch import DAY, Reader, Sums, Visit
+from waypost.clicks.geo import Countries
+from waypost.clicks.segments import Chunk
+from waypost.db import Database, upsert
+from waypost.errors import Kind, Problem
+from waypost.metrics import Meter
+from waypost.schema import (
+    bios,
+    campaigns,
+    click_labels,
+    click_times,
+    events,
+    facts,
+    files,
+    links,
+    qrs,
+    salts,
+    visitors,
+)
+from waypost.schema import segments as positions
+from waypost.settings import Settings
+
+_log = structlog.get_logger("ingest")
+_BATCH_BYTES = 16 * 1024 * 1024
+_ROWS_A_STATEMENT = 500
+_ROWS_A_TIDYING = 20_000
+KEPT_SINCE = "visits kept since"
+"""The fact that says since which second single visits are kept without a gap."""
+_GRACE = 2 * 3600  # how long after midnight a day's salt and visitors are kept for lines that are still on their way
+# Where the totals of a kind stand: its table, the column of its clicks and that of its distinct visitors.
+TOTALS = {
+    "link": (links, "clicks", "uniqueclicks"),
+    "bio": (bios, "clicks", "uniqueclicks"),
+    "qr": (qrs, "scans", "uniquescans"),
+    "file": (files, "downloads", None),
+    "campaign": (campaigns, "views", None),
+}
+
+
+class Ingester:
+    """Counts what the workers of this machine write. Tests die in `fault_point`, which is called between statements."""
+
+    def __init__(
+        self, settings: Settings, database: Database, *, fault_point: Callable[[str], None] = lambda _name: None
+    ) -> None:
+        self._folder = settings.journal_dir
+        self._database = database
+        self._events_days = settings.events_days
+        self._fault_point = fault_point
+        countries = Countries(settings)
+        self._reader = Reader(country=countries.country, country_of_code=countries.name_of)
+        self._meter = Meter(settings.metrics_dir)
+        self._counted: dict[str, int] | None = None
+        self._salts: dict[int, bytes] = {}
+        self._tidied = 0
+        self._folder.mkdir(parents=True, exist_ok=True)
+
+    def run(self, stop: Event) -> None:
+        """Count until `stop` is set, alone on this machine."""
+        noted = False
+        with alone(self._folder, stop) as wake:
+            if wake is None:
+                return
+            while not stop.is_set():
+                try:
+                    if not noted:
+                        self._note_keeping()
+                        noted = True
+                    busy = self.step()
+                    self.tidy()
+                    self._meter.save()
+                except (Problem, OSError) as problem:
+                    _log.warning("counting waits for the database or the disk", reason=str(problem))
+                    self._counted = None  # what failed may have been committed all the same
+                    busy = False
+                if not busy:
+                    wait(wake)
+            self.step()
+
+    def _note_keeping(self) -> None:
+        """Remember since when single visits are kept, so that `clicks verify` knows which days are whole."""
+
+        def work(tx: Connection) -> None:
+            if not self._events_days:
+                tx.execute(delete(facts).where(facts.c.name == KEPT_SINCE))
+                return
+            counted = tx.execute(select(click_times.c.at).limit(1)).first() is not None
+            since = str(clock.now() if counted else 0).encode()
+            tx.execute(upsert(tx, facts).values(name=KEPT_SINCE, value=since).on_conflict_do_nothing())
+
+        self._database.write(work)
+
+    def step(self) -> bool:
+        """Count what has been written since the last step; whether there was anything."""
+        counted = self._positions()
+        chunks = segments.read(self._folder, counted, _BATCH_BYTES)
+        if chunks:
+            visits = [visit for chunk in chunks for visit in self._reader.visits(chunk.lines, self._salt)]
+            self._fault_point("classified")
+            self._database.write(lambda tx: self._count(tx, visits, chunks))
+            self._fault_point("committed")
+            self._meter.count("clicks_ingested", by=len(visits))
+            self._meter.count("journal_torn", by=self._reader.torn)
+            self._reader.torn = 0
+            counted.update({chunk.segment: chunk.end for chunk in chunks})
+        removed = segments.remove_finished(self._folder, counted)
+        if removed:
+            self._fault_point("removed")
+            # After the files: a position without a segment is harmless, a segment without its position counts twice.
+            self._database.count(lambda tx: tx.execute(delete(positions).where(positions.c.name.in_(removed))))
+            for name in removed:
+                counted.pop(name, None)
+        return bool(chunks)
+
+    def _positions(self) -> dict[str, int]:
+        """How far each segment is counted. This process alone moves them on, so one read at the start is enough."""
+        if self._counted is None:
+            here = segments.sizes(self._folder).keys()
+            found = self._database.read(lambda tx: tx.execute(select(positions.c.name, positions.c.position)).all())
+            self._counted = {name: position for name, position in found if name in here}
+        return self._counted
+
+    def _count(self, tx: Connection, visits: Sequence[Visit], chunks: Sequence[Chunk]) -> None:
+        sums = Sums(visits, _new_visitors(tx, visits))
+        self._fault_point("visitors")
+        _add_up(tx, click_times, [(*key, *row) for key, row in sorted(sums.times.items())])
+        self._fault_point("times")
+        _add_up(tx, click_labels, [(*key, n) for key, n in sorted(sums.labels().items())])
+        self._fault_point("labels")
+        _add_totals(tx, sums)
+        self._fault_point("totals")
+        if self._events_days:
+            _insert(tx, events, _EVENT, [_event(*both) for both in zip(visits, sums.firsts, strict=True)])
+        self._fault_point("events")
+        for chunk in chunks:
+            new = upsert(tx, positions).values(name=chunk.segment, position=chunk.end)
+            moved = new.on_conflict_do_update(
+                index_elements=["name"], set_={"position": chunk.end}, where=positions.c.position == chunk.start
+            ).returning(positions.c.name)
+            if tx.execute(moved).first() is None:
+                raise Problem(Kind.UNAVAILABLE, "These clicks are counted already. Nothing was counted twice.")
+        self._fault_point("positions")
+
+    def _salt(self, day: int) -> bytes:
+        """The day's salt, made by whoever needs it first."""
+        if day not in self._salts:
+
+            def work(tx: Connection) -> bytes:
+                tx.execute(upsert(tx, salts).values(day=day, salt=secrets.token_bytes(16)).on_conflict_do_nothing())
+                return bytes(tx.execute(select(salts.c.salt).where(salts.c.day == day)).scalar_one())
+
+            self._salts[day] = self._database.write(work)
+        return self._salts[day]
+
+    def tidy(self) -> None:
+        """Once a minute: throw away what is over: salts and visitors of past days, old events, old changes."""
+        now = clock.now()
+        if 0 <= now - self._tidied < 60:  # and at once when the clock was set back
+            return
+        self._tidied = now
+        over = (now - _GRACE) // DAY
+        self._salts = {day: salt for day, salt in self._salts.items() if day >= over}
+        oldest = select(events.c.id).order_by(events.c.id).limit(_ROWS_A_TIDYING).scalar_subquery()
+        before = (now - self._events_days * DAY) * 1000
+
+        def work(tx: Connection) -> int:
+            tx.execute(delete(salts).where(salts.c.day < over))
+            tx.execute(delete(visitors).where(visitors.c.day < over))
+            changes.forget_old(tx)
+            return tx.execute(delete(events).where(events.c.id.in_(oldest), events.c.at_ms < before)).rowcount
+
+        if self._database.count(work) == _ROWS_A_TIDYING:
+            self._tidied = 0  # there is more
+
+
+def _new_visitors(tx: Connection, visits: Sequence[Visit]) -> Mapping[int, set[bytes]]:
+    """By day, the digests of these clicks that no click of that day had before; they are remembered from now on."""
+    wanted: dict[int, set[bytes]] = defaultdict(set)
+    for visit in visits:
+        if visit.sort == "click":
+            wanted[visit.second // DAY].add(visit.digest)
+    new: dict[int, set[bytes]] = defaultdict(set)
+    for day, digests in sorted(wanted.items()):
+        rows = [(day, digest) for digest in sorted(digests)]
+        ending = " ON CONFLICT (day, digest) DO NOTHING RETURNING digest"
+        for answer in _insert(tx, visitors, ("day", "digest"), rows, ending):
+            new[day].update(bytes(row[0]) for row in answer)
+    return new
+
+
+def _add_up(tx: Connection, table: Table, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Add counts to the rows with the same key, making those that are missing."""
+    key = [column.name for column in table.primary_key.columns]
+    added = [column.name for column in table.columns if column.name not in key]
+    sums = ", ".join(f"{name} = {table.name}.{name} + excluded.{name}" for name in added)
+    _insert(tx, table, (*key, *added), rows, f" ON CONFLICT ({', '.join(key)}) DO UPDATE SET {sums}")
+
+
+def _add_totals(tx: Connection, sums: Sums) -> None:
+    for kind, (table, clicks, uniques) in TOTALS.items():
+        added = [
+            {"_item": item, "_clicks": total[0], "_uniques": total[1]}
+            for (of, item), total in sorted(sums.totals.items())
+            if of == kind
+        ]
+        if added:
+            values = {clicks: table.c[clicks] + bindparam("_clicks")}
+            if uniques:
+                values[uniques] = table.c[uniques] + bindparam("_uniques")
+            tx.execute(update(table).where(table.c.id == bindparam("_item")).values(values), added)
+
+
+def _insert(
+    tx: Connection, table: Table, columns: Sequence[str], rows: Sequence[tuple[Any, ...]], ending: str = ""
+) -> list[Sequence[Any]]:
+    """INSERT many rows by few statements, by the driver's own parameters: SQLAlchemy's cost more than the database.
+
+    What each statement returned, where `ending` says RETURNING.
+    """
+    mark = "?" if tx.dialect.name == "sqlite" else "%s"
+    group = f"({', '.join([mark] * len(columns))})"
+    answers = []
+    for start in range(0, len(rows), _ROWS_A_STATEMENT):
+        part = rows[start : start + _ROWS_A_STATEMENT]
+        values = ", ".join([group] * len(part))
+        sql = f"INSERT INTO {table.name} ({', '.join(columns)}) VALUES {values}{ending}"  # noqa: S608  # our own names
+        done = tx.exec_driver_sql(sql, tuple(value for row in part for value in row))
+        if done.returns_rows:
+            answers.append(done.all())
+    return answers
+
+
+_EVENT = (
+    *("account", "kind", "item", "at_ms", "sort", "first"),
+    *("country", "referrer", "browser", "os", "device", "language", "source"),
+)
+
+
+def _event(visit: Visit, first: bool) -> tuple[Any, ...]:  # noqa: FBT001  # a pair from zip
+    seen = visit.seen
+    told = (seen.country, seen.referrer, seen.browser, seen.os, seen.device, seen.language, seen.source)
+    return (visit.account, visit.kind, visit.item, visit.ms, visit.sort, first, *told)

@@ -1,0 +1,62 @@
+"""The ingester as a process of its own, beside the workers, so that counting takes no time from redirects."""
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from waypost import logs
+from waypost.clicks.ingest import Ingester
+from waypost.db import Database
+from waypost.settings import Settings
+
+_RESTART_SECONDS = 1.0
+
+
+@contextmanager
+def counting(settings: Settings) -> Iterator[None]:
+    """Keep an ingester running as long as the block runs: one that dies is replaced."""
+    over = threading.Event()
+    watch = threading.Thread(target=_keep, args=(settings, over), name="ingester watch", daemon=True)
+    watch.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watch.join(timeout=30)
+
+
+def _keep(settings: Settings, over: threading.Event) -> None:
+    context = multiprocessing.get_context("spawn")
+    while not over.is_set():
+        process = context.Process(target=_main, args=(settings, os.getpid()), name="waypost ingester", daemon=True)
+        process.start()
+        while process.is_alive() and not over.wait(0.2):
+            pass
+        if process.is_alive():
+            process.terminate()
+            process.join(timeout=20)
+        else:
+            over.wait(_RESTART_SECONDS)
+
+
+def _main(settings: Settings, parent: int) -> None:
+    """The process: counts until it is told to stop, or finds its parent gone."""
+    logs.configure(settings)
+    stop = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: stop.set())
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to all; the parent decides
+
+    def orphaned() -> None:
+        while not stop.wait(0.5):
+            if os.getppid() != parent:
+                stop.set()
+
+    threading.Thread(target=orphaned, daemon=True).start()
+    database = Database(settings.database)
+    try:
+        Ingester(settings, database).run(stop)
+    finally:
+        database.close()

@@ -1,0 +1,95 @@
+"""Branded domains: other host names under which an account's links stand."""
+
+import re
+from dataclasses import dataclass
+from typing import TypedDict, Unpack
+
+from sqlalchemy import Connection
+
+from waypost import changes, rows
+from waypost.errors import invalid, taken
+from waypost.net import targets
+from waypost.rows import Page, Window
+from waypost.schema import domains
+from waypost.settings import Settings
+
+_TAKEN = {"domains_host_unique": taken("domain", "That domain is in use already.")}
+_FORM = re.compile(r"(https?)://([^/?#@:\\\s]+)/?\Z", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Domain:
+    """A branded domain: `scheme` and `host` make its address."""
+
+    id: int
+    scheme: str
+    host: str
+    redirectroot: str
+    redirect404: str
+
+
+class Fields(TypedDict, total=False):
+    """What can be set; `None` is the field's default."""
+
+    redirectroot: str | None
+    redirect404: str | None
+
+
+def page(tx: Connection, account: int, window: Window) -> Page[Domain]:
+    """The account's domains."""
+    return rows.page(tx, domains, account, window, Domain)
+
+
+def own(tx: Connection, account: int, domain: int) -> Domain:
+    """One domain."""
+    return rows.own(tx, domains, account, domain, Domain)
+
+
+def parse(domain: str, settings: Settings) -> tuple[str, str]:
+    """(scheme, host) of a domain as a client names it. Raises INVALID on `domain` (decision 39)."""
+    found = _FORM.match(domain.strip())
+    if found is None:
+        raise invalid("domain", "domain must be http:// or https:// and a host name, without port and path.")
+    host = targets.ascii_host(found[2])
+    if host is None or "." not in host or host.rpartition(".")[2].isdigit():
+        raise invalid("domain", "domain must be a host name, such as https://go.example.com.")
+    if host == settings.own_host:
+        raise invalid("domain", "domain must not be this service's own host.")
+    return found[1].lower(), host
+
+
+def add(tx: Connection, account: int, *, domain: str, settings: Settings, **fields: Unpack[Fields]) -> Domain:
+    """Register a domain. Raises INVALID or TAKEN."""
+    scheme, host = parse(domain, settings)
+    values = {"scheme": scheme, "host": host, **_checked(tx, host, fields, settings)}
+    changes.note(tx, host)
+    return own(tx, account, rows.add(tx, domains, account, values, _TAKEN))
+
+
+def change(tx: Connection, account: int, domain: int, *, settings: Settings, **fields: Unpack[Fields]) -> None:
+    """Set the given fields."""
+    host = own(tx, account, domain).host
+    rows.change(tx, domains, account, domain, _checked(tx, host, fields, settings))
+    changes.note(tx, host)
+
+
+def remove(tx: Connection, account: int, domain: int) -> None:
+    """Delete a domain: its links answer 404 until it is back or they are moved."""
+    changes.note(tx, own(tx, account, domain).host)
+    rows.remove(tx, domains, account, domain)
+
+
+def _checked(tx: Connection, host: str, fields: Fields, settings: Settings) -> dict[str, str | None]:
+    checked: dict[str, str | None] = {}
+    for name, value in fields.items():
+        assert value is None or isinstance(value, str)
+        url = checked[name] = targets.web_url(value, field=name) if value else None
+        if url:
+            _refuse_circle(tx, url, host=host, field=name, settings=settings)
+    return checked
+
+
+def _refuse_circle(tx: Connection, url: str, *, host: str, field: str, settings: Settings) -> None:
+    targets.refuse_own(tx, url, field=field, settings=settings)
+    if targets.host_of(url) == host:
+        raise invalid(field, f"{field} must not lead to the domain itself: that would go in circles.")

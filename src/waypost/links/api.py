@@ -1,0 +1,234 @@
+"""`/urls` and `/url/…` (decisions 42 to 44)."""
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, Field
+from sqlalchemy import Connection
+
+from waypost import clock, credentials
+from waypost.aliases.urls import origin, short_url
+from waypost.api import lists
+from waypost.api.answers import Done, Success
+from waypost.api.bodies import Body, JsonRoute
+from waypost.api.door import Came, Door
+from waypost.api.fields import Expiry, ItemId, Line, Paragraph, PathId, Positive, Target, Timestamp, Words, either
+from waypost.api.spans import AskedSpan
+from waypost.clicks import stats
+from waypost.clicks.api import ReportAnswer, read_report
+from waypost.clicks.stats import Block
+from waypost.links import ops
+from waypost.links.fields import Status
+
+router = APIRouter(route_class=JsonRoute, tags=["Links"])
+
+
+class LinkOut(BaseModel):
+    """A short link, as lists show it."""
+
+    id: int
+    alias: str
+    shorturl: str
+    longurl: str
+    title: str
+    description: str
+    clicks: int
+    uniqueclicks: int
+    domain: str
+    campaign: int | None
+    channel: list[int]
+    date: Timestamp
+
+
+class LinkDetails(LinkOut):
+    """A short link, with everything that can be set on it."""
+
+    status: Status
+    type: str
+    password: bool
+    expiry: str
+    clicklimit: int | None
+    expiryurl: str
+    metatitle: str
+    metadescription: str
+    metaimage: str
+    geotarget: list[dict[str, str]]
+    devicetarget: list[dict[str, str]]
+    languagetarget: list[dict[str, str]]
+    deeplink: dict[str, str]
+    parameters: list[dict[str, str]]
+    pixels: list[int]
+
+
+class LinkAnswer(Success):
+    details: LinkDetails
+    data: Block
+
+
+class LinkDone(Success):
+    """What create answers."""
+
+    id: int
+    shorturl: str
+    short: str
+
+
+class LinkUpdated(LinkDone):
+    """What update answers."""
+
+    message: str
+
+
+class _Geo(Body):
+    location: Annotated[Line, Field(min_length=1)]
+    link: Target
+
+
+class _Device(Body):
+    device: Annotated[Line, Field(min_length=1)]
+    link: Target
+
+
+class _Language(Body):
+    language: Annotated[Line, Field(min_length=1)]
+    link: Target
+
+
+class _Deeplink(Body):
+    apple: Target | None = None
+    google: Target | None = None
+
+
+class _Parameter(Body):
+    name: Line | None = None
+    value: Line | None = None
+
+
+_Type = Annotated[
+    Line | ItemId | None, either("must be direct, frame, splash, the id of a splash page, or overlay-<id>")
+]
+_Channels = Annotated[
+    ItemId | Annotated[list[ItemId], Field(max_length=100)] | None,
+    either("must be the id of a channel, or a list of at most 100 of them"),
+]
+
+
+def _listed(most: int) -> Any:
+    return Field(None, max_length=most)
+
+
+class LinkChange(Body):
+    url: Target = ""
+    custom: Annotated[Line, Field(min_length=1)] | None = None
+    domain: Annotated[Line, Field(min_length=1)] | None = None
+    title: Line | None = None
+    description: Paragraph | None = None
+    password: Annotated[Line, Field(min_length=1, max_length=128)] | None = None
+    expiry: Expiry | None = None
+    clicklimit: Positive | None = None
+    expiryurl: Target | None = None
+    type: _Type = None
+    status: Status | None = None
+    metatitle: Line | None = None
+    metadescription: Paragraph | None = None
+    metaimage: Target | None = None
+    pixels: list[ItemId] | None = _listed(100)
+    channel: _Channels = None
+    campaign: ItemId | None = None
+    geotarget: list[_Geo] | None = _listed(300)
+    devicetarget: list[_Device] | None = _listed(100)
+    languagetarget: list[_Language] | None = _listed(200)
+    deeplink: _Deeplink | None = None
+    parameters: list[_Parameter] | None = _listed(50)
+
+    def sent(self) -> dict[str, Any]:
+        """The fields that stood in the body; nested ones as plain values, the password hashed."""
+        fields = self.model_dump(exclude_unset=True)
+        if self.password is not None:
+            fields["password"] = credentials.hash_password(self.password)
+        return fields
+
+
+class NewLink(LinkChange):
+    url: Target
+
+
+@router.get("/urls", response_model=lists.envelope("urls", LinkOut) | LinkAnswer)
+def list_links(
+    door: Came,
+    asked: lists.Asked,
+    order: str = "date",
+    q: Annotated[Words, Query(max_length=255)] = "",
+    short: Annotated[Words | None, Query(max_length=8192)] = None,
+) -> Any:
+    """The links, newest or most clicked (`order=click`) first; or, with `short`, the one link behind it."""
+    if short is not None:
+        return _answer(door, lambda tx: ops.own_by_alias(tx, door.account, short, settings=door.settings))
+    by: ops.Order = "click" if order == "click" else "date"
+    page = door.read_counts(lambda tx: ops.page(tx, door.account, asked, order=by, q=q))
+    return lists.answer("urls", page, lambda link: LinkOut(**_shown(link, door)))
+
+
+@router.get("/url/{id}")
+def read_link(door: Came, id: PathId) -> LinkAnswer:
+    return _answer(door, lambda tx: ops.own(tx, door.account, id))
+
+
+@router.get("/url/{id}/stats")
+def link_statistics(door: Came, id: PathId, span: AskedSpan) -> ReportAnswer:
+    """The visits of one link over time and by every dimension."""
+    door.read(lambda tx: ops.own(tx, door.account, id))
+    return ReportAnswer(data=read_report(door, "link", id, span))
+
+
+@router.post("/url/add")
+def add_link(door: Came, body: NewLink) -> LinkDone:
+    fields = body.sent()
+    link = door.write(lambda tx: ops.add(tx, door.account, settings=door.settings, **fields))
+    url = _url(link, door)
+    return LinkDone(id=link.id, shorturl=url, short=url)
+
+
+@router.put("/url/{id}/update")
+def update_link(door: Came, id: PathId, body: LinkChange) -> LinkUpdated:
+    fields = body.sent()
+    link = door.write(lambda tx: ops.change(tx, door.account, id, settings=door.settings, **fields))
+    url = _url(link, door)
+    return LinkUpdated(id=link.id, shorturl=url, short=url, message="Link has been updated successfully.")
+
+
+@router.delete("/url/{id}/delete")
+def delete_link(door: Came, id: PathId) -> Done:
+    door.write(lambda tx: ops.remove(tx, door.account, id))
+    return Done(message="Link has been deleted successfully.")
+
+
+def _answer(door: Door, find: Callable[[Connection], ops.Link]) -> LinkAnswer:
+    """One link with its details and statistics, read in one transaction."""
+
+    def work(tx: Connection) -> tuple[ops.Link, ops.Details, Block]:
+        link = find(tx)
+        block = stats.block(tx, "link", link.id, clicks=link.clicks, uniques=link.uniqueclicks)
+        return link, ops.details(tx, link.id), block
+
+    link, details, block = door.read_counts(work)
+    told = {**vars(details), "expiry": "" if details.expiry is None else clock.text(details.expiry)}
+    return LinkAnswer(details=LinkDetails(**_shown(link, door), **told), data=block)
+
+
+def _shown(link: ops.Link, door: Door) -> dict[str, Any]:
+    return {
+        **{name: getattr(link, name) for name in _SAME},
+        "shorturl": _url(link, door),
+        "longurl": link.url,
+        "domain": origin(door.settings.base, link.host, link.scheme),
+        "date": link.created,
+    }
+
+
+_SAME = ("id", "alias", "title", "description", "clicks", "uniqueclicks", "campaign", "channel")
+
+
+def _url(link: ops.Link, door: Door) -> str:
+    return short_url(door.settings.base, link.host, link.scheme, link.alias)

@@ -1,0 +1,253 @@
+"""Short links."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from dataclasses import fields as fields_of
+from typing import Literal, Unpack
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Integer,
+    Select,
+    Table,
+    case,
+    column,
+    delete,
+    func,
+    insert,
+    select,
+    table,
+    text,
+)
+
+from waypost import changes, clock, rows, tallies
+from waypost.aliases import hosts, namespace
+from waypost.db import upsert
+from waypost.errors import not_found
+from waypost.links.fields import Fields, Status, columns, searchable
+from waypost.net import targets
+from waypost.rows import Page, Window
+from waypost.schema import channel_items, channels, domains, link_pixels, links, pixels
+from waypost.settings import Settings
+
+Order = Literal["date", "click"]
+_TRIGRAM = 3
+_FEW = 10_000  # links that are read one by one sooner than an index of everybody's, or sorted sooner than walked past
+_INDEX = table("links_search", column("rowid", Integer))
+_MATCHES = "links_search MATCH :phrase"
+# Without the hint SQLite fetches each link that matches whole, just to see whose it is.
+_IS_MINE = """
+    EXISTS (SELECT 1 FROM links INDEXED BY links_account_id WHERE account = :account AND id = links_search.rowid)"""
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link as lists show it. `scheme` is that of its branded domain; times are seconds, UTC."""
+
+    id: int
+    host: str
+    alias: str
+    url: str
+    title: str
+    description: str
+    clicks: int
+    uniqueclicks: int
+    campaign: int | None
+    created: int
+    scheme: str | None = None
+    channel: Sequence[int] = ()
+
+
+@dataclass(frozen=True)
+class Details:
+    """What can be set on a link beside what lists show; `password` says whether there is one."""
+
+    status: Status
+    type: str
+    password: bool
+    expiry: int | None
+    clicklimit: int | None
+    expiryurl: str
+    metatitle: str
+    metadescription: str
+    metaimage: str
+    geotarget: Sequence[Mapping[str, str]]
+    devicetarget: Sequence[Mapping[str, str]]
+    languagetarget: Sequence[Mapping[str, str]]
+    deeplink: Mapping[str, str]
+    parameters: Sequence[Mapping[str, str]]
+    pixels: Sequence[int]
+
+
+def page(tx: Connection, account: int, window: Window, *, order: Order = "date", q: str = "") -> Page[Link]:
+    """The account's links: newest or most clicked first; with `q`, those that have it in their words.
+
+    Newest first costs the same on every page (tallies). By clicks (index links_account_clicks) a page costs as much as
+    it is far from the nearer end, and a search as much as it has matches, since all are counted.
+    """
+    if q:
+        return _search(tx, account, window, order=order, q=q.casefold())
+    mine = select(links.c.id).where(links.c.account == account)
+    result = tallies.total(tx, account, links.name)
+    if window.offset >= result:
+        return Page((), result, window)
+    if order == "click":
+        return Page(_listed(tx, _slice(tx, mine, window, result, links.c.clicks, links.c.id)), result, window)
+    ceiling, skip = tallies.locate(tx, account, links.name, window.offset)
+    newest = mine.where(links.c.id < ceiling).order_by(links.c.id.desc()).limit(window.limit).offset(skip)
+    return Page(_listed(tx, tx.execute(newest).scalars().all()), result, window)
+
+
+def own(tx: Connection, account: int, link: int) -> Link:
+    """One link, as lists show it."""
+    rows.own(tx, links, account, link, _Id)
+    return _listed(tx, [link])[0]
+
+
+def own_by_alias(tx: Connection, account: int, short: str, *, settings: Settings) -> Link:
+    """The account's link with that alias or short URL. Raises NOT_FOUND."""
+    host, alias = hosts.split_short(short, settings=settings)
+    holder = namespace.find(tx, host, alias)
+    if holder is None or holder.account != account or holder.kind != "link":
+        raise not_found("link")
+    return own(tx, account, holder.item)
+
+
+def details(tx: Connection, link: int) -> Details:
+    """Everything that is set on a link that went through `own`."""
+    row = tx.execute(select(links).where(links.c.id == link)).mappings().one()
+    plain = {field.name: row[field.name] for field in fields_of(Details) if field.name in row}
+    on = select(link_pixels.c.pixel).where(link_pixels.c.link == link).order_by(link_pixels.c.pixel)
+    kind = row["type"]
+    if kind == "overlay":
+        kind = f"overlay-{row['overlay']}" if row["overlay"] else "direct"
+    elif kind == "splash" and row["splash"]:
+        kind = str(row["splash"])
+    told = {"type": kind, "password": row["password"] is not None, "pixels": tx.execute(on).scalars().all()}
+    return Details(**{**plain, **told})
+
+
+def add(tx: Connection, account: int, *, settings: Settings, **fields: Unpack[Fields]) -> Link:
+    """Make a link. Raises INVALID or TAKEN on the field at fault."""
+    host = _host(tx, account, fields, settings)
+    alias = namespace.pick(tx, host, fields.get("custom"))
+    values = {**columns(tx, account, fields, settings), "host": host, "alias": alias}
+    link = rows.add(tx, links, account, {**values, "search": searchable(values)})
+    namespace.claim(tx, account, "link", link, host=host, alias=alias)
+    _relate(tx, account, link, fields)
+    return own(tx, account, link)
+
+
+def change(tx: Connection, account: int, link: int, *, settings: Settings, **fields: Unpack[Fields]) -> Link:
+    """Set the given fields; an alias or domain given up stays with the account. Raises as `add`."""
+    before = own(tx, account, link)
+    host = _host(tx, account, fields, settings) if "domain" in fields else before.host
+    alias = fields.get("custom") or before.alias
+    if (host, alias) != (before.host, before.alias):
+        namespace.release(tx, host=before.host, alias=before.alias)
+        namespace.claim(tx, account, "link", link, host=host, alias=namespace.pick(tx, host, alias))
+    changes.note(tx, host, alias)
+    if host != before.host and "url" not in fields:
+        # Its target may have become a branded domain since: on one itself, the link could go in circles.
+        targets.refuse_own(tx, before.url, field="domain", settings=settings)
+    values = {**columns(tx, account, fields, settings), "host": host, "alias": alias}
+    if values.get("clicklimit"):
+        # What was clicked before a limit counts against it.
+        values["taken"] = case((links.c.clicklimit.is_(None), links.c.clicks), else_=links.c.taken)
+    rows.change(tx, links, account, link, {**values, "search": searchable({**vars(before), **values})})
+    _relate(tx, account, link, fields)
+    return own(tx, account, link)
+
+
+def remove(tx: Connection, account: int, link: int) -> None:
+    """Delete a link; its alias stays with the account, as a tombstone."""
+    before = own(tx, account, link)
+    namespace.release(tx, host=before.host, alias=before.alias)
+    rows.remove(tx, links, account, link)
+
+
+@dataclass(frozen=True)
+class _Id:
+    id: int
+
+
+def _host(tx: Connection, account: int, fields: Fields, settings: Settings) -> str:
+    domain = fields.get("domain")
+    return namespace.OWN if domain is None else hosts.chosen(tx, account, domain, settings=settings)
+
+
+def _search(tx: Connection, account: int, window: Window, *, order: Order, q: str) -> Page[Link]:
+    """`page` with `q`: by the trigram index where there is one, `q` is long enough and the account has many links."""
+    mine = links.c.account == account
+    if tx.dialect.name != "sqlite" or len(q) < _TRIGRAM or tallies.total(tx, account, links.name) <= _FEW:
+        found = ranked = select(links.c.id).where(mine, links.c.search.contains(q, autoescape=True))
+    else:
+        phrase = '"' + q.replace('"', '""') + '"'
+        everybodys = select(_INDEX.c.rowid).where(text(_MATCHES).bindparams(phrase=phrase))
+        found = everybodys.where(text(_IS_MINE).bindparams(account=account))
+        ranked = select(links.c.id).where(mine, links.c.id.in_(everybodys))
+    result = int(tx.execute(select(func.count()).select_from(found.subquery())).scalar_one())
+    if order == "date":
+        ids = _slice(tx, found, window, result, *found.selected_columns)
+    else:
+        if result <= _FEW:  # they are sorted, rather than looked for among all links by clicks
+            ranked = select(links.c.id).where(links.c.id.in_(found))
+        ids = _slice(tx, ranked, window, result, links.c.clicks, links.c.id)
+    return Page(_listed(tx, ids), result, window)
+
+
+def _slice(
+    tx: Connection, chosen: Select[int], window: Window, result: int, *order: ColumnElement[int]
+) -> Sequence[int]:
+    """The window of the chosen ids, of which there are `result`, greatest first; counted off from the nearer end."""
+    length = min(window.limit, result - window.offset)
+    behind = result - window.offset - length
+    if length <= 0:
+        return ()
+    if window.offset <= behind:
+        ahead = chosen.order_by(*(part.desc() for part in order)).limit(length).offset(window.offset)
+        return tx.execute(ahead).scalars().all()
+    return tx.execute(chosen.order_by(*order).limit(length).offset(behind)).scalars().all()[::-1]
+
+
+def _listed(tx: Connection, ids: Sequence[int]) -> list[Link]:
+    """The links with these ids, in this order."""
+    c = links.c
+    shown = (c.id, c.host, c.alias, c.url, c.title, c.description, c.clicks, c.uniqueclicks, c.campaign, c.created)
+    chosen = select(*shown, domains.c.scheme).outerjoin(domains, domains.c.host == c.host).where(c.id.in_(ids))
+    on = select(channel_items.c.link, channel_items.c.channel).where(channel_items.c.link.in_(ids))
+    shelves: dict[int, list[int]] = {}
+    for link, channel in tx.execute(on.order_by(channel_items.c.channel)):
+        shelves.setdefault(link, []).append(channel)
+    found = {row["id"]: Link(**row, channel=shelves.get(row["id"], ())) for row in tx.execute(chosen).mappings()}
+    return [found[item] for item in ids]
+
+
+def _relate(tx: Connection, account: int, link: int, fields: Fields) -> None:
+    """Set the link's pixels and channels, where given."""
+    if "pixels" in fields:
+        wanted = _known(tx, account, fields["pixels"] or (), pixels, "pixels")
+        tx.execute(delete(link_pixels).where(link_pixels.c.link == link))
+        _insert(tx, link_pixels, [{"link": link, "pixel": pixel} for pixel in wanted])
+    if "channel" in fields:
+        given = fields["channel"]
+        wanted = _known(tx, account, [given] if isinstance(given, int) else given or (), channels, "channel")
+        on = channel_items.c
+        tx.execute(delete(channel_items).where(on.link == link, on.channel.not_in(wanted)))
+        now = clock.now()
+        new = [{"link": link, "channel": channel, "assigned": now} for channel in wanted]
+        if new:  # where the link stands already, it keeps its place
+            tx.execute(upsert(tx, channel_items).values(new).on_conflict_do_nothing(index_elements=["channel", "link"]))
+
+
+def _known(tx: Connection, account: int, ids: Iterable[int], table: Table, field: str) -> list[int]:
+    wanted = list(dict.fromkeys(ids))
+    for item in wanted:
+        rows.known(tx, table, account, item, field=field)
+    return wanted
+
+
+def _insert(tx: Connection, table: Table, new: list[dict[str, int]]) -> None:
+    if new:
+        tx.execute(insert(table), new)

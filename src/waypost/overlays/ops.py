@@ -1,0 +1,110 @@
+"""CTA overlays: what stands over the target to call a visitor to action."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypedDict, Unpack
+
+from sqlalchemy import Connection
+
+from waypost import rows
+from waypost.errors import invalid
+from waypost.net import targets
+from waypost.rows import Page, Window
+from waypost.schema import overlays
+
+Type = Literal["message", "contact", "poll", "newsletter", "coupon", "image"]
+Position = Literal["top-left", "top-center", "top-right", "bottom-left", "bottom-center", "bottom-right", "center"]
+# What an overlay of each type has beside the common fields (decision 40), and what it cannot do without.
+EXTRAS: Mapping[str, frozenset[str]] = {
+    "message": frozenset(),
+    "contact": frozenset({"button", "thanks"}),
+    "poll": frozenset({"options"}),
+    "newsletter": frozenset({"button", "thanks"}),
+    "coupon": frozenset({"code"}),
+    "image": frozenset({"image"}),
+}
+_NEEDED = {"poll": "options", "coupon": "code", "image": "image"}
+
+
+@dataclass(frozen=True)
+class Overlay:
+    """An overlay; `delay` is in seconds, colours are `#RRGGBB`, what its type does not have is empty."""
+
+    id: int
+    name: str
+    type: Type
+    message: str
+    label: str
+    link: str
+    position: Position
+    color: str
+    background: str
+    delay: int
+    button: str
+    thanks: str
+    options: list[str]
+    code: str
+    image: str
+    created: int
+
+
+class Fields(TypedDict, total=False):
+    """What can be set; `None` is the field's default."""
+
+    name: str
+    type: Type
+    message: str | None
+    label: str | None
+    link: str | None
+    position: Position | None
+    color: str | None
+    background: str | None
+    delay: int | None
+    button: str | None
+    thanks: str | None
+    options: list[str] | None
+    code: str | None
+    image: str | None
+
+
+def page(tx: Connection, account: int, window: Window) -> Page[Overlay]:
+    """The account's overlays."""
+    return rows.page(tx, overlays, account, window, Overlay)
+
+
+def own(tx: Connection, account: int, overlay: int) -> Overlay:
+    """One overlay."""
+    return rows.own(tx, overlays, account, overlay, Overlay)
+
+
+def add(tx: Connection, account: int, **fields: Unpack[Fields]) -> Overlay:
+    """Make an overlay. Raises INVALID on a URL, or on what its type needs and lacks."""
+    values = _checked(fields["type"], fields)
+    _refuse_incomplete(fields["type"], values)
+    return own(tx, account, rows.add(tx, overlays, account, values))
+
+
+def change(tx: Connection, account: int, overlay: int, **fields: Unpack[Fields]) -> None:
+    """Set the given fields. Raises INVALID on a URL, or on what its type then needs and lacks."""
+    before = own(tx, account, overlay)
+    kind = fields.get("type", before.type)
+    values = _checked(kind, fields)
+    _refuse_incomplete(kind, {**vars(before), **values})
+    rows.change(tx, overlays, account, overlay, values)
+
+
+def remove(tx: Connection, account: int, overlay: int) -> None:
+    """Delete an overlay; links that had it lead straight to their target."""
+    rows.remove(tx, overlays, account, overlay)
+
+
+def _checked(kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+    urls = {name: targets.web_url(fields[name], field=name) for name in ("link", "image") if fields.get(name)}
+    of_other_types = frozenset().union(*EXTRAS.values()) - EXTRAS[kind]
+    return {**fields, **urls, **dict.fromkeys(of_other_types)}
+
+
+def _refuse_incomplete(kind: str, values: Mapping[str, Any]) -> None:
+    needed = _NEEDED.get(kind)
+    if needed and not values.get(needed):
+        raise invalid(needed, f"{needed} is required for an overlay of type {kind}.")

@@ -1,0 +1,86 @@
+"""Tracking pixels: an account's tags with thirteen providers."""
+
+import re
+from dataclasses import dataclass
+from typing import TypedDict, Unpack
+
+from sqlalchemy import Connection
+
+from waypost import rows
+from waypost.errors import invalid
+from waypost.rows import Page, Window
+from waypost.schema import pixels
+
+# The API document's names, in its order, each with the name that clients send beside it (decision 38).
+TYPES = {
+    "tagmanagerpixel": "gtmpixel",
+    "analyticspixel": "gapixel",
+    "socialapixel": "fbpixel",
+    "searchadspixel": "adwordspixel",
+    "professionalpixel": "linkedinpixel",
+    "microblogpixel": "twitterpixel",
+    "retargetpixel": "adrollpixel",
+    "qapixel": "quorapixel",
+    "boardpixel": "pinterest",
+    "searchenginepixel": "bing",
+    "ephemeralpixel": "snapchat",
+    "forumpixel": "reddit",
+    "shortvideopixel": "tiktok",
+}
+_OTHER_NAMES = {other: name for name, other in TYPES.items()}
+_TAG = re.compile(r"[A-Za-z0-9_./-]{1,64}\Z")
+
+
+@dataclass(frozen=True)
+class Pixel:
+    """A pixel; `type` is one of TYPES."""
+
+    id: int
+    type: str
+    name: str
+    tag: str
+    created: int
+
+
+class Fields(TypedDict, total=False):
+    """What can be set."""
+
+    name: str
+    tag: str
+
+
+def page(tx: Connection, account: int, window: Window) -> Page[Pixel]:
+    """The account's pixels."""
+    return rows.page(tx, pixels, account, window, Pixel)
+
+
+def own(tx: Connection, account: int, pixel: int) -> Pixel:
+    """One pixel."""
+    return rows.own(tx, pixels, account, pixel, Pixel)
+
+
+def add(tx: Connection, account: int, *, type: str, name: str, tag: str) -> Pixel:
+    """Make a pixel. Raises INVALID on `type` or `tag`."""
+    known = _OTHER_NAMES.get(type, type)
+    if known not in TYPES:
+        raise invalid("type", f"type must be one of {', '.join(TYPES)}.")
+    values = {"type": known, "name": name, "tag": _checked_tag(tag)}
+    return own(tx, account, rows.add(tx, pixels, account, values))
+
+
+def change(tx: Connection, account: int, pixel: int, **fields: Unpack[Fields]) -> None:
+    """Set the given fields. Raises INVALID on `tag`."""
+    if "tag" in fields:
+        _checked_tag(fields["tag"])
+    rows.change(tx, pixels, account, pixel, fields)
+
+
+def remove(tx: Connection, account: int, pixel: int) -> None:
+    """Delete a pixel; links that had it go on without."""
+    rows.remove(tx, pixels, account, pixel)
+
+
+def _checked_tag(tag: str) -> str:
+    if not _TAG.match(tag):
+        raise invalid("tag", "tag must be 1 to 64 characters from A-Z, a-z, 0-9, _ . / and -.")
+    return tag

@@ -1,0 +1,55 @@
+"""Every table, in one place: what waypost remembers and what the database itself guarantees.
+
+Times are whole seconds, UTC. Column names are those of the API document. A column's default is its field's empty
+value: it is what an absent field gets on creation and what `null` sets it back to (decision 4).
+`created` gives the list order together with `id`; every owned table has an index on (account, id) for its list.
+"""
+
+from waypost.schema.accounts import accounts, api_keys, facts, plans
+from waypost.schema.clicks import changes, click_labels, click_times, events, salts, segments, visitors
+from waypost.schema.columns import metadata
+from waypost.schema.things import (
+    aliases,
+    bios,
+    campaigns,
+    channel_items,
+    channels,
+    domains,
+    files,
+    link_pixels,
+    links,
+    overlays,
+    pixels,
+    qrs,
+    splashes,
+    tallies,
+)
+
+__all__ = [
+    "accounts",
+    "aliases",
+    "api_keys",
+    "bios",
+    "campaigns",
+    "changes",
+    "channel_items",
+    "channels",
+    "click_labels",
+    "click_times",
+    "domains",
+    "events",
+    "facts",
+    "files",
+    "link_pixels",
+    "links",
+    "metadata",
+    "overlays",
+    "pixels",
+    "plans",
+    "qrs",
+    "salts",
+    "segments",
+    "splashes",
+    "tallies",
+    "visitors",
+]

@@ -1,0 +1,75 @@
+"""The tables of the accounts, and what the installation keeps for itself."""
+
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Column,
+    ForeignKey,
+    Index,
+    LargeBinary,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+from waypost.schema.columns import Id, flag, id_column, metadata, moment, number, parent
+
+plans = Table(
+    "plans",
+    metadata,
+    id_column(),
+    Column("name", String(64), nullable=False, unique=True),
+    Column("status", String(16), nullable=False),
+    number("rate_limit", 30),
+    number("upload_limit", 512 * 1024 * 1024),
+    CheckConstraint("status IN ('free', 'pro')", "status"),
+)
+
+accounts = Table(
+    "accounts",
+    metadata,
+    id_column(),
+    Column("email", Text, nullable=False),
+    Column("email_key", Text, nullable=False),
+    Column("username", String(64), nullable=False),
+    Column("username_key", String(64), nullable=False),
+    Column("password", Text, nullable=False),
+    Column("password_changed", BigInteger, nullable=False),
+    Column("plan", Id, ForeignKey("plans.id", ondelete="RESTRICT"), nullable=False),
+    Column("rate_limit", BigInteger),
+    flag("owner"),
+    flag("suspended"),
+    moment("expires", optional=True),
+    moment("registered"),
+    UniqueConstraint("email_key"),
+    UniqueConstraint("username_key"),
+    sqlite_autoincrement=True,
+)
+
+api_keys = Table(
+    "api_keys",
+    metadata,
+    id_column(),
+    parent("account", "accounts", "CASCADE"),
+    Column("name", Text, nullable=False),
+    Column("digest", LargeBinary, nullable=False, unique=True),
+    Column("hint", String(16), nullable=False),
+    Column("scope", String(8), nullable=False),
+    moment("expires", optional=True),
+    moment("created"),
+    moment("last_used", optional=True),
+    number("window_start"),
+    number("window_used"),
+    CheckConstraint("scope IN ('read', 'write')", "scope"),
+    Index("api_keys_account_id", "account", "id"),
+    sqlite_autoincrement=True,
+)
+
+# What this installation keeps for itself, such as the secret behind its domain check.
+facts = Table(
+    "facts",
+    metadata,
+    Column("name", String(64), primary_key=True),
+    Column("value", LargeBinary, nullable=False),
+)

@@ -1,0 +1,214 @@
+"""The tables of what accounts own, and of the names and counts that go with it."""
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    CheckConstraint,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+from waypost.schema.columns import Id, flag, id_column, metadata, moment, number, owned, parent, words
+
+# How many rows an account has in a table, whole and by block of ids: exact totals and any page at one price
+# (docs/adr/0002-counted-pages.md). Kept by rows.add and rows.remove.
+tallies = Table(
+    "tallies",
+    metadata,
+    Column("account", Id, ForeignKey("accounts.id", ondelete="CASCADE"), primary_key=True),
+    Column("noun", String(16), primary_key=True),
+    Column("level", Integer, primary_key=True),
+    Column("block", BigInteger, primary_key=True),
+    number("n"),
+    sqlite_with_rowid=False,
+)
+
+# The names under every host. A row is never deleted: without `kind` it is a tombstone that keeps the name with the
+# account that once had it (decision 19).
+aliases = Table(
+    "aliases",
+    metadata,
+    Column("host", Text, primary_key=True),
+    Column("alias", String(50), primary_key=True),
+    Column("account", Id, ForeignKey("accounts.id", ondelete="SET NULL")),
+    Column("kind", String(8)),
+    Column("item", Id),
+    sqlite_with_rowid=False,
+)
+
+domains = owned(
+    "domains",
+    Column("host", Text, nullable=False),
+    Column("scheme", String(5), nullable=False),
+    words("redirectroot"),
+    words("redirect404"),
+    UniqueConstraint("host"),
+)
+
+campaigns = owned(
+    "campaigns",
+    Column("name", Text, nullable=False),
+    Column("slug", String(50)),
+    flag("public"),
+    number("views"),
+    UniqueConstraint("account", "name"),
+)
+
+splashes = owned(
+    "splashes",
+    Column("name", Text, nullable=False),
+    words("title"),
+    words("message"),
+    number("counter"),
+    words("link"),
+    words("banner"),
+    words("logo"),
+)
+
+overlays = owned(
+    "overlays",
+    Column("name", Text, nullable=False),
+    Column("type", String(16), nullable=False),
+    words("message"),
+    words("label"),
+    words("link"),
+    words("position", "bottom-right"),
+    words("color", "#000000"),
+    words("background", "#ffffff"),
+    number("delay"),
+    words("button"),
+    words("thanks"),
+    Column("options", JSON, nullable=False, default=[]),
+    words("code"),
+    words("image"),
+)
+
+links = owned(
+    "links",
+    words("host"),
+    Column("alias", String(50), nullable=False),
+    Column("url", Text, nullable=False),
+    words("title"),
+    words("description"),
+    words("search"),
+    Column("password", Text),
+    moment("expiry", optional=True),
+    Column("clicklimit", BigInteger),
+    number("taken"),
+    words("expiryurl"),
+    Column("type", String(8), nullable=False, default="direct"),
+    parent("splash", "splashes", "SET NULL"),
+    parent("overlay", "overlays", "SET NULL"),
+    Column("status", String(8), nullable=False, default="public"),
+    words("metatitle"),
+    words("metadescription"),
+    words("metaimage"),
+    Column("geotarget", JSON, nullable=False, default=[]),
+    Column("devicetarget", JSON, nullable=False, default=[]),
+    Column("languagetarget", JSON, nullable=False, default=[]),
+    Column("deeplink", JSON, nullable=False, default={}),
+    Column("parameters", JSON, nullable=False, default=[]),
+    parent("campaign", "campaigns", "SET NULL"),
+    number("clicks"),
+    number("uniqueclicks"),
+    Index("links_account_clicks", "account", "clicks", "id"),
+    Index("links_campaign", "campaign", "id"),
+    Index("links_splash", "splash"),
+    Index("links_overlay", "overlay"),
+)
+
+bios = owned(
+    "bios",
+    Column("name", Text, nullable=False),
+    Column("alias", String(50), nullable=False),
+    words("title"),
+    words("description"),
+    words("theme", "default"),
+    Column("blocks", JSON, nullable=False, default=[]),
+    number("clicks"),
+    number("uniqueclicks"),
+)
+
+qrs = owned(
+    "qrs",
+    words("name"),
+    Column("alias", String(50), nullable=False),
+    Column("type", String(16), nullable=False),
+    Column("data", JSON, nullable=False),
+    words("foreground", "#000000"),
+    words("background", "#ffffff"),
+    Column("logo", LargeBinary),
+    flag("dynamic"),
+    number("scans"),
+    number("uniquescans"),
+)
+
+files = owned(
+    "files",
+    words("host"),
+    Column("alias", String(50), nullable=False),
+    Column("name", Text, nullable=False),
+    Column("object", Text, nullable=False, unique=True),
+    number("size"),
+    Column("sha256", LargeBinary, nullable=False),
+    Column("mime", Text, nullable=False),
+    Column("password", Text),
+    moment("expiry", optional=True),
+    Column("maxdownloads", BigInteger),
+    number("downloads"),
+)
+
+pixels = owned(
+    "pixels",
+    Column("type", String(32), nullable=False),
+    Column("name", Text, nullable=False),
+    Column("tag", String(64), nullable=False),
+)
+
+link_pixels = Table(
+    "link_pixels",
+    metadata,
+    Column("link", Id, ForeignKey("links.id", ondelete="CASCADE"), primary_key=True),
+    Column("pixel", Id, ForeignKey("pixels.id", ondelete="CASCADE"), primary_key=True),
+    Index("link_pixels_pixel", "pixel"),
+)
+
+channels = owned(
+    "channels",
+    Column("name", Text, nullable=False),
+    words("description"),
+    words("color", "#000000"),
+    flag("starred"),
+    UniqueConstraint("account", "name"),
+)
+
+channel_items = Table(
+    "channel_items",
+    metadata,
+    id_column(),
+    Column("channel", Id, ForeignKey("channels.id", ondelete="CASCADE"), nullable=False),
+    Column("link", Id, ForeignKey("links.id", ondelete="CASCADE")),
+    Column("bio", Id, ForeignKey("bios.id", ondelete="CASCADE")),
+    Column("qr", Id, ForeignKey("qrs.id", ondelete="CASCADE")),
+    moment("assigned"),
+    CheckConstraint(
+        "(link IS NOT NULL AND bio IS NULL AND qr IS NULL) OR (link IS NULL AND bio IS NOT NULL AND qr IS NULL)"
+        " OR (link IS NULL AND bio IS NULL AND qr IS NOT NULL)",
+        "one_item",
+    ),
+    UniqueConstraint("channel", "link"),
+    UniqueConstraint("channel", "bio"),
+    UniqueConstraint("channel", "qr"),
+    Index("channel_items_link", "link"),
+    Index("channel_items_bio", "bio"),
+    Index("channel_items_qr", "qr"),
+    Index("channel_items_channel_id", "channel", "id"),
+    sqlite_autoincrement=True,
+)

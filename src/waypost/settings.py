@@ -1,0 +1,178 @@
+"""Every setting, once: from the environment (`WAYPOST_…`) or a TOML file, checked when the service starts."""
+
+import ipaddress
+import os
+import re
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urlsplit
+
+import idna
+from pydantic import Field, field_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+from sqlalchemy import make_url
+from sqlalchemy.exc import ArgumentError
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+NEVER_SCHEMES = frozenset({"javascript", "data", "file", "vbscript"})
+
+
+def config_file() -> Path:
+    """The TOML file that is read, if it is there: the one that WAYPOST_CONFIG names must be."""
+    return Path(os.environ.get("WAYPOST_CONFIG") or "waypost.toml")
+
+
+class Settings(BaseSettings):
+    """The service's settings. Every one works without being set. Raises ValueError or OSError when one is wrong."""
+
+    model_config = SettingsConfigDict(env_prefix="WAYPOST_", extra="forbid", frozen=True)
+
+    host: str = Field("127.0.0.1", description="Address to listen on; 0.0.0.0 for every interface.")
+    port: int = Field(8000, ge=1, le=65535, description="Port to listen on.")
+    workers: int = Field(1, ge=1, le=64, description="Worker processes.")
+    data_dir: Path = Field(Path("data"), description="Folder for the database and the files.")
+    base_url: str = Field(
+        "", description="Public address of the service, such as https://go.example.com; else http://localhost:PORT."
+    )
+    database_url: str = Field("", description="postgresql://…; else SQLite in the data folder.")
+    storage_url: str = Field("", description="s3://bucket/prefix; else a folder in the data folder.")
+    trusted_proxies: str = Field(
+        "", description="Comma-separated addresses and networks of proxies whose X-Forwarded-For is believed."
+    )
+    country_header: str = Field("", description="Header in which a trusted proxy names the visitor's country.")
+    geo_file: str = Field("", description="An .mmdb file with countries; else the one of waypost geo update.")
+    domain_check: Literal["auto", "on", "off"] = Field(
+        "auto",
+        description="Whether a branded domain must prove that it points here; auto: when the base URL is public.",
+    )
+    events_days: int = Field(30, ge=0, le=36500, description="Days that single visits are kept; 0 keeps only the sums.")
+    metrics_networks: str = Field(
+        "", description="Comma-separated addresses and networks that may read /metrics; empty: nobody."
+    )
+    journal_sync: Literal["always", "1s", "never"] = Field(
+        "1s", description="When clicks are made safe from a power cut; a crash of the service never takes any."
+    )
+    link_schemes: str = Field("", description="Comma-separated app schemes that links may use beside http and https.")
+    owner_email: str = Field("owner@example.com", description="E-mail of the owner account made at the first start.")
+    log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Least level that is logged.")
+    log_format: Literal["auto", "json", "text"] = Field("auto", description="auto: text on a terminal, else JSON.")
+    shutdown_seconds: int = Field(10, ge=0, le=3600, description="How long a stop waits for requests under way.")
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        file = config_file()
+        if os.environ.get("WAYPOST_CONFIG") and not file.is_file():
+            raise FileNotFoundError("there is no such file")
+        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls, toml_file=file)
+
+    @field_validator("base_url")
+    @classmethod
+    def _origin(cls, value: str) -> str:
+        if not value:
+            return value
+        parts = urlsplit(value.rstrip("/"))
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.path or parts.query or parts.fragment:
+            raise ValueError("must be http:// or https:// and a host, without a path, such as https://go.example.com")
+        host = parts.hostname.removesuffix(".")
+        try:
+            host = host if host.isascii() else idna.encode(host, uts46=True).decode()
+        except idna.IDNAError as error:
+            raise ValueError(f"must have a valid host name: {error}") from error
+        named = f"[{host}]" if ":" in host else host
+        return f"{parts.scheme}://{named}" + (f":{parts.port}" if parts.port else "")
+
+    @field_validator("database_url")
+    @classmethod
+    def _database(cls, value: str) -> str:
+        try:
+            usable = not value or (value.startswith(("postgresql://", "sqlite:///")) and bool(make_url(value).database))
+        except (ArgumentError, ValueError):
+            usable = False
+        if not usable:
+            raise ValueError("must be postgresql://user:password@host/name, or sqlite:/// and a path")
+        return value
+
+    @field_validator("trusted_proxies", "metrics_networks")
+    @classmethod
+    def _networks(cls, value: str) -> str:
+        for part in _parts(value):
+            ipaddress.ip_network(part, strict=False)
+        return value
+
+    @field_validator("link_schemes")
+    @classmethod
+    def _schemes(cls, value: str) -> str:
+        for part in _parts(value):
+            if not re.fullmatch(r"[a-z][a-z0-9+.-]*", part) or part in NEVER_SCHEMES:
+                raise ValueError(f"{part!r} cannot be allowed; name schemes such as mailto, tel, whatsapp")
+        return value
+
+    @cached_property
+    def base(self) -> str:
+        """The service's own address, without a slash at its end."""
+        return self.base_url or f"http://localhost:{self.port}"
+
+    @cached_property
+    def own_host(self) -> str:
+        """The host name in `base`, lower-case."""
+        return urlsplit(self.base).hostname or "localhost"
+
+    @cached_property
+    def journal_dir(self) -> Path:
+        """The folder of the click journal."""
+        return self.data_dir / "journal"
+
+    @cached_property
+    def database(self) -> str:
+        """The SQLAlchemy URL of the database."""
+        return self.database_url or f"sqlite:///{self.data_dir.resolve() / 'waypost.db'}"
+
+    @cached_property
+    def proxies(self) -> tuple[Network, ...]:
+        """The networks of `trusted_proxies`."""
+        return tuple(ipaddress.ip_network(part, strict=False) for part in _parts(self.trusted_proxies))
+
+    @cached_property
+    def metrics_readers(self) -> tuple[Network, ...]:
+        """The networks of `metrics_networks`."""
+        return tuple(ipaddress.ip_network(part, strict=False) for part in _parts(self.metrics_networks))
+
+    @cached_property
+    def metrics_dir(self) -> Path:
+        """The folder in which the processes leave their counts."""
+        return self.data_dir / "metrics"
+
+    @cached_property
+    def schemes(self) -> frozenset[str]:
+        """The app schemes that the operator allows."""
+        return frozenset(_parts(self.link_schemes))
+
+    @cached_property
+    def checks_domains(self) -> bool:
+        """Whether a branded domain must prove that it points here (decision 39)."""
+        if self.domain_check != "auto":
+            return self.domain_check == "on"
+        return "." in self.own_host and not _is_address(self.own_host) and not self.own_host.endswith(_PRIVATE)
+
+
+_PRIVATE = (".localhost", ".local", ".internal", ".lan", ".home.arpa", ".test", ".example", ".invalid")
+
+
+def _parts(value: str) -> list[str]:
+    return [part.strip().lower() for part in value.split(",") if part.strip()]
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,69 @@
+"""Splash pages: what a visitor reads for some seconds before the target."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypedDict, Unpack
+
+from sqlalchemy import Connection
+
+from waypost import rows
+from waypost.net import targets
+from waypost.rows import Page, Window
+from waypost.schema import splashes
+
+
+@dataclass(frozen=True)
+class Splash:
+    """A splash page; `counter` is in seconds, URLs are "" when there is none."""
+
+    id: int
+    name: str
+    title: str
+    message: str
+    counter: int
+    link: str
+    banner: str
+    logo: str
+    created: int
+
+
+class Fields(TypedDict, total=False):
+    """What can be set; `None` is the field's default."""
+
+    name: str
+    title: str | None
+    message: str | None
+    counter: int | None
+    link: str | None
+    banner: str | None
+    logo: str | None
+
+
+def page(tx: Connection, account: int, window: Window) -> Page[Splash]:
+    """The account's splash pages."""
+    return rows.page(tx, splashes, account, window, Splash)
+
+
+def own(tx: Connection, account: int, splash: int) -> Splash:
+    """One splash page."""
+    return rows.own(tx, splashes, account, splash, Splash)
+
+
+def add(tx: Connection, account: int, **fields: Unpack[Fields]) -> Splash:
+    """Make a splash page. Raises INVALID on a URL."""
+    return own(tx, account, rows.add(tx, splashes, account, _checked(fields)))
+
+
+def change(tx: Connection, account: int, splash: int, **fields: Unpack[Fields]) -> None:
+    """Set the given fields. Raises INVALID on a URL."""
+    rows.change(tx, splashes, account, splash, _checked(fields))
+
+
+def remove(tx: Connection, account: int, splash: int) -> None:
+    """Delete a splash page; links that had it lead straight to their target."""
+    rows.remove(tx, splashes, account, splash)
+
+
+def _checked(fields: Mapping[str, Any]) -> dict[str, Any]:
+    urls = {name: targets.web_url(fields[name], field=name) for name in ("link", "banner", "logo") if fields.get(name)}
+    return {**fields, **urls}

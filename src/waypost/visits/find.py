@@ -1,0 +1,78 @@
+"""What a visitor's host and path lead to: one indexed read, all that a visit needs in one record."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, and_, or_, select
+
+from waypost.aliases.namespace import OWN
+from waypost.schema import aliases, domains, links
+
+_COLUMNS = (
+    *("id", "account", "alias", "url", "title", "password", "expiry", "clicklimit", "expiryurl", "status"),
+    *("geotarget", "devicetarget", "languagetarget", "deeplink", "parameters"),
+)
+
+
+@dataclass(frozen=True)
+class Target:
+    """A short link as a visit needs it. Times are seconds, UTC; `password` is a hash."""
+
+    id: int
+    account: int
+    alias: str
+    url: str
+    title: str
+    password: str | None
+    expiry: int | None
+    clicklimit: int | None
+    expiryurl: str
+    status: str
+    geotarget: Sequence[Mapping[str, str]] = ()
+    devicetarget: Sequence[Mapping[str, str]] = ()
+    languagetarget: Sequence[Mapping[str, str]] = ()
+    deeplink: Mapping[str, str] | None = None
+    parameters: Sequence[Mapping[str, str]] = ()
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether every visitor gets the same: then the lane may answer."""
+        varies = (self.geotarget, self.devicetarget, self.languagetarget, self.deeplink, self.password, self.clicklimit)
+        return self.status != "disabled" and not any(varies)
+
+
+@dataclass(frozen=True)
+class Domain:
+    """A branded domain as a visit needs it; the service's own host is number 0 and nobody's."""
+
+    id: int
+    account: int
+    redirectroot: str
+    redirect404: str
+
+
+OWN_HOST = Domain(0, 0, "", "")
+
+
+def find_link(tx: Connection, host: str, alias: str) -> Target | None:
+    """The link behind an alias. On a branded domain only while its account has that domain (decision 39)."""
+    own = and_(domains.c.host == aliases.c.host, domains.c.account == aliases.c.account)
+    statement = (
+        select(*(links.c[name] for name in _COLUMNS))
+        .select_from(aliases)
+        .join(links, links.c.id == aliases.c.item)
+        .outerjoin(domains, own)
+        .where(aliases.c.host == host, aliases.c.alias == alias, aliases.c.kind == "link")
+        .where(or_(aliases.c.host == OWN, domains.c.id.is_not(None)))
+    )
+    row = tx.execute(statement).mappings().first()
+    return Target(**row) if row else None
+
+
+def find_domain(tx: Connection, host: str) -> Domain | None:
+    """The branded domain with that host name; None for a host that nobody has registered."""
+    if host == OWN:
+        return OWN_HOST
+    columns = (domains.c.id, domains.c.account, domains.c.redirectroot, domains.c.redirect404)
+    row = tx.execute(select(*columns).where(domains.c.host == host)).first()
+    return Domain(*row) if row else None

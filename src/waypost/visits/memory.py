@@ -1,0 +1,95 @@
+"""What this process remembers of names, and the answers that the lane may give by itself.
+
+Filled by visits, emptied by the log of changes (waypost.visits.watch). Bounded. Read without a lock, by single dict
+operations; changed under one, so that nothing old is put back while a change is taken in.
+"""
+
+import threading
+import time
+from dataclasses import dataclass
+
+from waypost.changes import Name
+from waypost.visits.find import Domain, Target
+
+_MOST_NAMES = 100_000
+_MOST_HOSTS = 10_000
+LONGEST_LIFE = 3600.0
+"""Seconds that anything is remembered, should the log of changes be out of reach for ever."""
+
+
+@dataclass(frozen=True, slots=True)
+class HotAnswer:
+    """A whole answer but for its date, and the journal's words for what it counts."""
+
+    headers: bytes
+    target: bytes
+    until_ms: int
+
+
+class Memory:
+    """Names and hosts that were asked for lately."""
+
+    def __init__(self) -> None:
+        self.hot: dict[bytes, HotAnswer] = {}
+        """By host as in the namespace and path: `b"/spring"` on the service's own host."""
+        self.header_hosts: dict[bytes, bytes] = {}
+        """The host that a `Host` header means, as in `hot`."""
+        self.version = 0
+        self._targets: dict[Name, tuple[float, Target | None]] = {}
+        self._domains: dict[str, tuple[float, Domain | None]] = {}
+        self._changing = threading.Lock()
+
+    def target(self, name: Name) -> tuple[bool, Target | None]:
+        """(whether this name is known, what it leads to)."""
+        found = self._targets.get(name)
+        if found is None or found[0] < time.monotonic():
+            return False, None
+        return True, found[1]
+
+    def domain(self, host: str) -> tuple[bool, Domain | None]:
+        """(whether this host is known, the branded domain that it is)."""
+        found = self._domains.get(host)
+        if found is None or found[0] < time.monotonic():
+            return False, None
+        return True, found[1]
+
+    def keep_target(self, name: Name, target: Target | None, *, version: int) -> None:
+        """Remember what a name led to when `version` was read, unless something changed since."""
+        with self._changing:
+            if version == self.version:
+                _bounded(self._targets, _MOST_NAMES)[name] = (time.monotonic() + LONGEST_LIFE, target)
+
+    def keep_domain(self, host: str, domain: Domain | None, *, version: int) -> None:
+        """The same for a host."""
+        with self._changing:
+            if version == self.version:
+                _bounded(self._domains, _MOST_HOSTS)[host] = (time.monotonic() + LONGEST_LIFE, domain)
+
+    def keep_hot(self, header: bytes, name: Name, answer: HotAnswer, *, version: int) -> None:
+        """Let the lane answer for a name from now on, to requests with this `Host` header."""
+        host = name[0].encode()
+        with self._changing:
+            if version == self.version:
+                _bounded(self.header_hosts, _MOST_HOSTS)[header] = host
+                _bounded(self.hot, _MOST_NAMES)[host + b"/" + name[1].encode()] = answer
+
+    def forget(self, names: list[Name] | None) -> None:
+        """Drop what changed; everything when a whole host did, or when nobody knows what."""
+        with self._changing:
+            self.version += 1
+            if names is None or any(not alias for _, alias in names):
+                self.hot.clear()
+                self.header_hosts.clear()
+                self._targets.clear()
+                self._domains.clear()
+                return
+            for host, alias in names:
+                self._targets.pop((host, alias), None)
+                self.hot.pop(host.encode() + b"/" + alias.encode(), None)
+
+
+def _bounded(values: dict, most: int) -> dict:  # type: ignore[type-arg]  # whatever it holds
+    """The dict with room for one more: the oldest makes way."""
+    if len(values) >= most:
+        values.pop(next(iter(values), None), None)
+    return values

@@ -1,0 +1,186 @@
+"""The house as every test finds it: a real database, the whole service in process, and two people in it."""
+
+import itertools
+import os
+import shutil
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from sqlalchemy import Connection
+from starlette.testclient import TestClient
+
+from tests.postgres import running_postgres
+from waypost import credentials
+from waypost.accounts import keys, ops
+from waypost.app import build
+from waypost.clicks.ingest import Ingester
+from waypost.db import Database
+from waypost.settings import Settings
+from waypost.upgrade import upgrade
+
+PASSWORD = "their old password"
+BASE = "http://go.localhost:8000"
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(autouse=True)
+def _closed_world(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No settings from outside, and no connection to anything but this machine."""
+    for name in [name for name in os.environ if name.startswith("WAYPOST_")]:
+        monkeypatch.delenv(name)
+    connect = socket.socket.connect
+
+    def only_loopback(self: socket.socket, address: Any) -> None:
+        if self.family in (socket.AF_INET, socket.AF_INET6) and address[0] not in ("127.0.0.1", "::1", "localhost"):
+            raise AssertionError(f"a test tried to reach {address}")
+        connect(self, address)
+
+    monkeypatch.setattr(socket.socket, "connect", only_loopback)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """A PostgreSQL server with a migrated database called `template`."""
+    with running_postgres() as url:
+        with psycopg.connect(f"{url}/postgres", autocommit=True) as admin:
+            admin.execute("CREATE DATABASE template")
+        database = Database(f"{url}/template")
+        upgrade(database)
+        database.close()
+        yield url
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A migrated SQLite file."""
+    path = tmp_path_factory.mktemp("template") / "waypost.db"
+    database = Database(f"sqlite:///{path}")
+    upgrade(database)
+    database.close()
+    return path
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The URL of a database of this test's own, with this version's tables; once on SQLite, once on PostgreSQL."""
+    if request.param == "sqlite":
+        path = tmp_path / "waypost.db"
+        shutil.copy(request.getfixturevalue("sqlite_template"), path)
+        yield f"sqlite:///{path}"
+        return
+    url, name = request.getfixturevalue("postgres"), f"test_{next(_numbers)}"
+    with psycopg.connect(f"{url}/postgres", autocommit=True) as admin:
+        admin.execute(f"CREATE DATABASE {name} TEMPLATE template".encode())
+        yield f"{url}/{name}"
+        admin.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    """That database, open."""
+    opened = Database(database_url)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def settings(tmp_path: Path, database_url: str) -> Settings:
+    """Settings as of a small installation."""
+    return Settings(data_dir=tmp_path, base_url=BASE, database_url=database_url)
+
+
+@pytest.fixture
+def ingester(settings: Settings, database_url: str) -> Iterator[None]:
+    """Counts clicks beside the service, as the ingester's process does, over connections that are its own."""
+    stop = threading.Event()
+    own = Database(database_url)
+    thread = threading.Thread(target=Ingester(settings, own).run, args=(stop,))
+    thread.start()
+    yield
+    stop.set()
+    thread.join()
+    own.close()
+
+
+@pytest.fixture
+def service(settings: Settings, database: Database, ingester: None) -> Iterator[TestClient]:
+    """The whole service in process, as a visitor without a key meets it; redirects are not followed."""
+    with TestClient(build(settings, database), base_url=BASE, follow_redirects=False) as client:
+        yield client
+
+
+@dataclass(frozen=True)
+class Person:
+    """Somebody with an account: every call carries the key."""
+
+    account: int
+    username: str
+    key: str
+    client: TestClient
+    database: Database
+
+    def call(self, method: str, path: str, body: Any = None, **options: Any) -> Any:
+        """The response to a call below /api; a body is sent as JSON."""
+        headers = {"Authorization": f"Bearer {self.key}", **options.pop("headers", {})}
+        if body is not None:
+            options["json"] = body
+        return self.client.request(method, f"/api{path}", headers=headers, **options)
+
+    def get(self, path: str, **params: Any) -> Any:
+        """The JSON of a GET that must succeed."""
+        return self._good(self.call("GET", path, params=params))
+
+    def post(self, path: str, body: Any = None) -> Any:
+        """The JSON of a POST that must succeed."""
+        return self._good(self.call("POST", path, body))
+
+    def put(self, path: str, body: Any = None) -> Any:
+        """The JSON of a PUT that must succeed."""
+        return self._good(self.call("PUT", path, body))
+
+    def delete(self, path: str) -> Any:
+        """The JSON of a DELETE that must succeed."""
+        return self._good(self.call("DELETE", path))
+
+    def write(self, work: Callable[[Connection], Any]) -> Any:
+        """Straight to the data, for what the API has no way to say."""
+        return self.database.write(work)
+
+    def _good(self, response: Any) -> Any:
+        body = response.json()
+        assert response.status_code in (200, 201), body
+        assert body["error"] == 0
+        return body
+
+
+@pytest.fixture
+def ana(service: TestClient, database: Database) -> Person:
+    """The first person of every test."""
+    return _person(service, database, "ana")
+
+
+@pytest.fixture
+def ben(service: TestClient, database: Database, ana: Person) -> Person:  # ana comes first
+    """The second person, who must never see or change what is Ana's."""
+    return _person(service, database, "ben")
+
+
+def _person(service: TestClient, database: Database, name: str) -> Person:
+    def work(tx: Connection) -> tuple[int, str]:
+        made = ops.add(tx, email=f"{name}@example.com", username=name, password=_password_hash(), rate_limit=1_000_000)
+        return made.id, keys.add(tx, made.id, name="first key")
+
+    account, key = database.write(work)
+    return Person(account, name, key, service, database)
+
+
+@cache
+def _password_hash() -> str:
+    return credentials.hash_password(PASSWORD)

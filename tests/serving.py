@@ -1,0 +1,112 @@
+"""The service as its operator runs it: `waypost serve` in a process of its own, on a free port of this machine."""
+
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import httpx2
+
+T = TypeVar("T")
+_COMMAND = Path(sys.executable).with_name("waypost")
+_SECONDS = 60
+# Below the range from which the kernel takes the ports of outgoing connections, so nobody else is given one of ours.
+_PORTS = range(20_000, 32_000)
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running `waypost serve`. `log` has everything it printed."""
+
+    url: str
+    process: subprocess.Popen[bytes]
+    log: Path
+    client: httpx2.Client
+
+    def call(self, method: str, path: str, *, key: str = "", **options: Any) -> httpx2.Response:
+        """A request, below /api with a key; may be called from many threads."""
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        return self.client.request(method, path, headers={**headers, **options.pop("headers", {})}, **options)
+
+    def output(self) -> str:
+        """What it has printed so far."""
+        return self.log.read_text(errors="replace")
+
+
+@contextmanager
+def serving(folder: Path, *, database_url: str = "", port: int = 0, **settings: object) -> Iterator[Server]:
+    """A server with its data in `folder`, until the block ends.
+
+    `settings` are those of waypost.settings, such as `workers=2`. Ends by itself with SIGTERM, or is ended.
+    """
+    port = port or free_port()
+    url = f"http://127.0.0.1:{port}"
+    wanted = {"port": port, "data_dir": folder, "database_url": database_url, "log_level": "warning", **settings}
+    others = {name: value for name, value in os.environ.items() if not name.startswith("WAYPOST_")}
+    environment = {**others, **{f"WAYPOST_{name.upper()}": str(value) for name, value in wanted.items()}}
+    folder.mkdir(parents=True, exist_ok=True)
+    log = folder / f"serve-{port}.log"
+    with log.open("ab") as out:
+        process = subprocess.Popen(
+            [_COMMAND, "serve"], cwd=folder, env=environment, stdout=out, stderr=out, start_new_session=True
+        )
+    limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
+    with httpx2.Client(base_url=url, limits=limits, timeout=_SECONDS, trust_env=False) as client:
+        server = Server(url, process, log, client)
+        try:
+            _wait_for(server)
+            yield server
+        finally:
+            _end(process)
+
+
+def at_once(calls: Sequence[Callable[[], T]]) -> list[T]:
+    """The results of all calls, each made by a thread of its own at the same moment."""
+    ready = threading.Barrier(len(calls))
+
+    def run(call: Callable[[], T]) -> T:
+        ready.wait(_SECONDS)
+        return call()
+
+    with ThreadPoolExecutor(len(calls)) as threads:
+        return list(threads.map(run, calls))
+
+
+def free_port() -> int:
+    """A port on which nobody listens."""
+    while True:
+        port = random.choice(_PORTS)
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+
+
+def _wait_for(server: Server) -> None:
+    deadline = time.monotonic() + _SECONDS
+    while True:
+        with suppress(httpx2.TransportError):
+            if server.call("GET", "/healthz", timeout=2).status_code == 200:
+                return
+        if server.process.poll() is not None or time.monotonic() > deadline:
+            raise RuntimeError(f"the service did not start:\n{server.output()}")
+        time.sleep(0.05)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Ask it to stop; what is left of it, and workers that a killed one left behind, are killed."""
+    process.terminate()
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(_SECONDS / 2)
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()

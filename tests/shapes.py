@@ -1,0 +1,105 @@
+"""What an answer looks like: a pattern of exact keys and types, and the one function that compares."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+Shape = Mapping[str, Any]
+
+TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
+DAY = re.compile(r"\d{4}-\d\d-\d\d")
+COLOUR = re.compile(r"#[0-9A-Fa-f]{6}")
+URL = re.compile(r"https?://[^\s/]+(/\S*)?")
+CODE = re.compile(r"[a-z]+(_[a-z]+)*")
+SENTENCE = re.compile(r"\S.*\S\.", re.DOTALL)
+
+ACCOUNT: Shape = {
+    "id": int,
+    "email": "ana@example.com",
+    "username": "ana",
+    "avatar": URL,
+    "status": "free",
+    "plan": "free",
+    "expires": "9999-12-31 23:59:59",
+    "registered": TIMESTAMP,
+}
+CAMPAIGN: Shape = {
+    "id": int,
+    "name": str,
+    "domain": str,
+    "campaign": str,
+    "public": bool,
+    "rotator": (False, URL),
+    "list": URL,
+    "views": int,
+}
+CHANNEL: Shape = {"id": int, "name": str, "description": str, "color": COLOUR, "starred": bool}
+ITEM: Shape = {"type": ("links", "bio"), "id": int, "title": str, "preview": URL, "link": URL, "date": DAY}
+PIXEL: Shape = {"id": int, "type": "analyticspixel", "name": str, "tag": str, "date": TIMESTAMP}
+DOMAIN: Shape = {"id": int, "domain": URL, "redirectroot": str, "redirect404": str}
+SPLASH_ITEM: Shape = {"id": int, "name": str, "date": TIMESTAMP}
+SPLASH: Shape = {**SPLASH_ITEM, "title": str, "message": str, "counter": int, "link": str, "banner": str, "logo": str}
+OVERLAY_ITEM: Shape = {"id": int, "type": "poll", "name": str, "date": TIMESTAMP}
+OVERLAY: Shape = {
+    **OVERLAY_ITEM,
+    **dict.fromkeys(("message", "label", "link", "position", "button", "thanks", "code", "image"), str),
+    "color": COLOUR,
+    "background": COLOUR,
+    "delay": int,
+    "options": [str],
+}
+LINK: Shape = {
+    **dict.fromkeys(("alias", "title", "description"), str),
+    **dict.fromkeys(("shorturl", "longurl", "domain"), URL),
+    **dict.fromkeys(("id", "clicks", "uniqueclicks"), int),
+    "campaign": (int, None),
+    "channel": list,
+    "date": TIMESTAMP,
+}
+LINK_DETAILS: Shape = {
+    **LINK,
+    **dict.fromkeys(("type", "expiry", "expiryurl", "metatitle", "metadescription", "metaimage"), str),
+    **dict.fromkeys(("geotarget", "devicetarget", "languagetarget", "parameters", "pixels"), list),
+    "status": "public",
+    "password": bool,
+    "clicklimit": (int, None),
+    "deeplink": dict,
+}
+STATISTICS: Shape = {
+    "clicks": int,
+    "uniqueClicks": int,
+    **dict.fromkeys(("topCountries", "topReferrers", "topBrowsers", "topOs"), dict),
+    "socialCount": {"social_a": int, "social_b": int, "social_c": int},
+}
+BIO: Shape = {
+    **dict.fromkeys(("name", "alias", "title", "description", "theme"), str),
+    **dict.fromkeys(("id", "clicks", "uniqueclicks"), int),
+    "shorturl": URL,
+    "date": TIMESTAMP,
+}
+FAILURE: Shape = {"error": 1, "message": SENTENCE, "code": CODE}
+
+
+def differs(value: Any, shape: Any, where: str = "answer") -> str:
+    """Where and how `value` is not of that shape; "" when it is.
+
+    A dict has exactly these keys, `[shape]` is a list of at least one such item, a tuple is a choice, a pattern is a
+    string that matches as a whole, a type is exactly that type (a boolean is no integer), anything else is itself.
+    """
+    if isinstance(shape, dict):
+        if type(value) is not dict or value.keys() != shape.keys():
+            return f"{where} should have the keys {sorted(shape)}: {value!r}"
+        return next(filter(None, (differs(value[name], shape[name], f"{where}.{name}") for name in shape)), "")
+    if isinstance(shape, list):
+        if type(value) is not list or not value:
+            return f"{where} should be a list with something in it: {value!r}"
+        return next(filter(None, (differs(item, shape[0], f"{where}[]") for item in value)), "")
+    if isinstance(shape, tuple):
+        return "" if any(not differs(value, choice) for choice in shape) else f"{where} is none of {shape}: {value!r}"
+    if isinstance(shape, re.Pattern):
+        good = type(value) is str and shape.fullmatch(value) is not None
+    elif isinstance(shape, type):
+        good = type(value) is shape
+    else:
+        good = type(value) is type(shape) and value == shape
+    return "" if good else f"{where} should be {shape}: {value!r}"

@@ -1,0 +1,148 @@
+"""A change is seen by every process, in order and without gaps, or the process knows that it missed one."""
+
+import threading
+
+import pytest
+import time_machine
+from sqlalchemy import Connection
+
+from waypost import changes
+from waypost.db import Database
+from waypost.visits.find import OWN_HOST, Target
+from waypost.visits.memory import HotAnswer, Memory
+from waypost.visits.watch import Watch
+
+NOW = 1_800_000_000
+TARGET = Target(1, 1, "spring", "https://example.com/", "", None, None, None, "", "public")
+HOT = HotAnswer(b"", b"", 1 << 62)
+
+
+def _note(database: Database, host: str, alias: str = "") -> None:
+    database.write(lambda tx: changes.note(tx, host, alias))
+
+
+def _full() -> Memory:
+    """A memory of two names on two hosts each, all hot."""
+    memory = Memory()
+    for host in ("", "brand.example"):
+        memory.keep_domain(host, OWN_HOST, version=0)
+        for alias in ("spring", "summer"):
+            memory.keep_target((host, alias), TARGET, version=0)
+            memory.keep_hot(host.encode(), (host, alias), HOT, version=0)
+    return memory
+
+
+def _known(memory: Memory) -> list[str]:
+    """The names that are remembered, which are those that are hot."""
+    names = [(host, alias) for host in ("", "brand.example") for alias in ("spring", "summer")]
+    known = [f"{host}/{alias}" for host, alias in names if memory.target((host, alias))[0]]
+    assert known == sorted(name.decode() for name in memory.hot)
+    return known
+
+
+ALL = ["/spring", "/summer", "brand.example/spring", "brand.example/summer"]
+
+
+@pytest.mark.parametrize(
+    ("noted", "left"),
+    [
+        ([], ALL),
+        ([("", "nobody")], ALL),
+        ([("", "spring")], ALL[1:]),
+        ([("", "spring"), ("brand.example", "summer")], ["/summer", "brand.example/spring"]),
+        ([("", "Spring")], ALL),
+        ([("brand.example", "")], []),
+        ([("other.example", "")], []),
+    ],
+)
+def test_what_changed_is_forgotten_and_nothing_else(
+    database: Database, noted: list[tuple[str, str]], left: list[str]
+) -> None:
+    memory = _full()
+    watch = Watch(database, memory)
+    for name in noted:
+        _note(database, *name)
+    watch.catch_up()
+    assert _known(memory) == left
+    memory = _full()
+    Watch(database, memory).catch_up()  # whoever starts later has nothing to forget
+    assert _known(memory) == ALL
+
+
+def test_what_was_read_before_a_change_is_not_remembered_after_it(database: Database) -> None:
+    memory = Memory()
+    watch = Watch(database, memory)
+    version = memory.version
+    _note(database, "", "spring")
+    watch.catch_up()
+    memory.keep_target(("", "spring"), TARGET, version=version)
+    memory.keep_hot(b"", ("", "spring"), HOT, version=version)
+    memory.keep_domain("", OWN_HOST, version=version)
+    assert (_known(memory), memory.domain("")) == ([], (False, None))
+
+
+def test_changes_are_told_once_and_in_order(database: Database) -> None:
+    assert database.read(lambda tx: changes.since(tx, 0)) == (0, [])
+    for alias in ("aaa", "bbb", "aaa"):
+        _note(database, "", alias)
+    newest, names = database.read(lambda tx: changes.since(tx, 0))
+    assert names == [("", "aaa"), ("", "bbb"), ("", "aaa")]
+    assert newest == database.read(changes.newest)
+    assert database.read(lambda tx: changes.since(tx, newest)) == (newest, [])
+
+
+def test_a_process_that_slept_too_long_forgets_everything(database: Database) -> None:
+    with time_machine.travel(NOW, tick=False) as clock:
+        _note(database, "", "first")
+        awake, asleep = _full(), _full()
+        watching, sleeping = Watch(database, awake), Watch(database, asleep)
+        for alias in ("spring", "another", "last"):
+            _note(database, "", alias)
+        watching.catch_up()
+        clock.shift(2 * 3600)
+        database.write(changes.forget_old)
+        watching.catch_up()
+        sleeping.catch_up()
+        assert (_known(awake), _known(asleep)) == (ALL[1:], [])
+        _note(database, "", "summer")
+        asleep.keep_target(("", "spring"), TARGET, version=asleep.version)
+        asleep.keep_hot(b"", ("", "spring"), HOT, version=asleep.version)
+        watching.catch_up()
+        sleeping.catch_up()
+        assert (_known(awake), _known(asleep)) == (ALL[2:], ["/spring"])
+
+
+def test_a_process_from_before_the_first_change_can_sleep_too_long(database: Database) -> None:
+    with time_machine.travel(NOW, tick=False) as clock:
+        memory = _full()
+        watch = Watch(database, memory)
+        for alias in ("spring", "summer", "last"):
+            _note(database, "", alias)
+        clock.shift(2 * 3600)
+        database.write(changes.forget_old)
+        watch.catch_up()
+        assert _known(memory) == []
+
+
+def test_no_change_is_overlooked_that_is_made_at_the_same_time(database: Database) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow() -> None:
+        def work(tx: Connection) -> None:
+            changes.note(tx, "", "slow")
+            begun.set()
+            go_on.wait()
+
+        database.write(work)
+
+    first, second = threading.Thread(target=slow), threading.Thread(target=_note, args=(database, "", "fast"))
+    first.start()
+    begun.wait()
+    second.start()
+    second.join(0.5)  # it may have to wait for the other one
+    last, early = database.read(lambda tx: changes.since(tx, 0))
+    go_on.set()
+    first.join()
+    second.join()
+    _, late = database.read(lambda tx: changes.since(tx, last))
+    assert sorted([*(early or []), *(late or [])]) == [("", "fast"), ("", "slow")]

@@ -1,0 +1,103 @@
+"""How times are written and read: whole seconds, UTC (decisions 5, 21 and 43)."""
+
+import time
+from datetime import UTC, datetime
+
+import pytest
+import time_machine
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from waypost import clock
+
+LAST_OF_ALL = 253402300799  # 9999-12-31 23:59:59
+
+
+def _utc(text: str) -> int:
+    return int(datetime.fromisoformat(f"{text}+00:00").timestamp())
+
+
+def test_now_is_whole_seconds_and_milliseconds() -> None:
+    with time_machine.travel(datetime(2030, 5, 6, 7, 8, 9, 987654, UTC), tick=False):
+        assert clock.now() == _utc("2030-05-06 07:08:09")
+        assert clock.now_ms() == _utc("2030-05-06 07:08:09") * 1000 + 987
+
+
+@pytest.mark.parametrize(
+    ("second", "written"),
+    [
+        (0, "1970-01-01 00:00:00"),
+        (951_782_400, "2000-02-29 00:00:00"),
+        (2_147_483_648, "2038-01-19 03:14:08"),
+        (LAST_OF_ALL, "9999-12-31 23:59:59"),
+    ],
+)
+def test_a_second_is_written_in_utc(second: int, written: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    try:
+        assert clock.text(second) == written
+        assert clock.day(second) == written[:10]
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+def test_never_is_a_timestamp_like_any_other() -> None:
+    assert clock.text(LAST_OF_ALL) == clock.NEVER
+
+
+@settings(deadline=None)
+@given(st.integers(0, LAST_OF_ALL))
+def test_what_was_written_is_read_back(second: int) -> None:
+    assert clock.last_second(clock.text(second)) == second
+    end = clock.last_second(clock.day(second))
+    assert clock.text(end) == f"{clock.day(second)} 23:59:59"
+
+
+@pytest.mark.parametrize(
+    ("written", "second"),
+    [
+        ("2030-01-31", _utc("2030-01-31 23:59:59")),
+        ("2028-02-29", _utc("2028-02-29 23:59:59")),
+        ("9999-12-31", LAST_OF_ALL),
+        ("2030-01-31 10:20:30", _utc("2030-01-31 10:20:30")),
+        ("2030-01-31T10:20:30", _utc("2030-01-31 10:20:30")),
+        ("2030-01-31T10:20:30Z", _utc("2030-01-31 10:20:30")),
+        ("2030-01-31 10:20", _utc("2030-01-31 10:20:00")),
+        ("2030-01-31 00:00:00", _utc("2030-01-31 00:00:00")),
+        ("9999-12-31 23:59:59", LAST_OF_ALL),
+    ],
+)
+def test_a_date_lasts_to_its_end_and_a_timestamp_to_its_second(written: str, second: int) -> None:
+    assert clock.last_second(written) == second
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        *("", "never", "tomorrow", "0", "2030", "2030-01", "20300131", "1893456000"),
+        *("2030-13-01", "2030-00-10", "2030-02-30", "2029-02-29", "2030-01-32", "0000-01-01", "10000-01-01"),
+        *("2030-1-1", "2030-01-1", "30-01-2030", "31.01.2030", "2030/01/31", "01/31/2030", "2030_01_31"),
+        *("2030-W05-1", "2030-W05", "2030-031", "+030-01-31", "-030-01-31"),
+        *("2030-01-31 ", " 2030-01-31", "2030-01-31\n", "2030-01-31  10:20:30", "2030-01-31\n10:20:30"),
+        *(
+            "2030-01-31 24:00:00",
+            "2030-01-31 10:60:00",
+            "2030-01-31 10:20:60",
+            "2030-01-31 10",
+            "2030-01-31 10:20:30.5",
+        ),
+        *("2030-01-31 1:2:3", "2030-1-1 10:20:30", "2030-01-31 10:20:30 UTC", "2030-01-31T10:20:30+02:00"),
+        *(
+            "2030-01-31x10:20:30",
+            "2030-01-31 10:20:30x",
+            "\u0662\u0660\u0663\u0660-\u0660\u0661-\u0663\u0661",
+            "\u0662\u0660\u0663\u0660-\u0660\u0661-\u0663\u0661 10:20:30",
+            "\uff12\uff10\uff13\uff10-01-31 10:20",
+        ),
+    ],
+)
+def test_anything_else_is_no_date(written: str) -> None:
+    with pytest.raises(ValueError, match="not a date"):
+        clock.last_second(written)

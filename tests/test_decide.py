@@ -1,0 +1,222 @@
+"""What a visitor gets, as a table of cases: a link, what is known of the visit, and the answer."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from waypost.visits.decide import Answer, Facts, Redirect, Refusal, decide, used_up
+from waypost.visits.find import Target
+
+NOW = 1_800_000_000
+PAGE = "https://example.com/page"
+OVER = "https://example.com/over"
+PLAIN = Target(
+    id=7,
+    account=3,
+    alias="spring",
+    url=PAGE,
+    title="Spring",
+    password=None,
+    expiry=None,
+    clicklimit=None,
+    expiryurl="",
+    status="public",
+)
+
+
+def _answer(link: dict[str, Any], visit: dict[str, Any]) -> Answer:
+    return decide(replace(PLAIN, **link), Facts(**{"now": NOW, **visit}))
+
+
+def test_a_name_that_leads_nowhere_is_missing() -> None:
+    assert decide(None, Facts(now=NOW, unlocked=True, query="a=b")) == Refusal("missing")
+
+
+@pytest.mark.parametrize(
+    ("link", "visit", "answer"),
+    [
+        pytest.param({}, {}, Redirect(PAGE), id="a link leads to its target"),
+        pytest.param({"status": "private"}, {}, Redirect(PAGE), id="private hides statistics, not the target"),
+        pytest.param({"status": "disabled"}, {}, Refusal("disabled"), id="a disabled link says so"),
+        pytest.param({"clicklimit": 1}, {}, Redirect(PAGE), id="a click limit is asked later"),
+        pytest.param({"expiry": NOW + 1}, {}, Redirect(PAGE), id="a link works before its end"),
+        pytest.param({"expiry": NOW}, {}, Redirect(PAGE), id="a link works in its last second"),
+        pytest.param({"expiry": NOW - 1}, {}, Refusal("gone"), id="a link is gone in the second after"),
+        pytest.param({"expiry": 0}, {}, Refusal("gone"), id="an end in 1970 is an end"),
+        pytest.param({"expiryurl": OVER}, {}, Redirect(PAGE), id="the address for afterwards waits for its time"),
+        pytest.param(
+            {"expiry": NOW - 1, "expiryurl": OVER},
+            {},
+            Redirect(OVER, counts=False),
+            id="a link that is over leads to its address for afterwards, uncounted",
+        ),
+        pytest.param(
+            {"expiry": NOW - 1, "expiryurl": OVER, "parameters": [{"name": "a", "value": "b"}]},
+            {"query": "c=d"},
+            Redirect(OVER, counts=False),
+            id="the address for afterwards is taken as it is",
+        ),
+        pytest.param({"password": "hash"}, {}, Refusal("locked"), id="a protected link asks for its password"),
+        pytest.param({"password": "hash"}, {"unlocked": True}, Redirect(PAGE), id="the password opens it"),
+        pytest.param({}, {"unlocked": True}, Redirect(PAGE), id="a password for an open link is no matter"),
+        pytest.param(
+            {"password": "hash", "status": "disabled", "expiry": NOW - 1},
+            {"unlocked": True},
+            Refusal("disabled"),
+            id="disabled comes before everything",
+        ),
+        pytest.param(
+            {"password": "hash", "expiry": NOW - 1},
+            {},
+            Refusal("gone"),
+            id="nobody is asked for a dead link's password",
+        ),
+        pytest.param(
+            {"password": "hash", "geotarget": [{"location": "France", "link": OVER}]},
+            {"country": "France"},
+            Refusal("locked"),
+            id="a protected link does not show where it leads in France",
+        ),
+    ],
+)
+def test_whether_a_link_works(link: dict[str, Any], visit: dict[str, Any], answer: Answer) -> None:
+    assert _answer(link, visit) == answer
+
+
+GEO = [{"location": "France", "link": "https://fr.example/"}, {"location": "de", "link": "https://de.example/"}]
+DEVICES = [
+    {"device": device, "link": f"https://{device.lower()}.example/"}
+    for device in ("iPhone", "iPad", "Android", "Mac", "Windows", "Tablet", "Mobile")
+]
+APPS = {"apple": "https://apps.example/apple", "google": "https://apps.example/google"}
+WORDS = [{"language": "pt-BR", "link": "https://pt.example/"}, {"language": "FR", "link": "https://mots.example/"}]
+ALL = {"geotarget": GEO, "devicetarget": DEVICES, "deeplink": APPS, "languagetarget": WORDS}
+IPHONE = {"os": "iOS", "device": "Mobile"}
+IPAD = {"os": "iOS", "device": "Tablet"}
+PIXEL = {"os": "Android", "device": "Mobile"}
+LAPTOP = {"os": "Linux", "device": "Desktop"}
+PARIS = {"country": "France", "country_code": "FR"}
+LYON = {**PARIS, "language": "fr"}
+
+
+@pytest.mark.parametrize(
+    ("link", "visit", "url"),
+    [
+        pytest.param({"geotarget": GEO}, PARIS, "https://fr.example/", id="a country by its name"),
+        pytest.param({"geotarget": GEO}, {"country_code": "DE"}, "https://de.example/", id="a country by its code"),
+        pytest.param({"geotarget": GEO}, {"country": "FRANCE"}, "https://fr.example/", id="a country in capitals"),
+        pytest.param({"geotarget": GEO}, {"country": "Spain", "country_code": "ES"}, PAGE, id="another country"),
+        pytest.param({"geotarget": GEO}, {}, PAGE, id="no country"),
+        pytest.param({"geotarget": [{"location": "", "link": OVER}]}, {}, PAGE, id="nowhere is no country"),
+        pytest.param(
+            {"geotarget": [*GEO, {"location": "FR", "link": OVER}]}, PARIS, "https://fr.example/", id="the first of two"
+        ),
+        pytest.param({"devicetarget": DEVICES}, IPHONE, "https://iphone.example/", id="an iPhone"),
+        pytest.param({"devicetarget": DEVICES}, IPAD, "https://ipad.example/", id="an iPad"),
+        pytest.param({"devicetarget": DEVICES[2:]}, IPAD, "https://tablet.example/", id="an iPad is a tablet"),
+        pytest.param({"devicetarget": DEVICES}, PIXEL, "https://android.example/", id="an Android telephone"),
+        pytest.param({"devicetarget": DEVICES[3:]}, PIXEL, "https://mobile.example/", id="any telephone"),
+        pytest.param(
+            {"devicetarget": DEVICES}, {"os": "macOS", "device": "Desktop"}, "https://mac.example/", id="a Mac"
+        ),
+        pytest.param(
+            {"devicetarget": DEVICES}, {"os": "Windows", "device": "Desktop"}, "https://windows.example/", id="a PC"
+        ),
+        pytest.param({"devicetarget": DEVICES}, LAPTOP, PAGE, id="a device nobody named"),
+        pytest.param({"devicetarget": DEVICES}, {}, PAGE, id="no device"),
+        pytest.param({"deeplink": APPS}, IPHONE, APPS["apple"], id="the App Store on iOS"),
+        pytest.param({"deeplink": APPS}, IPAD, APPS["apple"], id="the App Store on an iPad"),
+        pytest.param({"deeplink": APPS}, PIXEL, APPS["google"], id="the Play Store on Android"),
+        pytest.param({"deeplink": APPS}, LAPTOP, PAGE, id="no store on a laptop"),
+        pytest.param({"deeplink": {"apple": APPS["apple"]}}, PIXEL, PAGE, id="no app for Android"),
+        pytest.param({"deeplink": {}}, IPHONE, PAGE, id="no app at all"),
+        pytest.param({"languagetarget": WORDS}, {"language": "fr"}, "https://mots.example/", id="a language"),
+        pytest.param(
+            {"languagetarget": WORDS}, {"language": "pt"}, "https://pt.example/", id="a language with a country"
+        ),
+        pytest.param({"languagetarget": WORDS}, {"language": "de"}, PAGE, id="another language"),
+        pytest.param({"languagetarget": WORDS}, {}, PAGE, id="no language"),
+        pytest.param(ALL, {**LYON, **IPHONE}, "https://fr.example/", id="country before device, app and language"),
+        pytest.param(ALL, {**IPHONE, "language": "fr"}, "https://iphone.example/", id="device before app and language"),
+        pytest.param(
+            {**ALL, "devicetarget": []}, {**IPHONE, "language": "fr"}, APPS["apple"], id="app before language"
+        ),
+        pytest.param(ALL, {**LAPTOP, "language": "fr"}, "https://mots.example/", id="language before everybody"),
+        pytest.param(ALL, LAPTOP, PAGE, id="everybody else"),
+    ],
+)
+def test_who_is_sent_where(link: dict[str, Any], visit: dict[str, Any], url: str) -> None:
+    assert _answer(link, visit) == Redirect(url)
+
+
+UTM = {"parameters": [{"name": "utm_source", "value": "our news"}, {"name": "flag", "value": ""}]}
+
+
+@pytest.mark.parametrize(
+    ("link", "query", "url"),
+    [
+        pytest.param({}, "a=b", f"{PAGE}?a=b", id="the visitor's query goes on"),
+        pytest.param({"url": f"{PAGE}?own=1"}, "a=b", f"{PAGE}?own=1&a=b", id="behind the target's own"),
+        pytest.param({"url": f"{PAGE}#part"}, "a=b", f"{PAGE}?a=b#part", id="before the fragment"),
+        pytest.param({"url": f"{PAGE}?own=1#part?no"}, "a=b", f"{PAGE}?own=1&a=b#part?no", id="between the two"),
+        pytest.param({"url": "https://example.com"}, "a=b", "https://example.com?a=b", id="without a path"),
+        pytest.param({"url": "HTTPS://EXAMPLE.com/"}, "a=b", "https://EXAMPLE.com/?a=b", id="a scheme in capitals"),
+        pytest.param({"url": "HTTPS://EXAMPLE.com/"}, "", "HTTPS://EXAMPLE.com/", id="no query changes nothing"),
+        pytest.param(UTM, "", f"{PAGE}?utm_source=our+news&flag=", id="the link's parameters, written for the web"),
+        pytest.param(UTM, "a=b", f"{PAGE}?utm_source=our+news&flag=&a=b", id="parameters before the visitor's query"),
+        pytest.param({"parameters": [{"name": "x"}]}, "", f"{PAGE}?x=", id="a parameter without a value"),
+        pytest.param(
+            {"parameters": [{"name": "é&", "value": "=#"}]}, "", f"{PAGE}?%C3%A9%26=%3D%23", id="odd parameters"
+        ),
+        pytest.param({}, "flag", f"{PAGE}?flag", id="a name alone stays alone"),
+        pytest.param({}, "a=1;b=2", f"{PAGE}?a=1;b=2", id="semicolons stay"),
+        pytest.param({}, "q=a+b%20c", f"{PAGE}?q=a+b%20c", id="both spellings of a blank stay"),
+        pytest.param({}, "q=%E9%C3%A9", f"{PAGE}?q=%E9%C3%A9", id="bytes of any alphabet stay"),
+        pytest.param({}, "%0d%0aSet-Cookie:x", f"{PAGE}?%0d%0aSet-Cookie:x", id="an encoded line end stays encoded"),
+        pytest.param({}, "a=%zz&&=&b==", f"{PAGE}?a=%zz&&=&b==", id="nonsense stays as it is"),
+        pytest.param({}, "next=https://a.b/?c=d", f"{PAGE}?next=https://a.b/?c=d", id="an address in the query stays"),
+        pytest.param({}, "&".join("abc" * 100), f"{PAGE}?{'&'.join('abc' * 100)}", id="hundreds of fields stay"),
+        pytest.param(
+            {**UTM, "url": "mailto:ana@example.com"}, "a=b", "mailto:ana@example.com", id="an app gets no query"
+        ),
+        pytest.param({**UTM, "url": "tel:+4930"}, "a=b", "tel:+4930", id="nor does a telephone"),
+        pytest.param(
+            {"geotarget": GEO, **UTM},
+            "a=b",
+            f"{PAGE}?utm_source=our+news&flag=&a=b",
+            id="for everybody who is not elsewhere",
+        ),
+    ],
+)
+def test_what_is_added_to_the_target(link: dict[str, Any], query: str, url: str) -> None:
+    assert _answer(link, {"query": query}) == Redirect(url)
+
+
+def test_a_chosen_target_gets_the_query_too() -> None:
+    assert _answer({"geotarget": GEO, **UTM}, {**PARIS, "query": "a=b"}) == Redirect(
+        "https://fr.example/?utm_source=our+news&flag=&a=b"
+    )
+
+
+@pytest.mark.parametrize(("expiryurl", "answer"), [("", Refusal("gone")), (OVER, Redirect(OVER, counts=False))])
+def test_a_used_up_link_ends_like_an_expired_one(expiryurl: str, answer: Answer) -> None:
+    assert used_up(replace(PLAIN, expiryurl=expiryurl)) == answer == _answer({"expiryurl": expiryurl, "expiry": 1}, {})
+
+
+@pytest.mark.parametrize(
+    ("link", "plain"),
+    [
+        ({}, True),
+        ({"expiry": NOW, "expiryurl": OVER, "status": "private", **UTM}, True),
+        ({"status": "disabled"}, False),
+        ({"password": "hash"}, False),
+        ({"clicklimit": 5}, False),
+        ({"geotarget": GEO}, False),
+        ({"devicetarget": DEVICES}, False),
+        ({"languagetarget": WORDS}, False),
+        ({"deeplink": APPS}, False),
+    ],
+)
+def test_only_a_link_that_gives_everybody_the_same_is_plain(link: dict[str, Any], plain: bool) -> None:  # noqa: FBT001
+    assert replace(PLAIN, **link).is_plain is plain

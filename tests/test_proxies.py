@@ -1,0 +1,92 @@
+"""Whose address a request comes from, and what a limit by address counts as one (decisions 10 and 53)."""
+
+import ipaddress
+
+import pytest
+
+from waypost.net.proxies import client_address, network_of
+
+TRUSTED = tuple(ipaddress.ip_network(network) for network in ("127.0.0.1/32", "10.0.0.0/8", "fd00::/8"))
+VISITOR = "198.51.100.7"
+
+
+@pytest.mark.parametrize(
+    ("peer", "forwarded", "client"),
+    [
+        # nobody forwards
+        (VISITOR, [], VISITOR),
+        ("127.0.0.1", [], "127.0.0.1"),
+        ("10.1.2.3", [""], "10.1.2.3"),
+        ("", [], ""),
+        ("testclient", ["203.0.113.9"], "testclient"),
+        # a stranger forwards: not believed
+        (VISITOR, ["203.0.113.9"], VISITOR),
+        ("2001:db8::1", ["203.0.113.9"], "2001:db8::1"),
+        ("11.0.0.1", ["203.0.113.9"], "11.0.0.1"),
+        # one proxy of ours
+        ("127.0.0.1", [VISITOR], VISITOR),
+        ("fd00::2", [VISITOR], VISITOR),
+        ("::ffff:127.0.0.1", [VISITOR], VISITOR),
+        ("127.0.0.1", [" 198.51.100.7 "], VISITOR),
+        ("127.0.0.1", ["198.51.100.7:4711"], VISITOR),
+        ("127.0.0.1", ["::ffff:198.51.100.7"], VISITOR),
+        ("127.0.0.1", ["2001:DB8:0::1"], "2001:db8::1"),
+        ("127.0.0.1", ["[2001:db8::1]"], "2001:db8::1"),
+        ("127.0.0.1", ["[2001:db8::1]:4711"], "2001:db8::1"),
+        ("127.0.0.1", ["fe80::1%eth0"], "fe80::1"),
+        # what the visitor wrote stands left of what our proxy saw
+        ("127.0.0.1", ["203.0.113.9, 198.51.100.7"], VISITOR),
+        ("127.0.0.1", ["10.9.9.9, 198.51.100.7"], VISITOR),
+        ("127.0.0.1", ["127.0.0.1,198.51.100.7"], VISITOR),
+        ("127.0.0.1", ["203.0.113.9", "198.51.100.7"], VISITOR),
+        # several proxies of ours, in one header or two
+        ("127.0.0.1", ["198.51.100.7, 10.0.0.5, 10.0.0.6"], VISITOR),
+        ("127.0.0.1", ["198.51.100.7, 10.0.0.5", "10.0.0.6"], VISITOR),
+        ("127.0.0.1", ["203.0.113.9, 198.51.100.7, fd00::5"], VISITOR),
+        # somebody inside: the farthest that is known
+        ("127.0.0.1", ["10.0.0.5"], "10.0.0.5"),
+        ("127.0.0.1", ["10.0.0.5, 10.0.0.6"], "10.0.0.5"),
+        # no address at all ends the walk where it is
+        ("127.0.0.1", ["unknown"], "127.0.0.1"),
+        ("127.0.0.1", ["198.51.100.7, unknown"], "127.0.0.1"),
+        ("127.0.0.1", ["198.51.100.7, unknown, 10.0.0.5"], "10.0.0.5"),
+        ("127.0.0.1", ["198.51.100.7, , 10.0.0.5"], "10.0.0.5"),
+        ("127.0.0.1", ["198.51.100.7,"], "127.0.0.1"),
+        ("127.0.0.1", ["010.0.0.5"], "127.0.0.1"),
+        ("127.0.0.1", ["2130706433"], "127.0.0.1"),
+        ("127.0.0.1", ["<script>"], "127.0.0.1"),
+        ("127.0.0.1", ["\u0661.2.3.4"], "127.0.0.1"),
+    ],
+)
+def test_the_client_is_the_right_most_hop_that_is_no_proxy_of_ours(
+    peer: str, forwarded: list[str], client: str
+) -> None:
+    assert client_address(peer, [value.encode() for value in forwarded], TRUSTED) == client
+
+
+def test_without_proxies_of_ours_nobody_is_believed() -> None:
+    assert client_address("127.0.0.1", [VISITOR.encode()], ()) == "127.0.0.1"
+
+
+def test_a_header_without_end_is_not_read_to_its_begin() -> None:
+    hops = ", ".join([VISITOR, *["10.0.0.5"] * 100_000])
+    assert client_address("127.0.0.1", [hops.encode()], TRUSTED) == "10.0.0.5"
+
+
+@pytest.mark.parametrize(
+    ("address", "counted_as"),
+    [
+        ("198.51.100.7", "198.51.100.7"),
+        ("::ffff:198.51.100.7", "198.51.100.7"),
+        ("2001:db8:1:2::1", "2001:db8:1:2::/64"),
+        ("2001:db8:1:2:ffff:ffff:ffff:ffff", "2001:db8:1:2::/64"),
+        ("2001:DB8:1:2::1", "2001:db8:1:2::/64"),
+        ("2001:db8:1:3::1", "2001:db8:1:3::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("::1", "::/64"),
+        ("", ""),
+        ("testclient", "testclient"),
+    ],
+)
+def test_an_address_is_counted_by_itself_or_by_its_64(address: str, counted_as: str) -> None:
+    assert network_of(address) == counted_as

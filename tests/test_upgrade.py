@@ -1,0 +1,232 @@
+"""Upgrading: the migrations make exactly the schema, and a database is never half of two versions."""
+
+import shutil
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import Connection, inspect, text
+
+from waypost import upgrade
+from waypost.db import Database
+from waypost.errors import Problem
+from waypost.schema import metadata
+
+_LATER = '''"""A later version of waypost."""
+
+from alembic import op
+
+revision = "9001"
+down_revision = {before!r}
+
+
+def upgrade() -> None:
+    op.execute("CREATE TABLE later (id integer)")
+    op.execute("INSERT INTO facts (name, value) SELECT 'later', value FROM facts WHERE name = 'secret'")
+    {more}
+'''
+_PROCESS = """
+import sys
+from pathlib import Path
+from waypost import upgrade
+from waypost.db import Database
+
+upgrade._MIGRATIONS = Path(sys.argv[2])
+database = Database(sys.argv[1])
+write = database.write
+database.write = lambda work: (print("waiting", flush=True), write(work))[1]
+print(upgrade.upgrade(database))
+"""
+
+
+@pytest.fixture
+def later(tmp_path: Path) -> Path:
+    """The migrations of a later version, which has one more."""
+    return _later(tmp_path)
+
+
+@pytest.fixture
+def plain_url(database_url: str, tmp_path: Path) -> str:
+    """The URL of a database without any table, beside the one that has them."""
+    if database_url.startswith("sqlite"):
+        return f"sqlite:///{tmp_path / 'plain.db'}"
+    server = database_url.rpartition("/")[0]
+    with psycopg.connect(f"{server}/postgres", autocommit=True) as admin:
+        admin.execute("DROP DATABASE IF EXISTS plain WITH (FORCE)")
+        admin.execute("CREATE DATABASE plain")
+    return f"{server}/plain"
+
+
+def test_the_migrations_make_the_schema(database: Database) -> None:
+    def ours(name: str | None, kind: str, _parents: Any) -> bool:
+        return kind != "table" or not str(name).startswith("links_search")  # SQLite's search index
+
+    def difference(tx: Connection) -> list[Any]:
+        context = MigrationContext.configure(tx, opts={"include_name": ours, "compare_type": True})
+        return list(compare_metadata(context, metadata))
+
+    assert database.read(difference) == []
+
+
+def test_the_migrations_make_what_the_schema_itself_would_make(database: Database, plain_url: str) -> None:
+    """What the comparison above does not see: checks, what a deletion takes along, how SQLite numbers rows."""
+    with closing(Database(plain_url)) as plain:
+        plain.write(metadata.create_all)
+        assert database.read(_described) == plain.read(_described)
+
+
+def test_an_empty_database_gets_everything(plain_url: str) -> None:
+    with closing(Database(plain_url)) as database:
+        assert database.read(upgrade.revision) is None
+        assert upgrade.upgrade(database) is None  # there was nothing to save
+        assert database.read(upgrade.revision) == upgrade.newest()
+
+
+def test_a_newest_database_is_not_touched(database: Database, tmp_path: Path) -> None:
+    before = database.path and database.path.read_bytes()
+    assert upgrade.upgrade(database) is None
+    assert (database.path and database.path.read_bytes()) == before
+    assert not list(tmp_path.glob("*.bak"))
+
+
+def test_an_upgrade_saves_the_file_first(database: Database, later: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = database.read(_facts), database.read(upgrade.revision)
+    if database.path:
+        database.path.chmod(0o640)
+    monkeypatch.setattr(upgrade, "_MIGRATIONS", later)
+    saved = upgrade.upgrade(database)
+    assert database.read(upgrade.revision) == "9001"
+    assert database.read(lambda tx: inspect(tx).has_table("later"))
+    assert (saved is not None) == database.is_sqlite
+    if saved is not None:
+        assert saved.parent == database.path.parent if database.path else None
+        assert saved.name.startswith(f"waypost.db.{before[1]}.")
+        assert saved.stat().st_mode & 0o777 == 0o640
+        with closing(Database(f"sqlite:///{saved}")) as copy:
+            assert (copy.read(_facts), copy.read(upgrade.revision)) == before
+
+
+def test_a_migration_that_fails_changes_nothing(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = database.read(_facts), database.read(upgrade.revision), database.read(_tables)
+    monkeypatch.setattr(upgrade, "_MIGRATIONS", _later(tmp_path, 'raise RuntimeError("no")'))
+    with pytest.raises(RuntimeError):
+        upgrade.upgrade(database)
+    assert (database.read(_facts), database.read(upgrade.revision), database.read(_tables)) == before
+
+
+def test_a_database_of_a_newer_version_is_refused(database: Database, later: Path) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(upgrade, "_MIGRATIONS", later)
+        upgrade.upgrade(database)
+    before = database.read(_facts)
+    with pytest.raises(Problem, match=f"at revision 9001, this version of waypost knows only {upgrade.newest()}"):
+        upgrade.upgrade(database)
+    assert database.read(_facts) == before
+
+
+@pytest.mark.parametrize("start", ["newest", "empty"])
+def test_two_processes_that_upgrade_at_once_both_succeed(
+    start: str, database_url: str, plain_url: str, later: Path
+) -> None:
+    url = database_url if start == "newest" else plain_url
+    command = [sys.executable, "-c", _PROCESS, url, str(later)]
+    pipe = subprocess.PIPE
+    with _held(url) as all_wait:
+        both = [subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) for _ in range(2)]
+        for process in both:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "waiting\n"  # it has seen that there is something to do
+        all_wait(len(both))
+    answers = [process.communicate(timeout=60) for process in both]
+    assert [process.returncode for process in both] == [0, 0], answers
+    with closing(Database(url)) as database:
+        assert database.read(upgrade.revision) == "9001"
+        assert [name for name, _ in database.read(_facts)].count("later") == 1
+        # Only one of them had anything to do, so only one saved the file.
+        saved = sorted(out != "None\n" for out, _ in answers)
+        assert saved == [False, database.is_sqlite and start == "newest"]
+
+
+def test_a_saved_file_is_whole_while_somebody_reads(
+    sqlite_template: Path, tmp_path: Path, later: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copy(sqlite_template, tmp_path / "waypost.db")
+    monkeypatch.setattr(upgrade, "_MIGRATIONS", later)
+    with closing(Database(f"sqlite:///{tmp_path / 'waypost.db'}")) as database:
+        saved = database.read(lambda tx: (_facts(tx), upgrade.upgrade(database))[1])
+    assert saved is not None
+    with closing(sqlite3.connect(saved)) as copy:
+        assert copy.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+
+
+@contextmanager
+def _held(url: str) -> Iterator[Callable[[int], None]]:
+    """Hold what an upgrade waits for; calling what this yields waits until so many processes stand before it."""
+    if url.startswith("sqlite"):
+        with closing(sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None)) as holder:
+            holder.execute("PRAGMA journal_mode = WAL")
+            holder.execute("BEGIN IMMEDIATE")
+            yield lambda _processes: None
+            holder.execute("ROLLBACK")
+        return
+    waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+    with psycopg.connect(url, autocommit=True) as other:
+        other.execute("SELECT pg_advisory_lock(%s)", [upgrade._ADVISORY_LOCK])
+
+        def all_wait(processes: int) -> None:
+            deadline = time.monotonic() + 30
+            while other.execute(waiting).fetchone() != (processes,):
+                assert time.monotonic() < deadline, "they did not wait for each other"
+                time.sleep(0.02)
+
+        yield all_wait
+
+
+def _later(folder: Path, more: str = "") -> Path:
+    copy = shutil.copytree(upgrade._MIGRATIONS, folder / "migrations", ignore=shutil.ignore_patterns("__pycache__"))
+    (copy / "versions" / "9001_later.py").write_text(_LATER.format(before=upgrade.newest(), more=more))
+    return copy
+
+
+def _facts(tx: Connection) -> list[Any]:
+    return [tuple(row) for row in tx.execute(text("SELECT name, value FROM facts ORDER BY name"))]
+
+
+def _tables(tx: Connection) -> list[str]:
+    return sorted(inspect(tx).get_table_names())
+
+
+def _described(tx: Connection) -> dict[str, Any]:
+    """Everything about each table of the schema that the order of its columns does not change.
+
+    Without defaults: a migration needs one to add a column to rows that are there, the schema does not.
+    """
+    found = inspect(tx)
+    described: dict[str, Any] = {}
+    for name in metadata.tables:
+        described[name] = {
+            "columns": {
+                column["name"]: (str(column["type"]), column["nullable"]) for column in found.get_columns(name)
+            },
+            "key": found.get_pk_constraint(name),
+            "parents": sorted(found.get_foreign_keys(name), key=repr),
+            "unique": sorted(found.get_unique_constraints(name), key=repr),
+            "checks": sorted(found.get_check_constraints(name), key=repr),
+            "indexes": sorted(found.get_indexes(name), key=repr),
+        }
+        if tx.dialect.name == "sqlite":
+            stored = "SELECT sql FROM sqlite_master WHERE type = 'table' AND name = :name"
+            sql = tx.execute(text(stored), {"name": name}).scalar_one()
+            described[name]["kind"] = ["AUTOINCREMENT" in sql, "WITHOUT ROWID" in sql]
+    return described
