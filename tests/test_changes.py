@@ -27,7 +27,7 @@ def _full() -> Memory:
     for host in ("", "brand.example"):
         memory.keep_domain(host, OWN_HOST, version=0)
         for alias in ("spring", "summer"):
-            memory.keep_target((host, alias), TARGET, version=0)
+            memory.keep_found((host, alias), TARGET, version=0)
             memory.keep_hot(host.encode(), (host, alias), HOT, version=0)
     return memory
 
@@ -35,7 +35,7 @@ def _full() -> Memory:
 def _known(memory: Memory) -> list[str]:
     """The names that are remembered, which are those that are hot."""
     names = [(host, alias) for host in ("", "brand.example") for alias in ("spring", "summer")]
-    known = [f"{host}/{alias}" for host, alias in names if memory.target((host, alias))[0]]
+    known = [f"{host}/{alias}" for host, alias in names if memory.found((host, alias))[0]]
     assert known == sorted(name.decode() for name in memory.hot)
     return known
 
@@ -75,7 +75,7 @@ def test_what_was_read_before_a_change_is_not_remembered_after_it(database: Data
     version = memory.version
     _note(database, "", "spring")
     watch.catch_up()
-    memory.keep_target(("", "spring"), TARGET, version=version)
+    memory.keep_found(("", "spring"), TARGET, version=version)
     memory.keep_hot(b"", ("", "spring"), HOT, version=version)
     memory.keep_domain("", OWN_HOST, version=version)
     assert (_known(memory), memory.domain("")) == ([], (False, None))
@@ -105,7 +105,7 @@ def test_a_process_that_slept_too_long_forgets_everything(database: Database) ->
         sleeping.catch_up()
         assert (_known(awake), _known(asleep)) == (ALL[1:], [])
         _note(database, "", "summer")
-        asleep.keep_target(("", "spring"), TARGET, version=asleep.version)
+        asleep.keep_found(("", "spring"), TARGET, version=asleep.version)
         asleep.keep_hot(b"", ("", "spring"), HOT, version=asleep.version)
         watching.catch_up()
         sleeping.catch_up()

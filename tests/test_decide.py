@@ -29,10 +29,6 @@ def _answer(link: dict[str, Any], visit: dict[str, Any]) -> Answer:
     return decide(replace(PLAIN, **link), Facts(**{"now": NOW, **visit}))
 
 
-def test_a_name_that_leads_nowhere_is_missing() -> None:
-    assert decide(None, Facts(now=NOW, unlocked=True, query="a=b")) == Refusal("missing")
-
-
 @pytest.mark.parametrize(
     ("link", "visit", "answer"),
     [

@@ -233,7 +233,7 @@ def test_names_that_somebody_invents_do_not_fill_the_memory(wire: Wire) -> None:
     assert (len(names) <= 1000, max(map(len, names)) <= 64) == (True, True)
     for length in range(51, 100):
         wire.ask(b"GET /" + b"x" * length + b" HTTP/1.1\r\n" + HOST + END)
-    assert not [name for name in wire.traffic.memory._targets if len(name[1]) > 50]
+    assert not [name for name in wire.traffic.memory._found if len(name[1]) > 50]
 
 
 LONG = b"https://news.example/" + b"y" * 3000

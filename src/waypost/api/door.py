@@ -58,8 +58,12 @@ class Door:
 
     def read_counts(self, work: Callable[[Connection], T]) -> T:
         """The same as `read`, for numbers of clicks: all that were answered before are counted (decision 48)."""
-        settled.wait(self.settings.journal_dir, self.database)
+        self.count_clicks()
         return self.database.read(work)
+
+    def count_clicks(self) -> None:
+        """Return when all clicks that were answered before are counted."""
+        settled.wait(self.settings.journal_dir, self.database)
 
 
 def _enter(request: Request) -> Door:

@@ -33,7 +33,10 @@ class Seen(NamedTuple):
 
 
 class Visit(NamedTuple):
-    """A journal line, classified. `digest` tells the visitors of a day apart; there is no address any more."""
+    """A journal line, classified. `digest` tells the visitors of a day apart; there is no address any more.
+
+    `taken`: a limit was lowered for it before it was answered.
+    """
 
     account: int
     kind: str
@@ -43,6 +46,7 @@ class Visit(NamedTuple):
     sort: Sort
     digest: bytes
     seen: Seen
+    taken: bool
 
 
 class Reader:
@@ -88,7 +92,9 @@ class Reader:
             language(languages.decode("latin-1")),
             "qr" if journal.SCAN in flags else "link",
         )
-        return Visit(int(account), kind.decode(), int(item), second, ms, _sort(flags, who.kind), digest, seen)
+        sort = _sort(flags, who.kind)
+        taken = journal.TAKEN in flags
+        return Visit(int(account), kind.decode(), int(item), second, ms, sort, digest, seen, taken)
 
 
 def _sort(flags: bytes, kind: str) -> Sort:
@@ -109,7 +115,7 @@ class Sums:
         """`new` has, by day, the digests that no earlier click of that day had."""
         self.firsts: list[bool] = []
         self.times: dict[tuple[str, int, int], list[int]] = defaultdict(lambda: [0, 0, 0, 0, 0, 0])
-        self.totals: dict[tuple[str, int], list[int]] = defaultdict(lambda: [0, 0])
+        self.totals: dict[tuple[str, int], list[int]] = defaultdict(lambda: [0, 0, 0])
         self._mixes: Counter[tuple[str, int, int, Seen]] = Counter()
         for visit in visits:
             self._add(visit, new)
@@ -135,6 +141,7 @@ class Sums:
             total = self.totals[visit.kind, visit.item]
             total[0] += 1
             total[1] += first
+            total[2] += not visit.taken
 
     def labels(self) -> Counter[tuple[str, int, int, str, str]]:
         """Clicks by (kind, item, day, dimension, label), for the day and for all days."""

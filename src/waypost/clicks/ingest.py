@@ -45,13 +45,14 @@ _ROWS_A_TIDYING = 20_000
 KEPT_SINCE = "visits kept since"
 """The fact that says since which second single visits are kept without a gap."""
 _GRACE = 2 * 3600  # how long after midnight a day's salt and visitors are kept for lines that are still on their way
-# Where the totals of a kind stand: its table, the column of its clicks and that of its distinct visitors.
-TOTALS = {
-    "link": (links, "clicks", "uniqueclicks"),
-    "bio": (bios, "clicks", "uniqueclicks"),
-    "qr": (qrs, "scans", "uniquescans"),
-    "file": (files, "downloads", None),
-    "campaign": (campaigns, "views", None),
+# Where the totals of a kind stand: its table and its columns for clicks, distinct visitors, and what a click limit is
+# held against. For the last, a click under a limit was counted before it was answered.
+TOTALS: dict[str, tuple[Table, tuple[str, ...]]] = {
+    "link": (links, ("clicks", "uniqueclicks", "taken")),
+    "bio": (bios, ("clicks", "uniqueclicks")),
+    "qr": (qrs, ("scans", "uniquescans")),
+    "file": (files, ("downloads",)),
+    "campaign": (campaigns, ("views",)),
 }
 
 
@@ -215,16 +216,14 @@ def _add_up(tx: Connection, table: Table, rows: Sequence[tuple[Any, ...]]) -> No
 
 
 def _add_totals(tx: Connection, sums: Sums) -> None:
-    for kind, (table, clicks, uniques) in TOTALS.items():
+    for kind, (table, columns) in TOTALS.items():
         added = [
-            {"_item": item, "_clicks": total[0], "_uniques": total[1]}
+            {"_item": item, **{f"_{name}": n for name, n in zip(columns, total, strict=False)}}
             for (of, item), total in sorted(sums.totals.items())
             if of == kind
         ]
         if added:
-            values = {clicks: table.c[clicks] + bindparam("_clicks")}
-            if uniques:
-                values[uniques] = table.c[uniques] + bindparam("_uniques")
+            values = {name: table.c[name] + bindparam(f"_{name}") for name in columns}
             tx.execute(update(table).where(table.c.id == bindparam("_item")).values(values), added)
 
 

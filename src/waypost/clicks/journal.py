@@ -23,6 +23,7 @@ HEAD = b"h"
 PREFETCH = b"p"
 LATE = b"l"
 SCAN = b"q"
+TAKEN = b"t"  # a click under a limit, which was taken from it before the answer
 
 
 def target_of(account: int, kind: str, item: int) -> bytes:

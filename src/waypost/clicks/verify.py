@@ -48,11 +48,10 @@ def repair(tx: Connection, found: list[Difference]) -> None:
         _repair_times(tx, wrong)
         _repair_labels(tx, wrong)
         if wrong.kind in TOTALS:
-            table, clicks, uniques = TOTALS[wrong.kind]
-            moved = {clicks: "clicks"} | ({uniques: "uniques"} if uniques else {})
+            table, columns = TOTALS[wrong.kind]
             values = {
                 column: table.c[column] + wrong.kept.get(name, 0) - wrong.counted.get(name, 0)
-                for column, name in moved.items()
+                for column, name in zip(columns, ("clicks", "uniques"), strict=False)
             }
             tx.execute(update(table).where(table.c.id == wrong.item).values(values))
 

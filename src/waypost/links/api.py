@@ -193,6 +193,8 @@ def add_link(door: Came, body: NewLink) -> LinkDone:
 @router.put("/url/{id}/update")
 def update_link(door: Came, id: PathId, body: LinkChange) -> LinkUpdated:
     fields = body.sent()
+    if body.clicklimit is not None:
+        door.count_clicks()  # what was clicked before a limit counts against it
     link = door.write(lambda tx: ops.change(tx, door.account, id, settings=door.settings, **fields))
     url = _url(link, door)
     return LinkUpdated(id=link.id, shorturl=url, short=url, message="Link has been updated successfully.")

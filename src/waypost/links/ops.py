@@ -11,7 +11,6 @@ from sqlalchemy import (
     Integer,
     Select,
     Table,
-    case,
     column,
     delete,
     func,
@@ -152,9 +151,6 @@ def change(tx: Connection, account: int, link: int, *, settings: Settings, **fie
         # Its target may have become a branded domain since: on one itself, the link could go in circles.
         targets.refuse_own(tx, before.url, field="domain", settings=settings)
     values = {**columns(tx, account, fields, settings), "host": host, "alias": alias}
-    if values.get("clicklimit"):
-        # What was clicked before a limit counts against it.
-        values["taken"] = case((links.c.clicklimit.is_(None), links.c.clicks), else_=links.c.taken)
     rows.change(tx, links, account, link, {**values, "search": searchable({**vars(before), **values})})
     _relate(tx, account, link, fields)
     return own(tx, account, link)

@@ -44,10 +44,8 @@ class Refusal:
 Answer = Redirect | Refusal
 
 
-def decide(target: Target | None, facts: Facts) -> Answer:
+def decide(target: Target, facts: Facts) -> Answer:
     """The answer to a visit. A click limit is asked later, when everything else says yes."""
-    if target is None:
-        return Refusal("missing")
     if target.status == "disabled":
         return Refusal("disabled")
     if target.expiry is not None and target.expiry < facts.now:

@@ -1,6 +1,6 @@
-"""What a visitor's host and path lead to: one indexed read, all that a visit needs in one record."""
+"""What a visitor's host and path lead to: all that a visit needs in one record, by indexed reads."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, and_, or_, select
@@ -52,21 +52,30 @@ class Domain:
 
 
 OWN_HOST = Domain(0, 0, "", "")
+Found = Target
+"""Whatever an alias can lead to."""
 
 
-def find_link(tx: Connection, host: str, alias: str) -> Target | None:
-    """The link behind an alias. On a branded domain only while its account has that domain (decision 39)."""
+def find(tx: Connection, host: str, alias: str) -> Found | None:
+    """What an alias leads to. On a branded domain only while its account has that domain (decision 39)."""
     own = and_(domains.c.host == aliases.c.host, domains.c.account == aliases.c.account)
-    statement = (
-        select(*(links.c[name] for name in _COLUMNS))
-        .select_from(aliases)
-        .join(links, links.c.id == aliases.c.item)
+    held = (
+        select(aliases.c.kind, aliases.c.item)
         .outerjoin(domains, own)
-        .where(aliases.c.host == host, aliases.c.alias == alias, aliases.c.kind == "link")
+        .where(aliases.c.host == host, aliases.c.alias == alias)
         .where(or_(aliases.c.host == OWN, domains.c.id.is_not(None)))
     )
-    row = tx.execute(statement).mappings().first()
+    row = tx.execute(held).first()
+    read = _READS.get(row.kind) if row else None
+    return read(tx, row.item) if row and read else None
+
+
+def _link(tx: Connection, item: int) -> Target | None:
+    row = tx.execute(select(*(links.c[name] for name in _COLUMNS)).where(links.c.id == item)).mappings().first()
     return Target(**row) if row else None
+
+
+_READS: Mapping[str, Callable[[Connection, int], Found | None]] = {"link": _link}
 
 
 def find_domain(tx: Connection, host: str) -> Domain | None:

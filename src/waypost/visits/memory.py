@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass
 
 from waypost.changes import Name
-from waypost.visits.find import Domain, Target
+from waypost.visits.find import Domain, Found
 
 _MOST_NAMES = 100_000
 _MOST_HOSTS = 10_000
@@ -35,13 +35,13 @@ class Memory:
         self.header_hosts: dict[bytes, bytes] = {}
         """The host that a `Host` header means, as in `hot`."""
         self.version = 0
-        self._targets: dict[Name, tuple[float, Target | None]] = {}
+        self._found: dict[Name, tuple[float, Found | None]] = {}
         self._domains: dict[str, tuple[float, Domain | None]] = {}
         self._changing = threading.Lock()
 
-    def target(self, name: Name) -> tuple[bool, Target | None]:
+    def found(self, name: Name) -> tuple[bool, Found | None]:
         """(whether this name is known, what it leads to)."""
-        found = self._targets.get(name)
+        found = self._found.get(name)
         if found is None or found[0] < time.monotonic():
             return False, None
         return True, found[1]
@@ -53,11 +53,11 @@ class Memory:
             return False, None
         return True, found[1]
 
-    def keep_target(self, name: Name, target: Target | None, *, version: int) -> None:
+    def keep_found(self, name: Name, found: Found | None, *, version: int) -> None:
         """Remember what a name led to when `version` was read, unless something changed since."""
         with self._changing:
             if version == self.version:
-                _bounded(self._targets, _MOST_NAMES)[name] = (time.monotonic() + LONGEST_LIFE, target)
+                _bounded(self._found, _MOST_NAMES)[name] = (time.monotonic() + LONGEST_LIFE, found)
 
     def keep_domain(self, host: str, domain: Domain | None, *, version: int) -> None:
         """The same for a host."""
@@ -80,11 +80,11 @@ class Memory:
             if names is None or any(not alias for _, alias in names):
                 self.hot.clear()
                 self.header_hosts.clear()
-                self._targets.clear()
+                self._found.clear()
                 self._domains.clear()
                 return
             for host, alias in names:
-                self._targets.pop((host, alias), None)
+                self._found.pop((host, alias), None)
                 self.hot.pop(host.encode() + b"/" + alias.encode(), None)
 
 

@@ -1,0 +1,78 @@
+"""What visitors see that is not the target: pages for browsers, JSON for everything else."""
+
+from typing import NamedTuple
+from urllib.parse import quote
+
+from jinja2 import Environment, PackageLoader
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+
+from waypost.metrics import Meter
+from waypost.visits.asked import URL_SAFE
+from waypost.visits.decide import Why
+
+NO_STORE = {"Cache-Control": "private, no-store"}
+PAGE = {
+    **NO_STORE,
+    # Without form-action: browsers hold it against the redirect too that answers the right password.
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:;"
+    " frame-ancestors 'none'; base-uri 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+}
+"""The headers of a page of ours: nothing foreign is loaded, nothing runs, nobody frames it."""
+
+
+class _Words(NamedTuple):
+    status: int
+    title: str
+    text: str
+
+
+_REFUSALS: dict[Why, _Words] = {
+    "missing": _Words(404, "Nothing here", "This short link does not exist. Please check the address."),
+    "disabled": _Words(403, "Switched off", "The owner of this short link has switched it off."),
+    "gone": _Words(410, "No longer available", "This short link has expired or was used up."),
+    "locked": _Words(401, "Password needed", "This short link is protected by a password."),
+    "guessing": _Words(429, "Too many tries", "Too many wrong passwords. Please wait a minute and try again."),
+}
+
+
+class Pages:
+    """Draws the pages of `templates/`."""
+
+    def __init__(self, meter: Meter) -> None:
+        self._meter = meter
+        self._templates = Environment(loader=PackageLoader("waypost.visits"), autoescape=True)
+
+    def draw(self, template: str, **values: object) -> str:
+        """A template, filled in."""
+        return self._templates.get_template(template).render(values)
+
+    def page(self, template: str, *, status: int = 200, **values: object) -> Response:
+        """A whole page."""
+        return HTMLResponse(self.draw(template, **values), status, headers=PAGE)
+
+    def refuse(self, request: Request, why: Why, *, wrong: bool = False) -> Response:
+        """Why there is nothing to see; with a form for the password, and whether one was wrong (decision 49)."""
+        words = _REFUSALS[why]
+        self._meter.count("refusals", why)
+        headers = {"Retry-After": "60"} if why == "guessing" else {}
+        if not wants_page(request):
+            if why == "locked":
+                headers["WWW-Authenticate"] = 'Basic realm="protected link", charset="UTF-8"'
+            body = {"error": 1, "message": words.text, "code": why}
+            return JSONResponse(body, words.status, headers={**NO_STORE, **headers})
+        page = self.page("refusal.html", status=words.status, words=words, why=why, wrong=wrong)
+        page.headers.update(headers)
+        return page
+
+
+def wants_page(request: Request) -> bool:
+    """Whether a person looks at the answer in a browser."""
+    return "text/html" in request.headers.get("accept", "")
+
+
+def redirect(url: str, *, status: int = 302) -> Response:
+    """Decision 46. What is not ASCII goes percent-encoded, so a header can hold it and nothing can break out of it."""
+    return Response(status_code=status, headers={"Location": quote(url, safe=URL_SAFE), **NO_STORE})
