@@ -85,14 +85,14 @@ class Ingester:
                     if not noted:
                         self._note_keeping()
                         noted = True
-                    busy = self.step()
+                    is_behind = self.step() >= _BATCH_BYTES // 2
                     self.tidy()
                     self._meter.save()
                 except (Problem, OSError) as problem:
                     _log.warning("counting waits for the database or the disk", reason=str(problem))
                     self._counted = None  # what failed may have been committed all the same
-                    busy = False
-                if not busy:
+                    is_behind = False
+                if not is_behind:  # few large batches cost less than many small ones
                     wait(wake)
             self.step()
 
@@ -109,8 +109,8 @@ class Ingester:
 
         self._database.write(work)
 
-    def step(self) -> bool:
-        """Count what has been written since the last step; whether there was anything."""
+    def step(self) -> int:
+        """Count what has been written since the last step, or as much of it as one batch holds; its bytes."""
         counted = self._positions()
         chunks = segments.read(self._folder, counted, _BATCH_BYTES)
         if chunks:
@@ -129,7 +129,7 @@ class Ingester:
             self._database.count(lambda tx: tx.execute(delete(positions).where(positions.c.name.in_(removed))))
             for name in removed:
                 counted.pop(name, None)
-        return bool(chunks)
+        return sum(len(chunk.lines) for chunk in chunks)
 
     def _positions(self) -> dict[str, int]:
         """How far each segment is counted. This process alone moves them on, so one read at the start is enough."""

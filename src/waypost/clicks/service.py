@@ -13,6 +13,7 @@ from waypost.db import Database
 from waypost.settings import Settings
 
 _RESTART_SECONDS = 1.0
+_NICE = 10  # who waits for a redirect goes before who waits for numbers
 
 
 @contextmanager
@@ -45,6 +46,7 @@ def _keep(settings: Settings, over: threading.Event) -> None:
 def _main(settings: Settings, parent: int) -> None:
     """The process: counts until it is told to stop, or finds its parent gone."""
     logs.configure(settings)
+    os.nice(_NICE)
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to all; the parent decides
