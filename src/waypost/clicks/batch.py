@@ -2,8 +2,9 @@
 
 import hashlib
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from operator import itemgetter
 from typing import Literal, NamedTuple
 
 from waypost.clicks import journal
@@ -114,41 +115,66 @@ class Sums:
     def __init__(self, visits: Iterable[Visit], new: Mapping[int, set[bytes]]) -> None:
         """`new` has, by day, the digests that no earlier click of that day had."""
         self.firsts: list[bool] = []
-        self.times: dict[tuple[str, int, int], list[int]] = defaultdict(lambda: [0, 0, 0, 0, 0, 0])
         self.totals: dict[tuple[str, int], list[int]] = defaultdict(lambda: [0, 0, 0])
-        self._mixes: Counter[tuple[str, int, int, Seen]] = Counter()
+        self._times: dict[_Moment, list[int]] = defaultdict(lambda: [0, 0, 0, 0, 0, 0])
+        self._labels: dict[_Moment, tuple[dict[str, int], ...]] = defaultdict(_no_labels)
         for visit in visits:
             self._add(visit, new)
 
     def _add(self, visit: Visit, new: Mapping[int, set[bytes]]) -> None:
-        quarter = visit.second - visit.second % QUARTER
-        counted = visit.sort == "click"
-        first = False
-        if counted:
-            unseen = new[visit.second // DAY]
-            if visit.digest in unseen:
-                unseen.discard(visit.digest)
-                first = True
+        second, kind, item, account = visit.second, visit.kind, visit.item, visit.account
+        row = self._times[kind, item, account, second - second % QUARTER]
+        row[_COLUMN[visit.sort]] += 1
+        if visit.sort != "click":
+            self.firsts.append(False)
+            return
+        day = second // DAY
+        first = visit.digest in new[day]
+        new[day].discard(visit.digest)
         self.firsts.append(first)
-        column = _COLUMN[visit.sort]
-        for kind, item in ((visit.kind, visit.item), ("account", visit.account)):
-            row = self.times[kind, item, quarter]
-            row[column] += 1
-            if counted:
-                row[1] += first
-                self._mixes[kind, item, visit.second // DAY, visit.seen] += 1
-        if counted:
-            total = self.totals[visit.kind, visit.item]
-            total[0] += 1
-            total[1] += first
-            total[2] += not visit.taken
+        row[1] += first
+        for counts, label in zip(self._labels[kind, item, account, day], visit.seen, strict=True):
+            counts[label] = counts.get(label, 0) + 1
+        total = self.totals[kind, item]
+        total[0] += 1
+        total[1] += first
+        total[2] += not visit.taken
 
-    def labels(self) -> Counter[tuple[str, int, int, str, str]]:
-        """Clicks by (kind, item, day, dimension, label), for the day and for all days."""
-        found: Counter[tuple[str, int, int, str, str]] = Counter()
-        for (kind, item, day, seen), count in self._mixes.items():
-            for dimension, label in zip(Seen._fields, seen, strict=True):
-                if label:
-                    found[kind, item, day, dimension, label] += count
-                    found[kind, item, ALL_DAYS, dimension, label] += count
-        return found
+    def times(self) -> list[tuple[str, int, int, int, int, int, int, int, int]]:
+        """(kind, item, quarter, and the counts of `click_times`), in the order of the key."""
+        found: dict[tuple[str, int, int], list[int]] = {}
+        for (kind, item, account, quarter), row in self._times.items():
+            found[kind, item, quarter] = row
+            whole = found.setdefault(("account", account, quarter), [0] * len(row))
+            whole[:] = map(sum, zip(whole, row, strict=True))
+        return [(*key, *row) for key, row in sorted(found.items())]  # type: ignore[misc]  # six of them
+
+    def labels(self) -> list[tuple[str, int, int, str, str, int]]:
+        """(kind, item, day, dimension, label, clicks), for the day and for all days, in the order of the key."""
+        found: dict[tuple[str, int, int], tuple[dict[str, int], ...]] = defaultdict(_no_labels)
+        for (kind, item, account, day), dimensions in self._labels.items():
+            for key in ((kind, item, day), (kind, item, ALL_DAYS), ("account", account, day)):
+                _merge(found[key], dimensions)
+        for (kind, item, _day), dimensions in list(found.items()):
+            if kind == "account" and _day != ALL_DAYS:
+                _merge(found[kind, item, ALL_DAYS], dimensions)
+        return [
+            (*key, dimension, label, counts[label])
+            for key, dimensions in sorted(found.items(), key=itemgetter(0))
+            for dimension, counts in sorted(zip(Seen._fields, dimensions, strict=True), key=itemgetter(0))
+            for label in sorted(counts)
+            if label
+        ]
+
+
+_Moment = tuple[str, int, int, int]  # kind, item, account, and when
+
+
+def _no_labels() -> tuple[dict[str, int], ...]:
+    return tuple({} for _ in Seen._fields)
+
+
+def _merge(into: tuple[dict[str, int], ...], dimensions: tuple[dict[str, int], ...]) -> None:
+    for sums, counts in zip(into, dimensions, strict=True):
+        for label, count in counts.items():
+            sums[label] = sums.get(label, 0) + count

@@ -67,7 +67,7 @@ class Countries:
     def country(self, address: str) -> str:
         """The English name of the country of an IP address; "Unknown" for private, unknown and broken ones."""
         if time.monotonic() >= self._due:
-            if _public(address) is None:
+            if self._seen is None and _public(address) is None:
                 return UNKNOWN  # nothing to open a table for
             self.reload()
         return self._country(address) if len(address) <= _LONGEST_ADDRESS else UNKNOWN
