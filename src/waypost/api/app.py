@@ -1,20 +1,18 @@
-"""The API as one ASGI app: routes, the error bodies for what never reaches a route, OpenAPI and its pages."""
+"""The API as one ASGI app: routes, and the error bodies for what never reaches a route."""
 
 from collections.abc import Callable
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.openapi.utils import get_openapi
-from fastapi.responses import HTMLResponse
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
 
 from waypost import __version__
+from waypost.api import docs
 from waypost.api.answers import Failure, problem_response, validation_problem
 from waypost.api.door import Gate, internal
 from waypost.api.routes import ROUTERS
@@ -23,11 +21,6 @@ from waypost.errors import Kind, Problem
 from waypost.metrics import Meter
 from waypost.settings import Settings
 
-_RATE_HEADERS = {
-    "X-RateLimit-Limit": {"description": "Requests a minute.", "schema": {"type": "integer"}},
-    "X-RateLimit-Remaining": {"description": "Requests left in this window.", "schema": {"type": "integer"}},
-    "X-RateLimit-Reset": {"description": "Unix second in which the next window begins.", "schema": {"type": "integer"}},
-}
 _FAILURES = {
     400: "The input breaks a rule; `field` names it.",
     401: "No valid API key.",
@@ -48,22 +41,22 @@ _SUMMARY = (
 def create_api(*, settings: Settings, database: Database, changed: Callable[[], None], meter: Meter) -> ASGIApp:
     """The whole of `/api`, around the data. `changed` is called after every change, before it is answered."""
     api = _routed()
-    _add_documents(api, cache(lambda: _document(api, settings)))  # made when first asked for
     gate = Gate(api, settings=settings, database=database, changed=changed, meter=meter)
     return CORSMiddleware(
         gate,
         allow_origins=["*"],
         allow_methods=["*"],
         allow_headers=["*", "Authorization", "Content-Type"],
-        expose_headers=[*_RATE_HEADERS, "Retry-After", "X-Request-Id"],
+        expose_headers=[*docs.RATE_HEADERS, "Retry-After", "X-Request-Id"],
     )
 
 
 def api_document(settings: Settings) -> dict[str, Any]:
     """OpenAPI 3.1 of the API, without a database."""
-    return _document(_routed(), settings)
+    return {**docs.describe(_routed()), "servers": [{"url": settings.base}]}
 
 
+@cache
 def _routed() -> FastAPI:
     api = FastAPI(
         title="waypost",
@@ -83,6 +76,7 @@ def _routed() -> FastAPI:
     )
     for router in ROUTERS:
         api.include_router(router, prefix=PREFIX)
+    docs.add_routes(api)
     return api
 
 
@@ -129,83 +123,3 @@ def _methods(request: Request) -> set[str]:
     here = [route for route in routes if route.path == path] or [r for r in routes if r.path_regex.match(path)]
     methods = {method for route in here for method in route.methods or ()} or {"GET"}
     return methods | {"HEAD"} if "GET" in methods else methods
-
-
-def _add_documents(api: FastAPI, document: Callable[[], dict[str, Any]]) -> None:
-    """The OpenAPI document and its pages, which load nothing from other sites."""
-    assets = files("fastapi_offline") / "static"
-    kinds = {"swagger-ui-bundle.js": "text/javascript", "swagger-ui.css": "text/css"}
-
-    @api.get("/api/openapi.json", include_in_schema=False)
-    def openapi_document() -> dict[str, Any]:
-        return document()
-
-    @api.get("/api/docs", include_in_schema=False)
-    def documentation() -> HTMLResponse:
-        return HTMLResponse(_DOCS_PAGE, headers={"Content-Security-Policy": _DOCS_POLICY})
-
-    @api.get("/api/docs/{name}", include_in_schema=False)
-    def documentation_asset(name: str) -> Response:
-        if name == "start.js":
-            return Response(_DOCS_SCRIPT, media_type="text/javascript")
-        if name not in kinds:
-            raise HTTPException(404)
-        return Response((assets / name).read_bytes(), media_type=kinds[name])
-
-
-def _document(api: FastAPI, settings: Settings) -> dict[str, Any]:
-    """Every route, as it really answers."""
-    document = get_openapi(
-        title=api.title,
-        version=api.version,
-        description=api.description,
-        routes=api.routes,
-        servers=[{"url": settings.base}],
-    )
-    document["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
-    document["security"] = [{"key": []}]
-    for path in document["paths"].values():
-        for operation in path.values():
-            operation["responses"].pop("422", None)
-            if body := operation.get("requestBody"):
-                body["required"] = _needs_body(body, document["components"]["schemas"])
-            for answer in operation["responses"].values():
-                answer["headers"] = _RATE_HEADERS
-    return document
-
-
-def _needs_body(body: dict[str, Any], models: dict[str, Any]) -> bool:
-    """An empty body counts as an empty object (decision 4), so it is needed where a field is."""
-    name = body["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
-    return "required" in models[name]
-
-
-_DOCS_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:;"
-    " connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
-)
-_DOCS_PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>waypost API</title>
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="/api/docs/swagger-ui.css">
-</head>
-<body>
-<div id="api"></div>
-<script src="/api/docs/swagger-ui-bundle.js"></script>
-<script src="/api/docs/start.js"></script>
-</body>
-</html>
-"""
-_DOCS_SCRIPT = """SwaggerUIBundle({
-  url: "/api/openapi.json",
-  dom_id: "#api",
-  deepLinking: true,
-  persistAuthorization: true,
-  tryItOutEnabled: true,
-  defaultModelsExpandDepth: 0,
-});
-"""

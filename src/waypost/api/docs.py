@@ -1,0 +1,98 @@
+"""The API described: OpenAPI 3.1, and pages to read it and try it out that load nothing from other sites."""
+
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from fastapi.responses import HTMLResponse
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+RATE_HEADERS = {
+    "X-RateLimit-Limit": {"description": "Requests a minute.", "schema": {"type": "integer"}},
+    "X-RateLimit-Remaining": {"description": "Requests left in this window.", "schema": {"type": "integer"}},
+    "X-RateLimit-Reset": {"description": "Unix second in which the next window begins.", "schema": {"type": "integer"}},
+}
+"""What every answer of the API carries, as OpenAPI tells it."""
+
+
+def add_routes(api: FastAPI) -> None:
+    """Add `/api/openapi.json` and `/api/docs`."""
+    assets = files("fastapi_offline") / "static"
+    kinds = {"swagger-ui-bundle.js": "text/javascript", "swagger-ui.css": "text/css"}
+
+    @api.get("/api/openapi.json", include_in_schema=False)
+    def openapi_document() -> dict[str, Any]:
+        return {**describe(api), "servers": [{"url": "/"}]}  # whatever host this was asked from
+
+    @api.get("/api/docs", include_in_schema=False)
+    def documentation() -> HTMLResponse:
+        return HTMLResponse(_PAGE, headers={"Content-Security-Policy": _POLICY})
+
+    @api.get("/api/docs/{name}", include_in_schema=False)
+    def documentation_asset(name: str) -> Response:
+        if name == "start.js":
+            return Response(_SCRIPT, media_type="text/javascript")
+        if name not in kinds:
+            raise HTTPException(404)
+        return Response((assets / name).read_bytes(), media_type=kinds[name])
+
+
+@cache
+def describe(api: FastAPI) -> dict[str, Any]:
+    """Every route, as it really answers."""
+    document = get_openapi(
+        title=api.title,
+        version=api.version,
+        description=api.description,
+        routes=api.routes,
+    )
+    document["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
+    document["security"] = [{"key": []}]
+    for path in document["paths"].values():
+        for operation in path.values():
+            operation["responses"].pop("422", None)
+            if body := operation.get("requestBody"):
+                body["required"] = _needs_body(body, document["components"]["schemas"])
+            for answer in operation["responses"].values():
+                answer["headers"] = RATE_HEADERS
+    return document
+
+
+def _needs_body(body: dict[str, Any], models: dict[str, Any]) -> bool:
+    """An empty body counts as an empty object (decision 4), so it is needed where a field is."""
+    name = body["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
+    return "required" in models[name]
+
+
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:;"
+    " connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+)
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>waypost API</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="/api/docs/swagger-ui.css">
+</head>
+<body>
+<div id="api"></div>
+<script src="/api/docs/swagger-ui-bundle.js"></script>
+<script src="/api/docs/start.js"></script>
+</body>
+</html>
+"""
+_SCRIPT = """SwaggerUIBundle({
+  url: "/api/openapi.json",
+  dom_id: "#api",
+  deepLinking: true,
+  persistAuthorization: true,
+  tryItOutEnabled: true,
+  defaultModelsExpandDepth: 0,
+});
+"""
