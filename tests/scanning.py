@@ -20,7 +20,8 @@ def opened(data: bytes) -> Image.Image:
     if data.startswith(b"<svg"):
         data = bytes(resvg_py.svg_to_bytes(svg_string=data.decode()))
     if data.startswith(b"%PDF"):
-        return pypdfium2.PdfDocument(data)[0].render(scale=1).to_pil().convert("L")
+        page: Image.Image = pypdfium2.PdfDocument(data)[0].render(scale=1).to_pil()
+        return page.convert("L")
     return Image.open(BytesIO(data)).convert("L")
 
 

@@ -1,6 +1,6 @@
 """Where everything stands, in modules from the upper left of the picture. The same for PNG, SVG and PDF."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -9,7 +9,7 @@ import font_roboto
 from fontTools.pens.basePen import BasePen
 from fontTools.ttLib import TTFont
 
-from waypost.qr.styles import Style
+from waypost.qr.styles import Eyes, Style
 from waypost.qr.symbol import Symbol
 
 FONT = font_roboto.RobotoBold
@@ -17,6 +17,16 @@ DOT = 0.9
 """Width of a dot."""
 BAR = 0.8
 """Width of a bar."""
+EYE_CORNERS: Mapping[Eyes, tuple[float, float, float]] = {
+    "square": (0.0, 0.0, 0.0),
+    "rounded": (0.5, 0.5, 0.9),
+    "dot": (0.5, 0.5, 1.5),
+    "circle": (3.5, 2.5, 1.5),
+}
+"""The radiuses of an eye: of its ring outside and inside, and of what it encloses.
+
+All but the circle are square enough for the plainest decoders, which look for the corners of the rings.
+"""
 _BORDER, _BAND, _ROUND = 0.03, 0.19, 0.07  # of the width of the code with its margin
 _LETTERS, _LINE = 0.52, 0.86  # of the band's height and width, at most
 

@@ -6,14 +6,13 @@ from io import BytesIO
 
 from PIL import Image
 
-from waypost.qr.layout import BAR, DOT, Box, Card, Layout, letters
+from waypost.qr.layout import BAR, DOT, EYE_CORNERS, Box, Card, Layout, letters
 from waypost.qr.paths import Corner, bars, dots, outlines
 from waypost.qr.shading import linear_ends
 from waypost.qr.styles import Gradient, Rgb, Style, rgb
 from waypost.qr.symbol import EYE, Symbol
 
 _CURVE = 0.5522847498  # how far the handles of a quarter of a circle reach, in radiuses
-_EYE_CORNERS = {"square": (0.0, 0.0, 0.0), "rounded": (2.0, 1.0, 0.9), "circle": (3.5, 2.5, 1.5)}
 
 
 def draw(symbol: Symbol, style: Style, layout: Layout, logo: bytes | None, size: int) -> bytes:
@@ -48,7 +47,7 @@ def draw(symbol: Symbol, style: Style, layout: Layout, logo: bytes | None, size:
 def _symbol(symbol: Symbol, style: Style) -> list[str]:
     steps = [_rgb(style.ink, "rg") if style.gradient is None else "/Pattern cs /P scn"]
     for left, top in symbol.eyes:
-        for inset, radius in enumerate(_EYE_CORNERS[style.eyes]):
+        for inset, radius in enumerate(EYE_CORNERS[style.eyes]):
             side = EYE - 2 * inset
             steps += _rectangle(Box(left + inset, top + inset, side, side, radius))
     if style.modules in ("square", "rounded"):

@@ -6,7 +6,7 @@ from io import BytesIO
 
 from PIL import Image, ImageChops, ImageDraw, ImageFont
 
-from waypost.qr.layout import BAR, DOT, FONT, Box, Card, Layout
+from waypost.qr.layout import BAR, DOT, EYE_CORNERS, FONT, Box, Card, Layout
 from waypost.qr.shading import share
 from waypost.qr.styles import Eyes, Gradient, Rgb, Style, rgb
 from waypost.qr.symbol import EYE, Symbol
@@ -197,14 +197,12 @@ def _eye(eyes: Eyes, unit: int) -> Image.Image:
     one = unit * _FINE
     for inset, fill in ((0, 255), (1, 0), (2, 255)):
         box = (inset * one, inset * one, last - inset * one, last - inset * one)
-        if eyes == "circle":
+        radius = EYE_CORNERS[eyes][inset]
+        if radius * 2 == EYE - 2 * inset:
             pen.ellipse(box, fill)
         else:
-            pen.rounded_rectangle(box, _EYE_CORNERS[inset] * one if eyes == "rounded" else 0, fill)
+            pen.rounded_rectangle(box, radius * one, fill)
     return tile.reduce(_FINE)
-
-
-_EYE_CORNERS = (2.0, 1.0, 0.9)
 
 
 def _fine(side: int) -> tuple[Image.Image, ImageDraw.ImageDraw, int]:

@@ -9,7 +9,7 @@ from waypost.errors import Problem, invalid
 
 Level = Literal["auto", "L", "M", "Q", "H"]
 Modules = Literal["square", "rounded", "dots", "bars"]
-Eyes = Literal["square", "rounded", "circle"]
+Eyes = Literal["square", "rounded", "dot", "circle"]
 Shading = Literal["linear", "radial"]
 LEAST_CONTRAST = 3.0
 LEAST_SIZE, MOST_SIZE = 64, 4096

@@ -4,20 +4,11 @@ import base64
 from collections.abc import Iterable
 from html import escape
 
-from waypost.qr.layout import BAR, DOT, Box, Card, Layout, letters
+from waypost.qr.layout import BAR, DOT, EYE_CORNERS, Box, Card, Layout, letters
 from waypost.qr.paths import Corner, Stroke, bars, dots, outlines
 from waypost.qr.shading import linear_ends
 from waypost.qr.styles import Eyes, Gradient, Style
-from waypost.qr.symbol import Symbol
-
-_EYES: dict[Eyes, str] = {
-    "square": "h7v7h-7zm1 1v5h5v-5zm1 1h3v3h-3z",
-    "rounded": "m2 0h3a2 2 0 0 1 2 2v3a2 2 0 0 1-2 2h-3a2 2 0 0 1-2-2v-3a2 2 0 0 1 2-2z"
-    "m0 1a1 1 0 0 0-1 1v3a1 1 0 0 0 1 1h3a1 1 0 0 0 1-1v-3a1 1 0 0 0-1-1z"
-    "m.9 1h1.2a.9.9 0 0 1 .9.9v1.2a.9.9 0 0 1-.9.9h-1.2a.9.9 0 0 1-.9-.9v-1.2a.9.9 0 0 1 .9-.9z",
-    "circle": "m0 3.5a3.5 3.5 0 0 1 7 0a3.5 3.5 0 0 1-7 0zm1 0a2.5 2.5 0 0 0 5 0a2.5 2.5 0 0 0-5 0z"
-    "m1 0a1.5 1.5 0 0 1 3 0a1.5 1.5 0 0 1-3 0z",
-}
+from waypost.qr.symbol import EYE, Symbol
 
 
 def draw(symbol: Symbol, style: Style, layout: Layout, logo: bytes | None, size: int) -> bytes:
@@ -41,14 +32,31 @@ def draw(symbol: Symbol, style: Style, layout: Layout, logo: bytes | None, size:
 
 
 def _symbol(symbol: Symbol, style: Style, ink: str) -> str:
-    eyes = "".join(f"M{x} {y}{_EYES[style.eyes]}" for x, y in symbol.eyes)
+    eyes = "".join(_eye(x, y, style.eyes) for x, y in symbol.eyes)
     if style.modules == "square":
-        return f'<path fill="{ink}" d="{eyes}{_sharp(outlines(symbol.rows, symbol.side))}"/>'
+        return f'<path fill="{ink}" fill-rule="evenodd" d="{eyes}{_sharp(outlines(symbol.rows, symbol.side))}"/>'
     if style.modules == "rounded":
-        return f'<path fill="{ink}" d="{eyes}{_rounded(outlines(symbol.rows, symbol.side))}"/>'
+        return f'<path fill="{ink}" fill-rule="evenodd" d="{eyes}{_rounded(outlines(symbol.rows, symbol.side))}"/>'
     lines, width = (dots(symbol.rows), DOT) if style.modules == "dots" else (bars(symbol.rows, symbol.side), BAR)
     look = f'stroke="{ink}" stroke-width="{_n(width)}" stroke-linecap="round" fill="none"'
-    return f'<path fill="{ink}" d="{eyes}"/><path {look} d="{_strokes(lines)}"/>'
+    return f'<path fill="{ink}" fill-rule="evenodd" d="{eyes}"/><path {look} d="{_strokes(lines)}"/>'
+
+
+def _eye(left: int, top: int, eyes: Eyes) -> str:
+    """Three squares, one in the other, with round corners; every other one is filled."""
+    parts = []
+    for inset, radius in enumerate(EYE_CORNERS[eyes]):
+        side, r = EYE - 2 * inset, _n(radius)
+        straight = _n(side - 2 * radius)
+        parts.append(f"M{_n(left + inset + radius)} {top + inset}")
+        if not radius:
+            parts.append(f"h{side}v{side}h-{side}z")
+            continue
+        for line, x, y in (("h", r, r), ("v", f"-{r}", r), ("h-", f"-{r}", f"-{r}"), ("v-", r, f"-{r}")):
+            parts.append(f"{line}{straight}" if straight != "0" else "")
+            parts.append(f"a{r} {r} 0 0 1 {x} {y}")
+        parts.append("z")
+    return "".join(parts)
 
 
 def _sharp(found: Iterable[list[Corner]]) -> str:
