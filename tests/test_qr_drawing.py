@@ -102,7 +102,8 @@ def test_every_pair_of_choices_is_read_by_three_decoders(part: int) -> None:
     for code in CODES[part::4]:
         text = payloads.read(code["type"], CONTENTS[code["type"]], SETTINGS).text
         look = {name: code[name] for name in ("modules", "eyes", "level", "margin", "caption")}
-        drawing = design(text, Style(*code["colors"], code["gradient"], **look), code["logo"])
+        foreground, background = code["colors"]
+        drawing = design(text, Style(foreground, background, code["gradient"], **look), code["logo"])
         proof.must_scan(drawing, text)
         assert zxing(drawing.render("png", 400)) == text, code
         if code["eyes"] != "circle":

@@ -14,7 +14,7 @@ EYE = 7
 """Modules along a side of a finder pattern."""
 LEVELS = ("L", "M", "Q", "H")
 _RECOVERS = {"L": 0.07, "M": 0.15, "Q": 0.25, "H": 0.30}
-_LOGO_SHARE = 0.29  # of the symbol's side that a logo may clear
+_LOGO_SHARE = 0.26  # of the symbol's side that a logo may clear
 _SAFETY = 2.0  # a logo hides at most one in this many of the modules that the level recovers
 _LARGEST = 40
 _DARK = bytes.maketrans(b"\x00\xff", b"10")
