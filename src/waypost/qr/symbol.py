@@ -65,8 +65,8 @@ def encode(text: str, level: Level = "auto", *, aspect: float | None = None) -> 
 def _least(text: str, aspect: float | None) -> tuple[tuple[int, ...], int]:
     """The rows at the lowest level that reads with the logo on it, and that level's place."""
     for place, level in enumerate(LEVELS[:-1]):
-        # Without a logo L is only for what fits no other level.
-        if level == "L" and (aspect is not None or _fitting(text, "M") is not None):
+        # L is only for what fits no other level, and a logo wants more than M.
+        if (level in "LM" and aspect is not None) or (level == "L" and _fitting(text, "M") is not None):
             continue
         rows = _matrix(text, level)
         hole = _hole(len(rows), aspect)
