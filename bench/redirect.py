@@ -6,26 +6,21 @@ Rounds are interleaved because machines have moods. Afterwards the clicks are co
 
 import argparse
 import contextlib
-import json
-import os
-import re
+import http.client
+import shutil
 import signal
-import socket
-import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
-from collections.abc import Iterator
-from dataclasses import dataclass
+import urllib.error
 from pathlib import Path
 from statistics import median
 
-from bench import tools
+from bench import servers, tools
 from bench.filling import alias, fill
+from bench.servers import CONNECTIONS, Load, Server
 
 NAMES = 20_000
-CONNECTIONS = 32
 _HEADERS = {
     "User-Agent": "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 "
     "Safari/537.36",
@@ -43,13 +38,8 @@ _HEADERS = {
     "Sec-CH-UA-Mobile": "?0",
     "Sec-CH-UA-Platform": "Windows",
 }
-_NGINX = """worker_processes 1; pid {folder}/nginx.pid; error_log {folder}/nginx.err; daemon off;
-events {{ worker_connections 4096; }}
-http {{ access_log {folder}/nginx.log combined buffer=64k flush=1s;
-server {{ listen 127.0.0.1:{port} backlog=4096; keepalive_requests 1000000000;
-location / {{ add_header Cache-Control "private, no-store"; return 302 https://example.com/landing/page; }} }} }}
-"""
-_WRK = """names = {{}}
+_NGINX = """location / { add_header Cache-Control "private, no-store"; return 302 https://example.com/landing/page; }"""
+SCRIPT = """names = {{}}
 for line in io.lines("{folder}/names") do names[#names + 1] = line end
 requests = {{}}
 function init()
@@ -59,40 +49,7 @@ end
 function request() return requests[math.random(#requests)] end
 {delay}
 """
-
-
-@dataclass
-class Server:
-    """A running server: its port, and the processes whose time is ours to count."""
-
-    port: int
-    process: subprocess.Popen[bytes]
-
-    @property
-    def url(self) -> str:
-        return f"http://localhost:{self.port}"
-
-    def children(self) -> list[int]:
-        """Processes that it started."""
-        found = subprocess.run(["pgrep", "-P", str(self.process.pid)], capture_output=True, text=True, check=False)
-        return [int(pid) for pid in found.stdout.split()]
-
-    def processor_seconds(self) -> float:
-        """Processor time of the process that answers (nginx: its worker)."""
-        pid = self.process.pid
-        nginx = Path(f"/proc/{pid}/comm").read_text().startswith("nginx")
-        stat = Path(f"/proc/{self.children()[0] if nginx else pid}/stat").read_text().rsplit(")", 1)[1].split()
-        return (int(stat[11]) + int(stat[12])) / os.sysconf("SC_CLK_TCK")
-
-
-@dataclass(frozen=True)
-class Load:
-    """What a run of wrk saw."""
-
-    answers: int
-    a_second: float
-    p99_ms: float
-    failed: int
+"""What wrk does: it asks at random for the names in `{folder}/names`."""
 
 
 def main() -> None:
@@ -110,16 +67,19 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="waypost-bench-") as name, contextlib.ExitStack() as stack:
         folder = Path(name)
         filled = fill(folder / "data", max(given.links, NAMES))
+        shutil.copytree(folder / "data", folder / "data of two")
         (folder / "names").write_text("\n".join(alias(n) for n in range(1, NAMES + 1)))
-        ours = stack.enter_context(_waypost(folder))
-        nginx = stack.enter_context(_nginx(folder))
-        _warm(ours)
-        before = _clicks(ours, filled.key)
-        answered = _burst(folder, ours, nginx, given.rounds, given.seconds)
-        _clicks(ours, filled.key)  # all counted: what is compared is the load that is offered, not what is left of it
-        answered += _latency(folder, ours, nginx, given.seconds)
-        answered += _sustained(folder, ours, nginx, given.sustained)
-        _count(ours, filled.key, before, answered)
+        nginx = stack.enter_context(servers.nginx(folder, _NGINX))
+        with servers.waypost(folder / "data") as ours:
+            warm(ours, NAMES)
+            before = _clicks(ours, filled.key)
+            answered = _burst(folder, ours, nginx, given.rounds, given.seconds)
+            _clicks(ours, filled.key)  # all counted: what is compared is the load that is offered, not what is left
+            answered += _latency(folder, ours, nginx, given.seconds)
+            answered += _sustained(folder, ours, nginx, given.sustained)
+            _count(ours, filled.key, before, answered)
+            two = stack.enter_context(servers.waypost(folder / "data of two", {"workers": "2"}))
+            _scaling(folder, (ours, two), given.rounds, given.seconds)
 
 
 def _burst(folder: Path, ours: Server, nginx: Server, rounds: int, seconds: int) -> int:
@@ -163,12 +123,26 @@ def _latency(folder: Path, ours: Server, nginx: Server, seconds: int) -> int:
 
 def _sustained(folder: Path, ours: Server, nginx: Server, seconds: int) -> int:
     """A long run with the ingester on the same core as the worker."""
-    for pid in ours.children():
-        subprocess.run(["taskset", "-a", "-cp", "0", str(pid)], check=True, stdout=subprocess.DEVNULL)
+    for pid in ours.processes():
+        servers.pin(pid, "0")
     load = _load(folder, ours, seconds)
     beside = _load(folder, nginx, max(5, seconds // 6))
     _told(f"{seconds} s with the ingester on the same core", load.a_second, beside.a_second, "at least 0.35")
     return load.answers
+
+
+def _scaling(folder: Path, sites: tuple[Server, Server], rounds: int, seconds: int) -> None:
+    """One worker, its ingester and its load on one core, beside two on two: the load takes its part on both sides."""
+    for pid in sites[1].processes():
+        servers.pin(pid, "0,1")
+    rates: tuple[list[float], list[float]] = ([], [])
+    for turn in range(rounds + 2):
+        for site, cores, found in zip(sites, ("0", "0,1"), rates, strict=True):
+            load = _load(folder, site, seconds, cores=cores)
+            if turn > 1:  # the first rounds warm up
+                found.append(load.a_second)
+    one, two = (median(found) for found in rates)
+    print(f"one worker with its load on one core {one:,.0f}, two on two cores {two:,.0f}, {two / one:.2f} x (bar: 1.7)")
 
 
 def _count(ours: Server, key: str, before: int, answered: int) -> None:
@@ -187,100 +161,34 @@ def _told(what: str, ours: float, nginx: float, bar: str) -> None:
     print(f"{what}: ours {ours:,.0f}, nginx {nginx:,.0f}, {ours / nginx:.2f} x (bar: {bar})")
 
 
-def _load(folder: Path, server: Server, seconds: int, delay_ms: int = 0) -> Load:
-    """Run wrk on the second core."""
+def _load(folder: Path, server: Server, seconds: int, *, delay_ms: int = 0, cores: str = "1") -> Load:
+    script = folder / "wrk.lua"
     delay = f"function delay() return {delay_ms} end" if delay_ms else ""
-    (folder / "wrk.lua").write_text(_WRK.format(folder=folder, delay=delay))
-    headers = [part for name, value in _HEADERS.items() for part in ("-H", f"{name}: {value}")]
-    command = ["taskset", "-c", "1", "wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "--latency"]
-    done = subprocess.run(
-        [*command, "-s", str(folder / "wrk.lua"), *headers, server.url], capture_output=True, text=True, check=True
-    )
-    text = done.stdout
-    answers = int(_found(r"(\d+) requests in", text))
-    number, unit = re.search(r"99%\s+([\d.]+)(us|ms|s)", text).groups()  # type: ignore[union-attr]  # wrk always says it
-    failed = int(_found(r"Non-2xx or 3xx responses: (\d+)", text, "0"))
-    p99 = float(number) * {"us": 0.001, "ms": 1, "s": 1000}[unit]
-    if failed:
-        sys.exit(f"{failed} answers were no redirects")
-    return Load(answers, float(_found(r"Requests/sec:\s+([\d.]+)", text)), p99, failed)
+    script.write_text(SCRIPT.format(folder=folder, delay=delay))
+    load = servers.wrk(server.url, seconds, script=script, headers=_HEADERS, cores=cores)
+    if load.other:
+        sys.exit(f"{load.other} answers were no redirects")
+    return load
 
 
-def _found(pattern: str, text: str, otherwise: str | None = None) -> str:
-    found = re.search(pattern, text)
-    if found is None and otherwise is None:
-        sys.exit(f"wrk said something else:\n{text}")
-    return found[1] if found else otherwise or ""
-
-
-def _warm(server: Server) -> None:
+def warm(server: Server, names: int) -> None:
     """Ask for every name once, so that all are hot."""
-    for n in range(1, NAMES + 1):
-        with urllib.request.build_opener(_Stay).open(f"{server.url}/{alias(n)}") as answer:
-            answer.read()
-
-
-class _Stay(urllib.request.HTTPRedirectHandler):
-    def http_error_302(self, *given: object) -> object:
-        return given[1]
+    line = http.client.HTTPConnection("localhost", server.port)
+    for n in range(1, names + 1):
+        line.request("GET", f"/{alias(n)}")
+        line.getresponse().read()
+    line.close()
 
 
 def _clicks(server: Server, key: str) -> int:
-    request = urllib.request.Request(f"{server.url}/api/stats", headers={"Authorization": f"Bearer {key}"})
     for _ in range(60):
         try:
-            with urllib.request.urlopen(request, timeout=60) as answer:
-                return int(json.load(answer)["data"]["total"]["clicks"])
+            return int(servers.call(server, key, "GET", "/stats")["data"]["total"]["clicks"])
         except urllib.error.HTTPError as error:
             if error.code != 503:
                 raise
             time.sleep(1)  # the ingester is still counting
     sys.exit("the clicks were not counted in time")
-
-
-@contextlib.contextmanager
-def _waypost(folder: Path) -> Iterator[Server]:
-    port = _free_port()
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("WAYPOST_")}
-    environment |= {"WAYPOST_DATA_DIR": str(folder / "data"), "WAYPOST_LOG_LEVEL": "warning", "WAYPOST_PORT": str(port)}
-    command = ["taskset", "-c", "0", str(Path(sys.executable).parent / "waypost"), "serve"]
-    with _running(command, port, folder, environment) as server:
-        for pid in server.children():
-            subprocess.run(["taskset", "-a", "-cp", "1", str(pid)], check=True, stdout=subprocess.DEVNULL)
-        yield server
-
-
-@contextlib.contextmanager
-def _nginx(folder: Path) -> Iterator[Server]:
-    port = _free_port()
-    (folder / "nginx.conf").write_text(_NGINX.format(folder=folder, port=port))
-    command = ["taskset", "-c", "0", "nginx", "-p", str(folder), "-c", str(folder / "nginx.conf")]
-    with _running(command, port, folder, dict(os.environ)) as server:
-        yield server
-
-
-@contextlib.contextmanager
-def _running(command: list[str], port: int, folder: Path, environment: dict[str, str]) -> Iterator[Server]:
-    """The server, once it accepts connections; ended by its own id."""
-    with (folder / f"log-{port}").open("w") as log:
-        process = subprocess.Popen(command, cwd=folder, env=environment, stdout=log, stderr=log)
-    try:
-        deadline = time.monotonic() + 60
-        while True:
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-                break
-            if process.poll() is not None or time.monotonic() > deadline:
-                raise ChildProcessError((folder / f"log-{port}").read_text())
-            time.sleep(0.1)
-        yield Server(port, process)
-    finally:
-        process.terminate()
-        process.wait(30)
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return int(free.getsockname()[1])
 
 
 if __name__ == "__main__":

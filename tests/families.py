@@ -355,4 +355,65 @@ BIO = Family(
     },
 )
 
-FAMILIES = (CHANNEL, CAMPAIGN, PIXEL, DOMAIN, SPLASH, OVERLAY, LINK, BIO)
+_NOT_CODE_COLOUR = (
+    *NOT_TEXT,
+    "red",
+    "#12345",
+    "#1234567",
+    "123456",
+    "",
+    "rgb(1,2)",
+    "rgb(256,0,0)",
+    "rgb(1,2,3",
+    "x" * 300,
+)
+QR = Family(
+    noun="QR code",
+    list="/qr",
+    collection="qrs",
+    one="/qr",
+    new={
+        "type": "text",
+        "data": "Hello {n}",
+        "name": "Code {n}",
+        "foreground": "#102030",
+        "background": "#fff8f0",
+        "modules": "dots",
+        "eyes": "circle",
+        "level": "Q",
+        "margin": 3,
+        "caption": "Scan me",
+    },
+    needed=("type", "data"),
+    item={"id": int, "link": str, "scans": int, "name": str, "date": str},
+    change={"data": "Changed", "name": "Renamed", "level": "H"},
+    change_needs=("data",),
+    cleared={
+        "name": "",
+        "foreground": "#000000",
+        "background": "#ffffff",
+        "gradient": None,
+        "modules": "square",
+        "eyes": "square",
+        "level": "auto",
+        "margin": 4,
+        "caption": "",
+    },
+    wrong={
+        "type": (*NOT_NAME, "qr", "TEXT"),
+        "data": (5, 1.5, True, [], ["x"], None, "", "  ", {}, {"text": []}, "a\u0000b", "x" * 3000, "\ud800"),
+        "name": NOT_LINE,
+        "foreground": (*_NOT_CODE_COLOUR, "#ffffff", "rgb(255,255,255)", "#fffff0"),
+        "background": (*_NOT_CODE_COLOUR,),
+        "gradient": (5, "x", [], {}, {"color": "red"}, {"color": "#ffffff"}, {"color": "#000000", "angle": 361}),
+        "modules": (*NOT_TEXT, "hearts", ""),
+        "eyes": (*NOT_TEXT, "hearts", ""),
+        "level": (*NOT_TEXT, "X", "h", ""),
+        "margin": (*NOT_NUMBER, 1, 21),
+        "caption": (*NOT_LINE, "x" * 41, "日本", "🦊"),
+        "dynamic": NOT_FLAG,
+        "logo": (*NOT_TEXT, "", "/etc/passwd", "logo.png", "file:///etc/passwd", "data:image/png;base64,AAAA"),
+    },
+)
+
+FAMILIES = (CHANNEL, CAMPAIGN, PIXEL, DOMAIN, SPLASH, OVERLAY, LINK, BIO, QR)

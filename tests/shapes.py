@@ -77,6 +77,18 @@ BIO: Shape = {
     "shorturl": URL,
     "date": TIMESTAMP,
 }
+QR: Shape = {"id": int, "link": URL, "scans": int, "name": str, "date": TIMESTAMP}
+QR_DETAILS: Shape = {
+    **QR,
+    **dict.fromkeys(("alias", "modules", "eyes", "level", "caption"), str),
+    **dict.fromkeys(("foreground", "background"), COLOUR),
+    **dict.fromkeys(("margin", "version"), int),
+    **dict.fromkeys(("dynamic", "logo"), bool),
+    "shorturl": URL,
+    "type": "link",
+    "data": (str, dict),
+    "gradient": (None, dict),
+}
 FAILURE: Shape = {"error": 1, "message": SENTENCE, "code": CODE}
 
 

@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import update
 
 from tests.conftest import BASE, Person
+from tests.scanning import LOGO
 from tests.shapes import (
     ACCOUNT,
     BIO,
@@ -21,6 +22,8 @@ from tests.shapes import (
     OVERLAY,
     OVERLAY_ITEM,
     PIXEL,
+    QR,
+    QR_DETAILS,
     SENTENCE,
     SPLASH,
     SPLASH_ITEM,
@@ -65,6 +68,14 @@ DONE: Shape = {"message": SENTENCE}
 CREATED: Shape = {"id": int}
 NEW_SPLASH = {"name": "New", "title": "Wait", "message": "A little", "counter": 3, "link": LINK_TARGET}
 NEW_OVERLAY = {"name": "New", "type": "coupon", "code": "TEN", "message": "Ten off", "delay": 2}
+NEW_QR = {
+    "type": "link",
+    "data": LINK_TARGET,
+    "background": "rgb(255,250,240)",
+    "foreground": "rgb(20,30,90)",
+    "logo": LOGO,
+    "name": "New",
+}
 
 DOCUMENT = (
     Row("GET /account", {"data": ACCOUNT}),
@@ -75,6 +86,11 @@ DOCUMENT = (
     Row("PUT /campaign/:id/update", {**CAMPAIGN, "rotator": URL}, {"name": "Else", "slug": "other", "public": False}),
     Row("DELETE /campaign/:id/delete", DONE),
     Row("GET /splash", _list("splash", SPLASH_ITEM)),
+    Row("GET /qr", _list("qrs", QR)),
+    Row("GET /qr/:id", {"details": QR_DETAILS, "data": STATISTICS}),
+    Row("POST /qr/add", {"id": int, "link": URL}, NEW_QR),
+    Row("PUT /qr/:id/update", DONE, {"data": {"link": LINK_TARGET}, "type": "link", "foreground": "rgb(1,2,3)"}),
+    Row("DELETE /qr/:id/delete", DONE),
     Row("GET /channels", _list("channels", CHANNEL)),
     Row("GET /channel/:id", _list("items", ITEM)),
     Row(
@@ -135,6 +151,7 @@ def world(ana: Person) -> World:
         "pixel": {"type": "analyticspixel", "name": "Site", "tag": "G-1"},
         "domain": {"domain": "https://brand.example"},
         "splash": {"name": "Wait"},
+        "qr": {"type": "link", "data": LINK_TARGET, "name": "Code"},
         "overlay": {"name": "Ask", "type": "poll", "options": ["Red", "Blue"]},
     }
     made = {noun: int(ana.post(f"/{noun}/add", body)["id"]) for noun, body in new.items()}

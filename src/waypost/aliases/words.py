@@ -33,6 +33,11 @@ def check(alias: str, *, field: str) -> str:
     return alias
 
 
+def can_be(alias: str) -> bool:
+    """Whether anything can have this alias."""
+    return _FORM.match(alias) is not None
+
+
 def generate(length: int = 6) -> str:
     """A random alias that passes `check`."""
     return "".join(secrets.choice(_LETTERS) for _ in range(length))

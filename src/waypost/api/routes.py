@@ -9,6 +9,7 @@ from waypost.domains.api import router as domains
 from waypost.links.api import router as links
 from waypost.overlays.api import router as overlays
 from waypost.pixels.api import router as pixels
+from waypost.qr.api import router as qr
 from waypost.splash.api import router as splash
 
-ROUTERS = (accounts, campaigns, splash, channels, pixels, domains, overlays, links, bios, clicks)
+ROUTERS = (accounts, campaigns, splash, qr, channels, pixels, domains, overlays, links, bios, clicks)

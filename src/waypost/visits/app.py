@@ -19,10 +19,12 @@ from waypost.metrics import Meter
 from waypost.settings import Settings
 from waypost.visits.asked import Asked, host, read
 from waypost.visits.decide import Refusal
-from waypost.visits.find import Target
+from waypost.visits.find import Code, Target
 from waypost.visits.lane import Traffic
 from waypost.visits.memory import LONGEST_LIFE, HotAnswer
 from waypost.visits.pages import NO_STORE, PAGE, Pages, redirect, wants_page
+from waypost.visits.pictures import Pictures
+from waypost.visits.scan import Scans
 from waypost.visits.visit import Visitor
 
 
@@ -38,6 +40,10 @@ class Visits:
         self._visitor = visitor
         self._meter = meter
         self._pages = Pages(meter)
+        self._scans = Scans(settings=settings, visitor=visitor, pages=self._pages)
+        self._pictures = Pictures(
+            settings=settings, database=database, traffic=traffic, visitor=visitor, pages=self._pages
+        )
 
     def app(self) -> Starlette:
         """The ASGI app."""
@@ -46,6 +52,8 @@ class Visits:
                 Route("/", self._root, methods=["GET", "HEAD"]),
                 Route(check.PATH + "{challenge}", self._challenge, methods=["GET"]),
                 Route("/u/{username}/avatar.svg", self._avatar, methods=["GET", "HEAD"]),
+                Route("/qr/{name}", self._pictures.of_code, methods=["GET", "HEAD"]),
+                Route("/{alias}/qr", self._pictures.of_name, methods=["GET", "HEAD"]),
                 Route("/{alias}", self._name, methods=["GET", "HEAD", "POST"]),
                 Route("/{rest:path}", self._nothing, methods=["GET", "HEAD"]),
             ],
@@ -100,6 +108,8 @@ class Visits:
         found = await self._visitor.find(asked.host, alias)
         if found is None:
             return await self._unknown(request, asked)
+        if isinstance(found, Code):
+            return self._scan(request, asked, found, version)
         return await self._follow(request, asked, found, version)
 
     async def _unknown(self, request: Request, asked: Asked) -> Response:
@@ -116,12 +126,15 @@ class Visits:
         self._meter.count("redirects", "full")
         response = redirect(answer.url, status=303 if request.method == "POST" else 302)
         if target.is_plain and answer.counts and not asked.query:
-            self._keep_hot(request, asked, target, response, version)
+            counted = journal.target_of(target.account, "link", target.id)
+            self._keep_hot(request, asked, response, version, counted=counted, expiry=target.expiry)
         return response
 
     async def _preview(self, request: Request, alias: str) -> Response:
         """Where a link goes, without going there (decision 50)."""
         target = await self._visitor.find(host(request, self._settings), alias)
+        if isinstance(target, Code):
+            return self._scans.preview(request, target)
         answer = await self._visitor.look(target) if target else Refusal("missing")
         if target is None or isinstance(answer, Refusal):
             why = answer.why if isinstance(answer, Refusal) and answer.why != "locked" else "missing"
@@ -131,13 +144,30 @@ class Visits:
         title = target.title or "Where this link goes"
         return self._pages.page("preview.html", title=title, url=answer.url, alias=alias)
 
-    def _keep_hot(self, request: Request, asked: Asked, target: Target, response: Response, version: int) -> None:
-        """Let the lane give this answer from now on."""
+    def _scan(self, request: Request, asked: Asked, code: Code, version: int) -> Response:
+        response = self._scans.answer(request, asked, code)
+        self._meter.count("redirects", "full", response.status_code == 302)
+        if code.dynamic and code.type == "link" and request.method == "GET" and response.status_code == 302:
+            counted = journal.target_of(code.account, "qr", code.id)
+            self._keep_hot(request, asked, response, version, counted=counted, flags=journal.SCAN)
+        return response
+
+    def _keep_hot(
+        self,
+        request: Request,
+        asked: Asked,
+        response: Response,
+        version: int,
+        *,
+        counted: bytes,
+        expiry: int | None = None,
+        flags: bytes = b"",
+    ) -> None:
+        """Let the lane give this answer from now on, until the second `expiry`."""
         header = request.headers.get("host", "").encode("latin-1")
         told = b"".join(b"%b: %b\r\n" % pair for pair in response.raw_headers) + b"\r\n"
         until = clock.now_ms() + round(LONGEST_LIFE * 1000)
-        if target.expiry is not None:
-            until = min(until, (target.expiry + 1) * 1000)
-        counted = journal.target_of(target.account, "link", target.id)
-        hot = HotAnswer(headers=told, target=counted, until_ms=until)
+        if expiry is not None:
+            until = min(until, (expiry + 1) * 1000)
+        hot = HotAnswer(headers=told, target=counted, until_ms=until, flags=flags)
         self._traffic.memory.keep_hot(header, (asked.host, asked.alias), hot, version=version)

@@ -2,11 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import Connection, and_, or_, select
 
+from waypost import rows
 from waypost.aliases.namespace import OWN
-from waypost.schema import aliases, domains, links
+from waypost.qr.payloads import Data, Type
+from waypost.schema import aliases, domains, links, qrs
 
 _COLUMNS = (
     *("id", "account", "alias", "url", "title", "password", "expiry", "clicklimit", "expiryurl", "status"),
@@ -42,6 +45,20 @@ class Target:
 
 
 @dataclass(frozen=True)
+class Code:
+    """A QR code as a visit needs it: its data as it was sent; `dynamic` when its picture leads here."""
+
+    id: int
+    account: int
+    alias: str
+    name: str
+    type: Type
+    data: Data
+    dynamic: bool
+    version: int
+
+
+@dataclass(frozen=True)
 class Domain:
     """A branded domain as a visit needs it; the service's own host is number 0 and nobody's."""
 
@@ -52,22 +69,32 @@ class Domain:
 
 
 OWN_HOST = Domain(0, 0, "", "")
-Found = Target
+Found = Target | Code
 """Whatever an alias can lead to."""
 
 
 def find(tx: Connection, host: str, alias: str) -> Found | None:
     """What an alias leads to. On a branded domain only while its account has that domain (decision 39)."""
-    own = and_(domains.c.host == aliases.c.host, domains.c.account == aliases.c.account)
-    held = (
-        select(aliases.c.kind, aliases.c.item)
-        .outerjoin(domains, own)
-        .where(aliases.c.host == host, aliases.c.alias == alias)
-        .where(or_(aliases.c.host == OWN, domains.c.id.is_not(None)))
-    )
-    row = tx.execute(held).first()
+    row = _held(tx, host, alias)
     read = _READS.get(row.kind) if row else None
     return read(tx, row.item) if row and read else None
+
+
+def scheme_of(tx: Connection, host: str, alias: str) -> str | None:
+    """`https` or `http`, by which an alias is reached, whatever it leads to; None when there is no such alias."""
+    row = _held(tx, host, alias)
+    return (row.scheme or "https") if row else None
+
+
+def _held(tx: Connection, host: str, alias: str) -> Any:
+    own = and_(domains.c.host == aliases.c.host, domains.c.account == aliases.c.account)
+    held = (
+        select(aliases.c.kind, aliases.c.item, domains.c.scheme)
+        .outerjoin(domains, own)
+        .where(aliases.c.host == host, aliases.c.alias == alias, aliases.c.kind.is_not(None))
+        .where(or_(aliases.c.host == OWN, domains.c.id.is_not(None)))
+    )
+    return tx.execute(held).first()
 
 
 def _link(tx: Connection, item: int) -> Target | None:
@@ -75,7 +102,12 @@ def _link(tx: Connection, item: int) -> Target | None:
     return Target(**row) if row else None
 
 
-_READS: Mapping[str, Callable[[Connection, int], Found | None]] = {"link": _link}
+def _code(tx: Connection, item: int) -> Code | None:
+    row = tx.execute(rows.columns(qrs, Code).where(qrs.c.id == item)).mappings().first()
+    return Code(**row) if row else None
+
+
+_READS: Mapping[str, Callable[[Connection, int], Found | None]] = {"link": _link, "qr": _code}
 
 
 def find_domain(tx: Connection, host: str) -> Domain | None:

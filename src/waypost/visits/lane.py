@@ -19,7 +19,6 @@ from waypost.visits.memory import Memory
 
 STATE = "waypost.lane"
 """Where the application's lifespan state holds the Traffic that the lane works with."""
-_STATUS = b"HTTP/1.1 302 Found\r\n"
 _HOST, _AGENT, _REFERRER, _LANGUAGE, _FORWARDED, _COUNTRY, _CONNECTION, _UNUSUAL = range(8)
 # Headers that matter to a click or to the answer. Any of the unusual ones sends a request the full way.
 _HEADERS = {
@@ -29,7 +28,7 @@ _HEADERS = {
     b"accept-language": _LANGUAGE,
     b"x-forwarded-for": _FORWARDED,
     b"connection": _CONNECTION,
-    **dict.fromkeys((b"content-length", b"transfer-encoding", b"expect", b"upgrade"), _UNUSUAL),
+    **dict.fromkeys((b"content-length", b"transfer-encoding", b"expect", b"upgrade", b"if-none-match"), _UNUSUAL),
     **dict.fromkeys((b"sec-purpose", b"purpose", b"x-purpose", b"x-moz"), _UNUSUAL),
 }
 _MOST_NAMES = 1000
@@ -101,16 +100,18 @@ class Traffic:
         self.waiting.clear()
         if not waiting:
             return
-        self.journal.write(b"".join([entry for _, entry, _ in waiting]), clicks=len(waiting))
+        entries = [entry for _, entry, _ in waiting if entry]
+        if entries:
+            self.journal.write(b"".join(entries), clicks=len(entries))
         for transport, _, answer in waiting:
             transport.write(answer)
-        self.hits += len(waiting)
+        self.hits += len(entries)
 
-    def start_of_answer(self, default_headers: list[tuple[bytes, bytes]]) -> bytes:
-        """The status line and uvicorn's own headers; it makes a new list of them every second."""
+    def own_headers(self, default_headers: list[tuple[bytes, bytes]]) -> bytes:
+        """Uvicorn's own headers; it makes a new list of them every second."""
         if self._dated[0] is not default_headers:
             told = b"".join(b"%b: %b\r\n" % header for header in default_headers)
-            self._dated = (default_headers, _STATUS + told)
+            self._dated = (default_headers, told)
         return self._dated[1]
 
 
@@ -173,7 +174,8 @@ class Lane(HttpToolsProtocol):
             return False
         url, noted = read
         host = traffic.memory.header_hosts.get(noted[_HOST])
-        hot = None if host is None else traffic.memory.hot.get(host + url)
+        memory = traffic.memory
+        hot = None if host is None else memory.hot.get(host + url) or memory.pictures.get(host + url)
         now = time.time_ns() // 1_000_000
         if hot is None or hot.until_ms <= now:
             return False
@@ -185,8 +187,8 @@ class Lane(HttpToolsProtocol):
                     return False
                 address = client_address(address.decode(), (noted[_FORWARDED],), traffic.proxies).encode()
         words = (noted[_AGENT], noted[_REFERRER], noted[_LANGUAGE])
-        entry = line(hot.target, now, b"", address, country, words)
-        answer = traffic.start_of_answer(self.server_state.default_headers) + hot.headers
+        entry = line(hot.target, now, hot.flags, address, country, words) if hot.target else b""
+        answer = hot.start + traffic.own_headers(self.server_state.default_headers) + hot.headers
         if not traffic.waiting:
             self.loop.call_soon(traffic.flush)
         traffic.waiting.append((self.transport, entry, answer))

@@ -13,6 +13,7 @@ from waypost.visits.find import Domain, Found
 
 _MOST_NAMES = 100_000
 _MOST_HOSTS = 10_000
+_MOST_BYTES_OF_PICTURES = 32 * 1024 * 1024
 LONGEST_LIFE = 3600.0
 """Seconds that anything is remembered, should the log of changes be out of reach for ever."""
 
@@ -24,6 +25,15 @@ class HotAnswer:
     headers: bytes
     target: bytes
     until_ms: int
+    flags: bytes = b""
+    start: bytes = b"HTTP/1.1 302 Found\r\n"
+
+
+@dataclass(frozen=True, slots=True)
+class HotPicture(HotAnswer):
+    """A picture for the lane, which counts nothing: `headers` goes on to the end of the body."""
+
+    tag: str = ""
 
 
 class Memory:
@@ -37,6 +47,10 @@ class Memory:
         self.version = 0
         self._found: dict[Name, tuple[float, Found | None]] = {}
         self._domains: dict[str, tuple[float, Domain | None]] = {}
+        self.pictures: dict[bytes, HotPicture] = {}
+        """By host as in the namespace and whole target: `b"/qr/spring.png?size=300"`."""
+        self._pictures_of: dict[Name, set[bytes]] = {}
+        self._bytes_of_pictures = 0
         self._changing = threading.Lock()
 
     def found(self, name: Name) -> tuple[bool, Found | None]:
@@ -73,6 +87,24 @@ class Memory:
                 _bounded(self.header_hosts, _MOST_HOSTS)[header] = host
                 _bounded(self.hot, _MOST_NAMES)[host + b"/" + name[1].encode()] = answer
 
+    def keep_picture(self, header: bytes, name: Name, target: bytes, picture: HotPicture, *, version: int) -> None:
+        """Let the lane answer for a picture of a name, within a bound of bytes: the oldest make way."""
+        key = name[0].encode() + target
+        with self._changing:
+            if version != self.version or key in self.pictures:
+                return
+            _bounded(self.header_hosts, _MOST_HOSTS)[header] = name[0].encode()
+            self.pictures[key] = picture
+            self._pictures_of.setdefault(name, set()).add(key)
+            self._bytes_of_pictures += len(picture.headers) + len(key)
+            while self._bytes_of_pictures > _MOST_BYTES_OF_PICTURES:
+                self._drop(next(iter(self.pictures)))
+
+    def _drop(self, key: bytes) -> None:
+        gone = self.pictures.pop(key, None)
+        if gone is not None:
+            self._bytes_of_pictures -= len(gone.headers) + len(key)
+
     def forget(self, names: list[Name] | None) -> None:
         """Drop what changed; everything when a whole host did, or when nobody knows what."""
         with self._changing:
@@ -82,10 +114,15 @@ class Memory:
                 self.header_hosts.clear()
                 self._found.clear()
                 self._domains.clear()
+                self.pictures.clear()
+                self._pictures_of.clear()
+                self._bytes_of_pictures = 0
                 return
             for host, alias in names:
                 self._found.pop((host, alias), None)
                 self.hot.pop(host.encode() + b"/" + alias.encode(), None)
+                for key in self._pictures_of.pop((host, alias), ()):
+                    self._drop(key)
 
 
 def _bounded(values: dict, most: int) -> dict:  # type: ignore[type-arg]  # whatever it holds

@@ -1,0 +1,220 @@
+"""`/qr` and `/qr/…` (API document, section QR codes; decisions 30 to 36)."""
+
+import base64
+from collections.abc import Callable, Iterator, Sequence
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from fastapi.responses import StreamingResponse
+from pydantic import BaseModel, BeforeValidator, Field
+from sqlalchemy import Connection
+
+from waypost.aliases.urls import short_url
+from waypost.api import lists
+from waypost.api.answers import Done, Failure, Success
+from waypost.api.bodies import JsonRoute
+from waypost.api.door import Came, Door
+from waypost.api.fields import PathId, Timestamp, whole
+from waypost.api.spans import AskedSpan
+from waypost.clicks import stats
+from waypost.clicks.api import ReportAnswer, read_report
+from waypost.clicks.stats import Block
+from waypost.errors import Kind, Problem, invalid
+from waypost.qr import bundle, groups, make, ops
+from waypost.qr.draw import MEDIA, Format, design
+from waypost.qr.fields import CodeChange, NewCode, NewCodes, PreviewCode, parsed
+from waypost.qr.payloads import Type
+from waypost.qr.styles import LEAST_SIZE, MOST_SIZE
+
+router = APIRouter(route_class=JsonRoute, tags=["QR codes"])
+_TRIES = 5
+
+
+class CodeOut(BaseModel):
+    """A QR code, as the API document shows it; `link` is its picture."""
+
+    id: int
+    link: str
+    scans: int
+    name: str
+    date: Timestamp
+
+
+class CodeDetails(CodeOut):
+    """A QR code, with everything that is set on it. `shorturl` is what a tracked one holds."""
+
+    alias: str
+    shorturl: str
+    type: Type
+    data: str | dict[str, Any]
+    dynamic: bool
+    foreground: str
+    background: str
+    gradient: dict[str, Any] | None
+    modules: str
+    eyes: str
+    level: str
+    margin: int
+    caption: str
+    logo: Annotated[bool, Field(description="Whether there is one.")]
+    version: Annotated[int, Field(description="Counts changes; with ?v= the picture may be kept for ever.")]
+
+
+class CodeAnswer(Success):
+    details: CodeDetails
+    data: Block
+
+
+class CodeDone(Success):
+    """What create answers."""
+
+    id: int
+    link: str
+
+
+class Preview(Success):
+    """A drawn code: `image` is a data: URL, `content` what it says, `modules` how many are along its side."""
+
+    image: str
+    content: str
+    level: str
+    modules: int
+
+
+class CodesDone(Done):
+    results: list[CodeDone | Failure]
+
+
+_GroupId = Annotated[int | None, Query(ge=1), BeforeValidator(whole)]
+
+
+@router.get("/qr", response_model=lists.envelope("qrs", CodeOut))
+def list_codes(door: Came, asked: lists.Asked) -> Any:
+    page = door.read_counts(lambda tx: ops.page(tx, door.account, asked))
+    return lists.answer("qrs", page, lambda code: CodeOut(**_shown(code, door)))
+
+
+@router.get("/qr/zip", response_class=StreamingResponse)
+def zip_codes(
+    door: Came,
+    campaign: _GroupId = None,
+    channel: _GroupId = None,
+    format: Format = "png",
+    size: Annotated[int, Query(ge=LEAST_SIZE, le=MOST_SIZE), BeforeValidator(whole)] = 512,
+) -> StreamingResponse:
+    """The pictures of everything in a campaign or on a channel: of its QR codes, and of its short URLs."""
+    if (campaign is None) == (channel is None):
+        raise invalid("campaign", "Either campaign or channel must be given: the id of what to draw.")
+
+    def work(tx: Connection) -> Sequence[groups.Member]:
+        if campaign is not None:
+            return groups.of_campaign(tx, door.account, campaign)
+        return groups.of_channel(tx, door.account, channel or 0)
+
+    members = door.read(work)
+    name = f"qr-campaign-{campaign}" if campaign is not None else f"qr-channel-{channel}"
+    headers = {"Content-Disposition": f'attachment; filename="{name}.zip"'}
+    files = bundle.stream(_files(door, members, format, size))
+    return StreamingResponse(files, media_type="application/zip", headers=headers)
+
+
+@router.get("/qr/{id}")
+def read_code(door: Came, id: PathId) -> CodeAnswer:
+    """One code with its scans."""
+
+    def work(tx: Connection) -> tuple[ops.Code, bool, Block]:
+        code = ops.own(tx, door.account, id)
+        block = stats.block(tx, "qr", id, clicks=code.scans, uniques=code.uniquescans)
+        return code, ops.has_logo(tx, id), block
+
+    code, logo, block = door.read_counts(work)
+    told = {name: value for name, value in vars(code).items() if name in CodeDetails.model_fields}
+    url = short_url(door.settings.base, "", None, code.alias)
+    return CodeAnswer(details=CodeDetails(**{**told, **_shown(code, door)}, logo=logo, shorturl=url), data=block)
+
+
+@router.get("/qr/{id}/stats")
+def code_statistics(door: Came, id: PathId, span: AskedSpan) -> ReportAnswer:
+    """The scans of one code over time and by every dimension."""
+    door.read(lambda tx: ops.own(tx, door.account, id))
+    return ReportAnswer(data=read_report(door, "qr", id, span))
+
+
+@router.post("/qr/add")
+def add_code(door: Came, body: NewCode) -> CodeDone:
+    """Make a code. It is drawn and read before it is saved."""
+    code = make.add(door, body, make.Logos(door))
+    return CodeDone(id=code.id, link=picture_url(code, door))
+
+
+@router.post("/qr/preview")
+def preview_code(door: Came, body: PreviewCode) -> Preview:
+    """Draw a code without saving it. A tracked one holds an address that nothing answers yet."""
+    new = make.draft(door, body, make.Logos(door))
+    drawing = make.prove(new)
+    packed = base64.b64encode(drawing.render(body.format, body.size)).decode()
+    image = f"data:{MEDIA[body.format]};base64,{packed}"
+    return Preview(image=image, content=new.text, level=drawing.symbol.level, modules=drawing.symbol.side)
+
+
+@router.post("/qr/bulk")
+def add_codes(door: Came, body: NewCodes) -> CodesDone:
+    """Make up to 500 codes, each for itself: `results` has what `/qr/add` would have answered to each."""
+    shelf = make.Logos(door)
+    results = [_added(door, item, shelf) for item in body.codes]
+    made = sum(isinstance(result, CodeDone) for result in results)
+    return CodesDone(message=f"{made} of {len(results)} QR codes have been created.", results=results)
+
+
+@router.put("/qr/{id}/update")
+def update_code(door: Came, id: PathId, body: CodeChange) -> Done:
+    """Change a code. The picture of a tracked one goes on leading here, wherever it is printed."""
+    door.read(lambda tx: ops.own(tx, door.account, id))  # nothing is fetched for somebody else's
+    fields = make.Logos(door).resolved(body)
+
+    def work(tx: Connection) -> ops.Draft:
+        return ops.draft_change(tx, door.account, id, settings=door.settings, **fields)
+
+    if not any(_saved(door, id, work) for _ in range(_TRIES)):
+        raise Problem(Kind.UNAVAILABLE, "Somebody else is changing this QR code. Please try again.", retry_after=1)
+    return Done(message="QR code has been updated successfully.")
+
+
+@router.delete("/qr/{id}/delete")
+def delete_code(door: Came, id: PathId) -> Done:
+    door.write(lambda tx: ops.remove(tx, door.account, id))
+    return Done(message="QR code has been deleted successfully.")
+
+
+def picture_url(code: ops.Listed, door: Door) -> str:
+    """Where a code's picture is."""
+    return f"{door.settings.base}/qr/{code.alias}"
+
+
+def _added(door: Door, item: Any, shelf: make.Logos) -> CodeDone | Failure:
+    """One of many: what goes wrong with it is its own answer."""
+    try:
+        code = make.add(door, parsed(item), shelf)
+    except Problem as problem:
+        return Failure(error=1, message=problem.message, code=problem.kind.code, field=problem.field)
+    return CodeDone(id=code.id, link=picture_url(code, door))
+
+
+def _files(door: Door, members: Sequence[groups.Member], form: Format, size: int) -> Iterator[tuple[str, bytes]]:
+    """Name and content of each picture, read and drawn one after the other."""
+    for member in members:
+        new = door.read(lambda tx, member=member: groups.to_draw(tx, member, door.settings))  # type: ignore[misc]
+        if new is not None:
+            yield f"{member.name}.{form}", design(new.text, new.style, new.logo).render(form, size)
+
+
+def _saved(door: Door, code: int, draft: Callable[[Connection], ops.Draft]) -> bool:
+    """Whether the draft was proven and saved before anybody else changed the code."""
+    new = door.read(draft)
+    make.prove(new)
+    return door.write(lambda tx: ops.change(tx, door.account, code, new))
+
+
+def _shown(code: ops.Listed, door: Door) -> dict[str, Any]:
+    link = picture_url(code, door)
+    return {"id": code.id, "link": link, "scans": code.scans, "name": code.name, "date": code.created}

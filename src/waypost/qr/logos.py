@@ -1,0 +1,89 @@
+"""A logo from wherever the client has it, as our own copy (decision 34)."""
+
+import base64
+import binascii
+import re
+from io import BytesIO
+from urllib.parse import unquote_to_bytes
+
+from PIL import Image, ImageOps, UnidentifiedImageError
+
+from waypost.errors import Problem, invalid
+from waypost.net import guard, targets
+from waypost.net.guard import Resolve
+
+MOST_BYTES = 2 * 1024 * 1024
+MOST_SIDE = 4096
+_KEPT_SIDE = 640  # pixels: what the largest picture shows of it
+_SECONDS = 8
+_DATA = re.compile(r"data:([a-z0-9.+/-]*)((?:;[a-z0-9=-]+)*),", re.IGNORECASE)
+_KINDS = "logo must be a PNG or JPEG picture"
+
+
+def is_url(logo: str) -> bool:
+    """Whether it is to be fetched from elsewhere."""
+    return logo.strip().lower().startswith(("http://", "https://"))
+
+
+def is_data(logo: str) -> bool:
+    """Whether the picture itself stands in the URL."""
+    return logo.strip().lower().startswith("data:")
+
+
+def fetch(url: str, *, resolver: Resolve = guard.resolve) -> bytes:
+    """The bytes behind a public URL. Raises INVALID on `logo`."""
+    url = targets.web_url(url, field="logo")
+    try:
+        answer = guard.fetch(url, max_bytes=MOST_BYTES, seconds=_SECONDS, resolver=resolver)
+    except guard.Refused as error:
+        raise invalid("logo", f"logo cannot be fetched: {error}.") from error
+    if answer.status != 200:
+        raise invalid("logo", f"logo cannot be fetched: its server answers {answer.status}.")
+    return answer.body
+
+
+def from_data(url: str) -> bytes:
+    """The bytes in a `data:` URL. Raises INVALID on `logo`."""
+    url = url.strip()
+    found = _DATA.match(url)
+    if found is None:
+        raise invalid("logo", "logo must be a whole data: URL, such as data:image/png;base64,….")
+    if found[1] and found[1].lower() not in ("image/png", "image/jpeg", "image/jpg"):
+        raise invalid("logo", f"{_KINDS}, not {found[1]}.")
+    body = url[found.end() :]
+    if ";base64" not in found[2].lower():
+        return unquote_to_bytes(body)
+    try:
+        return base64.b64decode(unquote_to_bytes(body), validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise invalid("logo", "logo is not valid Base64.") from error
+
+
+def own_copy(data: bytes) -> bytes:
+    """A PNG of at most 640 pixels a side that holds just the picture. Raises INVALID on `logo`.
+
+    Nothing but the header is read before the size is known: a picture may unpack to a thousand times its bytes.
+    """
+    if len(data) > MOST_BYTES:
+        raise invalid("logo", f"logo must be at most {MOST_BYTES} bytes.")
+    try:
+        with Image.open(BytesIO(data), formats=("PNG", "JPEG")) as opened:
+            if max(opened.size) > MOST_SIDE:
+                raise _too_large()
+            image = ImageOps.exif_transpose(opened).convert("RGBA")
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
+        raise _too_large() from error
+    except UnidentifiedImageError as error:
+        raise invalid("logo", f"{_KINDS}.") from error
+    except (OSError, ValueError, SyntaxError, EOFError) as error:  # all that Pillow raises for broken files
+        raise invalid("logo", "logo is damaged or incomplete.") from error
+    image.thumbnail((_KEPT_SIDE, _KEPT_SIDE), Image.Resampling.LANCZOS)
+    if not image.getchannel("A").getbbox():
+        raise invalid("logo", "logo is fully transparent; there is nothing to see.")
+    out = BytesIO()
+    image.save(out, "PNG")
+    return out.getvalue()
+
+
+def _too_large() -> Problem:
+    return invalid("logo", f"logo must be at most {MOST_SIDE} pixels a side.")

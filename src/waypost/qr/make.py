@@ -1,0 +1,75 @@
+"""From a body to a code: the logo fetched, the picture proven, and only then a transaction that writes."""
+
+from typing import Any
+
+from sqlalchemy import Connection
+
+from waypost.api.door import Door
+from waypost.errors import Problem, invalid
+from waypost.qr import logos, ops, proof
+from waypost.qr.draw import Drawing, design
+from waypost.qr.fields import CodeChange, NewCode
+from waypost.qr.ops import Draft
+
+_MOST_LOGOS = 10
+
+
+class Logos:
+    """The logos of one request: each is fetched once, however many codes have it."""
+
+    def __init__(self, door: Door) -> None:
+        self._door = door
+        self._known: dict[str, bytes | Problem] = {}
+
+    def resolved(self, body: CodeChange) -> dict[str, Any]:
+        """The fields that stood in a body, with the logo as our own copy. Raises INVALID on `logo`."""
+        fields = body.sent()
+        wanted = fields.get("logo")
+        if wanted is not None:
+            fields["logo"] = self._copy(wanted)
+        return fields
+
+    def _copy(self, wanted: str) -> bytes:
+        found = self._known.get(wanted)
+        if found is None:
+            if len(self._known) >= _MOST_LOGOS:
+                raise invalid("logo", f"logo: one request can have at most {_MOST_LOGOS} different ones.")
+            try:
+                found = logos.own_copy(self._bytes(wanted))
+            except Problem as problem:
+                found = problem
+            self._known[wanted] = found
+        if isinstance(found, Problem):
+            raise found
+        return found
+
+    def _bytes(self, wanted: str) -> bytes:
+        if logos.is_data(wanted):
+            return logos.from_data(wanted)
+        if logos.is_url(wanted):
+            return logos.fetch(wanted)
+        raise invalid("logo", "logo must be an http(s) URL, a data: URL, or the short URL or alias of a file of yours.")
+
+
+def add(door: Door, body: NewCode, shelf: Logos) -> ops.Code:
+    """A new code, proven and saved. Raises INVALID, TAKEN."""
+    new = draft(door, body, shelf)
+    prove(new)
+    return door.write(lambda tx: ops.add(tx, door.account, new))
+
+
+def draft(door: Door, body: NewCode, shelf: Logos) -> Draft:
+    """A new code, not proven and not saved."""
+    fields = shelf.resolved(body)
+
+    def work(tx: Connection) -> Draft:
+        return ops.draft(tx, settings=door.settings, **fields)
+
+    return door.read(work)
+
+
+def prove(new: Draft) -> Drawing:
+    """The drawing, read back. Raises INVALID on what has to change (decision 33)."""
+    drawing = design(new.text, new.style, new.logo)
+    proof.must_scan(drawing, new.text)
+    return drawing

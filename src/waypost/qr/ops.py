@@ -1,0 +1,193 @@
+"""QR codes: what they hold, how they look, and whom they belong to (decisions 30 to 36)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypedDict, Unpack
+
+from sqlalchemy import Connection, select, update
+
+from waypost import changes, rows
+from waypost.aliases import namespace
+from waypost.aliases.urls import short_url
+from waypost.errors import invalid
+from waypost.qr import layout, payloads, styles
+from waypost.qr.payloads import Data, Type
+from waypost.qr.styles import PLAIN, Eyes, Gradient, Level, Modules, Style
+from waypost.rows import Page, Window
+from waypost.schema import qrs
+from waypost.settings import Settings
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A code as lists show it; `created` in seconds, UTC."""
+
+    id: int
+    alias: str
+    name: str
+    scans: int
+    created: int
+
+
+@dataclass(frozen=True)
+class Code(Listed):
+    """A code with everything that is set on it but its logo. `version` counts its changes."""
+
+    type: Type
+    data: Data
+    dynamic: bool
+    foreground: str
+    background: str
+    gradient: Mapping[str, Any] | None
+    modules: Modules
+    eyes: Eyes
+    level: Level
+    margin: int
+    caption: str
+    version: int
+    uniquescans: int
+
+
+class Fields(TypedDict, total=False):
+    """What can be set; `None` is the field's default. `logo` is a PNG of our own (waypost.qr.logos)."""
+
+    type: Type
+    data: Data
+    name: str | None
+    dynamic: bool | None
+    foreground: str | None
+    background: str | None
+    gradient: Mapping[str, Any] | None
+    modules: Modules | None
+    eyes: Eyes | None
+    level: Level | None
+    margin: int | None
+    caption: str | None
+    logo: bytes | None
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A code as it would be: to be drawn and proven before it is saved. `text` is what its picture holds."""
+
+    alias: str
+    values: Mapping[str, Any]
+    text: str
+    style: Style
+    logo: bytes | None
+    version: int = 1
+
+
+def page(tx: Connection, account: int, window: Window) -> Page[Listed]:
+    """The account's codes."""
+    return rows.page(tx, qrs, account, window, Listed)
+
+
+def own(tx: Connection, account: int, code: int) -> Code:
+    """One code."""
+    return rows.own(tx, qrs, account, code, Code)
+
+
+def has_logo(tx: Connection, code: int) -> bool:
+    """Whether a code that went through `own` has a logo."""
+    return tx.execute(select(qrs.c.logo.is_not(None)).where(qrs.c.id == code)).scalar_one()
+
+
+def draft(tx: Connection, *, settings: Settings, custom: str | None = None, **fields: Unpack[Fields]) -> Draft:
+    """A new code. Raises INVALID on the field at fault. `add` saves it."""
+    alias = namespace.pick(tx, namespace.OWN, custom)
+    dynamic = fields.get("dynamic")
+    tracked = fields["type"] in payloads.TRACKED if dynamic is None else dynamic
+    return _draft(alias, {**fields, "dynamic": tracked}, fields.get("logo"), settings)
+
+
+def draft_change(tx: Connection, account: int, code: int, *, settings: Settings, **fields: Unpack[Fields]) -> Draft:
+    """A code as the given fields would change it. Raises INVALID as `draft`, NOT_FOUND. `change` saves it."""
+    before = own(tx, account, code)
+    if fields.get("dynamic", before.dynamic) not in (before.dynamic, None):
+        raise invalid("dynamic", "dynamic cannot be changed: codes that are printed already would stop working.")
+    values: dict[str, Any] = {**_set(before), **fields, "dynamic": before.dynamic}
+    logo = fields["logo"] if "logo" in fields else _logo(tx, code)
+    return _draft(before.alias, values, logo, settings, version=before.version)
+
+
+def add(tx: Connection, account: int, new: Draft) -> Code:
+    """Save a new code. Raises TAKEN on `custom`."""
+    code = rows.add(tx, qrs, account, {**new.values, "alias": new.alias})
+    namespace.claim(tx, account, "qr", code, host=namespace.OWN, alias=new.alias)
+    return own(tx, account, code)
+
+
+def change(tx: Connection, account: int, code: int, new: Draft) -> bool:
+    """Save a changed code. False when somebody else changed it since the draft, which then has to be made again."""
+    now = {**new.values, "version": new.version + 1}
+    mine = (qrs.c.id == code, qrs.c.account == account, qrs.c.version == new.version)
+    if tx.execute(update(qrs).where(*mine).values(now)).rowcount == 0:
+        own(tx, account, code)
+        return False
+    changes.note(tx, namespace.OWN, new.alias)
+    return True
+
+
+def remove(tx: Connection, account: int, code: int) -> None:
+    """Delete a code; its alias stays with the account, as a tombstone."""
+    namespace.release(tx, host=namespace.OWN, alias=own(tx, account, code).alias)
+    rows.remove(tx, qrs, account, code)
+
+
+def saved(tx: Connection, code: int, settings: Settings) -> Draft | None:
+    """What is needed to draw a code that was saved; None when there is none."""
+    found = tx.execute(rows.columns(qrs, Code).add_columns(qrs.c.logo).where(qrs.c.id == code)).mappings().first()
+    if found is None:
+        return None
+    row = {str(name): value for name, value in found.items()}
+    return Draft(row["alias"], {}, text_of(row, settings), _style(row), row["logo"], row["version"])
+
+
+def text_of(code: Mapping[str, Any], settings: Settings) -> str:
+    """What a code's picture holds: its own address when it is tracked, else its content (decision 31)."""
+    if code["dynamic"]:
+        return short_url(settings.base, "", None, code["alias"])
+    return payloads.read(code["type"], code["data"], settings).text
+
+
+def _draft(alias: str, values: Mapping[str, Any], logo: bytes | None, settings: Settings, *, version: int = 1) -> Draft:
+    whole = {**_EMPTY, **{name: value for name, value in values.items() if value is not None}}
+    whole["foreground"] = styles.color(whole["foreground"], field="foreground")
+    whole["background"] = styles.color(whole["background"], field="background")
+    if whole["gradient"] is not None:
+        color = styles.color(whole["gradient"]["color"], field="gradient")
+        whole["gradient"] = {**vars(Gradient(color)), **whole["gradient"], "color": color}
+    whole["caption"] = whole["caption"].strip()
+    if missing := layout.cannot_write(whole["caption"]):
+        raise invalid("caption", f"caption has characters that cannot be drawn: {missing}")
+    if whole["type"] == "app" and not whole["dynamic"]:
+        raise invalid("dynamic", "dynamic must be true for an app: which store it leads to is decided at the scan.")
+    content = payloads.read(whole["type"], whole["data"], settings)
+    text = text_of({**whole, "alias": alias}, settings)
+    if content.uri == short_url(settings.base, "", None, alias):
+        raise invalid("data", "data must not be the address of this code itself: that goes in circles.")
+    return Draft(alias, {**whole, "logo": logo}, text, _style(whole), logo, version)
+
+
+_STYLED = ("foreground", "background", "modules", "eyes", "level", "margin", "caption")
+_EMPTY: dict[str, Any] = {
+    **{name: getattr(PLAIN, name) for name in _STYLED},
+    "name": "",
+    "gradient": None,
+}
+
+
+def _set(code: Code) -> dict[str, Any]:
+    """The columns of a code that can be set."""
+    return {name: getattr(code, name) for name in (*_EMPTY, "type", "data", "dynamic")}
+
+
+def _style(code: Mapping[str, Any]) -> Style:
+    gradient = Gradient(**code["gradient"]) if code["gradient"] else None
+    return Style(**{name: code[name] for name in _STYLED}, gradient=gradient)
+
+
+def _logo(tx: Connection, code: int) -> bytes | None:
+    found: bytes | None = tx.execute(select(qrs.c.logo).where(qrs.c.id == code)).scalar_one()
+    return found

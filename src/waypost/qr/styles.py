@@ -1,0 +1,106 @@
+"""How a code looks: the choices and their rules. Pure."""
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from waypost.errors import Problem, invalid
+
+Level = Literal["auto", "L", "M", "Q", "H"]
+Modules = Literal["square", "rounded", "dots", "bars"]
+Eyes = Literal["square", "rounded", "dot", "circle"]
+Shading = Literal["linear", "radial"]
+LEAST_CONTRAST = 3.0
+LEAST_SIZE, MOST_SIZE = 64, 4096
+LEAST_MARGIN, MOST_MARGIN = 2, 20
+LONGEST_CAPTION = 40
+_HEX = re.compile(r"#[0-9A-Fa-f]{6}\Z")
+_RGB = re.compile(r"rgb\( *([0-9]{1,3}) *, *([0-9]{1,3}) *, *([0-9]{1,3}) *\)\Z", re.IGNORECASE)
+Rgb = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """The foreground runs from its colour to this one: at `angle` degrees clockwise from rightwards, or outwards."""
+
+    color: str
+    type: Shading = "linear"
+    angle: int = 45
+
+
+@dataclass(frozen=True)
+class Style:
+    """Everything about a code but its content and its logo. Colours are `#rrggbb`, `margin` is in modules."""
+
+    foreground: str = "#000000"
+    background: str = "#ffffff"
+    gradient: Gradient | None = None
+    modules: Modules = "square"
+    eyes: Eyes = "square"
+    level: Level = "auto"
+    margin: int = 4
+    caption: str = ""
+
+    @cached_property
+    def ink(self) -> Rgb:
+        """The foreground as numbers."""
+        return rgb(self.foreground)
+
+    @cached_property
+    def paper(self) -> Rgb:
+        """The background as numbers."""
+        return rgb(self.background)
+
+
+PLAIN = Style()
+
+
+def color(value: str, *, field: str) -> str:
+    """A colour as `#rrggbb`, from that or from `rgb(r,g,b)` (decision 33). Raises INVALID on `field`."""
+    text = value.strip()
+    if _HEX.match(text):
+        return text.lower()
+    found = _RGB.match(text)
+    if found is None or max(parts := [int(part) for part in found.groups()]) > 255:
+        raise invalid(field, f"{field} must be a colour, rgb(r,g,b) with numbers from 0 to 255, or #RRGGBB.")
+    return "#" + "".join(f"{part:02x}" for part in parts)
+
+
+def rgb(value: str) -> Rgb:
+    """The numbers of `#rrggbb`."""
+    return int(value[1:3], 16), int(value[3:5], 16), int(value[5:7], 16)
+
+
+def contrast(one: str, other: str) -> float:
+    """From 1, the same, to 21, black on white (WCAG 2.2)."""
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def luminance(value: str) -> float:
+    """Relative luminance, 0 to 1 (WCAG 2.2)."""
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in _parts(value)]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def must_be_readable(style: Style) -> None:
+    """Raise INVALID, saying what to change, when a scanner would not tell the colours apart (decision 33)."""
+    inks = [("foreground", style.foreground)]
+    if style.gradient is not None:
+        inks.append(("gradient", style.gradient.color))
+    for field, ink in inks:
+        found = contrast(ink, style.background)
+        if found >= LEAST_CONTRAST and luminance(ink) > luminance(style.background):
+            raise _unreadable(field, f"{field} {ink} is lighter than background {style.background}; swap them")
+        if found < LEAST_CONTRAST:
+            told = f"{field} {ink} on background {style.background} has a contrast of {found:.1f}:1"
+            raise _unreadable(field, f"{told}, and scanners need 3:1; make {field} darker or background lighter")
+
+
+def _unreadable(field: str, why: str) -> Problem:
+    return invalid(field, f"This code could not be scanned: {why}.")
+
+
+def _parts(value: str) -> list[float]:
+    return [part / 255 for part in rgb(value)]

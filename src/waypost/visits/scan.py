@@ -1,0 +1,106 @@
+"""What somebody meets who scans a tracked code: the target, a card, a mail, a call, a message, or a page.
+
+A scan is counted like a click, with its source kept apart (decision 31).
+"""
+
+from urllib.parse import quote
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from waypost.clicks import classify, journal
+from waypost.errors import Problem
+from waypost.qr import payloads
+from waypost.qr.payloads import Content
+from waypost.settings import Settings
+from waypost.visits.asked import URL_SAFE, Asked
+from waypost.visits.find import Code
+from waypost.visits.pages import NO_STORE, PAGE, Pages, redirect, wants_page
+from waypost.visits.visit import Visitor
+
+_FILES = {"vcard": ("text/vcard; charset=utf-8", ".vcf"), "event": ("text/calendar; charset=utf-8", ".ics")}
+_WEB = ("http://", "https://")
+
+
+class Scans:
+    """Answers visits of QR codes."""
+
+    def __init__(self, *, settings: Settings, visitor: Visitor, pages: Pages) -> None:
+        self._settings = settings
+        self._visitor = visitor
+        self._pages = pages
+
+    def answer(self, request: Request, asked: Asked, code: Code) -> Response:
+        """What the code holds. Counted when its picture leads here; whoever types the alias of another sees it too."""
+        content = self._content(code)
+        if content is None:
+            return self._pages.refuse(request, "disabled")
+        if code.dynamic:
+            self._visitor.write(journal.target_of(code.account, "qr", code.id), asked, journal.SCAN)
+        system = classify.agent(asked.agent.decode("utf-8", "replace")).os
+        if content.file:
+            return _file(content, opens_inline=system == "iOS")
+        uri = _uri_for(content, system)
+        if not uri:
+            return self._page(request, code, content)
+        if uri.lower().startswith(_WEB):
+            return redirect(uri)
+        return self._opened(content, uri)
+
+    def preview(self, request: Request, code: Code) -> Response:
+        """Where a code leads, without going there (decision 50)."""
+        content = self._content(code)
+        if content is None or not content.uri:
+            return self._pages.refuse(request, "missing")
+        if not wants_page(request):
+            return JSONResponse({"error": 0, "url": content.uri, "title": code.name}, headers=NO_STORE)
+        title = code.name or "Where this code leads"
+        return self._pages.page("preview.html", title=title, url=content.uri, alias=code.alias)
+
+    def _content(self, code: Code) -> Content | None:
+        """None when a rule of the operator's has changed since the code was made: an app scheme that was allowed."""
+        try:
+            return payloads.read(code.type, code.data, self._settings)
+        except Problem:
+            return None
+
+    def _opened(self, content: Content, uri: str) -> Response:
+        """A redirect to the app for it, and for programs that have none a page with the same link."""
+        page = self._pages.page("opened.html", status=302, title=_VERBS[content.type], uri=uri, name=content.name)
+        page.headers["Location"] = quote(uri, safe=URL_SAFE)
+        return page
+
+    def _page(self, request: Request, code: Code, content: Content) -> Response:
+        """The content itself, to be read."""
+        if wants_page(request):
+            title = code.name or ("Wi-Fi" if content.type == "wifi" else "Text")
+            return self._pages.page("content.html", title=title, rows=content.rows, text=content.text)
+        return Response(content.text, media_type="text/plain; charset=utf-8", headers=PAGE)
+
+
+_VERBS = {
+    **dict.fromkeys(payloads.TYPES, "Open it"),
+    "email": "Write a mail",
+    "phone": "Call",
+    "sms": "Write a message",
+    "geo": "Open the map",
+    "crypto": "Pay",
+}
+
+
+def _uri_for(content: Content, system: str) -> str:
+    """Where this phone goes."""
+    own = {"iOS": content.apple, "Android": content.google}.get(system, "")
+    return own or content.uri
+
+
+def _file(content: Content, *, opens_inline: bool) -> Response:
+    """A card or an event. iOS shows it at once unless it is a download; elsewhere a download opens the app for it."""
+    media, ending = _FILES[content.type]
+    plain = "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in content.name)[:60]
+    names = (
+        f"filename=\"{plain.strip('-') or content.type}{ending}\"; filename*=UTF-8''{quote(content.name)[:300]}{ending}"
+    )
+    disposition = f"{'inline' if opens_inline else 'attachment'}; {names}"
+    headers = {**NO_STORE, "Content-Disposition": disposition, "X-Content-Type-Options": "nosniff"}
+    return Response(content.file, media_type=media, headers=headers)

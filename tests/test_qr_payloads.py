@@ -1,0 +1,177 @@
+"""What codes say: tables of cases against the standards, and nothing that breaks out of its field."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from waypost.errors import Problem
+from waypost.qr import payloads
+from waypost.qr.parts import wifi_escaped, wifi_parts
+from waypost.settings import Settings
+
+SETTINGS = Settings(base_url="https://go.example.com", link_schemes="itms-apps")
+
+CARD = {
+    "fname": "Ana",
+    "lname": "O'Hara; Jr., \\",
+    "org": "Café, GmbH",
+    "title": "Boss, of; all",
+    "phone": "+49 (30) 123-45",
+    "cell": "0170/1234567",
+    "fax": "+49301234",
+    "email": "ana@example.com",
+    "site": "https://example.com/a,b;c",
+    "street": "1; Main, St\nBack yard",
+    "city": "Köln",
+    "state": "NRW",
+    "zip": "50667",
+    "country": "DE",
+}
+
+TEXTS: tuple[tuple[str, Any, str], ...] = (
+    ("text", "Hello\nyou", "Hello\nyou"),
+    ("text", {"text": " 日本 "}, " 日本 "),
+    ("link", "https://example.com/a?b=c#d", "https://example.com/a?b=c#d"),
+    ("link", {"link": " https://example.com/ "}, "https://example.com/"),
+    ("link", "itms-apps://apple.com/app", "itms-apps://apple.com/app"),
+    ("email", "ana@example.com", "mailto:ana@example.com"),
+    ("email", {"email": "a+b@example.com", "subject": "Hi & bye?", "body": "One\nTwo"},
+     "mailto:a%2Bb@example.com?subject=Hi%20%26%20bye%3F&body=One%0D%0ATwo"),
+    ("email", {"email": "ana@example.com", "subject": "Grüße"}, "mailto:ana@example.com?subject=Gr%C3%BC%C3%9Fe"),
+    ("phone", "+49 (30) 123-45.67", "tel:+49301234567"),
+    ("phone", "tel:112", "tel:112"),
+    ("phone", {"phone": 4930123}, "tel:4930123"),
+    ("sms", "+4930123", "SMSTO:+4930123:"),
+    ("sms", {"phone": "+49 30 123", "message": "Hi: there"}, "SMSTO:+4930123:Hi: there"),
+    ("sms", "SMSTO:+4930123:Hi", "SMSTO:+4930123:Hi"),
+    ("sms", "sms:+4930123?body=Hi%20you", "SMSTO:+4930123:Hi you"),
+    ("wifi", "Open net", "WIFI:T:nopass;S:Open net;;"),
+    ("wifi", {"ssid": 'a;b:c,d"e\\f', "pass": 'p;":,\\', "encryption": "wpa2", "hidden": True},
+     'WIFI:T:WPA;S:a\\;b\\:c\\,d\\"e\\\\f;P:p\\;\\"\\:\\,\\\\;H:true;;'),
+    ("wifi", {"ssid": "x", "pass": "y"}, "WIFI:T:WPA;S:x;P:y;;"),
+    ("wifi", {"ssid": "x", "pass": "y", "encryption": "WEP", "hidden": "false"}, "WIFI:T:WEP;S:x;P:y;;"),
+    ("wifi", {"ssid": "x", "pass": "ignored", "encryption": "none"}, "WIFI:T:nopass;S:x;;"),
+    ("wifi", {"ssid": "x", "encryption": "NOPASS"}, "WIFI:T:nopass;S:x;;"),
+    ("wifi", {"ssid": "x", "pass": "y", "encryption": "WPA3"}, "WIFI:T:WPA;S:x;P:y;;"),
+    ("vcard", "Ana Maria Costa",
+     "BEGIN:VCARD\r\nVERSION:3.0\r\nN:Costa;Ana Maria;;;\r\nFN:Ana Maria Costa\r\nEND:VCARD\r\n"),
+    ("vcard", "begin:vcard\nVERSION:4.0\nFN:X\nend:vcard", "begin:vcard\r\nVERSION:4.0\r\nFN:X\r\nend:vcard\r\n"),
+    ("vcard", {"org": "ACME"}, "BEGIN:VCARD\r\nVERSION:3.0\r\nN:;;;;\r\nFN:ACME\r\nORG:ACME\r\nEND:VCARD\r\n"),
+    ("vcard", CARD,
+     "BEGIN:VCARD\r\nVERSION:3.0\r\nN:O'Hara\\; Jr.\\, \\\\;Ana;;;\r\nFN:Ana O'Hara\\; Jr.\\, \\\\\r\n"
+     "ORG:Café\\, GmbH\r\nTITLE:Boss\\, of\\; all\r\nTEL;TYPE=WORK,VOICE:+493012345\r\nTEL;TYPE=CELL:01701234567\r\n"
+     "TEL;TYPE=FAX:+49301234\r\nEMAIL;TYPE=INTERNET:ana@example.com\r\nURL:https://example.com/a,b;c\r\n"
+     "ADR;TYPE=WORK:;;1\\; Main\\, St\\nBack yard;Köln;NRW;50667;DE\r\nEND:VCARD\r\n"),
+    ("geo", "52.5200, 13.4050", "geo:52.52,13.405"),
+    ("geo", {"lat": -33.85, "lng": "151.2", "name": "Sydney"}, "geo:-33.85,151.2"),
+    ("whatsapp", "+49 170 1234567", "https://wa.me/491701234567"),
+    ("whatsapp", {"phone": "+491701234567", "message": "Hi & bye"}, "https://wa.me/491701234567?text=Hi%20%26%20bye"),
+    ("app", {"apple": "https://apps.apple.com/x", "google": "https://play.google.com/y"}, "https://apps.apple.com/x"),
+    ("crypto", "1BoatSLRHtKNngkdXEeobR76b53LETtpyT", "bitcoin:1BoatSLRHtKNngkdXEeobR76b53LETtpyT"),
+    ("crypto", {"address": "1BoatSLRHtKNngkdXEeobR76b53LETtpyT", "amount": 0.5, "label": "Tip & co"},
+     "bitcoin:1BoatSLRHtKNngkdXEeobR76b53LETtpyT?amount=0.5&label=Tip%20%26%20co"),
+    ("crypto", "litecoin:LhK2kQwiaAvhjWY799cZvMyYwnQAcxkarr?amount=1",
+     "litecoin:LhK2kQwiaAvhjWY799cZvMyYwnQAcxkarr?amount=1"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("type", "data", "text"), TEXTS)
+def test_each_type_is_written_as_its_standard_says(type: payloads.Type, data: Any, text: str) -> None:
+    assert payloads.read(type, data, SETTINGS).text == text
+
+
+def test_an_event_is_a_calendar() -> None:
+    told = {"title": "Tea, cake; more", "start": "2030-05-01 15:00:00", "end": "2030-05-01T16:30", "location": "A\\B"}
+    lines = payloads.read("event", told, SETTINGS).text.split("\r\n")
+    assert {"DTSTART:20300501T150000Z", "DTEND:20300501T163000Z", "SUMMARY:Tea\\, cake\\; more"} <= set(lines)
+    assert "LOCATION:A\\\\B" in lines
+    whole = payloads.read("event", {"title": "T", "start": "2030-05-01", "end": "2030-05-02"}, SETTINGS).text
+    assert "DTSTART;VALUE=DATE:20300501\r\nDTEND;VALUE=DATE:20300503\r\n" in whole
+    assert payloads.read("event", "BEGIN:VEVENT\nSUMMARY:x\nEND:VEVENT", SETTINGS).text.startswith(
+        "BEGIN:VCALENDAR\r\n"
+    )
+
+
+WRONG: tuple[tuple[str, Any, str], ...] = (
+    ("text", "", "empty"),
+    ("text", {}, "data.text is required"),
+    ("text", {"text": ["x"]}, "data.text must be a string"),
+    ("text", "a\x07b", "control characters"),
+    ("text", "x" * 9000, "too long"),
+    ("link", "example.com", "must begin with http://"),
+    ("link", "javascript:alert(1)", "must begin with http://"),
+    ("link", {"url": "https://example.com/"}, "data.link is required"),
+    ("link", "https://exa\nmple.com/", "line ends"),
+    ("email", "nobody", "valid e-mail"),
+    ("email", {"email": "a@example.com\r\nBcc: b@example.com"}, "line ends"),
+    ("email", {"email": "a@example.com", "subject": "x\ny"}, "data.subject must not have line ends"),
+    ("phone", "12", "3 to 15 digits"),
+    ("phone", "*#06#", "3 to 15 digits"),
+    ("phone", "+49 30 CALL ME", "3 to 15 digits"),
+    ("phone", {"phone": True}, "must be a string"),
+    ("sms", {"message": "hi"}, "data.phone is required"),
+    ("wifi", {"pass": "x"}, "data.ssid is required"),
+    ("wifi", {"ssid": "x", "encryption": "WPA"}, "data.pass is required"),
+    ("wifi", {"ssid": "x", "pass": "y", "encryption": "EAP"}, "data.encryption must be"),
+    ("wifi", {"ssid": "x" * 33}, "at most 32 bytes"),
+    ("wifi", {"ssid": "a\nb"}, "line ends"),
+    ("wifi", {"ssid": "x", "hidden": "maybe"}, "data.hidden must be true or false"),
+    ("wifi", {"ssid": "x", "hidden": [1]}, "data.hidden must be true or false"),
+    ("wifi", "WIFI:T:WPA;;", "no S:name"),
+    ("vcard", {"phone": "112"}, "needs a name"),
+    ("vcard", {"fname": "A\r\nTEL:666"}, "line ends"),
+    ("vcard", {"fname": "A", "site": "https://e.com\nX:y"}, "line ends"),
+    ("vcard", {"fname": "A", "email": "no"}, "valid e-mail"),
+    ("vcard", "BEGIN:VCARD\nFN:X", "END:VCARD"),
+    ("event", {"title": "x"}, "data.start is required"),
+    ("event", {"title": "x", "start": "tomorrow"}, "data.start must be"),
+    ("event", {"title": "x", "start": "2030-01-02", "end": "2030-01-01"}, "must not be before"),
+    ("event", "a party", "BEGIN:VCALENDAR"),
+    ("geo", "here", "latitude"),
+    ("geo", "91,0", "latitude from -90 to 90"),
+    ("geo", {"lat": 1, "lng": 181}, "longitude from -180 to 180"),
+    ("geo", {"lat": "NaN", "lng": 1}, "must be a number"),
+    ("whatsapp", {"message": "hi"}, "data.phone is required"),
+    ("app", {}, "apple, google or url"),
+    ("app", {"apple": "x"}, "must begin with http://"),
+    ("crypto", "short", "must be an address"),
+    ("crypto", {"address": "1BoatSLRHtKNngkdXEeobR76b53LETtpyT", "currency": "gold"}, "data.currency"),
+    ("crypto", {"address": "1BoatSLRHtKNngkdXEeobR76b53LETtpyT", "amount": -1}, "more than 0"),
+    ("crypto", {"address": "1Boat?amount=1"}, "data.address"),
+)
+
+
+@pytest.mark.parametrize(("type", "data", "words"), WRONG)
+def test_what_a_scanner_could_not_use_is_refused(type: payloads.Type, data: Any, words: str) -> None:
+    with pytest.raises(Problem) as caught:
+        payloads.read(type, data, SETTINGS)
+    assert caught.value.field == "data"
+    assert words in caught.value.message
+
+
+_WORDS = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]), min_size=1, max_size=20).filter(str.strip)
+
+
+@given(ssid=_WORDS, password=_WORDS)
+@settings(max_examples=100, deadline=None)
+def test_no_name_or_password_of_a_network_breaks_out(ssid: str, password: str) -> None:
+    if len(ssid.strip().encode()) <= 32:
+        text = payloads.read("wifi", {"ssid": ssid, "pass": password}, SETTINGS).text
+        assert wifi_parts(text) == (ssid.strip(), password.strip(), "WPA")
+        assert text == f"WIFI:T:WPA;S:{wifi_escaped(ssid.strip())};P:{wifi_escaped(password.strip())};;"
+
+
+@given(name=st.text(max_size=80), street=st.text(max_size=200))
+@settings(max_examples=100, deadline=None)
+def test_no_field_of_a_card_makes_a_line_of_its_own(name: str, street: str) -> None:
+    try:
+        card = payloads.read("vcard", {"fname": name, "street": street}, SETTINGS).text
+    except Problem:
+        return
+    lines = card.replace("\r\n ", "").split("\r\n")
+    assert [line.partition(":")[0].partition(";")[0] for line in lines[:4]] == ["BEGIN", "VERSION", "N", "FN"]
+    assert len(lines) <= 7
+    assert all(len(line.encode()) <= 75 for line in card.split("\r\n"))
+    assert not set(card) & set(map(chr, range(32))) - {"\r", "\n", "\t"}
