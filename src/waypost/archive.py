@@ -8,15 +8,17 @@ import gzip
 import io
 import json
 import os
-import shutil
+import re
 import tarfile
 import tempfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
-from pathlib import Path, PurePosixPath
-from typing import IO, Any
+from pathlib import Path
+from typing import IO, Any, Protocol
 
+import structlog
 from sqlalchemy import (
     Connection,
     Integer,
@@ -36,8 +38,16 @@ from sqlalchemy.exc import SQLAlchemyError
 from waypost import clock, upgrade
 from waypost.db import Database
 from waypost.errors import Kind, Problem
+from waypost.files import keeping
+from waypost.files.names import disposition
+from waypost.schema import files
+from waypost.storage.store import Missing, Store
 
+_log = structlog.get_logger("archive")
 _FORMAT = 1
+_LONGEST_BACKUP = 86_400  # seconds
+_WITHOUT_FILES = ("0001", "0002")  # revisions at which there were no files yet
+_OBJECT = re.compile(r"[0-9A-Za-z_-]+(/[0-9A-Za-z_-]+)*")
 _BATCH = 1000
 _NOT_ROWS = ("links_search", "sqlite_", "alembic_version")  # made anew by the migrations
 
@@ -48,21 +58,35 @@ class Saved:
 
     rows: int
     files: int
+    missing: int = 0
+    """Files whose bytes were not in the store: there is no more to save of them than their rows."""
 
 
-def backup(database: Database, data_dir: Path, target: Path) -> Saved:
+def backup(database: Database, store: Store, target: Path) -> Saved:
     """Write everything to `target`, from one snapshot of the database, while the service goes on.
 
-    Raises INVALID when there is nothing in the database yet, or when `target` cannot be written.
+    What is deleted meanwhile stays in the store until this is done. Raises INVALID when there is nothing in the
+    database yet, or when `target` cannot be written; UNAVAILABLE when database or store are away.
     """
+    if database.read(upgrade.revision) is None:
+        raise _refused("There is nothing to save: this installation was never started.")
+    database.write(lambda tx: keeping.hold(tx, clock.now() + _LONGEST_BACKUP))
+    try:
+        return _backup(database, store, target)
+    finally:
+        database.write(keeping.release)
+
+
+def _backup(database: Database, store: Store, target: Path) -> Saved:
     partial = target.with_name(target.name + ".partial")
     try:
         partial.unlink(missing_ok=True)
         # Nobody else may read it: it holds password hashes and the installation's secret.
         with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             with tarfile.open(fileobj=file, mode="w:gz", compresslevel=3) as tar:
-                rows = database.read(lambda tx: _save_tables(tx, tar))
-                saved = Saved(rows, _save_files(data_dir / "files", tar))
+                rows, names = database.read(lambda tx: (_save_tables(tx, tar), _objects(tx)))
+                found = _save_files(store, names, tar)
+                saved = Saved(rows, found, len(names) - found)
                 _put_json(tar, "end.json", asdict(saved))
             file.flush()
             os.fsync(file.fileno())
@@ -74,30 +98,31 @@ def backup(database: Database, data_dir: Path, target: Path) -> Saved:
     return saved
 
 
-def restore(database: Database, data_dir: Path, source: Path) -> Saved:
-    """Fill an empty database and folder from `source`, at the revision it was saved at, then upgrade.
+def restore(database: Database, store: Store, source: Path) -> Saved:
+    """Fill an empty database and store from `source`, at the revision it was saved at, then upgrade.
 
     Raises INVALID, having changed nothing, when the archive is none of ours, damaged or newer than this version, or
     when there are accounts or files already.
     """
-    folder, staged = data_dir / "files", data_dir / "files.restored"
+    kept: list[str] = []
     try:
         _read_through(source)
         with tarfile.open(source, "r:gz") as tar:
             manifest = _manifest(tar)
             if "end.json" not in tar.getnames():
                 raise _refused(f"{source} is damaged: its end is missing.")
-            if folder.is_dir() and any(folder.iterdir()):
-                raise _refused(f"There are files in {folder} already. Restore into an empty folder.")
-            saved = database.write(lambda tx: Saved(_load_tables(tx, tar, manifest), _load_files(tar, staged)))
-        if saved.files:
-            staged.replace(folder)
+            if not store.is_empty():
+                raise _refused("There are files in the storage already. Restore into an empty one.")
+            saved = database.write(lambda tx: _load(tx, tar, manifest, store, kept))
+            kept = []
     except (tarfile.TarError, OSError, EOFError, zlib.error) as error:
         raise _refused(f"{source} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
     except (TypeError, ValueError, LookupError, SQLAlchemyError) as error:
         raise _refused(f"{source} is damaged: its rows do not fit the tables.") from error
     finally:
-        shutil.rmtree(staged, ignore_errors=True)
+        for name in kept:
+            with suppress(Problem, OSError):
+                store.remove(name)
     upgrade.upgrade(database)
     return saved
 
@@ -107,15 +132,15 @@ def _refused(message: str) -> Problem:
 
 
 def _save_tables(tx: Connection, tar: tarfile.TarFile) -> int:
-    if (revision := upgrade.revision(tx)) is None:
-        raise _refused("There is nothing to save: this installation was never started.")
     tables, now = _tables(tx), clock.text(clock.now())
-    manifest = {"format": _FORMAT, "revision": revision, "created": now, "numbers": _numbers(tx, tables)}
+    manifest = {"format": _FORMAT, "revision": upgrade.revision(tx), "created": now, "numbers": _numbers(tx, tables)}
     _put_json(tar, "manifest.json", manifest)
     total = 0
     for table in tables:
         with tempfile.TemporaryFile() as lines:
             for row in tx.execution_options(stream_results=True, yield_per=_BATCH).execute(select(table)).mappings():
+                if (table.name, row.get("name")) == ("facts", keeping.BACKUP):
+                    continue  # what holds for this backup only
                 lines.write(json.dumps({name: _plain(value) for name, value in row.items()}).encode() + b"\n")
                 total += 1
             size = lines.tell()
@@ -124,17 +149,51 @@ def _save_tables(tx: Connection, tar: tarfile.TarFile) -> int:
     return total
 
 
-def _save_files(folder: Path, tar: tarfile.TarFile) -> int:
+def _objects(tx: Connection) -> list[str]:
+    """The names of all bytes that some file has."""
+    if upgrade.revision(tx) in _WITHOUT_FILES:
+        return []
+    return list(tx.execute(select(files.c.object).where(files.c.purged.is_(None)).order_by(files.c.object)).scalars())
+
+
+def _save_files(store: Store, names: Iterable[str], tar: tarfile.TarFile) -> int:
+    """How many there were."""
     count = 0
-    for path in sorted(folder.rglob("*")) if folder.is_dir() else ():
-        name = PurePosixPath("files", *path.relative_to(folder).parts)
+    for name in names:
         try:
-            with path.open("rb") as file:
-                _put(tar, str(name), file, os.fstat(file.fileno()).st_size)
-        except (IsADirectoryError, FileNotFoundError):  # deleted a moment ago
+            size, chunks = store.load(name)
+            _put(tar, f"files/{name}", _Reader(chunks), size)
+        except Missing:
+            _log.error("the bytes of a file are not in the store", object=name)
             continue
         count += 1
     return count
+
+
+class Readable(Protocol):
+    """All that is needed of a file to put it into an archive."""
+
+    def read(self, size: int = -1, /) -> bytes: ...
+
+
+class _Reader:
+    """Chunks as what tarfile wants to read from."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks = chunks
+        self._rest = b""
+
+    def read(self, size: int = -1, /) -> bytes:
+        parts, missing = [], size
+        while missing:
+            if not self._rest:
+                self._rest = next(self._chunks, b"")
+                if not self._rest:
+                    break
+            part, self._rest = self._rest[:missing], self._rest[missing:]
+            parts.append(part)
+            missing -= len(part)
+        return b"".join(parts)
 
 
 def _put_json(tar: tarfile.TarFile, name: str, value: Mapping[str, Any]) -> None:
@@ -142,7 +201,7 @@ def _put_json(tar: tarfile.TarFile, name: str, value: Mapping[str, Any]) -> None
     _put(tar, name, io.BytesIO(content), len(content))
 
 
-def _put(tar: tarfile.TarFile, name: str, file: IO[bytes], size: int) -> None:
+def _put(tar: tarfile.TarFile, name: str, file: Readable, size: int) -> None:
     entry = tarfile.TarInfo(name)
     entry.size, entry.mtime = size, clock.now()
     tar.addfile(entry, file)
@@ -196,20 +255,28 @@ def _clear(tx: Connection) -> None:
     upgrade.clear(tx)
 
 
-def _load_files(tar: tarfile.TarFile, folder: Path) -> int:
-    shutil.rmtree(folder, ignore_errors=True)
-    count = 0
-    for entry in tar.getmembers():
-        path = PurePosixPath(entry.name)
-        file = tar.extractfile(entry) if entry.isfile() and path.parts[0] == "files" else None
-        if file is None or ".." in path.parts:
+def _load(tx: Connection, tar: tarfile.TarFile, manifest: Mapping[str, Any], store: Store, kept: list[str]) -> Saved:
+    """Everything; `kept` gets the name of each object before it is in the store."""
+    rows = _load_tables(tx, tar, manifest)
+    if manifest["revision"] in _WITHOUT_FILES:
+        return Saved(rows, 0)
+    count, missing = 0, 0
+    for name, filename in tx.execute(select(files.c.object, files.c.filename).where(files.c.purged.is_(None))).all():
+        file = _extracted(tar, f"files/{name}")
+        if file is None or not _OBJECT.fullmatch(name):
+            missing += 1
             continue
-        target = folder.joinpath(*path.parts[1:])
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with target.open("wb") as copy:
-            shutil.copyfileobj(file, copy, 1 << 20)
+        kept.append(name)
+        store.save(name, file, disposition=disposition(filename))
         count += 1
-    return count
+    return Saved(rows, count, missing)
+
+
+def _extracted(tar: tarfile.TarFile, name: str) -> IO[bytes] | None:
+    try:
+        return tar.extractfile(name)
+    except KeyError:
+        return None
 
 
 def _tables(tx: Connection) -> list[Table]:

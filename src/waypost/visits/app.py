@@ -17,9 +17,11 @@ from waypost.domains import check
 from waypost.errors import Problem
 from waypost.metrics import Meter
 from waypost.settings import Settings
+from waypost.storage.store import Store
 from waypost.visits.asked import Asked, host, read
 from waypost.visits.decide import Refusal
-from waypost.visits.find import Target
+from waypost.visits.download import Downloads
+from waypost.visits.find import Shared, Target
 from waypost.visits.lane import Traffic
 from waypost.visits.memory import LONGEST_LIFE, HotAnswer
 from waypost.visits.pages import NO_STORE, PAGE, Pages, redirect, wants_page
@@ -30,7 +32,14 @@ class Visits:
     """The handlers of everything outside the API."""
 
     def __init__(
-        self, *, settings: Settings, database: Database, traffic: Traffic, visitor: Visitor, meter: Meter
+        self,
+        *,
+        settings: Settings,
+        database: Database,
+        traffic: Traffic,
+        visitor: Visitor,
+        meter: Meter,
+        store: Store,
     ) -> None:
         self._settings = settings
         self._database = database
@@ -38,6 +47,9 @@ class Visits:
         self._visitor = visitor
         self._meter = meter
         self._pages = Pages(meter)
+        self._downloads = Downloads(
+            settings=settings, database=database, visitor=visitor, pages=self._pages, store=store
+        )
 
     def app(self) -> Starlette:
         """The ASGI app."""
@@ -100,6 +112,8 @@ class Visits:
         found = await self._visitor.find(asked.host, alias)
         if found is None:
             return await self._unknown(request, asked)
+        if isinstance(found, Shared):
+            return await self._downloads.answer(request, asked, found)
         return await self._follow(request, asked, found, version)
 
     async def _unknown(self, request: Request, asked: Asked) -> Response:
@@ -122,6 +136,8 @@ class Visits:
     async def _preview(self, request: Request, alias: str) -> Response:
         """Where a link goes, without going there (decision 50)."""
         target = await self._visitor.find(host(request, self._settings), alias)
+        if isinstance(target, Shared):
+            return await self._downloads.look(request, target)
         answer = await self._visitor.look(target) if target else Refusal("missing")
         if target is None or isinstance(answer, Refusal):
             why = answer.why if isinstance(answer, Refusal) and answer.why != "locked" else "missing"

@@ -1,12 +1,12 @@
 """What a visitor's host and path lead to: all that a visit needs in one record, by indexed reads."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from sqlalchemy import Connection, and_, or_, select
 
 from waypost.aliases.namespace import OWN
-from waypost.schema import aliases, domains, links
+from waypost.schema import aliases, domains, files, links
 
 _COLUMNS = (
     *("id", "account", "alias", "url", "title", "password", "expiry", "clicklimit", "expiryurl", "status"),
@@ -51,8 +51,29 @@ class Domain:
     redirect404: str
 
 
+@dataclass(frozen=True)
+class Shared:
+    """A file as a visit needs it, but for how often it was downloaded. `expiry` is a second; `password` is a hash."""
+
+    id: int
+    account: int
+    host: str
+    alias: str
+    name: str
+    filename: str
+    object: str
+    size: int
+    sha256: bytes
+    mime: str
+    password: str | None
+    expiry: int | None
+    maxdownloads: int | None
+    created: int
+    purged: int | None
+
+
 OWN_HOST = Domain(0, 0, "", "")
-Found = Target
+Found = Target | Shared
 """Whatever an alias can lead to."""
 
 
@@ -75,7 +96,13 @@ def _link(tx: Connection, item: int) -> Target | None:
     return Target(**row) if row else None
 
 
-_READS: Mapping[str, Callable[[Connection, int], Found | None]] = {"link": _link}
+def _file(tx: Connection, item: int) -> Shared | None:
+    chosen = select(*(files.c[field.name] for field in fields(Shared))).where(files.c.id == item)
+    row = tx.execute(chosen).mappings().first()
+    return Shared(**row) if row else None
+
+
+_READS: Mapping[str, Callable[[Connection, int], Found | None]] = {"link": _link, "file": _file}
 
 
 def find_domain(tx: Connection, host: str) -> Domain | None:

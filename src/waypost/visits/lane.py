@@ -7,6 +7,7 @@ for byte the one that path would give, and its click is in the journal before it
 import asyncio
 import time
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +17,7 @@ from waypost.clicks.journal import Journal, line
 from waypost.net.proxies import client_address, trusts
 from waypost.settings import Network
 from waypost.visits.memory import Memory
+from waypost.visits.outlet import Outlet
 
 STATE = "waypost.lane"
 """Where the application's lifespan state holds the Traffic that the lane works with."""
@@ -60,6 +62,8 @@ class Traffic:
     proxies: tuple[Network, ...]
     country_header: bytes = b""
     hits: int = 0
+    senders: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(8, thread_name_prefix="send"))
+    """Threads that hand files to the kernel (waypost.visits.outlet)."""
     waiting: list[tuple[asyncio.Transport, bytes, bytes]] = field(default_factory=list)
     """Hot requests of this turn of the event loop: where to answer, the journal's line, the answer."""
     _dated: tuple[object, bytes] = (None, b"")
@@ -142,6 +146,10 @@ class Lane(HttpToolsProtocol):
     def send_400_response(self, msg: str) -> None:
         self._traffic.flush()  # what was asked before comes first
         super().send_400_response(msg)
+
+    def _start_asgi_task(self, cycle: Any, app: Any) -> None:
+        outlet: Any = Outlet(app, cycle, self.transport, self._traffic.senders)
+        super()._start_asgi_task(cycle, outlet)
 
     def shutdown(self) -> None:
         self._traffic.flush()
