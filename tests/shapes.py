@@ -77,6 +77,14 @@ BIO: Shape = {
     "shorturl": URL,
     "date": TIMESTAMP,
 }
+FILE: Shape = {"id": int, "name": str, "downloads": int, "shorturl": URL, "date": TIMESTAMP}
+FILE_DETAILS: Shape = {
+    **FILE,
+    **dict.fromkeys(("filename", "type", "sha256", "expiry"), str),
+    **dict.fromkeys(("size", "uniquedownloads"), int),
+    **dict.fromkeys(("password", "available", "kept"), bool),
+    "maxdownloads": (int, None),
+}
 FAILURE: Shape = {"error": 1, "message": SENTENCE, "code": CODE}
 
 

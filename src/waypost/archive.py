@@ -5,10 +5,8 @@ A gzipped tar: `manifest.json`, `tables/<name>.jsonl` (a row a line, bytes as Ba
 
 import base64
 import gzip
-import io
 import json
 import os
-import re
 import tarfile
 import tempfile
 import zlib
@@ -16,9 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import Any
 
-import structlog
 from sqlalchemy import (
     Connection,
     Integer,
@@ -35,19 +32,14 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import SQLAlchemyError
 
-from waypost import clock, upgrade
+from waypost import archive_files, clock, upgrade
 from waypost.db import Database
 from waypost.errors import Kind, Problem
 from waypost.files import keeping
-from waypost.files.names import disposition
-from waypost.schema import files
-from waypost.storage.store import Missing, Store
+from waypost.storage.store import Store
 
-_log = structlog.get_logger("archive")
 _FORMAT = 1
 _LONGEST_BACKUP = 86_400  # seconds
-_WITHOUT_FILES = ("0001", "0002")  # revisions at which there were no files yet
-_OBJECT = re.compile(r"[0-9A-Za-z_-]+(/[0-9A-Za-z_-]+)*")
 _BATCH = 1000
 _NOT_ROWS = ("links_search", "sqlite_", "alembic_version")  # made anew by the migrations
 
@@ -84,10 +76,10 @@ def _backup(database: Database, store: Store, target: Path) -> Saved:
         # Nobody else may read it: it holds password hashes and the installation's secret.
         with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             with tarfile.open(fileobj=file, mode="w:gz", compresslevel=3) as tar:
-                rows, names = database.read(lambda tx: (_save_tables(tx, tar), _objects(tx)))
-                found = _save_files(store, names, tar)
+                rows, names = database.read(lambda tx: (_save_tables(tx, tar), archive_files.names(tx)))
+                found = archive_files.save(store, names, tar)
                 saved = Saved(rows, found, len(names) - found)
-                _put_json(tar, "end.json", asdict(saved))
+                archive_files.put_json(tar, "end.json", asdict(saved))
             file.flush()
             os.fsync(file.fileno())
         partial.replace(target)
@@ -113,7 +105,11 @@ def restore(database: Database, store: Store, source: Path) -> Saved:
                 raise _refused(f"{source} is damaged: its end is missing.")
             if not store.is_empty():
                 raise _refused("There are files in the storage already. Restore into an empty one.")
-            saved = database.write(lambda tx: _load(tx, tar, manifest, store, kept))
+
+            def load(tx: Connection) -> Saved:
+                return Saved(_load_tables(tx, tar, manifest), *archive_files.load(tx, tar, store, kept))
+
+            saved = database.write(load)
             kept = []
     except (tarfile.TarError, OSError, EOFError, zlib.error) as error:
         raise _refused(f"{source} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
@@ -134,7 +130,7 @@ def _refused(message: str) -> Problem:
 def _save_tables(tx: Connection, tar: tarfile.TarFile) -> int:
     tables, now = _tables(tx), clock.text(clock.now())
     manifest = {"format": _FORMAT, "revision": upgrade.revision(tx), "created": now, "numbers": _numbers(tx, tables)}
-    _put_json(tar, "manifest.json", manifest)
+    archive_files.put_json(tar, "manifest.json", manifest)
     total = 0
     for table in tables:
         with tempfile.TemporaryFile() as lines:
@@ -145,66 +141,8 @@ def _save_tables(tx: Connection, tar: tarfile.TarFile) -> int:
                 total += 1
             size = lines.tell()
             lines.seek(0)
-            _put(tar, f"tables/{table.name}.jsonl", lines, size)
+            archive_files.put(tar, f"tables/{table.name}.jsonl", lines, size)
     return total
-
-
-def _objects(tx: Connection) -> list[str]:
-    """The names of all bytes that some file has."""
-    if upgrade.revision(tx) in _WITHOUT_FILES:
-        return []
-    return list(tx.execute(select(files.c.object).where(files.c.purged.is_(None)).order_by(files.c.object)).scalars())
-
-
-def _save_files(store: Store, names: Iterable[str], tar: tarfile.TarFile) -> int:
-    """How many there were."""
-    count = 0
-    for name in names:
-        try:
-            size, chunks = store.load(name)
-            _put(tar, f"files/{name}", _Reader(chunks), size)
-        except Missing:
-            _log.error("the bytes of a file are not in the store", object=name)
-            continue
-        count += 1
-    return count
-
-
-class Readable(Protocol):
-    """All that is needed of a file to put it into an archive."""
-
-    def read(self, size: int = -1, /) -> bytes: ...
-
-
-class _Reader:
-    """Chunks as what tarfile wants to read from."""
-
-    def __init__(self, chunks: Iterator[bytes]) -> None:
-        self._chunks = chunks
-        self._rest = b""
-
-    def read(self, size: int = -1, /) -> bytes:
-        parts, missing = [], size
-        while missing:
-            if not self._rest:
-                self._rest = next(self._chunks, b"")
-                if not self._rest:
-                    break
-            part, self._rest = self._rest[:missing], self._rest[missing:]
-            parts.append(part)
-            missing -= len(part)
-        return b"".join(parts)
-
-
-def _put_json(tar: tarfile.TarFile, name: str, value: Mapping[str, Any]) -> None:
-    content = json.dumps(value).encode()
-    _put(tar, name, io.BytesIO(content), len(content))
-
-
-def _put(tar: tarfile.TarFile, name: str, file: Readable, size: int) -> None:
-    entry = tarfile.TarInfo(name)
-    entry.size, entry.mtime = size, clock.now()
-    tar.addfile(entry, file)
 
 
 def _read_through(source: Path) -> None:
@@ -253,30 +191,6 @@ def _clear(tx: Connection) -> None:
     if tx.execute(text("SELECT count(*) FROM accounts")).scalar_one():
         raise _refused("There are accounts in this database already. Restore into an empty one.")
     upgrade.clear(tx)
-
-
-def _load(tx: Connection, tar: tarfile.TarFile, manifest: Mapping[str, Any], store: Store, kept: list[str]) -> Saved:
-    """Everything; `kept` gets the name of each object before it is in the store."""
-    rows = _load_tables(tx, tar, manifest)
-    if manifest["revision"] in _WITHOUT_FILES:
-        return Saved(rows, 0)
-    count, missing = 0, 0
-    for name, filename in tx.execute(select(files.c.object, files.c.filename).where(files.c.purged.is_(None))).all():
-        file = _extracted(tar, f"files/{name}")
-        if file is None or not _OBJECT.fullmatch(name):
-            missing += 1
-            continue
-        kept.append(name)
-        store.save(name, file, disposition=disposition(filename))
-        count += 1
-    return Saved(rows, count, missing)
-
-
-def _extracted(tar: tarfile.TarFile, name: str) -> IO[bytes] | None:
-    try:
-        return tar.extractfile(name)
-    except KeyError:
-        return None
 
 
 def _tables(tx: Connection) -> list[Table]:

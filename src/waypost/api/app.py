@@ -34,6 +34,7 @@ _FAILURES = {
     401: "No valid API key.",
     403: "The account is suspended, or the key may only read.",
     404: "No such item in this account.",
+    408: "The upload is too slow.",
     413: "The body is over 8 MiB, or the file over what the plan allows.",
     429: "Over the rate limit; see Retry-After.",
     500: "A fault of the service; the message has a request id.",

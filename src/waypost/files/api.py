@@ -45,7 +45,7 @@ class StreamRoute(JsonRoute):
         handler = super().get_route_handler()
 
         async def patient(request: Request) -> Response:
-            heard = Heard(request.receive)
+            heard = Heard(request)
             try:
                 return await handler(Request(request.scope, heard))
             except RequestValidationError as error:

@@ -6,6 +6,7 @@ Whoever closes a connection on which bytes still arrive resets it, and the reset
 import asyncio
 from contextlib import suppress
 
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
@@ -13,11 +14,14 @@ _SECONDS = 2.0
 
 
 class Heard:
-    """A `receive` that remembers whether the body came to its end."""
+    """A `receive` that remembers whether anything more of the body will come.
 
-    def __init__(self, receive: Receive) -> None:
-        self._receive = receive
-        self.is_whole = False
+    Who waits to be told to go on (`Expect: 100-continue`) sends nothing before somebody asks for it.
+    """
+
+    def __init__(self, request: Request) -> None:
+        self._receive = request.receive
+        self.is_whole = request.headers.get("expect", "").lower() == "100-continue"
 
     async def __call__(self) -> Message:
         message = await self._receive()
@@ -39,7 +43,7 @@ class Lingering(Response):
         super().__init__(response.body, response.status_code)
         self.raw_headers = response.raw_headers
         self._heard = heard
-        if not heard.is_whole:
+        if response.status_code >= 400:
             self.headers["Connection"] = "close"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # `heard` is it

@@ -55,15 +55,24 @@ class S3:
         self, name: str, chunks: AsyncIterator[bytes], *, seen: Callable[[bytes], object], disposition: str
     ) -> None:
         loop = asyncio.get_running_loop()
+        first = bytearray()
 
         async def told() -> AsyncIterator[bytes]:
             async for chunk in chunks:
                 await loop.run_in_executor(None, seen, chunk)
                 yield chunk
 
+        rest = told()
         async with self._uploads:
+            async for chunk in rest:
+                first += chunk
+                if len(first) > _PART:
+                    break
             with _translated():
-                await obstore.put_async(self._store, name, told(), **_options(disposition))
+                if len(first) <= _PART:  # one request instead of three, and a crash leaves nothing behind
+                    await obstore.put_async(self._store, name, bytes(first), **_options(disposition, parts=False))
+                else:
+                    await obstore.put_async(self._store, name, _after(first, rest), **_options(disposition, parts=True))
 
     async def open(self, name: str) -> S3Blob:
         with _translated():
@@ -88,7 +97,7 @@ class S3:
 
     def save(self, name: str, file: IO[bytes], *, disposition: str) -> None:
         with _translated():
-            obstore.put(self._store, name, file, **_options(disposition))
+            obstore.put(self._store, name, file, **_options(disposition, parts=True))
 
     def is_empty(self) -> bool:
         with _translated():
@@ -101,9 +110,16 @@ class S3:
         """Nothing is held."""
 
 
-def _options(disposition: str) -> Any:
+async def _after(first: bytearray, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    yield bytes(first)
+    first.clear()
+    async for chunk in rest:
+        yield chunk
+
+
+def _options(disposition: str, *, parts: bool) -> Any:
     told = {"Content-Disposition": disposition, "Content-Type": "application/octet-stream"}
-    return {"chunk_size": _PART, "max_concurrency": _PARTS_AT_ONCE, "attributes": told}
+    return {"chunk_size": _PART, "max_concurrency": _PARTS_AT_ONCE, "attributes": told, "use_multipart": parts}
 
 
 def _chunks(found: Any) -> Iterator[bytes]:
@@ -121,6 +137,7 @@ def _client(settings: Settings, limit: timedelta) -> S3Store:
         "secret_access_key": settings.storage_secret.get_secret_value(),
     }
     config: Any = {name: value for name, value in given.items() if value}
+    config["disable_bulk_delete"] = True  # not every store has it
     client: Any = {"timeout": limit, "connect_timeout": timedelta(seconds=5)}
     if settings.storage_endpoint.startswith("http://"):
         client["allow_http"] = True

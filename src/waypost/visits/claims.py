@@ -42,10 +42,13 @@ def resume(tx: Connection, file: int, visitor: bytes, *, served: int, most: int,
 
 
 def serve(tx: Connection, claim: int, *, served: int, most: int) -> bool:
-    """Take `served` bytes more from what the claim has left; whether it had them."""
+    """Take `served` bytes more from what the claim has left; whether it had them.
+
+    A claim that is gone, since the file was deleted, lets what has begun come to its end.
+    """
     c = claims.c
     used = update(claims).where(c.id == claim, c.served + served <= most).values(served=c.served + served)
-    return tx.execute(used).rowcount == 1
+    return tx.execute(used).rowcount == 1 or tx.execute(select(c.id).where(c.id == claim)).first() is None
 
 
 def give_back(tx: Connection, claim: int, *, unsent: int) -> None:
