@@ -21,6 +21,9 @@ STALL = "waypost.stall_seconds"
 """Where in a zero-copy message it says after how many seconds without progress the reader is given up."""
 _SLICE_SECONDS = 0.05  # that a thread stays with one fast reader before the others get their turn
 _POLL_MS = 5
+_SLOW_SECONDS = 0.01
+_LITTLE = 256 * 1024  # bytes that take no time worth mentioning
+_AHEAD = 1 << 20  # bytes that the kernel is asked to have ready for a slow reader
 _MOST = 1 << 30  # bytes: what every kernel takes at once
 
 
@@ -61,12 +64,18 @@ class Outlet:
             if self._socket < 0:
                 await self._drained(stall)
                 self._socket = os.dup(self._transport.get_extra_info("socket").fileno())
+            slow = False
             while count and not self._cycle.disconnected:
-                sent = await loop.run_in_executor(self._threads, _push, self._socket, file.fileno(), offset, count)
+                order = (self._socket, file.fileno(), offset, count)
+                # A slow reader takes little and often: that is not worth a thread, and what it takes is in memory.
+                sent = _push_a_little(*order) if slow else await loop.run_in_executor(self._threads, _push, *order)
                 offset, count = offset + sent, count - sent
                 self._cycle.expected_content_length -= sent
                 if count:
+                    os.posix_fadvise(file.fileno(), offset, min(count, _AHEAD), os.POSIX_FADV_WILLNEED)
+                    began = time.monotonic()
                     await self._writable(loop, stall)
+                    slow = time.monotonic() - began > _SLOW_SECONDS
         except (OSError, EOFError):  # TimeoutError is one of the first
             self._give_up()
 
@@ -109,3 +118,14 @@ def _push(to: int, file: int, offset: int, count: int) -> int:
             raise EOFError  # the file is shorter than it was
         sent += taken
     return sent
+
+
+def _push_a_little(to: int, file: int, offset: int, count: int) -> int:
+    """Hand a few bytes to the kernel, which has read them already; how many it took."""
+    try:
+        taken = os.sendfile(to, file, offset, min(count, _LITTLE))
+    except BlockingIOError:
+        return 0
+    if not taken:
+        raise EOFError
+    return taken
