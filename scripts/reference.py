@@ -185,8 +185,8 @@ def _operation(method: str, path: str, operation: dict[str, Any], schemas: Mappi
         needed = body.get("required", ())
         rows = [
             (f"`{name}`", "needed" if name in needed else "", _type(field, schemas))
-            for name, field in body["properties"].items()
-        ]
+            for name, field in body.get("properties", {}).items()
+        ] or [("the bytes of the file", "needed", "")]
         yield from ("", _table(("Body", "", "Values"), rows).rstrip())
     status, answer = next((code, told) for code, told in operation["responses"].items() if code < "300")
     schema = next((content["schema"] for content in answer.get("content", {}).values() if "schema" in content), None)

@@ -89,6 +89,14 @@ QR_DETAILS: Shape = {
     "data": (str, dict),
     "gradient": (None, dict),
 }
+FILE: Shape = {"id": int, "name": str, "downloads": int, "shorturl": URL, "date": TIMESTAMP}
+FILE_DETAILS: Shape = {
+    **FILE,
+    **dict.fromkeys(("filename", "type", "sha256", "expiry"), str),
+    **dict.fromkeys(("size", "uniquedownloads"), int),
+    **dict.fromkeys(("password", "available", "kept"), bool),
+    "maxdownloads": (int, None),
+}
 FAILURE: Shape = {"error": 1, "message": SENTENCE, "code": CODE}
 
 

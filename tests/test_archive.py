@@ -39,8 +39,11 @@ from waypost.app import build
 from waypost.campaigns import ops as campaigns
 from waypost.db import Database
 from waypost.errors import Problem
+from waypost.files import ops as files
 from waypost.links import ops as links
 from waypost.settings import Settings
+from waypost.storage.opening import open_store
+from waypost.storage.store import Store
 
 _numbers = itertools.count(1)
 
@@ -75,11 +78,12 @@ def source(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> I
     """A small installation with one account, one link and, in its folder, one file."""
     folder = tmp_path_factory.mktemp("source")
     shutil.copy(sqlite_template, folder / "waypost.db")
-    _write(folder / "files" / "a" / "b.bin", b"\x00\xff" * 5000)
+    _write(folder / "files" / "a" / "b", b"\x00\xff" * 5000)
     with closing(Database(f"sqlite:///{folder / 'waypost.db'}")) as database:
         made = server.make_account(database, email="ana@example.com", username="ana", password="a password")
         settings, title = Settings(data_dir=folder, base_url=BASE), "Needle in a haystack"
         database.write(lambda tx: links.add(tx, made.id, settings=settings, url="https://example.com/", title=title))
+        database.write(lambda tx: _file_of(tx, made.id, "a/b"))
         yield database
 
 
@@ -87,7 +91,7 @@ def source(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> I
 def whole(source: Database) -> bytes:
     """Its archive."""
     assert source.path is not None
-    archive.backup(source, source.path.parent, source.path.parent / "saved.tar.gz")
+    archive.backup(source, _store(source.path.parent), source.path.parent / "saved.tar.gz")
     return (source.path.parent / "saved.tar.gz").read_bytes()
 
 
@@ -105,21 +109,21 @@ def test_everything_comes_back_row_by_row(
     _use_everything(ana, ben)
     before = _rows(database)
     assert all(before.values()), [name for name, rows in before.items() if not rows]
-    _write(tmp_path / "files" / "a" / "b.bin", b"\x00\xff" * 5000)
-    _write(tmp_path / "files" / "empty", b"")
+    kept = {f"files/{name}": (tmp_path / "files" / name).read_bytes() for name in _named(database)}
+    assert sorted(kept.values()) == [b"\x00\xff" * 5000, b"a" * 3]
     target = tmp_path / "saved.tar.gz"
-    written = archive.backup(database, tmp_path, target)
-    assert written == archive.Saved(sum(len(rows) for rows in before.values()), 2)
+    written = archive.backup(database, _store(tmp_path), target)
+    assert written == archive.Saved(sum(len(rows) for rows in before.values()), 2, 0)
     assert _rows(database) == before
 
-    assert archive.restore(empty, folder, target) == written
+    assert archive.restore(empty, _store(folder), target) == written
     assert _rows(empty) == before
-    assert _files(folder) == {"files/a/b.bin": b"\x00\xff" * 5000, "files/empty": b""}
+    assert _files(folder) == kept
     assert empty.read(upgrade.revision) == upgrade.newest()
 
 
 def test_what_was_restored_is_a_working_service(empty: Database, saved: Path, folder: Path) -> None:
-    archive.restore(empty, folder, saved)
+    archive.restore(empty, _store(folder), saved)
     key = empty.write(lambda tx: keys.add(tx, 1, name="another"))
     with TestClient(build(Settings(data_dir=folder, base_url=BASE), empty), base_url=BASE) as client:
         ana = Person(1, "ana", key, client, empty)
@@ -139,8 +143,8 @@ def test_an_id_is_not_given_again_after_a_restore(
     for family in FAMILIES:
         ana.delete(f"{family.one}/{last[family.noun]}/delete")
     ana.write(lambda tx: accounts.add_plan(tx, name="silver", status="pro", rate_limit=1, upload_limit=1))
-    archive.backup(database, tmp_path, tmp_path / "saved.tar.gz")
-    archive.restore(empty, folder, tmp_path / "saved.tar.gz")
+    archive.backup(database, _store(tmp_path), tmp_path / "saved.tar.gz")
+    archive.restore(empty, _store(folder), tmp_path / "saved.tar.gz")
     with TestClient(build(Settings(data_dir=folder, base_url=BASE), empty), base_url=BASE) as client:
         again = Person(ana.account, ana.username, ana.key, client, empty)
         for family in FAMILIES:
@@ -176,13 +180,13 @@ def test_a_backup_is_one_moment_while_somebody_writes(
     writer.start()
     try:
         assert many.wait(30)
-        archive.backup(database, tmp_path, tmp_path / "saved.tar.gz")
+        archive.backup(database, _store(tmp_path), tmp_path / "saved.tar.gz")
     finally:
         stop.set()
         writer.join()
     restored = Database(f"sqlite:///{folder / 'waypost.db'}")
     try:
-        archive.restore(restored, folder, tmp_path / "saved.tar.gz")
+        archive.restore(restored, _store(folder), tmp_path / "saved.tar.gz")
         rows = _rows(restored)
     finally:
         restored.close()
@@ -194,36 +198,36 @@ def test_a_backup_is_one_moment_while_somebody_writes(
 
 def test_only_its_owner_may_read_an_archive(source: Database, tmp_path: Path) -> None:
     (tmp_path / "saved.tar.gz.partial").touch(0o666)  # left behind by a crash
-    archive.backup(source, tmp_path, tmp_path / "saved.tar.gz")
+    archive.backup(source, _store(tmp_path), tmp_path / "saved.tar.gz")
     assert (tmp_path / "saved.tar.gz").stat().st_mode & 0o777 == 0o600
     assert not (tmp_path / "saved.tar.gz.partial").exists()
 
 
 def test_a_backup_replaces_an_older_one_only_when_it_is_whole(source: Database, tmp_path: Path, saved: Path) -> None:
     before = saved.read_bytes()
-    _write(tmp_path / "files" / "a", b"a")
-    (tmp_path / "files" / "b").symlink_to("b")  # a file that cannot be read
+    (tmp_path / "files" / "a").mkdir(parents=True)
+    (tmp_path / "files" / "a" / "b").symlink_to("b")  # a file that cannot be read
     with pytest.raises(Problem, match=r"saved\.tar\.gz cannot be written: Too many levels of symbolic links\."):
-        archive.backup(source, tmp_path, saved)
+        archive.backup(source, _store(tmp_path), saved)
     assert saved.read_bytes() == before
     assert not list(tmp_path.glob("*.partial"))
 
 
 def test_a_folder_that_is_not_there_is_named(source: Database, tmp_path: Path) -> None:
     with pytest.raises(Problem, match=r"nowhere/saved\.tar\.gz cannot be written: No such file or directory\."):
-        archive.backup(source, tmp_path, tmp_path / "nowhere" / "saved.tar.gz")
+        archive.backup(source, _store(tmp_path), tmp_path / "nowhere" / "saved.tar.gz")
 
 
 def test_there_is_no_backup_of_nothing(empty: Database, tmp_path: Path) -> None:
     with pytest.raises(Problem, match="never started"):
-        archive.backup(empty, tmp_path, tmp_path / "saved.tar.gz")
+        archive.backup(empty, _store(tmp_path), tmp_path / "saved.tar.gz")
     assert not list(tmp_path.glob("saved.tar.gz*"))
 
 
 def test_a_database_with_accounts_is_left_alone(ana: Person, database: Database, saved: Path, folder: Path) -> None:
     before = _rows(database)
     with pytest.raises(Problem, match="accounts in this database already"):
-        archive.restore(database, folder, saved)
+        archive.restore(database, _store(folder), saved)
     assert _rows(database) == before
     assert _files(folder) == {}
 
@@ -231,14 +235,14 @@ def test_a_database_with_accounts_is_left_alone(ana: Person, database: Database,
 def test_a_database_of_something_else_is_left_alone(empty: Database, saved: Path, folder: Path) -> None:
     empty.write(lambda tx: tx.exec_driver_sql("CREATE TABLE accounts (name text)"))
     with pytest.raises(Problem, match="other tables in this database"):
-        archive.restore(empty, folder, saved)
+        archive.restore(empty, _store(folder), saved)
     assert _tables(empty) == ["accounts"]
 
 
 def test_a_folder_with_files_is_left_alone(empty: Database, saved: Path, folder: Path) -> None:
     _write(folder / "files" / "mine", b"mine")
-    with pytest.raises(Problem, match="There are files in"):
-        archive.restore(empty, folder, saved)
+    with pytest.raises(Problem, match="There are files in the storage already"):
+        archive.restore(empty, _store(folder), saved)
     assert _files(folder) == {"files/mine": b"mine"}
     assert _tables(empty) == []
 
@@ -248,9 +252,9 @@ def test_an_installation_that_nobody_used_can_be_filled(
 ) -> None:
     upgrade.upgrade(empty)
     (folder / "files").mkdir()
-    archive.restore(empty, folder, saved)
+    archive.restore(empty, _store(folder), saved)
     assert _rows(empty) == _rows(source)
-    assert list(_files(folder)) == ["files/a/b.bin"]
+    assert list(_files(folder)) == ["files/a/b"]
 
 
 _UNREADABLE, _DAMAGED, _NOT_OURS, _NEWER = (
@@ -300,7 +304,7 @@ def test_what_is_no_whole_archive_of_ours_changes_nothing(
     for name, (spoil, told) in FOREIGN.items():
         saved.write_bytes(spoil(whole))
         with pytest.raises(Problem) as caught:
-            archive.restore(empty, folder, saved)
+            archive.restore(empty, _store(folder), saved)
         message = caught.value.message
         assert told in message, name
         assert message.endswith("."), name
@@ -311,7 +315,7 @@ def test_what_is_no_whole_archive_of_ours_changes_nothing(
 
 def test_an_archive_that_is_not_there_is_named(empty: Database, folder: Path) -> None:
     with pytest.raises(Problem, match=r"nowhere\.tar\.gz cannot be read: No such file or directory\."):
-        archive.restore(empty, folder, folder / "nowhere.tar.gz")
+        archive.restore(empty, _store(folder), folder / "nowhere.tar.gz")
 
 
 def test_an_archive_writes_nothing_outside_the_files_folder(
@@ -321,10 +325,26 @@ def test_an_archive_writes_nothing_outside_the_files_folder(
     with tarfile.open(fileobj=io.BytesIO(whole)) as tar:
         members = {entry.name: _read(tar, entry) for entry in tar}
     saved.write_bytes(_tar({**members, **dict.fromkeys(bad, b"evil")}, link="files/link"))
-    archive.restore(empty, folder, saved)
-    assert list(_files(folder)) == ["files/a/b.bin"]
+    archive.restore(empty, _store(folder), saved)
+    assert list(_files(folder)) == ["files/a/b"]
     assert not list(folder.parent.rglob("evil"))
     assert _rows(empty) == _rows(source)
+
+
+def _store(folder: Path) -> Store:
+    """The store of an installation in a folder."""
+    return open_store(Settings(data_dir=folder))
+
+
+def _file_of(tx: Connection, account: int, name: str) -> None:
+    """A file whose bytes somebody put into the store."""
+    files.begin(tx, name)
+    stored = files.Stored(name, "b.bin", 10_000, b"", "application/zip")
+    files.add(tx, account, stored, settings=Settings())
+
+
+def _named(database: Database) -> list[str]:
+    return list(database.read(lambda tx: tx.execute(select(schema.files.c.object)).scalars().all()))
 
 
 def _use_everything(ana: Person, ben: Person) -> None:
@@ -333,6 +353,8 @@ def _use_everything(ana: Person, ben: Person) -> None:
         for number in (1, 2):
             assert ana.call("POST", f"{family.one}/add", family.body(number)).json()["error"] == 0
     ben.post("/bio/add", BIO.body(3))
+    for name, content in (("a.bin", b"\x00\xff" * 5000), ("b.txt", b"aaa")):
+        assert ana.call("POST", f"/files/upload/{name}", content=content).json()["error"] == 0
     link = ana.post(
         "/url/add",
         {

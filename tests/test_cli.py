@@ -1,5 +1,6 @@
 """The command line: what each command does, what it prints for programs, and how it says no."""
 
+import io
 import json
 import logging
 import os
@@ -18,14 +19,16 @@ import structlog
 from sqlalchemy import text
 from starlette.testclient import TestClient
 
-from tests.serving import serving
-from waypost import __version__
+from tests.serving import free_port, serving
+from waypost import __version__, checks
 from waypost.api.app import api_document
 from waypost.app import build
 from waypost.cli.main import main
 from waypost.db import Database
+from waypost.files import ops as files
 from waypost.server import open_database
 from waypost.settings import Settings
+from waypost.storage.opening import open_store
 
 ANA = ("account", "add", "--email", "ana@example.com", "--username", "ana")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\Z")
@@ -199,14 +202,15 @@ def test_a_key_of_somebody_else_cannot_be_revoked(filled: Run) -> None:
 
 
 def test_plans_are_made_listed_and_used(filled: Run) -> None:
+    endless = {"storage_limit": None}
     made = filled("plan", "add", "gold", "--rate-limit", 2, "--upload-limit", 1000, "--json").json
-    assert made == {"id": 2, "name": "gold", "status": "pro", "rate_limit": 2, "upload_limit": 1000}
-    assert filled("plan", "add", "silver", "--status", "free").out == "Plan silver is made.\n"
+    assert made == {"id": 2, "name": "gold", "status": "pro", "rate_limit": 2, "upload_limit": 1000, **endless}
+    assert filled("plan", "add", "silver", "--status", "free", "--storage-limit", 5000).out == "Plan silver is made.\n"
     shown = filled("plan", "list", "--json").json
-    free = {"id": 1, "name": "free", "status": "free", "rate_limit": 30, "upload_limit": 512 * 1024 * 1024}
+    free = {"id": 1, "name": "free", "status": "free", "rate_limit": 30, "upload_limit": 512 * 1024 * 1024, **endless}
     assert shown[:2] == [free, made]
-    assert shown[2]["status"] == "free"
-    assert filled("plan", "list").out.splitlines()[2].split() == ["2", "gold", "pro", "2", "1000"]
+    assert (shown[2]["status"], shown[2]["storage_limit"]) == ("free", 5000)
+    assert filled("plan", "list").out.splitlines()[2].split() == ["2", "gold", "pro", "2", "1000", "-"]
 
     key = filled(*ANA, "--plan", "gold", "--json").json["apikey"]
     assert [_status(key) for _ in range(3)] == [200, 200, 429]
@@ -219,16 +223,42 @@ def test_an_account_may_have_a_limit_of_its_own(filled: Run) -> None:
 
 def test_a_backup_comes_back(filled: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     key = filled(*ANA, "--json").json["apikey"]
-    (home / "data" / "files").mkdir()
-    (home / "data" / "files" / "a").write_bytes(b"content")
+    _keep_a_file(home / "data")
     said = filled("backup", "saved[1].tar.gz").out
     size = (home / "saved[1].tar.gz").stat().st_size
     assert re.fullmatch(rf"saved\[1\]\.tar\.gz: \d+ rows and 1 files, {size} bytes\.\n", said)
     monkeypatch.setenv("WAYPOST_DATA_DIR", "other")
     rows = re.findall(r"\d+ rows and 1 files", said)[0]
     assert filled("restore", "saved[1].tar.gz").out == f"saved[1].tar.gz: {rows} are back.\n"
-    assert (home / "other" / "files" / "a").read_bytes() == b"content"
+    assert (home / "other" / "files" / "aa" / "bb").read_bytes() == b"content"
+    (home / "other" / "files" / "aa" / "bb").unlink()
+    assert filled("backup", "again.tar.gz").err == "waypost: The bytes of 1 files were not there.\n"
     assert _status(key) == 200
+
+
+def _keep_a_file(folder: Path) -> None:
+    store = open_store(Settings(data_dir=folder))
+    store.save("aa/bb", io.BytesIO(b"content"), disposition="attachment")
+    with closing(Database(f"sqlite:///{folder / 'waypost.db'}")) as database:
+        database.write(lambda tx: files.begin(tx, "aa/bb"))
+        stored = files.Stored("aa/bb", "a.txt", 7, b"", "text/plain")
+        database.write(lambda tx: files.add(tx, 1, stored, settings=Settings()))
+
+
+def test_a_storage_that_does_not_work_is_found_by_the_doctor_alone(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WAYPOST_STORAGE_URL", "s3://bucket/prefix")
+    monkeypatch.setenv("WAYPOST_STORAGE_ENDPOINT", f"http://127.0.0.1:{free_port()}")
+    monkeypatch.setenv("WAYPOST_STORAGE_KEY", "somebody")
+    monkeypatch.setenv("WAYPOST_STORAGE_SECRET", "not-to-be-shown")
+    refused = run("doctor")
+    assert (refused.code, refused.out) == (1, "")
+    assert "W030 The file storage s3://bucket/prefix does not work: nothing can be written" in refused.err
+    assert "not-to-be-shown" not in refused.err
+
+
+def test_half_a_key_of_a_storage_is_found(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path, storage_url="s3://bucket", storage_key="somebody")
+    assert [finding.id for finding in checks.run(settings)] == ["W032"]
 
 
 def test_the_openapi_document_is_printed(run: Run, home: Path) -> None:
@@ -428,7 +458,7 @@ WARNINGS = (
     Found("W020", "which only this machine can open", {"BASE_URL": "", "HOST": "0.0.0.0"}),
     Found("W021", "every visitor will seem to be the proxy", {"BASE_URL": "https://go.example.com"}),
     Found("W022", "so it is never believed", {"COUNTRY_HEADER": "CF-IPCountry"}),
-    Found("W030", "keeps no files yet", {"STORAGE_URL": "s3://bucket/prefix"}),
+    Found("W031", "files are kept in the data folder", {"STORAGE_ENDPOINT": "http://127.0.0.1:1"}),
 )
 
 

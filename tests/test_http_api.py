@@ -16,6 +16,8 @@ from tests.shapes import (
     CHANNEL,
     DOMAIN,
     FAILURE,
+    FILE,
+    FILE_DETAILS,
     ITEM,
     LINK,
     LINK_DETAILS,
@@ -47,10 +49,11 @@ class Row:
     answer: Shape
     body: Any = None
     status: int = 200
+    content: bytes | None = None
 
     def path(self, world: World) -> str:
         """The path, with Ana's ids in it."""
-        noun = self.name.split("/")[1]
+        noun = self.name.split("/")[1].partition("?")[0]
         ids = {":id": noun, ":campaignid": "campaign", ":linkid": "url", ":channelid": "channel", ":itemid": "url"}
         parts = ("links" if part == ":type" else part for part in self.name.split(" ")[1].split("/"))
         return "/".join(str(world[ids[part]]) if part in ids else part for part in parts)
@@ -59,9 +62,11 @@ class Row:
         return self.name
 
 
+PAGING: Shape = {"result": 1, "perpage": 15, "currentpage": 1, "nextpage": None, "maxpage": 1}
+
+
 def _list(key: str, item: Shape) -> Shape:
-    paging = {"result": 1, "perpage": 15, "currentpage": 1, "nextpage": None, "maxpage": 1}
-    return {"data": {**paging, key: [item]}}
+    return {"data": {**PAGING, key: [item]}}
 
 
 DONE: Shape = {"message": SENTENCE}
@@ -80,6 +85,8 @@ NEW_QR = {
 DOCUMENT = (
     Row("GET /account", {"data": ACCOUNT}),
     Row("PUT /account/update", DONE, {"email": "new@example.com", "password": "a new password"}),
+    Row("GET /files", {**PAGING, "list": [FILE]}),
+    Row("POST /files/upload/:filename", {"id": int, "shorturl": URL}, content=b"content"),
     Row("GET /campaigns", _list("campaigns", CAMPAIGN)),
     Row("POST /campaign/add", {**CAMPAIGN, "rotator": URL}, {"name": "New", "slug": "fresh", "public": True}, 201),
     Row("POST /campaign/:campaignid/assign/:linkid", DONE),
@@ -116,6 +123,9 @@ DOCUMENT = (
     Row("GET /overlay", _list("cta", OVERLAY_ITEM)),
 )
 DECISIONS = (
+    Row("GET /file/:id", {"details": FILE_DETAILS}),
+    Row("PUT /file/:id/update", DONE, {"name": "Else", "maxdownloads": 5}),
+    Row("DELETE /file/:id/delete", DONE),
     Row("GET /campaign/:id", {"details": CAMPAIGN}),
     Row("GET /pixel/:id", {"details": PIXEL}),
     Row("GET /domain/:id", {"details": DOMAIN}),
@@ -155,6 +165,7 @@ def world(ana: Person) -> World:
         "overlay": {"name": "Ask", "type": "poll", "options": ["Red", "Blue"]},
     }
     made = {noun: int(ana.post(f"/{noun}/add", body)["id"]) for noun, body in new.items()}
+    made["file"] = ana.call("POST", "/files/upload/a.bin", content=b"content").json()["id"]
     ana.post(f"/channel/{made['channel']}/assign/links/{made['url']}")
     return made
 
@@ -164,7 +175,8 @@ ON_POSTGRESQL = pytest.mark.parametrize("database_url", ["postgresql"], indirect
 
 
 def _answers(row: Row, ana: Person, world: World) -> None:
-    response = ana.call(row.name.split()[0], row.path(world), row.body)
+    options = {} if row.content is None else {"content": row.content}
+    response = ana.call(row.name.split()[0], row.path(world), row.body, **options)
     assert response.status_code == row.status, f"{row}: {response.text}"
     assert response.headers["content-type"] == "application/json"
     assert not differs(response.json(), {"error": 0, **row.answer}, row.name)

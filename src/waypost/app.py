@@ -18,9 +18,11 @@ from waypost.clicks.geo import Countries
 from waypost.clicks.journal import Journal
 from waypost.db import Database
 from waypost.errors import Problem
+from waypost.files.keeping import Keeper
 from waypost.metrics import Meter
 from waypost.net.proxies import client_address, trusts
 from waypost.settings import Settings
+from waypost.storage.opening import open_store
 from waypost.upgrade import newest, revision
 from waypost.visits.app import Visits
 from waypost.visits.lane import STATE, Traffic
@@ -31,6 +33,7 @@ from waypost.visits.watch import Watch
 _log = structlog.get_logger("house")
 _LOOK_SECONDS = 0.25  # how often the log of changes is read; a change is in force everywhere within a second
 _SYNC_SECONDS = 1.0
+_KEEP_SECONDS = 5.0
 
 
 def create() -> ASGIApp:
@@ -48,20 +51,31 @@ def build(settings: Settings, database: Database) -> ASGIApp:
     meter = Meter(settings.metrics_dir)
     watch = Watch(database, traffic.memory)
     visitor = Visitor(database=database, traffic=traffic, countries=Countries(settings))
-    visits = Visits(settings=settings, database=database, traffic=traffic, visitor=visitor, meter=meter)
-    api = create_api(settings=settings, database=database, changed=watch.catch_up, meter=meter)
-    return _Faces(api, visits.app(), _Housekeeping(settings, database, traffic, watch, meter))
+    store = open_store(settings)
+    keeper = Keeper(database, store, grace_days=settings.file_grace_days)
+    visits = Visits(settings=settings, database=database, traffic=traffic, visitor=visitor, meter=meter, store=store)
+    api = create_api(settings=settings, database=database, changed=watch.catch_up, meter=meter, keeper=keeper)
+    return _Faces(api, visits.app(), _Housekeeping(settings, database, traffic, watch, meter, keeper))
 
 
 class _Housekeeping:
-    """What a worker does beside answering: follow changes, keep its journal safe and short."""
+    """What a worker does beside answering: follow changes, keep its journal safe and short, tidy up files."""
 
-    def __init__(self, settings: Settings, database: Database, traffic: Traffic, watch: Watch, meter: Meter) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        database: Database,
+        traffic: Traffic,
+        watch: Watch,
+        meter: Meter,
+        keeper: Keeper,
+    ) -> None:
         self.settings = settings
         self.database = database
         self.traffic = traffic
         self._meter = meter
         self._watch = watch
+        self._keeper = keeper
         self._told = (0, 0)
         self.stopping = asyncio.Event()
 
@@ -69,6 +83,11 @@ class _Housekeeping:
         """Follow the log of changes."""
         while not await self._is_over(_LOOK_SECONDS):
             await anyio.to_thread.run_sync(self._watch.try_catch_up)
+
+    async def keep(self) -> None:
+        """Remove the bytes that no file has any more."""
+        while not await self._is_over(_KEEP_SECONDS):
+            await anyio.to_thread.run_sync(self._keeper.step)
 
     async def tend(self) -> None:
         """Sync the journal and close segments that are old."""
@@ -113,6 +132,8 @@ class _Housekeeping:
     def close(self) -> None:
         """Give everything back."""
         self.traffic.journal.close()
+        self.traffic.senders.shutdown(wait=False)
+        self._keeper.store.close()
         self.database.close()
 
 
@@ -176,7 +197,8 @@ class _Faces:
     async def _live(self, scope: Scope, receive: Receive, send: Send) -> None:
         await receive()
         scope["state"][STATE] = self._house.traffic
-        tasks = [asyncio.create_task(self._house.look()), asyncio.create_task(self._house.tend())]
+        work = (self._house.look, self._house.tend, self._house.keep)
+        tasks = [asyncio.create_task(one()) for one in work]
         await send({"type": "lifespan.startup.complete"})
         await receive()
         self._house.stopping.set()

@@ -5,17 +5,16 @@ A gzipped tar: `manifest.json`, `tables/<name>.jsonl` (a row a line, bytes as Ba
 
 import base64
 import gzip
-import io
 import json
 import os
-import shutil
 import tarfile
 import tempfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
-from pathlib import Path, PurePosixPath
-from typing import IO, Any
+from pathlib import Path
+from typing import Any
 
 from sqlalchemy import (
     Connection,
@@ -33,11 +32,14 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import SQLAlchemyError
 
-from waypost import clock, upgrade
+from waypost import archive_files, clock, upgrade
 from waypost.db import Database
 from waypost.errors import Kind, Problem
+from waypost.files import keeping
+from waypost.storage.store import Store
 
 _FORMAT = 1
+_LONGEST_BACKUP = 86_400  # seconds
 _BATCH = 1000
 _NOT_ROWS = ("links_search", "sqlite_", "alembic_version")  # made anew by the migrations
 
@@ -48,22 +50,36 @@ class Saved:
 
     rows: int
     files: int
+    missing: int = 0
+    """Files whose bytes were not in the store: there is no more to save of them than their rows."""
 
 
-def backup(database: Database, data_dir: Path, target: Path) -> Saved:
+def backup(database: Database, store: Store, target: Path) -> Saved:
     """Write everything to `target`, from one snapshot of the database, while the service goes on.
 
-    Raises INVALID when there is nothing in the database yet, or when `target` cannot be written.
+    What is deleted meanwhile stays in the store until this is done. Raises INVALID when there is nothing in the
+    database yet, or when `target` cannot be written; UNAVAILABLE when database or store are away.
     """
+    if database.read(upgrade.revision) is None:
+        raise _refused("There is nothing to save: this installation was never started.")
+    database.write(lambda tx: keeping.hold(tx, clock.now() + _LONGEST_BACKUP))
+    try:
+        return _backup(database, store, target)
+    finally:
+        database.write(keeping.release)
+
+
+def _backup(database: Database, store: Store, target: Path) -> Saved:
     partial = target.with_name(target.name + ".partial")
     try:
         partial.unlink(missing_ok=True)
         # Nobody else may read it: it holds password hashes and the installation's secret.
         with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             with tarfile.open(fileobj=file, mode="w:gz", compresslevel=3) as tar:
-                rows = database.read(lambda tx: _save_tables(tx, tar))
-                saved = Saved(rows, _save_files(data_dir / "files", tar))
-                _put_json(tar, "end.json", asdict(saved))
+                rows, names = database.read(lambda tx: (_save_tables(tx, tar), archive_files.names(tx)))
+                found = archive_files.save(store, names, tar)
+                saved = Saved(rows, found, len(names) - found)
+                archive_files.put_json(tar, "end.json", asdict(saved))
             file.flush()
             os.fsync(file.fileno())
         partial.replace(target)
@@ -74,30 +90,35 @@ def backup(database: Database, data_dir: Path, target: Path) -> Saved:
     return saved
 
 
-def restore(database: Database, data_dir: Path, source: Path) -> Saved:
-    """Fill an empty database and folder from `source`, at the revision it was saved at, then upgrade.
+def restore(database: Database, store: Store, source: Path) -> Saved:
+    """Fill an empty database and store from `source`, at the revision it was saved at, then upgrade.
 
     Raises INVALID, having changed nothing, when the archive is none of ours, damaged or newer than this version, or
     when there are accounts or files already.
     """
-    folder, staged = data_dir / "files", data_dir / "files.restored"
+    kept: list[str] = []
     try:
         _read_through(source)
         with tarfile.open(source, "r:gz") as tar:
             manifest = _manifest(tar)
             if "end.json" not in tar.getnames():
                 raise _refused(f"{source} is damaged: its end is missing.")
-            if folder.is_dir() and any(folder.iterdir()):
-                raise _refused(f"There are files in {folder} already. Restore into an empty folder.")
-            saved = database.write(lambda tx: Saved(_load_tables(tx, tar, manifest), _load_files(tar, staged)))
-        if saved.files:
-            staged.replace(folder)
+            if not store.is_empty():
+                raise _refused("There are files in the storage already. Restore into an empty one.")
+
+            def load(tx: Connection) -> Saved:
+                return Saved(_load_tables(tx, tar, manifest), *archive_files.load(tx, tar, store, kept))
+
+            saved = database.write(load)
+            kept = []
     except (tarfile.TarError, OSError, EOFError, zlib.error) as error:
         raise _refused(f"{source} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
     except (TypeError, ValueError, LookupError, SQLAlchemyError) as error:
         raise _refused(f"{source} is damaged: its rows do not fit the tables.") from error
     finally:
-        shutil.rmtree(staged, ignore_errors=True)
+        for name in kept:
+            with suppress(Problem, OSError):
+                store.remove(name)
     upgrade.upgrade(database)
     return saved
 
@@ -107,45 +128,21 @@ def _refused(message: str) -> Problem:
 
 
 def _save_tables(tx: Connection, tar: tarfile.TarFile) -> int:
-    if (revision := upgrade.revision(tx)) is None:
-        raise _refused("There is nothing to save: this installation was never started.")
     tables, now = _tables(tx), clock.text(clock.now())
-    manifest = {"format": _FORMAT, "revision": revision, "created": now, "numbers": _numbers(tx, tables)}
-    _put_json(tar, "manifest.json", manifest)
+    manifest = {"format": _FORMAT, "revision": upgrade.revision(tx), "created": now, "numbers": _numbers(tx, tables)}
+    archive_files.put_json(tar, "manifest.json", manifest)
     total = 0
     for table in tables:
         with tempfile.TemporaryFile() as lines:
             for row in tx.execution_options(stream_results=True, yield_per=_BATCH).execute(select(table)).mappings():
+                if (table.name, row.get("name")) == ("facts", keeping.BACKUP):
+                    continue  # what holds for this backup only
                 lines.write(json.dumps({name: _plain(value) for name, value in row.items()}).encode() + b"\n")
                 total += 1
             size = lines.tell()
             lines.seek(0)
-            _put(tar, f"tables/{table.name}.jsonl", lines, size)
+            archive_files.put(tar, f"tables/{table.name}.jsonl", lines, size)
     return total
-
-
-def _save_files(folder: Path, tar: tarfile.TarFile) -> int:
-    count = 0
-    for path in sorted(folder.rglob("*")) if folder.is_dir() else ():
-        name = PurePosixPath("files", *path.relative_to(folder).parts)
-        try:
-            with path.open("rb") as file:
-                _put(tar, str(name), file, os.fstat(file.fileno()).st_size)
-        except (IsADirectoryError, FileNotFoundError):  # deleted a moment ago
-            continue
-        count += 1
-    return count
-
-
-def _put_json(tar: tarfile.TarFile, name: str, value: Mapping[str, Any]) -> None:
-    content = json.dumps(value).encode()
-    _put(tar, name, io.BytesIO(content), len(content))
-
-
-def _put(tar: tarfile.TarFile, name: str, file: IO[bytes], size: int) -> None:
-    entry = tarfile.TarInfo(name)
-    entry.size, entry.mtime = size, clock.now()
-    tar.addfile(entry, file)
 
 
 def _read_through(source: Path) -> None:
@@ -194,22 +191,6 @@ def _clear(tx: Connection) -> None:
     if tx.execute(text("SELECT count(*) FROM accounts")).scalar_one():
         raise _refused("There are accounts in this database already. Restore into an empty one.")
     upgrade.clear(tx)
-
-
-def _load_files(tar: tarfile.TarFile, folder: Path) -> int:
-    shutil.rmtree(folder, ignore_errors=True)
-    count = 0
-    for entry in tar.getmembers():
-        path = PurePosixPath(entry.name)
-        file = tar.extractfile(entry) if entry.isfile() and path.parts[0] == "files" else None
-        if file is None or ".." in path.parts:
-            continue
-        target = folder.joinpath(*path.parts[1:])
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with target.open("wb") as copy:
-            shutil.copyfileobj(file, copy, 1 << 20)
-        count += 1
-    return count
 
 
 def _tables(tx: Connection) -> list[Table]:

@@ -13,6 +13,7 @@ from sqlalchemy.exc import DatabaseError, DBAPIError
 from waypost.db import Database
 from waypost.errors import Problem
 from waypost.settings import Settings
+from waypost.storage.opening import open_store, probe
 from waypost.upgrade import known, newest, revision
 
 _LOW_SPACE = 512 * 1024 * 1024
@@ -30,7 +31,13 @@ class Finding:
 
 def run(settings: Settings) -> list[Finding]:
     """Everything that is wrong, errors first."""
-    found = [*_data_dir(settings), *_sqlite(settings), *_database(settings), *_addresses(settings), *_later(settings)]
+    found = [
+        *_data_dir(settings),
+        *_sqlite(settings),
+        *_database(settings),
+        *_addresses(settings),
+        *_storage_settings(settings),
+    ]
     return sorted(found, key=lambda finding: finding.level)
 
 
@@ -95,7 +102,25 @@ def _addresses(settings: Settings) -> Iterator[Finding]:
         yield Finding("W022", "warning", text, "Set WAYPOST_TRUSTED_PROXIES too.")
 
 
-def _later(settings: Settings) -> Iterator[Finding]:
-    if settings.storage_url:
-        text = "WAYPOST_STORAGE_URL is set, but this version keeps no files yet."
-        yield Finding("W030", "warning", text, "Leave it away until file uploads are there.")
+def storage(settings: Settings) -> list[Finding]:
+    """Whether files can be kept, by keeping one. Not at a start: links work without."""
+    store = open_store(settings)
+    try:
+        what = probe(store)
+    finally:
+        store.close()
+    if not what:
+        return []
+    hint = "Check WAYPOST_STORAGE_URL, its endpoint, region and keys." if settings.storage_url else "Check the disk."
+    where = settings.storage_url or str(settings.data_dir / "files")
+    return [Finding("W030", "error", f"The file storage {where} does not work: {what}.", hint)]
+
+
+def _storage_settings(settings: Settings) -> Iterator[Finding]:
+    others = ("storage_endpoint", "storage_region", "storage_key")
+    if not settings.storage_url and any(getattr(settings, name) for name in others):
+        text = "There are settings for an S3 store, but no WAYPOST_STORAGE_URL: files are kept in the data folder."
+        yield Finding("W031", "warning", text, "Set WAYPOST_STORAGE_URL to s3:// and the bucket.")
+    if bool(settings.storage_key) != bool(settings.storage_secret.get_secret_value()):
+        text = "Of WAYPOST_STORAGE_KEY and WAYPOST_STORAGE_SECRET only one is set."
+        yield Finding("W032", "warning", text, "Set both, or none to use the machine's own.")

@@ -14,6 +14,7 @@ class Kind(Enum):
     READ_ONLY_KEY = ("read_only_key", 403)
     NOT_FOUND = ("not_found", 404)
     METHOD_NOT_ALLOWED = ("method_not_allowed", 405)
+    TOO_SLOW = ("too_slow", 408)
     TOO_LARGE = ("too_large", 413)
     RATE_LIMITED = ("rate_limited", 429)
     INTERNAL = ("internal", 500)

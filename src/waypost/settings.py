@@ -9,7 +9,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 import idna
-from pydantic import Field, field_validator
+from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
@@ -37,6 +37,19 @@ class Settings(BaseSettings):
     )
     database_url: str = Field("", description="postgresql://…; else SQLite in the data folder.")
     storage_url: str = Field("", description="s3://bucket/prefix; else a folder in the data folder.")
+    storage_endpoint: str = Field("", description="https://… address of an S3-compatible store; else Amazon's.")
+    storage_region: str = Field("", description="Region of the S3 store; else what AWS_REGION says, or us-east-1.")
+    storage_key: str = Field("", description="Access key of the S3 store; else what the machine's AWS_… settings say.")
+    storage_secret: SecretStr = Field(SecretStr(""), description="Secret that belongs to the access key.")
+    storage_presigned: Literal["off", "on"] = Field(
+        "off", description="on: downloads come straight from the S3 store, by an address that holds for a minute."
+    )
+    file_grace_days: int = Field(
+        7, ge=0, le=36500, description="Days after its end that a file's bytes are kept, so that it can be extended."
+    )
+    transfer_seconds: int = Field(
+        60, ge=1, le=86400, description="How long an upload or download may bring next to nothing before it is ended."
+    )
     trusted_proxies: str = Field(
         "", description="Comma-separated addresses and networks of proxies whose X-Forwarded-For is believed."
     )
@@ -99,6 +112,22 @@ class Settings(BaseSettings):
         if not usable:
             raise ValueError("must be postgresql://user:password@host/name, or sqlite:/// and a path")
         return value
+
+    @field_validator("storage_url")
+    @classmethod
+    def _bucket(cls, value: str) -> str:
+        parts = urlsplit(value)
+        if value and (parts.scheme != "s3" or not re.fullmatch(_BUCKET, parts.netloc) or parts.query or parts.fragment):
+            raise ValueError("must be s3:// and a bucket, perhaps with a prefix, such as s3://files/waypost")
+        return value
+
+    @field_validator("storage_endpoint")
+    @classmethod
+    def _endpoint(cls, value: str) -> str:
+        parts = urlsplit(value)
+        if value and (parts.scheme not in ("http", "https") or not parts.hostname or parts.query):
+            raise ValueError("must be http:// or https:// and a host")
+        return value.rstrip("/")
 
     @field_validator("trusted_proxies", "metrics_networks")
     @classmethod
@@ -163,6 +192,7 @@ class Settings(BaseSettings):
         return "." in self.own_host and not _is_address(self.own_host) and not self.own_host.endswith(_PRIVATE)
 
 
+_BUCKET = r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]"
 _PRIVATE = (".localhost", ".local", ".internal", ".lan", ".home.arpa", ".test", ".example", ".invalid")
 
 

@@ -41,13 +41,14 @@ class Account:
 
 @dataclass(frozen=True)
 class Plan:
-    """What an account may do: requests a minute and key, bytes a file."""
+    """What an account may do: requests a minute and key, bytes a file, bytes in all (None: as many as fit)."""
 
     id: int
     name: str
     status: Status
     rate_limit: int
     upload_limit: int
+    storage_limit: int | None = None
 
 
 def checked_email(value: str, *, field: str = "email") -> str:
@@ -148,12 +149,21 @@ def suspend(tx: Connection, account: int, *, suspended: bool) -> None:
     tx.execute(update(accounts).where(accounts.c.id == account).values(suspended=suspended))
 
 
-def add_plan(tx: Connection, *, name: str, status: Status, rate_limit: int, upload_limit: int) -> Plan:
+def add_plan(
+    tx: Connection,
+    *,
+    name: str,
+    status: Status,
+    rate_limit: int,
+    upload_limit: int,
+    storage_limit: int | None = None,
+) -> Plan:
     """Make a plan. Raises TAKEN on `name`."""
-    row = {"name": name, "status": status, "rate_limit": rate_limit, "upload_limit": upload_limit}
+    limits = {"rate_limit": rate_limit, "upload_limit": upload_limit, "storage_limit": storage_limit}
+    row = {"name": name, "status": status, **limits}
     with rows.unique({"plans_name_unique": taken("name", "There is a plan with that name already.")}):
         plan = tx.execute(insert(plans).values(row).returning(plans.c.id)).scalar_one()
-    return Plan(id=plan, name=name, status=status, rate_limit=rate_limit, upload_limit=upload_limit)
+    return Plan(plan, name, status, rate_limit, upload_limit, storage_limit)
 
 
 def all_plans(tx: Connection) -> Sequence[Plan]:

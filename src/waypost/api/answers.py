@@ -47,7 +47,7 @@ def problem_response(problem: Problem) -> JSONResponse:
         headers["Retry-After"] = str(problem.retry_after)
     if problem.kind is Kind.KEY_REQUIRED:
         headers["WWW-Authenticate"] = "Bearer"
-    if problem.kind is Kind.TOO_LARGE:
+    if problem.kind in (Kind.TOO_LARGE, Kind.TOO_SLOW):
         headers["Connection"] = "close"  # the rest of the body is not read
     return JSONResponse(body, status_code=problem.kind.status, headers=headers)
 

@@ -18,6 +18,7 @@ from waypost.api.door import Gate, internal
 from waypost.api.routes import ROUTERS
 from waypost.db import Database
 from waypost.errors import Kind, Problem
+from waypost.files.keeping import Keeper
 from waypost.metrics import Meter
 from waypost.settings import Settings
 
@@ -26,11 +27,12 @@ _FAILURES = {
     401: "No valid API key.",
     403: "The account is suspended, or the key may only read.",
     404: "No such item in this account.",
-    413: "The body is over 8 MiB.",
+    408: "The upload is too slow.",
+    413: "The body is over 8 MiB, or the file over what the plan allows.",
     429: "Over the rate limit; see Retry-After.",
     500: "A fault of the service; the message has a request id.",
     503: "The database is away; see Retry-After.",
-    507: "The disk is full.",
+    507: "The disk, or the account's room for files, is full.",
 }
 PREFIX = "/api"
 _SUMMARY = (
@@ -38,10 +40,12 @@ _SUMMARY = (
 )
 
 
-def create_api(*, settings: Settings, database: Database, changed: Callable[[], None], meter: Meter) -> ASGIApp:
+def create_api(
+    *, settings: Settings, database: Database, changed: Callable[[], None], meter: Meter, keeper: Keeper
+) -> ASGIApp:
     """The whole of `/api`, around the data. `changed` is called after every change, before it is answered."""
     api = _routed()
-    gate = Gate(api, settings=settings, database=database, changed=changed, meter=meter)
+    gate = Gate(api, settings=settings, database=database, changed=changed, meter=meter, keeper=keeper)
     return CORSMiddleware(
         gate,
         allow_origins=["*"],

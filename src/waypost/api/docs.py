@@ -63,6 +63,8 @@ def describe(api: FastAPI) -> dict[str, Any]:
 
 def _needs_body(body: dict[str, Any], models: dict[str, Any]) -> bool:
     """An empty body counts as an empty object (decision 4), so it is needed where a field is."""
+    if "application/json" not in body["content"]:
+        return True
     name = body["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
     return "required" in models[name]
 

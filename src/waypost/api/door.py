@@ -26,10 +26,12 @@ from waypost.api.limits import Usage
 from waypost.clicks import settled
 from waypost.db import Database
 from waypost.errors import Kind, Problem
+from waypost.files.keeping import Keeper
 from waypost.metrics import Meter
 from waypost.net.guesses import Guesses
 from waypost.net.proxies import client_address, network_of
 from waypost.settings import Settings
+from waypost.storage.store import Store
 
 T = TypeVar("T")
 _log = structlog.get_logger("api")
@@ -45,6 +47,12 @@ class Door:
     settings: Settings
     database: Database
     changed: Callable[[], None]
+    keeper: Keeper
+
+    @property
+    def store(self) -> Store:
+        """Where the bytes of files are."""
+        return self.keeper.store
 
     def read(self, work: Callable[[Connection], T]) -> T:
         """Run `work` in the request's one transaction, reading."""
@@ -92,9 +100,17 @@ class Gate:
     """Around every request: finds the caller, takes from the limit, answers what nobody else did, logs."""
 
     def __init__(
-        self, app: ASGIApp, *, settings: Settings, database: Database, changed: Callable[[], None], meter: Meter
+        self,
+        app: ASGIApp,
+        *,
+        settings: Settings,
+        database: Database,
+        changed: Callable[[], None],
+        meter: Meter,
+        keeper: Keeper,
     ) -> None:
         self._app = app
+        self._keeper = keeper
         self._settings = settings
         self._database = database
         self._changed = changed
@@ -143,7 +159,7 @@ class Gate:
             raise Problem(Kind.SUSPENDED, "This account is suspended. Please ask the operator of this service.")
         if caller.scope == "read" and not reading:
             raise Problem(Kind.READ_ONLY_KEY, "This API key may read only. Use a key with the scope write.")
-        scope[DOOR] = Door(caller.account, self._settings, self._database, self._changed)
+        scope[DOOR] = Door(caller.account, self._settings, self._database, self._changed, self._keeper)
         await self._app(scope, receive, request.send)
 
     def _identify(self, key: str) -> tuple[Caller, Usage] | None:

@@ -125,12 +125,22 @@ def add_plan(
     status: Annotated[Status, typer.Option(help="What the account's status says.")] = "pro",
     rate_limit: Annotated[int, typer.Option(min=1, max=_MOST, help="Requests a minute and key.")] = 30,
     upload_limit: Annotated[int, typer.Option(min=1, max=_MOST, help="Bytes a file.")] = 512 * 1024 * 1024,
+    storage_limit: Annotated[
+        int | None, typer.Option(min=1, max=_MOST, help="Bytes of all files of an account; else as many as fit.")
+    ] = None,
     json: out.AsJson = False,
 ) -> None:
     """Make a plan."""
     with out.database() as database:
         made = database.write(
-            lambda tx: ops.add_plan(tx, name=name, status=status, rate_limit=rate_limit, upload_limit=upload_limit)
+            lambda tx: ops.add_plan(
+                tx,
+                name=name,
+                status=status,
+                rate_limit=rate_limit,
+                upload_limit=upload_limit,
+                storage_limit=storage_limit,
+            )
         )
     if json:
         out.as_json(asdict(made))
@@ -146,7 +156,7 @@ def list_plans(json: out.AsJson = False) -> None:
     if json:
         out.as_json(rows)
     else:
-        out.table(rows, ("id", "name", "status", "rate_limit", "upload_limit"))
+        out.table(rows, ("id", "name", "status", "rate_limit", "upload_limit", "storage_limit"))
 
 
 def _account(account: Account) -> dict[str, Any]:

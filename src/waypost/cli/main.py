@@ -13,6 +13,7 @@ from waypost.api.app import api_document
 from waypost.cli import accounts, clicks, geo, out
 from waypost.errors import Problem
 from waypost.server import NewAccount
+from waypost.storage.opening import open_store
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Self-hosted short links, files and QR codes.")
 app.add_typer(accounts.account, name="account")
@@ -61,11 +62,10 @@ def serve(
 
 @app.command()
 def doctor() -> None:
-    """Check the settings, the data folder and the database."""
+    """Check the settings, the data folder, the database and the file storage."""
     settings = out.settings()
     logs.configure(settings)
-    failed = _report(checks.run(settings))
-    if failed:
+    if _report(checks.run(settings)) or _report(checks.storage(settings)):
         raise typer.Exit(1)
     out.console.print("Nothing keeps this service from running.")
 
@@ -75,8 +75,9 @@ def backup(file: Annotated[Path, typer.Argument(help="Archive to write, such as 
     """Save the database and the files to one archive, while the service runs."""
     settings = out.settings()
     with closing(server.open_as_it_is(settings)) as database:
-        saved = archive.backup(database, settings.data_dir, file)
+        saved = archive.backup(database, open_store(settings), file)
     out.console.print(f"{file}: {saved.rows} rows and {saved.files} files, {file.stat().st_size} bytes.")
+    _tell_missing(saved.missing)
 
 
 @app.command()
@@ -84,8 +85,14 @@ def restore(file: Annotated[Path, typer.Argument(help="Archive that `backup` wro
     """Fill an empty installation from an archive. Stop the service first."""
     settings = out.settings()
     with closing(server.open_as_it_is(settings)) as database:
-        saved = archive.restore(database, settings.data_dir, file)
+        saved = archive.restore(database, open_store(settings), file)
     out.console.print(f"{file}: {saved.rows} rows and {saved.files} files are back.")
+    _tell_missing(saved.missing)
+
+
+def _tell_missing(count: int) -> None:
+    if count:
+        out.complain("waypost:", f"The bytes of {count} files were not there.", colour="yellow")
 
 
 @app.command()

@@ -53,7 +53,7 @@ TOTALS: dict[str, tuple[Table, tuple[str, ...]]] = {
     "link": (links, ("clicks", "uniqueclicks", "taken")),
     "bio": (bios, ("clicks", "uniqueclicks")),
     "qr": (qrs, ("scans", "uniquescans")),
-    "file": (files, ("downloads",)),
+    "file": (files, ("downloads", "uniquedownloads", "taken")),
     "campaign": (campaigns, ("views",)),
 }
 

@@ -23,6 +23,7 @@ plans = Table(
     Column("status", String(16), nullable=False),
     number("rate_limit", 30),
     number("upload_limit", 512 * 1024 * 1024),
+    Column("storage_limit", BigInteger),
     CheckConstraint("status IN ('free', 'pro')", "status"),
 )
 
@@ -42,6 +43,7 @@ accounts = Table(
     flag("suspended"),
     moment("expires", optional=True),
     moment("registered"),
+    number("stored"),
     UniqueConstraint("email_key"),
     UniqueConstraint("username_key"),
     sqlite_autoincrement=True,

@@ -162,6 +162,8 @@ files = owned(
     words("host"),
     Column("alias", String(50), nullable=False),
     Column("name", Text, nullable=False),
+    words("filename"),
+    words("search"),
     Column("object", Text, nullable=False, unique=True),
     number("size"),
     Column("sha256", LargeBinary, nullable=False),
@@ -169,7 +171,38 @@ files = owned(
     Column("password", Text),
     moment("expiry", optional=True),
     Column("maxdownloads", BigInteger),
+    number("taken"),
     number("downloads"),
+    number("uniquedownloads"),
+    moment("ended", optional=True),
+    moment("purged", optional=True),
+    Index("files_expiry", "expiry"),
+    Index("files_ended", "ended"),
+)
+
+# Downloads that were counted, for as long as their visitor may go on with one (decision 22). `visitor` is a hash.
+claims = Table(
+    "claims",
+    metadata,
+    id_column(),
+    Column("file", Id, ForeignKey("files.id", ondelete="CASCADE"), nullable=False),
+    Column("visitor", LargeBinary, nullable=False),
+    number("served"),
+    moment("until"),
+    Index("claims_file_visitor", "file", "visitor", "id"),
+    Index("claims_until", "until"),
+    sqlite_autoincrement=True,
+)
+
+# Objects in the store that no file has: uploads under way, and what is to be removed once `due` is past. A `doomed`
+# one is being removed, and cannot become a file any more.
+leftovers = Table(
+    "leftovers",
+    metadata,
+    Column("object", Text, primary_key=True),
+    moment("due"),
+    flag("doomed"),
+    Index("leftovers_due", "due"),
 )
 
 pixels = owned(

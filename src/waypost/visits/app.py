@@ -17,9 +17,11 @@ from waypost.domains import check
 from waypost.errors import Problem
 from waypost.metrics import Meter
 from waypost.settings import Settings
+from waypost.storage.store import Store
 from waypost.visits.asked import Asked, host, read
 from waypost.visits.decide import Refusal
-from waypost.visits.find import Code, Target
+from waypost.visits.download import Downloads
+from waypost.visits.find import Code, Shared, Target
 from waypost.visits.lane import Traffic
 from waypost.visits.memory import LONGEST_LIFE, HotAnswer
 from waypost.visits.pages import NO_STORE, PAGE, Pages, redirect, wants_page
@@ -32,7 +34,14 @@ class Visits:
     """The handlers of everything outside the API."""
 
     def __init__(
-        self, *, settings: Settings, database: Database, traffic: Traffic, visitor: Visitor, meter: Meter
+        self,
+        *,
+        settings: Settings,
+        database: Database,
+        traffic: Traffic,
+        visitor: Visitor,
+        meter: Meter,
+        store: Store,
     ) -> None:
         self._settings = settings
         self._database = database
@@ -43,6 +52,9 @@ class Visits:
         self._scans = Scans(settings=settings, visitor=visitor, pages=self._pages)
         self._pictures = Pictures(
             settings=settings, database=database, traffic=traffic, visitor=visitor, pages=self._pages
+        )
+        self._downloads = Downloads(
+            settings=settings, database=database, visitor=visitor, pages=self._pages, store=store
         )
 
     def app(self) -> Starlette:
@@ -110,6 +122,8 @@ class Visits:
             return await self._unknown(request, asked)
         if isinstance(found, Code):
             return self._scan(request, asked, found, version)
+        if isinstance(found, Shared):
+            return await self._downloads.answer(request, asked, found)
         return await self._follow(request, asked, found, version)
 
     async def _unknown(self, request: Request, asked: Asked) -> Response:
@@ -135,6 +149,8 @@ class Visits:
         target = await self._visitor.find(host(request, self._settings), alias)
         if isinstance(target, Code):
             return self._scans.preview(request, target)
+        if isinstance(target, Shared):
+            return await self._downloads.look(request, target)
         answer = await self._visitor.look(target) if target else Refusal("missing")
         if target is None or isinstance(answer, Refusal):
             why = answer.why if isinstance(answer, Refusal) and answer.why != "locked" else "missing"

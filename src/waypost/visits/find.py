@@ -9,7 +9,7 @@ from sqlalchemy import Connection, and_, or_, select
 from waypost import rows
 from waypost.aliases.namespace import OWN
 from waypost.qr.payloads import Data, Type
-from waypost.schema import aliases, domains, links, qrs
+from waypost.schema import aliases, domains, files, links, qrs
 
 _COLUMNS = (
     *("id", "account", "alias", "url", "title", "password", "expiry", "clicklimit", "expiryurl", "status"),
@@ -68,8 +68,29 @@ class Domain:
     redirect404: str
 
 
+@dataclass(frozen=True)
+class Shared:
+    """A file as a visit needs it, but for how often it was downloaded. `expiry` is a second; `password` is a hash."""
+
+    id: int
+    account: int
+    host: str
+    alias: str
+    name: str
+    filename: str
+    object: str
+    size: int
+    sha256: bytes
+    mime: str
+    password: str | None
+    expiry: int | None
+    maxdownloads: int | None
+    created: int
+    purged: int | None
+
+
 OWN_HOST = Domain(0, 0, "", "")
-Found = Target | Code
+Found = Target | Code | Shared
 """Whatever an alias can lead to."""
 
 
@@ -107,7 +128,12 @@ def _code(tx: Connection, item: int) -> Code | None:
     return Code(**row) if row else None
 
 
-_READS: Mapping[str, Callable[[Connection, int], Found | None]] = {"link": _link, "qr": _code}
+def _file(tx: Connection, item: int) -> Shared | None:
+    row = tx.execute(rows.columns(files, Shared).where(files.c.id == item)).mappings().first()
+    return Shared(**row) if row else None
+
+
+_READS: Mapping[str, Callable[[Connection, int], Found | None]] = {"link": _link, "qr": _code, "file": _file}
 
 
 def find_domain(tx: Connection, host: str) -> Domain | None:

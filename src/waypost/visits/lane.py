@@ -6,6 +6,7 @@ for byte the one that path would give, and its click is in the journal before it
 
 import asyncio
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +17,7 @@ from waypost.clicks.journal import Journal, line
 from waypost.net.proxies import client_address, trusts
 from waypost.settings import Network
 from waypost.visits.memory import Memory
+from waypost.visits.outlet import Outlet
 
 STATE = "waypost.lane"
 """Where the application's lifespan state holds the Traffic that the lane works with."""
@@ -87,6 +89,8 @@ class Traffic:
     proxies: tuple[Network, ...]
     country_header: bytes = b""
     hits: int = 0
+    senders: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(8, thread_name_prefix="send"))
+    """Threads that hand files to the kernel (waypost.visits.outlet)."""
     waiting: list[tuple[asyncio.Transport, bytes, bytes]] = field(default_factory=list)
     """Hot requests of this turn of the event loop: where to answer, the journal's line, the answer."""
     _dated: tuple[object, bytes] = (None, b"")
@@ -155,6 +159,10 @@ class Lane(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         self._is_within = False
         super().on_message_complete()
+
+    def _start_asgi_task(self, cycle: Any, app: Any) -> None:
+        outlet: Any = Outlet(app, cycle, self.transport, self._traffic.senders)
+        super()._start_asgi_task(cycle, outlet)
 
     def shutdown(self) -> None:
         self._traffic.flush()

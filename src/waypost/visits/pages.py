@@ -7,6 +7,8 @@ from jinja2 import Environment, PackageLoader
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
+from waypost import clock
+from waypost.files import kinds
 from waypost.metrics import Meter
 from waypost.visits.asked import URL_SAFE
 from waypost.visits.decide import Why
@@ -31,9 +33,9 @@ class _Words(NamedTuple):
 
 _REFUSALS: dict[Why, _Words] = {
     "missing": _Words(404, "Nothing here", "This short link does not exist. Please check the address."),
-    "disabled": _Words(403, "Switched off", "The owner of this short link has switched it off."),
-    "gone": _Words(410, "No longer available", "This short link has expired or was used up."),
-    "locked": _Words(401, "Password needed", "This short link is protected by a password."),
+    "disabled": _Words(403, "Switched off", "The owner of this {thing} has switched it off."),
+    "gone": _Words(410, "No longer available", "This {thing} has expired or was used up."),
+    "locked": _Words(401, "Password needed", "This {thing} is protected by a password."),
     "guessing": _Words(429, "Too many tries", "Too many wrong passwords. Please wait a minute and try again."),
 }
 
@@ -53,19 +55,43 @@ class Pages:
         """A whole page."""
         return HTMLResponse(self.draw(template, **values), status, headers=PAGE)
 
-    def refuse(self, request: Request, why: Why, *, wrong: bool = False) -> Response:
+    def refuse(self, request: Request, why: Why, *, thing: str = "short link", wrong: bool = False) -> Response:
         """Why there is nothing to see; with a form for the password, and whether one was wrong (decision 49)."""
-        words = _REFUSALS[why]
+        words = _REFUSALS[why]._replace(text=_REFUSALS[why].text.format(thing=thing))
         self._meter.count("refusals", why)
         headers = {"Retry-After": "60"} if why == "guessing" else {}
         if not wants_page(request):
             if why == "locked":
-                headers["WWW-Authenticate"] = 'Basic realm="protected link", charset="UTF-8"'
+                headers["WWW-Authenticate"] = f'Basic realm="protected {thing.rpartition(" ")[2]}", charset="UTF-8"'
             body = {"error": 1, "message": words.text, "code": why}
             return JSONResponse(body, words.status, headers={**NO_STORE, **headers})
         page = self.page("refusal.html", status=words.status, words=words, why=why, wrong=wrong)
         page.headers.update(headers)
         return page
+
+
+def file_facts(size: int, mime: str, sha256: bytes, expiry: int | None, left: int | None) -> dict[str, str]:
+    """What the page of a file says about it, in words; "" for what there is nothing to say about."""
+    until = "" if expiry is None else f"{clock.text(expiry)[:16]} UTC"
+    downloads = {None: "", 1: "1 download left"}.get(left, f"{left} downloads left")
+    return {
+        "size": _size(size),
+        "kind": kinds.words(mime),
+        "until": until,
+        "left": downloads,
+        "sha256": sha256.hex(),
+    }
+
+
+def _size(count: int) -> str:
+    """`1.4 MB`, in steps of a thousand, as systems show the size of files."""
+    if count < 1000:
+        return f"{count} byte" + "s" * (count != 1)
+    amount, units = float(count), iter(("kB", "MB", "GB", "TB"))
+    unit = ""
+    while amount >= 999.5 and (following := next(units, None)):
+        amount, unit = amount / 1000, following
+    return f"{amount:.1f} {unit}" if amount < 10 else f"{amount:.0f} {unit}"
 
 
 def wants_page(request: Request) -> bool:

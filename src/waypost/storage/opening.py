@@ -1,0 +1,33 @@
+"""The store that the settings name, and whether it works."""
+
+import io
+import secrets
+
+from waypost.errors import Problem
+from waypost.settings import Settings
+from waypost.storage.disk import Disk
+from waypost.storage.s3 import S3
+from waypost.storage.store import Missing, Store
+
+
+def open_store(settings: Settings) -> Store:
+    """A folder below the data folder, or the bucket in WAYPOST_STORAGE_URL. Nothing is asked of it yet."""
+    return S3(settings) if settings.storage_url else Disk(settings.data_dir / "files")
+
+
+def probe(store: Store) -> str:
+    """Write, read and delete an object; "" when all of it worked, else what did not."""
+    name, content = f"probe/{secrets.token_hex(16)}", secrets.token_bytes(16)
+    step = "written"
+    try:
+        store.save(name, io.BytesIO(content), disposition="attachment")
+        step = "read"
+        size, chunks = store.load(name)
+        if (size, b"".join(chunks)) != (len(content), content):
+            return "what was written came back as something else"
+        step = "deleted"
+        store.remove(name)
+    except (Problem, Missing, OSError) as error:
+        cause = error.__cause__ or error
+        return f"nothing can be {step}: {' '.join(str(cause).split())[:200]}"
+    return ""

@@ -1,0 +1,192 @@
+"""Handing out the bytes of a file: what is asked for, whether it counts, and then exactly that (decisions 21, 22)."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from email.utils import formatdate
+from typing import TypeVar
+
+import anyio.to_thread
+import structlog
+from sqlalchemy import Connection
+from starlette.requests import Request
+from starlette.responses import Response
+
+from waypost import clock
+from waypost.clicks import journal
+from waypost.db import Database
+from waypost.files import names
+from waypost.settings import Settings
+from waypost.storage.store import Blob, Missing, Store
+from waypost.visits import claims, ranges
+from waypost.visits.asked import Asked
+from waypost.visits.claims import Claim
+from waypost.visits.find import Shared
+from waypost.visits.pages import NO_STORE, redirect, wants_page
+from waypost.visits.ranges import Part, Unsatisfiable
+from waypost.visits.sending import Allowance, Bytes, step_of
+from waypost.visits.tokens import LIFE, VISITOR, Tokens
+from waypost.visits.visit import Visitor
+
+T = TypeVar("T")
+_log = structlog.get_logger("download")
+_SIGNED_SECONDS = 60
+SAFE = {
+    **NO_STORE,
+    "Content-Security-Policy": "sandbox; default-src 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+"""The headers of a file's bytes: no browser runs them on our origin, whatever they are."""
+
+
+@dataclass(frozen=True)
+class _Who:
+    """A visitor of a file: what is stored of them, and the token to give them, if they are new and can keep one."""
+
+    hashed: bytes
+    token: str = ""
+
+
+class Handing:
+    """Hands out files, and counts."""
+
+    def __init__(self, *, settings: Settings, database: Database, visitor: Visitor, store: Store) -> None:
+        self._settings = settings
+        self._database = database
+        self._visitor = visitor
+        self._store = store
+
+    async def answer(self, request: Request, asked: Asked, file: Shared, tokens: Tokens) -> Response | None:
+        """The bytes that are asked for, or why not in HTTP's own words; None when no download is left."""
+        headers = _headers(file)
+        if ranges.same(request.headers.get("if-none-match", ""), headers["ETag"], weak=True):
+            return Response(status_code=304, headers={name: headers[name] for name in ("ETag", *NO_STORE)})
+        if asked.is_head:
+            return await self._head(asked, file, headers)
+        try:
+            parts = _parts(request, file, headers)
+        except Unsatisfiable:
+            told = {"Content-Range": f"bytes */{file.size}", "Content-Length": "0"}
+            return Response(status_code=416, headers={**headers, **told})
+        try:
+            blob = await self._store.open(file.object)  # first: a store that is away costs nobody a download
+        except Missing:
+            _log.error("the bytes of a file are not in the store", file=file.id)
+            return None
+        who = _who(request, asked, file, tokens)
+        try:
+            claim = await self._claim(asked, file, who, parts)
+            if claim is None:
+                blob.close()
+                return None
+            answer = await self._handed(file, blob, parts, claim)
+        except BaseException:
+            blob.close()
+            raise
+        if who.token:
+            set_cookie(answer, VISITOR, who.token, file)
+        return answer
+
+    async def preview(self, file: Shared) -> Response:
+        """The picture for the page: no download, so only of files that may be downloaded without end."""
+
+        async def enough(_count: int) -> bool:
+            return True
+
+        async def nothing(_count: int) -> None:
+            return
+
+        whole = [Part(0, file.size)]
+        blob = await self._store.open(file.object)
+        free = Allowance(file.size, enough, nothing)
+        return Bytes(
+            blob, file.size, whole, allowance=free, headers=_headers(file), stall=self._settings.transfer_seconds
+        )
+
+    async def _head(self, asked: Asked, file: Shared, headers: dict[str, str]) -> Response | None:
+        if await anyio.to_thread.run_sync(self._database.read, lambda tx: claims.left(tx, file.id)) == 0:
+            return None
+        self._write(asked, file, b"")
+        return Response(headers={**headers, "Content-Length": str(file.size)})
+
+    async def _claim(self, asked: Asked, file: Shared, who: _Who, parts: Sequence[Part]) -> Claim | None:
+        """The right to the bytes, taken before the first of them; a new download is written down."""
+        now = clock.now()
+        served = self._first_step(file, parts)
+        if all(part.start for part in parts):
+            resume = lambda tx: claims.resume(tx, file.id, who.hashed, served=served, most=2 * file.size, now=now)  # noqa: E731
+            claim = await self._count(resume)
+            if claim is not None:
+                return claim
+        claim = await self._count(lambda tx: claims.take(tx, file.id, who.hashed, served=served, now=now))
+        if claim is not None:
+            self._write(asked, file, journal.TAKEN if claim.taken else b"")
+        return claim
+
+    async def _handed(self, file: Shared, blob: Blob, parts: Sequence[Part], claim: Claim) -> Response:
+        if self._settings.storage_presigned == "on":
+            url = await self._store.signed(file.object, seconds=_SIGNED_SECONDS)
+            if url is not None:
+                blob.close()
+                return redirect(url)
+
+        async def more(count: int) -> bool:
+            return await self._count(lambda tx: claims.serve(tx, claim.id, served=count, most=2 * file.size))
+
+        async def unsent(count: int) -> None:
+            await self._count(lambda tx: claims.give_back(tx, claim.id, unsent=count))
+
+        allowance = Allowance(self._first_step(file, parts), more, unsent)
+        stall = self._settings.transfer_seconds
+        return Bytes(blob, file.size, parts, allowance=allowance, headers=_headers(file), stall=stall)
+
+    def _first_step(self, file: Shared, parts: Sequence[Part]) -> int:
+        """The bytes that the claim is asked for at once: all of them, where we do not see them go."""
+        total = sum(part.size for part in parts)
+        return total if self._settings.storage_presigned == "on" else min(total, step_of(file.size))
+
+    def _write(self, asked: Asked, file: Shared, flags: bytes) -> None:
+        self._visitor.write(journal.target_of(file.account, "file", file.id), asked, flags)
+
+    async def _count(self, work: Callable[[Connection], T]) -> T:
+        return await anyio.to_thread.run_sync(self._database.count, work)
+
+
+def set_cookie(answer: Response, name: str, token: str, file: Shared) -> None:
+    """Give a visitor a token that comes back for this file only."""
+    answer.set_cookie(name, token, max_age=LIFE, path=f"/{file.alias}", httponly=True, samesite="lax")
+
+
+def _who(request: Request, asked: Asked, file: Shared, tokens: Tokens) -> _Who:
+    """Whose claims a request may go on with: a browser is known by its token, a program by its address."""
+    token = request.cookies.get(VISITOR, "")
+    if tokens.is_visitor(file, token):
+        return _Who(tokens.visitor_of(file, token))
+    if wants_page(request):
+        token = tokens.new_visitor(file)
+        return _Who(tokens.visitor_of(file, token), token)
+    return _Who(tokens.visitor_of(file, f"address {asked.address}"))
+
+
+def _parts(request: Request, file: Shared, headers: dict[str, str]) -> Sequence[Part]:
+    """Which bytes are asked for. Raises Unsatisfiable."""
+    whole = [Part(0, file.size)]
+    wanted = request.headers.get("range")
+    if wanted is None:
+        return whole
+    condition = request.headers.get("if-range")
+    if condition is not None and condition.strip() not in (headers["ETag"], headers["Last-Modified"]):
+        return whole
+    return ranges.parse(wanted, file.size) or whole
+
+
+def _headers(file: Shared) -> dict[str, str]:
+    return {
+        **SAFE,
+        "Accept-Ranges": "bytes",
+        "Content-Disposition": names.disposition(file.filename),
+        "Content-Type": file.mime,
+        "ETag": f'"{file.sha256.hex()[:40]}"',
+        "Last-Modified": formatdate(file.created, usegmt=True),
+    }

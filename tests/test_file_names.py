@@ -1,0 +1,165 @@
+"""What a file may be called, what it is, and which of its bytes are meant: rules, as tables of cases."""
+
+from typing import Any
+
+import pytest
+
+from tests.conftest import Person
+from waypost.errors import Problem
+from waypost.files import kinds, names
+from waypost.visits import ranges
+from waypost.visits.ranges import Part, Unsatisfiable
+
+REFUSED: tuple[tuple[bytes, str], ...] = (
+    (b"", "must not be empty"),
+    (b"%20", "must not be empty"),
+    (b"a/b", "not a path"),
+    (b"a%2Fb", "not a path"),
+    (b"..%2f..%2fetc%2fpasswd", "not a path"),
+    (b"a%5Cb", "not a path"),
+    (b".", "must not be . or .."),
+    (b"%2e%2E", "must not be . or .."),
+    (b"a%00.pdf", "control characters"),
+    (b"a%0d%0aSet-Cookie:x", "control characters"),
+    (b"a%1b", "control characters"),
+    (b"a%7f", "control characters"),
+    (b"a%C2%85b", "control characters"),
+    (b"a%E2%80%A8b", "control characters"),
+    (b"invoice%E2%80%AEfdp.exe", "direction of text"),
+    (b"%E2%81%A6a", "direction of text"),
+    (b"a%E2%80%8Fb", "direction of text"),
+    (b"a%zzb", "% that is not followed"),
+    (b"100%", "% that is not followed"),
+    (b"a%4", "% that is not followed"),
+    (b"a%FFb", "percent-encoded UTF-8"),
+    (b"a%C3", "percent-encoded UTF-8"),
+    (b"a%ED%A0%80", "percent-encoded UTF-8"),
+    (b"x" * 256, "at most 255 bytes"),
+    (b"%C3%A9" * 128, "at most 255 bytes"),
+    (b"x" * 10_000, "at most 255 bytes"),
+)
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_a_name_that_cannot_be_one_is_refused(ana: Person) -> None:
+    for raw, told in REFUSED:
+        with pytest.raises(Problem) as caught:
+            names.from_path(raw)
+        assert told in caught.value.message, raw
+        answer = ana.call("POST", f"/files/upload/{raw.decode()}", content=b"content")
+        if b"/" not in raw and raw != b".":  # which the client takes away itself
+            assert (answer.status_code, answer.json()["field"]) == (400, "filename"), raw
+        assert answer.status_code < 500
+    assert ana.get("/files")["result"] == 0
+
+
+NAMED: tuple[tuple[bytes, str, str], ...] = (
+    (b"a.pdf", "a.pdf", 'attachment; filename="a.pdf"'),
+    (b"a%20b.pdf", "a b.pdf", 'attachment; filename="a b.pdf"'),
+    (b"a+b.pdf", "a+b.pdf", 'attachment; filename="a+b.pdf"'),
+    (b"100%25.pdf", "100%.pdf", 'attachment; filename="100_.pdf"'),
+    (b"gr%C3%B6%C3%9Fe.pdf", "größe.pdf", "attachment; filename=\"groe.pdf\"; filename*=UTF-8''gr%C3%B6%C3%9Fe.pdf"),
+    (b"%E6%96%87.pdf", "文.pdf", "attachment; filename=\"file.pdf\"; filename*=UTF-8''%E6%96%87.pdf"),
+    (b"%22;filename=evil.exe", '";filename=evil.exe', 'attachment; filename="_;filename=evil.exe"'),
+    (b"a%3Cscript%3E.txt", "a<script>.txt", 'attachment; filename="a_script_.txt"'),
+    (b"CON", "CON", 'attachment; filename="_CON"'),
+    (b"nul.txt", "nul.txt", 'attachment; filename="_nul.txt"'),
+    (b"com1.tar.gz", "com1.tar.gz", 'attachment; filename="_com1.tar.gz"'),
+    (b"console.log", "console.log", 'attachment; filename="console.log"'),
+    (b"a.%20", "a. ", 'attachment; filename="a"'),
+    (b".env", ".env", 'attachment; filename=".env"'),
+    (b"...a", "...a", 'attachment; filename="...a"'),
+    (b"x" * 255, "x" * 255, f'attachment; filename="{"x" * 255}"'),
+)
+
+
+def test_any_other_name_is_kept_and_travels_in_a_header_that_every_system_can_save() -> None:
+    for raw, name, header in NAMED:
+        assert names.from_path(raw) == name
+        assert names.disposition(name) == header
+        assert header.isascii()
+
+
+KINDS = (
+    (b"\x89PNG\r\n\x1a\n<script>", "image/png"),
+    (b"\xff\xd8\xff\xe0", "image/jpeg"),
+    (b"GIF89a/*<html>", "image/gif"),
+    (b"RIFF\x00\x00\x00\x00WEBPVP8 ", "image/webp"),
+    (b"RIFF\x00\x00\x00\x00WAVE", "audio/wav"),
+    (b"\x00\x00\x00\x1cftypavif", "image/avif"),
+    (b"\x00\x00\x00\x1cftypisom", "video/mp4"),
+    (b"%PDF-1.7", "application/pdf"),
+    (b"PK\x03\x04", "application/zip"),
+    (b"<svg xmlns=", kinds.UNKNOWN),
+    (b"<!doctype html>", kinds.UNKNOWN),
+    (b"\xef\xbb\xbf<html>", kinds.UNKNOWN),
+    (b"<?xml version=", kinds.UNKNOWN),
+    (b"#!/bin/sh", kinds.UNKNOWN),
+    (b"", kinds.UNKNOWN),
+)
+
+
+def test_what_a_file_is_its_first_bytes_say() -> None:
+    for start, kind in KINDS:
+        assert kinds.of(start) == kind
+    assert not {kind for kind in kinds.PICTURES if "svg" in kind or "html" in kind}
+    assert kinds.words("image/png") == "PNG picture"
+    assert kinds.words(kinds.UNKNOWN) == ""
+
+
+def _p(*places: int) -> list[Part]:
+    return [Part(start, end) for start, end in zip(places[::2], places[1::2], strict=True)]
+
+
+RANGES: tuple[tuple[str, Any], ...] = (
+    ("bytes=0-", _p(0, 1000)),
+    ("bytes=0-0", _p(0, 1)),
+    ("bytes=10-19", _p(10, 20)),
+    ("BYTES=10-19", _p(10, 20)),
+    ("bytes=990-2000", _p(990, 1000)),
+    ("bytes=-10", _p(990, 1000)),
+    ("bytes=-5000", _p(0, 1000)),
+    ("bytes= 1-2 , 5-6 ", _p(1, 3, 5, 7)),
+    ("bytes=5-6,1-2", _p(5, 7, 1, 3)),
+    ("bytes=1-2,,5-6,", _p(1, 3, 5, 7)),
+    ("bytes=1-2,2000-", _p(1, 3)),
+    ("bytes=1000-", Unsatisfiable),
+    ("bytes=5000-6000", Unsatisfiable),
+    ("bytes=-0", Unsatisfiable),
+    ("bytes=2000-,3000-", Unsatisfiable),
+    ("bytes=", None),
+    ("bytes=,", None),
+    ("bytes=-", None),
+    ("bytes=a-b", None),
+    ("bytes=5-1", None),
+    ("bytes=1-2;3-4", None),
+    ("bytes=٣-٤", None),
+    ("bytes=" + "9" * 30 + "-", None),
+    ("lines=1-2", None),
+    ("nonsense", None),
+    ("", None),
+    ("bytes=0-100,50-150", None),
+    ("bytes=" + ",".join(f"{n}-{n}" for n in range(0, 34, 2)), None),
+)
+
+
+def test_a_range_is_what_the_standard_says_or_nothing_at_all() -> None:
+    for header, wanted in RANGES:
+        if wanted is Unsatisfiable:
+            with pytest.raises(Unsatisfiable):
+                ranges.parse(header, 1000)
+        else:
+            assert ranges.parse(header, 1000) == wanted, header
+
+
+def test_entity_tags_are_compared_as_the_standard_says() -> None:
+    for header, weak, wanted in (
+        ('"a"', False, True),
+        ('W/"a"', True, True),
+        ('W/"a"', False, False),
+        ('"b", "a"', True, True),
+        ("*", True, True),
+        ('"b"', True, False),
+        ("", True, False),
+    ):
+        assert ranges.same(header, '"a"', weak=weak) is wanted, header
