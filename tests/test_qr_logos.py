@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from tests.conftest import Person
+from tests.conftest import BASE, Person
+from tests.filing import new_file
 from tests.outside import PUBLIC, Outside, moved, ok, server, world
 from tests.scanning import LOGO, data_url, new_code, png, refused
 from waypost.errors import Problem
@@ -131,6 +132,29 @@ def test_internal_addresses_are_never_asked(ana: Person, outside: Outside, addre
         field, message = refused(ana, type="text", data="x", logo=url)
         assert (field, "internal address" in message) == ("logo", True)
     assert outside.reached == []
+
+
+def test_a_logo_can_be_a_file_of_ones_own(ana: Person, ben: Person, outside: Outside) -> None:
+    picture = png(300)
+    file = new_file(ana, "logo.png", picture, custom="our-logo", maxdownloads=1)
+    _, alias = new_code(ana, "text", "x", logo=data_url(picture))
+    wanted = ana.client.get(f"/qr/{alias}").content
+    for logo in ("our-logo", f"{BASE}/our-logo", " our-logo "):
+        _, alias = new_code(ana, "text", "x", logo=logo)
+        assert ana.client.get(f"/qr/{alias}").content == wanted
+    assert ana.get(f"/file/{file}")["details"]["downloads"] == 0
+    for logo in ("our-logo", f"{BASE}/our-logo"):
+        assert refused(ben, type="text", data="x", logo=logo)[0] == "logo"
+    ana.delete(f"/file/{file}/delete")
+    assert refused(ana, type="text", data="x", logo="our-logo")[0] == "logo"
+    assert outside.reached == []
+
+
+def test_a_file_is_held_to_what_a_logo_may_be(ana: Person) -> None:
+    new_file(ana, "notes.txt", b"no picture", custom="notes")
+    new_file(ana, "large.png", png() + bytes(2 * 1024 * 1024), custom="large")
+    assert "PNG or JPEG" in refused(ana, type="text", data="x", logo="notes")[1]
+    assert "at most 2097152 bytes" in refused(ana, type="text", data="x", logo="large")[1]
 
 
 def test_nothing_is_fetched_for_somebody_elses_code(ana: Person, ben: Person, outside: Outside) -> None:

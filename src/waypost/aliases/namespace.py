@@ -69,3 +69,9 @@ def find(tx: Connection, host: str, alias: str) -> Holder | None:
     )
     row = tx.execute(held).first()
     return Holder(row.account, row.kind, row.item) if row else None
+
+
+def own(tx: Connection, account: int, kind: str, *, host: str, alias: str) -> int | None:
+    """The item of that kind behind an alias, if it is the account's."""
+    holder = find(tx, host, alias)
+    return holder.item if holder and (holder.account, holder.kind) == (account, kind) else None

@@ -107,10 +107,10 @@ def own(tx: Connection, account: int, link: int) -> Link:
 def own_by_alias(tx: Connection, account: int, short: str, *, settings: Settings) -> Link:
     """The account's link with that alias or short URL. Raises NOT_FOUND."""
     host, alias = hosts.split_short(short, settings=settings)
-    holder = namespace.find(tx, host, alias)
-    if holder is None or holder.account != account or holder.kind != "link":
+    link = namespace.own(tx, account, "link", host=host, alias=alias)
+    if link is None:
         raise not_found("link")
-    return own(tx, account, holder.item)
+    return own(tx, account, link)
 
 
 def details(tx: Connection, link: int) -> Details:

@@ -12,7 +12,7 @@ from waypost.errors import Problem, invalid
 from waypost.net import guard, targets
 from waypost.net.guard import Resolve
 
-MOST_BYTES = 2 * 1024 * 1024
+_MOST_BYTES = 2 * 1024 * 1024
 MOST_SIDE = 4096
 _KEPT_SIDE = 640  # pixels: what the largest picture shows of it
 _SECONDS = 8
@@ -34,7 +34,7 @@ def fetch(url: str, *, resolver: Resolve = guard.resolve) -> bytes:
     """The bytes behind a public URL. Raises INVALID on `logo`."""
     url = targets.web_url(url, field="logo")
     try:
-        answer = guard.fetch(url, max_bytes=MOST_BYTES, seconds=_SECONDS, resolver=resolver)
+        answer = guard.fetch(url, max_bytes=_MOST_BYTES, seconds=_SECONDS, resolver=resolver)
     except guard.Refused as error:
         raise invalid("logo", f"logo cannot be fetched: {error}.") from error
     if answer.status != 200:
@@ -64,8 +64,7 @@ def own_copy(data: bytes) -> bytes:
 
     Nothing but the header is read before the size is known: a picture may unpack to a thousand times its bytes.
     """
-    if len(data) > MOST_BYTES:
-        raise invalid("logo", f"logo must be at most {MOST_BYTES} bytes.")
+    must_fit(len(data))
     try:
         with Image.open(BytesIO(data), formats=("PNG", "JPEG")) as opened:
             if max(opened.size) > MOST_SIDE:
@@ -83,6 +82,12 @@ def own_copy(data: bytes) -> bytes:
     out = BytesIO()
     image.save(out, "PNG")
     return out.getvalue()
+
+
+def must_fit(size: int) -> None:
+    """Raise INVALID on `logo` for more bytes than a logo may have."""
+    if size > _MOST_BYTES:
+        raise invalid("logo", f"logo must be at most {_MOST_BYTES} bytes.")
 
 
 def _too_large() -> Problem:

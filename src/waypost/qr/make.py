@@ -6,10 +6,12 @@ from sqlalchemy import Connection
 
 from waypost.api.door import Door
 from waypost.errors import Problem, invalid
+from waypost.files import ops as files
 from waypost.qr import logos, ops, proof
 from waypost.qr.draw import Drawing, design
 from waypost.qr.fields import CodeChange, NewCode
 from waypost.qr.ops import Draft
+from waypost.storage.store import Missing
 
 _MOST_LOGOS = 10
 
@@ -46,9 +48,25 @@ class Logos:
     def _bytes(self, wanted: str) -> bytes:
         if logos.is_data(wanted):
             return logos.from_data(wanted)
+        own = self._own(wanted)
+        if own is not None:
+            return own
         if logos.is_url(wanted):
             return logos.fetch(wanted)
         raise invalid("logo", "logo must be an http(s) URL, a data: URL, or the short URL or alias of a file of yours.")
+
+    def _own(self, wanted: str) -> bytes | None:
+        """The bytes of the account's file of that name."""
+        door = self._door
+        found = door.read(lambda tx: files.own_object(tx, door.account, wanted, settings=door.settings))
+        if found is None:
+            return None
+        name, size = found
+        logos.must_fit(size)
+        try:
+            return b"".join(door.store.load(name)[1])
+        except Missing:
+            return None
 
 
 def add(door: Door, body: NewCode, shelf: Logos) -> ops.Code:
