@@ -9,8 +9,6 @@ import contextlib
 import json
 import os
 import random
-import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -18,23 +16,18 @@ import sys
 import tempfile
 import threading
 import time
-import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
-from urllib.parse import urlsplit
 
 import psutil
 
+from bench import servers, tools
+from bench.servers import Server
 from tests.s3 import running_s3
 
 _MIB = 1 << 20
-_NGINX = """worker_processes 1; pid {folder}/nginx.pid; error_log {folder}/nginx.err; daemon off; user root;
-events {{ worker_connections 4096; }}
-http {{ access_log {folder}/nginx.log combined; sendfile on; tcp_nopush on; default_type application/octet-stream;
-server {{ listen 127.0.0.1:{port}; root {folder}/served; }} }}
-"""
 _READERS = 200
 _READ = 64 * 1024  # bytes that each of them takes at once
 _PAUSE = 0.002  # seconds from one to the next: each takes some 150 KiB a second
@@ -44,20 +37,14 @@ _PAUSE = 0.002  # seconds from one to the next: each takes some 150 KiB a second
 class House:
     """A running service with an account that may keep large files."""
 
-    folder: Path
-    port: int
+    server: Server
     key: str
-    process: subprocess.Popen[bytes]
     peaks: list[float] = field(default_factory=list)
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
 
     def memory(self) -> int:
         """Bytes that all its processes hold for themselves."""
-        processes = [psutil.Process(self.process.pid), *psutil.Process(self.process.pid).children(recursive=True)]
-        return sum(process.memory_info().rss - process.memory_info().shared for process in processes)
+        found = [psutil.Process(pid).memory_info() for pid in self.server.processes()]
+        return sum(memory.rss - memory.shared for memory in found)
 
     @contextlib.contextmanager
     def watched(self) -> Iterator[None]:
@@ -84,27 +71,25 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", choices=("disk", "s3"), help="one kind of storage")
     given = parser.parse_args()
-    missing = [name for name in ("nginx", "wrk", "curl", "dd") if shutil.which(name) is None]
-    if missing:
-        sys.exit(f"missing: {', '.join(missing)}. On Debian: apt-get install nginx-light wrk curl")
+    tools.need("nginx", "wrk", "curl", "dd", "taskset", "pgrep")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
     with tempfile.TemporaryDirectory(prefix="waypost-bench-") as name:
         folder = Path(name)
         folder.chmod(0o755)
         _fill(folder / "served" / "file", given.size)
         with contextlib.ExitStack() as stack:
-            nginx = stack.enter_context(_nginx(folder))
+            nginx = stack.enter_context(servers.nginx(folder, f"root {folder}/served;", "user root;"))
             if given.only != "s3":
-                house = stack.enter_context(_waypost(folder / "disk", {}))
+                house = stack.enter_context(_house(folder / "disk", {}))
                 _compare("disk", house, folder, nginx, given.rounds)
-                _crowd(house, nginx)
+                _crowd(house, folder, nginx)
             if given.only != "disk":
                 bucket = stack.enter_context(running_s3("bench"))
-                house = stack.enter_context(_waypost(folder / "s3", bucket.settings))
+                house = stack.enter_context(_house(folder / "s3", bucket.settings))
                 _compare("S3", house, folder, nginx, 1)
 
 
-def _compare(kind: str, house: House, folder: Path, nginx: str, rounds: int) -> None:
+def _compare(kind: str, house: House, folder: Path, nginx: Server, rounds: int) -> None:
     """Up and down, in turn with dd and nginx; each copy is deleted before the next one comes."""
     source = folder / "served" / "file"
     size = source.stat().st_size
@@ -118,15 +103,15 @@ def _compare(kind: str, house: House, folder: Path, nginx: str, rounds: int) -> 
         os.sync()
         send = ["curl", "-sS", "-T", str(source), "-X", "POST", "-H", f"Authorization: Bearer {house.key}"]
         with house.watched():
-            times["up"].append(_timed([*send, "-o", str(folder / "made"), f"{house.url}/api/files/upload/file"]))
+            times["up"].append(_timed([*send, "-o", str(folder / "made"), f"{house.server.url}/api/files/upload/file"]))
         made = json.loads((folder / "made").read_text())
         fetch = ["curl", "-sS", "-o", "/dev/null", "-w", "%{size_download}"]
         for _ in range(2):
-            times["nginx"].append(_timed([*fetch, nginx], wanted=str(size)))
+            times["nginx"].append(_timed([*fetch, f"{nginx.url}/file"], wanted=str(size)))
             with house.watched():
                 path = made["shorturl"].rpartition("/")[2]
-                times["down"].append(_timed([*fetch, f"{house.url}/{path}"], wanted=str(size)))
-        _call(house, "DELETE", f"/api/file/{made['id']}/delete")
+                times["down"].append(_timed([*fetch, f"{house.server.url}/{path}"], wanted=str(size)))
+        servers.call(house.server, house.key, "DELETE", f"/file/{made['id']}/delete")
         time.sleep(8)  # the bytes are removed within seconds
     speed = {name: size / _MIB / median(taken) for name, taken in times.items()}
     told = ", ".join(f"{name} {rate:,.0f}" for name, rate in speed.items())
@@ -140,22 +125,22 @@ def _compare(kind: str, house: House, folder: Path, nginx: str, rounds: int) -> 
     print(f"  memory grew by at most {max(house.peaks):.1f} MiB (bar: 64)")
 
 
-def _crowd(house: House, nginx: str) -> None:
+def _crowd(house: House, folder: Path, nginx: Server) -> None:
     """Redirects alone, beside two hundred slow readers of ours, and beside as many of nginx: what the machine does."""
     content = random.randbytes(64 * _MIB)
-    _call(house, "POST", "/api/files/upload/slow?custom=slow", content)
-    _call(house, "POST", "/api/url/add", b'{"url": "https://example.com/", "custom": "hot"}')
-    ports = {"alone": 0, "beside ours": house.port, "beside nginx": urlsplit(nginx).port or 0}
+    servers.call(house.server, house.key, "POST", "/files/upload/slow?custom=slow", content)
+    servers.call(house.server, house.key, "POST", "/url/add", {"url": "https://example.com/", "custom": "hot"})
+    ports = {"alone": 0, "beside ours": house.server.port, "beside nginx": nginx.port}
     times: dict[str, list[float]] = {name: [] for name in ports}
     read = 0
-    _p99(house)
+    _p99(house, folder)
     for _ in range(3):
         for name, port in ports.items():
             if not port:
-                times[name].append(_p99(house))
+                times[name].append(_p99(house, folder))
                 continue
-            with _readers(port, "/slow" if port == house.port else "/file") as progress:
-                times[name].append(_p99(house))
+            with _readers(port, "/slow" if port == house.server.port else "/file") as progress:
+                times[name].append(_p99(house, folder))
                 read = progress[0]
     alone, ours, theirs = (median(times[name]) for name in ports)
     print(
@@ -196,15 +181,11 @@ def _readers(port: int, path: str) -> Iterator[list[int]]:
     time.sleep(1)
 
 
-def _p99(house: House) -> float:
+def _p99(house: House, folder: Path) -> float:
     """Milliseconds, at a modest load."""
-    script = house.folder / "wrk.lua"
+    script = folder / "wrk.lua"
     script.write_text("function delay() return 8 end")
-    command = ["wrk", "-t1", "-c16", "-d5s", "--latency", "-s", str(script), f"{house.url}/hot"]
-    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    found = re.search(r"99%\s+([\d.]+)(us|ms|s)", text)
-    assert found, text
-    return float(found[1]) * {"us": 0.001, "ms": 1, "s": 1000}[found[2]]
+    return servers.wrk(f"{house.server.url}/hot", 5, script=script).p99_ms
 
 
 def _timed(command: list[str], *, wanted: str = "") -> float:
@@ -216,13 +197,6 @@ def _timed(command: list[str], *, wanted: str = "") -> float:
     return spent
 
 
-def _call(house: House, method: str, path: str, body: bytes | None = None) -> None:
-    headers = {"Authorization": f"Bearer {house.key}"}
-    asked = urllib.request.Request(f"{house.url}{path}", data=body, method=method, headers=headers)
-    with urllib.request.urlopen(asked, timeout=60) as answer:
-        answer.read()
-
-
 def _fill(path: Path, size: int) -> None:
     path.parent.mkdir()
     with path.open("wb") as file:
@@ -232,61 +206,14 @@ def _fill(path: Path, size: int) -> None:
 
 
 @contextlib.contextmanager
-def _waypost(folder: Path, storage: Mapping[str, str]) -> Iterator[House]:
-    port = _free_port()
+def _house(folder: Path, storage: Mapping[str, str]) -> Iterator[House]:
     folder.mkdir()
-    wanted = {"port": str(port), "data_dir": str(folder), "log_level": "error", **storage}
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("WAYPOST_")}
-    environment = {**kept, **{f"WAYPOST_{name.upper()}": value for name, value in wanted.items()}}
-    command = str(Path(sys.executable).with_name("waypost"))
-
-    def run(*words: str) -> str:
-        return subprocess.run([command, *words], env=environment, capture_output=True, text=True, check=True).stdout
-
-    run("plan", "add", "large", "--upload-limit", str(1 << 40), "--rate-limit", "100000")
-    account = ("--email", "a@example.com", "--username", "bench", "--plan", "large", "--json")
-    key = json.loads(run("account", "add", *account))["apikey"]
-    process = subprocess.Popen([command, "serve"], env=environment, start_new_session=True)
-    house = House(folder, port, key, process)
-    try:
-        _wait_for(lambda: _call(house, "GET", "/healthz"))
-        yield house
-    finally:
-        process.terminate()
-        process.wait(30)
-
-
-@contextlib.contextmanager
-def _nginx(folder: Path) -> Iterator[str]:
-    port = _free_port()
-    (folder / "nginx.conf").write_text(_NGINX.format(folder=folder, port=port))
-    process = subprocess.Popen(["nginx", "-c", str(folder / "nginx.conf"), "-p", str(folder)])
-    url = f"http://127.0.0.1:{port}/file"
-    try:
-        _wait_for(lambda: socket.create_connection(("127.0.0.1", port), 1).close())
-        yield url
-    finally:
-        process.terminate()
-        process.wait(30)
-
-
-def _wait_for(try_it: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 60
-    while True:
-        try:
-            try_it()
-        except OSError:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.1)
-        else:
-            return
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    own = servers.environment({"data_dir": str(folder), **storage})
+    plan = [servers.program(), "plan", "add", "large", "--upload-limit", str(1 << 40), "--rate-limit", "100000"]
+    subprocess.run(plan, env=own, capture_output=True, check=True)
+    key = servers.account(folder, "--plan", "large", settings=storage)
+    with servers.waypost(folder, storage) as server:
+        yield House(server, key)
 
 
 if __name__ == "__main__":

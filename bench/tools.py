@@ -5,7 +5,14 @@ import shutil
 import subprocess
 import sys
 
-_PACKAGES = {"nginx": "nginx-light", "wrk": "wrk", "taskset": "util-linux", "pgrep": "procps"}
+_PACKAGES = {
+    "nginx": "nginx-light",
+    "wrk": "wrk",
+    "taskset": "util-linux",
+    "pgrep": "procps",
+    "curl": "curl",
+    "dd": "coreutils",
+}
 
 
 def need(*programs: str) -> None:
