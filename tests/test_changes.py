@@ -27,8 +27,8 @@ def _full() -> Memory:
     for host in ("", "brand.example"):
         memory.keep_domain(host, OWN_HOST, version=0)
         for alias in ("spring", "summer"):
-            memory.keep_found((host, alias), TARGET, version=0)
             memory.keep_hot(host.encode(), (host, alias), HOT, version=0)
+            memory.keep_found((host, alias), TARGET, version=0)
     return memory
 
 
@@ -81,6 +81,13 @@ def test_what_was_read_before_a_change_is_not_remembered_after_it(database: Data
     assert (_known(memory), memory.domain("")) == ([], (False, None))
 
 
+def test_what_is_hot_is_not_remembered_twice() -> None:
+    memory = Memory()
+    memory.keep_found(("", "spring"), TARGET, version=0)
+    memory.keep_hot(b"", ("", "spring"), HOT, version=0)
+    assert (memory.found(("", "spring")), list(memory.hot)) == ((False, None), [b"/spring"])
+
+
 def test_changes_are_told_once_and_in_order(database: Database) -> None:
     assert database.read(lambda tx: changes.since(tx, 0)) == (0, [])
     for alias in ("aaa", "bbb", "aaa"):
@@ -105,8 +112,8 @@ def test_a_process_that_slept_too_long_forgets_everything(database: Database) ->
         sleeping.catch_up()
         assert (_known(awake), _known(asleep)) == (ALL[1:], [])
         _note(database, "", "summer")
-        asleep.keep_found(("", "spring"), TARGET, version=asleep.version)
         asleep.keep_hot(b"", ("", "spring"), HOT, version=asleep.version)
+        asleep.keep_found(("", "spring"), TARGET, version=asleep.version)
         watching.catch_up()
         sleeping.catch_up()
         assert (_known(awake), _known(asleep)) == (ALL[2:], ["/spring"])

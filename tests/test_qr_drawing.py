@@ -16,7 +16,7 @@ from waypost.qr import payloads, proof
 from waypost.qr.draw import Drawing, design
 from waypost.qr.layout import cannot_write
 from waypost.qr.logos import own_copy
-from waypost.qr.paths import outlines, runs
+from waypost.qr.paths import Corner, loops, outlines, runs
 from waypost.qr.styles import Eyes, Gradient, Level, Modules, Style
 from waypost.qr.symbol import encode
 from waypost.settings import Settings
@@ -168,13 +168,14 @@ def test_vectors_are_small() -> None:
     assert drawing.render("svg", 512).count(b"<path") == 2
 
 
-def test_outlines_enclose_just_the_dark_modules() -> None:
+@pytest.mark.parametrize("lines", [outlines, lambda rows, _side: loops(rows)], ids=["outlines", "loops"])
+def test_lines_enclose_just_the_dark_modules(lines: Callable[[list[int], int], list[list[Corner]]]) -> None:
     """Counted by crossing: a module is dark when an odd number of vertical edges lies on its left."""
     chance = random.Random(3)
     for side in (1, 2, 5, 17, 40):
         rows = [chance.getrandbits(side) for _ in range(side)]
         edges = [set[int]() for _ in range(side)]
-        for corners in outlines(rows, side):
+        for corners in lines(rows, side):
             for (x, y), (to_x, to_y) in zip(corners, [*corners[1:], corners[0]], strict=True):
                 assert (x == to_x) != (y == to_y)
                 for line in range(min(y, to_y), max(y, to_y)):

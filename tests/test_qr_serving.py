@@ -109,7 +109,7 @@ def test_every_short_url_has_a_picture(ana: Person) -> None:
 
 
 def _picture(size: int) -> HotPicture:
-    return HotPicture(headers=bytes(size), target=b"", until_ms=0, tag="x")
+    return HotPicture(own=bytes(size), target=b"", until_ms=0, tag="x")
 
 
 def test_the_memory_of_pictures_has_a_bound_of_bytes(monkeypatch: pytest.MonkeyPatch) -> None:

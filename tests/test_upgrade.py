@@ -13,7 +13,9 @@ from typing import Any
 import psycopg
 import pytest
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config
 from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, inspect, text
 
 from waypost import upgrade
@@ -82,6 +84,15 @@ def test_the_migrations_make_what_the_schema_itself_would_make(database: Databas
     with closing(Database(plain_url)) as plain:
         plain.write(metadata.create_all)
         assert database.read(_described) == plain.read(_described)
+
+
+def test_migrations_are_called_by_their_revisions() -> None:
+    """So that nobody needs to load them to know them."""
+    config = Config()
+    config.set_main_option("script_location", str(Path(upgrade.__file__).parent / "migrations"))
+    scripts = ScriptDirectory.from_config(config)
+    assert upgrade.known() == {script.revision for script in scripts.walk_revisions()}
+    assert upgrade.newest() == scripts.get_current_head()
 
 
 def test_an_empty_database_gets_everything(plain_url: str) -> None:

@@ -35,7 +35,8 @@ class Database:
         self.path = Path(parsed.database) if self.is_sqlite and parsed.database else None
         self._writing = threading.Lock() if self.is_sqlite else contextlib.nullcontext()
         if self.is_sqlite:
-            self._reader = _sqlite_engine(url, begin="BEGIN", pragmas=("query_only = ON",))
+            # Readers are many, and a database that grows fills each one's cache.
+            self._reader = _sqlite_engine(url, begin="BEGIN", pragmas=("query_only = ON", "cache_size = -2000"))
             self._writer = _sqlite_engine(url, begin="BEGIN IMMEDIATE", pragmas=("synchronous = FULL",), single=True)
             self._counter = _sqlite_engine(url, begin="BEGIN IMMEDIATE", pragmas=("synchronous = NORMAL",), single=True)
         else:

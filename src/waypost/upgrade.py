@@ -5,17 +5,14 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from alembic import command
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, MetaData, text
+from sqlalchemy import Connection, MetaData, column, inspect, select, table, text
 
 from waypost import clock
 from waypost.db import Database
 from waypost.errors import Kind, Problem
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
+_VERSION = table("alembic_version", column("version_num"))
 _ADVISORY_LOCK = 7_229_001  # any number, the same on every node
 
 
@@ -32,8 +29,12 @@ def upgrade(database: Database) -> Path | None:
 
 def migrate(tx: Connection, wanted: str) -> None:
     """Run the migrations up to a revision in the transaction `tx`, alone among all processes."""
+    from alembic import command  # noqa: PLC0415  # 11 MB that a service with nothing to migrate does not need
+    from alembic.config import Config  # noqa: PLC0415
+
     _be_alone(tx)
-    config = _config()
+    config = Config()
+    config.set_main_option("script_location", str(_MIGRATIONS))
     config.attributes["connection"] = tx
     command.upgrade(config, wanted)
 
@@ -49,17 +50,19 @@ def clear(tx: Connection) -> None:
 
 def revision(tx: Connection) -> str | None:
     """The revision of the tables behind `tx`; None for an empty database."""
-    return MigrationContext.configure(tx).get_current_revision()
+    if not inspect(tx).has_table(_VERSION.name):
+        return None
+    return tx.execute(select(_VERSION.c.version_num)).scalar_one_or_none()
 
 
 def newest() -> str:
     """The revision that this version of waypost works with."""
-    return str(ScriptDirectory.from_config(_config()).get_current_head())
+    return max(known())
 
 
 def known() -> frozenset[str]:
-    """Every revision that this version of waypost can start from."""
-    return frozenset(script.revision for script in ScriptDirectory.from_config(_config()).walk_revisions())
+    """Every revision that this version of waypost can start from: the numbers that its migrations are called by."""
+    return frozenset(path.name.partition("_")[0] for path in (_MIGRATIONS / "versions").glob("[0-9]*.py"))
 
 
 def _upgrade(tx: Connection, file: Path | None) -> Path | None:
@@ -81,12 +84,6 @@ def _be_alone(tx: Connection) -> None:
         tx.execute(text("SET LOCAL lock_timeout = 0"))
         tx.execute(text("SET LOCAL statement_timeout = 0"))
         tx.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _ADVISORY_LOCK})
-
-
-def _config() -> Config:
-    config = Config()
-    config.set_main_option("script_location", str(_MIGRATIONS))
-    return config
 
 
 def _save(file: Path, before: str) -> Path:

@@ -3,7 +3,7 @@
 import hashlib
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Literal, NamedTuple
 
@@ -117,7 +117,7 @@ class Sums:
         self.firsts: list[bool] = []
         self.totals: dict[tuple[str, int], list[int]] = defaultdict(lambda: [0, 0, 0])
         self._times: dict[_Moment, list[int]] = defaultdict(lambda: [0, 0, 0, 0, 0, 0])
-        self._labels: dict[_Moment, tuple[dict[str, int], ...]] = defaultdict(_no_labels)
+        self._labels: dict[_Moment, _Counts] = defaultdict(_no_labels)
         for visit in visits:
             self._add(visit, new)
 
@@ -149,32 +149,35 @@ class Sums:
             whole[:] = map(sum, zip(whole, row, strict=True))
         return [(*key, *row) for key, row in sorted(found.items())]  # type: ignore[misc]  # six of them
 
-    def labels(self) -> list[tuple[str, int, int, str, str, int]]:
+    def labels(self) -> Iterator[tuple[str, int, int, str, str, int]]:
         """(kind, item, day, dimension, label, clicks), for the day and for all days, in the order of the key."""
-        found: dict[tuple[str, int, int], tuple[dict[str, int], ...]] = defaultdict(_no_labels)
-        for (kind, item, account, day), dimensions in self._labels.items():
-            for key in ((kind, item, day), (kind, item, ALL_DAYS), ("account", account, day)):
-                _merge(found[key], dimensions)
-        for (kind, item, _day), dimensions in list(found.items()):
-            if kind == "account" and _day != ALL_DAYS:
-                _merge(found[kind, item, ALL_DAYS], dimensions)
-        return [
-            (*key, dimension, label, counts[label])
-            for key, dimensions in sorted(found.items(), key=itemgetter(0))
-            for dimension, counts in sorted(zip(Seen._fields, dimensions, strict=True), key=itemgetter(0))
-            for label in sorted(counts)
-            if label
-        ]
+        parts: dict[tuple[str, int, int], list[_Counts]] = defaultdict(list)
+        for (kind, item, account, day), counts in self._labels.items():
+            for of, number in ((kind, item), ("account", account)):
+                parts[of, number, day].append(counts)
+                parts[of, number, ALL_DAYS].append(counts)
+        for key, found in sorted(parts.items(), key=itemgetter(0)):
+            whole = found[0] if len(found) == 1 else _merged(found)
+            for dimension, labels in _BY_NAME:
+                counted = whole[labels]
+                yield from ((*key, dimension, label, counted[label]) for label in sorted(counted) if label)
 
 
 _Moment = tuple[str, int, int, int]  # kind, item, account, and when
 
 
-def _no_labels() -> tuple[dict[str, int], ...]:
+_Counts = tuple[dict[str, int], ...]  # for each dimension, how often each label came
+_BY_NAME = sorted((name, place) for place, name in enumerate(Seen._fields))
+
+
+def _no_labels() -> _Counts:
     return tuple({} for _ in Seen._fields)
 
 
-def _merge(into: tuple[dict[str, int], ...], dimensions: tuple[dict[str, int], ...]) -> None:
-    for sums, counts in zip(into, dimensions, strict=True):
-        for label, count in counts.items():
-            sums[label] = sums.get(label, 0) + count
+def _merged(several: Sequence[_Counts]) -> _Counts:
+    sums = _no_labels()
+    for counts in several:
+        for into, found in zip(sums, counts, strict=True):
+            for label, count in found.items():
+                into[label] = into.get(label, 0) + count
+    return sums

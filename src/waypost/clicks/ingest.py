@@ -7,10 +7,11 @@ One ingester a machine, by a file lock.
 import gc
 import secrets
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from threading import Event
-from typing import Any
+from typing import Any, TypeVar
 
 import structlog
 from sqlalchemy import Connection, Table, bindparam, delete, select, update
@@ -20,6 +21,7 @@ from waypost.clicks import segments
 from waypost.clicks.alone import alone, wait
 from waypost.clicks.batch import DAY, Reader, Sums, Visit
 from waypost.clicks.geo import Countries
+from waypost.clicks.pace import unhurried
 from waypost.clicks.segments import Chunk
 from waypost.db import Database, upsert
 from waypost.errors import Kind, Problem
@@ -40,9 +42,10 @@ from waypost.schema import (
 from waypost.schema import segments as positions
 from waypost.settings import Settings
 
+T = TypeVar("T")
 _log = structlog.get_logger("ingest")
-_BATCH_BYTES = 16 * 1024 * 1024
-_ROWS_A_STATEMENT = 500
+_BATCH_BYTES = 8 * 1024 * 1024
+_ROWS_A_STATEMENT = 100
 _ROWS_A_TIDYING = 20_000
 KEPT_SINCE = "visits kept since"
 """The fact that says since which second single visits are kept without a gap."""
@@ -72,6 +75,7 @@ class Ingester:
         self._reader = Reader(country=countries.country, country_of_code=countries.name_of)
         self._meter = Meter(settings.metrics_dir)
         self._counted: dict[str, int] | None = None
+        self._is_behind = False
         self._salts: dict[int, bytes] = {}
         self._tidied = 0
         self._folder.mkdir(parents=True, exist_ok=True)
@@ -87,14 +91,14 @@ class Ingester:
                     if not noted:
                         self._note_keeping()
                         noted = True
-                    is_behind = self.step() >= _BATCH_BYTES // 2
+                    self._is_behind = self.step() >= _BATCH_BYTES // 2
                     self.tidy()
                     self._meter.save()
                 except (Problem, OSError) as problem:
                     _log.warning("counting waits for the database or the disk", reason=str(problem))
                     self._counted = None  # what failed may have been committed all the same
-                    is_behind = False
-                if not is_behind:  # few large batches cost less than many small ones
+                    self._is_behind = False
+                if not self._is_behind:  # few large batches cost less than many small ones
                     wait(wake)
             self.step()
 
@@ -133,7 +137,7 @@ class Ingester:
         return sum(len(chunk.lines) for chunk in chunks)
 
     def _count_chunks(self, chunks: Sequence[Chunk]) -> int:
-        visits = [visit for chunk in chunks for visit in self._reader.visits(chunk.lines, self._salt)]
+        visits = [visit for chunk in chunks for visit in self._paced(self._reader.visits(chunk.lines, self._salt))]
         self._fault_point("classified")
         self._database.write(lambda tx: self._count(tx, visits, chunks))
         return len(visits)
@@ -147,16 +151,17 @@ class Ingester:
         return self._counted
 
     def _count(self, tx: Connection, visits: Sequence[Visit], chunks: Sequence[Chunk]) -> None:
-        sums = Sums(visits, _new_visitors(tx, visits))
+        sums = Sums(self._paced(visits), self._new_visitors(tx, visits))
         self._fault_point("visitors")
-        _add_up(tx, click_times, sums.times())
+        _add_up(tx, click_times, self._paced(sums.times()))
         self._fault_point("times")
-        _add_up(tx, click_labels, sums.labels())
+        _add_up(tx, click_labels, self._paced(sums.labels()))
         self._fault_point("labels")
-        _add_totals(tx, sums)
+        self._add_totals(tx, sums)
         self._fault_point("totals")
         if self._events_days:
-            _insert(tx, events, _EVENT, [_event(*both) for both in zip(visits, sums.firsts, strict=True)])
+            rows = (_event(*both) for both in zip(visits, sums.firsts, strict=True))
+            _insert(tx, events, _EVENT, self._paced(rows))
         self._fault_point("events")
         for chunk in chunks:
             new = upsert(tx, positions).values(name=chunk.segment, position=chunk.end)
@@ -166,6 +171,35 @@ class Ingester:
             if tx.execute(moved).first() is None:
                 raise Problem(Kind.UNAVAILABLE, "These clicks are counted already. Nothing was counted twice.")
         self._fault_point("positions")
+
+    def _new_visitors(self, tx: Connection, visits: Sequence[Visit]) -> Mapping[int, set[bytes]]:
+        """By day, the digests of these clicks that no click of that day had before; remembered from now on."""
+        wanted: dict[int, set[bytes]] = defaultdict(set)
+        for visit in self._paced(visits):
+            if visit.sort == "click":
+                wanted[visit.second // DAY].add(visit.digest)
+        new: dict[int, set[bytes]] = defaultdict(set)
+        for day, digests in sorted(wanted.items()):
+            rows = ((day, digest) for digest in sorted(digests))
+            ending = " ON CONFLICT (day, digest) DO NOTHING RETURNING digest"
+            for answer in _insert(tx, visitors, ("day", "digest"), self._paced(rows), ending):
+                new[day].update(bytes(row[0]) for row in answer)
+        return new
+
+    def _add_totals(self, tx: Connection, sums: Sums) -> None:
+        for kind, (table, columns) in TOTALS.items():
+            values = {name: table.c[name] + bindparam(f"_{name}") for name in columns}
+            added = update(table).where(table.c.id == bindparam("_item")).values(values)
+            totals = self._paced(
+                {"_item": item, **{f"_{name}": n for name, n in zip(columns, total, strict=False)}}
+                for (of, item), total in sorted(sums.totals.items())
+                if of == kind
+            )
+            while part := list(islice(totals, _ROWS_A_STATEMENT)):
+                tx.execute(added, part)
+
+    def _paced(self, items: Iterable[T]) -> Iterator[T]:
+        return iter(items) if self._is_behind else unhurried(items)
 
     def _salt(self, day: int) -> bytes:
         """The day's salt, made by whoever needs it first."""
@@ -209,22 +243,7 @@ def _uncollected() -> Iterator[None]:
         gc.enable()
 
 
-def _new_visitors(tx: Connection, visits: Sequence[Visit]) -> Mapping[int, set[bytes]]:
-    """By day, the digests of these clicks that no click of that day had before; they are remembered from now on."""
-    wanted: dict[int, set[bytes]] = defaultdict(set)
-    for visit in visits:
-        if visit.sort == "click":
-            wanted[visit.second // DAY].add(visit.digest)
-    new: dict[int, set[bytes]] = defaultdict(set)
-    for day, digests in sorted(wanted.items()):
-        rows = [(day, digest) for digest in sorted(digests)]
-        ending = " ON CONFLICT (day, digest) DO NOTHING RETURNING digest"
-        for answer in _insert(tx, visitors, ("day", "digest"), rows, ending):
-            new[day].update(bytes(row[0]) for row in answer)
-    return new
-
-
-def _add_up(tx: Connection, table: Table, rows: Sequence[tuple[Any, ...]]) -> None:
+def _add_up(tx: Connection, table: Table, rows: Iterable[tuple[Any, ...]]) -> None:
     """Add counts to the rows with the same key, making those that are missing."""
     key = [column.name for column in table.primary_key.columns]
     added = [column.name for column in table.columns if column.name not in key]
@@ -232,20 +251,8 @@ def _add_up(tx: Connection, table: Table, rows: Sequence[tuple[Any, ...]]) -> No
     _insert(tx, table, (*key, *added), rows, f" ON CONFLICT ({', '.join(key)}) DO UPDATE SET {sums}")
 
 
-def _add_totals(tx: Connection, sums: Sums) -> None:
-    for kind, (table, columns) in TOTALS.items():
-        added = [
-            {"_item": item, **{f"_{name}": n for name, n in zip(columns, total, strict=False)}}
-            for (of, item), total in sorted(sums.totals.items())
-            if of == kind
-        ]
-        if added:
-            values = {name: table.c[name] + bindparam(f"_{name}") for name in columns}
-            tx.execute(update(table).where(table.c.id == bindparam("_item")).values(values), added)
-
-
 def _insert(
-    tx: Connection, table: Table, columns: Sequence[str], rows: Sequence[tuple[Any, ...]], ending: str = ""
+    tx: Connection, table: Table, columns: Sequence[str], rows: Iterable[tuple[Any, ...]], ending: str = ""
 ) -> list[Sequence[Any]]:
     """INSERT many rows by few statements, by the driver's own parameters: SQLAlchemy's cost more than the database.
 
@@ -254,8 +261,8 @@ def _insert(
     mark = "?" if tx.dialect.name == "sqlite" else "%s"
     group = f"({', '.join([mark] * len(columns))})"
     answers = []
-    for start in range(0, len(rows), _ROWS_A_STATEMENT):
-        part = rows[start : start + _ROWS_A_STATEMENT]
+    ahead = iter(rows)
+    while part := list(islice(ahead, _ROWS_A_STATEMENT)):
         values = ", ".join([group] * len(part))
         sql = f"INSERT INTO {table.name} ({', '.join(columns)}) VALUES {values}{ending}"  # noqa: S608  # our own names
         done = tx.exec_driver_sql(sql, tuple(value for row in part for value in row))

@@ -16,6 +16,49 @@ class Stroke(NamedTuple):
     length: int
 
 
+def loops(rows: Sequence[int]) -> list[list[Corner]]:
+    """Lines around the dark modules for the even-odd rule: where modules touch at a corner they cross.
+
+    The same picture as `outlines`, with a third of the work. Each begins with a horizontal edge.
+    """
+    beside: dict[int, int] = {}
+    below: dict[int, int] = {}
+    marked: dict[int, list[int]] = {}
+    above = 0
+    for y, row in enumerate((*rows, 0)):
+        edges, above = row ^ above, row
+        ends = [y << _X_BITS | x for x, end in enumerate(f"{edges ^ edges << 1:b}"[::-1]) if end == "1"]
+        _pair(ends, beside)
+        for corner in ends:
+            marked.setdefault(corner & _X, []).append(corner)
+    for ends in marked.values():  # a corner where a horizontal line ends is one where a vertical line does
+        _pair(ends, below)
+    found = []
+    while beside:
+        start, corner = beside.popitem()
+        loop = [start]
+        while True:
+            del beside[corner]
+            loop.append(corner)
+            corner = below[corner]
+            if corner == start:
+                break
+            loop.append(corner)
+            corner = beside.pop(corner)
+        found.append([(corner & _X, corner >> _X_BITS) for corner in loop])
+    return found
+
+
+_X_BITS = 8  # a symbol is at most 177 modules wide
+_X = (1 << _X_BITS) - 1
+
+
+def _pair(ends: list[int], partners: dict[int, int]) -> None:
+    """The ends of lines in a row or column, which lie one behind the other."""
+    partners.update(zip(ends[::2], ends[1::2], strict=True))
+    partners.update(zip(ends[1::2], ends[::2], strict=True))
+
+
 def outlines(rows: Sequence[int], side: int) -> list[list[Corner]]:
     """Every outline of the dark modules as its corners, clockwise; holes the other way round.
 

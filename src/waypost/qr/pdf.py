@@ -7,7 +7,7 @@ from io import BytesIO
 from PIL import Image
 
 from waypost.qr.layout import BAR, DOT, EYE_CORNERS, Box, Card, Layout, letters
-from waypost.qr.paths import Corner, bars, dots, outlines
+from waypost.qr.paths import Corner, bars, dots, loops, outlines
 from waypost.qr.shading import linear_ends
 from waypost.qr.styles import Gradient, Rgb, Style, rgb
 from waypost.qr.symbol import EYE, Symbol
@@ -51,8 +51,9 @@ def _symbol(symbol: Symbol, style: Style) -> list[str]:
             side = EYE - 2 * inset
             steps += _rectangle(Box(left + inset, top + inset, side, side, radius))
     if style.modules in ("square", "rounded"):
-        for corners in outlines(symbol.rows, symbol.side):
-            steps += _outline(corners, round_corners=style.modules == "rounded")
+        is_round = style.modules == "rounded"
+        for corners in outlines(symbol.rows, symbol.side) if is_round else loops(symbol.rows):
+            steps += _outline(corners, round_corners=is_round)
         return [*steps, "f*"]
     lines, width = (dots(symbol.rows), DOT) if style.modules == "dots" else (bars(symbol.rows, symbol.side), BAR)
     for x, y, length in lines:  # as shapes: viewers disagree on strokes with a gradient

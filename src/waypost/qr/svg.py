@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from html import escape
 
 from waypost.qr.layout import BAR, DOT, EYE_CORNERS, Box, Card, Layout, letters
-from waypost.qr.paths import Corner, Stroke, bars, dots, outlines
+from waypost.qr.paths import Corner, Stroke, bars, dots, loops, outlines
 from waypost.qr.shading import linear_ends
 from waypost.qr.styles import Eyes, Gradient, Style
 from waypost.qr.symbol import EYE, Symbol
@@ -34,7 +34,7 @@ def draw(symbol: Symbol, style: Style, layout: Layout, logo: bytes | None, size:
 def _symbol(symbol: Symbol, style: Style, ink: str) -> str:
     eyes = "".join(_eye(x, y, style.eyes) for x, y in symbol.eyes)
     if style.modules == "square":
-        return f'<path fill="{ink}" fill-rule="evenodd" d="{eyes}{_sharp(outlines(symbol.rows, symbol.side))}"/>'
+        return f'<path fill="{ink}" fill-rule="evenodd" d="{eyes}{_sharp(loops(symbol.rows))}"/>'
     if style.modules == "rounded":
         return f'<path fill="{ink}" fill-rule="evenodd" d="{eyes}{_rounded(outlines(symbol.rows, symbol.side))}"/>'
     lines, width = (dots(symbol.rows), DOT) if style.modules == "dots" else (bars(symbol.rows, symbol.side), BAR)
@@ -60,14 +60,13 @@ def _eye(left: int, top: int, eyes: Eyes) -> str:
 
 
 def _sharp(found: Iterable[list[Corner]]) -> str:
+    """Edges are across and down by turns; the last one is closed by z."""
     parts = []
     for corners in found:
-        (x, y), *rest = corners
-        parts.append(f"M{x} {y}")
-        # Edges are across and down by turns; the last one is closed by z.
-        for place, (to_x, to_y) in enumerate(rest):
-            parts.append(f"v{to_y - y}" if place & 1 else f"h{to_x - x}")
-            x, y = to_x, to_y
+        x, y = corners[0]
+        parts.append(f"M{x} {y}h{corners[1][0] - x}")
+        turns = zip(corners[1::2], corners[2::2], corners[3::2], strict=False)
+        parts += [f"v{to_y - y}h{to_x - x}" for (_, y), (x, to_y), (to_x, _) in turns]
         parts.append("z")
     return "".join(parts)
 

@@ -57,7 +57,8 @@ def encode(text: str, level: Level = "auto", *, aspect: float | None = None) -> 
         return _built(_matrix(text, level), level, aspect)
     rows, least = _least(text, aspect)
     for better in LEVELS[:least:-1]:
-        if len(more := _fitting(text, better) or ()) == len(rows):
+        more = _fitting(text, better, _version(len(rows)))
+        if more is not None:
             return _built(more, better, aspect)
     return _built(rows, LEVELS[least], aspect)
 
@@ -99,9 +100,9 @@ def _data_modules(version: int) -> int:
     return count - 36 if version > 6 else count
 
 
-def _fitting(text: str, level: str) -> tuple[int, ...] | None:
+def _fitting(text: str, level: str, version: int = 0) -> tuple[int, ...] | None:
     try:
-        return _matrix(text, level)
+        return _matrix(text, level, version)
     except Problem:
         return None
 

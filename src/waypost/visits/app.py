@@ -2,6 +2,7 @@
 
 import time
 import zlib
+from functools import lru_cache
 
 import anyio.to_thread
 from starlette.applications import Starlette
@@ -181,9 +182,16 @@ class Visits:
     ) -> None:
         """Let the lane give this answer from now on, until the second `expiry`."""
         header = request.headers.get("host", "").encode("latin-1")
-        told = b"".join(b"%b: %b\r\n" % pair for pair in response.raw_headers) + b"\r\n"
+        location, *others = response.raw_headers
         until = clock.now_ms() + round(LONGEST_LIFE * 1000)
         if expiry is not None:
             until = min(until, (expiry + 1) * 1000)
-        hot = HotAnswer(headers=told, target=counted, until_ms=until, flags=flags)
+        own = b"%b: %b\r\n" % location
+        hot = HotAnswer(own=own, target=counted, until_ms=until, end=_end_of(tuple(others)), flags=flags)
         self._traffic.memory.keep_hot(header, (asked.host, asked.alias), hot, version=version)
+
+
+@lru_cache(16)
+def _end_of(headers: tuple[tuple[bytes, bytes], ...]) -> bytes:
+    """The headers that all redirects share, as one and the same object."""
+    return b"".join(b"%b: %b\r\n" % pair for pair in headers) + b"\r\n"

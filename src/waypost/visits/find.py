@@ -17,7 +17,7 @@ _COLUMNS = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Target:
     """A short link as a visit needs it. Times are seconds, UTC; `password` is a hash."""
 
@@ -44,7 +44,7 @@ class Target:
         return self.status != "disabled" and not any(varies)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Code:
     """A QR code as a visit needs it: its data as it was sent; `dynamic` when its picture leads here."""
 
@@ -58,7 +58,7 @@ class Code:
     version: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Domain:
     """A branded domain as a visit needs it; the service's own host is number 0 and nobody's."""
 
@@ -68,7 +68,7 @@ class Domain:
     redirect404: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Shared:
     """A file as a visit needs it, but for how often it was downloaded. `expiry` is a second; `password` is a hash."""
 

@@ -196,7 +196,7 @@ class Lane(HttpToolsProtocol):
                 address = client_address(address.decode(), (noted[_FORWARDED],), traffic.proxies).encode()
         words = (noted[_AGENT], noted[_REFERRER], noted[_LANGUAGE])
         entry = line(hot.target, now, hot.flags, address, country, words) if hot.target else b""
-        answer = hot.start + traffic.own_headers(self.server_state.default_headers) + hot.headers
+        answer = hot.start + traffic.own_headers(self.server_state.default_headers) + hot.own + hot.end
         if not traffic.waiting:
             self.loop.call_soon(traffic.flush)
         traffic.waiting.append((self.transport, entry, answer))

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from waypost.changes import Name
 from waypost.visits.find import Domain, Found
 
-_MOST_NAMES = 100_000
+_MOST_HOT = 100_000
+_MOST_FOUND = 20_000
 _MOST_HOSTS = 10_000
 _MOST_BYTES_OF_PICTURES = 32 * 1024 * 1024
 LONGEST_LIFE = 3600.0
@@ -20,18 +21,22 @@ LONGEST_LIFE = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class HotAnswer:
-    """A whole answer but for its date, and the journal's words for what it counts."""
+    """A whole answer but for its date, and the journal's words for what it counts.
 
-    headers: bytes
+    There are very many: `start` and `end` are the same objects in all of them, `own` is the rest.
+    """
+
+    own: bytes
     target: bytes
     until_ms: int
+    end: bytes = b""
     flags: bytes = b""
     start: bytes = b"HTTP/1.1 302 Found\r\n"
 
 
 @dataclass(frozen=True, slots=True)
 class HotPicture(HotAnswer):
-    """A picture for the lane, which counts nothing: `headers` goes on to the end of the body."""
+    """A picture for the lane, which counts nothing: `own` goes on to the end of the body."""
 
     tag: str = ""
 
@@ -71,7 +76,7 @@ class Memory:
         """Remember what a name led to when `version` was read, unless something changed since."""
         with self._changing:
             if version == self.version:
-                _bounded(self._found, _MOST_NAMES)[name] = (time.monotonic() + LONGEST_LIFE, found)
+                _bounded(self._found, _MOST_FOUND)[name] = (time.monotonic() + LONGEST_LIFE, found)
 
     def keep_domain(self, host: str, domain: Domain | None, *, version: int) -> None:
         """The same for a host."""
@@ -85,7 +90,8 @@ class Memory:
         with self._changing:
             if version == self.version:
                 _bounded(self.header_hosts, _MOST_HOSTS)[header] = host
-                _bounded(self.hot, _MOST_NAMES)[host + b"/" + name[1].encode()] = answer
+                _bounded(self.hot, _MOST_HOT)[host + b"/" + name[1].encode()] = answer
+                self._found.pop(name, None)  # the lane needs only the answer, which is a tenth of it
 
     def keep_picture(self, header: bytes, name: Name, target: bytes, picture: HotPicture, *, version: int) -> None:
         """Let the lane answer for a picture of a name, within a bound of bytes: the oldest make way."""
@@ -96,14 +102,14 @@ class Memory:
             _bounded(self.header_hosts, _MOST_HOSTS)[header] = name[0].encode()
             self.pictures[key] = picture
             self._pictures_of.setdefault(name, set()).add(key)
-            self._bytes_of_pictures += len(picture.headers) + len(key)
+            self._bytes_of_pictures += len(picture.own) + len(key)
             while self._bytes_of_pictures > _MOST_BYTES_OF_PICTURES:
                 self._drop(next(iter(self.pictures)))
 
     def _drop(self, key: bytes) -> None:
         gone = self.pictures.pop(key, None)
         if gone is not None:
-            self._bytes_of_pictures -= len(gone.headers) + len(key)
+            self._bytes_of_pictures -= len(gone.own) + len(key)
 
     def forget(self, names: list[Name] | None) -> None:
         """Drop what changed; everything when a whole host did, or when nobody knows what."""
