@@ -183,12 +183,18 @@ class Visits:
         """Let the lane give this answer from now on, until the second `expiry`."""
         header = request.headers.get("host", "").encode("latin-1")
         location, *others = response.raw_headers
-        until = clock.now_ms() + round(LONGEST_LIFE * 1000)
+        until = _end_of_life(clock.now() // 60)
         if expiry is not None:
             until = min(until, (expiry + 1) * 1000)
         own = b"%b: %b\r\n" % location
         hot = HotAnswer(own=own, target=counted, until_ms=until, end=_end_of(tuple(others)), flags=flags)
         self._traffic.memory.keep_hot(header, (asked.host, asked.alias), hot, version=version)
+
+
+@lru_cache(2)
+def _end_of_life(minute: int) -> int:
+    """When answers of this minute are forgotten, in milliseconds: one and the same object for very many."""
+    return round(minute * 60 + LONGEST_LIFE) * 1000
 
 
 @lru_cache(16)
