@@ -21,6 +21,7 @@ from bench.filling import alias, fill
 from bench.servers import CONNECTIONS, Load, Server
 
 NAMES = 20_000
+_WARM_ROUNDS = 5  # until both of two workers have met every name
 _HEADERS = {
     "User-Agent": "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 "
     "Safari/537.36",
@@ -136,10 +137,10 @@ def _scaling(folder: Path, sites: tuple[Server, Server], rounds: int, seconds: i
     for pid in sites[1].processes():
         servers.pin(pid, "0,1")
     rates: tuple[list[float], list[float]] = ([], [])
-    for turn in range(rounds + 2):
+    for turn in range(rounds + _WARM_ROUNDS):
         for site, cores, found in zip(sites, ("0", "0,1"), rates, strict=True):
             load = _load(folder, site, seconds, cores=cores)
-            if turn > 1:  # the first rounds warm up
+            if turn >= _WARM_ROUNDS:
                 found.append(load.a_second)
     one, two = (median(found) for found in rates)
     print(f"one worker with its load on one core {one:,.0f}, two on two cores {two:,.0f}, {two / one:.2f} x (bar: 1.7)")

@@ -4,17 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, and_, or_, select
+from sqlalchemy import Connection, Table, and_, bindparam, or_, select
 
 from waypost import rows
 from waypost.aliases.namespace import OWN
 from waypost.qr.payloads import Data, Type
 from waypost.schema import aliases, domains, files, links, qrs
-
-_COLUMNS = (
-    *("id", "account", "alias", "url", "title", "password", "expiry", "clicklimit", "expiryurl", "status"),
-    *("geotarget", "devicetarget", "languagetarget", "deeplink", "parameters"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,33 +102,30 @@ def scheme_of(tx: Connection, host: str, alias: str) -> str | None:
     return (row.scheme or "https") if row else None
 
 
+# Statements are made once: to make one takes SQLAlchemy twice as long as to run it.
+_HELD = (
+    select(aliases.c.kind, aliases.c.item, domains.c.scheme)
+    .outerjoin(domains, and_(domains.c.host == aliases.c.host, domains.c.account == aliases.c.account))
+    .where(aliases.c.host == bindparam("host"), aliases.c.alias == bindparam("alias"), aliases.c.kind.is_not(None))
+    .where(or_(aliases.c.host == OWN, domains.c.id.is_not(None)))
+)
+
+
 def _held(tx: Connection, host: str, alias: str) -> Any:
-    own = and_(domains.c.host == aliases.c.host, domains.c.account == aliases.c.account)
-    held = (
-        select(aliases.c.kind, aliases.c.item, domains.c.scheme)
-        .outerjoin(domains, own)
-        .where(aliases.c.host == host, aliases.c.alias == alias, aliases.c.kind.is_not(None))
-        .where(or_(aliases.c.host == OWN, domains.c.id.is_not(None)))
-    )
-    return tx.execute(held).first()
+    return tx.execute(_HELD, {"host": host, "alias": alias}).first()
 
 
-def _link(tx: Connection, item: int) -> Target | None:
-    row = tx.execute(select(*(links.c[name] for name in _COLUMNS)).where(links.c.id == item)).mappings().first()
-    return Target(**row) if row else None
+def _reads(table: Table, record: type[Found]) -> Callable[[Connection, int], Found | None]:
+    chosen = rows.columns(table, record).where(table.c.id == bindparam("item"))
+
+    def read(tx: Connection, item: int) -> Found | None:
+        row = tx.execute(chosen, {"item": item}).first()
+        return record(*row) if row else None
+
+    return read
 
 
-def _code(tx: Connection, item: int) -> Code | None:
-    row = tx.execute(rows.columns(qrs, Code).where(qrs.c.id == item)).mappings().first()
-    return Code(**row) if row else None
-
-
-def _file(tx: Connection, item: int) -> Shared | None:
-    row = tx.execute(rows.columns(files, Shared).where(files.c.id == item)).mappings().first()
-    return Shared(**row) if row else None
-
-
-_READS: Mapping[str, Callable[[Connection, int], Found | None]] = {"link": _link, "qr": _code, "file": _file}
+_READS = {"link": _reads(links, Target), "qr": _reads(qrs, Code), "file": _reads(files, Shared)}
 
 
 def find_domain(tx: Connection, host: str) -> Domain | None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import TypeVar
 
+import anyio
 import anyio.to_thread
 from sqlalchemy import Connection, or_, select, update
 
@@ -20,6 +21,7 @@ from waypost.visits.lane import Traffic
 from waypost.visits.passwords import Passwords
 
 T = TypeVar("T")
+_READS_AT_ONCE = 4  # reads take most of their time in Python, so more threads only get in each other's way
 
 
 class Visitor:
@@ -30,6 +32,7 @@ class Visitor:
         self._traffic = traffic
         self._countries = countries
         self.passwords = Passwords()
+        self._reading = anyio.CapacityLimiter(_READS_AT_ONCE)
 
     async def find(self, host: str, alias: str) -> Found | None:
         """What a name leads to, from memory or by one read."""
@@ -119,7 +122,7 @@ class Visitor:
         return await self._read(lambda tx: _is_left(tx, target.id))
 
     async def _read(self, work: Callable[[Connection], T]) -> T:
-        return await anyio.to_thread.run_sync(self._database.read, work)
+        return await anyio.to_thread.run_sync(self._database.read, work, limiter=self._reading)
 
 
 _LONGEST_HOST = 253
