@@ -98,6 +98,19 @@ def test_the_query_of_a_visit_goes_on_byte_by_byte(wire: Wire, query: bytes, pas
     assert b"\r\nlocation: https://example.com/spring?" + passed + b"\r\n" in answer
 
 
+def test_a_code_into_an_app_is_the_same_at_every_scan(settings: Settings, database: Database) -> None:
+    with wired(settings.model_copy(update={"link_schemes": "shop"}), database) as wire:
+        wire.link("spring")  # and with it Ana
+        body = {"type": "link", "data": "shop://offer/5", "custom": "offer"}
+        assert wire.ask(wire.api("POST", "/api/qr/add", body)).startswith(b"HTTP/1.1 200")
+        answers = {wire.ask(b"GET /offer HTTP/1.1\r\n" + HOST + END) for _ in range(3)}
+        (answer,) = answers
+        head, _, page = answer.partition(b"\r\n\r\n")
+        assert b"\r\nlocation: shop://offer/5" in head
+        assert b"\r\ncontent-length: %d\r\n" % len(page) in head
+        assert len(wire.lines()) == 3
+
+
 def test_a_request_may_arrive_in_any_two_pieces(wire: Wire) -> None:
     request = GET + b"User-Agent: curl/8.5\r\n" + END
     pipe = wire.connect()

@@ -108,23 +108,34 @@ def test_every_short_url_has_a_picture(ana: Person) -> None:
     assert ana.get("/stats")["data"]["total"]["clicks"] == 0
 
 
-def _picture(size: int) -> HotPicture:
-    return HotPicture(own=bytes(size), target=b"", until_ms=0, tag="x")
+def _picture(alias: str, size: int) -> HotPicture:
+    return HotPicture(own=bytes(size), target=b"", until_ms=0, tag="x", name=("", alias))
 
 
 def test_the_memory_of_pictures_has_a_bound_of_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "_MOST_BYTES_OF_PICTURES", 10_000)
     known = Memory()
     for number in range(20):
-        known.keep_picture(b"h", ("", f"code{number}"), b"/qr/code%d" % number, _picture(1000), version=0)
+        known.keep_picture(b"h", b"/qr/code%d" % number, _picture(f"code{number}", 1000), version=0)
     assert len(known.pictures) == 9
     assert b"/qr/code19" in known.pictures
     known.forget([("", "code19"), ("", "code0")])
     assert b"/qr/code19" not in known.pictures
-    known.keep_picture(b"h", ("", "late"), b"/qr/late", _picture(10), version=0)
+    known.keep_picture(b"h", b"/qr/late", _picture("late", 10), version=0)
     assert b"/qr/late" not in known.pictures, "read before the change"
     known.forget(None)
     assert known.pictures == {}
+
+
+def test_nothing_is_left_in_memory_of_a_picture_that_made_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "_MOST_BYTES_OF_PICTURES", 10_000)
+    known = Memory()
+    for number in range(5000):  # one code, asked for in ever other words
+        known.keep_picture(b"h", b"/qr/code?x=%d" % number, _picture("code", 1000), version=0)
+    assert len(known.pictures) == 9
+    assert sum(map(len, known._pictures_of.values())) == 9
+    known.forget([("", "code")])
+    assert (known.pictures, known._pictures_of, known._bytes_of_pictures) == ({}, {}, 0)
 
 
 def test_many_at_once_get_the_same_picture(ana: Person) -> None:

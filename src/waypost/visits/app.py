@@ -163,8 +163,10 @@ class Visits:
 
     def _scan(self, request: Request, asked: Asked, code: Code, version: int) -> Response:
         response = self._scans.answer(request, asked, code)
-        self._meter.count("redirects", "full", response.status_code == 302)
-        if code.dynamic and code.type == "link" and request.method == "GET" and response.status_code == 302:
+        is_redirect = response.status_code == 302
+        self._meter.count("redirects", "full", is_redirect)
+        # The lane knows answers without a body only: a redirect into an app has a page with it.
+        if is_redirect and not response.body and code.dynamic and code.type == "link" and request.method == "GET":
             counted = journal.target_of(code.account, "qr", code.id)
             self._keep_hot(request, asked, response, version, counted=counted, flags=journal.SCAN)
         return response

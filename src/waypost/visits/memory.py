@@ -36,9 +36,10 @@ class HotAnswer:
 
 @dataclass(frozen=True, slots=True)
 class HotPicture(HotAnswer):
-    """A picture for the lane, which counts nothing: `own` goes on to the end of the body."""
+    """A picture of a name for the lane, which counts nothing: `own` goes on to the end of the body."""
 
     tag: str = ""
+    name: Name = ("", "")
 
 
 class Memory:
@@ -93,23 +94,27 @@ class Memory:
                 _bounded(self.hot, _MOST_HOT)[host + b"/" + name[1].encode()] = answer
                 self._found.pop(name, None)  # the lane needs only the answer, which is a tenth of it
 
-    def keep_picture(self, header: bytes, name: Name, target: bytes, picture: HotPicture, *, version: int) -> None:
+    def keep_picture(self, header: bytes, target: bytes, picture: HotPicture, *, version: int) -> None:
         """Let the lane answer for a picture of a name, within a bound of bytes: the oldest make way."""
-        key = name[0].encode() + target
+        host = picture.name[0].encode()
+        key = host + target
         with self._changing:
             if version != self.version or key in self.pictures:
                 return
-            _bounded(self.header_hosts, _MOST_HOSTS)[header] = name[0].encode()
+            _bounded(self.header_hosts, _MOST_HOSTS)[header] = host
             self.pictures[key] = picture
-            self._pictures_of.setdefault(name, set()).add(key)
+            self._pictures_of.setdefault(picture.name, set()).add(key)
             self._bytes_of_pictures += len(picture.own) + len(key)
             while self._bytes_of_pictures > _MOST_BYTES_OF_PICTURES:
                 self._drop(next(iter(self.pictures)))
 
     def _drop(self, key: bytes) -> None:
-        gone = self.pictures.pop(key, None)
-        if gone is not None:
-            self._bytes_of_pictures -= len(gone.own) + len(key)
+        gone = self.pictures.pop(key)
+        self._bytes_of_pictures -= len(gone.own) + len(key)
+        keys = self._pictures_of[gone.name]
+        keys.remove(key)
+        if not keys:
+            del self._pictures_of[gone.name]
 
     def forget(self, names: list[Name] | None) -> None:
         """Drop what changed; everything when a whole host did, or when nobody knows what."""
@@ -127,7 +132,7 @@ class Memory:
             for host, alias in names:
                 self._found.pop((host, alias), None)
                 self.hot.pop(host.encode() + b"/" + alias.encode(), None)
-                for key in self._pictures_of.pop((host, alias), ()):
+                for key in tuple(self._pictures_of.get((host, alias), ())):
                     self._drop(key)
 
 

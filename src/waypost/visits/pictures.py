@@ -127,8 +127,8 @@ class Pictures:
         told = b"".join(b"%b: %b\r\n" % pair for pair in response.raw_headers) + b"\r\n" + bytes(response.body)
         until = clock.now_ms() + round(LONGEST_LIFE * 1000)
         tag = response.headers["etag"]
-        hot = HotPicture(own=told, target=b"", until_ms=until, start=b"HTTP/1.1 200 OK\r\n", tag=tag)
-        self._traffic.memory.keep_picture(header, name, target, hot, version=version)
+        hot = HotPicture(own=told, target=b"", until_ms=until, start=b"HTTP/1.1 200 OK\r\n", tag=tag, name=name)
+        self._traffic.memory.keep_picture(header, target, hot, version=version)
 
 
 def _wanted(request: Request, name: str) -> _Wanted:
