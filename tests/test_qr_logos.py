@@ -76,6 +76,12 @@ def test_what_is_no_logo_is_refused(ana: Person, name: str, logo: str, words: st
     assert ana.get("/qr")["data"]["result"] == 0
 
 
+def test_half_a_character_is_no_logo(ana: Person) -> None:
+    answer = ana.call("POST", "/qr/add", content=b'{"type": "text", "data": "x", "logo": "\\ud800"}')
+    assert (answer.status_code, answer.json()["field"]) == (400, "logo")
+    assert "valid Unicode" in answer.json()["message"]
+
+
 def test_a_logo_by_url_is_fetched_once_and_kept(ana: Person, outside: Outside) -> None:
     asked = []
 

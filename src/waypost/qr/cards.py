@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 
 from waypost.errors import invalid
-from waypost.qr.parts import crlf, email, phone
+from waypost.qr.parts import crlf, email, phone, web
 
 CARD_FIELDS = (
     *("fname", "lname", "org", "title", "phone", "cell", "fax", "email", "site"),
@@ -15,6 +15,7 @@ CARD_FIELDS = (
 _SPECIAL = re.compile(r"([\\;,])")
 _LONGEST_LINE = 75  # bytes
 _NAME = re.compile(r"^FN[^:\r\n]*:([^\r\n]+)", re.MULTILINE | re.IGNORECASE)
+_YEARS = (1000, 9998)  # an event may end in the year after
 _TIMES = ("%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -39,7 +40,7 @@ def vcard(told: Mapping[str, str]) -> str:
     if values["email"]:
         lines.append(f"EMAIL;TYPE=INTERNET:{email(values['email'])}")
     if values["site"]:
-        lines.append(f"URL:{values['site']}")
+        lines.append(f"URL:{web(values['site'])}")
     address = [values[name] for name in ("street", "city", "state", "zip", "country")]
     if any(address):
         lines.append(f"ADR;TYPE=WORK:;;{';'.join(escaped(part) for part in address)}")
@@ -86,7 +87,7 @@ def calendar(title: str, start: str, end: str, told: Mapping[str, str]) -> str:
         if told[name]:
             lines.append(f"{head}:{escaped(told[name])}")
     if told["url"]:
-        lines.append(f"URL:{told['url']}")
+        lines.append(f"URL:{web(told['url'])}")
     return _joined([*lines, "END:VEVENT", "END:VCALENDAR"])
 
 
@@ -107,7 +108,14 @@ def escaped(value: str) -> str:
 
 
 def _moment(value: str, name: str) -> tuple[datetime, bool]:
-    """A moment, and whether it is a whole day."""
+    """A moment, and whether it is a whole day. Years of other than four digits cannot be written."""
+    moment, is_day = _read(value, name)
+    if not _YEARS[0] <= moment.year <= _YEARS[1]:
+        raise invalid("data", f"data.{name} must be in a year from {_YEARS[0]} to {_YEARS[1]}.")
+    return moment, is_day
+
+
+def _read(value: str, name: str) -> tuple[datetime, bool]:
     text = value.strip()
     try:
         day = date.fromisoformat(text) if len(text) == len("2026-01-31") else None

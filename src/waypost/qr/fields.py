@@ -24,6 +24,7 @@ from waypost.qr.styles import (
 )
 
 _MOST_AT_ONCE = 500
+_LONGEST_LOGO = 3 * 2 * 1024 * 1024 + 100  # the largest logo as a data: URL, every byte of it percent-encoded
 
 _Data = Annotated[
     str | dict[str, Any],
@@ -56,7 +57,10 @@ class CodeChange(Body):
     caption: Annotated[Line | None, Field(max_length=LONGEST_CAPTION, description="Draws a frame with it.")] = None
     logo: Annotated[
         str | None,
-        Field(description="A PNG or JPEG: its URL, a data: URL, or the short URL or alias of a file of yours."),
+        Field(
+            max_length=_LONGEST_LOGO,
+            description="A PNG or JPEG: its URL, a data: URL, or the short URL or alias of a file of yours.",
+        ),
     ] = None
 
     def sent(self) -> dict[str, Any]:

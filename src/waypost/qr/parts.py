@@ -16,6 +16,7 @@ from waypost.net import targets
 from waypost.settings import Settings
 
 _LONGEST = 8192
+_MOST_DECIMALS = 30
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _ONE_LINE = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]")
@@ -71,7 +72,8 @@ class Fields:
             number = Decimal(value)
         except InvalidOperation:
             number = Decimal("nan")
-        if not number.is_finite() or abs(number) > 10**15:
+        # Without a bound, a few characters such as 1e-400000000 would be written out as that many digits.
+        if not number.is_finite() or abs(number) > 10**15 or -int(number.as_tuple().exponent) > _MOST_DECIMALS:
             raise invalid("data", f"data.{name} must be a number, such as 12.5.")
         return f"{number:f}"
 
@@ -114,6 +116,12 @@ def crlf(text: str) -> str:
 def url(value: str, settings: Settings) -> str:
     """A web address, or one with an app scheme that the operator allows (decision 44)."""
     return targets.target(line(value), field="data", settings=settings)
+
+
+def web(value: str) -> str:
+    """A web address for a card or an event; `example.com` alone is meant so too."""
+    address = line(value)
+    return targets.web_url(address if "://" in address else f"https://{address}", field="data")
 
 
 def email(value: str) -> str:
