@@ -48,6 +48,15 @@ def test_dynamic_chooses_otherwise_and_never_changes(ana: Person) -> None:
     assert refused(ana, type="app", data="https://example.com/", dynamic=False)[0] == "dynamic"
 
 
+def test_unknown_parts_of_the_data_are_not_kept(ana: Person) -> None:
+    deep = "[" * 900 + "]" * 900
+    for junk in (r'"\ud800": 1', r'"junk": "\u0000"', r'"junk": "\ud800"', '"junk": 1e400', f'"junk": {deep}'):
+        body = f'{{"type": "sms", "data": {{"phone": "112", {junk}}}}}'
+        answer = ana.call("POST", "/qr/add", content=body.encode())
+        assert answer.status_code == 200, answer.text
+        assert ana.get(f"/qr/{answer.json()['id']}")["details"]["data"] == {"phone": "112"}
+
+
 def test_another_type_keeps_the_alias_and_checks_the_data(ana: Person) -> None:
     code, alias = new_code(ana)
     before = _picture(ana, alias)

@@ -113,6 +113,8 @@ WRONG: tuple[tuple[str, Any, str], ...] = (
     ("phone", "*#06#", "3 to 15 digits"),
     ("phone", "+49 30 CALL ME", "3 to 15 digits"),
     ("phone", {"phone": True}, "must be a string"),
+    ("sms", {"phone": "112", "message": float("inf")}, "must be a string"),
+    ("phone", {"phone": 10**4000}, "3 to 15 digits"),
     ("sms", {"message": "hi"}, "data.phone is required"),
     ("wifi", {"pass": "x"}, "data.ssid is required"),
     ("wifi", {"ssid": "x", "encryption": "WPA"}, "data.pass is required"),

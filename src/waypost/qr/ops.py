@@ -167,7 +167,7 @@ def _draft(alias: str, values: Mapping[str, Any], logo: bytes | None, settings: 
     text = text_of({**whole, "alias": alias}, settings)
     if content.uri == short_url(settings.base, "", None, alias):
         raise invalid("data", "data must not be the address of this code itself: that goes in circles.")
-    return Draft(alias, {**whole, "logo": logo}, text, _style(whole), logo, version)
+    return Draft(alias, {**whole, "data": content.data, "logo": logo}, text, _style(whole), logo, version)
 
 
 _STYLED = ("foreground", "background", "modules", "eyes", "level", "margin", "caption")

@@ -6,6 +6,7 @@ Everything raises INVALID on `data`, naming the part.
 import re
 from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
+from math import isfinite
 from typing import Any
 from urllib.parse import parse_qs, quote
 
@@ -30,18 +31,22 @@ _COIN_URI = re.compile(r"([a-z]+):([A-Za-z0-9]{14,100})(?:\?([A-Za-z0-9._~%&=+-]
 
 
 class Fields:
-    """The object that a client sent as `data`: unknown names are ignored, `null` is the same as absent."""
+    """The object that a client sent as `data`: unknown names are ignored, `null` is the same as absent.
+
+    `used` has those that were asked for, and so were checked: nothing else is worth keeping.
+    """
 
     def __init__(self, type: str, data: Mapping[str, Any]) -> None:
         self._type = type
         self._data = data
+        self.used: dict[str, Any] = {}
 
     def text(self, name: str, *, lines: bool = False) -> str:
         """A string, "" when absent; a number will do. With `lines` it may have line ends."""
-        value = self._data.get(name)
+        value = self._value(name)
         if value is None:
             return ""
-        if isinstance(value, int | float) and not isinstance(value, bool):
+        if (isinstance(value, int) and not isinstance(value, bool)) or (isinstance(value, float) and isfinite(value)):
             value = str(value)
         if not isinstance(value, str):
             raise invalid("data", f"data.{name} must be a string.")
@@ -57,7 +62,7 @@ class Fields:
 
     def flag(self, name: str) -> bool:
         """True or false, also in words; absent is false."""
-        value = self._data.get(name)
+        value = self._value(name)
         found = _FLAGS.get(value.lower() if isinstance(value, str) else value) if _is_plain(value) else None
         if found is None:
             raise invalid("data", f"data.{name} must be true or false.")
@@ -76,6 +81,11 @@ class Fields:
         if not number.is_finite() or abs(number) > 10**15 or -int(number.as_tuple().exponent) > _MOST_DECIMALS:
             raise invalid("data", f"data.{name} must be a number, such as 12.5.")
         return f"{number:f}"
+
+    def _value(self, name: str) -> Any:
+        if name in self._data:
+            self.used[name] = self._data[name]
+        return self._data.get(name)
 
 
 _FLAGS: dict[Any, bool] = {

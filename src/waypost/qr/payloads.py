@@ -5,7 +5,7 @@ BIP 21 (bitcoin), and ZXing's WIFI: and SMSTO:.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from waypost.errors import invalid
@@ -24,7 +24,7 @@ class Content:
     """Checked data. `text` is what a scanner reads from a code that is not tracked.
 
     A visit of a tracked code gets `file` (a card, an event) or goes to `uri`: `apple` on iOS, `google` on Android where
-    those are set. Without any of them it gets a page that shows `rows`, or `text`.
+    those are set. Without any of them it gets a page that shows `rows`, or `text`. `data` is what there is to keep.
     """
 
     type: Type
@@ -35,6 +35,7 @@ class Content:
     file: str = ""
     name: str = ""
     rows: Mapping[str, str] = field(default_factory=dict)
+    data: Data = ""
 
 
 def read(type: Type, data: Data, settings: Settings) -> Content:
@@ -43,8 +44,9 @@ def read(type: Type, data: Data, settings: Settings) -> Content:
         parts.must_be_text(data)
         if not data.strip():
             raise invalid("data", "data must not be empty.")
-        return _STRINGS[type](data, settings)
-    return _OBJECTS[type](parts.Fields(type, data), settings)
+        return replace(_STRINGS[type](data, settings), data=data)
+    told = parts.Fields(type, data)
+    return replace(_OBJECTS[type](told, settings), data=told.used)
 
 
 def _text(data: str, _settings: Settings) -> Content:
