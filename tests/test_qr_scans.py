@@ -49,8 +49,18 @@ def test_a_card_is_shown_on_ios_and_downloaded_elsewhere(ana: Person) -> None:
     for agent, way in ((IPHONE, "inline"), (ANDROID, "attachment"), (CURL, "attachment")):
         answer = visit(ana.client, alias, agent=agent)
         assert answer.headers["content-type"] == "text/vcard; charset=utf-8"
-        assert answer.headers["content-disposition"].startswith(f'{way}; filename="Zo--Costa.vcf"; filename*=UTF-8')
+        assert answer.headers["content-disposition"].startswith(f'{way}; filename="Zoe Costa.vcf"; filename*=UTF-8')
         assert answer.content.decode().startswith("BEGIN:VCARD\r\nVERSION:3.0\r\nN:Costa;Zoë;;;\r\nFN:Zoë Costa\r\n")
+
+
+def test_the_name_of_a_card_is_a_whole_file_name_whatever_it_says(ana: Person) -> None:
+    for name, told in (
+        ("../etc/passwd", 'attachment; filename=".._etc_passwd.vcf"'),
+        ('a"; x="b\\', 'attachment; filename="a_; x=_b_.vcf"'),
+        ("x" + "日" * 100, f"attachment; filename=\"x.vcf\"; filename*=UTF-8''x{'%E6%97%A5' * 59}.vcf"),
+    ):
+        _, alias = new_code(ana, "vcard", {"org": name})
+        assert visit(ana.client, alias).headers["content-disposition"] == told
 
 
 def test_an_event_is_a_calendar_file(ana: Person) -> None:

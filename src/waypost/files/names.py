@@ -11,7 +11,7 @@ _PERCENT = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 _ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})")
 # Marks that turn the direction of text: with one, `gpj.exe` can be made to look like `exe.jpg`.
 _TURNING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-_UNFIT = re.compile(r'[<>:"|?*%\x00-\x1f\x7f]')
+_UNFIT = re.compile(r'[<>:"/\\|?*%\x00-\x1f\x7f]')
 _DEVICE = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?=\.|$)", re.IGNORECASE)
 _ATTR_CHAR = "!#$&+-.^_`|~"
 
@@ -48,7 +48,7 @@ def disposition(name: str) -> str:
     """A Content-Disposition under which any browser on any system saves the file."""
     safe = _safe(name)
     plain = unicodedata.normalize("NFKD", safe).encode("ascii", "ignore").decode()
-    plain = _UNFIT.sub("_", plain).replace("\\", "_") or "file"
+    plain = _UNFIT.sub("_", plain) or "file"
     if plain.startswith("."):  # all the rest was not ASCII: `.pdf`
         plain = f"file{plain}" if not safe.startswith(".") else plain
     told = f'attachment; filename="{plain}"'

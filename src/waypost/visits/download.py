@@ -60,7 +60,7 @@ class Downloads:
         """What a visitor gets who may come in."""
         query = request.query_params
         if query.get("preview") == "1" and _has_preview(file):
-            return await self._handing.preview(file)
+            return await self._handing.preview(file) or self._pages.refuse(request, "gone", thing=_THING)
         for_eyes = wants_page(request) and query.get("download") != "1"
         if for_eyes or not (asked.would_count or asked.is_head):
             return await self._page(request, asked, file)

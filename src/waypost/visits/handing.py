@@ -69,10 +69,8 @@ class Handing:
         except Unsatisfiable:
             told = {"Content-Range": f"bytes */{file.size}", "Content-Length": "0"}
             return Response(status_code=416, headers={**headers, **told})
-        try:
-            blob = await self._store.open(file.object)  # first: a store that is away costs nobody a download
-        except Missing:
-            _log.error("the bytes of a file are not in the store", file=file.id)
+        blob = await self._opened(file)  # first: a store that is away costs nobody a download
+        if blob is None:
             return None
         who = _who(request, asked, file, tokens)
         try:
@@ -88,8 +86,11 @@ class Handing:
             set_cookie(answer, VISITOR, who.token, file)
         return answer
 
-    async def preview(self, file: Shared) -> Response:
+    async def preview(self, file: Shared) -> Response | None:
         """The picture for the page: no download, so only of files that may be downloaded without end."""
+        blob = await self._opened(file)
+        if blob is None:
+            return None
 
         async def enough(_count: int) -> bool:
             return True
@@ -98,11 +99,18 @@ class Handing:
             return
 
         whole = [Part(0, file.size)]
-        blob = await self._store.open(file.object)
         free = Allowance(file.size, enough, nothing)
         return Bytes(
             blob, file.size, whole, allowance=free, headers=_headers(file), stall=self._settings.transfer_seconds
         )
+
+    async def _opened(self, file: Shared) -> Blob | None:
+        """The bytes, ready to be sent; None when they are lost, which the operator is told."""
+        try:
+            return await self._store.open(file.object)
+        except Missing:
+            _log.error("the bytes of a file are not in the store", file=file.id)
+            return None
 
     async def _head(self, asked: Asked, file: Shared, headers: dict[str, str]) -> Response | None:
         if await anyio.to_thread.run_sync(self._database.read, lambda tx: claims.left(tx, file.id)) == 0:

@@ -10,6 +10,7 @@ from starlette.responses import JSONResponse, Response
 
 from waypost.clicks import classify, journal
 from waypost.errors import Problem
+from waypost.files import names
 from waypost.qr import payloads
 from waypost.qr.payloads import Content
 from waypost.settings import Settings
@@ -97,10 +98,8 @@ def _uri_for(content: Content, system: str) -> str:
 def _file(content: Content, *, opens_inline: bool) -> Response:
     """A card or an event. iOS shows it at once unless it is a download; elsewhere a download opens the app for it."""
     media, ending = _FILES[content.type]
-    plain = "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in content.name)[:60]
-    names = (
-        f"filename=\"{plain.strip('-') or content.type}{ending}\"; filename*=UTF-8''{quote(content.name)[:300]}{ending}"
-    )
-    disposition = f"{'inline' if opens_inline else 'attachment'}; {names}"
-    headers = {**NO_STORE, "Content-Disposition": disposition, "X-Content-Type-Options": "nosniff"}
+    told = names.disposition(f"{content.name[:60].strip() or content.type}{ending}")
+    if opens_inline:
+        told = told.replace("attachment", "inline", 1)
+    headers = {**NO_STORE, "Content-Disposition": told, "X-Content-Type-Options": "nosniff"}
     return Response(content.file, media_type=media, headers=headers)
