@@ -62,9 +62,9 @@ def test_a_browser_gets_a_page_and_a_program_the_bytes(ana: Person, service: Tes
 
 def test_a_picture_whose_bytes_are_lost_is_gone(ana: Person, service: TestClient, tmp_path: Path) -> None:
     new_file(ana, "photo.png", PNG, custom="mine")
-    for path in (tmp_path / "files").rglob("*"):
-        if path.is_file():
-            path.unlink()
+    for stored in (tmp_path / "files").rglob("*"):
+        if stored.is_file():
+            stored.unlink()
     for path in ("mine?preview=1", "mine?download=1", "mine"):
         assert _get(service, path).status_code == 410
 

@@ -28,6 +28,16 @@ def _objects(folder: Path) -> list[Path]:
     return [path for path in (folder / "files").rglob("*") if path.is_file()]
 
 
+def test_a_password_has_a_length_in_characters(ana: Person) -> None:
+    file = new_file(ana, "a.bin")
+    for password, words in (
+        ("", "password must not be empty."),
+        ("x" * 129, "password must be at most 128 characters."),
+    ):
+        answer = ana.call("PUT", f"/file/{file}/update", {"password": password})
+        assert (answer.status_code, answer.json()["message"]) == (400, words)
+
+
 def test_an_empty_list_is_flat(ana: Person) -> None:
     paging = {"result": 0, "perpage": 15, "currentpage": 1, "nextpage": None, "maxpage": 1}
     assert ana.get("/files") == {"error": 0, **paging, "list": []}

@@ -77,7 +77,10 @@ def _dotted(names: Sequence[str | int]) -> str:
 
 def _words(fault: dict[str, Any]) -> str:
     """What is wrong with a value, to follow its name."""
-    words = _WORDS.get(fault["type"])
+    kind = fault["type"]
+    if isinstance(fault["input"], str):  # a length that is looked at after another check is not called a string's
+        kind = {"too_short": "string_too_short", "too_long": "string_too_long"}.get(kind, kind)
+    words = _WORDS.get(kind)
     return words.format(**fault.get("ctx", {})) if words else f"is not right: {fault['msg']}"
 
 
@@ -93,7 +96,7 @@ _WORDS = {
     "int_parsing_size": "must be a smaller number",
     "list_type": "must be a list",
     "too_long": "must have at most {max_length} elements",
-    "too_short": "must have at least {min_length} elements",
+    "too_short": "must have {min_length} or more elements",
     "model_type": "must be an object",
     "model_attributes_type": "must be an object",
     "greater_than_equal": "must be at least {ge}",
