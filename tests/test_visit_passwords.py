@@ -139,6 +139,17 @@ def test_guessing_ends_after_ten_in_a_minute_for_that_link_and_address(
         assert _guess(proxied, WORD, **me).status_code == 303
 
 
+def test_one_network_cannot_guess_so_often_that_nobody_else_may(ana: Person, proxied: TestClient, link: int) -> None:
+    me, somebody = {"X-Forwarded-For": "203.0.113.7"}, {"X-Forwarded-For": "203.0.113.8"}
+    for number in range(11):
+        new_link(ana, f"other{number}", password=WORD)
+    with time_machine.travel(NOW, tick=False):
+        for number in range(100):
+            assert _guess(proxied, "wrong", f"other{number // 10}", **me).status_code == 401
+        assert _guess(proxied, WORD, "other10", **me).status_code == 429
+        assert _guess(proxied, WORD, "other10", **somebody).status_code == 303
+
+
 def test_many_guesses_at_the_same_moment_are_no_more_than_ten(service: TestClient, link: int) -> None:
     answers = at_once([lambda: _guess(service, "wrong").status_code for _ in range(24)])
     assert Counter(answers) == {401: 10, 429: 14}

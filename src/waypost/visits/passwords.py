@@ -12,11 +12,13 @@ from waypost.visits.asked import Asked
 
 
 class Passwords:
-    """Counts the wrong guesses of this process: a minute's, by thing and network, by thing, and in all."""
+    """Counts the wrong guesses of this process: a minute's, by thing and network, by each of them, and in all."""
 
     def __init__(self) -> None:
         self._by_thing_and_network = Guesses(limit=10)
         self._by_thing = Guesses(limit=100)
+        # Less than in all, or one network alone could keep everybody from everything.
+        self._by_network = Guesses(limit=100)
         self._in_all = Guesses(limit=1000)
         self._guessing: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
 
@@ -27,12 +29,17 @@ class Passwords:
         """
         # One at a time for each thing, or many at once would all be let in before the first of them is found wrong.
         async with self._guessing.setdefault(thing, anyio.Lock()):
-            mine = f"{thing} {network_of(asked.address)}"
-            if self._by_thing_and_network.wait(mine) or self._by_thing.wait(thing) or self._in_all.wait(""):
+            network = network_of(asked.address)
+            counted = (
+                (self._by_thing_and_network, f"{thing} {network}"),
+                (self._by_thing, thing),
+                (self._by_network, network),
+                (self._in_all, ""),
+            )
+            if any(guesses.wait(whose) for guesses, whose in counted):
                 return None
             right = await anyio.to_thread.run_sync(credentials.password_matches, hashed, asked.password)
             if not right:
-                self._by_thing_and_network.failed(mine)
-                self._by_thing.failed(thing)
-                self._in_all.failed("")
+                for guesses, whose in counted:
+                    guesses.failed(whose)
         return right
