@@ -131,12 +131,16 @@ def test_functions_are_short() -> None:
                 assert (node.end_lineno or 0) - node.lineno < 60, f"{path}: {node.name}"
 
 
-def test_nothing_is_imported_inside_a_function() -> None:
-    for path, tree in _trees():
-        for outer in ast.walk(tree):
-            if isinstance(outer, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                inside = [ast.unparse(n) for n in ast.walk(outer) if isinstance(n, ast.Import | ast.ImportFrom)]
-                assert inside == [], path
+def test_nothing_is_imported_inside_a_function_but_what_few_services_need() -> None:
+    inside = {
+        (path.relative_to(SOURCE).as_posix(), ast.unparse(node))
+        for path, tree in _trees()
+        for outer in ast.walk(tree)
+        if isinstance(outer, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        for node in ast.walk(outer)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    }
+    assert inside == {("storage/opening.py", "from waypost.storage.s3 import S3")}
 
 
 @pytest.mark.parametrize("name", ["utils", "util", "common", "base", "manager", "helpers", "helper", "misc"])
