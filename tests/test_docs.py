@@ -147,6 +147,16 @@ def test_nothing_is_imported_inside_a_function_but_what_few_starts_need() -> Non
     }
 
 
+def test_no_noun_imports_the_code_of_another() -> None:
+    nouns = {path.parent.name for path, _ in _trees() if path.name == "ops.py"}
+    for path, tree in _trees():
+        mine = path.relative_to(SOURCE).parts[0]
+        named = {
+            "".join(str(node.module).split(".")[1:2]) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)
+        }
+        assert mine not in nouns or not (named & nouns) - {mine}, path
+
+
 @pytest.mark.parametrize("name", ["utils", "util", "common", "base", "manager", "helpers", "helper", "misc"])
 def test_no_module_has_a_name_that_says_nothing(name: str) -> None:
     assert not [path for path, _ in _trees() if name in (path.stem, path.parent.name)]

@@ -96,15 +96,6 @@ def own(tx: Connection, account: int, file: int) -> Details:
     return _all(tx, [rows.own(tx, files, account, file, _Id).id], Details)[0]
 
 
-def own_object(tx: Connection, account: int, short: str, *, settings: Settings) -> tuple[str, int] | None:
-    """(object, bytes) of the account's file with that alias or short URL, while they are kept."""
-    host, alias = hosts.split_short(short, settings=settings)
-    file = namespace.own(tx, account, "file", host=host, alias=alias)
-    kept = select(files.c.object, files.c.size).where(files.c.id == file, files.c.purged.is_(None))
-    row = tx.execute(kept).first()
-    return (row.object, row.size) if row else None
-
-
 def room(tx: Connection, account: int) -> Room:
     """What the account's plan allows, held against what it has."""
     chosen = select(plans.c.upload_limit, plans.c.storage_limit, accounts.c.stored).join_from(accounts, plans)

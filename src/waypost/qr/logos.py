@@ -7,10 +7,14 @@ from io import BytesIO
 from urllib.parse import unquote_to_bytes
 
 from PIL import Image, ImageOps, UnidentifiedImageError
+from sqlalchemy import Connection, select
 
+from waypost.aliases import hosts, namespace
 from waypost.errors import Problem, invalid
 from waypost.net import guard, targets
 from waypost.net.guard import Resolve
+from waypost.schema import files
+from waypost.settings import Settings
 
 _MOST_BYTES = 2 * 1024 * 1024
 MOST_SIDE = 4096
@@ -18,6 +22,15 @@ _KEPT_SIDE = 640  # pixels: what the largest picture shows of it
 _SECONDS = 8
 _DATA = re.compile(r"data:([a-z0-9.+/-]*)((?:;[a-z0-9=-]+)*),", re.IGNORECASE)
 _KINDS = "logo must be a PNG or JPEG picture"
+
+
+def own_file(tx: Connection, account: int, short: str, *, settings: Settings) -> tuple[str, int] | None:
+    """(object, size) of the account's file with that alias or short URL, while its bytes are kept."""
+    host, alias = hosts.split_short(short, settings=settings)
+    file = namespace.own(tx, account, "file", host=host, alias=alias)
+    kept = select(files.c.object, files.c.size).where(files.c.id == file, files.c.purged.is_(None))
+    row = tx.execute(kept).first()
+    return (row.object, row.size) if row else None
 
 
 def is_url(logo: str) -> bool:

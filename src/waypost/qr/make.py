@@ -6,7 +6,6 @@ from sqlalchemy import Connection
 
 from waypost.api.door import Door
 from waypost.errors import Problem, invalid
-from waypost.files import ops as files
 from waypost.qr import logos, ops, proof
 from waypost.qr.draw import Drawing, design
 from waypost.qr.fields import CodeChange, NewCode
@@ -58,7 +57,7 @@ class Logos:
     def _own(self, wanted: str) -> bytes | None:
         """The bytes of the account's file of that name."""
         door = self._door
-        found = door.read(lambda tx: files.own_object(tx, door.account, wanted, settings=door.settings))
+        found = door.read(lambda tx: logos.own_file(tx, door.account, wanted, settings=door.settings))
         if found is None:
             return None
         name, size = found
