@@ -90,6 +90,12 @@ def test_a_branded_domain_has_its_own_front_page_and_its_own_not_found(ana: Pers
     assert visit(service, f"{BRAND}/").status_code == visit(service, f"{BRAND}/nobody").status_code == 404
 
 
+def test_pictures_of_accounts_are_on_the_services_own_host_only(ana: Person, service: TestClient) -> None:
+    ana.post("/domain/add", {"domain": BRAND})
+    assert visit(service, "u/ana/avatar.svg").headers["content-type"] == "image/svg+xml"
+    assert visit(service, f"{BRAND}/u/ana/avatar.svg").status_code == 404
+
+
 def test_visits_to_nothing_on_a_domain_are_its_owners_to_see(ana: Person, ben: Person, service: TestClient) -> None:
     _brand(ana)
     for path in (f"{BRAND}/nobody", f"{BRAND}/nothing", "nobody", "http://unknown.example/nobody"):

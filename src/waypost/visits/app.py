@@ -100,6 +100,8 @@ class Visits:
 
     async def _avatar(self, request: Request) -> Response:
         """A picture for an account: its first letter on a colour of its own. Says nothing about whether it exists."""
+        if host(request, self._settings) != OWN:
+            return self._pages.refuse(request, "missing")
         name = request.path_params["username"]
         hue = zlib.crc32(name.casefold().encode()) % 360
         picture = self._pages.draw("avatar.svg", letter=name[:1].upper(), hue=hue)
