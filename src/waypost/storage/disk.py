@@ -73,7 +73,7 @@ class Disk:
 
         def work(chunk: bytes) -> None:
             seen(chunk)
-            file.write(chunk)
+            _write(file, chunk)
 
         loop = asyncio.get_running_loop()
         writing: asyncio.Future[None] | None = None
@@ -112,7 +112,8 @@ class Disk:
     def save(self, name: str, file: IO[bytes], *, disposition: str) -> None:
         try:
             with self._create(name) as copy:
-                shutil.copyfileobj(file, copy, CHUNK)
+                while chunk := file.read(CHUNK):
+                    _write(copy, chunk)
                 self._settle(copy, name)
         except BaseException as error:
             with suppress(OSError):
@@ -148,6 +149,13 @@ class Disk:
 
     async def _threaded(self, work: Callable[..., T], *args: object) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work, *args)
+
+
+def _write(file: IO[bytes], chunk: bytes) -> None:
+    """All of it: a disk that is nearly full takes the beginning of a chunk without a word, and refuses the rest."""
+    rest = memoryview(chunk)
+    while rest:
+        rest = rest[file.write(rest) :]
 
 
 def _chunks(file: IO[bytes]) -> Iterator[bytes]:
