@@ -131,12 +131,23 @@ def test_functions_are_short() -> None:
                 assert (node.end_lineno or 0) - node.lineno < 60, f"{path}: {node.name}"
 
 
-def test_nothing_is_imported_inside_a_function() -> None:
-    for path, tree in _trees():
-        for outer in ast.walk(tree):
-            if isinstance(outer, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                inside = [ast.unparse(n) for n in ast.walk(outer) if isinstance(n, ast.Import | ast.ImportFrom)]
-                assert inside == [], path
+HEAVY = {  # megabytes that most services never need
+    "from alembic import command",
+    "from alembic.config import Config",
+    "from waypost.storage.s3 import S3",
+}
+
+
+def test_nothing_is_imported_inside_a_function_but_what_is_heavy_and_seldom_needed() -> None:
+    found = {
+        ast.unparse(node)
+        for _, tree in _trees()
+        for outer in ast.walk(tree)
+        if isinstance(outer, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        for node in ast.walk(outer)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    }
+    assert found == HEAVY
 
 
 @pytest.mark.parametrize("name", ["utils", "util", "common", "base", "manager", "helpers", "helper", "misc"])
