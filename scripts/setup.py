@@ -31,10 +31,18 @@ def main() -> int:
         return 1
     uv, dev = sys.argv[1], "--dev" in sys.argv[2:]
     os.chdir(ROOT)
-    if (Path(uv).exists() or get_uv()) and run(uv, "sync", "--frozen", "--quiet", *([] if dev else ["--no-dev"])):
-        return 0
-    print("uv could not set up; trying venv and pip.", file=sys.stderr)
-    return 0 if with_pip(dev) else 1
+    if not with_uv(uv, dev):
+        print("uv could not set up; trying venv and pip.", file=sys.stderr)
+        if not with_pip(dev):
+            return 1
+    # Else every start would compile a thousand modules, where nobody may write beside them: seconds.
+    run(".venv/bin/python", "-m", "compileall", "-qq", "-j", "0", ".venv/lib", "src")
+    return 0
+
+
+def with_uv(uv: str, dev: bool) -> bool:  # noqa: FBT001  # a script of its own, called once
+    """Make .venv by uv, which is fetched if need be."""
+    return (Path(uv).exists() or get_uv()) and run(uv, "sync", "--frozen", "--quiet", *([] if dev else ["--no-dev"]))
 
 
 def get_uv() -> bool:
@@ -85,7 +93,7 @@ def registry() -> str:
 
 
 def with_pip(dev: bool) -> bool:  # noqa: FBT001  # a script of its own, called once
-    """The same with the standard library's venv and pip, at the versions of the lock file."""
+    """Make .venv by the standard library's venv and pip, at the versions of the lock file."""
     import tomllib  # noqa: PLC0415  # not there before 3.11, and main() must be able to say so
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())

@@ -44,10 +44,13 @@ class Server:
 
 
 @contextmanager
-def serving(folder: Path, *, database_url: str = "", port: int = 0, **settings: object) -> Iterator[Server]:
+def serving(
+    folder: Path, *, database_url: str = "", port: int = 0, inside: Sequence[str] = (), **settings: object
+) -> Iterator[Server]:
     """A server with its data in `folder`, until the block ends.
 
-    `settings` are those of waypost.settings, such as `workers=2`. Ends by itself with SIGTERM, or is ended.
+    `settings` are those of waypost.settings, such as `workers=2`; `inside` are words before the command, which run it
+    in another world. Ends by itself with SIGTERM, or is ended.
     """
     port = port or free_port()
     url = f"http://127.0.0.1:{port}"
@@ -58,7 +61,7 @@ def serving(folder: Path, *, database_url: str = "", port: int = 0, **settings: 
     log = folder / f"serve-{port}.log"
     with log.open("ab") as out:
         process = subprocess.Popen(
-            [_COMMAND, "serve"], cwd=folder, env=environment, stdout=out, stderr=out, start_new_session=True
+            [*inside, _COMMAND, "serve"], cwd=folder, env=environment, stdout=out, stderr=out, start_new_session=True
         )
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
     with httpx2.Client(base_url=url, limits=limits, timeout=_SECONDS, trust_env=False) as client:

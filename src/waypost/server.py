@@ -6,7 +6,7 @@ import uvicorn
 from sqlalchemy import Connection
 from sqlalchemy.exc import DatabaseError
 
-from waypost import credentials, metrics
+from waypost import credentials, metrics, workers
 from waypost.accounts import keys, ops
 from waypost.clicks.service import counting
 from waypost.db import Database
@@ -92,7 +92,7 @@ def serve(settings: Settings) -> None:
     """Run the workers until the process is told to stop; requests under way are finished first."""
     metrics.clear(settings.metrics_dir)
     with counting(settings):
-        uvicorn.run(
+        config = uvicorn.Config(
             "waypost.app:create",
             factory=True,
             host=settings.host,
@@ -107,5 +107,5 @@ def serve(settings: Settings) -> None:
             server_header=False,
             proxy_headers=False,
             timeout_graceful_shutdown=settings.shutdown_seconds,
-            timeout_worker_healthcheck=60,  # a busy machine is slow, not dead
         )
+        workers.run(config)

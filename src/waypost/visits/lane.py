@@ -41,8 +41,9 @@ class Glance:
     """Reads a whole request at once: the same strict parser, calling into C alone, so at a fraction of the cost."""
 
     def __init__(self, country_header: bytes = b"") -> None:
-        self._places = {**_HEADERS, country_header: _COUNTRY} if country_header else _HEADERS
-        self._harmless: set[bytes] = set()  # names of headers that do not matter, as clients spell them
+        self._names = {**_HEADERS, country_header: _COUNTRY} if country_header else _HEADERS
+        self._places: dict[bytes, int] = {}  # of names as clients spell them
+        self._harmless: set[bytes] = set()  # names that do not matter, as clients spell them
         self._urls: list[bytes] = []
         self._values: dict[bytes, bytes] = {}
         self.on_url = self._urls.append
@@ -67,17 +68,25 @@ class Glance:
             return None
         noted = [b""] * _UNUSUAL
         for name in self._values.keys() - self._harmless:
-            place = self._places.get(name.lower(), -1)
-            if place < 0:
-                if len(self._harmless) < _MOST_NAMES and len(name) <= _LONGEST_NAME:
-                    self._harmless.add(name)
-            elif place == _UNUSUAL or noted[place]:
+            place = self._places.get(name)
+            if place is None and (place := self._learn(name)) is None:
+                continue
+            if place == _UNUSUAL or noted[place]:
                 return None
-            else:
-                noted[place] = self._values[name]
+            noted[place] = self._values[name]
         if noted[_CONNECTION] and noted[_CONNECTION].lower() != b"keep-alive":
             return None
         return self._urls[0], noted
+
+    def _learn(self, name: bytes) -> int | None:
+        """The place of a header's value; None for one that does not matter."""
+        place = self._names.get(name.lower())
+        if len(name) <= _LONGEST_NAME and len(self._harmless) + len(self._places) < _MOST_NAMES:
+            if place is None:
+                self._harmless.add(name)
+            else:
+                self._places[name] = place
+        return place
 
 
 @dataclass
