@@ -222,3 +222,9 @@ def test_a_body_that_breaks_off_is_no_fault_of_ours(ana: Person) -> None:
     assert sent[0]["status"] == 400
     assert [entry for entry in logged if entry["log_level"] == "error"] == []
     assert _names(ana) == []
+
+
+@pytest.mark.parametrize("query", ["q=%ff", "limit=5&q=a%C3", "q=%ED%A0%80"])
+def test_a_query_that_is_not_text_is_refused(ana: Person, query: str) -> None:
+    answer = ana.call("GET", f"/urls?{query}")
+    assert (answer.status_code, answer.json()["field"]) == (400, "q")

@@ -176,3 +176,11 @@ def test_a_new_password_is_in_force_at_once(ana: Person, service: TestClient, li
     assert _guess(service, "another one").status_code == 303
     ana.put(f"/url/{link}/update", {"password": None})
     assert visit(service, "locked").status_code == 302
+
+
+def test_a_form_sent_to_what_has_no_password_is_no_visit(ana: Person, service: TestClient) -> None:
+    link = new_link(ana, "open")
+    for path in ("open", "open?a=b"):
+        answer = _guess(service, "whatever", path)
+        assert (answer.status_code, answer.headers["location"]) == (303, f"/{path}")
+    assert clicks(ana, link) == (0, 0)

@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, TypeVar
+from urllib.parse import unquote_plus, unquote_to_bytes
 
 import anyio.to_thread
 import structlog
@@ -25,7 +26,7 @@ from waypost.api.bodies import DOOR
 from waypost.api.limits import Usage
 from waypost.clicks import settled
 from waypost.db import Database
-from waypost.errors import Kind, Problem
+from waypost.errors import Kind, Problem, invalid
 from waypost.files.keeping import Keeper
 from waypost.metrics import Meter
 from waypost.net.guesses import Guesses
@@ -143,6 +144,7 @@ class Gate:
         _log.info("request", request_id=request.id, account=request.account, **told)
 
     async def _let_in(self, scope: Scope, receive: Receive, request: "_Answered") -> None:
+        _must_be_text(scope["query_string"])
         headers = Headers(scope=scope)
         if not (presented := _presented_key(headers.get("authorization", ""))):
             await self._app(scope, receive, request.send)
@@ -180,6 +182,16 @@ class Gate:
             return key_required()
         message = f"Too many requests with a bad API key. Please wait {wait} seconds."
         return Problem(Kind.RATE_LIMITED, message, retry_after=wait)
+
+
+def _must_be_text(query: bytes) -> None:
+    """Raise INVALID on the first parameter that is not UTF-8: else it would be kept as something that nobody sent."""
+    for part in query.split(b"&") if b"%" in query or not query.isascii() else ():
+        try:
+            unquote_to_bytes(part).decode()
+        except UnicodeDecodeError as error:
+            name = unquote_plus(part.partition(b"=")[0].decode("latin-1"), errors="replace")
+            raise invalid(name, f"{name} must be UTF-8, percent-encoded.") from error
 
 
 class _Answered:

@@ -22,7 +22,7 @@ from waypost.storage.store import Store
 from waypost.visits.asked import Asked, host, read
 from waypost.visits.decide import Refusal
 from waypost.visits.download import Downloads
-from waypost.visits.find import Code, Shared, Target
+from waypost.visits.find import Code, Found, Shared, Target
 from waypost.visits.lane import Traffic
 from waypost.visits.memory import LONGEST_LIFE, HotAnswer
 from waypost.visits.pages import NO_STORE, PAGE, Pages, redirect, wants_page
@@ -123,6 +123,9 @@ class Visits:
         found = await self._visitor.find(asked.host, alias)
         if found is None:
             return await self._unknown(request, asked)
+        if request.method == "POST" and not _is_locked(found):
+            query = f"?{request.url.query}" if request.url.query else ""
+            return redirect(f"/{alias}{query}", status=303)  # there is nothing to send; a visit is a GET (decision 47)
         if isinstance(found, Code):
             return self._scan(request, asked, found, version)
         if isinstance(found, Shared):
@@ -193,6 +196,11 @@ class Visits:
         own = b"%b: %b\r\n" % location
         hot = HotAnswer(own=own, target=counted, until_ms=until, end=_end_of(tuple(others)), flags=flags)
         self._traffic.memory.keep_hot(header, (asked.host, asked.alias), hot, version=version)
+
+
+def _is_locked(found: Found) -> bool:
+    """Whether a password can be sent to it."""
+    return isinstance(found, Target | Shared) and found.password is not None
 
 
 @lru_cache(2)
