@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from waypost.errors import invalid
+from waypost.net.blocked import addresses
 from waypost.qr import cards, parts
 from waypost.settings import Settings
 
@@ -35,6 +36,10 @@ class Content:
     file: str = ""
     name: str = ""
     rows: Mapping[str, str] = field(default_factory=dict)
+
+    def urls(self) -> list[str]:
+        """Every address that somebody who scans it can be led to."""
+        return [*filter(None, (self.uri, self.apple, self.google)), *addresses(self.text), *addresses(self.file)]
 
 
 def read(type: Type, data: Data, settings: Settings) -> Content:
