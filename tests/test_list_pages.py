@@ -218,9 +218,11 @@ def test_whatever_an_owner_writes_stays_text(words: str, service: TestClient, an
 
 def test_writing_that_turns_around_stays_within_its_own_line(service: TestClient, ana: Person) -> None:
     campaign = _campaign(ana)
-    new_link(ana, "one", campaign=campaign, title=f"moc.evil{OVERRIDE}")
+    new_link(ana, "one", campaign=campaign, title=f"moc.evil{OVERRIDE}gnp.exe")
+    new_link(ana, "two", campaign=campaign, title=OVERRIDE)
     page = visit(service, f"u/ana/spring-{campaign}", headers=PAGE).text
-    assert f"<bdi>moc.evil{OVERRIDE}</bdi>" in page
+    assert "<bdi>moc.evilgnp.exe</bdi>" in page
+    assert "<bdi>example.com</bdi>" in page
 
 
 def test_a_list_loads_nothing_from_anywhere(service: TestClient, ana: Person) -> None:

@@ -10,6 +10,8 @@ from waypost.schema import accounts, campaigns, domains, links
 from waypost.visits.rotation import usable
 
 PER_PAGE = 25
+# What makes writing turn around where its letters would not: of no use in a title but to make .exe look like .png.
+_TURNS = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)))
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ def page(tx: Connection, campaign: int, *, number: int, q: str, now: int) -> Row
 def _shown(row: tuple[str, str | None, str, str, str]) -> Shown:
     host, scheme, alias, title, url = row
     site = site_of(url)
-    return Shown(host, scheme, alias, title.strip() or site, site)
+    return Shown(host, scheme, alias, title.translate(_TURNS).strip() or site, site)
 
 
 def site_of(url: str) -> str:
