@@ -11,6 +11,8 @@ from tests.conftest import BASE, Person
 from tests.problems import refused
 from tests.visiting import CURL, GOOGLEBOT, IPHONE, PAGE, SLACK, clicks, new_link, sums, visit
 from waypost import schema
+from waypost.clicks import verify
+from waypost.db import Database
 
 
 def _campaign(person: Person, **fields: Any) -> int:
@@ -43,6 +45,20 @@ def test_a_visit_counts_once_for_the_link_and_once_for_the_campaign(service: Tes
     assert sum(clicks(ana, link)[0] for link in links) == 5
     assert ana.get(f"/campaign/{campaign}")["details"]["views"] == 4
     assert sums(ana, "") == {"clicks": 5, "uniqueClicks": len([link for link in links if clicks(ana, link)[0]])}
+
+
+def test_the_sums_are_what_the_single_visits_add_up_to(service: TestClient, ana: Person, database: Database) -> None:
+    campaign = _campaign(ana, public=True)
+    link = _fill(ana, campaign, "one")[0]
+    for path in ("r/spring", "r/spring", f"u/ana/spring-{campaign}", "one"):
+        visit(service, path)
+    assert clicks(ana, link)[0] == 3
+    assert database.read(verify.differences) == []
+    times = schema.click_times
+    database.write(lambda tx: tx.execute(update(times).values(clicks=times.c.clicks + 5)))
+    database.write(lambda tx: verify.repair(tx, verify.differences(tx)))
+    assert database.read(verify.differences) == []
+    assert (sums(ana, f"/campaign/{campaign}")["clicks"], sums(ana, "")["clicks"]) == (3, 3)
 
 
 def test_the_statistics_of_a_campaign_say_where_its_visitors_were_sent(service: TestClient, ana: Person) -> None:

@@ -103,7 +103,7 @@ class Lists:
         ]
         return self._pages.page(
             "list.html",
-            title=it.name,
+            title=shelf.straight(it.name),
             shelf=it,
             row=row,
             tiles=tiles,

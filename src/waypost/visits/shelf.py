@@ -78,7 +78,12 @@ def page(tx: Connection, campaign: int, *, number: int, q: str, now: int) -> Row
 def _shown(row: tuple[str, str | None, str, str, str]) -> Shown:
     host, scheme, alias, title, url = row
     site = site_of(url)
-    return Shown(host, scheme, alias, title.translate(_TURNS).strip() or site, site)
+    return Shown(host, scheme, alias, straight(title).strip() or site, site)
+
+
+def straight(text: str) -> str:
+    """A text without what makes writing turn around."""
+    return text.translate(_TURNS)
 
 
 def site_of(url: str) -> str:
