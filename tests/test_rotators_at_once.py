@@ -23,6 +23,7 @@ from waypost.visits.rotation import Spin
 
 _VISITS = 1000
 _CLIENTS = 40
+_NONE = (None, None, None)
 
 
 def _add_ana(tx: Connection) -> str:
@@ -85,11 +86,25 @@ def test_turns_and_quotas_are_exact_over_two_processes(database: Database, datab
         assert "Traceback" not in server.output()
 
 
-def test_turns_and_quotas_are_exact_for_many_threads(ana: Person, database: Database) -> None:
-    campaign = int(ana.post("/campaign/add", {"slug": "spring", "rotation": "ordered"})["id"])
+@pytest.mark.parametrize(
+    ("how", "expected"),
+    [
+        ({"rotation": "ordered"}, [67, 67, 66, 0]),
+        ({"rotation": "random", "quotas": (60, 30, 10)}, [60, 30, 10, 100]),
+        ({"rotation": "random", "limits": (60, 30, 10)}, [60, 30, 10, 100]),
+        ({"rotation": "weighted", "quotas": (60, 30, 10), "limits": (50, 40, 5)}, [50, 30, 5, 115]),
+        ({"rotation": "ordered", "quotas": (20, None, None), "limits": (None, 30, None)}, [20, 30, 150, 0]),
+    ],
+    ids=("turns", "quotas", "limits", "both", "turns and both"),
+)
+def test_turns_and_quotas_are_exact_for_many_threads(
+    how: dict[str, Any], expected: list[int], ana: Person, database: Database
+) -> None:
+    campaign = int(ana.post("/campaign/add", {"slug": "spring", "rotation": how["rotation"]})["id"])
     links = [new_link(ana, f"link-{number}", campaign=campaign) for number in range(3)]
-    ana.post(f"/campaign/{campaign}/assign/{links[2]}", {"quota": 20})
-    ana.put(f"/url/{links[1]}/update", {"clicklimit": 30})
+    for link, quota, limit in zip(links, how.get("quotas", _NONE), how.get("limits", _NONE), strict=True):
+        ana.post(f"/campaign/{campaign}/assign/{link}", {"quota": quota})
+        ana.put(f"/url/{link}/update", {"clicklimit": limit})
     rotator = database.read(lambda tx: rotation.find_rotator(tx, "spring"))
     assert rotator is not None
 
@@ -100,4 +115,4 @@ def test_turns_and_quotas_are_exact_for_many_threads(ana: Person, database: Data
 
     with ThreadPoolExecutor(16) as threads:
         seen = Counter(threads.map(come, range(200)))
-    assert seen == {links[0]: 150, links[1]: 30, links[2]: 20}
+    assert [seen[link] for link in (*links, 0)] == expected
