@@ -101,6 +101,9 @@ CAMPAIGN = Family(
         "name": tuple(value for value in NOT_NAME if value is not None),
         "slug": (*NOT_LINE, "ab", "has space", "ünïcode", "a/b", "x" * 51, "api"),
         "public": NOT_FLAG,
+        "rotation": (*NOT_LINE, "", "RANDOM", "turn"),
+        "sticky": NOT_FLAG,
+        "winner": (*NOT_NUMBER, 0),
     },
     created_status=201,
 )

@@ -33,6 +33,13 @@ CAMPAIGN: Shape = {
     "list": URL,
     "views": int,
 }
+CAMPAIGN_DETAILS: Shape = {
+    **CAMPAIGN,
+    "rotation": "random",
+    "sticky": bool,
+    "winner": (int, None),
+    "winnerlink": (int, None),
+}
 CHANNEL: Shape = {"id": int, "name": str, "description": str, "color": COLOUR, "starred": bool}
 ITEM: Shape = {"type": ("links", "bio"), "id": int, "title": str, "preview": URL, "link": URL, "date": DAY}
 PIXEL: Shape = {"id": int, "type": "analyticspixel", "name": str, "tag": str, "date": TIMESTAMP}

@@ -41,7 +41,8 @@ def test_a_campaign_is_answered_the_same_everywhere_with_its_name_three_times(an
         "views": 0,
     }
     assert made == {"error": 0, **expected}
-    assert _details(ana, item) == expected
+    more = {"rotation": "random", "sticky": False, "winner": None, "winnerlink": None}
+    assert _details(ana, item) == {**expected, **more}
     assert ana.get("/campaigns")["data"]["campaigns"] == [expected]
     assert ana.put(f"/campaign/{item}/update", {"name": "Spring"}) == {"error": 0, **expected}
 

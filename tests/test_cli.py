@@ -21,6 +21,7 @@ from starlette.testclient import TestClient
 
 from tests.serving import free_port, serving
 from waypost import __version__, checks
+from waypost.abuse import ops as abuse
 from waypost.api.app import api_document
 from waypost.app import build
 from waypost.cli.main import main
@@ -525,3 +526,50 @@ def _status(key: str, method: str = "GET") -> int:
 def _everything(run: Run) -> list[Any]:
     lists = (("account", "list"), ("plan", "list"), ("account", "key", "list", "ana"))
     return [*(run(*words, "--json").json for words in lists), sorted(Path().iterdir())]
+
+
+def test_the_operator_blocks_and_unblocks_hosts_and_words(run: Run) -> None:
+    assert run("block", "list", "--json").json == []
+    assert run("block", "add", "https://Bad.example/x", "*.worse.example").out.splitlines() == [
+        "Blocked the host bad.example.",
+        "Blocked the host worse.example.",
+    ]
+    assert run("block", "add", "--word", "Casino").out == "Blocked the word casino.\n"
+    listed = [(one["kind"], one["value"]) for one in run("block", "list", "--json").json]
+    assert listed == [("host", "bad.example"), ("host", "worse.example"), ("word", "casino")]
+    assert "worse.example" in run("block", "list").out
+    assert run("block", "remove", "bad.example", "worse.example").code == 0
+    assert [one["value"] for one in run("block", "list", "--json").json] == ["casino"]
+    for words, said in (
+        (("add", "no host"), "is not a host name"),
+        (("add", "--word", "ab"), "at least 3 letters"),
+        (("remove", "casino"), "The host casino is not blocked."),
+        (("add", "good.example", ".."), "is not a host name"),
+    ):
+        ran = run("block", *words)
+        assert (ran.code, said in ran.err) == (1, True), ran.err
+    assert [one["value"] for one in run("block", "list", "--json").json] == ["casino"]
+
+
+def test_the_operator_reads_and_closes_reports(run: Run, home: Path) -> None:
+    assert run("reports", "list", "--json").json == []
+    with closing(open_database(Settings())) as database:
+        for host, alias in (("", "one"), ("go.brand.example", "two"), ("/r", "spring")):
+            told = {
+                "host": host,
+                "alias": alias,
+                "comment": "Look:\n\x1b[2Jgone \u202e",
+                "reporter": b"x" + host.encode(),
+            }
+            database.write(lambda tx, told=told: abuse.report(tx, reason="spam", **told))  # type: ignore[misc]
+    urls = [one["url"] for one in run("reports", "list", "--json").json]
+    base = "http://go.localhost:8000"
+    assert urls == [f"{base}/one", "https://go.brand.example/two", f"{base}/r/spring"]
+    shown = run("reports", "list").out
+    assert "Look:  [2Jgone" in shown
+    assert "\x1b" not in shown
+    assert "\u202e" not in shown
+    assert run("reports", "close", 1).out == "Report 1 is closed.\n"
+    assert [one["id"] for one in run("reports", "list", "--json").json] == [2, 3]
+    assert [one["id"] for one in run("reports", "list", "--all", "--json").json] == [1, 2, 3]
+    assert run("reports", "close", 99).code == 1

@@ -173,7 +173,11 @@ def test_the_tour_leads_through_every_endpoint(tmp_path: Path) -> None:
     api = [call for call in calls if call.path.startswith("/api/")]
     assert [call for call in api if not call.path.endswith(("/export", "/zip")) and call.json["error"] != 0] == []
     visits = [call for call in calls if call not in api]
-    assert [call.answer.splitlines()[0] for call in visits] == ["HTTP/1.1 302 Found", "Hello from a file"]
+    assert [call.answer.splitlines()[0] for call in visits] == [
+        "HTTP/1.1 302 Found",
+        "Hello from a file",
+        "HTTP/1.1 302 Found",
+    ]
     assert "location: https://example.com/sale" in visits[0].answer.lower()
     before, after = (call.json["data"]["clicks"] for call in api if re.fullmatch(r"/api/url/\d+", call.path))
     assert (before, after) == (0, 1)

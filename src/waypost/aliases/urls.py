@@ -9,3 +9,8 @@ def origin(base: str, host: str, scheme: str | None) -> str:
 def short_url(base: str, host: str, scheme: str | None, alias: str) -> str:
     """The public URL of an alias; `scheme` is that of its branded domain, if it is on one."""
     return f"{origin(base, host, scheme)}/{alias}"
+
+
+def list_url(base: str, username: str, slug: str | None, campaign: int) -> str:
+    """The list page of a campaign (decision 27)."""
+    return f"{base}/u/{username}/{slug or 'list'}-{campaign}"

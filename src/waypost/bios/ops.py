@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 
 from waypost import rows
 from waypost.aliases import namespace
-from waypost.net import targets
+from waypost.net import blocked, targets
 from waypost.rows import Page, Window
 from waypost.schema import bios
 from waypost.settings import Settings
@@ -57,7 +57,7 @@ def own(tx: Connection, account: int, bio: int) -> Bio:
 def add(tx: Connection, account: int, *, settings: Settings, **fields: Unpack[Fields]) -> Bio:
     """Make a bio page. Raises INVALID or TAKEN on `alias`, INVALID on `blocks`."""
     alias = namespace.pick(tx, namespace.OWN, fields.get("alias"), field="alias")
-    bio = rows.add(tx, bios, account, {**_checked(fields, settings), "alias": alias})
+    bio = rows.add(tx, bios, account, {**_checked(tx, fields, settings), "alias": alias})
     namespace.claim(tx, account, "bio", bio, host=namespace.OWN, alias=alias, field="alias")
     return own(tx, account, bio)
 
@@ -70,7 +70,7 @@ def change(tx: Connection, account: int, bio: int, *, settings: Settings, **fiel
         namespace.release(tx, host=namespace.OWN, alias=before.alias)
         new = namespace.pick(tx, namespace.OWN, alias, field="alias")
         namespace.claim(tx, account, "bio", bio, host=namespace.OWN, alias=new, field="alias")
-    rows.change(tx, bios, account, bio, {**_checked(fields, settings), "alias": alias})
+    rows.change(tx, bios, account, bio, {**_checked(tx, fields, settings), "alias": alias})
 
 
 def remove(tx: Connection, account: int, bio: int) -> None:
@@ -79,9 +79,11 @@ def remove(tx: Connection, account: int, bio: int) -> None:
     rows.remove(tx, bios, account, bio)
 
 
-def _checked(fields: Fields, settings: Settings) -> dict[str, Any]:
-    blocks = fields.get("blocks")
-    return {**fields, **({"blocks": [_checked_block(block, settings) for block in blocks]} if blocks else {})}
+def _checked(tx: Connection, fields: Fields, settings: Settings) -> dict[str, Any]:
+    blocks = [_checked_block(block, settings) for block in fields.get("blocks") or ()]
+    urls = (block[name] for block in blocks for name in ("image", _URLS.get(block["type"], "")) if block.get(name))
+    blocked.refuse(tx, urls, field="blocks")
+    return {**fields, **({"blocks": blocks} if blocks else {})}
 
 
 def _checked_block(block: Block, settings: Settings) -> Block:

@@ -1,17 +1,23 @@
 """`/campaigns` and `/campaign/…` (API document, section Campaigns; decisions 24 to 29)."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
 
 from fastapi import APIRouter
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
+from sqlalchemy import Connection
 
+from waypost.aliases.urls import list_url, short_url
 from waypost.api import lists
 from waypost.api.answers import Done, Success
 from waypost.api.bodies import Body, JsonRoute
 from waypost.api.door import Came, Door
-from waypost.api.fields import Line, Name, PathId
+from waypost.api.fields import Line, Name, PathId, Positive
+from waypost.api.spans import AskedSpan
 from waypost.campaigns import ops
+from waypost.campaigns.ops import Rotation
+from waypost.clicks import stats
+from waypost.clicks.stats import Report
 
 router = APIRouter(route_class=JsonRoute, tags=["Campaigns"])
 
@@ -33,20 +39,65 @@ class CampaignDone(CampaignOut, Success):
     """What create and update answer."""
 
 
+class CampaignWhole(CampaignOut):
+    """A campaign with how its rotator goes: `winner` is after how many clicks, `winnerlink` the link that has won."""
+
+    rotation: Rotation
+    sticky: bool
+    winner: int | None
+    winnerlink: int | None
+
+
 class CampaignDetails(Success):
-    details: CampaignOut
+    details: CampaignWhole
 
 
-class NewCampaign(Body):
+class PlaceOut(BaseModel):
+    """A link in a campaign: `clicks` are those that the rotator gave it in the span, `given` those under its quota."""
+
+    id: int
+    shorturl: str
+    title: str
+    clicks: int
+    weight: int
+    quota: int | None
+    given: int
+
+
+class CampaignReport(Success):
+    """The visits of rotator and list page in a span, and where the rotator led."""
+
+    data: Report
+    links: Sequence[PlaceOut]
+
+
+_Weight = Annotated[int, Field(ge=0, le=1000)]
+
+
+class _Settable(Body):
+    slug: Line | None = None
+    public: bool | None = None
+    rotation: Rotation | None = None
+    sticky: bool | None = None
+    winner: Positive | None = None
+
+
+class NewCampaign(_Settable):
     name: Name | None = None
-    slug: Line | None = None
-    public: bool | None = None
 
 
-class CampaignChange(Body):
+class CampaignChange(_Settable):
     name: Name
-    slug: Line | None = None
-    public: bool | None = None
+
+
+class Assignment(Body):
+    """How the rotator treats a link; a body is not needed."""
+
+    weight: _Weight | None = None
+    quota: Positive | None = None
+
+
+_AS_IT_IS = Assignment()
 
 
 @router.get("/campaigns", response_model=lists.envelope("campaigns", CampaignOut))
@@ -59,8 +110,24 @@ def list_campaigns(door: Came, asked: lists.Asked) -> Any:
 
 @router.get("/campaign/{id}")
 def read_campaign(door: Came, id: PathId) -> CampaignDetails:
-    campaign, username = door.read_counts(lambda tx: (ops.own(tx, door.account, id), ops.username(tx, door.account)))
-    return CampaignDetails(details=_shower(door, username)(campaign))
+    campaign, username, won = door.read_counts(
+        lambda tx: (ops.own(tx, door.account, id), ops.username(tx, door.account), ops.winner(tx, id))
+    )
+    told: Any = {"rotation": campaign.rotation, "sticky": campaign.sticky, "winner": campaign.winner}
+    shown = _shower(door, username)(campaign).model_dump()
+    return CampaignDetails(details=CampaignWhole(**shown, **told, winnerlink=won))
+
+
+@router.get("/campaign/{id}/stats")
+def campaign_statistics(door: Came, id: PathId, span: AskedSpan) -> CampaignReport:
+    """The visits of a campaign's rotator and list page over time and by every dimension, and by link."""
+
+    def work(tx: Connection) -> tuple[Report, list[ops.Place]]:
+        ops.own(tx, door.account, id)
+        return stats.report(tx, "campaign", id, span), ops.places(tx, door.account, id, span)
+
+    report, places = door.read_counts(work)
+    return CampaignReport(data=report, links=[_place(door, place) for place in places])
 
 
 @router.post("/campaign/add", status_code=201)
@@ -71,8 +138,10 @@ def add_campaign(door: Came, body: NewCampaign) -> CampaignDone:
 
 
 @router.post("/campaign/{campaignid}/assign/{linkid}")
-def assign_link(door: Came, campaignid: PathId, linkid: PathId) -> Done:
-    door.write(lambda tx: ops.assign(tx, door.account, campaignid, linkid))
+def assign_link(door: Came, campaignid: PathId, linkid: PathId, body: Assignment = _AS_IT_IS) -> Done:
+    """Put a link into a campaign; and, for its rotator, set the link's weight and its quota of clicks."""
+    fields = body.sent()
+    door.write(lambda tx: ops.assign(tx, door.account, campaignid, linkid, **fields))
     return Done(message="Link successfully added to the campaign.")
 
 
@@ -94,6 +163,12 @@ def _done(door: Door, campaign: ops.Campaign, username: str) -> CampaignDone:
     return CampaignDone(**_shower(door, username)(campaign).model_dump())
 
 
+def _place(door: Door, place: ops.Place) -> PlaceOut:
+    url = short_url(door.settings.base, place.host, place.scheme, place.alias)
+    told = {name: getattr(place, name) for name in ("id", "title", "clicks", "weight", "quota", "given")}
+    return PlaceOut(shorturl=url, **told)
+
+
 def _shower(door: Door, username: str) -> Callable[[ops.Campaign], CampaignOut]:
     base = door.settings.base
 
@@ -105,7 +180,7 @@ def _shower(door: Door, username: str) -> Callable[[ops.Campaign], CampaignOut]:
             campaign=campaign.name,
             public=campaign.public,
             rotator=f"{base}/r/{campaign.slug}" if campaign.slug else False,
-            list=f"{base}/u/{username}/{campaign.slug or 'list'}-{campaign.id}",
+            list=list_url(base, username, campaign.slug, campaign.id),
             views=campaign.views,
         )
 

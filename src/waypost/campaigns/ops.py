@@ -3,29 +3,56 @@
 import itertools
 import uuid
 from dataclasses import dataclass
-from typing import TypedDict, Unpack
+from typing import Literal, TypedDict, Unpack
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, or_, select, update
 
 from waypost import rows
 from waypost.aliases import namespace
 from waypost.aliases.words import check
+from waypost.clicks import stats
+from waypost.clicks.batch import label_of
+from waypost.clicks.stats import Span
+from waypost.db import upsert
 from waypost.errors import taken
 from waypost.rows import Page, Window
-from waypost.schema import accounts, campaigns, links
+from waypost.schema import accounts, campaigns, domains, links, rotations, turns
 
+Rotation = Literal["random", "weighted", "ordered"]
+_MOST_LINKS = 1000  # that the statistics of a campaign name
 _TAKEN = {"campaigns_account_name_unique": taken("name", "You already have a campaign with that name.")}
 
 
 @dataclass(frozen=True)
 class Campaign:
-    """A campaign; it has a rotator exactly when it has a slug. `views` are visits of rotator and list page."""
+    """A campaign; it has a rotator exactly when it has a slug. `views` are visits of rotator and list page.
+
+    `winner` is the number of clicks after which the link clicked most gets all that follow.
+    """
 
     id: int
     name: str
     slug: str | None
     public: bool
     views: int
+    rotation: Rotation
+    sticky: bool
+    winner: int | None
+
+
+@dataclass(frozen=True)
+class Place:
+    """A link in a campaign. `given` are its clicks by the rotator since it has a quota, `clicks` those of a span."""
+
+    id: int
+    host: str
+    scheme: str | None
+    alias: str
+    title: str
+    weight: int
+    quota: int | None
+    given: int
+    clicks: int
 
 
 class Fields(TypedDict, total=False):
@@ -34,6 +61,16 @@ class Fields(TypedDict, total=False):
     name: str | None
     slug: str | None
     public: bool | None
+    rotation: Rotation | None
+    sticky: bool | None
+    winner: int | None
+
+
+class PlaceFields(TypedDict, total=False):
+    """What can be set on a link in its campaign; `None` is the field's default."""
+
+    weight: int | None
+    quota: int | None
 
 
 def page(tx: Connection, account: int, window: Window) -> Page[Campaign]:
@@ -56,7 +93,7 @@ def add(tx: Connection, account: int, **fields: Unpack[Fields]) -> Campaign:
     slug = _checked(fields.get("slug"))
     named = fields.get("name")
     # The default name holds the id, which is known only after the insert.
-    values = {"public": fields.get("public"), "slug": slug, "name": named or f"campaign to be named {uuid.uuid4()}"}
+    values = {**fields, "slug": slug, "name": named or f"campaign to be named {uuid.uuid4()}"}
     campaign = rows.add(tx, campaigns, account, values, _TAKEN)
     if named is None:
         rows.change(tx, campaigns, account, campaign, {"name": _free_name(tx, account, f"Campaign {campaign}")})
@@ -73,6 +110,8 @@ def change(tx: Connection, account: int, campaign: int, **fields: Unpack[Fields]
             _release(tx, before.slug)
             _claim(tx, account, campaign, fields["slug"])
     rows.change(tx, campaigns, account, campaign, fields, _TAKEN)
+    if fields.get("winner", before.winner) != before.winner:  # there is to be another one: the count begins anew
+        tx.execute(update(turns).where(turns.c.campaign == campaign).values(given=0, winner=None))
     return own(tx, account, campaign)
 
 
@@ -82,10 +121,47 @@ def remove(tx: Connection, account: int, campaign: int) -> None:
     rows.remove(tx, campaigns, account, campaign)
 
 
-def assign(tx: Connection, account: int, campaign: int, link: int) -> None:
-    """Put a link into a campaign, out of the one it was in (decision 28)."""
+def assign(tx: Connection, account: int, campaign: int, link: int, **fields: Unpack[PlaceFields]) -> None:
+    """Put a link into a campaign, out of the one it was in (decision 28); and set what is given for its rotator.
+
+    A quota counts from when there is one: to take it away begins anew.
+    """
     own(tx, account, campaign)
     rows.change(tx, links, account, link, {"campaign": campaign})
+    values: dict[str, int | None] = {}
+    if "weight" in fields:
+        values["weight"] = 1 if fields["weight"] is None else fields["weight"]
+    if "quota" in fields:
+        values |= {"quota": fields["quota"], **({"given": 0} if fields["quota"] is None else {})}
+    if not values:
+        return
+    new = upsert(tx, rotations).values(campaign=campaign, link=link, **values)
+    tx.execute(new.on_conflict_do_update(index_elements=["campaign", "link"], set_=values))
+
+
+def winner(tx: Connection, campaign: int) -> int | None:
+    """The link that has won in a campaign that went through `own`."""
+    return tx.execute(select(turns.c.winner).where(turns.c.campaign == campaign)).scalar_one_or_none()
+
+
+def places(tx: Connection, account: int, campaign: int, span: Span) -> list[Place]:
+    """The links of a campaign that went through `own`, and those that its rotator led to in the span; oldest first."""
+    counted = stats.labelled(tx, "campaign", campaign, "source", span)
+    c, r = links.c, rotations.c
+    ids = [int(label.removeprefix("link ")) for label in counted if label.startswith("link ")][:_MOST_LINKS]
+    chosen = (
+        select(c.id, c.host, domains.c.scheme, c.alias, c.title, r.weight, r.quota, r.given)
+        .outerjoin(domains, domains.c.host == c.host)
+        .outerjoin(rotations, (r.link == c.id) & (r.campaign == campaign))
+        .where(c.account == account, or_(c.campaign == campaign, c.id.in_(ids)))
+    )
+    return [
+        Place(
+            **{**row, "weight": 1 if row["weight"] is None else row["weight"], "given": row["given"] or 0},
+            clicks=counted.get(label_of(row["id"]), 0),
+        )
+        for row in tx.execute(chosen.order_by(c.id).limit(_MOST_LINKS)).mappings()
+    ]
 
 
 def _checked(slug: str | None) -> str | None:

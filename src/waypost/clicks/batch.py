@@ -14,6 +14,8 @@ Sort = Literal["click", "bot", "preview", "late", "other"]
 ALL_DAYS = -1
 DAY = 86_400
 QUARTER = 900
+BESIDE = frozenset({"campaign"})
+"""Kinds that an account's own sums leave out: who comes through a campaign is counted by the link he gets."""
 _FIELDS = 10
 _DIGITS = 15
 _KIND = re.compile(rb"[a-z]{1,8}")
@@ -91,11 +93,24 @@ class Reader:
             who.os,
             who.device,
             language(languages.decode("latin-1")),
-            "qr" if journal.SCAN in flags else "link",
+            _source(kind, flags),
         )
         sort = _sort(flags, who.kind)
         taken = journal.TAKEN in flags
         return Visit(int(account), kind.decode(), int(item), second, ms, sort, digest, seen, taken)
+
+
+def _source(kind: bytes, flags: bytes) -> str:
+    """The way that a visitor came; for a campaign, what of it he met: its list page, or the link he was sent to."""
+    if kind == b"campaign":
+        link = flags.partition(journal.ROTATED)[2]
+        return label_of(int(link)) if link else "list"
+    return "qr" if journal.SCAN in flags else "link"
+
+
+def label_of(link: int) -> str:
+    """How a link is called among the sources of its campaign."""
+    return f"link {link}"
 
 
 def _sort(flags: bytes, kind: str) -> Sort:
@@ -145,6 +160,8 @@ class Sums:
         found: dict[tuple[str, int, int], list[int]] = {}
         for (kind, item, account, quarter), row in self._times.items():
             found[kind, item, quarter] = row
+            if kind in BESIDE:
+                continue
             whole = found.setdefault(("account", account, quarter), [0] * len(row))
             whole[:] = map(sum, zip(whole, row, strict=True))
         return [(*key, *row) for key, row in sorted(found.items())]  # type: ignore[misc]  # six of them
@@ -153,7 +170,7 @@ class Sums:
         """(kind, item, day, dimension, label, clicks), for the day and for all days, in the order of the key."""
         parts: dict[tuple[str, int, int], list[_Counts]] = defaultdict(list)
         for (kind, item, account, day), counts in self._labels.items():
-            for of, number in ((kind, item), ("account", account)):
+            for of, number in ((kind, item),) if kind in BESIDE else ((kind, item), ("account", account)):
                 parts[of, number, day].append(counts)
                 parts[of, number, ALL_DAYS].append(counts)
         for key, found in sorted(parts.items(), key=itemgetter(0)):

@@ -24,6 +24,12 @@ PREFETCH = b"p"
 LATE = b"l"
 SCAN = b"q"
 TAKEN = b"t"  # a click under a limit, which was taken from it before the answer
+ROTATED = b"r"  # a visit of a campaign that got the link whose id stands behind; always the last
+
+
+def rotated(link: int) -> bytes:
+    """The flag of a visit that a rotator sent to this link."""
+    return b"%b%d" % (ROTATED, link)
 
 
 def target_of(account: int, kind: str, item: int) -> bytes:

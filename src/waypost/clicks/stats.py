@@ -123,16 +123,24 @@ def report(tx: Connection, kind: str, item: int, span: Span) -> Report:
     )
 
 
+def labelled(tx: Connection, kind: str, item: int, dimension: str, span: Span) -> dict[str, int]:
+    """Every label of one dimension, from the span's first day to its last (whole days, UTC)."""
+    first, after = span.seconds()
+    return _labels(tx, kind, item, dimension, first // DAY, (after - 1) // DAY, most=None)
+
+
 def _named(sums: list[int]) -> dict[str, int]:
     return dict(zip(("clicks", "uniqueClicks", *_SUMS[2:]), sums, strict=True))
 
 
-def _labels(tx: Connection, kind: str, item: int, dimension: str, first: int, last: int) -> dict[str, int]:
+def _labels(
+    tx: Connection, kind: str, item: int, dimension: str, first: int, last: int, *, most: int | None = _TOP
+) -> dict[str, int]:
     """The most frequent labels of a dimension from one day to another."""
     c = click_labels.c
     n = func.sum(c.n).label("n")
     mine = (c.kind == kind, c.item == item, c.dimension == dimension, c.day.between(first, last))
-    chosen = select(c.label, n).where(*mine).group_by(c.label).order_by(n.desc(), c.label).limit(_TOP)
+    chosen = select(c.label, n).where(*mine).group_by(c.label).order_by(n.desc(), c.label).limit(most)
     return {row.label: int(row.n) for row in tx.execute(chosen)}
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, Select, delete, func, insert, select, update
 
-from waypost.clicks.batch import ALL_DAYS, DAY, QUARTER, Seen
+from waypost.clicks.batch import ALL_DAYS, BESIDE, DAY, QUARTER, Seen
 from waypost.clicks.ingest import KEPT_SINCE, TOTALS
 from waypost.db import upsert
 from waypost.schema import click_labels, click_times, events, facts
@@ -62,7 +62,8 @@ def _kept(tx: Connection, first: int) -> dict[Place, Counter[str]]:
     chosen = select(*columns, func.count().label("n")).where(c.at_ms >= first * DAY * 1000).group_by(*columns)
     sums: dict[Place, Counter[str]] = defaultdict(Counter)
     for row in tx.execute(chosen):
-        for thing in ((row.kind, row.item), ("account", row.account)):
+        mine = (row.kind, row.item)
+        for thing in (mine,) if row.kind in BESIDE else (mine, ("account", row.account)):
             place = (*thing, int(row.day))
             sums[place][_COLUMN[row.sort]] += row.n
             if row.first:
@@ -122,5 +123,6 @@ def _repair_labels(tx: Connection, wrong: Difference) -> None:
 def _of(wrong: Difference, chosen: Select) -> Select:  # type: ignore[type-arg]  # of whatever columns
     """Just the visits of that day of that thing."""
     c = events.c
-    own = (c.account == wrong.item,) if wrong.kind == "account" else (c.kind == wrong.kind, c.item == wrong.item)
+    whole = (c.account == wrong.item, c.kind.not_in(BESIDE))
+    own = whole if wrong.kind == "account" else (c.kind == wrong.kind, c.item == wrong.item)
     return chosen.where(*own, c.at_ms // (DAY * 1000) == wrong.day)

@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 
 from waypost import changes, rows
 from waypost.errors import invalid, taken
-from waypost.net import targets
+from waypost.net import blocked, targets
 from waypost.rows import Page, Window
 from waypost.schema import domains
 from waypost.settings import Settings
@@ -86,6 +86,7 @@ def _checked(tx: Connection, host: str, fields: Fields, settings: Settings) -> d
         url = checked[name] = targets.web_url(value, field=name) if value else None
         if url:
             _refuse_circle(tx, url, host=host, field=name, settings=settings)
+            blocked.refuse(tx, [url], field=name)
     return checked
 
 

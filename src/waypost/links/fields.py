@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 
 from waypost import clock, rows
 from waypost.errors import invalid
-from waypost.net import targets
+from waypost.net import blocked, targets
 from waypost.schema import campaigns, overlays, splashes
 from waypost.settings import Settings
 
@@ -87,6 +87,7 @@ def _targets(tx: Connection, fields: Fields, settings: Settings) -> dict[str, An
         values["expiryurl"] = _target(tx, fields["expiryurl"], "expiryurl", settings) if fields["expiryurl"] else None
     if "metaimage" in fields:
         values["metaimage"] = targets.web_url(fields["metaimage"], field="metaimage") if fields["metaimage"] else None
+        blocked.refuse(tx, filter(None, [values["metaimage"]]), field="metaimage")
     for name, elements in fields.items():
         if name in _TARGETED:
             assert elements is None or isinstance(elements, list)
@@ -102,6 +103,7 @@ def _targets(tx: Connection, fields: Fields, settings: Settings) -> dict[str, An
 def _target(tx: Connection, url: str, field: str, settings: Settings) -> str:
     checked = targets.target(url, field=field, settings=settings)
     targets.refuse_own(tx, checked, field=field, settings=settings)
+    blocked.refuse(tx, [checked], field=field)
     return checked
 
 

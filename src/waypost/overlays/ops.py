@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 
 from waypost import rows
 from waypost.errors import invalid
-from waypost.net import targets
+from waypost.net import blocked, targets
 from waypost.rows import Page, Window
 from waypost.schema import overlays
 
@@ -79,7 +79,7 @@ def own(tx: Connection, account: int, overlay: int) -> Overlay:
 
 def add(tx: Connection, account: int, **fields: Unpack[Fields]) -> Overlay:
     """Make an overlay. Raises INVALID on a URL, or on what its type needs and lacks."""
-    values = _checked(fields["type"], fields)
+    values = _checked(tx, fields["type"], fields)
     _refuse_incomplete(fields["type"], values)
     return own(tx, account, rows.add(tx, overlays, account, values))
 
@@ -88,7 +88,7 @@ def change(tx: Connection, account: int, overlay: int, **fields: Unpack[Fields])
     """Set the given fields. Raises INVALID on a URL, or on what its type then needs and lacks."""
     before = own(tx, account, overlay)
     kind = fields.get("type", before.type)
-    values = _checked(kind, fields)
+    values = _checked(tx, kind, fields)
     _refuse_incomplete(kind, {**vars(before), **values})
     rows.change(tx, overlays, account, overlay, values)
 
@@ -98,8 +98,10 @@ def remove(tx: Connection, account: int, overlay: int) -> None:
     rows.remove(tx, overlays, account, overlay)
 
 
-def _checked(kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+def _checked(tx: Connection, kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     urls = {name: targets.web_url(fields[name], field=name) for name in ("link", "image") if fields.get(name)}
+    for name, url in urls.items():
+        blocked.refuse(tx, [url], field=name)
     of_other_types = frozenset().union(*EXTRAS.values()) - EXTRAS[kind]
     return {**fields, **urls, **dict.fromkeys(of_other_types)}
 

@@ -10,6 +10,7 @@ from waypost import changes, rows
 from waypost.aliases import namespace
 from waypost.aliases.urls import short_url
 from waypost.errors import invalid
+from waypost.net import blocked
 from waypost.qr import layout, payloads, styles
 from waypost.qr.payloads import Data, Type
 from waypost.qr.styles import PLAIN, Eyes, Gradient, Level, Modules, Style
@@ -98,7 +99,7 @@ def draft(tx: Connection, *, settings: Settings, custom: str | None = None, **fi
     alias = namespace.pick(tx, namespace.OWN, custom)
     dynamic = fields.get("dynamic")
     tracked = fields["type"] in payloads.TRACKED if dynamic is None else dynamic
-    return _draft(alias, {**fields, "dynamic": tracked}, fields.get("logo"), settings)
+    return _draft(tx, alias, {**fields, "dynamic": tracked}, fields.get("logo"), settings)
 
 
 def draft_change(tx: Connection, account: int, code: int, *, settings: Settings, **fields: Unpack[Fields]) -> Draft:
@@ -108,7 +109,7 @@ def draft_change(tx: Connection, account: int, code: int, *, settings: Settings,
         raise invalid("dynamic", "dynamic cannot be changed: codes that are printed already would stop working.")
     values: dict[str, Any] = {**_set(before), **fields, "dynamic": before.dynamic}
     logo = fields["logo"] if "logo" in fields else _logo(tx, code)
-    return _draft(before.alias, values, logo, settings, version=before.version)
+    return _draft(tx, before.alias, values, logo, settings, version=before.version)
 
 
 def add(tx: Connection, account: int, new: Draft) -> Code:
@@ -151,7 +152,9 @@ def text_of(code: Mapping[str, Any], settings: Settings) -> str:
     return payloads.read(code["type"], code["data"], settings).text
 
 
-def _draft(alias: str, values: Mapping[str, Any], logo: bytes | None, settings: Settings, *, version: int = 1) -> Draft:
+def _draft(
+    tx: Connection, alias: str, values: Mapping[str, Any], logo: bytes | None, settings: Settings, *, version: int = 1
+) -> Draft:
     whole = {**_EMPTY, **{name: value for name, value in values.items() if value is not None}}
     whole["foreground"] = styles.color(whole["foreground"], field="foreground")
     whole["background"] = styles.color(whole["background"], field="background")
@@ -164,6 +167,7 @@ def _draft(alias: str, values: Mapping[str, Any], logo: bytes | None, settings: 
     if whole["type"] == "app" and not whole["dynamic"]:
         raise invalid("dynamic", "dynamic must be true for an app: which store it leads to is decided at the scan.")
     content = payloads.read(whole["type"], whole["data"], settings)
+    blocked.refuse(tx, content.urls(), field="data")
     text = text_of({**whole, "alias": alias}, settings)
     if content.uri == short_url(settings.base, "", None, alias):
         raise invalid("data", "data must not be the address of this code itself: that goes in circles.")

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from waypost.errors import invalid
+from waypost.net.blocked import addresses
 from waypost.qr import cards, parts
 from waypost.settings import Settings
 
@@ -36,6 +37,10 @@ class Content:
     name: str = ""
     rows: Mapping[str, str] = field(default_factory=dict)
     data: Data = ""
+
+    def urls(self) -> list[str]:
+        """Every address that somebody who scans it can be led to."""
+        return [*filter(None, (self.uri, self.apple, self.google)), *addresses(self.text), *addresses(self.file)]
 
 
 def read(type: Type, data: Data, settings: Settings) -> Content:

@@ -5,9 +5,11 @@ value: it is what an absent field gets on creation and what `null` sets it back 
 `created` gives the list order together with `id`; every owned table has an index on (account, id) for its list.
 """
 
+from waypost.schema.abuse import blocks, reports
 from waypost.schema.accounts import accounts, api_keys, facts, plans
 from waypost.schema.clicks import changes, click_labels, click_times, events, salts, segments, visitors
 from waypost.schema.columns import metadata
+from waypost.schema.rotators import rotations, turns
 from waypost.schema.things import (
     aliases,
     bios,
@@ -32,6 +34,7 @@ __all__ = [
     "aliases",
     "api_keys",
     "bios",
+    "blocks",
     "campaigns",
     "changes",
     "channel_items",
@@ -51,9 +54,12 @@ __all__ = [
     "pixels",
     "plans",
     "qrs",
+    "reports",
+    "rotations",
     "salts",
     "segments",
     "splashes",
     "tallies",
+    "turns",
     "visitors",
 ]

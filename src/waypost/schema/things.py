@@ -58,6 +58,9 @@ campaigns = owned(
     Column("slug", String(50)),
     flag("public"),
     number("views"),
+    Column("rotation", String(8), nullable=False, default="random"),
+    flag("sticky"),
+    Column("winner", BigInteger),
     UniqueConstraint("account", "name"),
 )
 

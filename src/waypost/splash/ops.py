@@ -7,7 +7,7 @@ from typing import Any, TypedDict, Unpack
 from sqlalchemy import Connection
 
 from waypost import rows
-from waypost.net import targets
+from waypost.net import blocked, targets
 from waypost.rows import Page, Window
 from waypost.schema import splashes
 
@@ -51,12 +51,12 @@ def own(tx: Connection, account: int, splash: int) -> Splash:
 
 def add(tx: Connection, account: int, **fields: Unpack[Fields]) -> Splash:
     """Make a splash page. Raises INVALID on a URL."""
-    return own(tx, account, rows.add(tx, splashes, account, _checked(fields)))
+    return own(tx, account, rows.add(tx, splashes, account, _checked(tx, fields)))
 
 
 def change(tx: Connection, account: int, splash: int, **fields: Unpack[Fields]) -> None:
     """Set the given fields. Raises INVALID on a URL."""
-    rows.change(tx, splashes, account, splash, _checked(fields))
+    rows.change(tx, splashes, account, splash, _checked(tx, fields))
 
 
 def remove(tx: Connection, account: int, splash: int) -> None:
@@ -64,6 +64,8 @@ def remove(tx: Connection, account: int, splash: int) -> None:
     rows.remove(tx, splashes, account, splash)
 
 
-def _checked(fields: Mapping[str, Any]) -> dict[str, Any]:
+def _checked(tx: Connection, fields: Mapping[str, Any]) -> dict[str, Any]:
     urls = {name: targets.web_url(fields[name], field=name) for name in ("link", "banner", "logo") if fields.get(name)}
+    for name, url in urls.items():
+        blocked.refuse(tx, [url], field=name)
     return {**fields, **urls}

@@ -24,9 +24,12 @@ from waypost.visits.decide import Refusal
 from waypost.visits.download import Downloads
 from waypost.visits.find import Code, Found, Shared, Target
 from waypost.visits.lane import Traffic
+from waypost.visits.lists import Lists
 from waypost.visits.memory import LONGEST_LIFE, HotAnswer
 from waypost.visits.pages import NO_STORE, PAGE, Pages, redirect, wants_page
 from waypost.visits.pictures import Pictures
+from waypost.visits.reports import Reports, address_of_report
+from waypost.visits.rotators import Rotators
 from waypost.visits.scan import Scans
 from waypost.visits.visit import Visitor
 
@@ -54,6 +57,9 @@ class Visits:
         self._pictures = Pictures(
             settings=settings, database=database, traffic=traffic, visitor=visitor, pages=self._pages
         )
+        self._reports = Reports(settings=settings, database=database, visitor=visitor, pages=self._pages)
+        self._rotators = Rotators(settings=settings, database=database, visitor=visitor, pages=self._pages, meter=meter)
+        self._lists = Lists(settings=settings, visitor=visitor, pages=self._pages)
         self._downloads = Downloads(
             settings=settings, database=database, visitor=visitor, pages=self._pages, store=store
         )
@@ -65,6 +71,9 @@ class Visits:
                 Route("/", self._root, methods=["GET", "HEAD"]),
                 Route(check.PATH + "{challenge}", self._challenge, methods=["GET"]),
                 Route("/u/{username}/avatar.svg", self._avatar, methods=["GET", "HEAD"]),
+                Route("/u/{username}/{name}", self._lists.answer, methods=["GET", "HEAD"]),
+                Route("/r/{slug}", self._rotators.answer, methods=["GET", "HEAD"]),
+                Route("/report", self._reports.answer, methods=["GET", "HEAD", "POST"]),
                 Route("/qr/{name}", self._pictures.of_code, methods=["GET", "HEAD"]),
                 Route("/{alias}/qr", self._pictures.of_name, methods=["GET", "HEAD"]),
                 Route("/{alias}", self._name, methods=["GET", "HEAD", "POST"]),
@@ -77,7 +86,7 @@ class Visits:
         asked_host = host(request, self._settings)
         domain = await self._visitor.domain(asked_host)
         if domain is not None and domain.redirectroot:
-            return redirect(domain.redirectroot)
+            return await self._sent(request, domain.redirectroot)
         if asked_host != OWN:
             return self._pages.refuse(request, "missing")
         return self._pages.page("front.html", title="waypost", base=self._settings.base)
@@ -127,7 +136,7 @@ class Visits:
             query = f"?{request.url.query}" if request.url.query else ""
             return redirect(f"/{alias}{query}", status=303)  # there is nothing to send; a visit is a GET (decision 47)
         if isinstance(found, Code):
-            return self._scan(request, asked, found, version)
+            return await self._scan(request, asked, found, version)
         if isinstance(found, Shared):
             return await self._downloads.answer(request, asked, found)
         return await self._follow(request, asked, found, version)
@@ -136,8 +145,14 @@ class Visits:
         await self._visitor.note_missing(asked)
         domain = await self._visitor.domain(asked.host)
         if domain is not None and domain.redirect404:
-            return redirect(domain.redirect404)
+            return await self._sent(request, domain.redirect404)
         return self._pages.refuse(request, "missing")
+
+    async def _sent(self, request: Request, url: str) -> Response:
+        """To where a branded domain sends those who ask for nothing that it has."""
+        if (await self._visitor.blocked()).has(url):
+            return self._pages.refuse(request, "blocked", thing="address")
+        return redirect(url)
 
     async def _follow(self, request: Request, asked: Asked, target: Target, version: int) -> Response:
         answer = await self._visitor.visit(asked, target)
@@ -154,7 +169,7 @@ class Visits:
         """Where a link goes, without going there (decision 50)."""
         target = await self._visitor.find(host(request, self._settings), alias)
         if isinstance(target, Code):
-            return self._scans.preview(request, target)
+            return await self._scans.preview(request, target)
         if isinstance(target, Shared):
             return await self._downloads.look(request, target)
         answer = await self._visitor.look(target) if target else Refusal("missing")
@@ -164,10 +179,11 @@ class Visits:
         if not wants_page(request):
             return JSONResponse({"error": 0, "url": answer.url, "title": target.title}, headers=NO_STORE)
         title = target.title or "Where this link goes"
-        return self._pages.page("preview.html", title=title, url=answer.url, alias=alias)
+        report = address_of_report(self._settings, host(request, self._settings), alias)
+        return self._pages.page("preview.html", title=title, url=answer.url, alias=alias, report=report)
 
-    def _scan(self, request: Request, asked: Asked, code: Code, version: int) -> Response:
-        response = self._scans.answer(request, asked, code)
+    async def _scan(self, request: Request, asked: Asked, code: Code, version: int) -> Response:
+        response = await self._scans.answer(request, asked, code)
         is_redirect = response.status_code == 302
         self._meter.count("redirects", "full", is_redirect)
         # The lane knows answers without a body only: a redirect into an app has a page with it.

@@ -9,6 +9,7 @@ import time
 from dataclasses import dataclass
 
 from waypost.changes import Name
+from waypost.net.blocked import Blocked
 from waypost.visits.find import Domain, Found
 
 _MOST_HOT = 100_000
@@ -53,6 +54,8 @@ class Memory:
         self.version = 0
         self._found: dict[Name, tuple[float, Found | None]] = {}
         self._domains: dict[str, tuple[float, Domain | None]] = {}
+        self.blocked: Blocked | None = None
+        """What the operator has blocked; None until somebody needs it."""
         self.pictures: dict[bytes, HotPicture] = {}
         """By host as in the namespace and whole target: `b"/qr/spring.png?size=300"`."""
         self._pictures_of: dict[Name, set[bytes]] = {}
@@ -84,6 +87,12 @@ class Memory:
         with self._changing:
             if version == self.version:
                 _bounded(self._domains, _MOST_HOSTS)[host] = (time.monotonic() + LONGEST_LIFE, domain)
+
+    def keep_blocked(self, blocked: Blocked, *, version: int) -> None:
+        """The same for what is blocked."""
+        with self._changing:
+            if version == self.version:
+                self.blocked = blocked
 
     def keep_hot(self, header: bytes, name: Name, answer: HotAnswer, *, version: int) -> None:
         """Let the lane answer for a name from now on, to requests with this `Host` header."""
@@ -125,6 +134,7 @@ class Memory:
                 self.header_hosts.clear()
                 self._found.clear()
                 self._domains.clear()
+                self.blocked = None
                 self.pictures.clear()
                 self._pictures_of.clear()
                 self._bytes_of_pictures = 0

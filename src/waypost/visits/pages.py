@@ -34,6 +34,7 @@ class _Words(NamedTuple):
 _REFUSALS: dict[Why, _Words] = {
     "missing": _Words(404, "Nothing here", "This short link does not exist. Please check the address."),
     "disabled": _Words(403, "Switched off", "The owner of this {thing} has switched it off."),
+    "blocked": _Words(403, "Blocked", "The operator of this service has blocked what this {thing} leads to."),
     "gone": _Words(410, "No longer available", "This {thing} has expired or was used up."),
     "locked": _Words(401, "Password needed", "This {thing} is protected by a password."),
     "guessing": _Words(429, "Too many tries", "Too many wrong passwords. Please wait a minute and try again."),

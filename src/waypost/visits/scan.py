@@ -8,6 +8,7 @@ from urllib.parse import quote
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from waypost.aliases.namespace import OWN
 from waypost.clicks import classify, journal
 from waypost.errors import Problem
 from waypost.files import names
@@ -17,6 +18,7 @@ from waypost.settings import Settings
 from waypost.visits.asked import URL_SAFE, Asked
 from waypost.visits.find import Code
 from waypost.visits.pages import NO_STORE, PAGE, Pages, redirect, wants_page
+from waypost.visits.reports import address_of_report
 from waypost.visits.visit import Visitor
 
 _FILES = {"vcard": ("text/vcard; charset=utf-8", ".vcf"), "event": ("text/calendar; charset=utf-8", ".ics")}
@@ -31,11 +33,13 @@ class Scans:
         self._visitor = visitor
         self._pages = pages
 
-    def answer(self, request: Request, asked: Asked, code: Code) -> Response:
+    async def answer(self, request: Request, asked: Asked, code: Code) -> Response:
         """What the code holds. Counted when its picture leads here; whoever types the alias of another sees it too."""
         content = self._content(code)
         if content is None:
             return self._pages.refuse(request, "disabled")
+        if await self._is_blocked(content):
+            return self._pages.refuse(request, "blocked", thing="code")
         if code.dynamic:
             self._visitor.write(journal.target_of(code.account, "qr", code.id), asked, journal.SCAN)
         system = classify.agent(asked.agent.decode("utf-8", "replace")).os
@@ -48,15 +52,22 @@ class Scans:
             return redirect(uri)
         return self._opened(content, uri)
 
-    def preview(self, request: Request, code: Code) -> Response:
+    async def preview(self, request: Request, code: Code) -> Response:
         """Where a code leads, without going there (decision 50)."""
         content = self._content(code)
         if content is None or not content.uri:
             return self._pages.refuse(request, "missing")
+        if await self._is_blocked(content):
+            return self._pages.refuse(request, "blocked", thing="code")
         if not wants_page(request):
             return JSONResponse({"error": 0, "url": content.uri, "title": code.name}, headers=NO_STORE)
         title = code.name or "Where this code leads"
-        return self._pages.page("preview.html", title=title, url=content.uri, alias=code.alias)
+        report = address_of_report(self._settings, OWN, code.alias)
+        return self._pages.page("preview.html", title=title, url=content.uri, alias=code.alias, report=report)
+
+    async def _is_blocked(self, content: Content) -> bool:
+        forbidden = await self._visitor.blocked()
+        return any(map(forbidden.has, content.urls())) if forbidden.hosts or forbidden.words else False
 
     def _content(self, code: Code) -> Content | None:
         """None when a rule of the operator's has changed since the code was made: an app scheme that was allowed."""

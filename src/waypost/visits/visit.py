@@ -1,6 +1,7 @@
 """One visit: found, decided, and then acted on once: the limit taken, the click written down (decisions 46 to 49)."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeVar
 
 import anyio
@@ -13,6 +14,8 @@ from waypost.clicks import classify, journal
 from waypost.clicks.countries import code_of
 from waypost.clicks.geo import Countries
 from waypost.db import Database
+from waypost.net import blocked
+from waypost.net.blocked import Blocked
 from waypost.schema import links
 from waypost.visits.asked import Asked
 from waypost.visits.decide import Answer, Facts, Redirect, Refusal, decide, used_up
@@ -36,39 +39,58 @@ class Visitor:
 
     async def find(self, host: str, alias: str) -> Found | None:
         """What a name leads to, from memory or by one read."""
-        if not (_can_be(host, _LONGEST_HOST) and _can_be(alias, words.MAX_LENGTH)):
+        if not (can_be(host, _LONGEST_HOST) and can_be(alias, words.MAX_LENGTH)):
             return None
         memory = self._traffic.memory
         known, found = memory.found((host, alias))
         if not known:
             version = memory.version
-            found = await self._read(lambda tx: find(tx, host, alias))
+            found = await self.read(lambda tx: find(tx, host, alias))
             memory.keep_found((host, alias), found, version=version)
         return found
 
     async def domain(self, host: str) -> Domain | None:
         """The branded domain that a host is, from memory or by one read."""
-        if not _can_be(host, _LONGEST_HOST):
+        if not can_be(host, _LONGEST_HOST):
             return None
         memory = self._traffic.memory
         known, domain = memory.domain(host)
         if not known:
             version = memory.version
-            domain = await self._read(lambda tx: find_domain(tx, host))
+            domain = await self.read(lambda tx: find_domain(tx, host))
             memory.keep_domain(host, domain, version=version)
         return domain
 
-    async def visit(self, asked: Asked, target: Target) -> Answer:
-        """Decide on a link and act. When this returns, what is to be counted is on disk."""
+    async def blocked(self) -> Blocked:
+        """What nothing may lead to, from memory or by one read."""
+        memory = self._traffic.memory
+        if memory.blocked is not None:
+            return memory.blocked
+        version = memory.version
+        found = await self.read(blocked.read)
+        memory.keep_blocked(found, version=version)
+        return found
+
+    async def visit(self, asked: Asked, target: Target, *, has_taken: bool = False) -> Answer:
+        """Decide on a link and act. When this returns, what is to be counted is on disk.
+
+        `has_taken`: the click is taken from the link's limit already, if it has one.
+        """
         unlocked: bool | None = False
         if target.password and asked.password:
             unlocked = await self.passwords.unlocks(f"link {target.id}", target.password, asked)
             if unlocked is None:
                 return Refusal("guessing")
-        answer = decide(target, self._facts(target, asked, unlocked=bool(unlocked)))
+        facts = self._facts(target, asked, unlocked=bool(unlocked))
+        answer = decide(target, facts)
         takes = target.clicklimit is not None and asked.would_count
-        if isinstance(answer, Redirect) and answer.counts:
+        forbidden = await self.blocked()
+        if _is_blocked(forbidden, target, answer, facts):
+            return Refusal("blocked")
+        if isinstance(answer, Redirect) and answer.counts and not has_taken:
             answer = answer if await self._has_left(target, takes=takes) else used_up(target)
+            if _is_blocked(forbidden, target, answer, facts):
+                return Refusal("blocked")
         if isinstance(answer, Redirect) or answer.why == "gone":
             counts = isinstance(answer, Redirect) and answer.counts
             fate = (journal.TAKEN if takes else b"") if counts else journal.LATE
@@ -77,10 +99,18 @@ class Visitor:
 
     async def look(self, target: Target) -> Answer:
         """What a link would answer to a visit, without one (decision 50)."""
-        answer = decide(target, Facts(now=clock.now()))
+        facts = Facts(now=clock.now())
+        answer = decide(target, facts)
         if isinstance(answer, Redirect) and answer.counts:
             answer = answer if await self._has_left(target, takes=False) else used_up(target)
-        return answer
+        return Refusal("blocked") if _is_blocked(await self.blocked(), target, answer, facts) else answer
+
+    def leads_on(self, asked: Asked, target: Target, forbidden: Blocked) -> bool:
+        """Whether this visitor would get anywhere, as far as no limit is asked."""
+        facts = self._facts(target, asked, unlocked=False)
+        answer = decide(target, facts)
+        good = isinstance(answer, Redirect) and answer.counts
+        return good and not _is_blocked(forbidden, target, answer, facts)
 
     async def note_missing(self, asked: Asked) -> None:
         """Write down that a branded domain, or the service's own host, was asked for what it does not have."""
@@ -118,10 +148,11 @@ class Visitor:
         if target.clicklimit is None:
             return True
         if takes:
-            return await anyio.to_thread.run_sync(self._database.count, lambda tx: _take(tx, target.id))
-        return await self._read(lambda tx: _is_left(tx, target.id))
+            return await anyio.to_thread.run_sync(self._database.count, lambda tx: take(tx, target.id))
+        return await self.read(lambda tx: _is_left(tx, target.id))
 
-    async def _read(self, work: Callable[[Connection], T]) -> T:
+    async def read(self, work: Callable[[Connection], T]) -> T:
+        """Run `work` on a snapshot, with few others at once."""
         return await anyio.to_thread.run_sync(self._database.read, work, limiter=self._reading)
 
 
@@ -129,12 +160,21 @@ _LONGEST_HOST = 253
 _LEFT = or_(links.c.clicklimit.is_(None), links.c.taken < links.c.clicklimit)
 
 
-def _can_be(name: str, longest: int) -> bool:
+def can_be(name: str, longest: int) -> bool:
     """Whether anything can have this name; the database and the memory never meet those that cannot be."""
     return len(name) <= longest and name.isprintable()
 
 
-def _take(tx: Connection, link: int) -> bool:
+def _is_blocked(forbidden: Blocked, target: Target, answer: Answer, facts: Facts) -> bool:
+    """Whether the operator has blocked where an answer leads. What the visitor adds to it has no say."""
+    if not isinstance(answer, Redirect) or not (forbidden.hosts or forbidden.words):
+        return False
+    if answer.counts and facts.query:
+        answer = decide(target, replace(facts, query=""))
+    return isinstance(answer, Redirect) and forbidden.has(answer.url)
+
+
+def take(tx: Connection, link: int) -> bool:
     """Take one of a limited link's clicks, if there is one left: one statement, so exact."""
     return tx.execute(update(links).where(links.c.id == link, _LEFT).values(taken=links.c.taken + 1)).rowcount == 1
 

@@ -1,0 +1,32 @@
+"""The tables against abuse: what the operator blocks, and what visitors report."""
+
+from sqlalchemy import Column, Index, LargeBinary, String, Table, Text
+
+from waypost.schema.columns import id_column, metadata, moment, words
+
+# Hosts and words that no target may have (waypost.net.blocked).
+blocks = Table(
+    "blocks",
+    metadata,
+    Column("kind", String(8), primary_key=True),
+    Column("value", Text, primary_key=True),
+    moment("created"),
+    sqlite_with_rowid=False,
+)
+
+# What visitors reported: a name, and why. `reporter` is a hash of the network that it came from.
+reports = Table(
+    "reports",
+    metadata,
+    id_column(),
+    words("host"),
+    Column("alias", String(50), nullable=False),
+    Column("reason", String(16), nullable=False),
+    words("comment"),
+    Column("reporter", LargeBinary, nullable=False),
+    moment("created"),
+    moment("closed", optional=True),
+    Index("reports_name", "host", "alias"),
+    Index("reports_reporter", "reporter", "created"),
+    sqlite_autoincrement=True,
+)

@@ -1,0 +1,148 @@
+"""`/report`: where a visitor tells the operator that a link here leads to something bad."""
+
+import hmac
+from typing import get_args
+from urllib.parse import parse_qs, quote, urlsplit
+
+import anyio.to_thread
+from sqlalchemy import Connection, select
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+
+from waypost import clock
+from waypost.abuse import ops
+from waypost.abuse.ops import Reason
+from waypost.aliases import hosts, namespace
+from waypost.aliases.namespace import OWN, ROTATORS
+from waypost.aliases.urls import origin
+from waypost.db import Database
+from waypost.net.guesses import Guesses
+from waypost.net.proxies import network_of
+from waypost.schema import facts
+from waypost.settings import Settings
+from waypost.visits import find
+from waypost.visits.asked import address, host
+from waypost.visits.pages import NO_STORE, Pages, wants_page
+from waypost.visits.visit import Visitor, can_be
+
+_MOST_BYTES = 16_384
+_MOST_FIELDS = 10
+_LONGEST_URL = 2048
+_LONGEST_COMMENT = 1000
+_DAY = 86_400
+_REASONS: dict[Reason, str] = {
+    "phishing": "It asks for passwords or money under a false name",
+    "malware": "It spreads harmful software",
+    "spam": "It is unwanted advertising",
+    "illegal": "It shows something illegal",
+    "other": "Something else",
+}
+_FAULTS = {
+    "url": "That is no short link of this service. Please check the address.",
+    "reason": f"reason must be one of {', '.join(get_args(Reason))}.",
+    "limit": "You have sent enough reports for now. Please try again in an hour.",
+}
+
+
+def address_of_report(settings: Settings, at: str, alias: str, scheme: str | None = None) -> str:
+    """Where somebody reports a name; always on the service's own host."""
+    short = f"{origin(settings.base, at, scheme)}/{alias}"
+    return f"{settings.base}/report?url={quote(short, safe='')}"
+
+
+class Reports:
+    """Shows the form, and keeps what is sent: so much an hour from one network."""
+
+    def __init__(self, *, settings: Settings, database: Database, visitor: Visitor, pages: Pages) -> None:
+        self._settings = settings
+        self._database = database
+        self._visitor = visitor
+        self._pages = pages
+        # The exact limit is the database's; who comes in masses does not get as far as its lock.
+        self._tries = Guesses(limit=2 * ops.MOST_AN_HOUR)
+
+    async def answer(self, request: Request) -> Response:
+        """The form; or what became of one."""
+        if host(request, self._settings) != OWN:
+            return self._pages.refuse(request, "missing")
+        if request.method != "POST":
+            return self._form(request.query_params.get("url", "")[:_LONGEST_URL])
+        sent = await _posted(request)
+        url, reason = sent.get("url", "").strip()[:_LONGEST_URL], sent.get("reason", "")
+        fault = await self._keep(request, url, reason, sent.get("comment", "").strip()[:_LONGEST_COMMENT])
+        if not fault:
+            if not wants_page(request):
+                return JSONResponse({"error": 0, "message": "Thank you. The operator will look at it."})
+            return self._pages.page("reported.html", title="Thank you", url=url)
+        status = 429 if fault == "limit" else 400
+        headers = {"Retry-After": "3600"} if fault == "limit" else {}
+        if not wants_page(request):
+            field = {} if fault == "limit" else {"field": fault}
+            code = "rate_limited" if fault == "limit" else "invalid"
+            body = {"error": 1, "message": _FAULTS[fault], "code": code, **field}
+            return JSONResponse(body, status, headers={**NO_STORE, **headers})
+        page = self._form(url, status=status, fault=fault, reason=reason, comment=sent.get("comment", ""))
+        page.headers.update(headers)
+        return page
+
+    def _form(self, url: str, *, status: int = 200, fault: str = "", reason: str = "", comment: str = "") -> Response:
+        told = {"url": url, "reasons": _REASONS, "reason": reason, "comment": comment}
+        wrong = {"fault": fault, "why": _FAULTS.get(fault, "")}
+        return self._pages.page("report.html", status=status, title="Report a link", **told, **wrong)
+
+    async def _keep(self, request: Request, url: str, reason: str, comment: str) -> str:
+        """Keep a report; what is wrong with it, or ""."""
+        network = network_of(address(request, self._settings))
+        if self._tries.failed(network):
+            return "limit"
+        chosen = next((one for one in _REASONS if one == reason), None)
+        if chosen is None:
+            return "reason"
+        at, alias = _named(url, self._settings)
+        if not (can_be(at, 253) and can_be(alias, 50)):
+            return "url"
+
+        def there(tx: Connection) -> bytes | None:
+            if namespace.find(tx, at, alias) is None or (at != ROTATORS and find.scheme_of(tx, at, alias) is None):
+                return None
+            return bytes(tx.execute(select(facts.c.value).where(facts.c.name == "secret")).scalar_one())
+
+        secret = await self._visitor.read(there)
+        if secret is None:
+            return "url"
+        words = f"reporter\t{clock.now() // _DAY}\t{network}".encode()
+        reporter = hmac.digest(secret, words, "sha256")[:16]
+
+        def work(tx: Connection) -> bool:
+            return ops.report(tx, host=at, alias=alias, reason=chosen, comment=comment, reporter=reporter)
+
+        return "" if await anyio.to_thread.run_sync(self._database.count, work) else "limit"
+
+
+def _named(url: str, settings: Settings) -> tuple[str, str]:
+    """(host, alias) as in the namespace of what somebody means by an address: with `+`, a query, a slash behind it."""
+    plain = url.partition("#")[0].partition("?")[0].rstrip("/").removesuffix("+").removesuffix("/qr")
+    try:
+        parts = urlsplit(plain)
+    except ValueError:
+        return OWN, ""
+    if parts.path.startswith(f"{ROTATORS}/") and hosts.is_own(parts.netloc, settings):
+        return ROTATORS, parts.path.removeprefix(f"{ROTATORS}/")
+    return hosts.split_short(plain, settings=settings)
+
+
+async def _posted(request: Request) -> dict[str, str]:
+    """The fields of a form; none when it is too long to be ours."""
+    body = b""
+    try:
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > _MOST_BYTES:
+                return {}
+    except ClientDisconnect:  # who is gone gets no answer anyway
+        return {}
+    try:
+        fields = parse_qs(body.decode("ascii", "replace"), max_num_fields=_MOST_FIELDS)
+    except ValueError:
+        return {}
+    return {name: values[0].replace("\x00", "") for name, values in fields.items()}

@@ -1,0 +1,225 @@
+"""What the operator blocks: nothing new may lead there, and what leads there already says so."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from tests.conftest import BASE, Person
+from tests.problems import refused
+from tests.serving import serving
+from tests.visiting import CURL, IPHONE, PAGE, clicks, new_link, visit
+from tests.wire import wired
+from waypost.abuse import ops
+from waypost.db import Database
+from waypost.errors import Problem
+from waypost.net import blocked
+from waypost.net.blocked import HOST, WORD, Blocked
+from waypost.settings import Settings
+from waypost.visits.memory import Memory
+
+EVIL = "https://sub.evil.example/page"
+
+
+def _block(person: Person, value: str = "evil.example", kind: str = HOST) -> None:
+    """As the operator does it, in another process; a change of somebody's makes this one look at once."""
+    person.write(lambda tx: ops.block(tx, value, kind=kind))
+    person.put("/account/update", {"email": f"{person.username}@example.com"})
+
+
+@pytest.mark.parametrize(
+    ("url", "is_blocked"),
+    [
+        ("https://evil.example", True),
+        ("http://EVIL.example./x", True),
+        ("https://a.b.evil.example:8443/x", True),
+        ("https://user:evil@evil.example/", True),
+        ("https://\uff45vil.example/", True),
+        ("https://xn--bcher-kva.example/", True),
+        ("https://bücher.example/", True),
+        ("http://3405803783/", True),
+        ("http://0xCB007107/", True),
+        ("https://notevil.example/", False),
+        ("https://evil.example.com/", False),
+        ("https://example.com/?u=evil.example", False),
+        ("https://example.com/CASINO", True),
+        ("https://example.com/c%61sino", True),
+        ("https://example.com/c%2561sino", True),
+        ("https://example.com/\uff43asino", True),
+        ("https://online-casino.example/", True),
+        ("tel:casino", True),
+        ("https://example.com/cas-ino", False),
+        ("https://[::1/", False),
+    ],
+)
+def test_a_host_is_blocked_with_all_below_it_and_a_word_in_any_disguise(
+    url: str,
+    is_blocked: bool,  # noqa: FBT001  # a case
+) -> None:
+    hosts = frozenset({"evil.example", "xn--bcher-kva.example", "203.0.113.7"})
+    assert Blocked(hosts, ("casino",)).has(url) is is_blocked
+    assert not Blocked().has(url)
+
+
+_LINK: dict[str, Any] = {"url": "https://example.com/"}
+_BODIES: list[tuple[str, dict[str, Any], str]] = [
+    ("/url", {"url": EVIL}, "url"),
+    ("/url", {**_LINK, "expiryurl": EVIL}, "expiryurl"),
+    ("/url", {**_LINK, "metaimage": EVIL}, "metaimage"),
+    ("/url", {**_LINK, "geotarget": [{"location": "France", "link": EVIL}]}, "geotarget"),
+    ("/url", {**_LINK, "devicetarget": [{"device": "iPhone", "link": EVIL}]}, "devicetarget"),
+    ("/url", {**_LINK, "languagetarget": [{"language": "fr", "link": EVIL}]}, "languagetarget"),
+    ("/url", {**_LINK, "deeplink": {"google": EVIL}}, "deeplink"),
+    ("/qr", {"type": "link", "data": EVIL}, "data"),
+    ("/qr", {"type": "text", "data": f"Look at {EVIL} now"}, "data"),
+    ("/qr", {"type": "vcard", "data": {"fname": "Ana", "site": EVIL}}, "data"),
+    ("/bio", {"name": "A", "blocks": [{"type": "link", "title": "x", "url": EVIL}]}, "blocks"),
+    ("/bio", {"name": "A", "blocks": [{"type": "image", "image": EVIL}]}, "blocks"),
+    ("/bio", {"name": "A", "blocks": [{"type": "image", "image": _LINK["url"], "link": EVIL}]}, "blocks"),
+    ("/bio", {"name": "A", "blocks": [{"type": "social", "network": "x", "url": EVIL}]}, "blocks"),
+    ("/bio", {"name": "A", "blocks": [{"type": "vcard", "fname": "A", "site": EVIL}]}, "blocks"),
+    ("/splash", {"name": "A", "link": EVIL}, "link"),
+    ("/splash", {"name": "A", "banner": EVIL}, "banner"),
+    ("/splash", {"name": "A", "logo": EVIL}, "logo"),
+    ("/overlay", {"name": "A", "type": "message", "message": "x", "link": EVIL}, "link"),
+    ("/overlay", {"name": "A", "type": "image", "image": EVIL}, "image"),
+    ("/domain", {"domain": "https://go.brand.example", "redirectroot": EVIL}, "redirectroot"),
+    ("/domain", {"domain": "https://go.brand.example", "redirect404": EVIL}, "redirect404"),
+]
+
+
+@pytest.mark.parametrize(("noun", "body", "field"), _BODIES, ids=lambda value: value if isinstance(value, str) else "")
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_nothing_new_leads_to_what_is_blocked(noun: str, body: dict[str, Any], field: str, ana: Person) -> None:
+    made = ana.post(f"{noun}/add", body)["id"]
+    _block(ana)
+    assert "evil.example" in refused(ana.call("POST", f"{noun}/add", body), 400, field)
+    update = {name: value for name, value in body.items() if name not in ("domain", "type") or noun == "/qr"}
+    assert "evil.example" in refused(ana.call("PUT", f"{noun}/{made}/update", update), 400, field)
+
+
+def test_a_blocked_word_is_named(ana: Person) -> None:
+    _block(ana, " Casino ", WORD)
+    message = refused(ana.call("POST", "/url/add", {"url": "https://example.com/CASINO"}), 400, "url")
+    assert message == "url must not have the word casino, which the operator of this service has blocked."
+
+
+def test_a_link_whose_target_is_blocked_later_says_so(service: TestClient, ana: Person) -> None:
+    link = new_link(ana, "one", url=EVIL, title="One")
+    assert visit(service, "one").status_code == visit(service, "one").status_code == 302
+    _block(ana)
+    answer = visit(service, "one", headers=PAGE)
+    assert (answer.status_code, "location" in answer.headers) == (403, False)
+    assert "Blocked" in answer.text
+    assert "evil.example" not in answer.text
+    assert visit(service, "one", agent=CURL).json()["code"] == "blocked"
+    assert visit(service, "one+").status_code == 403
+    assert clicks(ana, link)[0] == 2
+    ana.put(f"/url/{link}/update", {"title": "Still there"})
+    assert visit(service, "one").status_code == 403
+    ana.put(f"/url/{link}/update", {"url": "https://example.com/"})
+    assert visit(service, "one").status_code == 302
+    ana.write(lambda tx: ops.unblock(tx, "evil.example", kind=HOST))
+
+
+def test_only_visitors_who_would_be_led_there_are_stopped(service: TestClient, ana: Person) -> None:
+    new_link(ana, "one", devicetarget=[{"device": "iphone", "link": EVIL}], expiryurl=EVIL, clicklimit=1)
+    _block(ana)
+    assert visit(service, "one", agent=IPHONE).status_code == 403
+    assert visit(service, "one").status_code == 302
+    assert visit(service, "one").status_code == 403  # used up, and its expiryurl is blocked
+
+
+def test_what_a_visitor_adds_to_a_link_blocks_nothing(service: TestClient, ana: Person) -> None:
+    new_link(ana, "one")
+    _block(ana, "casino", WORD)
+    assert visit(service, "one?q=casino").status_code == 302
+
+
+def test_codes_and_domains_whose_target_is_blocked_later_say_so(service: TestClient, ana: Person) -> None:
+    ana.post("/qr/add", {"type": "link", "data": EVIL, "custom": "code"})
+    domain = {"domain": "https://go.brand.example", "redirectroot": EVIL, "redirect404": EVIL}
+    ana.post("/domain/add", domain)
+    paths = [("code", BASE), ("", "https://go.brand.example"), ("nothing", "https://go.brand.example")]
+
+    def statuses() -> set[int]:
+        hosts = [(path, base.partition("://")[2]) for path, base in paths]
+        return {visit(service, path, headers={"Host": host}).status_code for path, host in hosts}
+
+    assert statuses() == {302}
+    _block(ana)
+    assert statuses() == {403}
+    assert visit(service, "code+").status_code == 403
+
+
+def test_a_rotator_passes_by_what_is_blocked(service: TestClient, ana: Person) -> None:
+    campaign = ana.post("/campaign/add", {"slug": "spring"})["id"]
+    new_link(ana, "one", url=EVIL, campaign=campaign)
+    new_link(ana, "two", campaign=campaign)
+    _block(ana)
+    assert {visit(service, "r/spring").headers["location"] for _ in range(12)} == {"https://example.com/page"}
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_the_fast_lane_forgets_what_is_blocked(settings: Settings, database: Database) -> None:
+    with wired(settings, database) as wire:
+        wire.link("one", url=EVIL)
+        get = b"GET /one HTTP/1.1\r\nHost: go.localhost\r\n\r\n"
+        assert [wire.ask(get)[9:12] for _ in range(3)] == [b"302"] * 3
+        assert wire.traffic.hits == 2
+        database.write(lambda tx: ops.block(tx, "evil.example", kind=HOST))
+        wire.ask(wire.api("PUT", "/api/account/update", {"email": "ana@example.org"}))
+        assert [wire.ask(get)[9:12] for _ in range(3)] == [b"403"] * 3
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_every_process_knows_within_a_second(
+    database: Database, database_url: str, tmp_path: Path, ana: Person
+) -> None:
+    new_link(ana, "one", url=EVIL)
+    with serving(tmp_path / "node", database_url=database_url, workers=2) as server:
+        for _ in range(20):
+            assert server.call("GET", "/one", headers={"Connection": "close"}).status_code == 302
+        database.write(lambda tx: ops.block(tx, "evil.example", kind=HOST))
+        time.sleep(1)
+        statuses = {server.call("GET", "/one", headers={"Connection": "close"}).status_code for _ in range(20)}
+    assert statuses == {403}
+
+
+def test_a_list_that_was_read_before_a_change_is_not_kept() -> None:
+    memory = Memory()
+    version = memory.version
+    memory.forget([("", "")])
+    memory.keep_blocked(Blocked(), version=version)
+    assert memory.blocked is None
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "kept"),
+    [
+        ("Evil.Example", HOST, "evil.example"),
+        ("https://evil.example:8443/x?y", HOST, "evil.example"),
+        ("*.evil.example", HOST, "evil.example"),
+        ("bücher.example", HOST, "xn--bcher-kva.example"),
+        ("  CaSino ", WORD, "casino"),
+        ("not a host", HOST, None),
+        ("", HOST, None),
+        ("https://", HOST, None),
+        ("ab", WORD, None),
+        ("   ", WORD, None),
+    ],
+)
+def test_a_block_is_kept_in_one_spelling(value: str, kind: str, kept: str | None, database: Database) -> None:
+    if kept is None:
+        with pytest.raises(Problem):
+            database.write(lambda tx: ops.block(tx, value, kind=kind))
+        return
+    for _ in range(2):
+        database.write(lambda tx: ops.block(tx, value, kind=kind))
+    assert [(block.kind, block.value) for block in database.read(ops.blocks_of)] == [(kind, kept)]
+    database.write(lambda tx: ops.unblock(tx, value, kind=kind))
+    assert database.read(blocked.read) == Blocked()
+    with pytest.raises(Problem):
+        database.write(lambda tx: ops.unblock(tx, value, kind=kind))
