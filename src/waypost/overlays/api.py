@@ -44,6 +44,7 @@ class OverlayOut(OverlayItem):
     options: list[str]
     code: str
     image: str
+    webhook: str
 
 
 class OverlayDetails(Success):
@@ -63,6 +64,7 @@ class _Looks(Body):
     options: Options | None = None
     code: Line | None = None
     image: Target | None = None
+    webhook: Target | None = None
 
 
 class NewOverlay(_Looks):

@@ -24,6 +24,7 @@ from waypost.schema.things import (
     pixels,
     qrs,
     splashes,
+    submissions,
     tallies,
 )
 
@@ -54,6 +55,7 @@ __all__ = [
     "salts",
     "segments",
     "splashes",
+    "submissions",
     "tallies",
     "visitors",
 ]
