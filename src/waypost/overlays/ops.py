@@ -105,7 +105,9 @@ def remove(tx: Connection, account: int, overlay: int) -> None:
 
 
 def _checked(kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:
-    urls = {name: targets.web_url(fields[name], field=name) for name in ("link", "image", "webhook") if fields.get(name)}
+    urls = {
+        name: targets.web_url(fields[name], field=name) for name in ("link", "image", "webhook") if fields.get(name)
+    }
     of_other_types = frozenset().union(*EXTRAS.values()) - EXTRAS[kind]
     return {**fields, **urls, **dict.fromkeys(of_other_types)}
 

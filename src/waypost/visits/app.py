@@ -19,6 +19,7 @@ from waypost.errors import Problem
 from waypost.metrics import Meter
 from waypost.settings import Settings
 from waypost.storage.store import Store
+from waypost.visits.ahead import Ahead
 from waypost.visits.asked import Asked, host, read
 from waypost.visits.decide import Refusal
 from waypost.visits.download import Downloads
@@ -50,6 +51,7 @@ class Visits:
         self._visitor = visitor
         self._meter = meter
         self._pages = Pages(meter)
+        self._ahead = Ahead(settings=settings, pages=self._pages)
         self._scans = Scans(settings=settings, visitor=visitor, pages=self._pages)
         self._pictures = Pictures(
             settings=settings, database=database, traffic=traffic, visitor=visitor, pages=self._pages
@@ -138,6 +140,9 @@ class Visits:
         answer = await self._visitor.visit(asked, target)
         if isinstance(answer, Refusal):
             return self._pages.refuse(request, answer.why, wrong=bool(asked.password))
+        ahead = await self._ahead.answer(request, asked, target, answer.url) if answer.counts else None
+        if ahead is not None:
+            return ahead
         self._meter.count("redirects", "full")
         response = redirect(answer.url, status=303 if request.method == "POST" else 302)
         if target.is_plain and answer.counts and not asked.query:

@@ -141,8 +141,8 @@ def _read_link(tx: Connection, item: int) -> Target | None:
     row = tx.execute(_LINK, {"item": item}).first()
     if row is None:
         return None
-    own = len(_OWN)
-    return Target(*row[:own], way=ways.read(tx, item, Signs(*row[own:])))
+    own: dict[str, Any] = dict(zip(_OWN, row, strict=False))
+    return Target(**own, way=ways.read(tx, item, Signs(*row[len(_OWN) :])))
 
 
 _READS: Mapping[str, Callable[[Connection, int], Found | None]] = {
