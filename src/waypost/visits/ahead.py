@@ -12,12 +12,14 @@ from starlette.responses import HTMLResponse, Response
 from waypost.clicks import classify
 from waypost.settings import NEVER_SCHEMES, Settings
 from waypost.visits import policy, providers
+from waypost.visits.answers import ASKS
 from waypost.visits.asked import URL_SAFE, Asked
 from waypost.visits.find import Target
 from waypost.visits.framing import Framing
 from waypost.visits.pages import Pages, wants_page
 from waypost.visits.passing import Manner, Passage, consent, passage, purpose
-from waypost.visits.ways import Card, Splash, Way
+from waypost.visits.tickets import Tickets
+from waypost.visits.ways import Card, Overlay, Splash, Way
 
 _CONSENT = "wp_consent"
 _CONSENT_SECONDS = 180 * 86_400
@@ -35,9 +37,10 @@ class Onward:
 class Ahead:
     """Answers visits whose target has something before it."""
 
-    def __init__(self, *, settings: Settings, pages: Pages) -> None:
+    def __init__(self, *, settings: Settings, pages: Pages, tickets: Tickets) -> None:
         self._settings = settings
         self._pages = pages
+        self._tickets = tickets
         self._framing = Framing()
 
     async def answer(self, request: Request, asked: Asked, target: Target, url: str) -> Response | None:
@@ -45,17 +48,18 @@ class Ahead:
         way = target.way
         if way is None or not self.may_lead(url):
             return None
-        chosen = passage(way, url, _manner(request, asked, way), asks=self._settings.pixel_consent == "on")
+        asks = self._settings.pixel_consent == "on"
+        chosen = passage(way, url, _manner(request, asked, way), asks=asks)
         onward = _onward(target, url)
         if chosen.kind == "card" and way.card:
             return self._card(way.card, onward)
         if chosen.kind == "splash" and way.splash:
             return self._splash(asked, way.splash, onward, chosen)
+        if chosen.kind == "overlay" and way.overlay:
+            return await self._overlaid(request, asked, target, onward, chosen, way.overlay)
         if chosen.kind == "frame":
             return await self._framed(request, asked, onward, chosen)
-        if chosen.kind == "pixels":
-            return self._tiny(asked, onward, chosen)
-        return None
+        return self._tiny(asked, onward, chosen) if chosen.kind == "pixels" else None
 
     def may_lead(self, url: str) -> bool:
         """Whether a page of ours may have this as a link. Every URL was checked when it was set; it costs little."""
@@ -87,6 +91,23 @@ class Ahead:
         headers = policy.headers(nonce=nonce, frames=origins, providers=providers.used(chosen.pixels))
         told = _told(asked, onward, chosen, leave="never")
         return self._page("frame.html", headers, title=onward.title, nonce=nonce, **told)
+
+    async def _overlaid(
+        self, request: Request, asked: Asked, target: Target, onward: Onward, chosen: Passage, overlay: Overlay
+    ) -> Response:
+        """Over the target where that can be framed, else a page of its own before it."""
+        origins = await self._framing.allows(onward.url, _own_origin(request, self._settings))
+        nonce = secrets.token_urlsafe(16)
+        sends = overlay.type in ASKS
+        ticket = await self._tickets.of(overlay.id, target.id, onward.url) if sends else ""
+        images = [overlay.image] if overlay.image else []
+        used = providers.used(chosen.pixels)
+        headers = policy.headers(nonce=nonce, images=images, frames=origins, providers=used, sends=sends)
+        shown = {"overlay": overlay, "ticket": ticket, "link": target.id, "host": _host(overlay.link)}
+        told = _told(asked, onward, chosen, leave="never")
+        template = "overlay.html" if origins else "interstitial.html"
+        values = {**shown, **told, "framed": bool(origins)}
+        return self._page(template, headers, title=onward.title, nonce=nonce, **values)
 
     def _tiny(self, asked: Asked, onward: Onward, chosen: Passage) -> Response:
         """Pixels and nothing else: seen for a moment, or for as long as the visitor thinks about a consent."""

@@ -20,6 +20,7 @@ from waypost.metrics import Meter
 from waypost.settings import Settings
 from waypost.storage.store import Store
 from waypost.visits.ahead import Ahead
+from waypost.visits.answers import Answers
 from waypost.visits.asked import Asked, host, read
 from waypost.visits.decide import Refusal
 from waypost.visits.download import Downloads
@@ -29,6 +30,7 @@ from waypost.visits.memory import LONGEST_LIFE, HotAnswer
 from waypost.visits.pages import NO_STORE, PAGE, Pages, redirect, wants_page
 from waypost.visits.pictures import Pictures
 from waypost.visits.scan import Scans
+from waypost.visits.tickets import Tickets
 from waypost.visits.visit import Visitor
 
 
@@ -51,7 +53,9 @@ class Visits:
         self._visitor = visitor
         self._meter = meter
         self._pages = Pages(meter)
-        self._ahead = Ahead(settings=settings, pages=self._pages)
+        tickets = Tickets(database)
+        self._ahead = Ahead(settings=settings, pages=self._pages, tickets=tickets)
+        self._answers = Answers(settings=settings, database=database, pages=self._pages, tickets=tickets)
         self._scans = Scans(settings=settings, visitor=visitor, pages=self._pages)
         self._pictures = Pictures(
             settings=settings, database=database, traffic=traffic, visitor=visitor, pages=self._pages
@@ -67,6 +71,7 @@ class Visits:
                 Route("/", self._root, methods=["GET", "HEAD"]),
                 Route(check.PATH + "{challenge}", self._challenge, methods=["GET"]),
                 Route("/u/{username}/avatar.svg", self._avatar, methods=["GET", "HEAD"]),
+                Route("/overlay/{overlay}", self._answers.take, methods=["POST"]),
                 Route("/qr/{name}", self._pictures.of_code, methods=["GET", "HEAD"]),
                 Route("/{alias}/qr", self._pictures.of_name, methods=["GET", "HEAD"]),
                 Route("/{alias}", self._name, methods=["GET", "HEAD", "POST"]),

@@ -50,12 +50,11 @@ async def read(request: Request, alias: str, settings: Settings) -> Asked:
     headers = request.headers
     peer = request.client.host if request.client else ""
     behind_proxy = trusts(peer, settings.proxies)
-    forwarded = [value.encode("latin-1") for value in headers.getlist("x-forwarded-for")]
     code = headers.get(settings.country_header, "") if behind_proxy and settings.country_header else ""
     return Asked(
         host=host(request, settings),
         alias=alias,
-        address=client_address(peer, forwarded, settings.proxies),
+        address=address(request, settings),
         country_code=code[:2].encode("latin-1"),
         agent=headers.get("user-agent", "").encode("latin-1"),
         referrer=headers.get("referer", "").encode("latin-1"),
@@ -65,6 +64,12 @@ async def read(request: Request, alias: str, settings: Settings) -> Asked:
         is_head=request.method == "HEAD",
         is_prefetch=any(classify.is_prefetch(headers.get(name, "")) for name in _PURPOSES),
     )
+
+
+def address(request: Request, settings: Settings) -> str:
+    """The visitor's address, as far as it can be believed."""
+    forwarded = [value.encode("latin-1") for value in request.headers.getlist("x-forwarded-for")]
+    return client_address(request.client.host if request.client else "", forwarded, settings.proxies)
 
 
 def host(request: Request, settings: Settings) -> str:

@@ -53,7 +53,7 @@ _GOOGLE = "https://www.googletagmanager.com"
 PROVIDERS: Mapping[str, Provider] = {
     "tagmanagerpixel": Provider(
         "Google Tag Manager",
-        f"{_GOOGLE}/gtm.js?id={{id}}",
+        "https://www.googletagmanager.com/gtm.js?id={id}",
         """
 window.dataLayer = window.dataLayer || [];
 window.dataLayer.push({"gtm.start": Date.now(), event: "gtm.js"});
@@ -63,7 +63,7 @@ load(src);""",
     ),
     "analyticspixel": Provider(
         "Google Analytics",
-        f"{_GOOGLE}/gtag/js?id={{id}}",
+        "https://www.googletagmanager.com/gtag/js?id={id}",
         f'{_GTAG}window.gtag("config", tag);\nload(src);',
         scripts=(_GOOGLE,),
         talks=(_GOOGLE, "https://*.google-analytics.com", "https://*.analytics.google.com"),
@@ -85,7 +85,7 @@ load(src);""",
     ),
     "searchadspixel": Provider(
         "Google Ads",
-        f"{_GOOGLE}/gtag/js?id={{id}}",
+        "https://www.googletagmanager.com/gtag/js?id={id}",
         _GTAG
         + """
 var parts = tag.split("/");

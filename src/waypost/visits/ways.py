@@ -113,11 +113,10 @@ def read(tx: Connection, link: int, signs: Signs) -> Way | None:
     return None if way == Way() else way
 
 
-def overlay(tx: Connection, item: int) -> tuple[int, Overlay] | None:
-    """(its account, an overlay), by its number alone: for what visitors send in."""
-    found = _OVERLAY.one(tx, item)
-    account = tx.execute(select(overlays.c.account).where(overlays.c.id == item)).scalar_one_or_none()
-    return None if found is None or account is None else (account, found)
+def overlay(tx: Connection, item: int) -> Overlay | None:
+    """An overlay by its number alone: for what visitors send in."""
+    found: Overlay | None = _OVERLAY.one(tx, item)
+    return found
 
 
 def _card(signs: Signs) -> Card | None:
