@@ -104,7 +104,7 @@ class Ahead:
         used = providers.used(chosen.pixels)
         headers = policy.headers(nonce=nonce, images=images, frames=origins, providers=used, sends=sends)
         shown = {"overlay": overlay, "ticket": ticket, "link": target.id, "host": _host(overlay.link)}
-        told = _told(asked, onward, chosen, leave="never")
+        told = {**_told(asked, onward, chosen, leave="never"), "is_dark": _is_dark(overlay.background)}
         template = "overlay.html" if origins else "interstitial.html"
         values = {**shown, **told, "framed": bool(origins)}
         return self._page(template, headers, title=onward.title, nonce=nonce, **values)
@@ -142,6 +142,12 @@ def _host(url: str) -> str:
         return urlsplit(url).hostname or ""
     except ValueError:
         return ""
+
+
+def _is_dark(color: str) -> bool:
+    """Whether light words are read on it: what the browser draws by itself should fit, such as a radio button."""
+    red, green, blue = (int(color[at : at + 2], 16) for at in (1, 3, 5))
+    return 0.299 * red + 0.587 * green + 0.114 * blue < 128
 
 
 def _own_origin(request: Request, settings: Settings) -> str:
