@@ -1,5 +1,6 @@
 """The world outside, kept on this machine: names that resolve, and public addresses with real servers behind them."""
 
+import re
 import socket
 import socketserver
 import threading
@@ -38,6 +39,15 @@ def moved(location: bytes) -> bytes:
     return b"HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: %s\r\n\r\n" % location
 
 
+def _whole(connection: socket.socket, head: bytes) -> bytes:
+    """The request with its body, where it says that it has one."""
+    said = re.search(rb"(?i)\r\ncontent-length: *([0-9]+)\r\n", head)
+    length = head.find(b"\r\n\r\n") + 4 + int(said[1]) if said else 0
+    while len(head) < length and (more := connection.recv(65536)):
+        head += more
+    return head
+
+
 @contextmanager
 def server(answer: Answer, *, keeps_alive: bool = False) -> Iterator[tuple[str, int]]:
     """A server on loopback; yields where it listens. It hangs up after an answer unless it `keeps_alive`."""
@@ -46,7 +56,7 @@ def server(answer: Answer, *, keeps_alive: bool = False) -> Iterator[tuple[str, 
         def handle(self) -> None:
             try:
                 while head := self._head():
-                    self._say(answer(head))
+                    self._say(answer(_whole(self.request, head)))
                     if not keeps_alive:
                         break
             except OSError:

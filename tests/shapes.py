@@ -45,7 +45,12 @@ ITEM: Shape = {"type": ("links", "bio"), "id": int, "title": str, "preview": URL
 PIXEL: Shape = {"id": int, "type": "analyticspixel", "name": str, "tag": str, "date": TIMESTAMP}
 DOMAIN: Shape = {"id": int, "domain": URL, "redirectroot": str, "redirect404": str}
 SPLASH_ITEM: Shape = {"id": int, "name": str, "date": TIMESTAMP}
-SPLASH: Shape = {**SPLASH_ITEM, "title": str, "message": str, "counter": int, "link": str, "banner": str, "logo": str}
+SPLASH: Shape = {
+    **SPLASH_ITEM,
+    **dict.fromkeys(("title", "message", "link", "banner", "logo"), str),
+    "counter": int,
+    "skip": int,
+}
 OVERLAY_ITEM: Shape = {"id": int, "type": "poll", "name": str, "date": TIMESTAMP}
 OVERLAY: Shape = {
     **OVERLAY_ITEM,
@@ -53,6 +58,7 @@ OVERLAY: Shape = {
     "color": COLOUR,
     "background": COLOUR,
     "delay": int,
+    "webhook": str,
     "options": [str],
 }
 LINK: Shape = {

@@ -157,7 +157,7 @@ def test_a_link_goes_on_without_a_thing_that_is_deleted(ana: Person) -> None:
         ana.delete(f"/{noun}/{item}/delete")
     shown = [_details(ana, link) for link in links]
     assert [(link["campaign"], link["channel"], link["pixels"]) for link in shown] == [(None, [], [])] * 2
-    assert [link["type"] for link in shown] == ["splash", "direct"]
+    assert [link["type"] for link in shown] == ["direct", "direct"]
 
 
 def test_a_type_is_direct_frame_splash_or_the_id_of_a_page_of_ones_own(ana: Person) -> None:

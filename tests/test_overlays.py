@@ -16,6 +16,7 @@ COMMON = {
     "color": "#112233",
     "background": "#AABBCC",
     "delay": 7,
+    "webhook": "https://example.com/hook",
 }
 EXTRAS: dict[str, Any] = {
     "button": "Send",

@@ -1,22 +1,46 @@
 """The log of changes: under which names the answer is another one now, for all who remember (decision 52)."""
 
-from sqlalchemy import Connection, delete, func, insert, select
+from collections.abc import Iterable
+
+from sqlalchemy import ColumnElement, Connection, delete, func, insert, select
 
 from waypost import clock
-from waypost.schema import changes
+from waypost.schema import changes, links
 
 _KEPT_SECONDS = 3600
 _LOCK = 0x77617970  # any number that nobody else locks by
+_MOST_LINKS = 1000
 Name = tuple[str, str]
 """(host, alias), as in the namespace; an empty alias is everything under the host."""
 
 
 def note(tx: Connection, host: str, alias: str = "") -> None:
     """Log that a name leads elsewhere, in the transaction that makes it so."""
+    _queue(tx)
+    _log(tx, [(host, alias)])
+
+
+def note_links(tx: Connection, which: ColumnElement[bool]) -> None:
+    """Log that the links of which `which` is true lead elsewhere; that everything does, when there are very many.
+
+    To be called before the links change, and before what they use is deleted, in the same transaction.
+    """
+    _queue(tx)
+    names = tx.execute(select(links.c.host, links.c.alias).where(which).limit(_MOST_LINKS + 1)).all()
+    _log(tx, [(host, alias) for host, alias in names] if len(names) <= _MOST_LINKS else [("", "")])
+
+
+def _queue(tx: Connection) -> None:
+    """PostgreSQL: from here to the commit one at a time, or a reader could see a change before one with a lower
+    number."""
     if tx.dialect.name == "postgresql":
-        # From here to the commit one at a time, or a reader could see a change before one with a lower number.
         tx.execute(select(func.pg_advisory_xact_lock(_LOCK)))
-    tx.execute(insert(changes).values(host=host, alias=alias, at=clock.now()))
+
+
+def _log(tx: Connection, names: Iterable[Name]) -> None:
+    now = clock.now()
+    if new := [{"host": host, "alias": alias, "at": now} for host, alias in names]:
+        tx.execute(insert(changes), new)
 
 
 def newest(tx: Connection) -> int:

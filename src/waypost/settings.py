@@ -66,6 +66,10 @@ class Settings(BaseSettings):
     journal_sync: Literal["always", "1s", "never"] = Field(
         "1s", description="When clicks are made safe from a power cut; a crash of the service never takes any."
     )
+    pixel_consent: Literal["off", "on"] = Field(
+        "off",
+        description="on: a visitor is asked before the tracking pixels of a link run, and remembered by a cookie.",
+    )
     link_schemes: str = Field("", description="Comma-separated app schemes that links may use beside http and https.")
     owner_email: str = Field("owner@example.com", description="E-mail of the owner account made at the first start.")
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Least level that is logged.")

@@ -1,14 +1,12 @@
 """Single visits, for as long as the operator keeps them: read in order, written out as CSV or JSON lines."""
 
-import csv
-import io
 import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal
 
 from sqlalchemy import Connection, RowMapping, select
 
-from waypost import clock
+from waypost import clock, sheets
 from waypost.db import Database
 from waypost.schema import events
 
@@ -18,7 +16,6 @@ COLUMNS = (
     *("id", "date", "kind", "item", "sort", "first"),
     *("country", "referrer", "browser", "os", "device", "language", "source"),
 )
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def export(database: Database, account: int, *, form: Format, first: int, after: int) -> Iterator[str]:
@@ -56,14 +53,7 @@ def _shown(row: RowMapping) -> dict[str, Any]:
 
 
 def _csv(rows: Iterable[dict[str, Any]]) -> str:
-    text = io.StringIO()
-    csv.writer(text).writerows([_plain(value) for value in row.values()] for row in rows)
-    return text.getvalue()
-
-
-def _plain(value: Any) -> Any:
-    """A spreadsheet must not take a referrer for a formula."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+    return sheets.lines(list(row.values()) for row in rows)
 
 
 def _json_lines(rows: Iterable[dict[str, Any]]) -> str:

@@ -4,7 +4,8 @@ import ipaddress
 import socket
 import ssl
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urljoin
@@ -31,6 +32,15 @@ class Fetched:
     body: bytes
 
 
+@dataclass(frozen=True)
+class Seen:
+    """What stands before a page: every URL on the way to it, its status, and all its headers, names in lower case."""
+
+    urls: tuple[str, ...]
+    status: int
+    headers: tuple[tuple[str, str], ...]
+
+
 def resolve(host: str, port: int) -> list[str]:
     """The addresses of a name, from the system's resolver. Raises Refused when there are none."""
     try:
@@ -52,22 +62,45 @@ def fetch(
 
     Raises Refused for an internal address, a broken connection, too many redirects, bytes or seconds.
     """
-    context = ssl.create_default_context()
-    if not verify:
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    deadline = time.monotonic() + seconds
-    network = _Guarded(resolver, deadline)
-    # No connection is used twice, so that every request passes the guard.
-    with httpcore2.ConnectionPool(
-        ssl_context=context, network_backend=network, max_keepalive_connections=0, max_connections=1
-    ) as pool:
+    with _opened(resolver, seconds, verify=verify) as pool:
         for _ in range(redirects + 1):
             answer = _get(pool, url, max_bytes=max_bytes)
             if answer.status not in _REDIRECTS or "location" not in answer.headers:
                 return answer
             url = _joined(url, answer.headers["location"])
     raise Refused("it redirects too often")
+
+
+def look(url: str, *, seconds: float, redirects: int = 5, resolver: Resolve = resolve) -> Seen:
+    """GET `url` without its body, after its redirects. Raises Refused as `fetch`."""
+    urls = [url]
+    with _opened(resolver, seconds) as pool:
+        for _ in range(redirects + 1):
+            with _exchange(pool, "GET", urls[-1]) as response:
+                headers = _told(response)
+            location = dict(headers).get("location")
+            if response.status not in _REDIRECTS or location is None:
+                return Seen(tuple(urls), response.status, headers)
+            urls.append(_joined(urls[-1], location))
+    raise Refused("it redirects too often")
+
+
+def post(url: str, body: bytes, *, kind: str, seconds: float, resolver: Resolve = resolve) -> int:
+    """POST `body`, of the media type `kind`; the status. Follows no redirect. Raises Refused as `fetch`."""
+    with _opened(resolver, seconds) as pool, _exchange(pool, "POST", url, body=body, kind=kind) as response:
+        return response.status
+
+
+def _opened(resolver: Resolve, seconds: float, *, verify: bool = True) -> httpcore2.ConnectionPool:
+    context = ssl.create_default_context()
+    if not verify:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    network = _Guarded(resolver, time.monotonic() + seconds)
+    # No connection is used twice, so that every request passes the guard.
+    return httpcore2.ConnectionPool(
+        ssl_context=context, network_backend=network, max_keepalive_connections=0, max_connections=1
+    )
 
 
 def is_public(address: str) -> bool:
@@ -93,22 +126,36 @@ def _joined(url: str, location: str) -> str:
 
 
 def _get(pool: httpcore2.ConnectionPool, url: str, *, max_bytes: int) -> Fetched:
+    body = bytearray()
+    with _exchange(pool, "GET", url) as response:
+        for chunk in response.iter_stream():
+            body += chunk
+            if len(body) > max_bytes:
+                raise Refused(f"it is larger than {max_bytes} bytes")
+        return Fetched(response.status, dict(_told(response)), bytes(body))
+
+
+@contextmanager
+def _exchange(
+    pool: httpcore2.ConnectionPool, method: str, url: str, *, body: bytes | None = None, kind: str = ""
+) -> Iterator[httpcore2.Response]:
+    """One request and its answer, whose body has not been read. Raises Refused."""
     if not url.lower().startswith(("http://", "https://")):
         raise Refused("it leads to something other than http and https")
     headers = [("User-Agent", "waypost"), ("Accept", "*/*"), ("Accept-Encoding", "identity")]
-    body = bytearray()
+    if body is not None:
+        headers += [("Content-Type", kind), ("Content-Length", str(len(body)))]
     try:
-        with pool.stream("GET", quote(url, safe=_URL_SAFE), headers=headers) as response:
-            for chunk in response.iter_stream():
-                body += chunk
-                if len(body) > max_bytes:
-                    raise Refused(f"it is larger than {max_bytes} bytes")
-            told = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
-            return Fetched(response.status, told, bytes(body))
+        with pool.stream(method, quote(url, safe=_URL_SAFE), headers=headers, content=body) as response:
+            yield response
     except httpcore2.TimeoutException as error:
         raise Refused("it takes too long") from error
     except (httpcore2.NetworkError, httpcore2.ProtocolError, ValueError) as error:
         raise Refused(f"it did not answer ({type(error).__name__})") from error
+
+
+def _told(response: httpcore2.Response) -> tuple[tuple[str, str], ...]:
+    return tuple((name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in response.headers)
 
 
 class _Guarded(httpcore2.NetworkBackend):

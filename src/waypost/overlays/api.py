@@ -3,6 +3,7 @@
 from typing import Annotated, Any
 
 from fastapi import APIRouter
+from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from waypost.api import lists
@@ -10,7 +11,7 @@ from waypost.api.answers import Created, Done, Success
 from waypost.api.bodies import Body, JsonRoute
 from waypost.api.door import Came
 from waypost.api.fields import Color, Line, Name, Paragraph, PathId, Target, Timestamp
-from waypost.overlays import ops
+from waypost.overlays import ops, submissions
 
 router = APIRouter(route_class=JsonRoute, tags=["CTA overlays"])
 
@@ -44,6 +45,21 @@ class OverlayOut(OverlayItem):
     options: list[str]
     code: str
     image: str
+    webhook: str
+
+
+class SubmissionOut(BaseModel):
+    """What a visitor sent by an overlay; what its type does not ask for is empty."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    id: int
+    link: int | None
+    name: str
+    email: str
+    message: str
+    choice: str
+    date: Timestamp = Field(validation_alias="created")
 
 
 class OverlayDetails(Success):
@@ -63,6 +79,7 @@ class _Looks(Body):
     options: Options | None = None
     code: Line | None = None
     image: Target | None = None
+    webhook: Target | None = None
 
 
 class NewOverlay(_Looks):
@@ -85,6 +102,22 @@ def list_overlays(door: Came, asked: lists.Asked) -> Any:
 def read_overlay(door: Came, id: PathId) -> OverlayDetails:
     overlay = door.read(lambda tx: ops.own(tx, door.account, id))
     return OverlayDetails(details=OverlayOut.model_validate(overlay))
+
+
+@router.get("/overlay/{id}/submissions", response_model=lists.envelope("submissions", SubmissionOut))
+def list_submissions(door: Came, id: PathId, asked: lists.Asked) -> Any:
+    """What visitors sent by an overlay, newest first."""
+    page = door.read(lambda tx: submissions.page(tx, door.account, id, asked))
+    return lists.answer("submissions", page, SubmissionOut.model_validate)
+
+
+@router.get("/overlay/{id}/submissions/export", response_class=StreamingResponse)
+def export_submissions(door: Came, id: PathId) -> StreamingResponse:
+    """All of it as CSV, oldest first."""
+    overlay = door.read(lambda tx: ops.own(tx, door.account, id))
+    headers = {"Content-Disposition": f'attachment; filename="overlay-{overlay.id}.csv"'}
+    lines = submissions.export(door.database, overlay.id)
+    return StreamingResponse(lines, media_type="text/csv; charset=utf-8", headers=headers)
 
 
 @router.post("/overlay/add")

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypedDict, Unpack
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, update
 
-from waypost import rows
+from waypost import changes, rows
 from waypost.errors import invalid
 from waypost.net import blocked, targets
 from waypost.rows import Page, Window
-from waypost.schema import overlays
+from waypost.schema import links, overlays
 
 Type = Literal["message", "contact", "poll", "newsletter", "coupon", "image"]
 Position = Literal["top-left", "top-center", "top-right", "bottom-left", "bottom-center", "bottom-right", "center"]
@@ -45,6 +45,7 @@ class Overlay:
     options: list[str]
     code: str
     image: str
+    webhook: str
     created: int
 
 
@@ -65,6 +66,7 @@ class Fields(TypedDict, total=False):
     options: list[str] | None
     code: str | None
     image: str | None
+    webhook: str | None
 
 
 def page(tx: Connection, account: int, window: Window) -> Page[Overlay]:
@@ -90,16 +92,22 @@ def change(tx: Connection, account: int, overlay: int, **fields: Unpack[Fields])
     kind = fields.get("type", before.type)
     values = _checked(tx, kind, fields)
     _refuse_incomplete(kind, {**vars(before), **values})
+    changes.note_links(tx, links.c.overlay == overlay)
     rows.change(tx, overlays, account, overlay, values)
 
 
 def remove(tx: Connection, account: int, overlay: int) -> None:
     """Delete an overlay; links that had it lead straight to their target."""
+    own(tx, account, overlay)
+    changes.note_links(tx, links.c.overlay == overlay)
+    tx.execute(update(links).where(links.c.overlay == overlay).values(type="direct"))
     rows.remove(tx, overlays, account, overlay)
 
 
 def _checked(tx: Connection, kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:
-    urls = {name: targets.web_url(fields[name], field=name) for name in ("link", "image") if fields.get(name)}
+    urls = {
+        name: targets.web_url(fields[name], field=name) for name in ("link", "image", "webhook") if fields.get(name)
+    }
     for name, url in urls.items():
         blocked.refuse(tx, [url], field=name)
     of_other_types = frozenset().union(*EXTRAS.values()) - EXTRAS[kind]

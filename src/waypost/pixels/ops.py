@@ -4,12 +4,12 @@ import re
 from dataclasses import dataclass
 from typing import TypedDict, Unpack
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 
-from waypost import rows
+from waypost import changes, rows
 from waypost.errors import invalid
 from waypost.rows import Page, Window
-from waypost.schema import pixels
+from waypost.schema import link_pixels, links, pixels
 
 # The API document's names, in its order, each with the name that clients send beside it (decision 38).
 TYPES = {
@@ -72,12 +72,19 @@ def change(tx: Connection, account: int, pixel: int, **fields: Unpack[Fields]) -
     """Set the given fields. Raises INVALID on `tag`."""
     if "tag" in fields:
         _checked_tag(fields["tag"])
+    _note(tx, pixel)
     rows.change(tx, pixels, account, pixel, fields)
 
 
 def remove(tx: Connection, account: int, pixel: int) -> None:
     """Delete a pixel; links that had it go on without."""
+    own(tx, account, pixel)
+    _note(tx, pixel)
     rows.remove(tx, pixels, account, pixel)
+
+
+def _note(tx: Connection, pixel: int) -> None:
+    changes.note_links(tx, links.c.id.in_(select(link_pixels.c.link).where(link_pixels.c.pixel == pixel)))
 
 
 def _checked_tag(tag: str) -> str:

@@ -26,6 +26,7 @@ from waypost.schema.things import (
     pixels,
     qrs,
     splashes,
+    submissions,
     tallies,
 )
 
@@ -59,6 +60,7 @@ __all__ = [
     "salts",
     "segments",
     "splashes",
+    "submissions",
     "tallies",
     "turns",
     "visitors",

@@ -70,6 +70,7 @@ splashes = owned(
     words("title"),
     words("message"),
     number("counter"),
+    number("skip"),
     words("link"),
     words("banner"),
     words("logo"),
@@ -91,6 +92,24 @@ overlays = owned(
     Column("options", JSON, nullable=False, default=[]),
     words("code"),
     words("image"),
+    words("webhook"),
+)
+
+# What visitors sent by an overlay: an answer, an address, a vote. Goes with the overlay.
+submissions = Table(
+    "submissions",
+    metadata,
+    id_column(),
+    Column("overlay", Id, ForeignKey("overlays.id", ondelete="CASCADE"), nullable=False),
+    Column("link", Id, ForeignKey("links.id", ondelete="SET NULL")),
+    words("name"),
+    words("email"),
+    words("message"),
+    words("choice"),
+    moment("created"),
+    Index("submissions_overlay_id", "overlay", "id"),
+    Index("submissions_link", "link"),
+    sqlite_autoincrement=True,
 )
 
 links = owned(

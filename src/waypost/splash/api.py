@@ -33,6 +33,7 @@ class SplashOut(SplashItem):
     title: str
     message: str
     counter: int
+    skip: int
     link: str
     banner: str
     logo: str
@@ -47,6 +48,7 @@ class NewSplash(Body):
     title: Line | None = None
     message: Paragraph | None = None
     counter: Seconds | None = None
+    skip: Seconds | None = None
     link: Target | None = None
     banner: Target | None = None
     logo: Target | None = None

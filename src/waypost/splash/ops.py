@@ -4,23 +4,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypedDict, Unpack
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, update
 
-from waypost import rows
+from waypost import changes, rows
 from waypost.net import blocked, targets
 from waypost.rows import Page, Window
-from waypost.schema import splashes
+from waypost.schema import links, splashes
 
 
 @dataclass(frozen=True)
 class Splash:
-    """A splash page; `counter` is in seconds, URLs are "" when there is none."""
+    """A splash page; `counter` and `skip` are in seconds, URLs are "" when there is none."""
 
     id: int
     name: str
     title: str
     message: str
     counter: int
+    skip: int
     link: str
     banner: str
     logo: str
@@ -34,6 +35,7 @@ class Fields(TypedDict, total=False):
     title: str | None
     message: str | None
     counter: int | None
+    skip: int | None
     link: str | None
     banner: str | None
     logo: str | None
@@ -55,12 +57,16 @@ def add(tx: Connection, account: int, **fields: Unpack[Fields]) -> Splash:
 
 
 def change(tx: Connection, account: int, splash: int, **fields: Unpack[Fields]) -> None:
-    """Set the given fields. Raises INVALID on a URL."""
+    """Set the given fields; its links show them at once. Raises INVALID on a URL."""
+    changes.note_links(tx, links.c.splash == splash)
     rows.change(tx, splashes, account, splash, _checked(tx, fields))
 
 
 def remove(tx: Connection, account: int, splash: int) -> None:
     """Delete a splash page; links that had it lead straight to their target."""
+    own(tx, account, splash)
+    changes.note_links(tx, links.c.splash == splash)
+    tx.execute(update(links).where(links.c.splash == splash).values(type="direct"))
     rows.remove(tx, splashes, account, splash)
 
 

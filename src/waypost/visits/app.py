@@ -19,6 +19,8 @@ from waypost.errors import Problem
 from waypost.metrics import Meter
 from waypost.settings import Settings
 from waypost.storage.store import Store
+from waypost.visits.ahead import Ahead
+from waypost.visits.answers import Answers
 from waypost.visits.asked import Asked, host, read
 from waypost.visits.decide import Refusal
 from waypost.visits.download import Downloads
@@ -31,6 +33,7 @@ from waypost.visits.pictures import Pictures
 from waypost.visits.reports import Reports, address_of_report
 from waypost.visits.rotators import Rotators
 from waypost.visits.scan import Scans
+from waypost.visits.tickets import Tickets
 from waypost.visits.visit import Visitor
 
 
@@ -53,12 +56,22 @@ class Visits:
         self._visitor = visitor
         self._meter = meter
         self._pages = Pages(meter)
+        tickets = Tickets(database)
+        self._ahead = Ahead(settings=settings, pages=self._pages, tickets=tickets)
+        self._answers = Answers(settings=settings, database=database, pages=self._pages, tickets=tickets)
         self._scans = Scans(settings=settings, visitor=visitor, pages=self._pages)
         self._pictures = Pictures(
             settings=settings, database=database, traffic=traffic, visitor=visitor, pages=self._pages
         )
         self._reports = Reports(settings=settings, database=database, visitor=visitor, pages=self._pages)
-        self._rotators = Rotators(settings=settings, database=database, visitor=visitor, pages=self._pages, meter=meter)
+        self._rotators = Rotators(
+            settings=settings,
+            database=database,
+            visitor=visitor,
+            pages=self._pages,
+            ahead=self._ahead,
+            meter=meter,
+        )
         self._lists = Lists(settings=settings, visitor=visitor, pages=self._pages)
         self._downloads = Downloads(
             settings=settings, database=database, visitor=visitor, pages=self._pages, store=store
@@ -74,6 +87,7 @@ class Visits:
                 Route("/u/{username}/{name}", self._lists.answer, methods=["GET", "HEAD"]),
                 Route("/r/{slug}", self._rotators.answer, methods=["GET", "HEAD"]),
                 Route("/report", self._reports.answer, methods=["GET", "HEAD", "POST"]),
+                Route("/overlay/{overlay}", self._answers.take, methods=["POST"]),
                 Route("/qr/{name}", self._pictures.of_code, methods=["GET", "HEAD"]),
                 Route("/{alias}/qr", self._pictures.of_name, methods=["GET", "HEAD"]),
                 Route("/{alias}", self._name, methods=["GET", "HEAD", "POST"]),
@@ -158,6 +172,9 @@ class Visits:
         answer = await self._visitor.visit(asked, target)
         if isinstance(answer, Refusal):
             return self._pages.refuse(request, answer.why, wrong=bool(asked.password))
+        ahead = await self._ahead.answer(request, asked, target, answer.url) if answer.counts else None
+        if ahead is not None:
+            return ahead
         self._meter.count("redirects", "full")
         response = redirect(answer.url, status=303 if request.method == "POST" else 302)
         if target.is_plain and answer.counts and not asked.query:

@@ -6,7 +6,7 @@ from urllib.parse import urlencode, urlsplit
 
 from waypost.visits.find import Target
 
-Why = Literal["missing", "disabled", "gone", "locked", "guessing", "blocked"]
+Why = Literal["missing", "disabled", "gone", "locked", "guessing", "blocked", "flood", "unclear"]
 _WEB = ("http://", "https://")
 # What an owner may write as a device, besides the names of systems and of kinds of device.
 _DEVICES = {"iphone": ("ios", "mobile"), "ipad": ("ios", "tablet"), "mac": ("macos", "desktop")}

@@ -1,15 +1,17 @@
 """What a visitor's host and path lead to: all that a visit needs in one record, by indexed reads."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
-from sqlalchemy import Connection, Table, and_, bindparam, or_, select
+from sqlalchemy import Connection, Table, and_, bindparam, exists, or_, select
 
 from waypost import rows
 from waypost.aliases.namespace import OWN
 from waypost.qr.payloads import Data, Type
-from waypost.schema import aliases, domains, files, links, qrs
+from waypost.schema import aliases, domains, files, link_pixels, links, qrs
+from waypost.visits import ways
+from waypost.visits.ways import Signs, Way
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +33,14 @@ class Target:
     languagetarget: Sequence[Mapping[str, str]] = ()
     deeplink: Mapping[str, str] | None = None
     parameters: Sequence[Mapping[str, str]] = ()
+    way: Way | None = None
+    """What is on the way to the target, if anything."""
 
     @property
     def is_plain(self) -> bool:
-        """Whether every visitor gets the same: then the lane may answer."""
+        """Whether every visitor gets the same redirect: then the lane may answer."""
         varies = (self.geotarget, self.devicetarget, self.languagetarget, self.deeplink, self.password, self.clicklimit)
-        return self.status != "disabled" and not any(varies)
+        return self.status != "disabled" and self.way is None and not any(varies)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +129,28 @@ def _reads(table: Table, record: type[Found]) -> Callable[[Connection, int], Fou
     return read
 
 
-_READS = {"link": _reads(links, Target), "qr": _reads(qrs, Code), "file": _reads(files, Shared)}
+_OWN = tuple(field.name for field in fields(Target) if field.name != "way")
+_LINK = select(
+    *(links.c[name] for name in _OWN),
+    *(links.c[field.name].label(f"way_{field.name}") for field in fields(Signs)[:-1]),
+    exists().where(link_pixels.c.link == links.c.id).label("has_pixels"),
+).where(links.c.id == bindparam("item"))
+
+
+def find_link(tx: Connection, item: int) -> Target | None:
+    """A link by its id."""
+    row = tx.execute(_LINK, {"item": item}).first()
+    if row is None:
+        return None
+    own: dict[str, Any] = dict(zip(_OWN, row, strict=False))
+    return Target(**own, way=ways.read(tx, item, Signs(*row[len(_OWN) :])))
+
+
+_READS: Mapping[str, Callable[[Connection, int], Found | None]] = {
+    "link": find_link,
+    "qr": _reads(qrs, Code),
+    "file": _reads(files, Shared),
+}
 
 
 def find_domain(tx: Connection, host: str) -> Domain | None:

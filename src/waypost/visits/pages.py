@@ -38,6 +38,8 @@ _REFUSALS: dict[Why, _Words] = {
     "gone": _Words(410, "No longer available", "This {thing} has expired or was used up."),
     "locked": _Words(401, "Password needed", "This {thing} is protected by a password."),
     "guessing": _Words(429, "Too many tries", "Too many wrong passwords. Please wait a minute and try again."),
+    "flood": _Words(429, "Too much at once", "Too much was sent from here. Please wait a minute and try again."),
+    "unclear": _Words(400, "Something is missing", "Please go back and fill in what is asked for."),
 }
 
 
@@ -60,7 +62,7 @@ class Pages:
         """Why there is nothing to see; with a form for the password, and whether one was wrong (decision 49)."""
         words = _REFUSALS[why]._replace(text=_REFUSALS[why].text.format(thing=thing))
         self._meter.count("refusals", why)
-        headers = {"Retry-After": "60"} if why == "guessing" else {}
+        headers = {"Retry-After": "60"} if why in ("guessing", "flood") else {}
         if not wants_page(request):
             if why == "locked":
                 headers["WWW-Authenticate"] = f'Basic realm="protected {thing.rpartition(" ")[2]}", charset="UTF-8"'

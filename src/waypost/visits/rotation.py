@@ -7,11 +7,10 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, or_, select, update
 
-from waypost import rows
 from waypost.aliases.namespace import OWN, ROTATORS
 from waypost.db import upsert
 from waypost.schema import accounts, aliases, campaigns, domains, links, rotations, turns
-from waypost.visits.find import Target
+from waypost.visits.find import Target, find_link
 from waypost.visits.visit import take
 
 
@@ -90,7 +89,7 @@ def look(tx: Connection, rotator: Rotator, spin: Spin) -> tuple[Target | None, b
     pool = _pool(tx, rotator, spin.now)
     while pool:
         place = _favourite(pool, rotator.won, spin.kept) or _draw(pool, rotator, None)
-        target = _link(tx, place.id)
+        target = find_link(tx, place.id)
         if target is not None and spin.leads_on(target):
             return target, place.quota is not None or place.clicklimit is not None
         del pool[place.id]
@@ -106,7 +105,7 @@ def give(tx: Connection, rotator: Rotator, spin: Spin) -> Target | None:
     while pool:
         favourite = _favourite(pool, won, spin.kept)
         place = favourite or _draw(pool, rotator, last)
-        target = _link(tx, place.id)
+        target = find_link(tx, place.id)
         if target is not None and spin.leads_on(target) and _take(tx, rotator, place):
             if rotator.counts_turns:
                 now = {"link": last if favourite else place.id, "given": given + 1, "winner": won}
@@ -171,11 +170,3 @@ def _take(tx: Connection, rotator: Rotator, place: _Place) -> bool:
     if place.quota is not None:
         tx.execute(update(rotations).where(*mine).values(given=r.given - 1))
     return False
-
-
-_LINK = rows.columns(links, Target)
-
-
-def _link(tx: Connection, link: int) -> Target | None:
-    row = tx.execute(_LINK.where(links.c.id == link)).first()
-    return Target(*row) if row else None

@@ -14,6 +14,7 @@ from waypost.db import Database
 from waypost.metrics import Meter
 from waypost.settings import Settings
 from waypost.visits import rotation
+from waypost.visits.ahead import Ahead
 from waypost.visits.asked import Asked, read
 from waypost.visits.decide import Refusal
 from waypost.visits.find import Target
@@ -30,11 +31,21 @@ _DIGITS = 15
 class Rotators:
     """Answers visits of rotators."""
 
-    def __init__(self, *, settings: Settings, database: Database, visitor: Visitor, pages: Pages, meter: Meter) -> None:
+    def __init__(
+        self,
+        *,
+        settings: Settings,
+        database: Database,
+        visitor: Visitor,
+        pages: Pages,
+        ahead: Ahead,
+        meter: Meter,
+    ) -> None:
         self._settings = settings
         self._database = database
         self._visitor = visitor
         self._pages = pages
+        self._ahead = ahead
         self._meter = meter
 
     async def answer(self, request: Request) -> Response:
@@ -58,8 +69,10 @@ class Rotators:
             self._visitor.write(
                 journal.target_of(rotator.account, "campaign", rotator.id), asked, journal.rotated(target.id)
             )
-        self._meter.count("redirects", "full")
-        response = redirect(answer.url)
+        response = await self._ahead.answer(request, asked, target, answer.url) if answer.counts else None
+        if response is None:
+            self._meter.count("redirects", "full")
+            response = redirect(answer.url)
         if rotator.sticky and asked.would_count and target.id != kept:
             self._keep(response, slug, target.id)
         return response

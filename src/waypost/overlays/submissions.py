@@ -1,0 +1,84 @@
+"""What visitors sent by an overlay: kept, listed, written out."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, func, insert, select
+
+from waypost import clock, rows, sheets
+from waypost.db import Database
+from waypost.rows import Page, Window
+from waypost.schema import overlays, submissions
+
+MOST = 100_000
+"""Submissions that one overlay keeps: what comes after is refused, so that nobody can fill the disk with them."""
+_AT_ONCE = 2000
+COLUMNS = ("id", "date", "link", "name", "email", "message", "choice")
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What a visitor filled in; what the overlay's type does not ask for is ""."""
+
+    name: str = ""
+    email: str = ""
+    message: str = ""
+    choice: str = ""
+
+
+@dataclass(frozen=True)
+class Submission:
+    """Something that was sent; `link` is the link on whose way it was, None when that is gone."""
+
+    id: int
+    link: int | None
+    name: str
+    email: str
+    message: str
+    choice: str
+    created: int
+
+
+@dataclass(frozen=True)
+class _Id:
+    id: int
+
+
+def add(tx: Connection, overlay: int, sent: Sent, *, link: int) -> bool:
+    """Keep what was sent; whether there was room for it."""
+    of_it = select(submissions.c.id).where(submissions.c.overlay == overlay).limit(MOST).subquery()
+    if tx.execute(select(func.count()).select_from(of_it)).scalar_one() >= MOST:
+        return False
+    tx.execute(insert(submissions).values(overlay=overlay, link=link, created=clock.now(), **vars(sent)))
+    return True
+
+
+def page(tx: Connection, account: int, overlay: int, window: Window) -> Page[Submission]:
+    """What was sent, newest first (index submissions_overlay_id). Raises NOT_FOUND as every gate."""
+    rows.own(tx, overlays, account, overlay, _Id)
+    of_it = submissions.c.overlay == overlay
+    result = tx.execute(select(func.count()).select_from(submissions).where(of_it)).scalar_one()
+    newest = rows.columns(submissions, Submission).where(of_it).order_by(submissions.c.id.desc())
+    found = tx.execute(newest.limit(window.limit).offset(window.offset)).mappings() if window.offset < result else ()
+    return Page([Submission(**row) for row in found], result, window)
+
+
+def export(database: Database, overlay: int) -> Iterator[str]:
+    """Everything as CSV, oldest first, a piece at a time; of an overlay that went through the gate.
+
+    Each piece is a transaction of its own, so that a slow reader holds nothing.
+    """
+    yield ",".join(COLUMNS) + "\r\n"
+    last = 0
+    while found := database.read(lambda tx, after=last: _after(tx, overlay, after)):  # type: ignore[misc]
+        last = found[-1].id
+        yield sheets.lines(
+            (one.id, clock.text(one.created), one.link or "", one.name, one.email, one.message, one.choice)
+            for one in found
+        )
+
+
+def _after(tx: Connection, overlay: int, last: int) -> list[Submission]:
+    chosen = rows.columns(submissions, Submission)
+    next_ones = chosen.where(submissions.c.overlay == overlay, submissions.c.id > last).order_by(submissions.c.id)
+    return [Submission(*row) for row in tx.execute(next_ones.limit(_AT_ONCE))]
