@@ -1,0 +1,102 @@
+"""A real browser in front of the service, with everything else in the world played by stand-ins."""
+
+import os
+import shutil
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+import pytest
+import uvicorn
+from playwright.sync_api import Browser, BrowserContext, Page, Route, sync_playwright
+from starlette.types import ASGIApp
+
+from tests.serving import free_port
+from tests.visiting import CHROME
+
+HOST = "go.localhost"
+_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+_QUIET = ("--disable-quic", "--disable-background-networking", "--disable-component-update", "--disable-sync")
+_SCRIPT = "window.UET = function () { this.push = function () {}; };"  # what one of them cannot start without
+_HTML = "<!doctype html><html lang=en><title>There</title><h1>The target</h1>"
+
+
+def chromium() -> str:
+    """Where Chromium is; installed from Debian where that may be. Skips, aloud, where there is none."""
+    found = next((path for name in _NAMES if (path := shutil.which(name))), None)
+    if found is None and os.geteuid() == 0 and shutil.which("apt-get"):
+        for command in (["apt-get", "update"], ["apt-get", "install", "-y", "--no-install-recommends", "chromium"]):
+            subprocess.run(command, check=False, capture_output=True)
+        found = shutil.which("chromium")
+    if found is None:
+        pytest.skip("there is no Chromium here, so no page was seen in a browser: apt-get install chromium")
+    return found
+
+
+@contextmanager
+def browser() -> Iterator[Browser]:
+    """A browser that finds nothing on its own: whatever is not the service has to be played."""
+    with sync_playwright() as playwright:
+        options = ["--no-sandbox", *_QUIET, f"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE {HOST}"]
+        opened = playwright.chromium.launch(executable_path=chromium(), args=options)
+        yield opened
+        opened.close()
+
+
+@contextmanager
+def served(app: ASGIApp) -> Iterator[str]:
+    """The app behind a real port; its address."""
+    port = free_port()
+    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="error"))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    yield f"http://{HOST}:{port}"
+    server.should_exit = True
+    thread.join()
+
+
+@dataclass
+class Window:
+    """A fresh browser window: its page, what it asked of others, and what it complained of."""
+
+    page: Page
+    asked: list[str] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+
+    def play(self, route: Route) -> None:
+        """Stand in for every other host."""
+        url = route.request.url
+        if urlsplit(url).hostname == HOST:
+            route.continue_()
+            return
+        self.asked.append(url)
+        if route.request.resource_type == "document":
+            route.fulfill(content_type="text/html", body=_HTML)
+        elif route.request.resource_type == "script":
+            route.fulfill(
+                content_type="text/javascript", body="window.UET = function () { this.push = function () {} };"
+            )
+        else:
+            route.fulfill(status=204, body="")
+
+
+@contextmanager
+def window(opened: Browser, *, scripts: bool = True, context: BrowserContext | None = None) -> Iterator[Window]:
+    """A window of a person's browser; fails when the page complained of an error or a broken policy."""
+    own = context or opened.new_context(user_agent=CHROME, java_script_enabled=scripts)
+    seen = Window(own.new_page())
+    own.unroute_all()
+    own.route("**/*", seen.play)
+    seen.page.on("console", lambda said: seen.complaints.append(said.text) if said.type == "error" else None)
+    seen.page.on("pageerror", lambda error: seen.complaints.append(str(error)))
+    yield seen
+    seen.page.close()
+    if context is None:
+        own.close()
+    assert seen.complaints == []
