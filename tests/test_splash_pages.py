@@ -214,3 +214,12 @@ def test_a_plain_link_is_untouched_by_all_this(ana: Person, service: TestClient)
     new_link(ana, "plain")
     answer = visit(service, "plain", agent=CHROME, headers=PAGE)
     assert dict(answer.headers) == {"location": TARGET, "cache-control": "private, no-store", "content-length": "0"}
+
+
+@pytest.mark.parametrize("url", ["javascript:alert(1)", "JaVaScRiPt:alert(1)", "data:text/html,x", "vbscript:x"])
+@ONCE
+def test_a_script_that_came_past_the_api_stands_on_no_page(ana: Person, url: str) -> None:
+    _link(ana, "spring", _splash(ana, counter=3))
+    ana.write(lambda tx: tx.exec_driver_sql("UPDATE links SET url = ?", (url,)))
+    page = walk(ana, "spring")
+    assert (page.status, page.response.content) == (302, b"")  # which no browser follows
