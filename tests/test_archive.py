@@ -37,6 +37,7 @@ from waypost.accounts import keys
 from waypost.accounts import ops as accounts
 from waypost.app import build
 from waypost.campaigns import ops as campaigns
+from waypost.clicks.ingest import KEPT_SINCE
 from waypost.db import Database
 from waypost.errors import Problem
 from waypost.files import ops as files
@@ -400,11 +401,17 @@ def _value(column: Column[Any]) -> Any:
 
 
 def _rows(database: Database) -> dict[str, list[tuple[Any, ...]]]:
-    """Every row of every table, in an order that does not depend on the database."""
+    """Every row of every table, in an order that does not depend on the database.
+
+    But for what the counting process writes down when it starts, which may be this moment.
+    """
 
     def work(tx: Connection) -> dict[str, list[tuple[Any, ...]]]:
-        tables = schema.metadata.sorted_tables
-        return {table.name: sorted((tuple(row) for row in tx.execute(select(table))), key=repr) for table in tables}
+        found = {
+            table.name: [tuple(row) for row in tx.execute(select(table))] for table in schema.metadata.sorted_tables
+        }
+        found["facts"] = [row for row in found["facts"] if row[0] != KEPT_SINCE]
+        return {name: sorted(rows, key=repr) for name, rows in found.items()}
 
     return database.read(work)
 
