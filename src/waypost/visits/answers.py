@@ -11,7 +11,7 @@ from urllib.parse import parse_qs
 
 import anyio.to_thread
 import email_validator
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from waypost import clock
@@ -22,7 +22,7 @@ from waypost.overlays import submissions
 from waypost.overlays.submissions import Sent
 from waypost.settings import Settings
 from waypost.visits import policy, ways
-from waypost.visits.asked import address
+from waypost.visits.asked import address, body
 from waypost.visits.decide import Why
 from waypost.visits.hooks import Hooks
 from waypost.visits.pages import NO_STORE, Pages, wants_page
@@ -130,16 +130,9 @@ def _sent(overlay: Overlay, form: Mapping[str, str]) -> Sent | None:
 
 async def _form(request: Request) -> dict[str, str]:
     """The fields of the form, the first of each name; nothing of a body that is too large."""
-    body = b""
+    sent = await body(request, most=_MOST_BODY)
     try:
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > _MOST_BODY:
-                return {}
-    except ClientDisconnect:  # who is gone gets no answer anyway
-        return {}
-    try:
-        fields = parse_qs(body.decode("ascii"), errors="strict", max_num_fields=20)
+        fields = parse_qs(sent.decode("ascii"), errors="strict", max_num_fields=20)
     except ValueError:
         return {}
     return {name: values[0].replace("\r\n", "\n") for name, values in fields.items()}

@@ -95,13 +95,18 @@ async def _password(request: Request) -> str:
 
 async def _posted(request: Request) -> str:
     """The password in the body of the form that the locked page shows."""
-    body = b""
+    fields = parse_qs((await body(request, most=_MOST_FORM)).decode("ascii", "replace"))
+    return fields.get("password", [""])[0][:128]
+
+
+async def body(request: Request, *, most: int) -> bytes:
+    """What a form of ours sent; nothing when it is over `most` bytes, which are all that is read of it."""
+    read = b""
     try:
         async for chunk in request.stream():
-            body += chunk
-            if len(body) > _MOST_FORM:
-                return ""
+            read += chunk
+            if len(read) > most:
+                return b""
     except ClientDisconnect:  # who is gone gets no answer anyway
-        return ""
-    fields = parse_qs(body.decode("ascii", "replace"))
-    return fields.get("password", [""])[0][:128]
+        return b""
+    return read

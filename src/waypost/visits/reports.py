@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 import anyio.to_thread
 from sqlalchemy import Connection, select
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from waypost import clock
@@ -21,7 +21,7 @@ from waypost.net.proxies import network_of
 from waypost.schema import facts
 from waypost.settings import Settings
 from waypost.visits import find
-from waypost.visits.asked import address, host
+from waypost.visits.asked import address, body, host
 from waypost.visits.pages import NO_STORE, Pages, wants_page
 from waypost.visits.visit import Visitor, can_be
 
@@ -79,8 +79,8 @@ class Reports:
         if not wants_page(request):
             field = {} if fault == "limit" else {"field": fault}
             code = "rate_limited" if fault == "limit" else "invalid"
-            body = {"error": 1, "message": _FAULTS[fault], "code": code, **field}
-            return JSONResponse(body, status, headers={**NO_STORE, **headers})
+            told = {"error": 1, "message": _FAULTS[fault], "code": code, **field}
+            return JSONResponse(told, status, headers={**NO_STORE, **headers})
         page = self._form(url, status=status, fault=fault, reason=reason, comment=sent.get("comment", ""))
         page.headers.update(headers)
         return page
@@ -133,16 +133,9 @@ def _named(url: str, settings: Settings) -> tuple[str, str]:
 
 async def _posted(request: Request) -> dict[str, str]:
     """The fields of a form; none when it is too long to be ours."""
-    body = b""
+    sent = await body(request, most=_MOST_BYTES)
     try:
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > _MOST_BYTES:
-                return {}
-    except ClientDisconnect:  # who is gone gets no answer anyway
-        return {}
-    try:
-        fields = parse_qs(body.decode("ascii", "replace"), max_num_fields=_MOST_FIELDS)
+        fields = parse_qs(sent.decode("ascii", "replace"), max_num_fields=_MOST_FIELDS)
     except ValueError:
         return {}
     return {name: values[0].replace("\x00", "") for name, values in fields.items()}
