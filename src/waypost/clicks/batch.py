@@ -91,7 +91,7 @@ class Reader:
             who.os,
             who.device,
             language(languages.decode("latin-1")),
-            "qr" if journal.SCAN in flags else "link",
+            "qr" if journal.SCAN in flags else "bio" if kind == b"block" else "link",
         )
         sort = _sort(flags, who.kind)
         taken = journal.TAKEN in flags

@@ -10,6 +10,7 @@ from waypost.schema.clicks import changes, click_labels, click_times, events, sa
 from waypost.schema.columns import metadata
 from waypost.schema.things import (
     aliases,
+    bio_blocks,
     bios,
     campaigns,
     channel_items,
@@ -31,6 +32,7 @@ __all__ = [
     "accounts",
     "aliases",
     "api_keys",
+    "bio_blocks",
     "bios",
     "campaigns",
     "changes",

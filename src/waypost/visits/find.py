@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Table, and_, bindparam, or_, select
 from waypost import rows
 from waypost.aliases.namespace import OWN
 from waypost.qr.payloads import Data, Type
-from waypost.schema import aliases, domains, files, links, qrs
+from waypost.schema import aliases, bios, domains, files, links, qrs
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +84,23 @@ class Shared:
     purged: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class Bio:
+    """A bio page as a visit needs it. Blocks that can be followed have the `id` of their clicks."""
+
+    id: int
+    account: int
+    alias: str
+    name: str
+    title: str
+    description: str
+    theme: str
+    sensitive: bool
+    blocks: Sequence[Mapping[str, Any]]
+
+
 OWN_HOST = Domain(0, 0, "", "")
-Found = Target | Code | Shared
+Found = Target | Code | Shared | Bio
 """Whatever an alias can lead to."""
 
 
@@ -125,7 +140,12 @@ def _reads(table: Table, record: type[Found]) -> Callable[[Connection, int], Fou
     return read
 
 
-_READS = {"link": _reads(links, Target), "qr": _reads(qrs, Code), "file": _reads(files, Shared)}
+_READS = {
+    "link": _reads(links, Target),
+    "qr": _reads(qrs, Code),
+    "file": _reads(files, Shared),
+    "bio": _reads(bios, Bio),
+}
 
 
 def find_domain(tx: Connection, host: str) -> Domain | None:
