@@ -25,6 +25,7 @@ from waypost.visits.bio import Bios
 from waypost.visits.decide import Refusal
 from waypost.visits.download import Downloads
 from waypost.visits.find import Bio, Code, Shared, Target
+from waypost.visits.hosts import Hosts
 from waypost.visits.lane import Traffic
 from waypost.visits.languages import text
 from waypost.visits.memory import LONGEST_LIFE, HotAnswer
@@ -54,6 +55,7 @@ class Visits:
         self._meter = meter
         self._pages = Pages(meter)
         self._scans = Scans(settings=settings, visitor=visitor, pages=self._pages)
+        self._hosts = Hosts(settings=settings, visitor=visitor, pages=self._pages)
         self._bios = Bios(settings=settings, visitor=visitor, pages=self._pages)
         self._pictures = Pictures(
             settings=settings, database=database, traffic=traffic, visitor=visitor, pages=self._pages
@@ -68,6 +70,7 @@ class Visits:
             routes=[
                 Route("/", self._root, methods=["GET", "HEAD"]),
                 Route(check.PATH + "{challenge}", self._challenge, methods=["GET"]),
+                *self._hosts.routes(),
                 Route("/u/{username}/avatar.svg", self._avatar, methods=["GET", "HEAD"]),
                 Route("/qr/{name}", self._pictures.of_code, methods=["GET", "HEAD"]),
                 Route("/{alias}/qr", self._pictures.of_name, methods=["GET", "HEAD"]),
