@@ -1,15 +1,20 @@
 """What visitors meet at the alias of a bio page, and what their visits are counted as (decisions 45, 47, 50)."""
 
+import json
 import re
+from contextlib import closing
 from functools import partial
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, MetaData, select, update
 
 from tests.conftest import BASE, Person
 from tests.visiting import ANDROID, CHROME, CURL, FIREFOX, GOOGLEBOT, IPHONE, PAGE, SLACK, new_link, sums, visit
+from waypost import upgrade
+from waypost.db import Database
 from waypost.schema import bio_blocks, bios
 from waypost.settings import Settings
 from waypost.visits import themes
@@ -412,3 +417,27 @@ def _luminance(colour: str) -> float:
     parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
     return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def test_pages_from_before_blocks_were_counted_get_their_numbers(tmp_path: Path) -> None:
+    blocks = [BLOCKS[2], BLOCKS[0], {"type": "image", "image": "https://a.example/", "link": ""}, BLOCKS[7]]
+    with closing(Database(f"sqlite:///{tmp_path / 'old.db'}")) as old:
+        old.write(lambda tx: upgrade.migrate(tx, "0004"))
+        old.write(partial(_old_page, blocks=blocks))
+        upgrade.upgrade(old)
+        numbered = old.read(lambda tx: tx.execute(select(bios.c.blocks)).scalar_one())
+        counted = old.read(lambda tx: tx.execute(select(bio_blocks.c.id, bio_blocks.c.clicks)).all())
+    assert [block.pop("id", None) for block in numbered] == [None, 1, None, 2]
+    assert numbered == blocks
+    assert [tuple(row) for row in counted] == [(1, 0), (2, 0)]
+
+
+def _old_page(tx: Connection, blocks: list[dict[str, Any]]) -> None:
+    """An account and a bio page, as version 0004 has them."""
+    found = MetaData()
+    found.reflect(tx)
+    blank = {str: "x", int: 1, bool: False}
+    for name, more in (("accounts", {}), ("bios", {"blocks": json.dumps(blocks)})):
+        needed = [column for column in found.tables[name].columns if not column.nullable]
+        row = {column.name: blank.get(column.type.python_type, 1) for column in needed}
+        tx.execute(found.tables[name].insert().values({**row, **more}))

@@ -139,7 +139,7 @@ def _in_templates() -> set[str]:
     found: set[str] = set()
     for path in TEMPLATES:
         for _, _, messages in environment.extract_translations(path.read_text()):  # type: ignore[attr-defined]
-            found.add(messages if isinstance(messages, str) else next(filter(None, messages), ""))
+            found.add(messages if isinstance(messages, str) else next(filter(None, messages or ()), ""))
     return found - {""}
 
 
