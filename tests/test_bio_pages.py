@@ -1,6 +1,5 @@
 """What visitors meet at the alias of a bio page, and what their visits are counted as (decisions 45, 47, 50)."""
 
-import json
 import re
 from contextlib import closing
 from functools import partial
@@ -437,7 +436,7 @@ def _old_page(tx: Connection, blocks: list[dict[str, Any]]) -> None:
     found = MetaData()
     found.reflect(tx)
     blank = {str: "x", int: 1, bool: False}
-    for name, more in (("accounts", {}), ("bios", {"blocks": json.dumps(blocks)})):
+    for name, more in (("accounts", {}), ("bios", {"blocks": blocks})):
         needed = [column for column in found.tables[name].columns if not column.nullable]
         row = {column.name: blank.get(column.type.python_type, 1) for column in needed}
         tx.execute(found.tables[name].insert().values({**row, **more}))

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import Connection
@@ -84,7 +85,7 @@ def _key(tx: Connection) -> str:
 def test_a_branded_domain_has_https_at_its_first_visit(tmp_path: Path, database: Database, database_url: str) -> None:
     port = free_port()
     key = database.write(_key)
-    told = {"base_url": "https://go.example.com", "trusted_proxies": "127.0.0.1", "domain_check": "off"}
+    told: dict[str, Any] = {"base_url": "https://go.example.com", "trusted_proxies": "127.0.0.1", "domain_check": "off"}
     with serving(tmp_path / "service", database_url=database_url, **told) as server:
         brand = {"domain": "https://brand.example"}
         assert server.call("POST", "/api/domain/add", key=key, json=brand).status_code == 200
