@@ -14,7 +14,6 @@ import pytest
 from tests.serving import Server, processes, serving
 
 _SECONDS = 60
-pytestmark = pytest.mark.xdist_group("workers")  # one server for all
 
 
 def _workers(server: Server) -> set[int]:
