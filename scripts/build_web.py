@@ -39,7 +39,7 @@ def build(root: Path) -> None:
     installed = web / "node_modules" / ".waypost-lock.sha256"
     lock = hashlib.sha256(locked).hexdigest()
     if not installed.is_file() or installed.read_text() != lock:
-        quiet = ("--no-audit", "--no-fund", "--loglevel=error")
+        quiet = ("--no-audit", "--no-fund", "--loglevel=error", "--no-update-notifier")
         _run(_NO_PACKAGES, web, node, npm, "ci", "--ignore-scripts", *quiet)
         installed.write_text(lock)
     _run(_NO_BUNDLE, web, node, "build.mjs", str(static))
@@ -86,7 +86,7 @@ def _world() -> dict[str, str]:
 
 
 def _stop(trouble: str, said: str) -> None:
-    told = "\n".join(f"    {line}" for line in said.strip().splitlines()[-15:])
+    told = "\n".join(f"    {line}" for line in said.strip().splitlines()[:12])
     sys.exit(f"\nThe dashboard cannot be built. {trouble}\n{told}\n")
 
 

@@ -27,8 +27,7 @@ const made = await build({
   assetNames: "[name]-[hash]",
   entryNames: "[name]-[hash]",
   logLevel: "error",
-  metafile: true,
-});
+}).catch(() => process.exit(1)); // esbuild has said what is wrong
 
 rmSync(target, { recursive: true, force: true });
 mkdirSync(target, { recursive: true });
