@@ -104,9 +104,7 @@ def bucket() -> Iterator[Bucket]:
         yield made
 
 
-@pytest.fixture(
-    scope="module", params=[pytest.param(where, marks=pytest.mark.xdist_group(where)) for where in ("disk", "s3")]
-)
+@pytest.fixture(scope="module", params=["disk", "s3"])
 def house(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     """The service over each kind of storage, running for all tests of this file."""
     folder = tmp_path_factory.mktemp(request.param)

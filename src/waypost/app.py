@@ -13,14 +13,17 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from waypost import logs, metrics
+from waypost.aliases.hosts import is_own
 from waypost.api.app import create_api
 from waypost.clicks import settled
 from waypost.clicks.geo import Countries
 from waypost.clicks.journal import Journal
+from waypost.dashboard.app import Dashboard
 from waypost.db import Database
 from waypost.errors import Problem
 from waypost.files.keeping import Keeper
 from waypost.metrics import Meter
+from waypost.net.letters import Post
 from waypost.net.proxies import client_address, trusts
 from waypost.settings import Settings
 from waypost.storage.opening import open_store
@@ -59,7 +62,12 @@ def build(settings: Settings, database: Database) -> ASGIApp:
     keeper = Keeper(database, store, grace_days=settings.file_grace_days)
     visits = Visits(settings=settings, database=database, traffic=traffic, visitor=visitor, meter=meter, store=store)
     api = create_api(settings=settings, database=database, changed=watch.catch_up, meter=meter, keeper=keeper)
-    return _Faces(api, visits.app(), _Housekeeping(settings, database, traffic, watch, meter, keeper))
+    post = Post(settings)
+    dashboard = Dashboard(
+        settings=settings, database=database, changed=watch.catch_up, meter=meter, keeper=keeper, post=post
+    )
+    house = _Housekeeping(settings, database, traffic, watch, meter, keeper, post)
+    return _Faces(api, dashboard.app(), visits.app(), house)
 
 
 class _Housekeeping:
@@ -73,6 +81,7 @@ class _Housekeeping:
         watch: Watch,
         meter: Meter,
         keeper: Keeper,
+        post: Post,
     ) -> None:
         self.settings = settings
         self.database = database
@@ -80,6 +89,7 @@ class _Housekeeping:
         self._meter = meter
         self._watch = watch
         self._keeper = keeper
+        self._post = post
         self._told = (0, 0)
         self.stopping = asyncio.Event()
 
@@ -138,6 +148,7 @@ class _Housekeeping:
         self.traffic.journal.close()
         self.traffic.senders.shutdown(wait=False)
         self._keeper.store.close()
+        self._post.close()
         self.database.close()
 
 
@@ -151,8 +162,9 @@ def _stop_with_parent() -> None:
 class _Faces:
     """One port, several faces: chosen by the first segment of the path."""
 
-    def __init__(self, api: ASGIApp, visits: ASGIApp, house: _Housekeeping) -> None:
+    def __init__(self, api: ASGIApp, dashboard: ASGIApp, visits: ASGIApp, house: _Housekeeping) -> None:
         self._api = api
+        self._dashboard = dashboard
         self._visits = visits
         self._house = house
         self._newest = newest()
@@ -161,7 +173,9 @@ class _Faces:
         if scope["type"] == "lifespan":
             await self._live(scope, receive, send)
         elif scope["type"] == "http":
-            face = self._face(scope["path"].partition("/")[2].partition("/")[0])
+            segment = scope["path"].partition("/")[2].partition("/")[0]
+            # Below a branded domain there are only names; the dashboard is on the service's own host.
+            face = self._dashboard if segment == "dashboard" and self._is_own(scope) else self._face(segment)
             await face(scope, receive, send)
 
     def _face(self, segment: str) -> ASGIApp:
@@ -174,6 +188,10 @@ class _Faces:
         if segment == "metrics":
             return self._metrics
         return self._visits
+
+    def _is_own(self, scope: Scope) -> bool:
+        host = next((value for name, value in scope["headers"] if name == b"host"), b"")
+        return is_own(host.decode("latin-1"), self._house.settings)
 
     async def _ready(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Whether this process can do its work: the database answers with this version's tables, clicks are kept."""
