@@ -81,13 +81,13 @@ def avatar(name: str, seed: str) -> dict[str, Any]:
 
 def sections(bio: Bio) -> list[Section]:
     """The page in its order."""
-    grouped = groupby(bio.blocks, key=lambda block: str(block["type"]))
+    grouped = groupby(_seen(bio), key=lambda block: str(block["type"]))
     return [Section(kind, [_shown(bio, block) for block in found]) for kind, found in grouped]
 
 
 def policy(bio: Bio) -> str:
     """Where pictures may come from: the hosts of the image blocks and nowhere else."""
-    found = sorted({_source(block["image"]) for block in bio.blocks if block["type"] == "image"} - {""})
+    found = sorted({_source(block["image"]) for block in _seen(bio) if block["type"] == "image"} - {""})
     return " ".join(found if len(found) <= _MOST_HOSTS else ("https:", "http:")) or "'none'"
 
 
@@ -114,7 +114,7 @@ def told(bio: Bio, base: str) -> dict[str, Any]:
     """The page for programs."""
     url = f"{base}/{bio.alias}"
     listed = []
-    for block in bio.blocks:
+    for block in _seen(bio):
         plain = {name: value for name, value in block.items() if name != "id"}
         listed.append({**plain, "visit": f"{url}/{block['id']}"} if "id" in block else plain)
     same = {"title": heading(bio), "description": bio.description, "sensitive": bio.sensitive}
@@ -124,6 +124,11 @@ def told(bio: Bio, base: str) -> dict[str, Any]:
 def size(bio: Bio) -> int:
     """About how much memory a page takes, in characters."""
     return len(bio.description) + sum(len(str(value)) for block in bio.blocks for value in block.values())
+
+
+def _seen(bio: Bio) -> list[Block]:
+    """The blocks, but for those that the operator has blocked (see cleaned.py)."""
+    return [block for block in bio.blocks if "blocked" not in block]
 
 
 def _shown(bio: Bio, block: Block) -> Shown:
