@@ -366,7 +366,8 @@ def test_a_page_is_on_the_services_own_host_only(ana: Person) -> None:
 def test_a_large_page_is_as_good_as_a_small_one(ana: Person) -> None:
     blocks = [{"type": "text", "text": "x" * 5000}, *[BLOCKS[0]] * 199]
     bio = _new(ana, blocks=blocks)
-    assert len(_Page(_open(ana)).all("a", "href")) == len({b["id"] for b in ana.get(f"/bio/{bio}")["blocks"]}) == 199
+    hrefs = [href for href in _Page(_open(ana)).all("a", "href") if href.startswith("/ana-costa/")]
+    assert len(hrefs) == len({b["id"] for b in ana.get(f"/bio/{bio}")["blocks"]}) == 199
     ana.put(f"/bio/{bio}/update", {"blocks": blocks[::-1]})
     assert _open(ana).status_code == 200
 

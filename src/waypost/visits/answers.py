@@ -28,6 +28,7 @@ from waypost.visits.hooks import Hooks
 from waypost.visits.languages import text
 from waypost.visits.pages import NO_STORE, Pages, wants_page
 from waypost.visits.tickets import Tickets
+from waypost.visits.visit import Visitor
 from waypost.visits.ways import Overlay
 
 ASKS = frozenset({"contact", "newsletter", "poll"})
@@ -41,9 +42,12 @@ _MOST_LINE, _MOST_TEXT = 255, 5000
 class Answers:
     """Takes what is sent, within limits by network and by overlay."""
 
-    def __init__(self, *, settings: Settings, database: Database, pages: Pages, tickets: Tickets) -> None:
+    def __init__(
+        self, *, settings: Settings, database: Database, visitor: Visitor, pages: Pages, tickets: Tickets
+    ) -> None:
         self._settings = settings
         self._database = database
+        self._visitor = visitor
         self._pages = pages
         self._tickets = tickets
         self._hooks = Hooks()
@@ -55,6 +59,8 @@ class Answers:
         posted = await self._posted(request)
         if posted is None:
             return self._pages.refuse(request, "missing")
+        if (await self._visitor.blocked()).has(posted.url):
+            return self._pages.refuse(request, "blocked")
         # A field that people never see: only programs fill it in, and they need not know what we make of it.
         why = None if posted.form.get("website") else await self._try(request, posted)
         return self._pages.refuse(request, why) if why else self._thank(request, posted)

@@ -19,6 +19,7 @@ from waypost.net.blocked import Blocked
 from waypost.schema import links
 from waypost.visits import bio_page
 from waypost.visits.asked import Asked
+from waypost.visits.cleaned import cleaned
 from waypost.visits.decide import Answer, Facts, Redirect, Refusal, decide, used_up
 from waypost.visits.find import Bio, Domain, Found, Target, find, find_domain
 from waypost.visits.lane import Traffic
@@ -47,7 +48,8 @@ class Visitor:
         known, found = memory.found((host, alias))
         if not known:
             version = memory.version
-            found = await self.read(lambda tx: find(tx, host, alias))
+            forbidden = await self.blocked()
+            found = await self.read(lambda tx: cleaned(find(tx, host, alias), forbidden))
             if not isinstance(found, Bio) or bio_page.size(found) <= _LARGE_BIO:
                 memory.keep_found((host, alias), found, version=version)
         return found
@@ -170,7 +172,7 @@ def can_be(name: str, longest: int) -> bool:
 
 def _is_blocked(forbidden: Blocked, target: Target, answer: Answer, facts: Facts) -> bool:
     """Whether the operator has blocked where an answer leads. What the visitor adds to it has no say."""
-    if not isinstance(answer, Redirect) or not (forbidden.hosts or forbidden.words):
+    if not isinstance(answer, Redirect) or not forbidden:
         return False
     if answer.counts and facts.query:
         answer = decide(target, replace(facts, query=""))
