@@ -33,9 +33,11 @@ from sqlalchemy import (
 from sqlalchemy.exc import SQLAlchemyError
 
 from waypost import archive_files, clock, upgrade
+from waypost.clicks import partitions
 from waypost.db import Database
 from waypost.errors import Kind, Problem
 from waypost.files import keeping
+from waypost.postgres import pieces
 from waypost.storage.store import Store
 
 _FORMAT = 1
@@ -175,6 +177,8 @@ def _load_tables(tx: Connection, tar: tarfile.TarFile, manifest: Mapping[str, An
         tx.execute(table.delete())  # what the migrations put in
     for table in tables:
         for batch in _batches(_lines(tar, table)):
+            if (cut := partitions.column_of(table.name)) and pieces(tx):
+                partitions.ensure(tx, partitions.days_in(table.name, [row[cut] for row in batch]), [table.name])
             tx.execute(insert(table), batch)
             total += len(batch)
     _go_on_from(tx, tables, manifest["numbers"])
@@ -194,10 +198,10 @@ def _clear(tx: Connection) -> None:
 
 
 def _tables(tx: Connection) -> list[Table]:
-    """The tables as they are in the database, parents first."""
-    found = MetaData()
-    found.reflect(tx)
-    return [table for table in found.sorted_tables if not table.name.startswith(_NOT_ROWS)]
+    """The tables as they are in the database, parents first; a table in pieces as one."""
+    found, parts = MetaData(), set(pieces(tx))
+    found.reflect(tx, only=lambda name, _metadata: name not in parts and not name.startswith(_NOT_ROWS))
+    return found.sorted_tables
 
 
 def _lines(tar: tarfile.TarFile, table: Table) -> Iterator[dict[str, Any]]:

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from sqlalchemy import ColumnElement, Connection, delete, func, insert, select
 
 from waypost import clock
+from waypost.postgres import CHANGES
 from waypost.schema import changes, links
 
 _KEPT_SECONDS = 3600
@@ -41,6 +42,8 @@ def _log(tx: Connection, names: Iterable[Name]) -> None:
     now = clock.now()
     if new := [{"host": host, "alias": alias, "at": now} for host, alias in names]:
         tx.execute(insert(changes), new)
+        if tx.dialect.name == "postgresql":
+            tx.execute(select(func.pg_notify(CHANGES, "")))  # heard when the transaction is committed
 
 
 def newest(tx: Connection) -> int:

@@ -83,6 +83,16 @@ def _counted(tx: Connection, first: int) -> dict[Place, Counter[str]]:
     return found
 
 
+def _account_of(tx: Connection, wrong: Difference) -> int:
+    """Whose thing it is, as its visits or its sums say."""
+    if wrong.kind == "account":
+        return wrong.item
+    c = click_labels.c
+    kept = tx.execute(_of(wrong, select(events.c.account)).limit(1)).scalar()
+    counted = tx.execute(select(c.account).where(c.kind == wrong.kind, c.item == wrong.item).limit(1)).scalar()
+    return int(kept or counted or 0)
+
+
 def _repair_times(tx: Connection, wrong: Difference) -> None:
     c = click_times.c
     tx.execute(delete(click_times).where(c.kind == wrong.kind, c.item == wrong.item, c.at // DAY == wrong.day))
@@ -92,10 +102,8 @@ def _repair_times(tx: Connection, wrong: Difference) -> None:
     for row in tx.execute(_of(wrong, select(*columns, func.count().label("n"))).group_by(*columns)):
         sums[int(row.quarter)][_COLUMN[row.sort]] += row.n
         sums[int(row.quarter)]["uniques"] += row.n if row.first else 0
-    rows = [
-        {"kind": wrong.kind, "item": wrong.item, "at": at * QUARTER, **{name: n[name] for name in _SUMS}}
-        for at, n in sums.items()
-    ]
+    thing = {"kind": wrong.kind, "item": wrong.item, "account": _account_of(tx, wrong)}
+    rows = [{**thing, "at": at * QUARTER, **{name: n[name] for name in _SUMS}} for at, n in sums.items()]
     if rows:
         tx.execute(insert(click_times), rows)
 
@@ -103,6 +111,7 @@ def _repair_times(tx: Connection, wrong: Difference) -> None:
 def _repair_labels(tx: Connection, wrong: Difference) -> None:
     c = click_labels.c
     mine = (c.kind == wrong.kind, c.item == wrong.item, c.day == wrong.day)
+    account = _account_of(tx, wrong)
     for dimension in _DIMENSIONS:
         label = events.c[dimension]
         chosen = _of(wrong, select(label.label("label"), func.count().label("n"))).where(
@@ -114,7 +123,8 @@ def _repair_labels(tx: Connection, wrong: Difference) -> None:
         for name in kept.keys() | counted.keys():
             moved = kept.get(name, 0) - counted.get(name, 0)
             for day in (wrong.day, ALL_DAYS) if moved else ():
-                key = {"kind": wrong.kind, "item": wrong.item, "day": day, "dimension": dimension, "label": name}
+                thing = {"kind": wrong.kind, "item": wrong.item, "day": day, "account": account}
+                key = {**thing, "dimension": dimension, "label": name}
                 new = upsert(tx, click_labels).values(**key, n=moved)
                 tx.execute(new.on_conflict_do_update(index_elements=list(key), set_={"n": c.n + moved}))
         tx.execute(delete(click_labels).where(*today, c.n == 0))

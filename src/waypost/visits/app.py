@@ -58,7 +58,9 @@ class Visits:
         self._pages = Pages(meter)
         tickets = Tickets(database)
         self._ahead = Ahead(settings=settings, pages=self._pages, tickets=tickets)
-        self._answers = Answers(settings=settings, database=database, pages=self._pages, tickets=tickets)
+        self._answers = Answers(
+            settings=settings, database=database, pages=self._pages, tickets=tickets, guesses=visitor.guesses
+        )
         self._scans = Scans(settings=settings, visitor=visitor, pages=self._pages)
         self._pictures = Pictures(
             settings=settings, database=database, traffic=traffic, visitor=visitor, pages=self._pages
