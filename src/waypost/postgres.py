@@ -19,9 +19,9 @@ from sqlalchemy.exc import DBAPIError, InvalidatePoolError
 
 CHANGES = "waypost_changes"
 """The channel on which a transaction tells that it has noted a change."""
-_STATEMENT_SECONDS = 15
-_LOCK_SECONDS = 10
-_SILENCE_SECONDS = 20.0  # more than the server gives any statement
+_STATEMENT_SECONDS = 10
+_LOCK_SECONDS = 8
+_SILENCE_SECONDS = 12.0  # more than the server gives any statement
 _PING_SECONDS = 2.0
 _FRESH_SECONDS = 1.0  # a connection that was used so lately is not asked
 
@@ -109,6 +109,13 @@ def wait_for_news(connection: Connection, seconds: float) -> None:
     except psycopg.Error:
         connection.invalidate()
         raise
+
+
+def be_patient(tx: Connection) -> None:
+    """The limits of time for requests do not hold for this transaction. Nothing with SQLite."""
+    if tx.dialect.name == "postgresql":
+        tx.execute(text("SET LOCAL lock_timeout = 0"))
+        tx.execute(text("SET LOCAL statement_timeout = 0"))
 
 
 def pieces(tx: Connection) -> list[str]:

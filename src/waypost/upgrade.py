@@ -10,7 +10,7 @@ from sqlalchemy import Connection, MetaData, column, inspect, select, table, tex
 from waypost import clock
 from waypost.db import Database
 from waypost.errors import Kind, Problem
-from waypost.postgres import pieces
+from waypost.postgres import be_patient, pieces
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
 _VERSION = table("alembic_version", column("version_num"))
@@ -81,9 +81,8 @@ def _upgrade(tx: Connection, file: Path | None) -> Path | None:
 
 def _be_alone(tx: Connection) -> None:
     """Wait until no other process migrates; the limits for requests do not hold for a migration."""
+    be_patient(tx)
     if tx.dialect.name == "postgresql":
-        tx.execute(text("SET LOCAL lock_timeout = 0"))
-        tx.execute(text("SET LOCAL statement_timeout = 0"))
         tx.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _ADVISORY_LOCK})
 
 

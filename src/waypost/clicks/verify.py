@@ -9,6 +9,7 @@ from sqlalchemy import Connection, Select, delete, func, insert, select, update
 from waypost.clicks.batch import ALL_DAYS, BESIDE, DAY, QUARTER, Seen
 from waypost.clicks.ingest import KEPT_SINCE, TOTALS
 from waypost.db import upsert
+from waypost.postgres import be_patient
 from waypost.schema import click_labels, click_times, events, facts
 
 _COLUMN = {"click": "clicks", "bot": "bots", "preview": "previews", "other": "others", "late": "late"}
@@ -31,6 +32,7 @@ class Difference:
 
 def differences(tx: Connection) -> list[Difference]:
     """Everything that is wrong. A day whose visits are deleted in part cannot be told, and is left out."""
+    be_patient(tx)
     since = tx.execute(select(facts.c.value).where(facts.c.name == KEPT_SINCE)).scalar_one_or_none()
     oldest, lowest = tx.execute(select(func.min(events.c.at_ms), func.min(events.c.id))).one()
     if since is None or oldest is None:
