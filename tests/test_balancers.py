@@ -90,9 +90,8 @@ def _nginx(ports: tuple[int, int], folder: Path) -> Iterator[httpx2.Client]:
     temporary = "".join(
         f"{kind}_temp_path {folder}/{kind};\n" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     )
-    around = (
-        f"daemon off; pid {folder}/pid; error_log stderr; events {{}} http {{ access_log off; {temporary} {site} }}"
-    )
+    around = f"daemon off; pid {folder}/pid; error_log stderr; events {{}} "
+    around += f"http {{ access_log off; {temporary} {site} }}"
     (folder / "nginx.conf").write_text(around)
     with _running([command, "-p", str(folder), "-c", str(folder / "nginx.conf")], port, folder) as client:
         yield client
