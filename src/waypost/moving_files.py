@@ -39,7 +39,7 @@ def move(database: Database, source: Store, target: Store, told: Told) -> Moved:
     done = copied = before = missing = 0
     for row in wanted:
         told("files", done, total)
-        if _size(target, row.object) == row.size:
+        if target.size(row.object) == row.size:
             before += 1
         elif _copy(source, target, row):
             copied += 1
@@ -60,13 +60,6 @@ def move(database: Database, source: Store, target: Store, told: Told) -> Moved:
 def _wanted(tx: Connection) -> list[Row[tuple[str, str, int, bytes]]]:
     c = files.c
     return list(tx.execute(select(c.object, c.filename, c.size, c.sha256).where(c.purged.is_(None)).order_by(c.id)))
-
-
-def _size(store: Store, name: str) -> int | None:
-    try:
-        return store.load(name)[0]
-    except Missing:
-        return None
 
 
 def _copy(source: Store, target: Store, row: Row[tuple[str, str, int, bytes]]) -> bool:

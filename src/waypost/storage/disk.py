@@ -109,6 +109,12 @@ class Disk:
             raise Missing from error
         return os.fstat(file.fileno()).st_size, _chunks(file)
 
+    def size(self, name: str) -> int | None:
+        try:
+            return (self._folder / name).stat().st_size
+        except FileNotFoundError:
+            return None
+
     def save(self, name: str, file: Readable, *, disposition: str) -> None:
         try:
             with self._create(name) as copy:

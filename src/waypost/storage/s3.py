@@ -95,6 +95,13 @@ class S3:
             found = obstore.get(self._reading, name)
             return int(found.meta["size"]), _chunks(found)
 
+    def size(self, name: str) -> int | None:
+        try:
+            with _translated():
+                return int(obstore.head(self._store, name)["size"])
+        except Missing:
+            return None
+
     def save(self, name: str, file: Readable, *, disposition: str) -> None:
         with _translated():
             chunks = iter(lambda: file.read(CHUNK), b"")

@@ -61,6 +61,9 @@ class Store(Protocol):
     def load(self, name: str) -> tuple[int, Iterator[bytes]]:
         """The object's size and its bytes. Raises Missing, UNAVAILABLE."""
 
+    def size(self, name: str) -> int | None:
+        """How many bytes the object has; None when there is none. Raises UNAVAILABLE."""
+
     def save(self, name: str, file: Readable, *, disposition: str) -> None:
         """Keep all that is left in `file`. Raises STORAGE_FULL, UNAVAILABLE."""
 
