@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from tests.load import ALIASES, Load, add_ana, check, new_link, until
-from tests.postgres import Postgres, own_postgres
+from tests.postgres import FAST, Postgres, own_postgres
 from tests.relay import Relay, relaying
 from tests.serving import Server, at_once, serving
 from waypost.db import Database
@@ -61,7 +61,7 @@ class World:
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """One for the module: each test leaves it as it was."""
-    with own_postgres() as postgres, relaying(postgres.port) as relay:
+    with own_postgres(*FAST) as postgres, relaying(postgres.port) as relay:
         with psycopg.connect(f"{postgres.url}/postgres", autocommit=True) as admin:
             admin.execute("CREATE DATABASE waypost")
         database = Database(f"{postgres.url}/waypost")
