@@ -92,7 +92,7 @@ def _counting(folder: Path, postgres: Postgres) -> list[Cost]:
         ingester = Ingester(settings, database)
         ingester._is_behind = True  # noqa: SLF001  # no rests for redirects, of which there are none here
         total = max(50_000, min(200_000, at_once * 200)) if at_once > 100 else at_once * 300
-        costs.append(_cost(ingester, settings, database, url, owner.id, at_once, total))
+        costs.append(_cost(ingester, settings, url, owner.id, at_once, total))
         cost = costs[-1]
         print(
             f"{at_once:>6} clicks at once: {1 / cost.ours:>9,.0f} a second of our processor, "
@@ -107,9 +107,7 @@ def _counting(folder: Path, postgres: Postgres) -> list[Cost]:
     return costs
 
 
-def _cost(
-    ingester: Ingester, settings: Settings, database: Database, url: str, account: int, at_once: int, total: int
-) -> Cost:
+def _cost(ingester: Ingester, settings: Settings, url: str, account: int, at_once: int, total: int) -> Cost:
     portions = list(lines(account, _LINKS, total, at_once=at_once))
     ours = theirs = 0.0
     with psycopg.connect(url, autocommit=True) as watching:
