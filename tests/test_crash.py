@@ -5,28 +5,14 @@ import os
 import random
 import signal
 import socket
-from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import psutil
 import pytest
 
 from tests.load import ALIASES, Load, add_ana, check, new_link, until
-from tests.serving import Server, serving
+from tests.serving import Server, processes, serving
 from waypost.db import Database
-
-
-def _processes(server: Server) -> tuple[list[psutil.Process], list[psutil.Process]]:
-    """(workers, ingesters) of a server."""
-    workers, counting = [], []
-    for child in psutil.Process(server.process.pid).children():
-        with suppress(psutil.Error):  # it ends this moment
-            if any(file.path.endswith("ingest.lock") for file in child.open_files()):
-                counting.append(child)
-            elif not any("resource_tracker" in word for word in child.cmdline()):
-                workers.append(child)
-    return workers, counting
 
 
 def _kill(server: Server, what: str) -> None:
@@ -37,8 +23,8 @@ def _kill(server: Server, what: str) -> None:
         server.process.kill()
     else:
         place = ("worker", "ingester").index(what)
-        until(lambda: _processes(server)[place])
-        random.choice(_processes(server)[place]).kill()
+        until(lambda: processes(server)[place])
+        random.choice(processes(server)[place]).kill()
         return
     server.process.wait()
     until(lambda: not _listens(server))  # so that it can be started again

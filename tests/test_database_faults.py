@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import httpx2
-import psutil
 import psycopg
 import pytest
 
 from tests.load import ALIASES, Load, add_ana, check, new_link, until
 from tests.postgres import FAST, Postgres, own_postgres
 from tests.relay import Relay, relaying
-from tests.serving import Server, at_once, serving
+from tests.serving import Server, at_once, processes, serving
 from waypost.db import Database
 from waypost.upgrade import upgrade
 
@@ -180,9 +179,8 @@ def test_workers_that_are_replaced_while_the_database_is_away_wait_for_it(world:
     url = f"postgresql://postgres@127.0.0.1:{world.relay.port}/waypost"
     with serving(tmp_path / "node", database_url=url, workers=2) as node:
         world.relay.cut()
-        for child in psutil.Process(node.process.pid).children():
-            if not any("resource_tracker" in word for word in child.cmdline()):
-                child.kill()
+        for worker in processes(node)[0]:
+            worker.kill()
         until(lambda: _is_ready(node, 503))
         world.relay.mend()
         until(lambda: _is_ready(node, 200))

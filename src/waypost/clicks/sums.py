@@ -33,15 +33,16 @@ def add_to(tx: Connection, table: Table, columns: Sequence[str], rows: Iterable[
         return
     names = ("id", *columns)
     sums = ", ".join(f"{name} = {table.name}.{name} + added.{name}" for name in columns)
-    # The rows are locked in the order of their ids before any of them is changed.
-    sql = (
-        f"WITH added AS MATERIALIZED (SELECT * FROM unnest({_arrays(table, names)}) AS t ({', '.join(names)})), "  # noqa: S608  # our own names
-        f"locked AS MATERIALIZED (SELECT id FROM {table.name} WHERE id IN (SELECT id FROM added) ORDER BY id "
-        f"FOR NO KEY UPDATE) UPDATE {table.name} SET {sums} FROM added JOIN locked ON locked.id = added.id "
+    # All rows are locked, in the order of their ids, before any of them is changed.
+    lock = f"SELECT id FROM {table.name} WHERE id = ANY(%s::bigint[]) ORDER BY id FOR NO KEY UPDATE"  # noqa: S608  # our own names
+    change = (
+        f"UPDATE {table.name} SET {sums} FROM unnest({_arrays(table, names)}) AS added ({', '.join(names)}) "  # noqa: S608  # here too
         f"WHERE {table.name}.id = added.id"
     )
     for part in _parts(rows, _ROWS_OF_POSTGRES):
-        tx.exec_driver_sql(sql, _columns(row[: len(names)] for row in part))
+        arrays = _columns(row[: len(names)] for row in part)
+        tx.exec_driver_sql(lock, arrays[:1])
+        tx.exec_driver_sql(change, arrays)
 
 
 def insert_rows(

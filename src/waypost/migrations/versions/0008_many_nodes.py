@@ -1,6 +1,6 @@
 """Many nodes: work that is done once for all, guesses of strangers, and clicks in pieces by time.
 
-Revision: 0008, after 0006
+Revision: 0008, after 0007
 """
 
 from datetime import date, timedelta
@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0008"
-down_revision = "0006"
+down_revision = "0007"
 _ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 _DAY = 86_400
 _COUNTS = ("clicks", "uniques", "bots", "previews", "others", "late")
@@ -22,6 +22,7 @@ _ACCOUNT = """
             WHEN 'qr' THEN (SELECT account FROM qrs WHERE id = o.item)
             WHEN 'file' THEN (SELECT account FROM files WHERE id = o.item)
             WHEN 'bio' THEN (SELECT account FROM bios WHERE id = o.item)
+            WHEN 'block' THEN (SELECT b.account FROM bio_blocks k JOIN bios b ON b.id = k.bio WHERE k.id = o.item)
             WHEN 'campaign' THEN (SELECT account FROM campaigns WHERE id = o.item)
         END, 0) END
 """
