@@ -91,7 +91,7 @@ def _counting(folder: Path, postgres: Postgres) -> list[Cost]:
         settings = Settings(data_dir=folder / str(at_once), database_url=url)
         ingester = Ingester(settings, database)
         ingester._is_behind = True  # noqa: SLF001  # no rests for redirects, of which there are none here
-        total = max(50_000, min(200_000, at_once * 200)) if at_once > 100 else at_once * 300
+        total = max(at_once * 2, min(100_000, at_once * 200))
         costs.append(_cost(ingester, settings, url, owner.id, at_once, total))
         cost = costs[-1]
         print(
@@ -103,8 +103,23 @@ def _counting(folder: Path, postgres: Postgres) -> list[Cost]:
     print(f"counted into PostgreSQL a second of our processor, single visits kept: {best:,.0f} (bar: {_BAR:,})")
     print(f"the database's work for a click at {_BATCHES[-1]:,} at once: {costs[-1].theirs / costs[0].theirs:.0%} of")
     print(f"  what it is at {_BATCHES[0]}")
+    with psycopg.connect(url, autocommit=True) as watching:
+        for table in ("events", "click_times", "click_labels", "visitors"):
+            size, rows = _size(watching, table)
+            print(f"{table}: {rows:,} rows of {size / max(rows, 1):,.0f} bytes with their indexes", flush=True)
     database.close()
     return costs
+
+
+def _size(watching: "psycopg.Connection[tuple[Any, ...]]", table: str) -> tuple[int, int]:
+    """Bytes and rows of a table with all its pieces."""
+    found = watching.execute(
+        "SELECT sum(pg_total_relation_size(relid)) FROM pg_partition_tree(%s::regclass)", (table,)
+    ).fetchone()
+    rows = watching.execute(f"SELECT count(*) FROM {table}".encode()).fetchone()
+    assert found is not None
+    assert rows is not None
+    return int(found[0]), int(rows[0])
 
 
 def _cost(ingester: Ingester, settings: Settings, url: str, account: int, at_once: int, total: int) -> Cost:

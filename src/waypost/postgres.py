@@ -1,4 +1,4 @@
-"""Connections to a PostgreSQL on the other side of a network: none is waited for without end (ADR 9).
+"""Connections to a PostgreSQL on the other side of a network: none is waited for without end (ADR 10).
 
 The server's own limits end what it knows of. What it does not know of is ended here: a connection that is asked
 whether it lives before it is used again, and one that says nothing for too long while it is in use.

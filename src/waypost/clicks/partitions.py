@@ -1,4 +1,4 @@
-"""The tables of the clicks in pieces by time, on PostgreSQL: to forget a day is to drop a table (ADR 10).
+"""The tables of the clicks in pieces by time, on PostgreSQL: to forget a day is to drop a table (ADR 11).
 
 Whatever has no piece of its own falls into the one called `_rest`, so nothing depends on a piece being there.
 """

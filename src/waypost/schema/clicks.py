@@ -1,7 +1,7 @@
 """The tables of the clicks: how far they are counted, and what is known of them.
 
 On PostgreSQL those that grow are partitioned by time (waypost.clicks.partitions). The account is in their keys, so that
-a distributed database can keep what belongs to an account together (ADR 10); it comes last, since all reads know the
+a distributed database can keep what belongs to an account together (ADR 11); it comes last, since all reads know the
 thing, and a thing has one account.
 """
 
