@@ -30,8 +30,8 @@ def processes(database: Database, database_url: str, tmp_path: Path) -> Iterator
     yield found
     for one in found:
         one.close()
-    for database in opened:
-        database.close()
+    for base in opened:
+        base.close()
 
 
 def test_so_many_are_let_through_and_no_more(processes: list[Guesses]) -> None:
