@@ -13,7 +13,7 @@ from sqlalchemy import Connection, func, select
 from tests.load import until
 from tests.nodes import Nodes, two_nodes
 from tests.serving import Server, at_once
-from waypost import changes, leases
+from waypost import leases
 from waypost.accounts import keys, ops
 from waypost.clicks.ingest import Ingester
 from waypost.clicks.journal import Journal, line, target_of
@@ -125,12 +125,12 @@ def test_clicks_on_all_nodes_add_up(nodes: Nodes) -> None:
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
-def test_who_waits_for_news_hears_of_a_change_at_once(database: Database, database_url: str) -> None:
+def test_who_waits_for_news_hears_of_them_at_once(database: Database, database_url: str) -> None:
     other = Database(database_url)
     heard = threading.Thread(target=database.wait_for_news, args=(600,))
     heard.start()
     while heard.is_alive():  # it may not listen yet
-        other.write(lambda tx: changes.note(tx, "", "spring"))
+        other.tell_news()
         heard.join(0.05)
     other.close()
 

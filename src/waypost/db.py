@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import psycopg
-from sqlalchemy import Connection, Engine, Table, create_engine, event, make_url, text
+from sqlalchemy import Connection, Engine, Table, create_engine, event, func, make_url, select, text
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError, InterfaceError, InternalError, NotSupportedError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
@@ -105,6 +105,12 @@ class Database:
         except (Problem, DBAPIError, psycopg.Error):
             pass  # who reads next finds out what became of the connection
         time.sleep(max(0.0, began + seconds - time.monotonic()))
+
+    def tell_news(self) -> None:
+        """Wake everybody who waits for news. Not in the transaction that makes them: it would hold up all others."""
+        if not self.is_sqlite:
+            with contextlib.suppress(Problem):  # they look by themselves soon
+                self.count(lambda tx: tx.execute(select(func.pg_notify(postgres.CHANGES, ""))))
 
     def cut_hanging(self) -> None:
         """End connections whose other side says nothing any more. To be called every second by who serves others."""

@@ -8,6 +8,7 @@ import structlog
 from sqlalchemy import Connection
 
 from waypost import changes
+from waypost.changes import Place
 from waypost.db import Database
 from waypost.errors import Problem
 from waypost.visits.memory import Memory
@@ -25,13 +26,17 @@ class Watch:
         self._memory = memory
         self._reading = threading.Lock()
         try:
-            self._last: int | None = database.read(changes.newest)
+            self._place: Place | None = database.read(changes.newest)
         except Problem:  # a worker that begins while the database is away: there is nothing to forget yet
-            self._last = None
+            self._place = None
 
     def catch_up(self) -> None:
-        """Forget what changed since the last time. When this returns, no older answer is given any more."""
-        self._catch_up(self._database.read)
+        """Forget what changed since the last time, and tell the others.
+
+        When this returns, no older answer is given any more here.
+        """
+        if self._catch_up(self._database.read):
+            self._database.tell_news()
 
     def follow(self) -> None:
         """Wait for the next change, on SQLite not at all, and take it in.
@@ -47,13 +52,16 @@ class Watch:
         except Exception:  # noqa: BLE001  # the edge of the task that follows changes: it must not end
             _log.exception("the log of changes could not be read; answering from memory")
 
-    def _catch_up(self, read: "_Read") -> None:
+    def _catch_up(self, read: "_Read") -> bool:
+        """Whether there was anything new."""
         with self._reading:
-            before = self._last
-            last, names = read(lambda tx: (changes.newest(tx), None) if before is None else changes.since(tx, before))
-            if names is None or names:
+            before = self._place
+            place, names = read(lambda tx: (changes.newest(tx), None) if before is None else changes.since(tx, before))
+            is_new = names is None or bool(names)
+            if is_new:
                 self._memory.forget(names)
-            self._last = last
+            self._place = place
+        return is_new
 
 
 class _Read(Protocol):
