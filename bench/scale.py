@@ -25,7 +25,7 @@ import psycopg
 from sqlalchemy import Connection, insert
 
 from bench.clicks import lines
-from bench.servers import Server, account, environment, free_port, program, read_wrk, running
+from bench.servers import Server, environment, free_port, program, read_wrk, running
 from bench.tools import need
 from tests.postgres import Postgres, own_postgres
 from waypost import clock
@@ -41,11 +41,15 @@ _LINKS = 1000
 _BAR = 50_000
 _BATCHES = (10, 100, 1000, 10_000, 50_000)
 _SHAPES = ((1, 1), (1, 2), (1, 4), (2, 1), (2, 2), (2, 4))  # nodes, processes of each
+_ACCOUNTS = 32  # the rows of one account are one after the other's, and nobody grows by one account
 _POST = """
-wrk.method = "POST"
-wrk.headers["Authorization"] = "Bearer KEY"
-wrk.headers["Content-Type"] = "application/json"
-wrk.body = '{"url": "https://example.com/page"}'
+local keys, turn = {KEYS}, 0
+local body = '{"url": "https://example.com/page"}'
+function request()
+  turn = turn % #keys + 1
+  local headers = {["Authorization"] = "Bearer " .. keys[turn], ["Content-Type"] = "application/json"}
+  return wrk.format("POST", nil, headers, body)
+end
 """
 
 
@@ -171,12 +175,14 @@ def _growing(folder: Path, postgres: Postgres, seconds: int) -> None:
         home = folder / f"grown-{count}-{processes}"
         home.mkdir()
         settings = {"database_url": url, "workers": str(processes)}
-        key = account(home / "key", "--rate-limit", "1000000000", settings=settings)
+        keys = _keys(url)
         with _nodes(home, count, settings) as nodes:
-            _add(nodes[0], key, "spring")
+            _add(nodes[0], keys[0], "spring")
             # Redirects come last: what they leave to count would be in the way of the others.
             for what, script, path in (("API writes", _POST, "/api/url/add"), ("redirects", "", "/spring")):
-                loads = _loads(home, nodes, script.replace("KEY", key), path, seconds)
+                loads = _loads(
+                    home, nodes, script.replace("KEYS", ", ".join(f'"{key}"' for key in keys)), path, seconds
+                )
                 rate = sum(loads)
                 ratio = rate / first.setdefault(what, rate)
                 print(f"{count} node(s) of {processes}: {rate:>9,.0f} {what} a second, {ratio:4.2f} times", flush=True)
@@ -192,6 +198,17 @@ def _nodes(folder: Path, count: int, settings: dict[str, str]) -> Iterator[list[
             given = {"data_dir": str(home), "log_level": "warning", "port": str(port), **settings}
             nodes.append(stack.enter_context(running([program(), "serve"], port, home, environment(given))))
         yield nodes
+
+
+def _keys(url: str) -> list[str]:
+    """A key of each of the accounts."""
+    with contextlib.closing(Database(url)) as database:
+        upgrade(database)
+        made = (
+            make_account(database, email=f"{n}@example.com", username=f"user-{n}", rate_limit=1_000_000_000)
+            for n in range(_ACCOUNTS)
+        )
+        return [one.apikey for one in made]
 
 
 def _add(node: Server, key: str, alias: str) -> None:
