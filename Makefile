@@ -7,6 +7,8 @@
 PYTHON ?= python3
 UV := $(shell command -v uv 2>/dev/null || echo .tools/bin/uv)
 BIN := .venv/bin
+# What the dashboard's front end is built from; setting up builds it, where it has changed.
+WEB := $(shell find web -name node_modules -prune -o -type f -print) scripts/build_web.py
 export UV_PYTHON_PREFERENCE := only-system
 
 .PHONY: run test check install migration docs bench clean
@@ -42,10 +44,10 @@ bench: .venv/.dev
 clean:
 	rm -rf .venv .tools
 
-.venv/.run: pyproject.toml uv.lock
+.venv/.run: pyproject.toml uv.lock $(WEB)
 	@$(PYTHON) scripts/setup.py $(UV)
 	@touch $@
 
-.venv/.dev: pyproject.toml uv.lock
+.venv/.dev: pyproject.toml uv.lock $(WEB)
 	@$(PYTHON) scripts/setup.py $(UV) --dev
 	@touch $@ .venv/.run

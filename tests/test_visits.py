@@ -165,10 +165,9 @@ def test_other_methods_are_refused(ana: Person, service: TestClient) -> None:
 
 
 @ONLY_SQLITE
-def test_the_front_page_says_what_this_is(service: TestClient) -> None:
+def test_the_front_page_leads_to_the_dashboard(service: TestClient) -> None:
     page = visit(service, "", headers=PAGE)
-    assert page.status_code == 200
-    assert "http://go.localhost:8000/api" in page.text
+    assert (page.status_code, page.headers["location"]) == (302, "/dashboard")
 
 
 @ONLY_SQLITE

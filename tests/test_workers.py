@@ -4,11 +4,12 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import httpx2
 import psutil
+import pytest
 
 from tests.serving import Server, processes, serving
 
@@ -38,41 +39,45 @@ def _serving_by(server: Server) -> set[int]:
             visitor.close()
 
 
-def test_each_worker_takes_its_part_of_the_visitors(tmp_path: Path) -> None:
-    with serving(tmp_path, workers=2) as server:
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A service with two workers."""
+    with serving(tmp_path_factory.mktemp("node"), workers=2) as server:
+        yield server
+
+
+def test_each_worker_takes_its_part_of_the_visitors(server: Server) -> None:
+    _until(lambda: len(_serving_by(server)) == 2)
+
+
+def test_workers_are_replaced_one_after_the_other_without_a_failure(server: Server) -> None:
+    before, stop, failures = _workers(server), threading.Event(), list[str]()
+
+    def visit() -> None:
+        while not stop.is_set():
+            try:
+                with httpx2.Client(trust_env=False, timeout=_SECONDS) as visitor:
+                    visitor.get(f"{server.url}/healthz").raise_for_status()
+            except httpx2.HTTPError as error:
+                failures.append(repr(error))
+
+    visiting = threading.Thread(target=visit)
+    visiting.start()
+    try:
+        server.process.send_signal(signal.SIGHUP)
+        _until(lambda: len(_workers(server)) == 2 and not _workers(server) & before)
+        server.process.send_signal(signal.SIGTTIN)  # how many there are is a setting
         _until(lambda: len(_serving_by(server)) == 2)
+    finally:
+        stop.set()
+        visiting.join()
+    assert not failures
+    assert len(_workers(server)) == 2
 
 
-def test_workers_are_replaced_one_after_the_other_without_a_failure(tmp_path: Path) -> None:
-    with serving(tmp_path, workers=2) as server:
-        before, stop, failures = _workers(server), threading.Event(), list[str]()
-
-        def visit() -> None:
-            while not stop.is_set():
-                try:
-                    with httpx2.Client(trust_env=False, timeout=_SECONDS) as visitor:
-                        visitor.get(f"{server.url}/healthz").raise_for_status()
-                except httpx2.HTTPError as error:
-                    failures.append(repr(error))
-
-        visiting = threading.Thread(target=visit)
-        visiting.start()
-        try:
-            server.process.send_signal(signal.SIGHUP)
-            _until(lambda: len(_workers(server)) == 2 and not _workers(server) & before)
-            server.process.send_signal(signal.SIGTTIN)  # how many there are is a setting
-            _until(lambda: len(_serving_by(server)) == 2)
-        finally:
-            stop.set()
-            visiting.join()
-        assert not failures
-        assert len(_workers(server)) == 2
-
-
-def test_a_port_that_is_taken_is_not_shared(tmp_path: Path) -> None:
-    with serving(tmp_path / "first", workers=2) as server:
-        port = server.url.rpartition(":")[2]
-        command = [*server.process.args, "--port", port, "--workers", "2"]  # type: ignore[misc]
-        told = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=_SECONDS, check=False)
-        assert told.returncode != 0, told
-        assert "Address already in use" in told.stdout + told.stderr
+def test_a_port_that_is_taken_is_not_shared(server: Server, tmp_path: Path) -> None:
+    port = server.url.rpartition(":")[2]
+    command = [*server.process.args, "--port", port, "--workers", "2"]  # type: ignore[misc]
+    told = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=_SECONDS, check=False)
+    assert told.returncode != 0, told
+    assert "Address already in use" in told.stdout + told.stderr

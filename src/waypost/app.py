@@ -15,16 +15,19 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from waypost import logs, metrics
+from waypost.aliases.hosts import is_own
 from waypost.api.app import create_api
 from waypost.clicks import settled
 from waypost.clicks.geo import Countries
 from waypost.clicks.journal import Journal
 from waypost.crowd import Crowd
+from waypost.dashboard.app import Dashboard
 from waypost.db import Database
 from waypost.errors import Problem
 from waypost.files.keeping import Keeper
 from waypost.metrics import Meter
 from waypost.net.guesses import Guesses
+from waypost.net.letters import Post
 from waypost.net.proxies import client_address, trusts
 from waypost.settings import Settings
 from waypost.storage.opening import open_store
@@ -67,8 +70,18 @@ def build(settings: Settings, database: Database) -> ASGIApp:
     api = create_api(
         settings=settings, database=database, changed=watch.catch_up, meter=meter, keeper=keeper, guesses=guesses
     )
-    house = _Housekeeping(settings, database, traffic, watch, meter, keeper, guesses)
-    return _Faces(api, visits.app(), house, meter)
+    post = Post(settings)
+    dashboard = Dashboard(
+        settings=settings,
+        database=database,
+        changed=watch.catch_up,
+        meter=meter,
+        keeper=keeper,
+        post=post,
+        guesses=guesses,
+    )
+    house = _Housekeeping(settings, database, traffic, watch, meter, keeper, guesses, post)
+    return _Faces(api, dashboard.app(), visits.app(), house, meter)
 
 
 class _Housekeeping:
@@ -83,6 +96,7 @@ class _Housekeeping:
         meter: Meter,
         keeper: Keeper,
         guesses: Guesses,
+        post: Post,
     ) -> None:
         self.settings = settings
         self.database = database
@@ -91,6 +105,7 @@ class _Housekeeping:
         self._watch = watch
         self._keeper = keeper
         self._guesses = guesses
+        self._post = post
         self._told = (0, 0)
         self._own_threads = anyio.CapacityLimiter(4)
         self.stopping = asyncio.Event()
@@ -157,6 +172,7 @@ class _Housekeeping:
         self.traffic.senders.shutdown(wait=False)
         self._keeper.store.close()
         self._guesses.close()
+        self._post.close()
         self.database.close()
 
 
@@ -170,11 +186,12 @@ def _stop_with_parent() -> None:
 class _Faces:
     """One port, several faces: chosen by the first segment of the path."""
 
-    def __init__(self, api: ASGIApp, visits: ASGIApp, house: _Housekeeping, meter: Meter) -> None:
+    def __init__(self, api: ASGIApp, dashboard: ASGIApp, visits: ASGIApp, house: _Housekeeping, meter: Meter) -> None:
         self._api = api
         self._visits = visits
         # Each has a crowd of its own: programs that wait for the API keep no visitor out.
         self._crowd_of_api, self._crowd_of_visits = Crowd(api, meter), Crowd(visits, meter)
+        self._crowd_of_dashboard = Crowd(dashboard, meter)
         self._house = house
         self._newest = newest()
 
@@ -182,7 +199,10 @@ class _Faces:
         if scope["type"] == "lifespan":
             await self._live(scope, receive, send)
         elif scope["type"] == "http":
-            face = self._face(scope["path"])
+            segment = scope["path"].partition("/")[2].partition("/")[0]
+            # Below a branded domain there are only names; the dashboard is on the service's own host.
+            is_dashboard = segment == "dashboard" and self._is_own(scope)
+            face = self._crowd_of_dashboard if is_dashboard else self._face(scope["path"])
             await face(scope, receive, send)
 
     def _face(self, path: str) -> ASGIApp:
@@ -198,6 +218,10 @@ class _Faces:
         if segment == "metrics":
             return self._metrics
         return self._crowd_of_visits
+
+    def _is_own(self, scope: Scope) -> bool:
+        host = next((value for name, value in scope["headers"] if name == b"host"), b"")
+        return is_own(host.decode("latin-1"), self._house.settings)
 
     async def _ready(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Whether this process can do its work: the database answers with this version's tables, clicks are kept."""

@@ -40,6 +40,11 @@ def new_key() -> str:
     return KEY_PREFIX + secrets.token_urlsafe(24)
 
 
+def new_token() -> str:
+    """What a browser carries to be known again: 192 random bits."""
+    return secrets.token_urlsafe(24)
+
+
 def digest(key: str) -> bytes:
     """SHA-256 of a key, all that is stored of it. A fast hash is enough for 192 random bits."""
     return hashlib.sha256(key.encode()).digest()

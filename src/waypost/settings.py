@@ -71,6 +71,14 @@ class Settings(BaseSettings):
         description="on: a visitor is asked before the tracking pixels of a link run, and remembered by a cookie.",
     )
     link_schemes: str = Field("", description="Comma-separated app schemes that links may use beside http and https.")
+    registration: Literal["off", "on"] = Field(
+        "off", description="on: anybody may make an account in the dashboard; off: only the operator makes them."
+    )
+    smtp_url: SecretStr = Field(
+        SecretStr(""),
+        description="smtp://user:password@host:587 (STARTTLS) or smtps://…:465, to send links for new passwords.",
+    )
+    mail_from: str = Field("", description="Sender of these letters, such as waypost@example.com; else the SMTP user.")
     owner_email: str = Field("owner@example.com", description="E-mail of the owner account made at the first start.")
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Least level that is logged.")
     log_format: Literal["auto", "json", "text"] = Field("auto", description="auto: text on a terminal, else JSON.")
@@ -132,6 +140,18 @@ class Settings(BaseSettings):
         if value and (parts.scheme not in ("http", "https") or not parts.hostname or parts.query):
             raise ValueError("must be http:// or https:// and a host")
         return value.rstrip("/")
+
+    @field_validator("smtp_url")
+    @classmethod
+    def _post_office(cls, value: SecretStr) -> SecretStr:
+        parts = urlsplit(value.get_secret_value())
+        if value.get_secret_value() and (
+            parts.scheme not in ("smtp", "smtps") or not parts.hostname or parts.port == 0
+        ):
+            raise ValueError(
+                "must be smtp:// or smtps:// and a host, such as smtp://user:password@mail.example.com:587"
+            )
+        return value
 
     @field_validator("trusted_proxies", "metrics_networks")
     @classmethod

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, RowMapping, Select, func, insert, or_, select
 
 from waypost import clock, rows
 from waypost.errors import invalid, not_found, taken
-from waypost.schema import accounts, plans
+from waypost.schema import accounts, plans, sessions
 
 Status = Literal["free", "pro"]
 _USERNAME = re.compile(r"[A-Za-z0-9_-]{3,50}\Z")
@@ -122,6 +122,19 @@ def find(tx: Connection, name: str) -> Account:
     return _one(row)
 
 
+def password_of(tx: Connection, name: str) -> tuple[int, str] | None:
+    """The id and the hashed password of who has that username or e-mail address."""
+    key = name.strip().casefold()
+    named = or_(accounts.c.username_key == key, accounts.c.email_key == key)
+    row = tx.execute(select(accounts.c.id, accounts.c.password).where(named)).first()
+    return None if row is None else (row.id, row.password)
+
+
+def hashed_password(tx: Connection, account: int) -> str | None:
+    """The account's password as it is stored."""
+    return tx.execute(select(accounts.c.password).where(accounts.c.id == account)).scalar_one_or_none()
+
+
 def everyone(tx: Connection) -> list[Account]:
     """Every account, oldest first."""
     return [_one(row) for row in tx.execute(_shown().order_by(accounts.c.id)).mappings()]
@@ -133,13 +146,14 @@ def any_exists(tx: Connection) -> bool:
 
 
 def change(tx: Connection, account: int, *, email: str | None = None, password: str | None = None) -> None:
-    """Set the e-mail address, or the password (hashed already), which ends other browser sessions (decision 15)."""
+    """Set the e-mail address, or the password (hashed already), which ends every browser session (decision 15)."""
     values: dict[str, str | int] = {}
     if email is not None:
         address = checked_email(email)
         values |= {"email": address, "email_key": address.casefold()}
     if password is not None:
         values |= {"password": password, "password_changed": clock.now()}
+        tx.execute(sessions.delete().where(sessions.c.account == account))
     with rows.unique(_TAKEN):
         tx.execute(update(accounts).where(accounts.c.id == account).values(values))
 

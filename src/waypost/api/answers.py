@@ -64,7 +64,7 @@ def validation_problem(error: RequestValidationError) -> Problem:
     if place == "path" and str(names[0]).endswith("id"):
         return not_found()
     field = str(names[0]) if names else "body"
-    return Problem(Kind.INVALID, f"{_dotted(names) or 'The body'} {_words(first)}.", field=field)
+    return Problem(Kind.INVALID, f"{_dotted(names) or 'The body'} {words(first)}.", field=field)
 
 
 def _dotted(names: Sequence[str | int]) -> str:
@@ -75,13 +75,13 @@ def _dotted(names: Sequence[str | int]) -> str:
     return path.lstrip(".")
 
 
-def _words(fault: dict[str, Any]) -> str:
+def words(fault: dict[str, Any]) -> str:
     """What is wrong with a value, to follow its name."""
     kind = fault["type"]
     if isinstance(fault["input"], str):  # a length that is looked at after another check is not called a string's
         kind = {"too_short": "string_too_short", "too_long": "string_too_long"}.get(kind, kind)
-    words = _WORDS.get(kind)
-    return words.format(**fault.get("ctx", {})) if words else f"is not right: {fault['msg']}"
+    told = _WORDS.get(kind)
+    return told.format(**fault.get("ctx", {})) if told else f"is not right: {fault['msg']}"
 
 
 _WORDS = {
@@ -93,6 +93,7 @@ _WORDS = {
     "string_pattern_mismatch": "must match {pattern}",
     "bool_type": "must be true or false",
     "int_type": "must be a whole number",
+    "int_parsing": "must be a whole number",
     "int_parsing_size": "must be a smaller number",
     "list_type": "must be a list",
     "too_long": "must have at most {max_length} elements",

@@ -15,12 +15,13 @@ _POINTS_A_DAY = {"hour": 24.0, "day": 1.0, "week": 1 / 7, "month": 1 / 28}
 _EARLIEST, _LATEST = date(2000, 1, 1), date(2200, 1, 1)
 
 
-def _span(
+def span(
     first: Annotated[str | None, Query(alias="from", description="First day, YYYY-MM-DD; 30 days by default.")] = None,
     last: Annotated[str | None, Query(alias="to", description="Last day, YYYY-MM-DD; today by default.")] = None,
     interval: Interval = "day",
     timezone: Annotated[str, Query(max_length=64, description="A name such as Europe/Berlin.")] = "UTC",
 ) -> Span:
+    """The span, 30 days by default. Raises INVALID on the field at fault."""
     try:
         zone = ZoneInfo(timezone)
     except (OSError, ValueError, LookupError):  # what zoneinfo raises for names that are none
@@ -44,5 +45,5 @@ def _day(field: str, value: str) -> date:
     return day
 
 
-AskedSpan = Annotated[Span, Depends(_span)]
-"""The span that the query asks for. Raises INVALID on the field at fault."""
+AskedSpan = Annotated[Span, Depends(span)]
+"""The span that the query asks for."""

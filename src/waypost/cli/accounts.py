@@ -10,6 +10,7 @@ from waypost.accounts import keys, ops
 from waypost.accounts.keys import Key, Scope
 from waypost.accounts.ops import Account, Status
 from waypost.cli import out
+from waypost.dashboard import passes
 
 account = typer.Typer(no_args_is_help=True, help="Accounts of this installation.")
 key = typer.Typer(no_args_is_help=True, help="API keys of an account.")
@@ -72,6 +73,16 @@ def suspend_account(
         found = out.find_account(database, who)
         database.write(lambda tx: ops.suspend(tx, found.id, suspended=not undo))
     out.console.print(f"{found.username} is {'active again' if undo else 'suspended'}.")
+
+
+@account.command("reset")
+def reset_password(who: Who) -> None:
+    """Print a link by which its owner chooses a new password: good for an hour, and once."""
+    with out.database() as database:
+        found = out.find_account(database, who)
+        link = database.read(lambda tx: passes.reset_link(tx, out.settings().base, found.id))
+    out.console.print(f"For {found.username}, within an hour:")
+    out.console.print(f"  {link}", soft_wrap=True)
 
 
 @key.command("add")

@@ -11,6 +11,7 @@ import typer
 from waypost import __version__, archive, checks, logs, server
 from waypost.api.app import api_document
 from waypost.cli import abuse, accounts, clicks, geo, moving, out
+from waypost.dashboard import passes
 from waypost.errors import Problem
 from waypost.server import NewAccount
 from waypost.storage.opening import open_store
@@ -58,8 +59,10 @@ def serve(
         raise typer.Exit(2)
     with out.database() as database:
         owner = server.first_start(settings, database)
-    if owner is not None:
-        _welcome(settings.base, owner)
+        if owner is not None:
+            life = passes.WELCOME_SECONDS
+            link = database.read(lambda tx: passes.reset_link(tx, settings.base, owner.id, life=life))
+            _welcome(settings.base, owner, link)
     out.errors.print(f"waypost {__version__} serves {settings.base}")
     server.serve(settings)
 
@@ -113,7 +116,7 @@ def _report(findings: list[checks.Finding]) -> bool:
     return any(finding.level == "error" for finding in findings)
 
 
-def _welcome(base: str, owner: NewAccount) -> None:
+def _welcome(base: str, owner: NewAccount, link: str) -> None:
     """What the owner needs, once (decision 16)."""
     out.console.print(
         f"""
@@ -124,7 +127,11 @@ Welcome to waypost. This is shown once:
   password  {owner.password}
   API key   {owner.apikey}
 
-Try it:
+Open this once, in a browser, to choose a password of your own and sign in:
+
+  {link}
+
+Or try the API:
 
   curl -H 'Authorization: Bearer {owner.apikey}' {base}/api/account
 """

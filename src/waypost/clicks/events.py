@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Any, Literal
 
 from sqlalchemy import Connection, RowMapping, select
@@ -12,6 +13,7 @@ from waypost.schema import events
 
 Format = Literal["csv", "jsonl"]
 _PAGE = 5000
+_RECENT = 200
 COLUMNS = (
     *("id", "date", "kind", "item", "sort", "first"),
     *("country", "referrer", "browser", "os", "device", "language", "source"),
@@ -33,6 +35,18 @@ def export(database: Database, account: int, *, form: Format, first: int, after:
             return
         last = found[-1]["id"]
         yield write(_shown(row) for row in found)
+
+
+def latest(tx: Connection, account: int, most: int) -> list[dict[str, Any]]:
+    """The newest clicks among the account's newest visits, newest first (index events_account_id)."""
+    c = events.c
+    shown = (c.kind, c.item, c.at_ms, c.sort, c.country, c.referrer, c.browser, c.os, c.device)
+    newest = select(*shown).where(c.account == account).order_by(c.id.desc()).limit(_RECENT)
+    # A visit of a rotator is one of its link too.
+    clicks = (
+        dict(row) for row in tx.execute(newest).mappings() if row["sort"] == "click" and row["kind"] != "campaign"
+    )
+    return list(islice(clicks, most))
 
 
 def _page(account: int, last: int, first_ms: int, after_ms: int) -> Callable[[Connection], list[RowMapping]]:

@@ -79,14 +79,28 @@ class Details:
     pixels: Sequence[int]
 
 
-def page(tx: Connection, account: int, window: Window, *, order: Order = "date", q: str = "") -> Page[Link]:
+@dataclass(frozen=True)
+class Only:
+    """Which links alone are wanted: of a campaign, on a channel, with a status."""
+
+    campaign: int | None = None
+    channel: int | None = None
+    status: Status | None = None
+
+
+ALL = Only()
+
+
+def page(
+    tx: Connection, account: int, window: Window, *, order: Order = "date", q: str = "", only: Only = ALL
+) -> Page[Link]:
     """The account's links: newest or most clicked first; with `q`, those that have it in their words.
 
     Newest first costs the same on every page (tallies). By clicks (index links_account_clicks) a page costs as much as
-    it is far from the nearer end, and a search as much as it has matches, since all are counted.
+    it is far from the nearer end, and a search or a choice as much as it has matches, since all are counted.
     """
-    if q:
-        return _search(tx, account, window, order=order, q=q.casefold())
+    if q or only != ALL:
+        return _search(tx, account, window, order=order, q=q.casefold(), only=_conditions(only))
     mine = select(links.c.id).where(links.c.account == account)
     result = tallies.total(tx, account, links.name)
     if window.offset >= result:
@@ -173,16 +187,33 @@ def _host(tx: Connection, account: int, fields: Fields, settings: Settings) -> s
     return namespace.OWN if domain is None else hosts.chosen(tx, account, domain, settings=settings)
 
 
-def _search(tx: Connection, account: int, window: Window, *, order: Order, q: str) -> Page[Link]:
+def _conditions(only: Only) -> list[ColumnElement[bool]]:
+    """Indexes links_campaign, links_account_status, channel_items_channel_id."""
+    on_it = select(channel_items.c.link).where(
+        channel_items.c.channel == only.channel, channel_items.c.link.is_not(None)
+    )
+    conditions = {
+        "campaign": links.c.campaign == only.campaign,
+        "channel": links.c.id.in_(on_it),
+        "status": links.c.status == only.status,
+    }
+    return [condition for name, condition in conditions.items() if getattr(only, name) is not None]
+
+
+def _search(
+    tx: Connection, account: int, window: Window, *, order: Order, q: str, only: list[ColumnElement[bool]]
+) -> Page[Link]:
     """`page` with `q`: by the trigram index where there is one, `q` is long enough and the account has many links."""
-    mine = links.c.account == account
-    if tx.dialect.name != "sqlite" or len(q) < _TRIGRAM or tallies.total(tx, account, links.name) <= _FEW:
-        found = ranked = select(links.c.id).where(mine, links.c.search.contains(q, autoescape=True))
+    mine = (links.c.account == account, *only)
+    if not q:
+        found = ranked = select(links.c.id).where(*mine)
+    elif tx.dialect.name != "sqlite" or len(q) < _TRIGRAM or tallies.total(tx, account, links.name) <= _FEW:
+        found = ranked = select(links.c.id).where(*mine, links.c.search.contains(q, autoescape=True))
     else:
         phrase = '"' + q.replace('"', '""') + '"'
         everybodys = select(_INDEX.c.rowid).where(text(_MATCHES).bindparams(phrase=phrase))
-        found = everybodys.where(text(_IS_MINE).bindparams(account=account))
-        ranked = select(links.c.id).where(mine, links.c.id.in_(everybodys))
+        ranked = select(links.c.id).where(*mine, links.c.id.in_(everybodys))
+        found = ranked if only else everybodys.where(text(_IS_MINE).bindparams(account=account))
     result = int(tx.execute(select(func.count()).select_from(found.subquery())).scalar_one())
     if order == "date":
         ids = _slice(tx, found, window, result, *found.selected_columns)

@@ -6,7 +6,7 @@ value: it is what an absent field gets on creation and what `null` sets it back 
 """
 
 from waypost.schema.abuse import blocks, guesses, reports
-from waypost.schema.accounts import accounts, api_keys, facts, plans
+from waypost.schema.accounts import accounts, api_keys, factors, facts, plans, recovery_codes, sessions
 from waypost.schema.clicks import changes, click_labels, click_times, events, leases, salts, segments, visitors
 from waypost.schema.columns import metadata
 from waypost.schema.rotators import rotations, turns
@@ -47,6 +47,7 @@ __all__ = [
     "click_times",
     "domains",
     "events",
+    "factors",
     "facts",
     "files",
     "guesses",
@@ -59,10 +60,12 @@ __all__ = [
     "pixels",
     "plans",
     "qrs",
+    "recovery_codes",
     "reports",
     "rotations",
     "salts",
     "segments",
+    "sessions",
     "splashes",
     "submissions",
     "tallies",

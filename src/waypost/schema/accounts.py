@@ -68,6 +68,40 @@ api_keys = Table(
     sqlite_autoincrement=True,
 )
 
+# Who is signed in to the dashboard, and with what kind of browser. Only a hash of what the browser's cookie says.
+sessions = Table(
+    "sessions",
+    metadata,
+    id_column(),
+    parent("account", "accounts", "CASCADE"),
+    Column("digest", LargeBinary, nullable=False, unique=True),
+    Column("agent", Text, nullable=False),
+    moment("created"),
+    moment("seen"),
+    Index("sessions_account_id", "account", "id"),
+    Index("sessions_seen", "seen"),
+    sqlite_autoincrement=True,
+)
+
+# The authenticator app of an account (RFC 6238). `used` is the last step of time of which a code was taken.
+factors = Table(
+    "factors",
+    metadata,
+    Column("account", Id, ForeignKey("accounts.id", ondelete="CASCADE"), primary_key=True, autoincrement=False),
+    Column("secret", String(64), nullable=False),
+    number("used"),
+    moment("created"),
+)
+
+# What opens an account once instead of the app. Struck out by deletion.
+recovery_codes = Table(
+    "recovery_codes",
+    metadata,
+    Column("account", Id, ForeignKey("accounts.id", ondelete="CASCADE"), primary_key=True, autoincrement=False),
+    Column("digest", LargeBinary, primary_key=True),
+    sqlite_with_rowid=False,
+)
+
 # What this installation keeps for itself, such as the secret behind its domain check.
 facts = Table(
     "facts",

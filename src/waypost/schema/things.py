@@ -142,6 +142,7 @@ links = owned(
     number("uniqueclicks"),
     Index("links_account_clicks", "account", "clicks", "id"),
     Index("links_campaign", "campaign", "id"),
+    Index("links_account_status", "account", "status", "id"),
     Index("links_splash", "splash"),
     Index("links_overlay", "overlay"),
 )

@@ -113,7 +113,7 @@ class Visits:
             return await self._sent(request, domain.redirectroot)
         if asked_host != OWN:
             return self._pages.refuse(request, "missing")
-        return self._pages.page("front.html", request=request, title="waypost", base=self._settings.base)
+        return redirect("/dashboard")
 
     async def _nothing(self, request: Request) -> Response:
         return self._pages.refuse(request, "missing")

@@ -1,0 +1,124 @@
+"""Fills in the dashboard's templates; what every template has at hand."""
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from functools import cache
+from importlib.resources import files
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
+from jinja2.runtime import Context
+from markupsafe import Markup, escape
+
+from waypost import clock
+from waypost.dashboard import places
+
+STATIC = "/dashboard/static/"
+MARK = "data:image/svg+xml," + quote(
+    "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32' fill='#0d7a58'>"
+    "<path d='M14.5 3h3v27h-3z' opacity='.55'/>"
+    "<path d='M6 6h18l5 4.5-5 4.5H6a1.5 1.5 0 0 1-1.5-1.5v-6A1.5 1.5 0 0 1 6 6z'/>"
+    "<path d='M26 17H11l-4 3.5 4 3.5h15a1.5 1.5 0 0 0 1.5-1.5v-4A1.5 1.5 0 0 0 26 17z'/></svg>"
+)
+"""The picture in the browser's tab."""
+
+
+@cache
+def manifest() -> Mapping[str, Any]:
+    """What the front end's build made: `files` by their plain name, and `icons`."""
+    found = files("waypost.dashboard").joinpath("static", "manifest.json")
+    if not found.is_file():
+        raise RuntimeError("The dashboard's front end is not built. Run `make install`.")
+    told: Mapping[str, Any] = json.loads(found.read_text())
+    return told
+
+
+class Drawing:
+    """The templates, ready."""
+
+    def __init__(self) -> None:
+        self._templates = Environment(
+            loader=PackageLoader("waypost.dashboard"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self._templates.globals |= {
+            "_": _translated,
+            "static": static,
+            "icon": icon,
+            "url": url,
+            "places": places,
+            "mark": MARK,
+        }
+        self._templates.filters |= {"moment": moment, "day": day, "number": number, "host": host, "bare": bare}
+
+    def draw(self, template: str, **values: object) -> str:
+        """A template, filled in."""
+        return self._templates.get_template(template).render(values)
+
+
+def static(name: str) -> str:
+    """Where a built file is, such as `app.js`."""
+    return STATIC + str(manifest()["files"][name])
+
+
+def icon(name: str) -> Markup:
+    """A picture from web/icons.json."""
+    return Markup(manifest()["icons"][name])  # noqa: S704  # made by our build
+
+
+@pass_context
+def url(context: Context, **changed: object) -> str:
+    """This page with another query: "" and None take a word away; any change begins at the first page."""
+    request = context["desk"].request
+    query = {**request.query_params, **({} if "page" in changed else {"page": ""}), **changed}
+    kept = {name: value for name, value in query.items() if value not in ("", None)}
+    path: str = request.url.path
+    return path + (f"?{urlencode(kept)}" if kept else "")
+
+
+@pass_context
+def moment(context: Context, second: int) -> Markup:
+    """A moment in the viewer's time."""
+    local = datetime.fromtimestamp(second, context["desk"].zone)
+    exact = clock.text(second).replace(" ", "T") + "Z"
+    return Markup('<time datetime="{}" data-local>{}</time>').format(exact, local.strftime("%Y-%m-%d %H:%M"))
+
+
+@pass_context
+def day(context: Context, second: int) -> Markup:
+    """The day of a moment in the viewer's time; the moment itself is in its title."""
+    local = datetime.fromtimestamp(second, context["desk"].zone)
+    shown = f"{local.day} {local:%b %Y}"
+    exact = clock.text(second).replace(" ", "T") + "Z"
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(exact, local.strftime("%Y-%m-%d %H:%M"), shown)
+
+
+def number(value: int) -> str:
+    """With thin gaps between thousands, which every language reads."""
+    return f"{value:,}".replace(",", "\u202f")
+
+
+def host(address: str) -> str:
+    """The host of a URL, for a glance at where it goes."""
+    try:
+        return urlsplit(address).hostname or address
+    except ValueError:
+        return address
+
+
+def bare(address: str) -> str:
+    """A URL without its scheme."""
+    return address.partition("://")[2] or address
+
+
+def _translated(message: str, **values: object) -> str:
+    """The text in the viewer's language; values are escaped as everything else."""
+    if not values:
+        return message
+    # The message is escaped too, so that the whole may count as such.
+    return Markup(escape(message)) % {name: escape(value) for name, value in values.items()}  # noqa: S704

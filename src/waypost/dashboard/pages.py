@@ -1,0 +1,41 @@
+"""How a noun says which pages it has: a function for each path and method."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from starlette.responses import Response
+
+Answers = Callable[..., Response]
+
+
+@dataclass(frozen=True)
+class Page:
+    """A path, and who answers there: a function of the desk and of what stands in the path. `public`: to anybody."""
+
+    method: Literal["GET", "POST"]
+    path: str
+    answer: Answers
+    public: bool
+
+
+class Pages:
+    """The pages of a noun."""
+
+    def __init__(self) -> None:
+        self.all: list[Page] = []
+
+    def get(self, path: str, *, public: bool = False) -> Callable[[Answers], Answers]:
+        """Show something at this path."""
+        return self._at("GET", path, public=public)
+
+    def post(self, path: str, *, public: bool = False) -> Callable[[Answers], Answers]:
+        """Take a form at this path; only one that we showed to the browser that sends it."""
+        return self._at("POST", path, public=public)
+
+    def _at(self, method: Literal["GET", "POST"], path: str, *, public: bool) -> Callable[[Answers], Answers]:
+        def keep(answer: Answers) -> Answers:
+            self.all.append(Page(method, path, answer, public))
+            return answer
+
+        return keep

@@ -1,0 +1,28 @@
+"""The navigation: where things are in the dashboard."""
+
+from typing import NamedTuple
+
+
+class Place(NamedTuple):
+    """An entry: its page, its icon of web/icons.json, its name."""
+
+    path: str
+    icon: str
+    name: str
+
+
+PLACES = (
+    Place("/dashboard", "home", "Overview"),
+    Place("/dashboard/links", "link", "Links"),
+)
+"""From the top to the bottom of the side bar. On a phone the first three stand in the bar, the others behind More."""
+OWN = (
+    Place("/dashboard/account/keys", "key", "API keys"),
+    Place("/dashboard/account", "user-circle", "Account"),
+)
+
+
+def here(path: str) -> str:
+    """The entry that a page belongs to: the longest path that it begins with."""
+    fitting = (place.path for place in (*PLACES, *OWN) if path == place.path or path.startswith(f"{place.path}/"))
+    return max(fitting, key=len, default="")

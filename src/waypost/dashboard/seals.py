@@ -1,0 +1,59 @@
+"""What we hand to browsers and letters, and know again: signed by this installation, each for one purpose and time."""
+
+import base64
+import hashlib
+import hmac
+import json
+from collections.abc import Sequence
+
+from sqlalchemy import Connection, select
+
+from waypost import clock
+from waypost.schema import facts
+
+
+class Seals:
+    """Makes and checks them."""
+
+    def __init__(self, secret: bytes) -> None:
+        self._key = hashlib.sha256(b"dashboard:" + secret).digest()
+
+    def token(self, cookie: str) -> str:
+        """What every form carries: it belongs to the cookie of the browser that was shown the form."""
+        return self._sign("form", cookie.encode())
+
+    def is_token(self, cookie: str, token: str) -> bool:
+        """Whether a form was shown to the browser that sends it."""
+        return hmac.compare_digest(self.token(cookie).encode(), token.encode())
+
+    def seal(self, purpose: str, *values: str, life: int, bound: str = "") -> str:
+        """The values, readable by their bearer, good for `life` seconds and only as long as `bound` stays the same."""
+        packed = base64.urlsafe_b64encode(json.dumps([clock.now() + life, *values]).encode()).decode().rstrip("=")
+        return f"{packed}.{self._sign(purpose, packed.encode(), bound)}"
+
+    def open(self, purpose: str, sealed: str, *, bound: str = "") -> Sequence[str] | None:
+        """The values, if we sealed them for this purpose and their time is not over."""
+        packed, _, signature = sealed.partition(".")
+        if not hmac.compare_digest(self._sign(purpose, packed.encode(), bound).encode(), signature.encode()):
+            return None
+        until, *values = read(sealed)
+        return values if int(until) > clock.now() else None
+
+    def _sign(self, purpose: str, words: bytes, bound: str = "") -> str:
+        head = f"{purpose}\t{len(words)}\t".encode()
+        return base64.urlsafe_b64encode(hmac.digest(self._key, head + words + bound.encode(), "sha256")[:24]).decode()
+
+
+def of(tx: Connection) -> Seals:
+    """The seals of this installation."""
+    return Seals(bytes(tx.execute(select(facts.c.value).where(facts.c.name == "secret")).scalar_one()))
+
+
+def read(sealed: str) -> Sequence[str]:
+    """What stands in a seal, believed or not: its end, and the values. ["0"] where nothing can be read."""
+    packed = sealed.partition(".")[0]
+    try:
+        told = json.loads(base64.urlsafe_b64decode(packed + "=" * (-len(packed) % 4)))
+    except ValueError:
+        return ["0"]
+    return [str(one) for one in told] if isinstance(told, list) and told else ["0"]

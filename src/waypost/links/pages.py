@@ -1,0 +1,194 @@
+"""The pages of links: the table, quick creation, the editor, statistics."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any, get_args
+
+from sqlalchemy import Connection
+from starlette.responses import Response
+
+from waypost.aliases.urls import short_url
+from waypost.dashboard import forms, pictures, statistics
+from waypost.dashboard.desk import Desk
+from waypost.dashboard.forms import Form, Shape, Value
+from waypost.dashboard.pages import Pages
+from waypost.links import choices, ops
+from waypost.links.api import LinkChange, NewLink
+from waypost.links.fields import Status
+
+pages = Pages()
+SHAPE = Shape(
+    lists=("pixels", "channel"),
+    rows={
+        "geotarget": ("location", "link"),
+        "devicetarget": ("device", "link"),
+        "languagetarget": ("language", "link"),
+        "parameters": ("name", "value"),
+        "deeplink": ("apple", "google"),
+    },
+    single=("deeplink",),
+    flags=("unlock",),
+    moments=("expiry",),
+)
+_LIST = "/dashboard/links"
+
+
+@pages.get("/dashboard/links")
+def list_links(desk: Desk) -> Response:
+    order: ops.Order = "click" if desk.asked("order") == "click" else "date"
+    status = next((one for one in get_args(Status) if one == desk.asked("status")), None)
+    only = ops.Only(campaign=desk.number("campaign"), channel=desk.number("channel"), status=status)
+    window, q = desk.window(), desk.asked("q")
+
+    def work(tx: Connection) -> tuple[Any, Any]:
+        return ops.page(tx, desk.account, window, order=order, q=q, only=only), choices.of(tx, desk.account)
+
+    page, chosen = desk.read_counts(work)
+    told: dict[str, Any] = {"q": q, "order": order, "only": only, "filtered": bool(q) or only != ops.ALL}
+    return desk.page("links/list.html", page=page, choices=chosen, short=lambda link: _url(link, desk), **told)
+
+
+@pages.get("/dashboard/links/new")
+def blank_link(desk: Desk) -> Response:
+    return _new_page(desk, Form({"url": desk.asked("url", most=8192), "campaign": desk.asked("campaign")}))
+
+
+@pages.post("/dashboard/links/new")
+def add_link(desk: Desk) -> Response:
+    form = desk.typed(SHAPE)
+    link = form.attempt(lambda: _add(desk, form))
+    if link is None:
+        return _new_page(desk, form, status=400)
+    return desk.go(_LIST, said="Your link is ready.", also=_url(link, desk))
+
+
+@pages.get("/dashboard/links/{id:int}")
+def edit_link(desk: Desk, id: int) -> Response:
+    now = desk.read(lambda tx: _values(tx, desk, id))
+    return _edit_page(desk, id, Form(now))
+
+
+@pages.post("/dashboard/links/{id:int}")
+def save_link(desk: Desk, id: int) -> Response:
+    form = desk.typed(SHAPE, now=desk.read(lambda tx: _values(tx, desk, id)))
+    link = form.attempt(lambda: _change(desk, id, form))
+    if link is None:
+        return _edit_page(desk, id, form, status=400)
+    return desk.go(f"{_LIST}/{id}", said="Saved.", also=_url(link, desk))
+
+
+@pages.get("/dashboard/links/{id:int}/delete")
+def ask_to_delete(desk: Desk, id: int) -> Response:
+    link = desk.read(lambda tx: ops.own(tx, desk.account, id))
+    return desk.page("links/delete.html", links=[link], short=lambda one: _url(one, desk))
+
+
+@pages.post("/dashboard/links/delete")
+def delete_links(desk: Desk) -> Response:
+    ids = desk.picked()
+
+    def work(tx: Connection) -> None:
+        for link in ids:
+            ops.remove(tx, desk.account, link)
+
+    desk.write(work)
+    return desk.go(_LIST, said="The link is deleted." if len(ids) == 1 else f"{len(ids)} links are deleted.")
+
+
+@pages.post("/dashboard/links/bulk")
+def change_many(desk: Desk) -> Response:
+    """What was chosen for the ticked rows: a status, a campaign, a channel, or deletion, which is asked about first."""
+    ids, (action, _, target) = desk.picked(), desk.typed().text("action").partition("-")
+    if not ids:
+        return desk.go(_LIST, said="Tick the links that you mean first.", tone="bad")
+    if action == "delete":
+        found = desk.read(lambda tx: [ops.own(tx, desk.account, link) for link in ids])
+        return desk.page("links/delete.html", links=found, short=lambda one: _url(one, desk))
+
+    def work(tx: Connection) -> None:
+        for link in ids:
+            fields: dict[str, Any] = {"status": target}
+            if action == "campaign":
+                fields = {"campaign": int(target or 0) or None}
+            elif action == "channel":
+                fields = {"channel": [*ops.own(tx, desk.account, link).channel, int(target)]}
+            body = LinkChange.model_validate(fields)
+            ops.change(tx, desk.account, link, settings=desk.settings, **body.sent())
+
+    if action not in ("status", "campaign", "channel") or not (action == "status" or target.isdecimal()):
+        return desk.go(_LIST, said="Choose what to do with them first.", tone="bad")
+    desk.write(work)
+    return desk.go(_LIST, said=f"{len(ids)} links are changed." if len(ids) > 1 else "The link is changed.")
+
+
+@pages.get("/dashboard/links/{id:int}/stats")
+def link_statistics(desk: Desk, id: int) -> Response:
+    link = desk.read(lambda tx: ops.own(tx, desk.account, id))
+    title = link.title or short_url(desk.settings.base, link.host, link.scheme, link.alias).partition("://")[2]
+    return statistics.page(desk, "link", id, title=title, back=f"{_LIST}/{id}", short=_url(link, desk))
+
+
+def _add(desk: Desk, form: Form) -> ops.Link:
+    fields = form.read(NewLink, desk.zone, SHAPE).sent()
+    return desk.write(lambda tx: ops.add(tx, desk.account, settings=desk.settings, **fields))
+
+
+def _change(desk: Desk, id: int, form: Form) -> ops.Link:
+    """Set what differs from what there is, unless somebody else changed it meanwhile."""
+    body = form.read(LinkChange, desk.zone, SHAPE)
+    fields = body.sent()
+    if form.text("unlock"):
+        fields["password"] = None
+    if body.clicklimit is not None:
+        desk.count_clicks()  # what was clicked before a limit counts against it
+
+    def work(tx: Connection) -> ops.Link:
+        form.refuse_stale(_values(tx, desk, id))
+        return ops.change(tx, desk.account, id, settings=desk.settings, **fields)
+
+    return desk.write(work)
+
+
+def _values(tx: Connection, desk: Desk, id: int) -> Mapping[str, Value]:
+    """What the editor shows of a link."""
+    link, details = ops.own(tx, desk.account, id), ops.details(tx, id)
+    told = asdict(details)
+    lines = ("type", "status", "expiryurl", "metatitle", "metadescription", "metaimage")
+    rows = ("geotarget", "devicetarget", "languagetarget", "parameters")
+    return {
+        **{name: getattr(link, name) for name in ("url", "title", "description")},
+        **{name: told[name] for name in lines},
+        **{name: [{**row} for row in told[name]] for name in rows},
+        "deeplink": [{store: details.deeplink.get(store, "") for store in ("apple", "google")}]
+        * bool(details.deeplink),
+        "custom": link.alias,
+        "domain": link.host or desk.settings.own_host,
+        "password": "",
+        "expiry": "" if details.expiry is None else forms.local(details.expiry, desk.zone),
+        "clicklimit": "" if details.clicklimit is None else str(details.clicklimit),
+        "campaign": "" if link.campaign is None else str(link.campaign),
+        "channel": [str(channel) for channel in link.channel],
+        "pixels": [str(pixel) for pixel in details.pixels],
+    }
+
+
+def _new_page(desk: Desk, form: Form, *, status: int = 200) -> Response:
+    return desk.page("links/new.html", status=status, form=form, choices=_choices(desk), own=desk.settings.own_host)
+
+
+def _edit_page(desk: Desk, id: int, form: Form, *, status: int = 200) -> Response:
+    def work(tx: Connection) -> tuple[ops.Link, bool]:
+        return ops.own(tx, desk.account, id), ops.details(tx, id).password
+
+    link, locked = desk.read(work)
+    told = {"link": link, "locked": locked, "short": _url(link, desk), "own": desk.settings.own_host}
+    told["picture"] = pictures.code(_url(link, desk))
+    return desk.page("links/edit.html", status=status, form=form, choices=_choices(desk), **told)
+
+
+def _choices(desk: Desk) -> choices.Choices:
+    return desk.read(lambda tx: choices.of(tx, desk.account))
+
+
+def _url(link: ops.Link, desk: Desk) -> str:
+    return short_url(desk.settings.base, link.host, link.scheme, link.alias)

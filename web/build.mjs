@@ -1,0 +1,79 @@
+// Builds everything that a browser gets of the dashboard: `node build.mjs TARGET`.
+//
+// Every file has a hash of its content in its name, so that browsers may keep it for ever; `manifest.json` says which
+// names are in force. Beside each text there are a .br and a .gz, so that the service never compresses anything.
+import { build } from "esbuild";
+import { createHash } from "node:crypto";
+import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { basename, dirname, extname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const target = process.argv[2];
+const modules = join(here, "node_modules");
+
+const made = await build({
+  absWorkingDir: here,
+  entryPoints: { app: "src/app.js", chart: "src/chart.js", look: "src/look.css" },
+  outdir: "out",
+  bundle: true,
+  write: false,
+  minify: true,
+  target: ["es2022", "chrome109", "firefox115", "safari16"],
+  format: "iife",
+  legalComments: "none", // licenses.txt has them all
+  loader: { ".woff2": "file" },
+  assetNames: "[name]-[hash]",
+  entryNames: "[name]-[hash]",
+  logLevel: "error",
+}).catch(() => process.exit(1)); // esbuild has said what is wrong
+
+rmSync(target, { recursive: true, force: true });
+mkdirSync(target, { recursive: true });
+const names = {};
+for (const file of made.outputFiles) {
+  const name = basename(file.path);
+  names[name.replace(/-[A-Z0-9]{8}(?=\.)/, "")] = name;
+  write(name, Buffer.from(file.contents));
+}
+
+const icons = {};
+for (const name of JSON.parse(readFileSync(join(here, "icons.json"), "utf8"))) {
+  const svg = readFileSync(join(modules, "heroicons/24/outline", `${name}.svg`), "utf8");
+  icons[name] = svg
+    .replace(/<svg[^>]*>/, '<svg class="icon" viewBox="0 0 24 24" fill="none" stroke="currentColor" aria-hidden="true">')
+    .replace(/\s*\n\s*/g, "");
+}
+
+const licenses = write("licenses.txt", Buffer.from(notices()), true);
+names["licenses.txt"] = licenses;
+writeFileSync(join(target, "manifest.json"), JSON.stringify({ files: names, icons }));
+
+/** Writes a file, and beside a text its two compressed forms; `hashed` puts the hash into its name first. */
+function write(name, bytes, hashed = false) {
+  if (hashed) {
+    const hash = createHash("sha256").update(bytes).digest("hex").slice(0, 8).toUpperCase();
+    name = name.replace(extname(name), `-${hash}${extname(name)}`);
+  }
+  writeFileSync(join(target, name), bytes);
+  if (extname(name) !== ".woff2") {
+    const best = { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } };
+    writeFileSync(join(target, `${name}.br`), brotliCompressSync(bytes, best));
+    writeFileSync(join(target, `${name}.gz`), gzipSync(bytes, { level: 9 }));
+  }
+  return name;
+}
+
+/** The licences of everything that is in what was built. */
+function notices() {
+  const { dependencies } = JSON.parse(readFileSync(join(here, "package.json"), "utf8"));
+  const shipped = Object.keys(dependencies).filter((name) => name !== "esbuild");
+  return shipped.map((name) => {
+    const folder = join(modules, name);
+    const { version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+    const file = readdirSync(folder).find((one) => /^licen[cs]e/i.test(one));
+    const text = file ? readFileSync(join(folder, file), "utf8").trim() : "";
+    return `${name} ${version} (${license})\n\n${text}\n`;
+  }).join(`\n${"-".repeat(72)}\n\n`);
+}

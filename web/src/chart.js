@@ -1,0 +1,83 @@
+// Draws a chart of a table on the page: the table stays, for those who read it.
+import uPlot from "uplot";
+import "uplot/dist/uPlot.min.css";
+
+const { bars } = uPlot.paths;
+const few = bars({ size: [0.62, 34], radius: 0.18 });
+
+function draw(canvas) {
+  const table = document.getElementById(canvas.dataset.chart);
+  const rows = [...table.tBodies[0].rows];
+  const names = rows.map((row) => row.cells[0].textContent);
+  const at = names.map((_, place) => place);
+  const clicks = rows.map((row) => Number(row.cells[1].textContent));
+  const visitors = rows.map((row) => Number(row.cells[2].textContent));
+  const heads = [...table.tHead.rows[0].cells].map((cell) => cell.textContent);
+  const style = getComputedStyle(document.documentElement);
+  const colour = (name) => style.getPropertyValue(name).trim();
+  const font = `12px ${getComputedStyle(document.body).fontFamily}`;
+  const axis = { stroke: colour("--soft"), font, grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false } };
+  const many = rows.length > 120;
+  const size = () => ({ width: canvas.clientWidth, height: canvas.clientHeight });
+
+  const column = (name) => ({ fill: colour(name), width: 0, paths: few, points: { show: false } });
+  const area = (name) => ({ stroke: colour(name), width: 1.5, fill: colour(name), points: { show: false } });
+
+  canvas.replaceChildren();
+  const tip = document.createElement("div");
+  tip.className = "tip";
+  tip.hidden = true;
+
+  const plot = new uPlot({
+    ...size(),
+    padding: [8, 4, 0, 0],
+    legend: { show: false },
+    cursor: { y: false, drag: { setScale: false }, points: { show: false } },
+    scales: { x: { time: false, range: [-0.6, rows.length - 0.4] }, y: { range: (_, __, top) => [0, Math.max(4, top * 1.1)] } },
+    axes: [
+      { ...axis, grid: { show: false }, size: 30, gap: 8, space: 70, incrs: [1, 2, 3, 5, 7, 10, 14, 24, 30, 60, 90, 168, 365], values: (_, splits) => splits.map((n) => (Number.isInteger(n) && names[n] ? label(names[n], table.dataset.interval) : "")) },
+      { ...axis, size: 44, gap: 6, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6, 5e6, 1e7], values: (_, splits) => splits.map(short) },
+    ],
+    series: [
+      {},
+      many ? area("--part") : column("--part"),
+      many ? area("--mark") : column("--mark"),
+    ],
+    hooks: {
+      setCursor: [(self) => {
+        const n = self.cursor.idx;
+        if (n == null || self.cursor.left < 0) { tip.hidden = true; return; }
+        const head = document.createElement("strong");
+        head.textContent = names[n];
+        tip.replaceChildren(head, `${heads[1]} ${clicks[n].toLocaleString()} · ${heads[2]} ${visitors[n].toLocaleString()}`);
+        tip.hidden = false;
+        const left = self.bbox.left / devicePixelRatio + self.valToPos(n, "x");
+        tip.style.left = `${Math.min(Math.max(0, left - tip.offsetWidth / 2), canvas.clientWidth - tip.offsetWidth)}px`;
+        tip.style.top = "0px";
+      }],
+    },
+  }, [at, clicks, visitors], canvas);
+  plot.root.append(tip);
+  plot.root.style.position = "relative";
+  return () => plot.setSize(size());
+}
+
+function label(name, interval) {
+  const day = new Date(`${name.slice(0, 10)}T00:00`);
+  if (interval === "hour") return name.slice(11, 16);
+  const shape = interval === "month" ? { month: "short", year: "2-digit" } : { day: "numeric", month: "short" };
+  return day.toLocaleDateString(document.documentElement.lang, shape);
+}
+
+function short(n) {
+  if (n >= 1e6) return `${n / 1e6}M`;
+  return n >= 1e3 ? `${n / 1e3}k` : String(n);
+}
+
+for (const canvas of document.querySelectorAll("[data-chart]")) {
+  const resize = draw(canvas);
+  new ResizeObserver(resize).observe(canvas);
+}
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+  for (const canvas of document.querySelectorAll("[data-chart]")) draw(canvas);
+});
