@@ -27,6 +27,7 @@ from waypost.db import Database
 from waypost.errors import Kind, Problem, not_found
 from waypost.files.keeping import Keeper
 from waypost.metrics import Meter
+from waypost.net.guesses import Guesses
 from waypost.net.letters import Post
 from waypost.net.tries import Tries
 from waypost.settings import Settings
@@ -60,6 +61,7 @@ class Dashboard:
         meter: Meter,
         keeper: Keeper,
         post: Post,
+        guesses: Guesses,
     ) -> None:
         self._settings = settings
         self._database = database
@@ -67,7 +69,7 @@ class Dashboard:
         self._meter = meter
         self._keeper = keeper
         self._post = post
-        self._tries = Tries()
+        self._tries = Tries(guesses)
 
     def app(self) -> Starlette:
         """The ASGI app."""

@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, Response
 
 from waypost import clock
 from waypost.db import Database
-from waypost.net.guesses import Guesses
+from waypost.net.guesses import Try
 from waypost.net.proxies import network_of
 from waypost.overlays import submissions
 from waypost.overlays.submissions import Sent
@@ -51,8 +51,7 @@ class Answers:
         self._pages = pages
         self._tickets = tickets
         self._hooks = Hooks()
-        self._by_network = Guesses(limit=5)
-        self._by_overlay = Guesses(limit=300)
+        self._guesses = visitor.guesses
 
     async def take(self, request: Request) -> Response:
         """Keep what a form sent, say thanks, and show the way on."""
@@ -82,16 +81,11 @@ class Answers:
         if sent is None:
             return "unclear"
         network = network_of(address(request, self._settings))
-        if self._is_too_much(f"{posted.overlay.id} {network}", str(posted.overlay.id)):
+        overlay = f"overlay {posted.overlay.id}"
+        tries = (Try(f"answers to {overlay} from {network}", 5), Try(f"answers to {overlay}", 300))
+        if await anyio.to_thread.run_sync(self._guesses.take, *tries):
             return "flood"
         return None if await self._keep(posted.overlay, sent, posted.link) else "flood"
-
-    def _is_too_much(self, mine: str, everybodys: str) -> bool:
-        if self._by_network.wait(mine) or self._by_overlay.wait(everybodys):
-            return True
-        self._by_network.failed(mine)
-        self._by_overlay.failed(everybodys)
-        return False
 
     async def _keep(self, overlay: Overlay, sent: Sent, link: int) -> bool:
         kept = await anyio.to_thread.run_sync(

@@ -94,7 +94,7 @@ class Rotators:
                 return target
             # What was drawn is to be had, if it still can be: else limited links would be drawn less than others.
             spin = replace(spin, kept=target.id)
-        return await anyio.to_thread.run_sync(self._database.count, lambda tx: rotation.give(tx, rotator, spin))
+        return await anyio.to_thread.run_sync(self._database.take, lambda tx: rotation.give(tx, rotator, spin))
 
     def _without_links(self, request: Request, rotator: Rotator) -> Response:
         if not rotator.public:

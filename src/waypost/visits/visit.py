@@ -16,6 +16,7 @@ from waypost.clicks.geo import Countries
 from waypost.db import Database
 from waypost.net import blocked
 from waypost.net.blocked import Blocked
+from waypost.net.guesses import Guesses
 from waypost.schema import links
 from waypost.visits import bio_page
 from waypost.visits.asked import Asked
@@ -33,11 +34,12 @@ _READS_AT_ONCE = 4  # reads take most of their time in Python, so more threads o
 class Visitor:
     """Answers visits with what this process remembers, and what the database knows."""
 
-    def __init__(self, *, database: Database, traffic: Traffic, countries: Countries) -> None:
+    def __init__(self, *, database: Database, traffic: Traffic, countries: Countries, guesses: Guesses) -> None:
         self._database = database
         self._traffic = traffic
         self._countries = countries
-        self.passwords = Passwords()
+        self.guesses = guesses
+        self.passwords = Passwords(guesses)
         self._reading = anyio.CapacityLimiter(_READS_AT_ONCE)
 
     async def find(self, host: str, alias: str) -> Found | None:
@@ -153,7 +155,7 @@ class Visitor:
         if target.clicklimit is None:
             return True
         if takes:
-            return await anyio.to_thread.run_sync(self._database.count, lambda tx: take(tx, target.id))
+            return await anyio.to_thread.run_sync(self._database.take, lambda tx: take(tx, target.id))
         return await self.read(lambda tx: _is_left(tx, target.id))
 
     async def read(self, work: Callable[[Connection], T]) -> T:
