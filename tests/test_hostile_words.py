@@ -108,7 +108,7 @@ def _seen(chrome: Browser, settings: Settings) -> Iterator[tuple[Page, str]]:
 def _write(tx: Connection, words: str) -> None:
     """Every text that an owner can write, past the API and whatever it would refuse."""
     for table, names in _WORDS.items():
-        tx.execute(update(table).values(dict.fromkeys(names, words)))
+        tx.execute(update(table).values({name: f"{words} {name}" for name in names}))
     tx.execute(update(overlays).where(overlays.c.type == "poll").values(options=[words, f"{words} again"]))
     for row in tx.execute(select(campaigns.c.id)).all():
         tx.execute(update(campaigns).where(campaigns.c.id == row.id).values(name=f"{words} {row.id}"))
