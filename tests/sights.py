@@ -98,7 +98,6 @@ def _things(person: Person) -> list[Sight]:
     person.post("/qr/add", {"type": "phone", "data": "+351 21 123 4567", "custom": "ring"})
     listed = f"u/{person.username}/reading-{campaign}"
     return [
-        Sight("", "waypost"),
         Sight(listed, "Things to read"),
         Sight(f"{listed}?q=nothing-like-it", "No link here matches"),
         Sight(f"u/{person.username}/none-{none}", "There are no links here right now"),

@@ -241,12 +241,14 @@ def test_nothing_that_an_owner_writes_breaks_out_of_its_place(ana: Person, words
     page = _Page(answer)
     assert {tag for tag, _ in page.elements} <= {
         *("html", "head", "meta", "title", "link", "style", "body", "main", "header", "svg", "rect", "text", "path"),
-        *("h1", "h2", "p", "ul", "li", "a", "bdi", "figure", "img", "div"),
+        *("h1", "h2", "p", "ul", "li", "a", "bdi", "figure", "img", "div", "footer"),
     }
     assert not [name for _, attributes in page.elements for name in attributes if name.startswith("on")]
     assert answer.text.count("</style>") == 1
     assert page.text.count(words) >= 7  # as it was written, and nowhere as anything else
-    assert all(re.fullmatch(r"/ana-costa/[0-9]+", href) for href in page.all("a", "href"))
+    hrefs = page.all("a", "href")
+    assert hrefs.pop() == f"{BASE}/report?url=http%3A%2F%2Fgo.localhost%3A8000%2Fana-costa"
+    assert all(re.fullmatch(r"/ana-costa/[0-9]+", href) for href in hrefs)
     policy = answer.headers["content-security-policy"]
     assert "script" not in policy
     assert "img-src data: https://pictures.example; " in policy

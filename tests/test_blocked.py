@@ -65,7 +65,7 @@ def test_a_host_is_blocked_with_all_below_it_and_a_word_in_any_disguise(
 
 
 _LINK: dict[str, Any] = {"url": "https://example.com/"}
-_BODIES: list[tuple[str, dict[str, Any], str]] = [
+URL_FIELDS: list[tuple[str, dict[str, Any], str]] = [
     ("/url", {"url": EVIL}, "url"),
     ("/url", {**_LINK, "expiryurl": EVIL}, "expiryurl"),
     ("/url", {**_LINK, "metaimage": EVIL}, "metaimage"),
@@ -91,7 +91,9 @@ _BODIES: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("noun", "body", "field"), _BODIES, ids=lambda value: value if isinstance(value, str) else "")
+@pytest.mark.parametrize(
+    ("noun", "body", "field"), URL_FIELDS, ids=lambda value: value if isinstance(value, str) else ""
+)
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_nothing_new_leads_to_what_is_blocked(noun: str, body: dict[str, Any], field: str, ana: Person) -> None:
     made = ana.post(f"{noun}/add", body)["id"]
