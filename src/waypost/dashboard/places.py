@@ -15,6 +15,8 @@ PLACES = (
     Place("/dashboard", "home", "Overview"),
     Place("/dashboard/links", "link", "Links"),
     Place("/dashboard/campaigns", "megaphone", "Campaigns"),
+    Place("/dashboard/channels", "hashtag", "Channels"),
+    Place("/dashboard/pixels", "code-bracket", "Pixels"),
 )
 """From the top to the bottom of the side bar. On a phone the first three stand in the bar, the others behind More."""
 OWN = (

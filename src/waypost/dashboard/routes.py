@@ -3,7 +3,9 @@
 from waypost.accounts.entering import pages as entering
 from waypost.accounts.pages import pages as account
 from waypost.campaigns.pages import pages as campaigns
+from waypost.channels.pages import pages as channels
 from waypost.clicks.pages import pages as overview
 from waypost.links.pages import pages as links
+from waypost.pixels.pages import pages as pixels
 
-PAGES = (*overview.all, *links.all, *campaigns.all, *account.all, *entering.all)
+PAGES = (*overview.all, *links.all, *campaigns.all, *channels.all, *pixels.all, *account.all, *entering.all)
