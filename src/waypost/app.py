@@ -31,6 +31,8 @@ from waypost.upgrade import newest, revision
 from waypost.visits.app import Visits
 from waypost.visits.lane import STATE, Traffic
 from waypost.visits.memory import Memory
+from waypost.visits.pages import Pages
+from waypost.visits.previews import Previews
 from waypost.visits.visit import Visitor
 from waypost.visits.watch import Watch
 
@@ -64,7 +66,13 @@ def build(settings: Settings, database: Database) -> ASGIApp:
     api = create_api(settings=settings, database=database, changed=watch.catch_up, meter=meter, keeper=keeper)
     post = Post(settings)
     dashboard = Dashboard(
-        settings=settings, database=database, changed=watch.catch_up, meter=meter, keeper=keeper, post=post
+        settings=settings,
+        database=database,
+        changed=watch.catch_up,
+        meter=meter,
+        keeper=keeper,
+        post=post,
+        preview=Previews(Pages(meter)).draw,
     )
     house = _Housekeeping(settings, database, traffic, watch, meter, keeper, post)
     return _Faces(api, dashboard.app(), visits.app(), house)

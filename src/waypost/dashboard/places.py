@@ -15,6 +15,8 @@ PLACES = (
     Place("/dashboard", "home", "Overview"),
     Place("/dashboard/links", "link", "Links"),
     Place("/dashboard/campaigns", "megaphone", "Campaigns"),
+    Place("/dashboard/splash", "window", "Splash pages"),
+    Place("/dashboard/overlays", "chat-bubble-left-right", "Overlays"),
     Place("/dashboard/channels", "hashtag", "Channels"),
     Place("/dashboard/pixels", "code-bracket", "Pixels"),
 )

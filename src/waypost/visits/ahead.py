@@ -80,7 +80,7 @@ class Ahead:
         told = _told(asked, onward, chosen, leave=leave, count=splash.counter)
         # A button that comes no sooner than the target itself would never be seen.
         button = not splash.counter or splash.skip < splash.counter
-        shown = {"splash": splash, "button": button, "host": _host(splash.link)}
+        shown = {"splash": splash, "button": button, "host": host_of(splash.link)}
         return self._page("splash.html", headers, title=splash.title or onward.title, nonce=nonce, **shown, **told)
 
     async def _framed(self, request: Request, asked: Asked, onward: Onward, chosen: Passage) -> Response | None:
@@ -103,8 +103,8 @@ class Ahead:
         images = [overlay.image] if overlay.image else []
         used = providers.used(chosen.pixels)
         headers = policy.headers(nonce=nonce, images=images, frames=origins, providers=used, sends=sends)
-        shown = {"overlay": overlay, "ticket": ticket, "link": target.id, "host": _host(overlay.link)}
-        told = {**_told(asked, onward, chosen, leave="never"), "is_dark": _is_dark(overlay.background)}
+        shown = {"overlay": overlay, "ticket": ticket, "link": target.id, "host": host_of(overlay.link)}
+        told = {**_told(asked, onward, chosen, leave="never"), "is_dark": is_dark(overlay.background)}
         template = "overlay.html" if origins else "interstitial.html"
         values = {**shown, **told, "framed": bool(origins)}
         return self._page(template, headers, title=onward.title, nonce=nonce, **values)
@@ -132,11 +132,11 @@ def _manner(request: Request, asked: Asked, way: Way) -> Manner:
 
 def _onward(target: Target, url: str) -> Onward:
     own = target.way.card.title if target.way and target.way.card else ""
-    host = _host(url)
+    host = host_of(url)
     return Onward(quote(url, safe=URL_SAFE), host, own or target.title or host or "One moment")
 
 
-def _host(url: str) -> str:
+def host_of(url: str) -> str:
     """What a visitor may read as the name of a place: letters as people write them, without user or port."""
     try:
         return urlsplit(url).hostname or ""
@@ -144,7 +144,7 @@ def _host(url: str) -> str:
         return ""
 
 
-def _is_dark(color: str) -> bool:
+def is_dark(color: str) -> bool:
     """Whether light words are read on it: what the browser draws by itself should fit, such as a radio button."""
     red, green, blue = (int(color[at : at + 2], 16) for at in (1, 3, 5))
     return 0.299 * red + 0.587 * green + 0.114 * blue < 128
