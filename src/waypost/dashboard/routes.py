@@ -5,6 +5,7 @@ from waypost.accounts.pages import pages as account
 from waypost.campaigns.pages import pages as campaigns
 from waypost.channels.pages import pages as channels
 from waypost.clicks.pages import pages as overview
+from waypost.domains.pages import pages as domains
 from waypost.links.pages import pages as links
 from waypost.overlays.pages import pages as overlays
 from waypost.pixels.pages import pages as pixels
@@ -18,6 +19,7 @@ PAGES = (
     *splash.all,
     *overlays.all,
     *pixels.all,
+    *domains.all,
     *account.all,
     *entering.all,
 )
