@@ -7,7 +7,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from tests.conftest import Person
-from tests.dashing import Browser, hidden, said, window
+from tests.dashing import Browser, hidden, said, version, window
 from tests.visiting import new_link, visit
 
 
@@ -43,7 +43,7 @@ def test_a_campaign_is_made_changed_and_deleted(ana: Person, inside: Browser) ->
     saved = inside.send(f"/campaigns/{spring}", **form, version=hidden(page, "version"))
     assert saved.status_code == 400, "that was the version of the links"
     assert "changed since you opened it" in saved.text
-    again = inside.send(f"/campaigns/{spring}", **form, version=_version(saved, f"/campaigns/{spring}"))
+    again = inside.send(f"/campaigns/{spring}", **form, version=version(saved, f"/campaigns/{spring}"))
     assert said(again, inside) == "Saved."
     told = _told(ana, spring)
     assert [told[name] for name in ("name", "rotation", "sticky", "winner", "public", "rotator")] == [
@@ -52,13 +52,6 @@ def test_a_campaign_is_made_changed_and_deleted(ana: Person, inside: Browser) ->
     assert "Summer" in inside.get(f"/campaigns/{spring}/delete").text
     assert "deleted" in said(inside.send(f"/campaigns/{spring}/delete"), inside)
     assert ana.get("/campaigns")["data"]["result"] == 0
-
-
-def _version(page: Any, action: str) -> str:
-    """The version that stands in the form which is sent to this path."""
-    found = re.search(rf'action="/dashboard{action}">.*?name="version" value="([^"]*)"', page.text, re.DOTALL)
-    assert found is not None, action
-    return found[1]
 
 
 @pytest.mark.parametrize(
@@ -80,7 +73,7 @@ def test_what_is_wrong_stands_beside_its_field_and_what_was_typed_stays(
     spring = _campaign(ana)
     page = inside.get(f"/campaigns/{spring}")
     form = {"name": "Mine <b>", "slug": "spring", "rotation": "random", "winner": "", **fields}
-    answer = inside.send(f"/campaigns/{spring}", **form, version=_version(page, f"/campaigns/{spring}"))
+    answer = inside.send(f"/campaigns/{spring}", **form, version=version(page, f"/campaigns/{spring}"))
     assert answer.status_code == 400
     assert words in answer.text
     assert 'role="alert"' not in answer.text
@@ -107,17 +100,17 @@ def test_links_are_found_put_in_weighed_and_taken_out(ana: Person, ben: Person, 
     rows = {"place.id": links, "place.weight": ["3", "1", "0"], "place.quota": ["", "2", ""]}
     save = f"/campaigns/{spring}/links"
     at = f"/campaigns/{spring}"
-    assert said(inside.send(save, at=at, **rows, version=_version(page, save)), inside) == "Saved."
+    assert said(inside.send(save, at=at, **rows, version=version(page, save)), inside) == "Saved."
     told = {one["id"]: (one["weight"], one["quota"]) for one in ana.get(f"/campaign/{spring}/stats")["links"]}
     assert told == {links[0]: (3, None), links[1]: (1, 2), links[2]: (0, None)}
-    stale = inside.send(save, at=at, **rows, version=_version(page, save))
+    stale = inside.send(save, at=at, **rows, version=version(page, save))
     assert "changed since you opened it" in stale.text
     for field, value, words in (
         ("place.weight", ["3", "2000", "0"], "Link 2 weight"),
         ("place.quota", ["", "-1", ""], "Link 2 quota"),
         ("place.weight", ["3", "heavy", "0"], "Link 2 weight"),
     ):
-        wrong = inside.send(save, at=at, **{**rows, field: value}, version=_version(stale, save))
+        wrong = inside.send(save, at=at, **{**rows, field: value}, version=version(stale, save))
         assert wrong.status_code == 400
         assert words in wrong.text
         assert f'value="{value[1]}"' in wrong.text, "what was typed stays"
