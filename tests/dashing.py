@@ -55,3 +55,10 @@ def hidden(page: Any, name: str) -> str:
     found = re.search(rf'name="{name}" value="([^"]*)"', page.text)
     assert found is not None, name
     return found[1]
+
+
+def version(page: Any, action: str) -> str:
+    """The version that stands in the form which is sent to this path below /dashboard."""
+    found = re.search(rf'action="/dashboard{action}".*?name="version" value="([^"]*)"', page.text, re.DOTALL)
+    assert found is not None, action
+    return found[1]

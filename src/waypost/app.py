@@ -35,6 +35,8 @@ from waypost.upgrade import newest, revision
 from waypost.visits.app import Visits
 from waypost.visits.lane import STATE, Traffic
 from waypost.visits.memory import Memory
+from waypost.visits.pages import Pages
+from waypost.visits.previews import Previews
 from waypost.visits.visit import Visitor
 from waypost.visits.watch import Watch
 
@@ -79,6 +81,7 @@ def build(settings: Settings, database: Database) -> ASGIApp:
         keeper=keeper,
         post=post,
         guesses=guesses,
+        preview=Previews(Pages(meter)).draw,
     )
     house = _Housekeeping(settings, database, traffic, watch, meter, keeper, guesses, post)
     return _Faces(api, dashboard.app(), visits.app(), house, meter)

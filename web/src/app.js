@@ -1,5 +1,6 @@
 // What pages do on top of plain links and forms: parts of pages, keys, copying, dialogs. All of it works without.
 import "htmx.org";
+import "./preview.js";
 
 const $ = (selector, within = document) => within.querySelector(selector);
 const isTyping = (element) => element?.closest("input, textarea, select, [contenteditable]");

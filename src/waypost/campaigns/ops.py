@@ -2,10 +2,11 @@
 
 import itertools
 import uuid
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypedDict, Unpack
+from typing import Any, Literal, TypedDict, Unpack
 
-from sqlalchemy import Connection, or_, select, update
+from sqlalchemy import Connection, Select, func, or_, select, update
 
 from waypost import rows
 from waypost.aliases import namespace
@@ -42,7 +43,8 @@ class Campaign:
 
 @dataclass(frozen=True)
 class Place:
-    """A link in a campaign. `given` are its clicks by the rotator since it has a quota, `clicks` those of a span."""
+    """A link in a campaign. `given` are its clicks by the rotator since it has a quota, `clicks` those of a span by it,
+    or where no span is asked for, all that the link has."""
 
     id: int
     host: str
@@ -53,6 +55,18 @@ class Place:
     quota: int | None
     given: int
     clicks: int
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A link that could be put into a campaign; `campaign` is the one that it is in now."""
+
+    id: int
+    host: str
+    alias: str
+    title: str
+    url: str
+    campaign: int | None
 
 
 class Fields(TypedDict, total=False):
@@ -139,6 +153,31 @@ def assign(tx: Connection, account: int, campaign: int, link: int, **fields: Unp
     tx.execute(new.on_conflict_do_update(index_elements=["campaign", "link"], set_=values))
 
 
+def unassign(tx: Connection, account: int, campaign: int, chosen: Sequence[int]) -> int:
+    """Take links out of a campaign; how many of them were in it."""
+    own(tx, account, campaign)
+    c = links.c
+    mine = (c.account == account) & (c.campaign == campaign) & c.id.in_(chosen)
+    return int(tx.execute(update(links).where(mine).values(campaign=None)).rowcount)
+
+
+def candidates(tx: Connection, account: int, campaign: int, most: int, *, q: str = "") -> list[Candidate]:
+    """The newest links outside the campaign that have `q` in their words."""
+    own(tx, account, campaign)
+    outside = (links.c.account == account) & links.c.campaign.is_distinct_from(campaign)
+    if q:
+        outside &= links.c.search.contains(q.casefold(), autoescape=True)
+    newest = rows.columns(links, Candidate).where(outside).order_by(links.c.id.desc()).limit(most)
+    return [Candidate(**row) for row in tx.execute(newest).mappings()]
+
+
+def sizes(tx: Connection, chosen: Sequence[int]) -> Mapping[int, int]:
+    """How many links each of these campaigns has, where it has any (index links_campaign)."""
+    c = links.c
+    counted = select(c.campaign, func.count()).where(c.campaign.in_(chosen)).group_by(c.campaign)
+    return {int(row[0]): int(row[1]) for row in tx.execute(counted)}
+
+
 def winner(tx: Connection, campaign: int) -> int | None:
     """The link that has won in a campaign that went through `own`."""
     return tx.execute(select(turns.c.winner).where(turns.c.campaign == campaign)).scalar_one_or_none()
@@ -147,21 +186,30 @@ def winner(tx: Connection, campaign: int) -> int | None:
 def places(tx: Connection, account: int, campaign: int, span: Span) -> list[Place]:
     """The links of a campaign that went through `own`, and those that its rotator led to in the span; oldest first."""
     counted = stats.labelled(tx, "campaign", campaign, "source", span)
-    c, r = links.c, rotations.c
     ids = [int(label.removeprefix("link ")) for label in counted if label.startswith("link ")][:_MOST_LINKS]
-    chosen = (
-        select(c.id, c.host, domains.c.scheme, c.alias, c.title, r.weight, r.quota, r.given)
-        .outerjoin(domains, domains.c.host == c.host)
-        .outerjoin(rotations, (r.link == c.id) & (r.campaign == campaign))
-        .where(c.account == account, or_(c.campaign == campaign, c.id.in_(ids)))
-    )
-    return [
-        Place(
-            **{**row, "weight": 1 if row["weight"] is None else row["weight"], "given": row["given"] or 0},
-            clicks=counted.get(label_of(row["id"]), 0),
-        )
-        for row in tx.execute(chosen.order_by(c.id).limit(_MOST_LINKS)).mappings()
-    ]
+    mine = (links.c.account == account) & or_(links.c.campaign == campaign, links.c.id.in_(ids))
+    chosen = _placed(campaign).where(mine).order_by(links.c.id).limit(_MOST_LINKS)
+    return [_place(row, counted.get(label_of(row["id"]), 0)) for row in tx.execute(chosen).mappings()]
+
+
+def members(tx: Connection, campaign: int, window: Window) -> Page[Place]:
+    """The links of a campaign that went through `own`, oldest first (index links_campaign)."""
+    result = sizes(tx, [campaign]).get(campaign, 0)
+    inside = _placed(campaign).where(links.c.campaign == campaign).order_by(links.c.id)
+    found = tx.execute(inside.limit(window.limit).offset(window.offset)).mappings() if window.offset < result else ()
+    return Page([_place(row, row["all"]) for row in found], result, window)
+
+
+def _placed(campaign: int) -> Select[Any]:
+    c, r = links.c, rotations.c
+    chosen = select(c.id, c.host, domains.c.scheme, c.alias, c.title, r.weight, r.quota, r.given, c.clicks.label("all"))
+    with_domain = chosen.outerjoin(domains, domains.c.host == c.host)
+    return with_domain.outerjoin(rotations, (r.link == c.id) & (r.campaign == campaign))
+
+
+def _place(row: Mapping[Any, Any], clicks: int) -> Place:
+    plain = {name: row[name] for name in ("id", "host", "scheme", "alias", "title", "quota")}
+    return Place(**plain, weight=1 if row["weight"] is None else row["weight"], given=row["given"] or 0, clicks=clicks)
 
 
 def _checked(slug: str | None) -> str | None:

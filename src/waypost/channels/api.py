@@ -67,7 +67,7 @@ def list_channels(door: Came, asked: lists.Asked) -> Any:
 @router.get("/channel/{id}", response_model=lists.envelope("items", ItemOut))
 def list_channel_items(door: Came, id: PathId, asked: lists.Asked) -> Any:
     page = door.read(lambda tx: ops.items(tx, door.account, id, asked))
-    return lists.answer("items", page, lambda item: _item(item, door.settings.base))
+    return lists.answer("items", page, lambda item: item_out(item, door.settings.base))
 
 
 @router.post("/channel/add")
@@ -98,7 +98,7 @@ def _done(message: str, channel: ops.Channel) -> ChannelDone:
     return ChannelDone(message=message, **ChannelOut.model_validate(channel).model_dump())
 
 
-def _item(item: ops.Item, base: str) -> ItemOut:
+def item_out(item: ops.Item, base: str) -> ItemOut:
     link = short_url(base, item.host, item.scheme, item.alias)
     preview = f"{base}/qr/{item.alias}" if item.type == "qr" else f"{link}/qr"
     title = item.title or link

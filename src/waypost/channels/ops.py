@@ -1,9 +1,10 @@
 """Channels: an account's own shelves for links, bio pages and QR codes."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypedDict, Unpack
 
-from sqlalchemy import Connection, Table, func, select
+from sqlalchemy import Connection, Table, func, literal, select
 
 from waypost import clock, rows
 from waypost.db import upsert
@@ -39,6 +40,17 @@ class Item:
     scheme: str | None
     alias: str
     assigned: int
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Something that could be put on a channel; `host` is "" on the service's own."""
+
+    type: ItemType
+    id: int
+    title: str
+    host: str
+    alias: str
 
 
 class Fields(TypedDict, total=False):
@@ -83,6 +95,40 @@ def assign(tx: Connection, account: int, channel: int, kind: ItemType, item: int
     rows.own(tx, table, account, item, _Id)
     new = upsert(tx, channel_items).values(channel=channel, assigned=clock.now(), **{column: item})
     tx.execute(new.on_conflict_do_nothing(index_elements=["channel", column]))
+
+
+def unassign(tx: Connection, account: int, channel: int, kind: ItemType, item: int) -> None:
+    """Take an item off a channel; it is no fault when it is not on it."""
+    own(tx, account, channel)
+    c = channel_items.c
+    tx.execute(channel_items.delete().where(c.channel == channel, c[_HOLDS[kind][0]] == item))
+
+
+def sizes(tx: Connection, chosen: Sequence[int]) -> Mapping[int, int]:
+    """How many things stand on each of these channels, where there are any (index channel_items_channel_id)."""
+    c = channel_items.c
+    counted = select(c.channel, func.count()).where(c.channel.in_(chosen)).group_by(c.channel)
+    return {int(row[0]): int(row[1]) for row in tx.execute(counted)}
+
+
+def candidates(
+    tx: Connection, account: int, channel: int, kind: ItemType, most: int, *, q: str = ""
+) -> list[Candidate]:
+    """The newest things of a kind that do not stand on the channel, with `q` in their name or alias."""
+    own(tx, account, channel)
+    column, table = _HOLDS[kind]
+    c, on_it = table.c, channel_items.c[column]
+    title = func.coalesce(func.nullif(c.title, ""), c.name) if kind == "bio" else c.name if kind == "qr" else c.title
+    outside = (c.account == account) & c.id.not_in(
+        select(on_it).where(channel_items.c.channel == channel, on_it.is_not(None))
+    )
+    if q and kind == "links":
+        outside &= links.c.search.contains(q.casefold(), autoescape=True)
+    elif q:
+        outside &= title.icontains(q, autoescape=True) | c.alias.icontains(q, autoescape=True)
+    host = c.host if kind == "links" else literal("")
+    newest = select(c.id, title.label("title"), host.label("host"), c.alias).where(outside).order_by(c.id.desc())
+    return [Candidate(kind, *row) for row in tx.execute(newest.limit(most))]
 
 
 def items(tx: Connection, account: int, channel: int, window: Window) -> Page[Item]:

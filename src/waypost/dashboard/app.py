@@ -19,7 +19,7 @@ from waypost.accounts.sessions import SignedIn
 from waypost.api.fields import MAX_INTEGER
 from waypost.dashboard import forms, seals
 from waypost.dashboard.assets import asset
-from waypost.dashboard.desk import HOME, SAID, Desk, Kit
+from waypost.dashboard.desk import HOME, SAID, Desk, Kit, Preview
 from waypost.dashboard.drawing import Drawing
 from waypost.dashboard.pages import Page
 from waypost.dashboard.routes import PAGES
@@ -38,7 +38,8 @@ SIGN_IN = "/dashboard/signin"
 HEADERS = {
     "Cache-Control": "private, no-store",
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self';"
-    " img-src 'self' data: blob:; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+    " img-src 'self' data: blob:; connect-src 'self'; frame-src 'self';"
+    " form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
     "X-Frame-Options": "DENY",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "same-origin",
@@ -46,7 +47,8 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=()",
 }
-"""On every page: nothing from elsewhere, no script but our files, nobody frames it, nobody keeps it."""
+"""On every page: nothing from elsewhere, no script but our files, nobody frames it, nobody keeps it. What it frames
+itself are previews, and they are fenced in by waypost.visits.previews."""
 
 
 class Dashboard:
@@ -62,6 +64,7 @@ class Dashboard:
         keeper: Keeper,
         post: Post,
         guesses: Guesses,
+        preview: Preview,
     ) -> None:
         self._settings = settings
         self._database = database
@@ -69,6 +72,7 @@ class Dashboard:
         self._meter = meter
         self._keeper = keeper
         self._post = post
+        self._preview = preview
         self._tries = Tries(guesses)
 
     def app(self) -> Starlette:
@@ -86,7 +90,8 @@ class Dashboard:
     def _kit(self) -> Kit:
         secure = self._settings.base.startswith("https:")
         made = self._database.read(seals.of)
-        return Kit(seals=made, tries=self._tries, post=self._post, draw=Drawing().draw, secure=secure)
+        draw = Drawing().draw
+        return Kit(seals=made, tries=self._tries, post=self._post, draw=draw, preview=self._preview, secure=secure)
 
     def _endpoint(self, page: Page) -> Callable[[Request], object]:
         async def endpoint(request: Request) -> Response:
@@ -104,7 +109,8 @@ class Dashboard:
                 told = f"Internal error. If it happens again, tell the operator this request id: {name}"
                 response = _plain(Problem(Kind.INTERNAL, told))
             self._meter.time("dashboard", time.perf_counter() - began)
-            response.headers.update(HEADERS)
+            for name, value in HEADERS.items():
+                response.headers.setdefault(name, value)  # a preview brings a policy of its own
             return response
 
         return endpoint

@@ -27,16 +27,19 @@ _OWN_PATH = re.compile(r"/dashboard(/[A-Za-z0-9_-]+)*(\?[A-Za-z0-9_.~%&=+:/-]*)?
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _SAID_SECONDS = 60
 Tone = Literal["good", "bad"]
+Preview = Callable[[str, Mapping[str, Any]], Response]
+"""Draws a page that visitors would see: its kind, and what is set on it."""
 
 
 @dataclass(frozen=True)
 class Kit:
-    """What all desks of a process share. `draw` fills in a template."""
+    """What all desks of a process share. `draw` fills in a template, `preview` shows a page as visitors will see it."""
 
     seals: Seals
     tries: Tries
     post: Post
     draw: Callable[..., str]
+    preview: Preview
     secure: bool
 
     @property

@@ -14,6 +14,12 @@ class Place(NamedTuple):
 PLACES = (
     Place("/dashboard", "home", "Overview"),
     Place("/dashboard/links", "link", "Links"),
+    Place("/dashboard/campaigns", "megaphone", "Campaigns"),
+    Place("/dashboard/splash", "window", "Splash pages"),
+    Place("/dashboard/overlays", "chat-bubble-left-right", "Overlays"),
+    Place("/dashboard/channels", "hashtag", "Channels"),
+    Place("/dashboard/pixels", "code-bracket", "Pixels"),
+    Place("/dashboard/domains", "globe-alt", "Domains"),
 )
 """From the top to the bottom of the side bar. On a phone the first three stand in the bar, the others behind More."""
 OWN = (

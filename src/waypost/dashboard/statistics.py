@@ -40,19 +40,36 @@ def asked_span(desk: Desk) -> Span:
     return span(first, last, chosen, desk.zone.key)
 
 
-def page(desk: Desk, kind: str, item: int, *, title: str, back: str, **more: Any) -> Response:
-    """The statistics of one thing that the caller has shown to be the account's own; `back` is its own page."""
+def page(
+    desk: Desk,
+    kind: str,
+    item: int,
+    *,
+    title: str,
+    back: str,
+    template: str = "statistics.html",
+    apart: str = "",
+    **more: Any,
+) -> Response:
+    """The statistics of one thing that the caller has shown to be the account's own; `back` is its own page.
+
+    `template` is one that extends that of all nouns, and shows the dimension `apart` itself."""
     wanted = asked_span(desk)
     report = desk.read_counts(lambda tx: stats.report(tx, kind, item, wanted))
     if desk.asked("format") == "csv":
         return _sheet(report, title)
-    return desk.page("statistics.html", title=title, back=back, **shown(desk, report, wanted), **more)
+    return desk.page(template, title=title, back=back, apart=apart, **shown(desk, report, wanted), **more)
 
 
 def shown(desk: Desk, report: Report, wanted: Span) -> dict[str, Any]:
     """What `parts/report.html` wants to know."""
     lists = [
-        {"name": name, "rows": list(report.dimensions[key].items())[:10], "sum": sum(report.dimensions[key].values())}
+        {
+            "key": key,
+            "name": name,
+            "rows": list(report.dimensions[key].items())[:10],
+            "sum": sum(report.dimensions[key].values()),
+        }
         for key, name in _NAMES.items()
         if report.dimensions[key]
     ]

@@ -61,7 +61,7 @@ def domain_statistics(door: Came, id: PathId, span: AskedSpan) -> ReportAnswer:
 
 @router.post("/domain/add")
 def add_domain(door: Came, body: NewDomain) -> Created:
-    _check(door, body.domain)
+    refuse_elsewhere(door, body.domain)
     domain = door.write(lambda tx: ops.add(tx, door.account, settings=door.settings, **body.sent()))
     return Created(id=domain.id)
 
@@ -83,10 +83,15 @@ def _shown(domain: ops.Domain) -> DomainOut:
     return DomainOut(id=domain.id, domain=address, redirectroot=domain.redirectroot, redirect404=domain.redirect404)
 
 
-def _check(door: Door, domain: str) -> None:
-    """Ask the domain itself, before and outside the transaction that adds it."""
+def refuse_elsewhere(door: Door, domain: str) -> None:
+    """Ask the domain itself where it points, before and outside the transaction that adds it (decision 39)."""
     scheme, host = ops.parse(domain, door.settings)
     if door.settings.checks_domains:
-        challenge = check.new_challenge()
-        expected = door.read(lambda tx: check.proof(tx, challenge))
-        check.must_point_here(scheme, host, challenge=challenge, expected=expected)
+        ask(door, scheme, host)
+
+
+def ask(door: Door, scheme: str, host: str) -> None:
+    """Raise INVALID on `domain` unless it points at this service now."""
+    challenge = check.new_challenge()
+    expected = door.read(lambda tx: check.proof(tx, challenge))
+    check.must_point_here(scheme, host, challenge=challenge, expected=expected)

@@ -4,13 +4,13 @@ import re
 from dataclasses import dataclass
 from typing import TypedDict, Unpack
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, func, select
 
 from waypost import changes, rows
 from waypost.errors import invalid, taken
 from waypost.net import blocked, targets
 from waypost.rows import Page, Window
-from waypost.schema import domains
+from waypost.schema import domains, files, links
 from waypost.settings import Settings
 
 _TAKEN = {"domains_host_unique": taken("domain", "That domain is in use already.")}
@@ -77,6 +77,15 @@ def remove(tx: Connection, account: int, domain: int) -> None:
     """Delete a domain: its links answer 404 until it is back or they are moved."""
     changes.note(tx, own(tx, account, domain).host)
     rows.remove(tx, domains, account, domain)
+
+
+def uses(tx: Connection, account: int, host: str) -> tuple[int, int]:
+    """How many links and files of the account stand under a host. Costs as much as the account has of them."""
+    links_there, files_there = (
+        tx.execute(select(func.count()).where(table.c.account == account, table.c.host == host)).scalar_one()
+        for table in (links, files)
+    )
+    return int(links_there), int(files_there)
 
 
 def _checked(tx: Connection, host: str, fields: Fields, settings: Settings) -> dict[str, str | None]:

@@ -1,10 +1,10 @@
 """CTA overlays: what stands over the target to call a visitor to action."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypedDict, Unpack
 
-from sqlalchemy import Connection, update
+from sqlalchemy import Connection, func, select, update
 
 from waypost import changes, rows
 from waypost.errors import invalid
@@ -102,6 +102,13 @@ def remove(tx: Connection, account: int, overlay: int) -> None:
     changes.note_links(tx, links.c.overlay == overlay)
     tx.execute(update(links).where(links.c.overlay == overlay).values(type="direct"))
     rows.remove(tx, overlays, account, overlay)
+
+
+def uses(tx: Connection, chosen: Sequence[int]) -> Mapping[int, int]:
+    """On the way of how many links each of these stands, where it is on any (index links_overlay)."""
+    c = links.c
+    counted = select(c.overlay, func.count()).where(c.overlay.in_(chosen)).group_by(c.overlay)
+    return {int(row[0]): int(row[1]) for row in tx.execute(counted)}
 
 
 def _checked(tx: Connection, kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:

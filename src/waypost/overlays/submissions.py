@@ -1,6 +1,6 @@
 """What visitors sent by an overlay: kept, listed, written out."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, func, insert, select
@@ -61,6 +61,20 @@ def page(tx: Connection, account: int, overlay: int, window: Window) -> Page[Sub
     newest = rows.columns(submissions, Submission).where(of_it).order_by(submissions.c.id.desc())
     found = tx.execute(newest.limit(window.limit).offset(window.offset)).mappings() if window.offset < result else ()
     return Page([Submission(**row) for row in found], result, window)
+
+
+def votes(tx: Connection, overlay: int) -> Mapping[str, int]:
+    """How often each answer of a poll that went through the gate was chosen, the most chosen first."""
+    c, count = submissions.c, func.count()
+    chosen = select(c.choice, count).where(c.overlay == overlay).group_by(c.choice).order_by(count.desc(), c.choice)
+    return {str(row[0]): int(row[1]) for row in tx.execute(chosen)}
+
+
+def remove(tx: Connection, account: int, overlay: int, chosen: Sequence[int]) -> int:
+    """Delete some of what was sent; how many of it there were. Raises NOT_FOUND as every gate."""
+    rows.own(tx, overlays, account, overlay, _Id)
+    c = submissions.c
+    return int(tx.execute(submissions.delete().where(c.overlay == overlay, c.id.in_(chosen))).rowcount)
 
 
 def export(database: Database, overlay: int) -> Iterator[str]:

@@ -1,10 +1,11 @@
 """Tracking pixels: an account's tags with thirteen providers."""
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypedDict, Unpack
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select
 
 from waypost import changes, rows
 from waypost.errors import invalid
@@ -81,6 +82,13 @@ def remove(tx: Connection, account: int, pixel: int) -> None:
     own(tx, account, pixel)
     _note(tx, pixel)
     rows.remove(tx, pixels, account, pixel)
+
+
+def uses(tx: Connection, chosen: Sequence[int]) -> Mapping[int, int]:
+    """On how many links each of these pixels is, where it is on any (index link_pixels_pixel)."""
+    c = link_pixels.c
+    counted = select(c.pixel, func.count()).where(c.pixel.in_(chosen)).group_by(c.pixel)
+    return {int(row[0]): int(row[1]) for row in tx.execute(counted)}
 
 
 def _note(tx: Connection, pixel: int) -> None:

@@ -1,10 +1,10 @@
 """Splash pages: what a visitor reads for some seconds before the target."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict, Unpack
 
-from sqlalchemy import Connection, update
+from sqlalchemy import Connection, func, select, update
 
 from waypost import changes, rows
 from waypost.net import blocked, targets
@@ -68,6 +68,13 @@ def remove(tx: Connection, account: int, splash: int) -> None:
     changes.note_links(tx, links.c.splash == splash)
     tx.execute(update(links).where(links.c.splash == splash).values(type="direct"))
     rows.remove(tx, splashes, account, splash)
+
+
+def uses(tx: Connection, chosen: Sequence[int]) -> Mapping[int, int]:
+    """On the way of how many links each of these stands, where it is on any (index links_splash)."""
+    c = links.c
+    counted = select(c.splash, func.count()).where(c.splash.in_(chosen)).group_by(c.splash)
+    return {int(row[0]): int(row[1]) for row in tx.execute(counted)}
 
 
 def _checked(tx: Connection, fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -83,7 +83,12 @@ class Ahead:
         told = _told(asked, onward, chosen, leave=leave, count=splash.counter)
         # A button that comes no sooner than the target itself would never be seen.
         button = not splash.counter or splash.skip < splash.counter
-        shown = {"splash": splash, "button": button, "host": _host(splash.link), "report": self._report(request, asked)}
+        shown = {
+            "splash": splash,
+            "button": button,
+            "host": host_of(splash.link),
+            "report": self._report(request, asked),
+        }
         return self._page(
             request, "splash.html", headers, title=splash.title or onward.title, nonce=nonce, **shown, **told
         )
@@ -108,8 +113,8 @@ class Ahead:
         images = [overlay.image] if overlay.image else []
         used = providers.used(chosen.pixels)
         headers = policy.headers(nonce=nonce, images=images, frames=origins, providers=used, sends=sends)
-        shown = {"overlay": overlay, "ticket": ticket, "link": target.id, "host": _host(overlay.link)}
-        told = {**_told(asked, onward, chosen, leave="never"), "is_dark": _is_dark(overlay.background)}
+        shown = {"overlay": overlay, "ticket": ticket, "link": target.id, "host": host_of(overlay.link)}
+        told = {**_told(asked, onward, chosen, leave="never"), "is_dark": is_dark(overlay.background)}
         template = "overlay.html" if origins else "interstitial.html"
         values = {**shown, **told, "framed": bool(origins), "report": self._report(request, asked)}
         return self._page(request, template, headers, title=onward.title, nonce=nonce, **values)
@@ -141,11 +146,11 @@ def _manner(request: Request, asked: Asked, way: Way) -> Manner:
 
 def _onward(target: Target, url: str) -> Onward:
     own = target.way.card.title if target.way and target.way.card else ""
-    host = _host(url)
+    host = host_of(url)
     return Onward(quote(url, safe=URL_SAFE), host, own or target.title or host or "…")
 
 
-def _host(url: str) -> str:
+def host_of(url: str) -> str:
     """What a visitor may read as the name of a place: letters as people write them, without user or port."""
     try:
         return urlsplit(url).hostname or ""
@@ -153,7 +158,7 @@ def _host(url: str) -> str:
         return ""
 
 
-def _is_dark(color: str) -> bool:
+def is_dark(color: str) -> bool:
     """Whether light words are read on it: what the browser draws by itself should fit, such as a radio button."""
     red, green, blue = (int(color[at : at + 2], 16) for at in (1, 3, 5))
     return 0.299 * red + 0.587 * green + 0.114 * blue < 128

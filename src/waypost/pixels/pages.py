@@ -1,0 +1,105 @@
+"""The pages of pixels: the table, and the editor that says where each provider shows its tag."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import Connection
+from starlette.responses import Response
+
+from waypost.dashboard.desk import Desk
+from waypost.dashboard.forms import Form, Value
+from waypost.dashboard.pages import Pages
+from waypost.pixels import ops
+from waypost.pixels.api import NewPixel, PixelChange
+
+pages = Pages()
+_LIST = "/dashboard/pixels"
+# For each type: what people call it, what a tag looks like, and where its provider shows it.
+KINDS = {
+    "tagmanagerpixel": ("Google Tag Manager", "GTM-ABC1234", "At the top of the workspace, beside its name."),
+    "analyticspixel": ("Google Analytics", "G-ABC1234567", "Admin, Data streams, your stream: Measurement ID."),
+    "socialapixel": ("Meta (Facebook)", "1234567890123456", "Events Manager, Data sources: the number under the name."),
+    "searchadspixel": ("Google Ads", "AW-123456789", "Goals, Conversions, Tag setup: the part that begins with AW-."),
+    "professionalpixel": ("LinkedIn", "1234567", "Campaign Manager, Analyze, Insight Tag: Partner ID."),
+    "microblogpixel": ("X (Twitter)", "o1abc", "Ads Manager, Tools, Events Manager: Pixel ID."),
+    "retargetpixel": ("AdRoll", "ABC123DEF456/GHI789", "Settings, Pixel: adroll_adv_id, a slash, adroll_pix_id."),
+    "qapixel": ("Quora", "abc123def456", "Ads Manager, Quora Pixel, Setup: the ID in qp('init')."),
+    "boardpixel": ("Pinterest", "2612345678901", "Ads, Conversions, Pinterest tag: the Tag ID."),
+    "searchenginepixel": ("Microsoft Advertising (Bing)", "12345678", "Conversions, UET tags: the Tag ID."),
+    "ephemeralpixel": ("Snapchat", "abcd1234-ab12-cd34-ef56", "Ads Manager, Events Manager: Pixel ID."),
+    "forumpixel": ("Reddit", "t2_abc123", "Ads Manager, Events Manager: Pixel ID."),
+    "shortvideopixel": ("TikTok", "C1ABCDEFGH2IJKLMN", "Ads Manager, Tools, Events: Pixel ID."),
+}
+
+
+@pages.get("/dashboard/pixels")
+def list_pixels(desk: Desk) -> Response:
+    def work(tx: Connection) -> tuple[Any, Mapping[int, int]]:
+        page = ops.page(tx, desk.account, desk.window())
+        return page, ops.uses(tx, [one.id for one in page.items])
+
+    page, uses = desk.read(work)
+    return desk.page("pixels/list.html", page=page, uses=uses, kinds=KINDS)
+
+
+@pages.get("/dashboard/pixels/new")
+def blank_pixel(desk: Desk) -> Response:
+    kind = desk.asked("type")
+    return desk.page("pixels/new.html", form=Form({"type": kind if kind in KINDS else ""}), kinds=KINDS)
+
+
+@pages.post("/dashboard/pixels/new")
+def add_pixel(desk: Desk) -> Response:
+    form = desk.typed()
+
+    def add() -> ops.Pixel:
+        fields = form.read(NewPixel, desk.zone).sent()
+        return desk.write(lambda tx: ops.add(tx, desk.account, **fields))
+
+    if form.attempt(add) is None:
+        return desk.page("pixels/new.html", status=400, form=form, kinds=KINDS)
+    return desk.go(_LIST, said="Your pixel is ready. Choose it in the links that should start it.")
+
+
+@pages.get("/dashboard/pixels/{id:int}")
+def edit_pixel(desk: Desk, id: int) -> Response:
+    pixel = desk.read(lambda tx: ops.own(tx, desk.account, id))
+    return desk.page("pixels/edit.html", pixel=pixel, form=Form(_values(pixel)), kinds=KINDS)
+
+
+@pages.post("/dashboard/pixels/{id:int}")
+def save_pixel(desk: Desk, id: int) -> Response:
+    before = desk.read(lambda tx: ops.own(tx, desk.account, id))
+    # The tag is always sent on: the API wants it in every change.
+    form = desk.typed(now={"name": before.name})
+
+    def change() -> bool:
+        fields = form.read(PixelChange, desk.zone).sent()
+
+        def work(tx: Connection) -> None:
+            form.refuse_stale(_values(ops.own(tx, desk.account, id)))
+            ops.change(tx, desk.account, id, **fields)
+
+        desk.write(work)
+        return True
+
+    if form.attempt(change) is None:
+        return desk.page("pixels/edit.html", status=400, pixel=before, form=form, kinds=KINDS)
+    return desk.go(_LIST, said="Saved.")
+
+
+@pages.get("/dashboard/pixels/{id:int}/delete")
+def ask_to_delete(desk: Desk, id: int) -> Response:
+    pixel, uses = desk.read(lambda tx: (ops.own(tx, desk.account, id), ops.uses(tx, [id])))
+    return desk.page("pixels/delete.html", pixel=pixel, uses=uses.get(id, 0))
+
+
+@pages.post("/dashboard/pixels/{id:int}/delete")
+def delete_pixel(desk: Desk, id: int) -> Response:
+    desk.write(lambda tx: ops.remove(tx, desk.account, id))
+    return desk.go(_LIST, said="The pixel is deleted. Links that had it go on without.")
+
+
+def _values(pixel: ops.Pixel) -> Mapping[str, Value]:
+    """What the editor shows of a pixel."""
+    return {"name": pixel.name, "tag": pixel.tag}
