@@ -21,11 +21,13 @@ from waypost.dashboard import forms, seals
 from waypost.dashboard.assets import asset
 from waypost.dashboard.desk import HOME, SAID, Desk, Kit
 from waypost.dashboard.drawing import Drawing
-from waypost.dashboard.pages import Page
+from waypost.dashboard.pages import Page, Takes
+from waypost.dashboard.parts import Parts
 from waypost.dashboard.routes import PAGES
 from waypost.db import Database
 from waypost.errors import Kind, Problem, not_found
 from waypost.files.keeping import Keeper
+from waypost.files.linger import Heard, Lingering
 from waypost.metrics import Meter
 from waypost.net.letters import Post
 from waypost.net.tries import Tries
@@ -89,9 +91,13 @@ class Dashboard:
     def _endpoint(self, page: Page) -> Callable[[Request], object]:
         async def endpoint(request: Request) -> Response:
             began, name = time.perf_counter(), uuid.uuid4().hex
+            heard = Heard(request)
             try:
-                fields = await forms.sent(request.stream()) if request.method == "POST" else {}
-                response = await anyio.to_thread.run_sync(self._answer, request, page, fields)
+                if page.take is not None:
+                    response = await self._taken(Request(request.scope, heard), page.take)
+                else:
+                    fields = await forms.sent(request.stream()) if request.method == "POST" else {}
+                    response = await anyio.to_thread.run_sync(self._answer, request, page, fields)
             except Problem as problem:  # before anybody was known, or the database is away
                 response = _plain(problem)
             except ClientDisconnect:
@@ -103,7 +109,7 @@ class Dashboard:
                 response = _plain(Problem(Kind.INTERNAL, told))
             self._meter.time("dashboard", time.perf_counter() - began)
             response.headers.update(HEADERS)
-            return response
+            return response if page.take is None else Lingering(response, heard)
 
         return endpoint
 
@@ -150,20 +156,45 @@ class Dashboard:
     def _page(self, desk: Desk, page: Page) -> Response:
         if desk.person is None and not page.public:
             return _to_sign_in(desk)
+        assert page.answer is not None
         token = (desk.fields.get("token") or [""])[-1]
         if desk.request.method == "POST" and not self._kit.seals.is_token(desk.cookie, token):
-            return desk.page("problem.html", status=403, title="This form is out of date", why=_OUTDATED)
+            return _outdated(desk)
         try:
             return page.answer(desk, **_within(desk.request.path_params))
         except Problem as problem:
-            title = {404: "Nothing here", 503: "Not right now"}.get(problem.kind.status, "That did not work")
-            response = desk.page("problem.html", status=problem.kind.status, title=title, why=problem.message)
-            if problem.retry_after is not None:
-                response.headers["Retry-After"] = str(problem.retry_after)
-            return response
+            return _refused(desk, problem)
+
+    async def _taken(self, request: Request, take: Takes) -> Response:
+        """What a page says to a form with files. Its first part has to be the token: before that, nothing is kept."""
+        desk, _ = await anyio.to_thread.run_sync(self._desk, request, {})
+        if desk.person is None:
+            return _to_sign_in(desk)
+        try:
+            parts = Parts(request)
+            first = await parts.next()
+            token = await first.text() if first is not None and first.name == "token" else ""
+            if not self._kit.seals.is_token(desk.cookie, token):
+                return _outdated(desk)
+            return await take(desk, parts, **_within(request.path_params))
+        except Problem as problem:
+            return _refused(desk, problem)
 
 
 _OUTDATED = "You signed in or out in another tab since this page was opened. Go back, reload it and try again."
+
+
+def _outdated(desk: Desk) -> Response:
+    return desk.page("problem.html", status=403, title="This form is out of date", why=_OUTDATED)
+
+
+def _refused(desk: Desk, problem: Problem) -> Response:
+    """A problem as a page."""
+    title = {404: "Nothing here", 503: "Not right now"}.get(problem.kind.status, "That did not work")
+    response = desk.page("problem.html", status=problem.kind.status, title=title, why=problem.message)
+    if problem.retry_after is not None:
+        response.headers["Retry-After"] = str(problem.retry_after)
+    return response
 
 
 def _to_sign_in(desk: Desk) -> Response:

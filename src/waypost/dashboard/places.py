@@ -14,6 +14,7 @@ class Place(NamedTuple):
 PLACES = (
     Place("/dashboard", "home", "Overview"),
     Place("/dashboard/links", "link", "Links"),
+    Place("/dashboard/files", "folder", "Files"),
 )
 """From the top to the bottom of the side bar. On a phone the first three stand in the bar, the others behind More."""
 OWN = (

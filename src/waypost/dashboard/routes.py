@@ -3,6 +3,7 @@
 from waypost.accounts.entering import pages as entering
 from waypost.accounts.pages import pages as account
 from waypost.clicks.pages import pages as overview
+from waypost.files.pages import pages as files
 from waypost.links.pages import pages as links
 
-PAGES = (*overview.all, *links.all, *account.all, *entering.all)
+PAGES = (*overview.all, *links.all, *files.all, *account.all, *entering.all)
