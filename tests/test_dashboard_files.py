@@ -127,7 +127,7 @@ def test_no_file_is_taken_from_a_form_that_was_not_shown_to_this_browser(
     assert other.client.post(path, data={"token": token}, files=files).status_code == 403
     assert client.post(path, files=files).status_code == 403
     assert client.post(path, data={"token": "x"}, files=files).status_code == 403
-    behind = {"file": ("a.txt", b"content"), "token": (None, token)}
+    behind: Any = {"file": ("a.txt", b"content"), "token": (None, token)}
     assert client.post(path, files=behind).status_code == 403, "the token comes first"
     assert _names(ana) == _names(ben) == []
 
@@ -187,7 +187,10 @@ def test_a_file_is_changed_and_the_second_of_two_tabs_is_told(ana: Person, insid
 def test_files_are_found_sorted_and_deleted_together(ana: Person, inside: Browser) -> None:
     ids = [new_file(ana, f"{name}.txt", b"x" * size) for name, size in (("Small", 10), ("LARGE", 3000), ("mid", 200))]
     inside.client.get(f"/{_details(ana, ids[2])['shorturl'].rpartition('/')[2]}")
-    shown = lambda query: re.findall(r"<bdi>(.*?)</bdi>", inside.get(f"/files{query}").text)  # noqa: E731
+
+    def shown(query: str) -> list[str]:
+        return re.findall(r"<bdi>(.*?)</bdi>", inside.get(f"/files{query}").text)
+
     assert shown("") == shown("?order=nonsense") == ["mid.txt", "LARGE.txt", "Small.txt"]
     assert shown("?order=size") == ["LARGE.txt", "mid.txt", "Small.txt"]
     assert shown("?order=downloads") == ["mid.txt", "LARGE.txt", "Small.txt"]

@@ -32,10 +32,10 @@ def address(settings: Settings) -> Iterator[str]:
         yield url
 
 
-def _fetched(address: str) -> httpx2.Response:
-    """The answer to somebody else who fetches the file."""
+def fetched(address: str, name: str) -> httpx2.Response:
+    """The answer to somebody else who visits."""
     port = address.rpartition(":")[2]
-    return httpx2.get(f"http://127.0.0.1:{port}/leaflet", headers={"Host": f"{HOST}:{port}"}, trust_env=False)
+    return httpx2.get(f"http://127.0.0.1:{port}/{name}", headers={"Host": f"{HOST}:{port}"}, trust_env=False)
 
 
 @pytest.mark.parametrize("scripts", [True, False])
@@ -61,13 +61,13 @@ def test_upload_a_file_and_have_it_fetched_as_often_as_it_may_be(
             expect(page.get_by_role("status").first).to_contain_text("Your file is there.")
         expect(page.get_by_role("heading", name="leaflet.png")).to_be_visible()
         for _ in range(2):
-            assert _fetched(address).content == PNG
-        assert _fetched(address).status_code == 410
+            assert fetched(address, "leaflet").content == PNG
+        assert fetched(address, "leaflet").status_code == 410
         page.reload()
         expect(page.get_by_text("This file has ended")).to_be_visible()
         page.get_by_label("At most downloads").fill("3")
         page.get_by_role("button", name="Save").click()
-        assert _fetched(address).content == PNG
+        assert fetched(address, "leaflet").content == PNG
         page.get_by_role("link", name="downloads").click()
         expect(page.locator(".tiles div").first.locator("dd")).to_have_text("3")
 
