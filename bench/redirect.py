@@ -22,7 +22,9 @@ from bench.servers import CONNECTIONS, Load, Server
 
 NAMES = 20_000
 _PAUSES_MS = (15, 3)  # at most, before the same visitor comes again
-_WARM_ROUNDS = 5  # until both of two workers have met every name
+_WARM_ROUNDS = 30  # at most, until every worker has met every name
+_WARM = 0.999  # of a round's redirects come from the lane
+_TWO = {"workers": "2", "metrics_networks": "127.0.0.0/8,::1"}
 _HEADERS = {
     "User-Agent": "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 "
     "Safari/537.36",
@@ -80,8 +82,8 @@ def main() -> None:
             answered += _latency(folder, ours, nginx, given.seconds)
             answered += _sustained(folder, ours, nginx, given.sustained)
             _count(ours, filled.key, before, answered)
-            two = stack.enter_context(servers.waypost(folder / "data of two", {"workers": "2"}))
-            _scaling(folder, (ours, two), given.rounds, given.seconds)
+            two = stack.enter_context(servers.waypost(folder / "data of two", _TWO))
+            _scaling(folder, (ours, two), filled.key, given.rounds, given.seconds)
 
 
 def _burst(folder: Path, ours: Server, nginx: Server, rounds: int, seconds: int) -> int:
@@ -136,18 +138,36 @@ def _sustained(folder: Path, ours: Server, nginx: Server, seconds: int) -> int:
     return load.answers
 
 
-def _scaling(folder: Path, sites: tuple[Server, Server], rounds: int, seconds: int) -> None:
-    """One worker, its ingester and its load on one core, beside two on two: the load takes its part on both sides."""
+def _scaling(folder: Path, sites: tuple[Server, Server], key: str, rounds: int, seconds: int) -> None:
+    """One worker, its ingester and its load on one core, beside two on two: the load takes its part on both sides.
+
+    Each round begins when both have counted everything, so that neither counts in the other's time.
+    """
     for pid in sites[1].processes():
         servers.pin(pid, "0,1")
     rates: tuple[list[float], list[float]] = ([], [])
-    for turn in range(rounds + _WARM_ROUNDS):
+    _warm_all(folder, sites[1], seconds)
+    for _ in range(rounds):
         for site, cores, found in zip(sites, ("0", "0,1"), rates, strict=True):
-            load = _load(folder, site, seconds, cores=cores)
-            if turn >= _WARM_ROUNDS:
-                found.append(load.a_second)
+            for either in sites:
+                _clicks(either, key)
+            found.append(_load(folder, site, seconds, cores=cores).a_second)
     one, two = (median(found) for found in rates)
     print(f"one worker with its load on one core {one:,.0f}, two on two cores {two:,.0f}, {two / one:.2f} x (bar: 1.7)")
+
+
+def _warm_all(folder: Path, server: Server, seconds: int) -> None:
+    """Ask until each of several workers answers every name from its lane."""
+    before = servers.redirects(server)
+    for _ in range(_WARM_ROUNDS):
+        _load(folder, server, seconds, cores="0,1")
+        time.sleep(1.5)  # a worker saves its numbers once a second
+        now = servers.redirects(server)
+        lane, full = (now[path] - before[path] for path in ("lane", "full"))
+        if lane / (lane + full) >= _WARM:
+            return
+        before = now
+    sys.exit(f"{full:,} of {lane + full:,} redirects still did not come from the lane")
 
 
 def _count(ours: Server, key: str, before: int, answered: int) -> None:

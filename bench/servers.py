@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -133,6 +134,14 @@ def call(server: Server, key: str, method: str, path: str, body: Any = None) -> 
     asked = urllib.request.Request(f"{server.url}/api{path}", data=sent, method=method, headers=headers)
     with urllib.request.urlopen(asked, timeout=60) as answer:
         return json.load(answer)
+
+
+def redirects(server: Server) -> Counter[str]:
+    """How many redirects came from the `lane` and how many the `full` way, of all workers together."""
+    with urllib.request.urlopen(f"{server.url}/metrics", timeout=60) as answer:
+        text = answer.read().decode()
+    found = re.findall(r'^waypost_redirects_total{path="(\w+)"} ([\d.e+]+)', text, re.MULTILINE)
+    return Counter({path: round(float(n)) for path, n in found})
 
 
 def free_port() -> int:

@@ -1,6 +1,5 @@
 """The house as every test finds it: a real database, the whole service in process, and two people in it."""
 
-import itertools
 import os
 import shutil
 import socket
@@ -16,7 +15,7 @@ import pytest
 from sqlalchemy import Connection
 from starlette.testclient import TestClient
 
-from tests.postgres import running_postgres
+from tests.postgres import Databases, running_postgres
 from waypost import credentials
 from waypost.accounts import keys, ops
 from waypost.app import build
@@ -27,7 +26,6 @@ from waypost.upgrade import upgrade
 
 PASSWORD = "their old password"
 BASE = "http://go.localhost:8000"
-_numbers = itertools.count(1)
 
 
 @pytest.fixture(autouse=True)
@@ -58,6 +56,12 @@ def postgres() -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
+def postgres_databases(postgres: str) -> Databases:
+    """Databases with this version's tables, one for each test at a time."""
+    return Databases(postgres, template="template")
+
+
+@pytest.fixture(scope="session")
 def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A migrated SQLite file."""
     path = tmp_path_factory.mktemp("template") / "waypost.db"
@@ -75,11 +79,8 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str
         shutil.copy(request.getfixturevalue("sqlite_template"), path)
         yield f"sqlite:///{path}"
         return
-    url, name = request.getfixturevalue("postgres"), f"test_{next(_numbers)}"
-    with psycopg.connect(f"{url}/postgres", autocommit=True) as admin:
-        admin.execute(f"CREATE DATABASE {name} TEMPLATE template".encode())
-        yield f"{url}/{name}"
-        admin.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
+    with request.getfixturevalue("postgres_databases").one() as url:
+        yield url
 
 
 @pytest.fixture

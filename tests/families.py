@@ -340,8 +340,9 @@ BIO = Family(
         "date": str,
     },
     change={"name": "Renamed", "title": "Anna"},
-    cleared={"title": "", "description": "", "theme": "default", "blocks": []},
+    cleared={"title": "", "description": "", "theme": "default", "blocks": [], "sensitive": False},
     wrong={
+        "sensitive": NOT_FLAG,
         "name": NOT_NAME,
         "alias": (*NOT_LINE, "", "ab", "a b", "x" * 51, "api"),
         "title": NOT_LINE,

@@ -1,5 +1,6 @@
 """A real PostgreSQL for the tests: started once, as nobody when we are root, ended with the run."""
 
+import itertools
 import os
 import pwd
 import shutil
@@ -9,7 +10,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -50,9 +51,95 @@ def running_postgres() -> Iterator[str]:
         _wait_for(server, url, folder / "log")
         yield url
     finally:
-        server.send_signal(signal.SIGINT)
+        server.send_signal(signal.SIGQUIT)  # at once: nothing in it is to be kept
         server.wait(30)
         shutil.rmtree(folder)
+
+
+class Databases:
+    """Copies of a template, one after the other: one that is as it was made is emptied and given to the next.
+
+    To make one takes PostgreSQL a hundred times as long as to empty one. One whose tables or settings were changed is
+    thrown away.
+    """
+
+    def __init__(self, url: str, template: str) -> None:
+        self._url = url
+        self._template = template
+        self._numbers = itertools.count(1)
+        self._ready: list[str] = []
+        with psycopg.connect(f"{url}/{template}", autocommit=True) as tx:
+            tx.execute(_WATCH)
+            for table in _tables(tx):
+                tx.execute(f'CREATE TABLE at_first."{table}" AS TABLE public."{table}"'.encode())
+            tx.execute("CREATE TABLE at_first.sequences AS SELECT * FROM pg_sequences WHERE schemaname = 'public'")
+            tx.execute("TRUNCATE at_first.changed")
+        with psycopg.connect(f"{url}/postgres", autocommit=True) as admin:
+            admin.execute(f"ALTER DATABASE {template} ALLOW_CONNECTIONS false".encode())
+
+    @contextmanager
+    def one(self) -> Iterator[str]:
+        """The URL of a database that is this caller's until the block ends."""
+        name = self._ready.pop() if self._ready else self._made()
+        try:
+            yield f"{self._url}/{name}"
+        finally:
+            if self._emptied(name):
+                self._ready.append(name)
+            else:
+                self._admin(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+
+    def _made(self) -> str:
+        name = f"test_{next(self._numbers)}"
+        self._admin(f"CREATE DATABASE {name} TEMPLATE {self._template}")
+        return name
+
+    def _admin(self, statement: str) -> None:
+        with psycopg.connect(f"{self._url}/postgres", autocommit=True) as admin:
+            admin.execute(statement.encode())
+
+    def _emptied(self, name: str) -> bool:
+        """Put everything back to how it was at first, if the tables are still those."""
+        with suppress(psycopg.Error), psycopg.connect(f"{self._url}/{name}") as tx:
+            tx.execute(_ALONE)
+            if tx.execute(_CHANGED).fetchone():
+                return False
+            tx.execute("SET session_replication_role = replica")  # no foreign key is looked at
+            for table in _tables(tx):
+                tx.execute(f'DELETE FROM public."{table}"'.encode())
+                tx.execute(f'INSERT INTO public."{table}" OVERRIDING SYSTEM VALUE TABLE at_first."{table}"'.encode())
+            tx.execute(_RESTART)
+            return True
+        return False
+
+
+_WATCH = """
+CREATE SCHEMA at_first;
+CREATE TABLE at_first.changed (what text);
+CREATE FUNCTION at_first.note() RETURNS event_trigger LANGUAGE plpgsql AS
+  $$ BEGIN INSERT INTO at_first.changed VALUES (tg_tag); END $$;
+CREATE EVENT TRIGGER changed ON ddl_command_end EXECUTE FUNCTION at_first.note();
+"""
+_ALONE = """
+SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+WHERE datname = current_database() AND pid <> pg_backend_pid()
+"""
+_CHANGED = """
+SELECT 1 FROM at_first.changed UNION ALL
+SELECT 1 FROM pg_db_role_setting JOIN pg_database ON oid = setdatabase WHERE datname = current_database()
+"""
+_RESTART = """
+SELECT setval(format('%I.%I', now.schemaname, now.sequencename)::regclass,
+              coalesce(was.last_value, was.start_value), was.last_value IS NOT NULL)
+FROM pg_sequences AS now JOIN at_first.sequences AS was USING (schemaname, sequencename)
+WHERE now.last_value IS DISTINCT FROM was.last_value
+"""
+
+
+def _tables(tx: "psycopg.Connection[Any]") -> list[str]:
+    """The tables that hold rows themselves."""
+    chosen = "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'"
+    return [row[0] for row in tx.execute(chosen)]
 
 
 def _runner(folder: Path) -> dict[str, Any]:

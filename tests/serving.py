@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import httpx2
+import psutil
 
 T = TypeVar("T")
 _COMMAND = Path(sys.executable).with_name("waypost")
@@ -92,6 +93,18 @@ def free_port() -> int:
         with socket.socket() as probe, suppress(OSError):
             probe.bind(("127.0.0.1", port))
             return port
+
+
+def processes(server: Server) -> tuple[list[psutil.Process], list[psutil.Process]]:
+    """(workers, ingesters) of a server."""
+    workers, counting = [], []
+    for child in psutil.Process(server.process.pid).children():
+        with suppress(psutil.Error):  # it ends this moment
+            if any(file.path.endswith("ingest.lock") for file in child.open_files()):
+                counting.append(child)
+            elif not any("resource_tracker" in word for word in child.cmdline()):
+                workers.append(child)
+    return workers, counting
 
 
 def _wait_for(server: Server) -> None:

@@ -9,16 +9,15 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import psutil
 import pytest
 from sqlalchemy import Connection
 
-from tests.serving import Server, serving
+from tests.serving import Server, processes, serving
 from waypost.accounts import keys
 from waypost.accounts import ops as accounts
 from waypost.db import Database
@@ -108,18 +107,6 @@ def _add_ana(tx: Connection) -> str:
     return keys.add(tx, ana.id, name="first key")
 
 
-def _processes(server: Server) -> tuple[list[psutil.Process], list[psutil.Process]]:
-    """(workers, ingesters) of a server."""
-    workers, counting = [], []
-    for child in psutil.Process(server.process.pid).children():
-        with suppress(psutil.Error):  # it ends this moment
-            if any(file.path.endswith("ingest.lock") for file in child.open_files()):
-                counting.append(child)
-            elif not any("resource_tracker" in word for word in child.cmdline()):
-                workers.append(child)
-    return workers, counting
-
-
 def _kill(server: Server, what: str) -> None:
     """SIGKILL to one worker, to the ingester, to the parent alone, or to all there is."""
     if what == "everything":
@@ -128,8 +115,8 @@ def _kill(server: Server, what: str) -> None:
         server.process.kill()
     else:
         place = ("worker", "ingester").index(what)
-        _until(lambda: _processes(server)[place])
-        random.choice(_processes(server)[place]).kill()
+        _until(lambda: processes(server)[place])
+        random.choice(processes(server)[place]).kill()
         return
     server.process.wait()
     _until(lambda: not _listens(server))  # so that it can be started again

@@ -103,8 +103,8 @@ def test_what_a_file_is_its_first_bytes_say() -> None:
     for start, kind in KINDS:
         assert kinds.of(start) == kind
     assert not {kind for kind in kinds.PICTURES if "svg" in kind or "html" in kind}
-    assert kinds.words("image/png") == "PNG picture"
-    assert kinds.words(kinds.UNKNOWN) == ""
+    assert kinds.words("image/png") == ("%(format)s picture", "PNG")
+    assert kinds.words(kinds.UNKNOWN)[0] == ""
 
 
 def _p(*places: int) -> list[Part]:

@@ -144,7 +144,16 @@ DECISIONS = (
     Row("PUT /url/:id/update", {**DONE, "id": int, "shorturl": URL, "short": URL}, {"title": "Else"}),
     Row("DELETE /url/:id/delete", DONE),
     Row("GET /bios", _list("bios", BIO)),
-    Row("GET /bio/:id", {"details": {**BIO, "blocks": [{"type": "text", "text": "Hello"}]}}),
+    Row(
+        "GET /bio/:id",
+        {
+            "details": {**BIO, "blocks": [{"type": "link", "title": "Shop", "url": URL}], "sensitive": bool},
+            "data": STATISTICS,
+            "blocks": [
+                {**dict.fromkeys(("id", "clicks", "uniqueClicks"), int), "type": "link", "title": "Shop", "url": URL}
+            ],
+        },
+    ),
     Row("POST /bio/add", {"id": int, "shorturl": URL}, {"name": "New", "alias": "new-bio"}),
     Row("PUT /bio/:id/update", DONE, {"title": "Else"}),
     Row("DELETE /bio/:id/delete", DONE),
@@ -158,7 +167,7 @@ def world(ana: Person) -> World:
         "campaign": {"name": "Spring"},
         "channel": {"name": "Friends"},
         "url": {"url": LINK_TARGET, "custom": "a-link"},
-        "bio": {"name": "Me", "blocks": [{"type": "text", "text": "Hello"}]},
+        "bio": {"name": "Me", "blocks": [{"type": "link", "title": "Shop", "url": LINK_TARGET}]},
         "pixel": {"type": "analyticspixel", "name": "Site", "tag": "G-1"},
         "domain": {"domain": "https://brand.example"},
         "splash": {"name": "Wait"},

@@ -64,7 +64,13 @@ def build(settings: Settings, database: Database) -> ASGIApp:
     api = create_api(settings=settings, database=database, changed=watch.catch_up, meter=meter, keeper=keeper)
     post = Post(settings)
     dashboard = Dashboard(
-        settings=settings, database=database, changed=watch.catch_up, meter=meter, keeper=keeper, post=post
+        settings=settings,
+        database=database,
+        changed=watch.catch_up,
+        meter=meter,
+        keeper=keeper,
+        post=post,
+        bio_page=visits.bios.drawn,
     )
     house = _Housekeeping(settings, database, traffic, watch, meter, keeper, post)
     return _Faces(api, dashboard.app(), visits.app(), house)

@@ -1,9 +1,11 @@
 """`/bios` and `/bio/…` (decision 45)."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
+from sqlalchemy import Connection
 
 from waypost.aliases.urls import short_url
 from waypost.api import lists
@@ -11,7 +13,11 @@ from waypost.api.answers import Done, Success
 from waypost.api.bodies import Body, JsonRoute
 from waypost.api.door import Came, Door
 from waypost.api.fields import Line, Name, Paragraph, PathId, Target, Timestamp
-from waypost.bios import ops
+from waypost.api.spans import AskedSpan
+from waypost.bios import blocks, ops
+from waypost.clicks import stats
+from waypost.clicks.api import ReportAnswer, read_report
+from waypost.clicks.stats import Block
 
 router = APIRouter(route_class=JsonRoute, tags=["Bio pages"])
 
@@ -35,10 +41,26 @@ class BioWhole(BioOut):
     """A bio page with its blocks, each as it was sent."""
 
     blocks: list[dict[str, Any]]
+    sensitive: bool
 
 
-class BioDetails(Success):
+class BlockClicks(BaseModel):
+    """How often a block was followed: a link, a profile or a picture opened, a card taken. At `shorturl`/`id`."""
+
+    id: int
+    type: str
+    title: str
+    url: str
+    clicks: int
+    uniqueClicks: int  # noqa: N815  # as in the statistics of everything
+
+
+class BioAnswer(Success):
+    """`blocks` has those that lead somewhere, in the order of the page."""
+
     details: BioWhole
+    data: Block
+    blocks: list[BlockClicks]
 
 
 class BioDone(Success):
@@ -61,6 +83,7 @@ class _ImageBlock(Body):
     type: Literal["image"]
     image: Target
     link: Target = ""
+    alt: Annotated[Line, Field(description="What the picture shows, for those who do not see it.")] = ""
 
 
 class _SocialBlock(Body):
@@ -69,7 +92,7 @@ class _SocialBlock(Body):
     url: Target
 
 
-class _CardBlock(Body):
+class CardBlock(Body):
     """The fields of decision 32."""
 
     type: Literal["vcard"]
@@ -89,7 +112,7 @@ class _CardBlock(Body):
     country: Line = ""
 
 
-_Block = Annotated[_LinkBlock | _TextBlock | _ImageBlock | _SocialBlock | _CardBlock, Field(discriminator="type")]
+_Block = Annotated[_LinkBlock | _TextBlock | _ImageBlock | _SocialBlock | CardBlock, Field(discriminator="type")]
 
 
 class BioChange(Body):
@@ -97,8 +120,19 @@ class BioChange(Body):
     alias: Annotated[Line, Field(min_length=1)] | None = None
     title: Line | None = None
     description: Paragraph | None = None
-    theme: Annotated[str, Field(pattern=r"^[a-z0-9-]{1,32}$")] | None = None
+    theme: (
+        Annotated[
+            str,
+            Field(
+                pattern=r"^[a-z0-9-]{1,32}$",
+                description="default, ocean, forest, sunset, paper or mono, each light or dark as the visitor's system"
+                " is; behind it -light or -dark for one of them only. Any other word means default.",
+            ),
+        ]
+        | None
+    ) = None
     blocks: Annotated[list[_Block], Field(max_length=200)] | None = None
+    sensitive: Annotated[bool, Field(description="Whether visitors are warned first.")] | None = None
 
     def sent(self) -> dict[str, Any]:
         """The fields that stood in the body; blocks as plain values."""
@@ -116,9 +150,24 @@ def list_bios(door: Came, asked: lists.Asked) -> Any:
 
 
 @router.get("/bio/{id}")
-def read_bio(door: Came, id: PathId) -> BioDetails:
-    bio = door.read_counts(lambda tx: ops.own(tx, door.account, id))
-    return BioDetails(details=BioWhole(**_shown(bio, door), blocks=[dict(block) for block in bio.blocks]))
+def read_bio(door: Came, id: PathId) -> BioAnswer:
+    def work(tx: Connection) -> tuple[ops.Bio, Block, Mapping[int, tuple[int, int]]]:
+        bio = ops.own(tx, door.account, id)
+        return bio, stats.block(tx, "bio", id, clicks=bio.clicks, uniques=bio.uniqueclicks), ops.clicks(tx, id)
+
+    bio, data, clicks = door.read_counts(work)
+    sent = [{name: value for name, value in block.items() if name != "id"} for block in bio.blocks]
+    details = BioWhole(**_shown(bio, door), blocks=sent, sensitive=bio.sensitive)
+    return BioAnswer(
+        details=details, data=data, blocks=[_counted(block, clicks) for block in bio.blocks if "id" in block]
+    )
+
+
+@router.get("/bio/{id}/stats")
+def bio_statistics(door: Came, id: PathId, span: AskedSpan) -> ReportAnswer:
+    """The visits of one bio page over time and by every dimension."""
+    door.read(lambda tx: ops.own(tx, door.account, id))
+    return ReportAnswer(data=read_report(door, "bio", id, span))
 
 
 @router.post("/bio/add")
@@ -146,3 +195,10 @@ def _url(bio: ops.Bio, door: Door) -> str:
 def _shown(bio: ops.Bio, door: Door) -> dict[str, Any]:
     same = ("id", "name", "alias", "title", "description", "theme", "clicks", "uniqueclicks")
     return {**{name: getattr(bio, name) for name in same}, "shorturl": _url(bio, door), "date": bio.created}
+
+
+def _counted(block: blocks.Block, clicks: Mapping[int, tuple[int, int]]) -> BlockClicks:
+    number, uniques = clicks.get(block["id"], (0, 0))
+    title = blocks.name_of(block)
+    told = {"id": block["id"], "type": block["type"], "title": title, "url": blocks.target_of(block)}
+    return BlockClicks(**told, clicks=number, uniqueClicks=uniques)

@@ -2,24 +2,25 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 
-from waypost import rows
+from waypost import changes, rows
 from waypost.aliases import namespace
-from waypost.net import blocked, targets
+from waypost.bios import blocks as parts
+from waypost.bios.blocks import Block
 from waypost.rows import Page, Window
-from waypost.schema import bios
+from waypost.schema import bio_blocks, bios
 from waypost.settings import Settings
-
-Block = Mapping[str, Any]
-_URLS = {"link": "url", "image": "link", "social": "url", "vcard": "site"}
 
 
 @dataclass(frozen=True)
 class Bio:
-    """A bio page; `blocks` in the order of the page, each with a `type`; times are seconds, UTC."""
+    """A bio page; times are seconds, UTC.
+
+    `blocks` in the order of the page, each with a `type`, and with the `id` of its clicks if it can be followed.
+    """
 
     id: int
     name: str
@@ -28,6 +29,7 @@ class Bio:
     description: str
     theme: str
     blocks: Sequence[Block]
+    sensitive: bool
     clicks: int
     uniqueclicks: int
     created: int
@@ -42,6 +44,7 @@ class Fields(TypedDict, total=False):
     description: str | None
     theme: str | None
     blocks: Sequence[Block] | None
+    sensitive: bool | None
 
 
 def page(tx: Connection, account: int, window: Window) -> Page[Bio]:
@@ -57,20 +60,29 @@ def own(tx: Connection, account: int, bio: int) -> Bio:
 def add(tx: Connection, account: int, *, settings: Settings, **fields: Unpack[Fields]) -> Bio:
     """Make a bio page. Raises INVALID or TAKEN on `alias`, INVALID on `blocks`."""
     alias = namespace.pick(tx, namespace.OWN, fields.get("alias"), field="alias")
-    bio = rows.add(tx, bios, account, {**_checked(tx, fields, settings), "alias": alias})
+    blocks = parts.checked(tx, fields.get("blocks") or (), settings)
+    bio = rows.add(tx, bios, account, {**fields, "alias": alias, "blocks": []})
+    if blocks:
+        rows.change(tx, bios, account, bio, {"blocks": parts.numbered(tx, bio, blocks, before=())})
     namespace.claim(tx, account, "bio", bio, host=namespace.OWN, alias=alias, field="alias")
     return own(tx, account, bio)
 
 
 def change(tx: Connection, account: int, bio: int, *, settings: Settings, **fields: Unpack[Fields]) -> None:
     """Set the given fields; an alias given up stays with the account. Raises as `add`."""
+    tx.execute(select(bios.c.id).where(bios.c.id == bio, bios.c.account == account).with_for_update())
     before = own(tx, account, bio)
     alias = fields.get("alias") or before.alias
     if alias != before.alias:
         namespace.release(tx, host=namespace.OWN, alias=before.alias)
         new = namespace.pick(tx, namespace.OWN, alias, field="alias")
         namespace.claim(tx, account, "bio", bio, host=namespace.OWN, alias=new, field="alias")
-    rows.change(tx, bios, account, bio, {**_checked(tx, fields, settings), "alias": alias})
+    values = {**fields, "alias": alias}
+    if "blocks" in fields:
+        blocks = parts.checked(tx, fields["blocks"] or (), settings)
+        values["blocks"] = parts.numbered(tx, bio, blocks, before=before.blocks)
+    rows.change(tx, bios, account, bio, values)
+    changes.note(tx, namespace.OWN, alias)
 
 
 def remove(tx: Connection, account: int, bio: int) -> None:
@@ -79,18 +91,7 @@ def remove(tx: Connection, account: int, bio: int) -> None:
     rows.remove(tx, bios, account, bio)
 
 
-def _checked(tx: Connection, fields: Fields, settings: Settings) -> dict[str, Any]:
-    blocks = [_checked_block(block, settings) for block in fields.get("blocks") or ()]
-    urls = (block[name] for block in blocks for name in ("image", _URLS.get(block["type"], "")) if block.get(name))
-    blocked.refuse(tx, urls, field="blocks")
-    return {**fields, **({"blocks": blocks} if blocks else {})}
-
-
-def _checked_block(block: Block, settings: Settings) -> Block:
-    urls = {}
-    name = _URLS.get(block["type"], "")
-    if block.get(name) or name == "url":  # the others may be empty
-        urls[name] = targets.target(block[name], field="blocks", settings=settings)
-    if block["type"] == "image":
-        urls["image"] = targets.web_url(block["image"], field="blocks")
-    return {**block, **urls}
+def clicks(tx: Connection, bio: int) -> Mapping[int, tuple[int, int]]:
+    """(clicks, distinct visitors) of the page's blocks, by their ids (index bio_blocks_bio)."""
+    chosen = select(bio_blocks.c.id, bio_blocks.c.clicks, bio_blocks.c.uniqueclicks).where(bio_blocks.c.bio == bio)
+    return {row.id: (row.clicks, row.uniqueclicks) for row in tx.execute(chosen)}

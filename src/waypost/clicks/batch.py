@@ -105,7 +105,7 @@ def _source(kind: bytes, flags: bytes) -> str:
     if kind == b"campaign":
         link = flags.partition(journal.ROTATED)[2]
         return label_of(int(link)) if link else "list"
-    return "qr" if journal.SCAN in flags else "link"
+    return "qr" if journal.SCAN in flags else "bio" if kind == b"block" else "link"
 
 
 def label_of(link: int) -> str:

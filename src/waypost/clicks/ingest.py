@@ -27,6 +27,7 @@ from waypost.db import Database, upsert
 from waypost.errors import Kind, Problem
 from waypost.metrics import Meter
 from waypost.schema import (
+    bio_blocks,
     bios,
     campaigns,
     click_labels,
@@ -55,6 +56,7 @@ _GRACE = 2 * 3600  # how long after midnight a day's salt and visitors are kept 
 TOTALS: dict[str, tuple[Table, tuple[str, ...]]] = {
     "link": (links, ("clicks", "uniqueclicks", "taken")),
     "bio": (bios, ("clicks", "uniqueclicks")),
+    "block": (bio_blocks, ("clicks", "uniqueclicks")),
     "qr": (qrs, ("scans", "uniquescans")),
     "file": (files, ("downloads", "uniquedownloads", "taken")),
     "campaign": (campaigns, ("views",)),

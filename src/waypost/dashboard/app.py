@@ -19,7 +19,7 @@ from waypost.accounts.sessions import SignedIn
 from waypost.api.fields import MAX_INTEGER
 from waypost.dashboard import forms, seals
 from waypost.dashboard.assets import asset
-from waypost.dashboard.desk import HOME, SAID, Desk, Kit
+from waypost.dashboard.desk import HOME, POLICY, SAID, Desk, Kit
 from waypost.dashboard.drawing import Drawing
 from waypost.dashboard.pages import Page, Takes
 from waypost.dashboard.parts import Parts
@@ -38,8 +38,7 @@ _LONGEST_COOKIE = 64
 SIGN_IN = "/dashboard/signin"
 HEADERS = {
     "Cache-Control": "private, no-store",
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self';"
-    " img-src 'self' data: blob:; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+    "Content-Security-Policy": POLICY,
     "X-Frame-Options": "DENY",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "same-origin",
@@ -47,7 +46,7 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=()",
 }
-"""On every page: nothing from elsewhere, no script but our files, nobody frames it, nobody keeps it."""
+"""On every page that says nothing else: nothing from elsewhere, no script but our files, nobody frames or keeps it."""
 
 
 class Dashboard:
@@ -62,6 +61,7 @@ class Dashboard:
         meter: Meter,
         keeper: Keeper,
         post: Post,
+        bio_page: Callable[..., str],
     ) -> None:
         self._settings = settings
         self._database = database
@@ -69,6 +69,7 @@ class Dashboard:
         self._meter = meter
         self._keeper = keeper
         self._post = post
+        self._bio_page = bio_page
         self._tries = Tries()
 
     def app(self) -> Starlette:
@@ -86,7 +87,8 @@ class Dashboard:
     def _kit(self) -> Kit:
         secure = self._settings.base.startswith("https:")
         made = self._database.read(seals.of)
-        return Kit(seals=made, tries=self._tries, post=self._post, draw=Drawing().draw, secure=secure)
+        draw = Drawing().draw
+        return Kit(made, self._tries, self._post, draw, secure=secure, bio_page=self._bio_page)
 
     def _endpoint(self, page: Page) -> Callable[[Request], object]:
         async def endpoint(request: Request) -> Response:
@@ -108,7 +110,8 @@ class Dashboard:
                 told = f"Internal error. If it happens again, tell the operator this request id: {name}"
                 response = _plain(Problem(Kind.INTERNAL, told))
             self._meter.time("dashboard", time.perf_counter() - began)
-            response.headers.update(HEADERS)
+            for header, value in HEADERS.items():
+                response.headers.setdefault(header, value)
             return response if page.take is None else Lingering(response, heard)
 
         return endpoint

@@ -26,18 +26,24 @@ PER_PAGE = 25
 _OWN_PATH = re.compile(r"/dashboard(/[A-Za-z0-9_-]+)*(\?[A-Za-z0-9_.~%&=+:/-]*)?\Z")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _SAID_SECONDS = 60
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data: blob:;"
+    " connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+)
+"""What a page may load and do."""
 Tone = Literal["good", "bad"]
 
 
 @dataclass(frozen=True)
 class Kit:
-    """What all desks of a process share. `draw` fills in a template."""
+    """What all desks of a process share. `draw` fills in a template, `bio_page` draws one that is being built."""
 
     seals: Seals
     tries: Tries
     post: Post
     draw: Callable[..., str]
     secure: bool
+    bio_page: Callable[..., str]
 
     @property
     def cookie(self) -> str:

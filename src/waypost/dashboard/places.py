@@ -16,6 +16,7 @@ PLACES = (
     Place("/dashboard/links", "link", "Links"),
     Place("/dashboard/files", "folder", "Files"),
     Place("/dashboard/qr", "qr-code", "QR codes"),
+    Place("/dashboard/bios", "device-phone-mobile", "Bio pages"),
 )
 """From the top to the bottom of the side bar. On a phone the first three stand in the bar, the others behind More."""
 OWN = (

@@ -37,7 +37,8 @@ _KINDS: tuple[tuple[str, Callable[[bytes], bool]], ...] = (
     ("audio/ogg", _at(0, b"OggS")),
     ("audio/mpeg", _at(0, b"ID3", b"\xff\xfb", b"\xff\xf3")),
 )
-_WORDS = {
+NOUNS = {"image": "%(format)s picture", "video": "%(format)s video", "audio": "%(format)s audio"}
+WORDS = {
     "application/pdf": "PDF document",
     "application/zip": "ZIP archive",
     "application/gzip": "compressed file",
@@ -53,13 +54,12 @@ def of(start: bytes) -> str:
     return next((kind for kind, fits in _KINDS if fits(start)), UNKNOWN)
 
 
-def words(kind: str) -> str:
-    """What a person calls it; "" when there is nothing to say."""
-    if kind in _WORDS:
-        return _WORDS[kind]
+def words(kind: str) -> tuple[str, str]:
+    """What a person calls it, and the format that stands in there; "" when there is nothing to say."""
+    if kind in WORDS:
+        return WORDS[kind], ""
     family, _, name = kind.partition("/")
-    noun = {"image": "picture", "video": "video", "audio": "audio"}.get(family)
-    return f"{name.removeprefix('x-').upper()} {noun}" if noun else ""
+    return NOUNS.get(family, ""), name.removeprefix("x-").upper()
 
 
 def size(count: int) -> str:

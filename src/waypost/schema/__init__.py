@@ -12,6 +12,7 @@ from waypost.schema.columns import metadata
 from waypost.schema.rotators import rotations, turns
 from waypost.schema.things import (
     aliases,
+    bio_blocks,
     bios,
     campaigns,
     channel_items,
@@ -34,6 +35,7 @@ __all__ = [
     "accounts",
     "aliases",
     "api_keys",
+    "bio_blocks",
     "bios",
     "blocks",
     "campaigns",

@@ -155,8 +155,21 @@ bios = owned(
     words("description"),
     words("theme", "default"),
     Column("blocks", JSON, nullable=False, default=[]),
+    flag("sensitive"),
     number("clicks"),
     number("uniqueclicks"),
+)
+
+# The blocks of bio pages that can be followed: `bios.blocks` has their ids, and here is how often they were.
+bio_blocks = Table(
+    "bio_blocks",
+    metadata,
+    id_column(),
+    parent("bio", "bios", "CASCADE"),
+    number("clicks"),
+    number("uniqueclicks"),
+    Index("bio_blocks_bio", "bio", "id"),
+    sqlite_autoincrement=True,
 )
 
 qrs = owned(

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import Response
 
 from waypost.clicks import classify
 from waypost.settings import NEVER_SCHEMES, Settings
@@ -52,14 +52,14 @@ class Ahead:
         chosen = passage(way, url, _manner(request, asked, way), asks=asks)
         onward = _onward(target, url)
         if chosen.kind == "card" and way.card:
-            return self._card(way.card, onward)
+            return self._card(request, way.card, onward)
         if chosen.kind == "splash" and way.splash:
-            return self._splash(asked, way.splash, onward, chosen)
+            return self._splash(request, asked, way.splash, onward, chosen)
         if chosen.kind == "overlay" and way.overlay:
             return await self._overlaid(request, asked, target, onward, chosen, way.overlay)
         if chosen.kind == "frame":
             return await self._framed(request, asked, onward, chosen)
-        return self._tiny(asked, onward, chosen) if chosen.kind == "pixels" else None
+        return self._tiny(request, asked, onward, chosen) if chosen.kind == "pixels" else None
 
     def may_lead(self, url: str) -> bool:
         """Whether a page of ours may have this as a link. Every URL was checked when it was set; it costs little."""
@@ -67,12 +67,14 @@ class Ahead:
         allowed = {"http", "https", *self._settings.schemes} - NEVER_SCHEMES
         return scheme in allowed and url.isprintable()
 
-    def _card(self, card: Card, onward: Onward) -> Response:
+    def _card(self, request: Request, card: Card, onward: Onward) -> Response:
         """For programs that draw previews: the link's own words and picture."""
         title = card.title or onward.title
-        return self._page("card.html", policy.headers(images=[card.image]), title=title, card=card, onward=onward)
+        return self._page(
+            request, "card.html", policy.headers(images=[card.image]), title=title, card=card, onward=onward
+        )
 
-    def _splash(self, asked: Asked, splash: Splash, onward: Onward, chosen: Passage) -> Response:
+    def _splash(self, request: Request, asked: Asked, splash: Splash, onward: Onward, chosen: Passage) -> Response:
         nonce = secrets.token_urlsafe(16)
         images = [url for url in (splash.banner, splash.logo) if url]
         headers = policy.headers(nonce=nonce, images=images, providers=providers.used(chosen.pixels))
@@ -81,16 +83,18 @@ class Ahead:
         # A button that comes no sooner than the target itself would never be seen.
         button = not splash.counter or splash.skip < splash.counter
         shown = {"splash": splash, "button": button, "host": _host(splash.link)}
-        return self._page("splash.html", headers, title=splash.title or onward.title, nonce=nonce, **shown, **told)
+        return self._page(
+            request, "splash.html", headers, title=splash.title or onward.title, nonce=nonce, **shown, **told
+        )
 
     async def _framed(self, request: Request, asked: Asked, onward: Onward, chosen: Passage) -> Response | None:
         origins = await self._framing.allows(onward.url, _own_origin(request, self._settings))
         if not origins:
-            return self._tiny(asked, onward, chosen) if chosen.pixels else None
+            return self._tiny(request, asked, onward, chosen) if chosen.pixels else None
         nonce = secrets.token_urlsafe(16) if chosen.pixels else ""
         headers = policy.headers(nonce=nonce, frames=origins, providers=providers.used(chosen.pixels))
         told = _told(asked, onward, chosen, leave="never")
-        return self._page("frame.html", headers, title=onward.title, nonce=nonce, **told)
+        return self._page(request, "frame.html", headers, title=onward.title, nonce=nonce, **told)
 
     async def _overlaid(
         self, request: Request, asked: Asked, target: Target, onward: Onward, chosen: Passage, overlay: Overlay
@@ -107,17 +111,17 @@ class Ahead:
         told = {**_told(asked, onward, chosen, leave="never"), "is_dark": _is_dark(overlay.background)}
         template = "overlay.html" if origins else "interstitial.html"
         values = {**shown, **told, "framed": bool(origins)}
-        return self._page(template, headers, title=onward.title, nonce=nonce, **values)
+        return self._page(request, template, headers, title=onward.title, nonce=nonce, **values)
 
-    def _tiny(self, asked: Asked, onward: Onward, chosen: Passage) -> Response:
+    def _tiny(self, request: Request, asked: Asked, onward: Onward, chosen: Passage) -> Response:
         """Pixels and nothing else: seen for a moment, or for as long as the visitor thinks about a consent."""
         nonce = secrets.token_urlsafe(16)
         headers = policy.headers(nonce=nonce, providers=providers.used(chosen.pixels))
         told = _told(asked, onward, chosen, leave="pixels")
-        return self._page("pixels.html", headers, title=onward.title, nonce=nonce, **told)
+        return self._page(request, "pixels.html", headers, title=onward.title, nonce=nonce, **told)
 
-    def _page(self, template: str, headers: dict[str, str], **values: Any) -> Response:
-        return HTMLResponse(self._pages.draw(template, **values), headers=headers)
+    def _page(self, request: Request, template: str, headers: dict[str, str], **values: Any) -> Response:
+        return self._pages.page(template, request=request, headers=headers, **values)
 
 
 def _manner(request: Request, asked: Asked, way: Way) -> Manner:
@@ -133,7 +137,7 @@ def _manner(request: Request, asked: Asked, way: Way) -> Manner:
 def _onward(target: Target, url: str) -> Onward:
     own = target.way.card.title if target.way and target.way.card else ""
     host = _host(url)
-    return Onward(quote(url, safe=URL_SAFE), host, own or target.title or host or "One moment")
+    return Onward(quote(url, safe=URL_SAFE), host, own or target.title or host or "…")
 
 
 def _host(url: str) -> str:

@@ -12,7 +12,7 @@ from urllib.parse import parse_qs
 import anyio.to_thread
 import email_validator
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import JSONResponse, Response
 
 from waypost import clock
 from waypost.db import Database
@@ -25,12 +25,14 @@ from waypost.visits import policy, ways
 from waypost.visits.asked import address, body
 from waypost.visits.decide import Why
 from waypost.visits.hooks import Hooks
+from waypost.visits.languages import text
 from waypost.visits.pages import NO_STORE, Pages, wants_page
 from waypost.visits.tickets import Tickets
 from waypost.visits.ways import Overlay
 
 ASKS = frozenset({"contact", "newsletter", "poll"})
 """The types of overlays with a form."""
+_THANKS, _SENT = text("Thank you"), text("It has been sent.")
 _MOST_BODY = 32_768  # bytes: a message of 5000 characters, each of them percent-encoded, and a long URL
 _NUMBER = re.compile(r"[0-9]{1,15}\Z")
 _MOST_LINE, _MOST_TEXT = 255, 5000
@@ -95,11 +97,13 @@ class Answers:
         return kept
 
     def _thank(self, request: Request, posted: "_Posted") -> Response:
-        words = posted.overlay.thanks or "It has been sent."
+        words = posted.overlay.thanks or self._pages.say(request, _SENT)
         if not wants_page(request):
             return JSONResponse({"error": 0, "message": words}, headers=NO_STORE)
-        page = self._pages.draw("thanks.html", title="Thank you", words=words, url=posted.url)
-        return HTMLResponse(page, headers=policy.headers())
+        title = self._pages.say(request, _THANKS)
+        return self._pages.page(
+            "thanks.html", request=request, headers=policy.headers(), title=title, words=words, url=posted.url
+        )
 
 
 @dataclass(frozen=True)

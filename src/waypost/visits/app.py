@@ -1,11 +1,11 @@
 """What anybody on the web meets: short links, and the pages that say why one does not work."""
 
 import time
-import zlib
 from functools import lru_cache
 
 import anyio.to_thread
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -15,20 +15,24 @@ from waypost.aliases.namespace import OWN
 from waypost.clicks import journal
 from waypost.db import Database
 from waypost.domains import check
-from waypost.errors import Problem
+from waypost.errors import Kind, Problem
 from waypost.metrics import Meter
 from waypost.settings import Settings
 from waypost.storage.store import Store
+from waypost.visits import bio_page
 from waypost.visits.ahead import Ahead
 from waypost.visits.answers import Answers
 from waypost.visits.asked import Asked, host, read
+from waypost.visits.bio import Bios
 from waypost.visits.decide import Refusal
 from waypost.visits.download import Downloads
-from waypost.visits.find import Code, Found, Shared, Target
+from waypost.visits.find import Bio, Code, Found, Shared, Target
+from waypost.visits.hosts import Hosts
 from waypost.visits.lane import Traffic
+from waypost.visits.languages import text
 from waypost.visits.lists import Lists
 from waypost.visits.memory import LONGEST_LIFE, HotAnswer
-from waypost.visits.pages import NO_STORE, PAGE, Pages, redirect, wants_page
+from waypost.visits.pages import NO_STORE, PAGE, Failure, Pages, redirect, wants_page
 from waypost.visits.pictures import Pictures
 from waypost.visits.reports import Reports, address_of_report
 from waypost.visits.rotators import Rotators
@@ -60,6 +64,8 @@ class Visits:
         self._ahead = Ahead(settings=settings, pages=self._pages, tickets=tickets)
         self._answers = Answers(settings=settings, database=database, pages=self._pages, tickets=tickets)
         self._scans = Scans(settings=settings, visitor=visitor, pages=self._pages)
+        self._hosts = Hosts(settings=settings, visitor=visitor, pages=self._pages)
+        self.bios = Bios(settings=settings, visitor=visitor, pages=self._pages)
         self._pictures = Pictures(
             settings=settings, database=database, traffic=traffic, visitor=visitor, pages=self._pages
         )
@@ -83,6 +89,7 @@ class Visits:
             routes=[
                 Route("/", self._root, methods=["GET", "HEAD"]),
                 Route(check.PATH + "{challenge}", self._challenge, methods=["GET"]),
+                *self._hosts.routes(),
                 Route("/u/{username}/avatar.svg", self._avatar, methods=["GET", "HEAD"]),
                 Route("/u/{username}/{name}", self._lists.answer, methods=["GET", "HEAD"]),
                 Route("/r/{slug}", self._rotators.answer, methods=["GET", "HEAD"]),
@@ -90,10 +97,11 @@ class Visits:
                 Route("/overlay/{overlay}", self._answers.take, methods=["POST"]),
                 Route("/qr/{name}", self._pictures.of_code, methods=["GET", "HEAD"]),
                 Route("/{alias}/qr", self._pictures.of_name, methods=["GET", "HEAD"]),
+                Route("/{alias}/{block}", self.bios.of_block, methods=["GET", "HEAD"]),
                 Route("/{alias}", self._name, methods=["GET", "HEAD", "POST"]),
                 Route("/{rest:path}", self._nothing, methods=["GET", "HEAD"]),
             ],
-            exception_handlers={Problem: self._problem},
+            exception_handlers={Problem: self._problem, 405: self._wrong_method, Exception: self._broken},
         )
 
     async def _root(self, request: Request) -> Response:
@@ -111,9 +119,18 @@ class Visits:
     async def _problem(self, request: Request, error: Exception) -> Response:
         """The database is away, or full: nothing more can be said to a visitor."""
         assert isinstance(error, Problem)
-        headers = {**NO_STORE, "Retry-After": str(error.retry_after or 5)}
-        body = {"error": 1, "message": error.message, "code": error.kind.code}
-        return JSONResponse(body, error.kind.status, headers=headers)
+        why: Failure = "full" if error.kind is Kind.STORAGE_FULL else "away"
+        return self._pages.fail(request, why, code=error.kind.code, wait=error.retry_after)
+
+    async def _wrong_method(self, request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        answer = self._pages.fail(request, "method", code=Kind.METHOD_NOT_ALLOWED.code)
+        answer.headers.update(error.headers or {})
+        return answer
+
+    async def _broken(self, request: Request, error: Exception) -> Response:
+        """What nobody foresaw. It is in the log, and nothing of it is in the answer."""
+        return self._pages.fail(request, "broken", code=Kind.INTERNAL.code)
 
     async def _challenge(self, request: Request) -> Response:
         """The proof that a domain points here (decision 39)."""
@@ -126,8 +143,7 @@ class Visits:
         if host(request, self._settings) != OWN:
             return self._pages.refuse(request, "missing")
         name = request.path_params["username"]
-        hue = zlib.crc32(name.casefold().encode()) % 360
-        picture = self._pages.draw("avatar.svg", letter=name[:1].upper(), hue=hue)
+        picture = self._pages.draw("avatar.svg", **bio_page.avatar(name, name))
         headers = {"Cache-Control": "public, max-age=86400", "Content-Security-Policy": "sandbox; default-src 'none'"}
         return Response(picture, media_type="image/svg+xml", headers=headers)
 
@@ -146,13 +162,19 @@ class Visits:
         found = await self._visitor.find(asked.host, alias)
         if found is None:
             return await self._unknown(request, asked)
-        if request.method == "POST" and not _is_locked(found):
+        if request.method == "POST" and not _takes_forms(found):
             query = f"?{request.url.query}" if request.url.query else ""
             return redirect(f"/{alias}{query}", status=303)  # there is nothing to send; a visit is a GET (decision 47)
+        return await self._meet(request, asked, found, version)
+
+    async def _meet(self, request: Request, asked: Asked, found: Found, version: int) -> Response:
+        """What the alias leads to, whatever it is."""
         if isinstance(found, Code):
             return await self._scan(request, asked, found, version)
         if isinstance(found, Shared):
             return await self._downloads.answer(request, asked, found)
+        if isinstance(found, Bio):
+            return self.bios.answer(request, asked, found)
         return await self._follow(request, asked, found, version)
 
     async def _unknown(self, request: Request, asked: Asked) -> Response:
@@ -165,7 +187,7 @@ class Visits:
     async def _sent(self, request: Request, url: str) -> Response:
         """To where a branded domain sends those who ask for nothing that it has."""
         if (await self._visitor.blocked()).has(url):
-            return self._pages.refuse(request, "blocked", thing="address")
+            return self._pages.refuse(request, "blocked")
         return redirect(url)
 
     async def _follow(self, request: Request, asked: Asked, target: Target, version: int) -> Response:
@@ -189,15 +211,19 @@ class Visits:
             return await self._scans.preview(request, target)
         if isinstance(target, Shared):
             return await self._downloads.look(request, target)
+        if isinstance(target, Bio):
+            return self.bios.preview(request, target)
         answer = await self._visitor.look(target) if target else Refusal("missing")
         if target is None or isinstance(answer, Refusal):
             why = answer.why if isinstance(answer, Refusal) and answer.why != "locked" else "missing"
             return self._pages.refuse(request, why)
         if not wants_page(request):
             return JSONResponse({"error": 0, "url": answer.url, "title": target.title}, headers=NO_STORE)
-        title = target.title or "Where this link goes"
+        title = target.title or self._pages.say(request, text("Where this link goes"))
         report = address_of_report(self._settings, host(request, self._settings), alias)
-        return self._pages.page("preview.html", title=title, url=answer.url, alias=alias, report=report)
+        return self._pages.page(
+            "preview.html", request=request, title=title, url=answer.url, alias=alias, report=report
+        )
 
     async def _scan(self, request: Request, asked: Asked, code: Code, version: int) -> Response:
         response = await self._scans.answer(request, asked, code)
@@ -231,9 +257,9 @@ class Visits:
         self._traffic.memory.keep_hot(header, (asked.host, asked.alias), hot, version=version)
 
 
-def _is_locked(found: Found) -> bool:
-    """Whether a password can be sent to it."""
-    return isinstance(found, Target | Shared) and found.password is not None
+def _takes_forms(found: Found) -> bool:
+    """Whether something can be sent to it: a password, or a yes to a warning."""
+    return isinstance(found, Bio) or (isinstance(found, Target | Shared) and found.password is not None)
 
 
 @lru_cache(2)

@@ -76,7 +76,7 @@ class Downloads:
         if file.password is not None:
             return self._pages.refuse(request, "missing")
         if wants_page(request):
-            return self._draw(file, left)
+            return self._draw(request, file, left)
         told = {"error": 0, "name": file.name, "filename": file.filename, "size": file.size, "type": file.mime}
         return JSONResponse({**told, "sha256": file.sha256.hex(), "left": left}, headers=NO_STORE)
 
@@ -98,12 +98,12 @@ class Downloads:
             return self._late(request, asked, file)
         if not asked.would_count:
             self._write(asked, file)
-        return self._draw(file, left)
+        return self._draw(request, file, left)
 
-    def _draw(self, file: Shared, left: int | None) -> Response:
+    def _draw(self, request: Request, file: Shared, left: int | None) -> Response:
         facts = file_facts(file.size, file.mime, file.sha256, file.expiry, left)
         preview = f"/{file.alias}?preview=1" if _has_preview(file) else ""
-        page = self._pages.page("file.html", title=file.name, file=file, facts=facts, preview=preview)
+        page = self._pages.page("file.html", request=request, title=file.name, file=file, facts=facts, preview=preview)
         page.headers["Content-Security-Policy"] = PAGE["Content-Security-Policy"].replace("data:", "'self' data:")
         return page
 

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Table, and_, bindparam, exists, or_, select
 from waypost import rows
 from waypost.aliases.namespace import OWN
 from waypost.qr.payloads import Data, Type
-from waypost.schema import aliases, domains, files, link_pixels, links, qrs
+from waypost.schema import aliases, bios, domains, files, link_pixels, links, qrs
 from waypost.visits import ways
 from waypost.visits.ways import Signs, Way
 
@@ -88,8 +88,23 @@ class Shared:
     purged: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class Bio:
+    """A bio page as a visit needs it. Blocks that can be followed have the `id` of their clicks."""
+
+    id: int
+    account: int
+    alias: str
+    name: str
+    title: str
+    description: str
+    theme: str
+    sensitive: bool
+    blocks: Sequence[Mapping[str, Any]]
+
+
 OWN_HOST = Domain(0, 0, "", "")
-Found = Target | Code | Shared
+Found = Target | Code | Shared | Bio
 """Whatever an alias can lead to."""
 
 
@@ -150,6 +165,7 @@ _READS: Mapping[str, Callable[[Connection, int], Found | None]] = {
     "link": find_link,
     "qr": _reads(qrs, Code),
     "file": _reads(files, Shared),
+    "bio": _reads(bios, Bio),
 }
 
 

@@ -43,7 +43,7 @@ class Lists:
         found = await self._find(int(named[2]), request) if named and asked.host == OWN else None
         if found is None or found[0].username.casefold() != whose.casefold():
             await self._visitor.note_missing(asked)
-            return self._pages.refuse(request, "missing", thing="page")
+            return self._pages.refuse(request, "missing")
         it, is_owner = found
         here = list_url(self._settings.base, it.username, it.slug, it.id)
         if not here.endswith(f"/{whose}/{asked.alias}"):
@@ -54,7 +54,7 @@ class Lists:
             self._visitor.write(journal.target_of(it.account, "campaign", it.id), asked)
         if not wants_page(request):
             return JSONResponse({"error": 0, "data": self._told(it, row, here)}, headers=NO_STORE)
-        return self._page(it, row, here, q)
+        return self._page(request, it, row, here, q)
 
     async def _row(self, it: Shelf, request: Request) -> tuple[Row, str]:
         """The page that the query asks for, and the search."""
@@ -92,7 +92,7 @@ class Lists:
             "links": [{"shorturl": self._url(one), "title": one.title, "site": one.site} for one in row.items],
         }
 
-    def _page(self, it: Shelf, row: Row, here: str, q: str) -> Response:
+    def _page(self, request: Request, it: Shelf, row: Row, here: str, q: str) -> Response:
         def at(number: int) -> str:
             asked = {**({"q": q} if q else {}), **({"page": number} if number > 1 else {})}
             return f"{here}?{urlencode(asked)}" if asked else here
@@ -103,6 +103,7 @@ class Lists:
         ]
         return self._pages.page(
             "list.html",
+            request=request,
             title=shelf.straight(it.name),
             shelf=it,
             row=row,

@@ -1,7 +1,7 @@
 """`/report`: where a visitor tells the operator that a link here leads to something bad."""
 
 import hmac
-from typing import get_args
+from typing import Any, get_args
 from urllib.parse import parse_qs, quote, urlsplit
 
 import anyio.to_thread
@@ -22,6 +22,7 @@ from waypost.schema import facts
 from waypost.settings import Settings
 from waypost.visits import find
 from waypost.visits.asked import address, body, host
+from waypost.visits.languages import text
 from waypost.visits.pages import NO_STORE, Pages, wants_page
 from waypost.visits.visit import Visitor, can_be
 
@@ -30,17 +31,18 @@ _MOST_FIELDS = 10
 _LONGEST_URL = 2048
 _LONGEST_COMMENT = 1000
 _DAY = 86_400
+_TITLE, _THANKS = text("Report a link"), text("Thank you")
 _REASONS: dict[Reason, str] = {
-    "phishing": "It asks for passwords or money under a false name",
-    "malware": "It spreads harmful software",
-    "spam": "It is unwanted advertising",
-    "illegal": "It shows something illegal",
-    "other": "Something else",
+    "phishing": text("It asks for passwords or money under a false name"),
+    "malware": text("It spreads harmful software"),
+    "spam": text("It is unwanted advertising"),
+    "illegal": text("It shows something illegal"),
+    "other": text("Something else"),
 }
 _FAULTS = {
-    "url": "That is no short link of this service. Please check the address.",
+    "url": text("That is no short link of this service. Please check the address."),
     "reason": f"reason must be one of {', '.join(get_args(Reason))}.",
-    "limit": "You have sent enough reports for now. Please try again in an hour.",
+    "limit": text("You have sent enough reports for now. Please try again in an hour."),
 }
 
 
@@ -66,14 +68,14 @@ class Reports:
         if host(request, self._settings) != OWN:
             return self._pages.refuse(request, "missing")
         if request.method != "POST":
-            return self._form(request.query_params.get("url", "")[:_LONGEST_URL])
+            return self._form(request, request.query_params.get("url", "")[:_LONGEST_URL])
         sent = await _posted(request)
         url, reason = sent.get("url", "").strip()[:_LONGEST_URL], sent.get("reason", "")
         fault = await self._keep(request, url, reason, sent.get("comment", "").strip()[:_LONGEST_COMMENT])
         if not fault:
             if not wants_page(request):
                 return JSONResponse({"error": 0, "message": "Thank you. The operator will look at it."})
-            return self._pages.page("reported.html", title="Thank you", url=url)
+            return self._pages.page("reported.html", request=request, title=self._pages.say(request, _THANKS), url=url)
         status = 429 if fault == "limit" else 400
         headers = {"Retry-After": "3600"} if fault == "limit" else {}
         if not wants_page(request):
@@ -81,14 +83,17 @@ class Reports:
             code = "rate_limited" if fault == "limit" else "invalid"
             told = {"error": 1, "message": _FAULTS[fault], "code": code, **field}
             return JSONResponse(told, status, headers={**NO_STORE, **headers})
-        page = self._form(url, status=status, fault=fault, reason=reason, comment=sent.get("comment", ""))
+        page = self._form(request, url, status=status, fault=fault, reason=reason, comment=sent.get("comment", ""))
         page.headers.update(headers)
         return page
 
-    def _form(self, url: str, *, status: int = 200, fault: str = "", reason: str = "", comment: str = "") -> Response:
-        told = {"url": url, "reasons": _REASONS, "reason": reason, "comment": comment}
-        wrong = {"fault": fault, "why": _FAULTS.get(fault, "")}
-        return self._pages.page("report.html", status=status, title="Report a link", **told, **wrong)
+    def _form(
+        self, request: Request, url: str, *, status: int = 200, fault: str = "", reason: str = "", comment: str = ""
+    ) -> Response:
+        told: dict[str, Any] = {"url": url, "reasons": _REASONS, "reason": reason, "comment": comment}
+        title = self._pages.say(request, _TITLE)
+        told |= {"fault": fault, "why": _FAULTS.get(fault, "")}
+        return self._pages.page("report.html", request=request, status=status, title=title, **told)
 
     async def _keep(self, request: Request, url: str, reason: str, comment: str) -> str:
         """Keep a report; what is wrong with it, or ""."""

@@ -17,6 +17,7 @@ from waypost.qr.payloads import Content
 from waypost.settings import Settings
 from waypost.visits.asked import URL_SAFE, Asked
 from waypost.visits.find import Code
+from waypost.visits.languages import text
 from waypost.visits.pages import NO_STORE, PAGE, Pages, redirect, wants_page
 from waypost.visits.reports import address_of_report
 from waypost.visits.visit import Visitor
@@ -39,18 +40,18 @@ class Scans:
         if content is None:
             return self._pages.refuse(request, "disabled")
         if await self._is_blocked(content):
-            return self._pages.refuse(request, "blocked", thing="code")
+            return self._pages.refuse(request, "blocked")
         if code.dynamic:
             self._visitor.write(journal.target_of(code.account, "qr", code.id), asked, journal.SCAN)
         system = classify.agent(asked.agent.decode("utf-8", "replace")).os
         if content.file:
-            return _file(content, opens_inline=system == "iOS")
+            return handed(content, opens_inline=system == "iOS")
         uri = _uri_for(content, system)
         if not uri:
             return self._page(request, code, content)
         if uri.lower().startswith(_WEB):
             return redirect(uri)
-        return self._opened(content, uri)
+        return opened(self._pages, request, uri, title=_VERBS[content.type], name=content.name)
 
     async def preview(self, request: Request, code: Code) -> Response:
         """Where a code leads, without going there (decision 50)."""
@@ -58,12 +59,14 @@ class Scans:
         if content is None or not content.uri:
             return self._pages.refuse(request, "missing")
         if await self._is_blocked(content):
-            return self._pages.refuse(request, "blocked", thing="code")
+            return self._pages.refuse(request, "blocked")
         if not wants_page(request):
             return JSONResponse({"error": 0, "url": content.uri, "title": code.name}, headers=NO_STORE)
-        title = code.name or "Where this code leads"
+        title = code.name or self._pages.say(request, text("Where this code leads"))
         report = address_of_report(self._settings, OWN, code.alias)
-        return self._pages.page("preview.html", title=title, url=content.uri, alias=code.alias, report=report)
+        return self._pages.page(
+            "preview.html", request=request, title=title, url=content.uri, alias=code.alias, report=report
+        )
 
     async def _is_blocked(self, content: Content) -> bool:
         forbidden = await self._visitor.blocked()
@@ -76,28 +79,31 @@ class Scans:
         except Problem:
             return None
 
-    def _opened(self, content: Content, uri: str) -> Response:
-        """A redirect to the app for it, and for programs that have none a page with the same link."""
-        page = self._pages.page("opened.html", status=302, title=_VERBS[content.type], uri=uri, name=content.name)
-        page.headers["Location"] = quote(uri, safe=URL_SAFE)
-        return page
-
     def _page(self, request: Request, code: Code, content: Content) -> Response:
         """The content itself, to be read."""
         if wants_page(request):
-            title = code.name or ("Wi-Fi" if content.type == "wifi" else "Text")
-            return self._pages.page("content.html", title=title, rows=content.rows, text=content.text)
+            kind = text("Wi-Fi") if content.type == "wifi" else text("Text")
+            title = code.name or self._pages.say(request, kind)
+            return self._pages.page("content.html", request=request, title=title, rows=content.rows, text=content.text)
         return Response(content.text, media_type="text/plain; charset=utf-8", headers=PAGE)
 
 
+_OPEN = text("Open it")
 _VERBS = {
-    **dict.fromkeys(payloads.TYPES, "Open it"),
-    "email": "Write a mail",
-    "phone": "Call",
-    "sms": "Write a message",
-    "geo": "Open the map",
-    "crypto": "Pay",
+    **dict.fromkeys(payloads.TYPES, _OPEN),
+    "email": text("Write a mail"),
+    "phone": text("Call"),
+    "sms": text("Write a message"),
+    "geo": text("Open the map"),
+    "crypto": text("Pay"),
 }
+
+
+def opened(pages: Pages, request: Request, uri: str, *, title: str = _OPEN, name: str = "") -> Response:
+    """A redirect to the app for it, and for programs that have none a page with the same link."""
+    page = pages.page("opened.html", request=request, status=302, title=pages.say(request, title), uri=uri, name=name)
+    page.headers["Location"] = quote(uri, safe=URL_SAFE)
+    return page
 
 
 def _uri_for(content: Content, system: str) -> str:
@@ -106,7 +112,7 @@ def _uri_for(content: Content, system: str) -> str:
     return own or content.uri
 
 
-def _file(content: Content, *, opens_inline: bool) -> Response:
+def handed(content: Content, *, opens_inline: bool) -> Response:
     """A card or an event. iOS shows it at once unless it is a download; elsewhere a download opens the app for it."""
     media, ending = _FILES[content.type]
     told = names.disposition(f"{content.name[:60].strip() or content.type}{ending}")

@@ -17,13 +17,15 @@ from waypost.db import Database
 from waypost.net import blocked
 from waypost.net.blocked import Blocked
 from waypost.schema import links
+from waypost.visits import bio_page
 from waypost.visits.asked import Asked
 from waypost.visits.decide import Answer, Facts, Redirect, Refusal, decide, used_up
-from waypost.visits.find import Domain, Found, Target, find, find_domain
+from waypost.visits.find import Bio, Domain, Found, Target, find, find_domain
 from waypost.visits.lane import Traffic
 from waypost.visits.passwords import Passwords
 
 T = TypeVar("T")
+_LARGE_BIO = 16_384  # characters: very many larger ones would be too much to remember
 _READS_AT_ONCE = 4  # reads take most of their time in Python, so more threads only get in each other's way
 
 
@@ -46,7 +48,8 @@ class Visitor:
         if not known:
             version = memory.version
             found = await self.read(lambda tx: find(tx, host, alias))
-            memory.keep_found((host, alias), found, version=version)
+            if not isinstance(found, Bio) or bio_page.size(found) <= _LARGE_BIO:
+                memory.keep_found((host, alias), found, version=version)
         return found
 
     async def domain(self, host: str) -> Domain | None:

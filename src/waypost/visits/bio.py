@@ -1,0 +1,129 @@
+"""What somebody meets at the alias of a bio page: the page, a warning before it, and where its blocks lead."""
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from waypost.aliases.namespace import OWN
+from waypost.bios import blocks, themes
+from waypost.clicks import classify, journal
+from waypost.errors import Problem
+from waypost.net import targets
+from waypost.settings import Settings
+from waypost.visits import bio_page
+from waypost.visits.asked import Asked, read
+from waypost.visits.find import Bio
+from waypost.visits.languages import text
+from waypost.visits.pages import NO_STORE, PAGE, Pages, redirect, wants_page
+from waypost.visits.reports import address_of_report
+from waypost.visits.scan import handed, opened
+from waypost.visits.visit import Visitor
+
+_GATE = text("Sensitive content")
+_SURE = "wp_sure"
+_SURE_SECONDS = 86_400
+_DESCRIBED = 300  # characters of a description that a link preview shows
+
+
+class Bios:
+    """Answers visits of bio pages."""
+
+    def __init__(self, *, settings: Settings, visitor: Visitor, pages: Pages) -> None:
+        self._settings = settings
+        self._visitor = visitor
+        self._pages = pages
+
+    def answer(self, request: Request, asked: Asked, bio: Bio) -> Response:
+        """The page, counted when it is shown. Before a sensitive one a browser gets a warning, which counts nothing."""
+        if request.method == "POST":
+            return self._agreed(bio)
+        if not wants_page(request):
+            self._write(asked, bio)
+            return JSONResponse(bio_page.told(bio, self._settings.base), headers=NO_STORE)
+        if bio.sensitive and not _is_sure(request, bio):
+            return self._pages.page(
+                "gate.html", request=request, title=self._pages.say(request, _GATE), alias=bio.alias
+            )
+        self._write(asked, bio)
+        return self._page(request, bio)
+
+    async def of_block(self, request: Request) -> Response:
+        """`/<alias>/<block>`, and `/<alias>/vcard` for the first card. Counted for the block."""
+        asked = await read(request, request.path_params["alias"], self._settings)
+        bio = await self._visitor.find(asked.host, asked.alias)
+        block = bio_page.block_of(bio, request.path_params["block"]) if isinstance(bio, Bio) else None
+        if not isinstance(bio, Bio) or block is None:
+            return self._pages.refuse(request, "missing")
+        if block["type"] == "vcard":
+            self._write_block(asked, bio, block)
+            system = classify.agent(asked.agent.decode("utf-8", "replace")).os
+            return handed(bio_page.card(bio, block), opens_inline=system == "iOS")
+        try:
+            url = targets.target(blocks.target_of(block), field="blocks", settings=self._settings)
+        except Problem:  # a rule of the operator's has changed since: an app scheme that was allowed
+            return self._pages.refuse(request, "disabled")
+        if (await self._visitor.blocked()).has(url):
+            return self._pages.refuse(request, "blocked")
+        self._write_block(asked, bio, block)
+        if url.lower().startswith(("http://", "https://")):
+            return redirect(url)
+        return opened(self._pages, request, url, name=blocks.name_of(block))
+
+    def preview(self, request: Request, bio: Bio) -> Response:
+        """Where the alias leads, without going there (decision 50)."""
+        url = f"{self._settings.base}/{bio.alias}"
+        if not wants_page(request):
+            return JSONResponse({"error": 0, "url": url, "title": bio_page.heading(bio)}, headers=NO_STORE)
+        title = bio_page.heading(bio)
+        report = address_of_report(self._settings, OWN, bio.alias)
+        return self._pages.page("preview.html", request=request, title=title, url=url, alias=bio.alias, report=report)
+
+    def _page(self, request: Request, bio: Bio) -> Response:
+        page = self._pages.page("bio.html", request=request, **self._told(bio))
+        page.headers["Content-Security-Policy"] = PAGE["Content-Security-Policy"].replace(
+            "img-src data:", f"img-src data: {bio_page.policy(bio)}".replace(" 'none'", "")
+        )
+        if request.query_params.get("sure") == "1":
+            _remember(page, bio)
+        return page
+
+    def drawn(self, **fields: Any) -> str:
+        """The page of a draft, for who builds it: `fields` are those of a bio page."""
+        return self._pages.draw("bio.html", **self._told(Bio(id=0, account=0, sensitive=False, **fields)))
+
+    def _told(self, bio: Bio) -> dict[str, Any]:
+        """What the template wants to know."""
+        title = bio_page.heading(bio)
+        return {
+            "bio": bio,
+            "title": title,
+            "url": f"{self._settings.base}/{bio.alias}",
+            "summary": " ".join(bio.description.split())[:_DESCRIBED],
+            "style": themes.style(bio.theme),
+            "avatar": bio_page.avatar(title, bio.alias),
+            "sections": bio_page.sections(bio),
+        }
+
+    def _agreed(self, bio: Bio) -> Response:
+        """On to the page, for browsers without cookies too."""
+        answer = redirect(f"/{bio.alias}?sure=1" if bio.sensitive else f"/{bio.alias}", status=303)
+        if bio.sensitive:
+            _remember(answer, bio)
+        return answer
+
+    def _write(self, asked: Asked, bio: Bio) -> None:
+        self._visitor.write(journal.target_of(bio.account, "bio", bio.id), asked)
+
+    def _write_block(self, asked: Asked, bio: Bio, block: blocks.Block) -> None:
+        self._visitor.write(journal.target_of(bio.account, "block", block["id"]), asked)
+
+
+def _is_sure(request: Request, bio: Bio) -> bool:
+    return request.query_params.get("sure") == "1" or request.cookies.get(_SURE) == str(bio.id)
+
+
+def _remember(answer: Response, bio: Bio) -> None:
+    """For this page alone: the cookie says nothing about any other, and goes nowhere else."""
+    path = f"/{bio.alias}"
+    answer.set_cookie(_SURE, str(bio.id), max_age=_SURE_SECONDS, path=path, httponly=True, samesite="lax")
