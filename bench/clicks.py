@@ -69,7 +69,7 @@ def main() -> None:
 def _counting(settings: Settings, database: Database, account: int, items: int, clicks: int) -> None:
     """Print how fast clicks are counted; half of them fall on a hundredth of the links, as they do."""
     rates, ingester = [], Ingester(settings, database)
-    for entries in _lines(account, items, clicks):
+    for entries in lines(account, items, clicks):
         _write(settings, entries)
         began = time.process_time()
         while ingester.step():
@@ -92,7 +92,7 @@ def _reading(settings: Settings, database: Database, account: int, clicks: int) 
     few, many = 1, 2
     ingester = Ingester(settings, database)
     for item, wanted in ((few, _FEW), (many, clicks)):
-        for entries in _lines(account, 1, wanted, first=item):
+        for entries in lines(account, 1, wanted, first=item):
             _write(settings, entries)
             while ingester.step():
                 pass
@@ -123,11 +123,11 @@ def _report(tx: Connection, item: int, span: Span) -> int:
     return stats.report(tx, "link", item, span).total.clicks
 
 
-def _lines(account: int, items: int, clicks: int, *, first: int = 1) -> Iterator[bytes]:
-    """Journal lines for `items` links, in portions, their times spread over the last days."""
+def lines(account: int, items: int, clicks: int, *, first: int = 1, at_once: int = _AT_ONCE) -> Iterator[bytes]:
+    """Journal lines for `items` links, in portions of `at_once`, their times spread over the last days."""
     chance = random.Random(2026)
     ends, often = clock.now_ms(), range(first, first + max(1, items // 100))
-    for start in range(0, clicks, _AT_ONCE):
+    for start in range(0, clicks, at_once):
         # A portion is a moment of the span, as the journal of a server is.
         at = ends - (clicks - start) * _SPAN_MS // clicks
         yield b"".join(
@@ -143,7 +143,7 @@ def _lines(account: int, items: int, clicks: int, *, first: int = 1) -> Iterator
                     chance.choice(_LANGUAGES).encode(),
                 ),
             )
-            for n in range(min(_AT_ONCE, clicks - start))
+            for n in range(min(at_once, clicks - start))
         )
 
 

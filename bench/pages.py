@@ -1,21 +1,24 @@
 """What a page on the way to a target costs: `python -m bench.pages`. Processor time of one visit, in process.
 
-The request, the decision, the journal's line and the page are all in it; the network is not.
+The request, the decision, the journal's line and the page are all in it; the network and the fast lane are not.
+`bio-N` is a bio page of N blocks; `bio-long`, 200 texts as long as they may be, is a megabyte and held to no bar.
 """
 
 import argparse
-import os
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import anyio
-import httpx2
+from starlette.types import ASGIApp, Message, Scope
 
 from waypost.accounts import ops as accounts
 from waypost.app import build
+from waypost.bios import ops as bios
 from waypost.db import Database
 from waypost.links import ops as links
 from waypost.overlays import ops as overlays
@@ -25,10 +28,26 @@ from waypost.splash import ops as splashes
 from waypost.upgrade import upgrade
 
 _BAR_MS = 2.0
+_ROUNDS = 10
 _BROWSER = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120.0.0.0 Safari/537.36"
 _SPIDER = "Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)"
 _TYPES = ("tagmanagerpixel", "socialapixel", "shortvideopixel")
-_KINDS = {"redirect": _BROWSER, "splash": _BROWSER, "pixels": _BROWSER, "overlay": _BROWSER, "card": _SPIDER}
+_WAYS = ("splash", "pixels", "overlay")
+_BLOCKS = (1, 20, 200)
+_KINDS = {
+    "redirect": _BROWSER,
+    **dict.fromkeys(_WAYS, _BROWSER),
+    "card": _SPIDER,
+    **{f"bio-{count}": _BROWSER for count in (*_BLOCKS, "long")},
+}
+_BLOCK_KINDS = (
+    {"type": "heading", "text": "Things that I like"},
+    {"type": "link", "title": "A page to read", "url": "https://nowhere.invalid/page"},
+    {"type": "text", "text": "Words to read. " * 3},
+    {"type": "social", "network": "mastodon", "url": "https://nowhere.invalid/@ana"},
+    {"type": "image", "image": "https://nowhere.invalid/a.png", "link": "https://nowhere.invalid/", "alt": "A hill"},
+    {"type": "vcard", "fname": "Ana", "lname": "Lee", "org": "Acme", "title": "Baker", "email": "ana@example.com"},
+)
 
 
 def main() -> None:
@@ -60,31 +79,67 @@ def _fill(tx: Any, settings: Settings) -> None:
     }
     for name, fields in ways.items():
         links.add(tx, me, settings=settings, url="https://nowhere.invalid/page", custom=f"a-{name}", **fields)
+    for count in _BLOCKS:
+        blocks = [{**_BLOCK_KINDS[place % len(_BLOCK_KINDS)]} for place in range(1, count + 1)]
+        bios.add(tx, me, settings=settings, name="x", title="Ana", alias=f"a-bio-{count}", blocks=blocks)
+    longest = [{"type": "text", "text": ("Words & words. " * 400)[:5000]}] * 200
+    bios.add(tx, me, settings=settings, name="x", title="Ana", alias="a-bio-long", blocks=longest)
 
 
 async def _measure(settings: Settings, database: Database, visits: int) -> int:
-    os.sched_setaffinity(0, {0})
-    transport = httpx2.ASGITransport(app=build(settings, database))
-    missed, floor = 0, 0.0
-    async with httpx2.AsyncClient(transport=transport, base_url=settings.base) as client:
-        for name, agent in _KINDS.items():
-            ms = await _one(client, name, agent, visits)
-            floor = floor or ms
-            is_over = ms > _BAR_MS
-            missed += is_over
-            print(f"{name:10} {ms:6.2f} ms of processor a visit, {ms - floor:+.2f} beside a redirect")
-    return missed
+    app = build(settings, database)
+    costs = await in_turns({name: Walk(app, f"/a-{name}", agent) for name, agent in _KINDS.items()}, visits)
+    for name, ms in costs.items():
+        print(f"{name:10} {ms:6.2f} ms of processor a visit")
+    return sum(ms > _BAR_MS for name, ms in costs.items() if name != "bio-long")
 
 
-async def _one(client: httpx2.AsyncClient, name: str, agent: str, visits: int) -> float:
-    headers = {"User-Agent": agent, "Accept": "text/html"}
-    status = 302 if name == "redirect" else 200
-    for _ in range(50):
-        assert (await client.get(f"/a-{name}", headers=headers)).status_code == status
-    began = time.process_time()
-    for _ in range(visits):
-        await client.get(f"/a-{name}", headers=headers)
-    return (time.process_time() - began) * 1000 / visits
+@dataclass(frozen=True)
+class Walk:
+    """Visits of one path by one kind of program."""
+
+    app: ASGIApp
+    path: str
+    agent: str = _BROWSER
+
+    async def once(self) -> int:
+        """The status of one visit."""
+        status = 0
+
+        async def receive() -> Message:
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        async def send(message: Message) -> None:
+            nonlocal status
+            status = message.get("status", status)
+
+        headers = {b"host": b"go.example", b"user-agent": self.agent.encode(), b"accept": b"text/html"}
+        scope: Scope = {
+            "type": "http",
+            "http_version": "1.1",
+            "method": "GET",
+            "scheme": "http",
+            "path": self.path,
+            "query_string": b"",
+            "root_path": "",
+            "client": ("127.0.0.1", 1),
+            "headers": list(headers.items()),
+        }
+        await self.app(scope, receive, send)
+        return status
+
+
+async def in_turns(walks: Mapping[str, Walk], visits: int) -> dict[str, float]:
+    """Milliseconds of processor of a visit, the least of some rounds: what else the machine does only adds to it."""
+    least = dict.fromkeys(walks, float("inf"))
+    for _ in range(_ROUNDS):
+        for name, walk in walks.items():
+            assert await walk.once() in (200, 302), name
+            began = time.process_time()
+            for _ in range(max(1, visits // _ROUNDS)):
+                await walk.once()
+            least[name] = min(least[name], (time.process_time() - began) * 1000 / max(1, visits // _ROUNDS))
+    return least
 
 
 if __name__ == "__main__":

@@ -73,7 +73,7 @@ def waypost(folder: Path, settings: Mapping[str, str] | None = None) -> Iterator
     port = free_port()
     wanted = {"data_dir": str(folder), "log_level": "warning", "port": str(port), **(settings or {})}
     command = ["taskset", "-c", "0", program(), "serve"]
-    with _running(command, port, folder, environment(wanted)) as server:
+    with running(command, port, folder, environment(wanted)) as server:
         for pid in server.processes()[1:]:
             pin(pid, "1")
         yield server
@@ -85,7 +85,7 @@ def nginx(folder: Path, location: str, main: str = "") -> Iterator[Server]:
     port = free_port()
     (folder / "nginx.conf").write_text(_NGINX.format(folder=folder, port=port, server=location, main=main))
     command = ["taskset", "-c", "0", "nginx", "-p", str(folder), "-c", str(folder / "nginx.conf")]
-    with _running(command, port, folder, dict(os.environ)) as server:
+    with running(command, port, folder, dict(os.environ)) as server:
         yield server
 
 
@@ -158,7 +158,7 @@ def _found(pattern: str, text: str, part: int = 1) -> str:
 
 
 @contextlib.contextmanager
-def _running(command: list[str], port: int, folder: Path, environment: dict[str, str]) -> Iterator[Server]:
+def running(command: list[str], port: int, folder: Path, environment: dict[str, str]) -> Iterator[Server]:
     """The server, once it accepts connections."""
     with (folder / f"log-{port}").open("w") as log:
         process = subprocess.Popen(command, cwd=folder, env=environment, stdout=log, stderr=log)

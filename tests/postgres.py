@@ -11,49 +11,90 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import psutil
 import psycopg
 
-_SPEED = ["-F", "-c", "synchronous_commit=off", "-c", "full_page_writes=off", "-c", "max_connections=300"]
+FAST = ("-F", "-c", "full_page_writes=off")
+"""Options of a server that no power cut will meet."""
+
+
+@dataclass
+class Postgres:
+    """A server of our own. `url` is a superuser's, without a database name at its end."""
+
+    folder: Path
+    binaries: Path
+    runner: dict[str, Any]
+    port: int
+    options: tuple[str, ...]
+    process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"postgresql://postgres@127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        """Run it, after a crash too, and wait until it answers."""
+        where: list[str | Path] = ["-D", self.folder / "data", "-k", self.folder, "-h", "127.0.0.1"]
+        command = [self.binaries / "postgres", *where, "-p", str(self.port), "-c", "max_connections=300", *self.options]
+        with (self.folder / "log").open("ab") as log:
+            self.process = subprocess.Popen(command, cwd="/", stderr=log, start_new_session=True, **self.runner)
+        _wait_for(self.process, self.url, self.folder / "log")
+
+    def signal(self, number: signal.Signals) -> None:
+        """A signal to all its processes."""
+        assert self.process is not None
+        for one in [*psutil.Process(self.process.pid).children(recursive=True), psutil.Process(self.process.pid)]:
+            with suppress(psutil.NoSuchProcess):
+                one.send_signal(number)
+
+    def kill(self) -> None:
+        """End it as a power cut would, but for what the operating system keeps."""
+        self.signal(signal.SIGKILL)
+        assert self.process is not None
+        self.process.wait()
+
+    def become_standby(self) -> None:
+        """From its next start on it only reads, until `pg_promote()`."""
+        (self.folder / "data" / "standby.signal").touch(mode=0o644)
+
+    def stop(self) -> None:
+        """End it in good order."""
+        if self.process is not None and self.process.poll() is None:
+            self.signal(signal.SIGCONT)
+            self.process.send_signal(signal.SIGINT)
+            self.process.wait(30)
+
+
+@contextmanager
+def own_postgres(*options: str) -> Iterator[Postgres]:
+    """A server with these options, for as long as the block runs."""
+    folder = Path(tempfile.mkdtemp(prefix="waypost-pg-"))
+    folder.chmod(0o755)
+    runner = _runner(folder)
+    binaries = _binaries(folder)
+    make: list[str | Path] = [binaries / "initdb", "-D", folder / "data", "-U", "postgres", "-A", "trust"]
+    make += ["--no-sync", "-E", "UTF8", "--locale=C"]
+    subprocess.run(make, check=True, stdout=subprocess.DEVNULL, cwd="/", **runner)
+    server = Postgres(folder, binaries, runner, _free_port(), options)
+    try:
+        server.start()
+        yield server
+    finally:
+        server.stop()
+        shutil.rmtree(folder)
 
 
 @contextmanager
 def running_postgres() -> Iterator[str]:
     """The URL of a superuser's database on a server of our own, without a database name at its end."""
-    folder = Path(tempfile.mkdtemp(prefix="waypost-pg-"))
-    folder.chmod(0o755)
-    runner = _runner(folder)
-    binaries = _binaries(folder)
-    initdb: list[str | Path] = [
-        binaries / "initdb",
-        "-D",
-        folder / "data",
-        "-U",
-        "postgres",
-        "-A",
-        "trust",
-        "--no-sync",
-        "-E",
-        "UTF8",
-    ]
-    subprocess.run([*initdb, "--locale=C"], check=True, stdout=subprocess.DEVNULL, cwd="/", **runner)
-    port = _free_port()
-    where: list[str | Path] = ["-D", folder / "data", "-k", folder, "-h", "127.0.0.1", "-p", str(port)]
-    with (folder / "log").open("wb") as log:
-        server: subprocess.Popen[bytes] = subprocess.Popen(
-            [binaries / "postgres", *where, *_SPEED], cwd="/", stderr=log, **runner
-        )
-    url = f"postgresql://postgres@127.0.0.1:{port}"
-    try:
-        _wait_for(server, url, folder / "log")
-        yield url
-    finally:
-        server.send_signal(signal.SIGQUIT)  # at once: nothing in it is to be kept
-        server.wait(30)
-        shutil.rmtree(folder)
+    with own_postgres(*FAST, "-c", "synchronous_commit=off") as server:
+        yield server.url
 
 
 class Databases:

@@ -241,12 +241,14 @@ def test_nothing_that_an_owner_writes_breaks_out_of_its_place(ana: Person, words
     page = _Page(answer)
     assert {tag for tag, _ in page.elements} <= {
         *("html", "head", "meta", "title", "link", "style", "body", "main", "header", "svg", "rect", "text", "path"),
-        *("h1", "h2", "p", "ul", "li", "a", "bdi", "figure", "img", "div"),
+        *("h1", "h2", "p", "ul", "li", "a", "bdi", "figure", "img", "div", "footer"),
     }
     assert not [name for _, attributes in page.elements for name in attributes if name.startswith("on")]
     assert answer.text.count("</style>") == 1
     assert page.text.count(words) >= 7  # as it was written, and nowhere as anything else
-    assert all(re.fullmatch(r"/ana-costa/[0-9]+", href) for href in page.all("a", "href"))
+    hrefs = page.all("a", "href")
+    assert hrefs.pop() == f"{BASE}/report?url=http%3A%2F%2Fgo.localhost%3A8000%2Fana-costa"
+    assert all(re.fullmatch(r"/ana-costa/[0-9]+", href) for href in hrefs)
     policy = answer.headers["content-security-policy"]
     assert "script" not in policy
     assert "img-src data: https://pictures.example; " in policy
@@ -366,7 +368,8 @@ def test_a_page_is_on_the_services_own_host_only(ana: Person) -> None:
 def test_a_large_page_is_as_good_as_a_small_one(ana: Person) -> None:
     blocks = [{"type": "text", "text": "x" * 5000}, *[BLOCKS[0]] * 199]
     bio = _new(ana, blocks=blocks)
-    assert len(_Page(_open(ana)).all("a", "href")) == len({b["id"] for b in ana.get(f"/bio/{bio}")["blocks"]}) == 199
+    hrefs = [href for href in _Page(_open(ana)).all("a", "href") if href.startswith("/ana-costa/")]
+    assert len(hrefs) == len({b["id"] for b in ana.get(f"/bio/{bio}")["blocks"]}) == 199
     ana.put(f"/bio/{bio}/update", {"blocks": blocks[::-1]})
     assert _open(ana).status_code == 200
 

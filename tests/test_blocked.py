@@ -10,7 +10,8 @@ from starlette.testclient import TestClient
 from tests.conftest import BASE, Person
 from tests.problems import refused
 from tests.serving import serving
-from tests.visiting import CURL, IPHONE, PAGE, clicks, new_link, visit
+from tests.visiting import CURL, IPHONE, PAGE, SLACK, clicks, new_link, visit
+from tests.walking import walk
 from tests.wire import wired
 from waypost.abuse import ops
 from waypost.db import Database
@@ -64,7 +65,7 @@ def test_a_host_is_blocked_with_all_below_it_and_a_word_in_any_disguise(
 
 
 _LINK: dict[str, Any] = {"url": "https://example.com/"}
-_BODIES: list[tuple[str, dict[str, Any], str]] = [
+URL_FIELDS: list[tuple[str, dict[str, Any], str]] = [
     ("/url", {"url": EVIL}, "url"),
     ("/url", {**_LINK, "expiryurl": EVIL}, "expiryurl"),
     ("/url", {**_LINK, "metaimage": EVIL}, "metaimage"),
@@ -90,7 +91,9 @@ _BODIES: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("noun", "body", "field"), _BODIES, ids=lambda value: value if isinstance(value, str) else "")
+@pytest.mark.parametrize(
+    ("noun", "body", "field"), URL_FIELDS, ids=lambda value: value if isinstance(value, str) else ""
+)
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_nothing_new_leads_to_what_is_blocked(noun: str, body: dict[str, Any], field: str, ana: Person) -> None:
     made = ana.post(f"{noun}/add", body)["id"]
@@ -223,3 +226,78 @@ def test_a_block_is_kept_in_one_spelling(value: str, kind: str, kept: str | None
     assert database.read(blocked.read) == Blocked()
     with pytest.raises(Problem):
         database.write(lambda tx: ops.unblock(tx, value, kind=kind))
+
+
+def _way(person: Person, kind: str) -> None:
+    """A splash page or an overlay before a good target, with a bad button and a bad picture, and a rotator to it."""
+    shown: dict[str, dict[str, Any]] = {
+        "splash": {"link": EVIL, "banner": f"{EVIL}/b.png", "logo": "https://good.example/l.png", "counter": 0},
+        "overlay": {"type": "image", "link": EVIL, "image": f"{EVIL}/b.png", "label": "Look", "message": "Hello"},
+    }
+    item = person.post(f"/{kind}/add", {"name": "x", **shown[kind]})["id"]
+    campaign = person.post("/campaign/add", {"slug": "spring"})["id"]
+    new_link(person, "one", type=f"overlay-{item}" if kind == "overlay" else str(item), campaign=campaign)
+
+
+@pytest.mark.parametrize("kind", ["splash", "overlay"])
+def test_a_button_and_a_picture_that_are_blocked_later_are_not_shown(kind: str, ana: Person) -> None:
+    _way(ana, kind)
+    for path in ("one", "r/spring"):
+        page = walk(ana, path)
+        assert EVIL in [link.attributes["href"] for link in page.all("a")]
+        assert "https://sub.evil.example" in page.policy["img-src"]
+    _block(ana)
+    for path in ("one", "r/spring"):
+        page = walk(ana, path)
+        assert (page.status, "evil.example" in page.response.text) == (200, False)
+        assert "evil.example" not in page.response.headers["content-security-policy"]
+        assert "https://example.com/page" in [link.attributes["href"] for link in page.all("a")]
+        assert ("https://good.example/l.png" in page.response.text) == (kind == "splash")
+    ana.write(lambda tx: ops.unblock(tx, "evil.example", kind=HOST))
+    _block(ana, "something", WORD)
+    assert EVIL in walk(ana, "one").response.text
+
+
+def test_a_picture_for_link_previews_that_is_blocked_later_is_not_shown(ana: Person) -> None:
+    new_link(ana, "one", metatitle="A title", metaimage=f"{EVIL}/b.png")
+    assert "evil.example" in walk(ana, "one", agent=SLACK).response.text
+    _block(ana)
+    page = walk(ana, "one", agent=SLACK)
+    assert ("A title" in page.response.text, "evil.example" in page.response.text) == (True, False)
+
+
+def test_the_way_on_after_a_form_is_not_shown_when_it_is_blocked_later(ana: Person) -> None:
+    item = ana.post("/overlay/add", {"name": "x", "type": "newsletter", "message": "Hello"})["id"]
+    new_link(ana, "one", url=EVIL, type=f"overlay-{item}")
+    page = walk(ana, "one")
+    sent = {field.attributes["name"]: field.attributes["value"] for field in page.all("input", type="hidden")}
+    sent["email"] = "zoe@example.com"
+    assert EVIL in visit(ana.client, f"overlay/{item}", "POST", data=sent, headers=PAGE).text
+    _block(ana)
+    answer = visit(ana.client, f"overlay/{item}", "POST", data=sent, headers=PAGE)
+    assert (answer.status_code, "evil.example" in answer.text) == (403, False)
+
+
+def test_blocks_of_a_bio_page_that_are_blocked_later_are_not_shown_and_their_address_says_why(ana: Person) -> None:
+    blocks = [
+        {"type": "link", "title": "Good", "url": "https://example.com/"},
+        {"type": "link", "title": "Bad", "url": EVIL},
+        {"type": "image", "image": f"{EVIL}/b.png", "link": "https://example.com/", "alt": "A picture"},
+        {"type": "image", "image": "https://good.example/b.png", "link": EVIL, "alt": "Another"},
+        {"type": "social", "network": "Mastodon", "url": EVIL},
+        {"type": "vcard", "fname": "Zoe", "site": EVIL},
+    ]
+    bio = ana.post("/bio/add", {"name": "x", "alias": "ana-costa", "blocks": blocks})["id"]
+    ids = [block["id"] for block in ana.get(f"/bio/{bio}")["blocks"]]
+    page = walk(ana, "ana-costa")
+    assert all(word in page.response.text for word in ("Good", "Bad", "A picture", "Another", "Mastodon", "Zoe"))
+    _block(ana)
+    page = walk(ana, "ana-costa")
+    assert "Good" in page.response.text
+    assert not any(word in page.response.text for word in ("Bad", "picture", "Another", "Mastodon", "Zoe", "evil"))
+    assert page.policy["img-src"] == ["data:"]
+    told = visit(ana.client, "ana-costa")
+    assert ([block["title"] for block in told.json()["blocks"]], "evil" in told.text) == (["Good"], False)
+    statuses = [visit(ana.client, f"ana-costa/{part}", headers=PAGE).status_code for part in (*ids, "vcard")]
+    assert statuses == [302, *[403] * 6]
+    assert [block["clicks"] for block in ana.get(f"/bio/{bio}")["blocks"]] == [1, 0, 0, 0, 0, 0]

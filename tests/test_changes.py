@@ -7,6 +7,7 @@ import time_machine
 from sqlalchemy import Connection
 
 from waypost import changes
+from waypost.changes import Place
 from waypost.db import Database
 from waypost.visits.find import OWN_HOST, Target
 from waypost.visits.memory import HotAnswer, Memory
@@ -89,10 +90,10 @@ def test_what_is_hot_is_not_remembered_twice() -> None:
 
 
 def test_changes_are_told_once_and_in_order(database: Database) -> None:
-    assert database.read(lambda tx: changes.since(tx, 0)) == (0, [])
+    assert database.read(lambda tx: changes.since(tx, Place())) == (Place(), [])
     for alias in ("aaa", "bbb", "aaa"):
         _note(database, "", alias)
-    newest, names = database.read(lambda tx: changes.since(tx, 0))
+    newest, names = database.read(lambda tx: changes.since(tx, Place()))
     assert names == [("", "aaa"), ("", "bbb"), ("", "aaa")]
     assert newest == database.read(changes.newest)
     assert database.read(lambda tx: changes.since(tx, newest)) == (newest, [])
@@ -132,6 +133,8 @@ def test_a_process_from_before_the_first_change_can_sleep_too_long(database: Dat
 
 
 def test_no_change_is_overlooked_that_is_made_at_the_same_time(database: Database) -> None:
+    _note(database, "", "first")
+    place = database.read(changes.newest)
     begun, go_on = threading.Event(), threading.Event()
 
     def slow() -> None:
@@ -147,9 +150,46 @@ def test_no_change_is_overlooked_that_is_made_at_the_same_time(database: Databas
     begun.wait()
     second.start()
     second.join(0.5)  # it may have to wait for the other one
-    last, early = database.read(lambda tx: changes.since(tx, 0))
+    last, early = database.read(lambda tx: changes.since(tx, place))
     go_on.set()
     first.join()
     second.join()
     _, late = database.read(lambda tx: changes.since(tx, last))
     assert sorted([*(early or []), *(late or [])]) == [("", "fast"), ("", "slow")]
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+def test_a_change_that_is_committed_after_later_ones_is_seen_by_who_was_there_and_who_comes(database: Database) -> None:
+    memory, later = _full(), _full()
+    _note(database, "", "first")
+    watching = Watch(database, memory)
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow(tx: Connection) -> None:
+        changes.note(tx, "", "spring")
+        begun.set()
+        go_on.wait()
+
+    thread = threading.Thread(target=database.write, args=(slow,))
+    thread.start()
+    try:
+        begun.wait()
+        with pytest.raises(ZeroDivisionError):
+            database.write(_fail)
+        _note(database, "", "summer")  # waits for nobody
+        watching.catch_up()
+        coming = Watch(database, later)
+        assert (_known(memory), _known(later)) == (["/spring", *ALL[2:]], ALL)
+    finally:
+        go_on.set()
+        thread.join()
+    for _ in range(2):
+        watching.catch_up()
+        coming.catch_up()
+    assert (_known(memory), _known(later)) == (ALL[2:], ALL[1:])
+
+
+def _fail(tx: Connection) -> None:
+    """Note a change that never comes: its number is missing for ever."""
+    changes.note(tx, "", "nobody")
+    raise ZeroDivisionError

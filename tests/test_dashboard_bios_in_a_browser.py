@@ -55,6 +55,8 @@ def test_build_a_page_visit_it_and_see_the_click_of_a_block(
         expect(page.locator("[data-block] h3").nth(1)).to_have_text("Heading")
         page.get_by_role("button", name="Move up: Heading 2").click()
         expect(page.locator("[data-block] h3").first).to_have_text("Heading")
+        if scripts:
+            expect(page.get_by_role("button", name="Move down: Heading 1")).to_be_focused()
         page.get_by_role("button", name="Contact", exact=True).click()
         page.get_by_role("button", name="Remove: Contact 4").click()
         expect(page.locator("[data-block] h3")).to_have_text(["Heading", "Link", "Profile"])

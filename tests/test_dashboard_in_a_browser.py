@@ -1,13 +1,13 @@
 """The dashboard in a real browser: journeys through it, with and without scripts, and what axe-core finds."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Error, Page, expect
 from sqlalchemy import text
 
+from tests import accessibility
 from tests.browsing import HOST, browser, served, window
 from tests.conftest import PASSWORD, Person
 from waypost.app import build
@@ -15,7 +15,6 @@ from waypost.db import Database
 from waypost.settings import Settings
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-AXE = Path(__file__).resolve().parent.parent / "web" / "node_modules" / "axe-core" / "axe.min.js"
 PATHS = (
     *("/dashboard", "/dashboard/links", "/dashboard/links/new", "/dashboard/links/1", "/dashboard/links/1/stats"),
     *("/dashboard/links/1/delete", "/dashboard/links?q=nothing", "/dashboard/account", "/dashboard/account/keys"),
@@ -196,11 +195,7 @@ def test_axe_finds_no_fault_and_nothing_is_wider_than_the_screen(
 
 def _examine(page: Page, path: str) -> None:
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
-    # By the debugger, not as a script of the page: its policy would not have it.
-    page.evaluate(AXE.read_text())
-    found = page.evaluate("axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']})")
-    faults = [(fault["id"], [node["html"][:150] for node in fault["nodes"][:3]]) for fault in found["violations"]]
-    assert faults == [], path
+    assert accessibility.faults(page) == [], path
 
 
 def test_back_after_signing_out_shows_nothing(ana: Person, chrome: Browser, address: str) -> None:

@@ -10,7 +10,7 @@ from tests.serving import at_once
 from tests.visiting import PAGE, new_link, visit
 from waypost.abuse import ops
 from waypost.db import Database
-from waypost.net.guesses import Guesses
+from waypost.net.guesses import Try
 from waypost.visits import reports
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
@@ -19,7 +19,7 @@ FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first bound, of a minute, would hide the exact one, of an hour."""
-    monkeypatch.setattr(reports, "Guesses", lambda limit: Guesses(limit * 100))
+    monkeypatch.setattr(reports, "Try", lambda what, most: Try(what, most * 100))
 
 
 def _report(service: TestClient, url: str = f"{BASE}/one", reason: str = "spam", **fields: str) -> Any:

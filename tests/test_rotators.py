@@ -128,6 +128,7 @@ def test_links_of_a_deleted_domain_are_skipped(service: TestClient, ana: Person)
 
 def test_without_a_usable_link_it_leads_to_the_list_if_that_is_public(service: TestClient, ana: Person) -> None:
     campaign = _campaign(ana, name="Spring")
+    assert visit(service, "r/spring").status_code == 404
     _fill(ana, campaign, "one", password="secret")
     for headers, kind in (({}, "application/json"), (PAGE, "text/html; charset=utf-8")):
         answer = visit(service, "r/spring", headers=headers)

@@ -146,7 +146,7 @@ def test_a_plus_behind_the_alias_shows_where_it_goes_without_going(ana: Person, 
     assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
     assert "&lt;script&gt;alert(1)&lt;/script&gt;&amp;utm=x" in page.text
     assert "&lt;b&gt;Spring&lt;/b&gt;" in page.text
-    assert '<a href="/spring"' in page.text
+    assert 'href="/spring"' in page.text
     assert "<script" not in page.text
     told = visit(service, "spring+")
     assert told.json() == {"error": 0, "url": f"{hostile}&utm=x", "title": "<b>Spring</b>"}

@@ -4,9 +4,11 @@ import asyncio
 import gc
 import multiprocessing
 import signal
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+import anyio
 import anyio.to_thread
 import structlog
 from starlette.responses import JSONResponse, Response
@@ -18,11 +20,13 @@ from waypost.api.app import create_api
 from waypost.clicks import settled
 from waypost.clicks.geo import Countries
 from waypost.clicks.journal import Journal
+from waypost.crowd import Crowd
 from waypost.dashboard.app import Dashboard
 from waypost.db import Database
 from waypost.errors import Problem
 from waypost.files.keeping import Keeper
 from waypost.metrics import Meter
+from waypost.net.guesses import Guesses
 from waypost.net.letters import Post
 from waypost.net.proxies import client_address, trusts
 from waypost.settings import Settings
@@ -38,6 +42,7 @@ _log = structlog.get_logger("house")
 _LOOK_SECONDS = 0.25  # how often the log of changes is read; a change is in force everywhere within a second
 _SYNC_SECONDS = 1.0
 _KEEP_SECONDS = 5.0
+_UPLOADS = "/api/files/upload/"
 
 
 def create() -> ASGIApp:
@@ -57,11 +62,14 @@ def build(settings: Settings, database: Database) -> ASGIApp:
     traffic = Traffic(Memory(), journal, settings.proxies, header)
     meter = Meter(settings.metrics_dir)
     watch = Watch(database, traffic.memory)
-    visitor = Visitor(database=database, traffic=traffic, countries=Countries(settings))
+    guesses = Guesses(settings.data_dir, database)
+    visitor = Visitor(database=database, traffic=traffic, countries=Countries(settings), guesses=guesses)
     store = open_store(settings)
     keeper = Keeper(database, store, grace_days=settings.file_grace_days)
     visits = Visits(settings=settings, database=database, traffic=traffic, visitor=visitor, meter=meter, store=store)
-    api = create_api(settings=settings, database=database, changed=watch.catch_up, meter=meter, keeper=keeper)
+    api = create_api(
+        settings=settings, database=database, changed=watch.catch_up, meter=meter, keeper=keeper, guesses=guesses
+    )
     post = Post(settings)
     dashboard = Dashboard(
         settings=settings,
@@ -71,9 +79,10 @@ def build(settings: Settings, database: Database) -> ASGIApp:
         keeper=keeper,
         post=post,
         bio_page=visits.bios.drawn,
+        guesses=guesses,
     )
-    house = _Housekeeping(settings, database, traffic, watch, meter, keeper, post)
-    return _Faces(api, dashboard.app(), visits.app(), house)
+    house = _Housekeeping(settings, database, traffic, watch, meter, keeper, guesses, post)
+    return _Faces(api, dashboard.app(), visits.app(), house, meter)
 
 
 class _Housekeeping:
@@ -87,6 +96,7 @@ class _Housekeeping:
         watch: Watch,
         meter: Meter,
         keeper: Keeper,
+        guesses: Guesses,
         post: Post,
     ) -> None:
         self.settings = settings
@@ -95,32 +105,40 @@ class _Housekeeping:
         self._meter = meter
         self._watch = watch
         self._keeper = keeper
+        self._guesses = guesses
         self._post = post
         self._told = (0, 0)
+        self._own_threads = anyio.CapacityLimiter(4)
         self.stopping = asyncio.Event()
 
     async def look(self) -> None:
         """Follow the log of changes."""
-        while not await self._is_over(_LOOK_SECONDS):
-            await anyio.to_thread.run_sync(self._watch.try_catch_up)
+        between = _LOOK_SECONDS if self.database.is_sqlite else 0.0  # PostgreSQL tells when there is something
+        while not await self._is_over(between):
+            await self._threaded(self._watch.follow)
 
     async def keep(self) -> None:
         """Remove the bytes that no file has any more."""
         while not await self._is_over(_KEEP_SECONDS):
-            await anyio.to_thread.run_sync(self._keeper.step)
+            await self._threaded(self._keeper.step)
 
     async def tend(self) -> None:
         """Sync the journal and close segments that are old."""
         while not await self._is_over(_SYNC_SECONDS):
             _stop_with_parent()
+            self.database.cut_hanging()
             try:
                 if self.settings.journal_sync == "1s":
-                    await anyio.to_thread.run_sync(self.traffic.journal.sync)
+                    await self._threaded(self.traffic.journal.sync)
                 self.traffic.journal.rotate()
                 self._count()
-                await anyio.to_thread.run_sync(self._meter.save)
+                await self._threaded(self._meter.save)
             except OSError as error:  # a full disk: the visits go on, and the next second is another try
                 _log.warning("the journal cannot be looked after", error=str(error))
+
+    async def _threaded(self, work: Callable[[], object]) -> None:
+        """Run `work` in a thread that no request can take away, however many wait for the database."""
+        await anyio.to_thread.run_sync(work, limiter=self._own_threads)
 
     async def _is_over(self, seconds: float) -> bool:
         """Wait, or find that the service stops. Not by cancelling: a thread that reads would go on without us."""
@@ -154,6 +172,7 @@ class _Housekeeping:
         self.traffic.journal.close()
         self.traffic.senders.shutdown(wait=False)
         self._keeper.store.close()
+        self._guesses.close()
         self._post.close()
         self.database.close()
 
@@ -168,10 +187,12 @@ def _stop_with_parent() -> None:
 class _Faces:
     """One port, several faces: chosen by the first segment of the path."""
 
-    def __init__(self, api: ASGIApp, dashboard: ASGIApp, visits: ASGIApp, house: _Housekeeping) -> None:
+    def __init__(self, api: ASGIApp, dashboard: ASGIApp, visits: ASGIApp, house: _Housekeeping, meter: Meter) -> None:
         self._api = api
-        self._dashboard = dashboard
         self._visits = visits
+        # Each has a crowd of its own: programs that wait for the API keep no visitor out.
+        self._crowd_of_api, self._crowd_of_visits = Crowd(api, meter), Crowd(visits, meter)
+        self._crowd_of_dashboard = Crowd(dashboard, meter)
         self._house = house
         self._newest = newest()
 
@@ -181,19 +202,23 @@ class _Faces:
         elif scope["type"] == "http":
             segment = scope["path"].partition("/")[2].partition("/")[0]
             # Below a branded domain there are only names; the dashboard is on the service's own host.
-            face = self._dashboard if segment == "dashboard" and self._is_own(scope) else self._face(segment)
+            is_dashboard = segment == "dashboard" and self._is_own(scope)
+            face = self._crowd_of_dashboard if is_dashboard else self._face(scope["path"])
             await face(scope, receive, send)
 
-    def _face(self, segment: str) -> ASGIApp:
+    def _face(self, path: str) -> ASGIApp:
+        segment = path.partition("/")[2].partition("/")[0]
+        if path.startswith(_UPLOADS):
+            return self._api  # which may take an hour and need the database for a moment
         if segment == "api":
-            return self._api
+            return self._crowd_of_api
         if segment == "healthz":
             return JSONResponse({"status": "ok"})
         if segment == "readyz":
             return self._ready
         if segment == "metrics":
             return self._metrics
-        return self._visits
+        return self._crowd_of_visits
 
     def _is_own(self, scope: Scope) -> bool:
         host = next((value for name, value in scope["headers"] if name == b"host"), b"")

@@ -33,9 +33,11 @@ from sqlalchemy import (
 from sqlalchemy.exc import SQLAlchemyError
 
 from waypost import archive_files, clock, upgrade
+from waypost.clicks import partitions
 from waypost.db import Database
 from waypost.errors import Kind, Problem
 from waypost.files import keeping
+from waypost.postgres import pieces
 from waypost.storage.store import Store
 
 _FORMAT = 1
@@ -129,7 +131,7 @@ def _refused(message: str) -> Problem:
 
 def _save_tables(tx: Connection, tar: tarfile.TarFile) -> int:
     tables, now = _tables(tx), clock.text(clock.now())
-    manifest = {"format": _FORMAT, "revision": upgrade.revision(tx), "created": now, "numbers": _numbers(tx, tables)}
+    manifest = {"format": _FORMAT, "revision": upgrade.revision(tx), "created": now, "numbers": numbers(tx, tables)}
     archive_files.put_json(tar, "manifest.json", manifest)
     total = 0
     for table in tables:
@@ -175,9 +177,11 @@ def _load_tables(tx: Connection, tar: tarfile.TarFile, manifest: Mapping[str, An
         tx.execute(table.delete())  # what the migrations put in
     for table in tables:
         for batch in _batches(_lines(tar, table)):
+            if (cut := partitions.column_of(table.name)) and pieces(tx):
+                partitions.ensure(tx, partitions.days_in(table.name, [row[cut] for row in batch]), [table.name])
             tx.execute(insert(table), batch)
             total += len(batch)
-    _go_on_from(tx, tables, manifest["numbers"])
+    go_on_from(tx, tables, manifest["numbers"])
     return total
 
 
@@ -194,10 +198,10 @@ def _clear(tx: Connection) -> None:
 
 
 def _tables(tx: Connection) -> list[Table]:
-    """The tables as they are in the database, parents first."""
-    found = MetaData()
-    found.reflect(tx)
-    return [table for table in found.sorted_tables if not table.name.startswith(_NOT_ROWS)]
+    """The tables as they are in the database, parents first; a table in pieces as one."""
+    found, parts = MetaData(), set(pieces(tx))
+    found.reflect(tx, only=lambda name, _metadata: name not in parts and not name.startswith(_NOT_ROWS))
+    return found.sorted_tables
 
 
 def _lines(tar: tarfile.TarFile, table: Table) -> Iterator[dict[str, Any]]:
@@ -225,26 +229,26 @@ def _plain(value: Any) -> Any:
     return base64.b64encode(value).decode() if isinstance(value, bytes) else value
 
 
-def _numbers(tx: Connection, tables: Iterable[Table]) -> dict[str, int]:
+def numbers(tx: Connection, tables: Iterable[Table]) -> dict[str, int]:
     """The highest id that each table ever gave, which may have been deleted since: no id is used twice."""
     if tx.dialect.name == "sqlite":
         given = tx.execute(text("SELECT name, seq FROM sqlite_sequence"))
         return {row.name: row.seq for row in given}
-    numbers = {}
+    found = {}
     for table in tables:
         if "id" in table.c:
             last: Select[int] = select(column("last_value", Integer)).select_from(text(_sequence(tx, table)))
-            numbers[table.name] = tx.execute(last.where(column("is_called"))).scalar() or 0
-    return numbers
+            found[table.name] = tx.execute(last.where(column("is_called"))).scalar() or 0
+    return found
 
 
-def _go_on_from(tx: Connection, tables: Iterable[Table], numbers: Mapping[str, int]) -> None:
+def go_on_from(tx: Connection, tables: Iterable[Table], given: Mapping[str, int]) -> None:
     """New rows get ids above every one that was ever given."""
     for table in tables:
         if "id" not in table.c:
             continue
         present = tx.execute(select(func.max(table.c.id))).scalar_one() or 0
-        highest = max(present, int(numbers.get(table.name, 0)))
+        highest = max(present, int(given.get(table.name, 0)))
         if not highest:
             continue
         if tx.dialect.name == "postgresql":

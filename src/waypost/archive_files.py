@@ -5,7 +5,7 @@ import json
 import re
 import tarfile
 from collections.abc import Iterable, Iterator, Mapping
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
 import structlog
 from sqlalchemy import Connection, select
@@ -13,7 +13,7 @@ from sqlalchemy import Connection, select
 from waypost import clock, upgrade
 from waypost.files.names import disposition
 from waypost.schema import files
-from waypost.storage.store import Missing, Store
+from waypost.storage.store import Missing, Readable, Store
 
 _log = structlog.get_logger("archive")
 _WITHOUT_FILES = ("0001", "0002")  # revisions at which there were no files yet
@@ -33,7 +33,7 @@ def save(store: Store, wanted: Iterable[str], tar: tarfile.TarFile) -> int:
     for name in wanted:
         try:
             size, chunks = store.load(name)
-            put(tar, f"files/{name}", _Reader(chunks), size)
+            put(tar, f"files/{name}", Reader(chunks), size)
         except Missing:
             _log.error("the bytes of a file are not in the store", object=name)
             continue
@@ -41,13 +41,7 @@ def save(store: Store, wanted: Iterable[str], tar: tarfile.TarFile) -> int:
     return count
 
 
-class Readable(Protocol):
-    """All that is needed of a file to put it into an archive."""
-
-    def read(self, size: int = -1, /) -> bytes: ...
-
-
-class _Reader:
+class Reader:
     """Chunks as what tarfile wants to read from."""
 
     def __init__(self, chunks: Iterator[bytes]) -> None:

@@ -10,6 +10,7 @@ from typing import Literal
 
 from sqlalchemy.exc import DatabaseError, DBAPIError
 
+from waypost import moving
 from waypost.db import Database
 from waypost.errors import Problem
 from waypost.settings import Settings
@@ -78,13 +79,16 @@ def _database(settings: Settings) -> Iterator[Finding]:
         return
     database = Database(settings.database)
     try:
-        current = database.read(revision)
+        current, is_unfinished = database.read(lambda tx: (revision(tx), moving.is_unfinished(tx)))
     except (Problem, DatabaseError) as error:
         hint = "Check WAYPOST_DATABASE_URL." if settings.database_url else "Restore a backup into an empty folder."
         yield Finding("W010", "error", f"The database does not answer: {reason(error)}.", hint)
         return
     finally:
         database.close()
+    if is_unfinished:
+        text = "The move of an installation into this database did not come to its end."
+        yield Finding("W012", "error", text, "Run waypost migrate-database again, with the same words.")
     if current is not None and current not in known():
         text = f"The database is at revision {current}, this version of waypost knows only {newest()}."
         yield Finding("W011", "error", text, "Install the newer waypost again, or restore a backup.")

@@ -12,18 +12,25 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Engine, Table, create_engine, event, make_url, text
+import psycopg
+from sqlalchemy import Connection, Engine, Table, create_engine, event, func, make_url, select, text
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import DBAPIError, InterfaceError, InternalError, NotSupportedError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import StaticPool
 
+from waypost import postgres
 from waypost.errors import Kind, Problem, unavailable
+from waypost.postgres import Watched, is_lost_at_once
 
 T = TypeVar("T")
 _BUSY_SECONDS = 10
 _TRIES = 4
 _RETRYABLE = {"40001", "40P01"}  # PostgreSQL: serialization failure, deadlock
+# PostgreSQL: this server is a standby, since another one has become the first. It says so to a statement, or to BEGIN.
+_READ_ONLY = {"25006", "0A000"}
+_AWAY_SECONDS = 1.0  # for how long nobody tries to connect after that failed twice
+_GLANCE_SECONDS = 2.0
 
 
 class Database:
@@ -34,20 +41,30 @@ class Database:
         self.is_sqlite = parsed.get_backend_name() == "sqlite"
         self.path = Path(parsed.database) if self.is_sqlite and parsed.database else None
         self._writing = threading.Lock() if self.is_sqlite else contextlib.nullcontext()
+        self._watched: tuple[Watched, ...] = ()
+        self._failures = 0  # to connect, one after the other
+        self._away_until = 0.0
         if self.is_sqlite:
             # Readers are many, and a database that grows fills each one's cache.
             self._reader = _sqlite_engine(url, begin="BEGIN", pragmas=("query_only = ON", "cache_size = -2000"))
             self._writer = _sqlite_engine(url, begin="BEGIN IMMEDIATE", pragmas=("synchronous = FULL",), single=True)
             self._counter = _sqlite_engine(url, begin="BEGIN IMMEDIATE", pragmas=("synchronous = NORMAL",), single=True)
+            self._listener = self._reader
         else:
-            self._writer = _postgres_engine(url)
+            self._writer = postgres.engine(url, connections=8, more=8)
             self._counter = self._writer
             self._reader = self._writer.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+            # One connection apart, which those who wait for the others cannot use up.
+            self._listener = postgres.engine(url, connections=1, isolation_level="AUTOCOMMIT")
+            self._watched = (Watched(self._writer), Watched(self._listener, _GLANCE_SECONDS))
+            event.listen(self._listener, "connect", _listen)
 
     def read(self, work: Callable[[Connection], T]) -> T:
-        """Run `work` on one consistent snapshot; it cannot write."""
-        with _translated(), self._reader.begin() as tx:
-            return work(tx)
+        """Run `work` on one consistent snapshot; it cannot write.
+
+        When the connection is lost with the first words, it begins again.
+        """
+        return self._run(self._reader, work)
 
     def write(self, work: Callable[[Connection], T]) -> T:
         """Run `work` and commit: when this returns, the change survives a power cut.
@@ -56,8 +73,15 @@ class Database:
         """
         return self._commit(self._writer, work)
 
+    def take(self, work: Callable[[Connection], T]) -> T:
+        """Like `write`, for what is taken from a limit: survives a crash of ours and of the database's server.
+
+        With SQLite a power cut may take the last ones.
+        """
+        return self._commit(self._counter, work)
+
     def count(self, work: Callable[[Connection], T]) -> T:
-        """Like `write`, for counters of a minute: survives a crash of ours, a power cut may take the last ones."""
+        """Like `take`, for counters of a minute: a crash of the database's server may take the last ones too."""
 
         def relaxed(tx: Connection) -> T:
             if not self.is_sqlite:
@@ -66,21 +90,90 @@ class Database:
 
         return self._commit(self._counter, relaxed)
 
+    def glance(self, work: Callable[[Connection], T]) -> T:
+        """Like `read`, but each statement for itself and given up after two seconds. For one thread of a process."""
+        return self._run(self._listener, work)
+
+    def wait_for_news(self, seconds: float) -> None:
+        """Return when somebody may have noted a change, or after so many seconds. For the thread that glances."""
+        began = time.monotonic()
+        try:
+            if not self.is_sqlite:
+                with self._translated(), self._listener.connect() as connection:
+                    postgres.wait_for_news(connection, seconds)
+                return
+        except (Problem, DBAPIError, psycopg.Error):
+            pass  # who reads next finds out what became of the connection
+        time.sleep(max(0.0, began + seconds - time.monotonic()))
+
+    def tell_news(self) -> None:
+        """Wake everybody who waits for news. Not in the transaction that makes them: it would hold up all others."""
+        if not self.is_sqlite:
+            with contextlib.suppress(Problem):  # they look by themselves soon
+                self.count(lambda tx: tx.execute(select(func.pg_notify(postgres.CHANGES, ""))))
+
+    def cut_hanging(self) -> None:
+        """End connections whose other side says nothing any more. To be called every second by who serves others."""
+        for watched in self._watched:
+            watched.cut_hanging()
+
     def close(self) -> None:
         """Give every connection back; one that another thread still uses, when that thread is done."""
-        for engine in {self._reader, self._writer, self._counter}:
+        for engine in {self._reader, self._writer, self._counter, self._listener}:
             event.listen(engine, "checkin", lambda _connection, record: record.invalidate())
             engine.dispose()
 
     def _commit(self, engine: Engine, work: Callable[[Connection], T]) -> T:
         for last in (False,) * (_TRIES - 1) + (True,):
             try:
-                with _translated(), self._writing, engine.begin() as tx:
-                    return work(tx)
+                with self._writing:
+                    return self._run(engine, work)
             except DBAPIError as error:
                 if last or getattr(error.orig, "sqlstate", None) not in _RETRYABLE:
                     raise
         raise AssertionError("unreachable")
+
+    def _run(self, engine: Engine, work: Callable[[Connection], T]) -> T:
+        for last in (False, True):
+            spell = None
+            try:
+                with self._translated(), engine.begin() as tx:
+                    spell = tx.info.get("spell")
+                    self._failures = 0
+                    return work(tx)
+            except Problem as problem:
+                if last or self.is_sqlite or not is_lost_at_once(spell, problem.__cause__):
+                    raise
+        raise AssertionError("unreachable")
+
+    @contextlib.contextmanager
+    def _translated(self) -> Iterator[None]:
+        """A database that is away, locked or full becomes a problem with a status; every other error stays what it is.
+
+        Where nobody could connect a moment ago, nobody waits for it now: else all threads would.
+        """
+        if time.monotonic() < self._away_until:
+            raise unavailable()
+        try:
+            yield
+        except PoolTimeout as error:
+            raise unavailable() from error
+        except (InternalError, NotSupportedError) as error:
+            if getattr(error.orig, "sqlstate", None) not in _READ_ONLY:
+                raise
+            self._writer.dispose()  # the next connections may find the server that can be written to
+            raise unavailable() from error
+        except (OperationalError, InterfaceError) as error:
+            state = getattr(error.orig, "sqlstate", None)
+            if state in _RETRYABLE:
+                raise
+            if "disk is full" in str(error.orig) or state == "53100":
+                raise Problem(Kind.STORAGE_FULL, "The disk of this service is full. Nothing was saved.") from error
+            if not self.is_sqlite and state is None and error.statement is None and not error.connection_invalidated:
+                self._failures += 1
+                if self._failures > 1:
+                    self._away_until = time.monotonic() + _AWAY_SECONDS
+            raise unavailable() from error
 
 
 def upsert(tx: Connection, table: Table) -> Any:
@@ -125,25 +218,6 @@ def _use_wal(connection: Any) -> None:
             return
 
 
-def _postgres_engine(url: str) -> Engine:
-    limits = "-c lock_timeout=10000 -c statement_timeout=30000 -c timezone=UTC"
-    connect = {"connect_timeout": 5, "options": limits}
-    driver = make_url(url).set(drivername="postgresql+psycopg")
-    return create_engine(
-        driver, connect_args=connect, pool_size=8, max_overflow=16, pool_timeout=10, pool_pre_ping=True
-    )
-
-
-@contextlib.contextmanager
-def _translated() -> Iterator[None]:
-    """A database that is away, locked or full becomes a problem with a status; every other error stays what it is."""
-    try:
-        yield
-    except PoolTimeout as error:
-        raise unavailable() from error
-    except (OperationalError, InterfaceError) as error:
-        if getattr(error.orig, "sqlstate", None) in _RETRYABLE:
-            raise
-        if "disk is full" in str(error.orig) or getattr(error.orig, "sqlstate", None) == "53100":
-            raise Problem(Kind.STORAGE_FULL, "The disk of this service is full. Nothing was saved.") from error
-        raise unavailable() from error
+def _listen(connection: Any, _record: Any) -> None:
+    connection.autocommit = True
+    connection.execute(f"LISTEN {postgres.CHANGES}")

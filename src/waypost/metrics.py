@@ -25,6 +25,7 @@ COUNTERS = {
     "clicks_lost": ("Clicks that could not be written to the journal.", ""),
     "clicks_ingested": ("Visits counted from the journal.", ""),
     "journal_torn": ("Journal lines that could not be read.", ""),
+    "shed": ("Requests refused at once because too many waited already.", ""),
     "errors": ("Requests that ended in a fault of the service.", ""),
 }
 TIMES = {"api": "Seconds to answer an API request.", "visit": "Seconds to answer a visit outside the fast lane."}

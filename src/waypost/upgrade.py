@@ -10,6 +10,7 @@ from sqlalchemy import Connection, MetaData, column, inspect, select, table, tex
 from waypost import clock
 from waypost.db import Database
 from waypost.errors import Kind, Problem
+from waypost.postgres import be_patient, pieces
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
 _VERSION = table("alembic_version", column("version_num"))
@@ -41,8 +42,8 @@ def migrate(tx: Connection, wanted: str) -> None:
 
 def clear(tx: Connection) -> None:
     """Drop every table."""
-    found = MetaData()
-    found.reflect(tx)
+    found, parts = MetaData(), set(pieces(tx))
+    found.reflect(tx, only=lambda name, _metadata: name not in parts)
     tx.execute(text("DROP TABLE IF EXISTS links_search"))
     shadows = [table for table in found.sorted_tables if table.name.startswith("links_search")]
     found.drop_all(tx, tables=[table for table in found.sorted_tables if table not in shadows])
@@ -80,9 +81,8 @@ def _upgrade(tx: Connection, file: Path | None) -> Path | None:
 
 def _be_alone(tx: Connection) -> None:
     """Wait until no other process migrates; the limits for requests do not hold for a migration."""
+    be_patient(tx)
     if tx.dialect.name == "postgresql":
-        tx.execute(text("SET LOCAL lock_timeout = 0"))
-        tx.execute(text("SET LOCAL statement_timeout = 0"))
         tx.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _ADVISORY_LOCK})
 
 

@@ -17,6 +17,12 @@ function number() {
   });
 }
 
+/** The button stays where the keys are; at the end of the way it is hidden, and its opposite takes over. */
+function keep(button, opposite) {
+  button.focus();
+  if (document.activeElement !== button) button.closest("[data-block]").querySelector(`[data-do=${opposite}]`).focus();
+}
+
 const ACTS = {
   add(button) {
     const blank = document.querySelector(`template[data-kind="${button.dataset.type}"]`).innerHTML;
@@ -27,13 +33,13 @@ const ACTS = {
   up(button) {
     const block = button.closest("[data-block]");
     block.previousElementSibling?.before(block);
-    button.focus();
+    keep(button, "down");
     tell(form.dataset.up);
   },
   down(button) {
     const block = button.closest("[data-block]");
     block.nextElementSibling?.after(block);
-    button.focus();
+    keep(button, "up");
     tell(form.dataset.down);
   },
   remove(button) {

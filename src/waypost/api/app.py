@@ -20,6 +20,7 @@ from waypost.db import Database
 from waypost.errors import Kind, Problem
 from waypost.files.keeping import Keeper
 from waypost.metrics import Meter
+from waypost.net.guesses import Guesses
 from waypost.settings import Settings
 
 _FAILURES = {
@@ -41,11 +42,17 @@ _SUMMARY = (
 
 
 def create_api(
-    *, settings: Settings, database: Database, changed: Callable[[], None], meter: Meter, keeper: Keeper
+    *,
+    settings: Settings,
+    database: Database,
+    changed: Callable[[], None],
+    meter: Meter,
+    keeper: Keeper,
+    guesses: Guesses,
 ) -> ASGIApp:
     """The whole of `/api`, around the data. `changed` is called after every change, before it is answered."""
     api = _routed()
-    gate = Gate(api, settings=settings, database=database, changed=changed, meter=meter, keeper=keeper)
+    gate = Gate(api, settings=settings, database=database, changed=changed, meter=meter, keeper=keeper, guesses=guesses)
     return CORSMiddleware(
         gate,
         allow_origins=["*"],

@@ -29,7 +29,7 @@ from waypost.db import Database
 from waypost.errors import Kind, Problem, invalid
 from waypost.files.keeping import Keeper
 from waypost.metrics import Meter
-from waypost.net.guesses import Guesses
+from waypost.net.guesses import Guesses, Try
 from waypost.net.proxies import client_address, network_of
 from waypost.settings import Settings
 from waypost.storage.store import Store
@@ -37,6 +37,7 @@ from waypost.storage.store import Store
 T = TypeVar("T")
 _log = structlog.get_logger("api")
 REQUEST_ID = "waypost.request_id"
+_MOST_BAD_KEYS = 30  # of a network in a minute
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -109,6 +110,7 @@ class Gate:
         changed: Callable[[], None],
         meter: Meter,
         keeper: Keeper,
+        guesses: Guesses,
     ) -> None:
         self._app = app
         self._keeper = keeper
@@ -116,7 +118,7 @@ class Gate:
         self._database = database
         self._changed = changed
         self._meter = meter
-        self._guesses = Guesses()
+        self._guesses = guesses
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -152,7 +154,7 @@ class Gate:
         reading = scope["method"] in _READING
         known = await anyio.to_thread.run_sync(self._identify, presented)
         if known is None:
-            raise self._bad_key(scope, headers)
+            raise await anyio.to_thread.run_sync(self._bad_key, scope, headers)
         caller, usage = known
         request.extra, request.account = usage.headers(), caller.account
         if not usage.allowed:
@@ -177,7 +179,7 @@ class Gate:
         peer = scope["client"][0] if scope.get("client") else ""
         forwarded = [value.encode("latin-1") for value in headers.getlist("x-forwarded-for")]
         address = client_address(peer, forwarded, self._settings.proxies)
-        wait = self._guesses.failed(network_of(address))
+        wait = self._guesses.take(Try(f"keys from {network_of(address)}", _MOST_BAD_KEYS))
         if not wait:
             return key_required()
         message = f"Too many requests with a bad API key. Please wait {wait} seconds."

@@ -35,10 +35,17 @@ def counts(block: Block) -> bool:
     return block["type"] == "vcard" or bool(target_of(block))
 
 
+def urls(block: Block) -> Iterator[str]:
+    """Every URL that stands in a block."""
+    for name in ("image", _URLS.get(block["type"], "")):
+        if block.get(name):
+            yield str(block[name])
+
+
 def checked(tx: Connection, blocks: Iterable[Block], settings: Settings) -> list[Block]:
     """The blocks with their URLs trimmed. Raises INVALID on `blocks`."""
     found = [_checked(tx, block, settings) for block in blocks]
-    blocked.refuse(tx, (url for block in found for url in _urls(block)), field="blocks")
+    blocked.refuse(tx, (url for block in found for url in urls(block)), field="blocks")
     return found
 
 
@@ -78,21 +85,14 @@ _SAME: tuple[Callable[[Block], tuple[Any, ...]], ...] = (
 
 
 def _checked(tx: Connection, block: Block, settings: Settings) -> Block:
-    urls = {}
+    found = {}
     name = _URLS.get(block["type"], "")
     if block.get(name) or name == "url":  # the others may be empty
-        urls[name] = targets.target(block[name], field="blocks", settings=settings)
-        _refuse_circle(tx, urls[name], settings)
+        found[name] = targets.target(block[name], field="blocks", settings=settings)
+        _refuse_circle(tx, found[name], settings)
     if block["type"] == "image":
-        urls["image"] = targets.web_url(block["image"], field="blocks")
-    return {**block, **urls}
-
-
-def _urls(block: Block) -> Iterator[str]:
-    """Every URL that stands in a block."""
-    for name in ("image", _URLS.get(block["type"], "")):
-        if block.get(name):
-            yield str(block[name])
+        found["image"] = targets.web_url(block["image"], field="blocks")
+    return {**block, **found}
 
 
 def _refuse_circle(tx: Connection, url: str, settings: Settings) -> None:

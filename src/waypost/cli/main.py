@@ -10,7 +10,7 @@ import typer
 
 from waypost import __version__, archive, checks, logs, server
 from waypost.api.app import api_document
-from waypost.cli import abuse, accounts, clicks, geo, out
+from waypost.cli import abuse, accounts, clicks, geo, moving, out
 from waypost.dashboard import passes
 from waypost.errors import Problem
 from waypost.server import NewAccount
@@ -23,6 +23,8 @@ app.add_typer(geo.geo, name="geo")
 app.add_typer(clicks.clicks, name="clicks")
 app.add_typer(abuse.block, name="block")
 app.add_typer(abuse.reports, name="reports")
+app.command("migrate-database")(moving.migrate_database)
+app.command("migrate-storage")(moving.migrate_storage)
 
 
 def main() -> None:

@@ -155,29 +155,29 @@ class Sums:
         total[1] += first
         total[2] += not visit.taken
 
-    def times(self) -> list[tuple[str, int, int, int, int, int, int, int, int]]:
-        """(kind, item, quarter, and the counts of `click_times`), in the order of the key."""
-        found: dict[tuple[str, int, int], list[int]] = {}
+    def times(self) -> list[tuple[str, int, int, int, int, int, int, int, int, int]]:
+        """(kind, item, quarter, account, and the counts of `click_times`), in the order of the key."""
+        found: dict[tuple[str, int, int, int], list[int]] = {}
         for (kind, item, account, quarter), row in self._times.items():
-            found[kind, item, quarter] = row
+            found[kind, item, quarter, account] = row
             if kind in BESIDE:
                 continue
-            whole = found.setdefault(("account", account, quarter), [0] * len(row))
+            whole = found.setdefault(("account", account, quarter, account), [0] * len(row))
             whole[:] = map(sum, zip(whole, row, strict=True))
         return [(*key, *row) for key, row in sorted(found.items())]  # type: ignore[misc]  # six of them
 
-    def labels(self) -> Iterator[tuple[str, int, int, str, str, int]]:
-        """(kind, item, day, dimension, label, clicks), for the day and for all days, in the order of the key."""
-        parts: dict[tuple[str, int, int], list[_Counts]] = defaultdict(list)
+    def labels(self) -> Iterator[tuple[str, int, int, str, str, int, int]]:
+        """(kind, item, day, dimension, label, account, clicks), for the day and for all days, in the key's order."""
+        parts: dict[tuple[str, int, int, int], list[_Counts]] = defaultdict(list)
         for (kind, item, account, day), counts in self._labels.items():
             for of, number in ((kind, item),) if kind in BESIDE else ((kind, item), ("account", account)):
-                parts[of, number, day].append(counts)
-                parts[of, number, ALL_DAYS].append(counts)
-        for key, found in sorted(parts.items(), key=itemgetter(0)):
+                parts[of, number, day, account].append(counts)
+                parts[of, number, ALL_DAYS, account].append(counts)
+        for (*thing, account), found in sorted(parts.items(), key=itemgetter(0)):
             whole = found[0] if len(found) == 1 else _merged(found)
             for dimension, labels in _BY_NAME:
                 counted = whole[labels]
-                yield from ((*key, dimension, label, counted[label]) for label in sorted(counted) if label)
+                yield from ((*thing, dimension, label, account, counted[label]) for label in sorted(counted) if label)  # type: ignore[misc]  # three and four
 
 
 _Moment = tuple[str, int, int, int]  # kind, item, account, and when

@@ -9,20 +9,20 @@ import secrets
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import islice
 from threading import Event
 from typing import Any, TypeVar
 
 import structlog
-from sqlalchemy import Connection, Table, bindparam, delete, select, update
+from sqlalchemy import Connection, Table, delete, select
 
-from waypost import changes, clock
-from waypost.clicks import segments
+from waypost import clock
+from waypost.clicks import partitions, segments, tidying
 from waypost.clicks.alone import alone, wait
 from waypost.clicks.batch import DAY, Reader, Sums, Visit
 from waypost.clicks.geo import Countries
 from waypost.clicks.pace import unhurried
 from waypost.clicks.segments import Chunk
+from waypost.clicks.sums import add_to, add_up, insert_rows
 from waypost.db import Database, upsert
 from waypost.errors import Kind, Problem
 from waypost.metrics import Meter
@@ -46,8 +46,7 @@ from waypost.settings import Settings
 T = TypeVar("T")
 _log = structlog.get_logger("ingest")
 _BATCH_BYTES = 8 * 1024 * 1024
-_ROWS_A_STATEMENT = 100
-_ROWS_A_TIDYING = 20_000
+_TIDY_SECONDS = tidying.EVERY_SECONDS
 KEPT_SINCE = "visits kept since"
 """The fact that says since which second single visits are kept without a gap."""
 _GRACE = 2 * 3600  # how long after midnight a day's salt and visitors are kept for lines that are still on their way
@@ -80,6 +79,7 @@ class Ingester:
         self._is_behind = False
         self._salts: dict[int, bytes] = {}
         self._tidied = 0
+        self._days: set[int] = set()
         self._folder.mkdir(parents=True, exist_ok=True)
 
     def run(self, stop: Event) -> None:
@@ -141,8 +141,15 @@ class Ingester:
     def _count_chunks(self, chunks: Sequence[Chunk]) -> int:
         visits = [visit for chunk in chunks for visit in self._paced(self._reader.visits(chunk.lines, self._salt))]
         self._fault_point("classified")
+        self._make_room({visit.second // DAY for visit in visits})
         self._database.write(lambda tx: self._count(tx, visits, chunks))
         return len(visits)
+
+    def _make_room(self, days: set[int]) -> None:
+        """Let there be pieces of the tables for these days."""
+        if new := days - self._days:
+            self._database.write(lambda tx: partitions.ensure(tx, new))
+            self._days = days | {day for day in self._days if day > max(days) - 7}
 
     def _positions(self) -> dict[str, int]:
         """How far each segment is counted. This process alone moves them on, so one read at the start is enough."""
@@ -155,15 +162,17 @@ class Ingester:
     def _count(self, tx: Connection, visits: Sequence[Visit], chunks: Sequence[Chunk]) -> None:
         sums = Sums(self._paced(visits), self._new_visitors(tx, visits))
         self._fault_point("visitors")
-        _add_up(tx, click_times, self._paced(sums.times()))
+        add_up(tx, click_times, self._paced(sums.times()))
         self._fault_point("times")
-        _add_up(tx, click_labels, self._paced(sums.labels()))
+        add_up(tx, click_labels, self._paced(sums.labels()))
         self._fault_point("labels")
-        self._add_totals(tx, sums)
+        for kind, (table, columns) in TOTALS.items():
+            found = ((item, *total) for (of, item), total in sorted(sums.totals.items()) if of == kind)
+            add_to(tx, table, columns, self._paced(found))
         self._fault_point("totals")
         if self._events_days:
             rows = (_event(*both) for both in zip(visits, sums.firsts, strict=True))
-            _insert(tx, events, _EVENT, self._paced(rows))
+            insert_rows(tx, events, _EVENT, self._paced(rows))
         self._fault_point("events")
         for chunk in chunks:
             new = upsert(tx, positions).values(name=chunk.segment, position=chunk.end)
@@ -184,21 +193,9 @@ class Ingester:
         for day, digests in sorted(wanted.items()):
             rows = ((day, digest) for digest in sorted(digests))
             ending = " ON CONFLICT (day, digest) DO NOTHING RETURNING digest"
-            for answer in _insert(tx, visitors, ("day", "digest"), self._paced(rows), ending):
+            for answer in insert_rows(tx, visitors, ("day", "digest"), self._paced(rows), ending):
                 new[day].update(bytes(row[0]) for row in answer)
         return new
-
-    def _add_totals(self, tx: Connection, sums: Sums) -> None:
-        for kind, (table, columns) in TOTALS.items():
-            values = {name: table.c[name] + bindparam(f"_{name}") for name in columns}
-            added = update(table).where(table.c.id == bindparam("_item")).values(values)
-            totals = self._paced(
-                {"_item": item, **{f"_{name}": n for name, n in zip(columns, total, strict=False)}}
-                for (of, item), total in sorted(sums.totals.items())
-                if of == kind
-            )
-            while part := list(islice(totals, _ROWS_A_STATEMENT)):
-                tx.execute(added, part)
 
     def _paced(self, items: Iterable[T]) -> Iterator[T]:
         return iter(items) if self._is_behind else unhurried(items)
@@ -215,23 +212,14 @@ class Ingester:
         return self._salts[day]
 
     def tidy(self) -> None:
-        """Once a minute: throw away what is over: salts and visitors of past days, old events, old changes."""
+        """Once a minute, by one ingester for all: throw away what is over."""
         now = clock.now()
-        if 0 <= now - self._tidied < 60:  # and at once when the clock was set back
+        if 0 <= now - self._tidied < _TIDY_SECONDS:  # and at once when the clock was set back
             return
         self._tidied = now
         over = (now - _GRACE) // DAY
         self._salts = {day: salt for day, salt in self._salts.items() if day >= over}
-        oldest = select(events.c.id).order_by(events.c.id).limit(_ROWS_A_TIDYING).scalar_subquery()
-        before = (now - self._events_days * DAY) * 1000
-
-        def work(tx: Connection) -> int:
-            tx.execute(delete(salts).where(salts.c.day < over))
-            tx.execute(delete(visitors).where(visitors.c.day < over))
-            changes.forget_old(tx)
-            return tx.execute(delete(events).where(events.c.id.in_(oldest), events.c.at_ms < before)).rowcount
-
-        if self._database.count(work) == _ROWS_A_TIDYING:
+        if self._database.count(lambda tx: tidying.tidy(tx, now, over=over, events_days=self._events_days)):
             self._tidied = 0  # there is more
 
 
@@ -243,34 +231,6 @@ def _uncollected() -> Iterator[None]:
         yield
     finally:
         gc.enable()
-
-
-def _add_up(tx: Connection, table: Table, rows: Iterable[tuple[Any, ...]]) -> None:
-    """Add counts to the rows with the same key, making those that are missing."""
-    key = [column.name for column in table.primary_key.columns]
-    added = [column.name for column in table.columns if column.name not in key]
-    sums = ", ".join(f"{name} = {table.name}.{name} + excluded.{name}" for name in added)
-    _insert(tx, table, (*key, *added), rows, f" ON CONFLICT ({', '.join(key)}) DO UPDATE SET {sums}")
-
-
-def _insert(
-    tx: Connection, table: Table, columns: Sequence[str], rows: Iterable[tuple[Any, ...]], ending: str = ""
-) -> list[Sequence[Any]]:
-    """INSERT many rows by few statements, by the driver's own parameters: SQLAlchemy's cost more than the database.
-
-    What each statement returned, where `ending` says RETURNING.
-    """
-    mark = "?" if tx.dialect.name == "sqlite" else "%s"
-    group = f"({', '.join([mark] * len(columns))})"
-    answers = []
-    ahead = iter(rows)
-    while part := list(islice(ahead, _ROWS_A_STATEMENT)):
-        values = ", ".join([group] * len(part))
-        sql = f"INSERT INTO {table.name} ({', '.join(columns)}) VALUES {values}{ending}"  # noqa: S608  # our own names
-        done = tx.exec_driver_sql(sql, tuple(value for row in part for value in row))
-        if done.returns_rows:
-            answers.append(done.all())
-    return answers
 
 
 _EVENT = (

@@ -51,13 +51,15 @@ def _main(settings: Settings, parent: int) -> None:
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to all; the parent decides
 
-    def orphaned() -> None:
+    database = Database(settings.database)
+
+    def look_around() -> None:
         while not stop.wait(0.5):
+            database.cut_hanging()
             if os.getppid() != parent:
                 stop.set()
 
-    threading.Thread(target=orphaned, daemon=True).start()
-    database = Database(settings.database)
+    threading.Thread(target=look_around, daemon=True).start()
     try:
         Ingester(settings, database).run(stop)
     finally:

@@ -9,6 +9,7 @@ from sqlalchemy import Connection, Select, delete, func, insert, select, update
 from waypost.clicks.batch import ALL_DAYS, BESIDE, DAY, QUARTER, Seen
 from waypost.clicks.ingest import KEPT_SINCE, TOTALS
 from waypost.db import upsert
+from waypost.postgres import be_patient
 from waypost.schema import click_labels, click_times, events, facts
 
 _COLUMN = {"click": "clicks", "bot": "bots", "preview": "previews", "other": "others", "late": "late"}
@@ -31,6 +32,7 @@ class Difference:
 
 def differences(tx: Connection) -> list[Difference]:
     """Everything that is wrong. A day whose visits are deleted in part cannot be told, and is left out."""
+    be_patient(tx)
     since = tx.execute(select(facts.c.value).where(facts.c.name == KEPT_SINCE)).scalar_one_or_none()
     oldest, lowest = tx.execute(select(func.min(events.c.at_ms), func.min(events.c.id))).one()
     if since is None or oldest is None:
@@ -83,6 +85,16 @@ def _counted(tx: Connection, first: int) -> dict[Place, Counter[str]]:
     return found
 
 
+def _account_of(tx: Connection, wrong: Difference) -> int:
+    """Whose thing it is, as its visits or its sums say."""
+    if wrong.kind == "account":
+        return wrong.item
+    c = click_labels.c
+    kept = tx.execute(_of(wrong, select(events.c.account)).limit(1)).scalar()
+    counted = tx.execute(select(c.account).where(c.kind == wrong.kind, c.item == wrong.item).limit(1)).scalar()
+    return int(kept or counted or 0)
+
+
 def _repair_times(tx: Connection, wrong: Difference) -> None:
     c = click_times.c
     tx.execute(delete(click_times).where(c.kind == wrong.kind, c.item == wrong.item, c.at // DAY == wrong.day))
@@ -92,10 +104,8 @@ def _repair_times(tx: Connection, wrong: Difference) -> None:
     for row in tx.execute(_of(wrong, select(*columns, func.count().label("n"))).group_by(*columns)):
         sums[int(row.quarter)][_COLUMN[row.sort]] += row.n
         sums[int(row.quarter)]["uniques"] += row.n if row.first else 0
-    rows = [
-        {"kind": wrong.kind, "item": wrong.item, "at": at * QUARTER, **{name: n[name] for name in _SUMS}}
-        for at, n in sums.items()
-    ]
+    thing = {"kind": wrong.kind, "item": wrong.item, "account": _account_of(tx, wrong)}
+    rows = [{**thing, "at": at * QUARTER, **{name: n[name] for name in _SUMS}} for at, n in sums.items()]
     if rows:
         tx.execute(insert(click_times), rows)
 
@@ -103,6 +113,7 @@ def _repair_times(tx: Connection, wrong: Difference) -> None:
 def _repair_labels(tx: Connection, wrong: Difference) -> None:
     c = click_labels.c
     mine = (c.kind == wrong.kind, c.item == wrong.item, c.day == wrong.day)
+    account = _account_of(tx, wrong)
     for dimension in _DIMENSIONS:
         label = events.c[dimension]
         chosen = _of(wrong, select(label.label("label"), func.count().label("n"))).where(
@@ -114,7 +125,8 @@ def _repair_labels(tx: Connection, wrong: Difference) -> None:
         for name in kept.keys() | counted.keys():
             moved = kept.get(name, 0) - counted.get(name, 0)
             for day in (wrong.day, ALL_DAYS) if moved else ():
-                key = {"kind": wrong.kind, "item": wrong.item, "day": day, "dimension": dimension, "label": name}
+                thing = {"kind": wrong.kind, "item": wrong.item, "day": day, "account": account}
+                key = {**thing, "dimension": dimension, "label": name}
                 new = upsert(tx, click_labels).values(**key, n=moved)
                 tx.execute(new.on_conflict_do_update(index_elements=list(key), set_={"n": c.n + moved}))
         tx.execute(delete(click_labels).where(*today, c.n == 0))

@@ -29,6 +29,7 @@ from waypost.errors import Kind, Problem, not_found
 from waypost.files.keeping import Keeper
 from waypost.files.linger import Heard, Lingering
 from waypost.metrics import Meter
+from waypost.net.guesses import Guesses
 from waypost.net.letters import Post
 from waypost.net.tries import Tries
 from waypost.settings import Settings
@@ -61,6 +62,7 @@ class Dashboard:
         meter: Meter,
         keeper: Keeper,
         post: Post,
+        guesses: Guesses,
         bio_page: Callable[..., str],
     ) -> None:
         self._settings = settings
@@ -70,7 +72,7 @@ class Dashboard:
         self._keeper = keeper
         self._post = post
         self._bio_page = bio_page
-        self._tries = Tries()
+        self._tries = Tries(guesses)
 
     def app(self) -> Starlette:
         """The ASGI app."""

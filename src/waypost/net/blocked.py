@@ -24,9 +24,12 @@ class Blocked:
     hosts: frozenset[str] = frozenset()
     words: tuple[str, ...] = ()
 
+    def __bool__(self) -> bool:
+        return bool(self.hosts or self.words)
+
     def has(self, url: str) -> bool:
         """Whether a URL is blocked."""
-        if not (self.hosts or self.words):
+        if not self:
             return False
         folded = _folded(url)
         return not self.hosts.isdisjoint(_hosts(url)) or any(word in folded for word in self.words)

@@ -1,45 +1,128 @@
-"""How often somebody may be wrong: failures by client in the last minute, in this process."""
+"""How often strangers may try something in a minute: over all processes of a node and, on PostgreSQL, over all nodes.
 
+A try is counted before it is looked at, so many at once are as many tries. With SQLite the counts are in a file of
+their own beside the database: no stranger ever takes the lock under which the service writes.
+"""
+
+import hashlib
 import threading
 from collections import OrderedDict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from sqlalchemy import Connection, case, delete, or_, select, update
 
 from waypost import clock
+from waypost.db import Database, upsert
+from waypost.schema import facts, guesses
 
 _WINDOW_MS = 60_000
+_REMEMBERED = 20_000
+_TIDY_EVERY = 256  # claims
+
+
+class Try(NamedTuple):
+    """Who tries what, in words that tell it from everything else, and how often a minute that may be."""
+
+    what: str
+    most: int
 
 
 class Guesses:
-    """At most `limit` failures a minute for each client; remembers at most `clients` of them."""
+    """The counts. Close them when done. Everything here blocks, and is for threads."""
 
-    def __init__(self, limit: int = 30, clients: int = 20_000) -> None:
-        self._limit = limit
-        self._clients = clients
-        self._windows: OrderedDict[str, tuple[int, int]] = OrderedDict()
+    def __init__(self, folder: Path, database: Database) -> None:
+        self._database = database
+        self._own = Database(f"sqlite:///{folder.resolve() / 'guesses.db'}") if database.is_sqlite else None
+        self._key = b""
+        self._taken = 0
+        self._full: OrderedDict[bytes, int] = OrderedDict()
         self._lock = threading.Lock()
 
-    def wait(self, client: str) -> int:
-        """0 while the client may try, else the seconds it has to wait."""
-        now = clock.now_ms()
-        start, count = self._windows.get(client, (now, 0))
-        return 0 if count < self._limit or _is_over(start, now) else _seconds_left(start, now)
+    def take(self, *tries: Try) -> int:
+        """Count one of each. 0 when they may be made; else none is counted, and the answer is the seconds to wait.
 
-    def failed(self, client: str) -> int:
-        """Count one failure. 0 while the client was within its limit, else the seconds it has to wait."""
-        now = clock.now_ms()
+        Raises UNAVAILABLE when nobody can say.
+        """
+        now, digests = clock.now_ms(), self._digests(tries)
         with self._lock:
-            start, count = self._windows.pop(client, (now, 0))
-            if _is_over(start, now):
-                start, count = now, 0
-            self._windows[client] = (start, count + 1)
-            if len(self._windows) > self._clients:
-                self._windows.popitem(last=False)
-        return 0 if count < self._limit else _seconds_left(start, now)
+            known = max((self._full.get(digest, 0) for digest, _ in digests), default=0)
+        if not now < known <= now + _WINDOW_MS:
+            try:
+                self._counts().count(lambda tx: _take(tx, digests, now))
+            except _Full as full:
+                known = full.until
+                self._remember(full)
+            else:
+                self._tidy(now)
+                return 0
+        return max(1, -(-(known - now) // 1000))
+
+    def give_back(self, *tries: Try) -> None:
+        """What was tried was right: it does not count."""
+        digests = [digest for digest, _ in self._digests(tries)]
+        mine = update(guesses).where(guesses.c.digest.in_(digests)).values(left=guesses.c.left + 1)
+        self._counts().count(lambda tx: tx.execute(mine))
+
+    def close(self) -> None:
+        """Give everything back that is our own."""
+        if self._own is not None:
+            self._own.close()
+
+    def _digests(self, tries: Sequence[Try]) -> list[tuple[bytes, int]]:
+        """In one order for everybody, so that no two wait for each other. Nobody can read an address out of them."""
+        if not self._key:
+            secret = select(facts.c.value).where(facts.c.name == "secret")
+            found = bytes(self._database.read(lambda tx: tx.execute(secret).scalar_one()))
+            self._key = hashlib.sha256(b"guesses of strangers:" + found).digest()
+        keyed = (
+            (hashlib.blake2b(one.what.encode(), digest_size=16, key=self._key).digest(), one.most) for one in tries
+        )
+        return sorted(keyed)
+
+    def _counts(self) -> Database:
+        if self._own is None:
+            return self._database
+        if not self._taken:
+            self._own.write(lambda tx: guesses.create(tx, checkfirst=True))
+        return self._own
+
+    def _remember(self, full: "_Full") -> None:
+        """Who is over a limit is refused without being looked up, until his minute is over."""
+        with self._lock:
+            self._full[full.digest] = full.until
+            if len(self._full) > _REMEMBERED:
+                self._full.popitem(last=False)
+
+    def _tidy(self, now: int) -> None:
+        self._taken += 1
+        if self._taken % _TIDY_EVERY == 0:
+            self._counts().count(lambda tx: tx.execute(delete(guesses).where(guesses.c.start <= now - _WINDOW_MS)))
 
 
-def _is_over(start: int, now: int) -> bool:
-    """Whether a window has ended; one that begins far ahead was opened by a clock that has been set back since."""
-    return start <= now - _WINDOW_MS or start > now + _WINDOW_MS
+class _Full(Exception):
+    """One of them has nothing left until that millisecond."""
+
+    def __init__(self, digest: bytes, until: int) -> None:
+        super().__init__()
+        self.digest = digest
+        self.until = until
 
 
-def _seconds_left(start: int, now: int) -> int:
-    return max(1, -(-(start + _WINDOW_MS - now) // 1000))
+def _take(tx: Connection, digests: list[tuple[bytes, int]], now: int) -> None:
+    """One statement, so exact; raises _Full, which undoes it, when one of them has nothing left."""
+    c = guesses.c
+    # A window that begins far ahead was opened by a clock that has been set back since.
+    over = or_(c.start <= now - _WINDOW_MS, c.start > now + _WINDOW_MS)
+    new = upsert(tx, guesses).values([{"digest": digest, "start": now, "left": most - 1} for digest, most in digests])
+    values = {
+        "start": case((over, new.excluded.start), else_=c.start),
+        "left": case((over, new.excluded.left), else_=c.left - 1),
+    }
+    counted = new.on_conflict_do_update(index_elements=["digest"], set_=values, where=or_(over, c.left > 0))
+    taken = {bytes(digest) for digest in tx.execute(counted.returning(c.digest)).scalars()}
+    for digest, _ in digests:
+        if digest not in taken:
+            start = tx.execute(select(c.start).where(c.digest == digest)).scalar_one()
+            raise _Full(digest, int(start) + _WINDOW_MS)

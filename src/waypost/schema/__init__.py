@@ -5,9 +5,9 @@ value: it is what an absent field gets on creation and what `null` sets it back 
 `created` gives the list order together with `id`; every owned table has an index on (account, id) for its list.
 """
 
-from waypost.schema.abuse import blocks, reports
+from waypost.schema.abuse import blocks, guesses, reports
 from waypost.schema.accounts import accounts, api_keys, factors, facts, plans, recovery_codes, sessions
-from waypost.schema.clicks import changes, click_labels, click_times, events, salts, segments, visitors
+from waypost.schema.clicks import changes, click_labels, click_times, events, leases, salts, segments, visitors
 from waypost.schema.columns import metadata
 from waypost.schema.rotators import rotations, turns
 from waypost.schema.things import (
@@ -50,6 +50,8 @@ __all__ = [
     "factors",
     "facts",
     "files",
+    "guesses",
+    "leases",
     "leftovers",
     "link_pixels",
     "links",

@@ -2,7 +2,7 @@
 
 from sqlalchemy import Column, Index, LargeBinary, String, Table, Text
 
-from waypost.schema.columns import id_column, metadata, moment, words
+from waypost.schema.columns import id_column, metadata, moment, number, words
 
 # Hosts and words that no target may have (waypost.net.blocked).
 blocks = Table(
@@ -29,4 +29,15 @@ reports = Table(
     Index("reports_name", "host", "alias"),
     Index("reports_reporter", "reporter", "created"),
     sqlite_autoincrement=True,
+)
+
+# What strangers may still try in a minute that began at the millisecond `start` (waypost.net.guesses). With SQLite this
+# table is used in a file of its own, so that no stranger takes the lock of the other tables.
+guesses = Table(
+    "guesses",
+    metadata,
+    Column("digest", LargeBinary, primary_key=True),
+    number("start"),
+    number("left"),
+    Index("guesses_start", "start"),
 )

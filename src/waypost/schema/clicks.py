@@ -1,6 +1,11 @@
-"""The tables of the clicks: how far they are counted, and what is known of them."""
+"""The tables of the clicks: how far they are counted, and what is known of them.
 
-from sqlalchemy import BigInteger, Column, Index, Integer, LargeBinary, String, Table, Text
+On PostgreSQL those that grow are partitioned by time (waypost.clicks.partitions). The account is in their keys, so that
+a distributed database can keep what belongs to an account together (ADR 11); it comes last, since all reads know the
+thing, and a thing has one account.
+"""
+
+from sqlalchemy import BigInteger, Column, Index, Integer, LargeBinary, PrimaryKeyConstraint, String, Table, Text
 
 from waypost.schema.columns import Id, flag, id_column, metadata, moment, number, words
 
@@ -30,6 +35,7 @@ click_times = Table(
     Column("kind", String(8), primary_key=True),
     Column("item", Id, primary_key=True),
     Column("at", BigInteger, primary_key=True),
+    Column("account", Id, primary_key=True),
     number("clicks"),
     number("uniques"),
     number("bots"),
@@ -37,6 +43,7 @@ click_times = Table(
     number("others"),
     number("late"),
     sqlite_with_rowid=False,
+    postgresql_partition_by="RANGE (at)",
 )
 
 # Clicks by day (days since 1970, UTC; -1 for all days) and label of each dimension.
@@ -48,8 +55,10 @@ click_labels = Table(
     Column("day", Integer, primary_key=True),
     Column("dimension", String(10), primary_key=True),
     Column("label", Text, primary_key=True),
+    Column("account", Id, primary_key=True),
     number("n"),
     sqlite_with_rowid=False,
+    postgresql_partition_by="RANGE (day)",
 )
 
 # The distinct visitors of a day, as hashes with that day's salt; both are thrown away when the day is over.
@@ -59,6 +68,7 @@ visitors = Table(
     Column("day", Integer, primary_key=True),
     Column("digest", LargeBinary, primary_key=True),
     sqlite_with_rowid=False,
+    postgresql_partition_by="RANGE (day)",
 )
 salts = Table(
     "salts",
@@ -67,11 +77,12 @@ salts = Table(
     Column("salt", LargeBinary, nullable=False),
 )
 
-# Every visit as it was classified, without address, for as long as the operator keeps them.
+# Every visit as it was classified, without address, for as long as the operator keeps them. PostgreSQL wants the moment
+# in a key of a table that is partitioned by it, so there is none there; the numbers come from a sequence all the same.
 events = Table(
     "events",
     metadata,
-    id_column(),
+    Column("id", Id, autoincrement=True),
     Column("account", Id, nullable=False),
     Column("kind", String(8), nullable=False),
     Column("item", Id, nullable=False),
@@ -85,6 +96,16 @@ events = Table(
     words("device"),
     words("language"),
     words("source"),
+    PrimaryKeyConstraint("id").ddl_if(dialect="sqlite"),
     Index("events_account_id", "account", "id"),
     sqlite_autoincrement=True,
+    postgresql_partition_by="RANGE (at_ms)",
+)
+
+# Work that one process does for all (waypost.leases): until when nobody needs to do it again.
+leases = Table(
+    "leases",
+    metadata,
+    Column("name", String(32), primary_key=True),
+    moment("until"),
 )

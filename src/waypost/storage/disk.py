@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, TypeVar
 
 from waypost.errors import Problem
-from waypost.storage.store import CHUNK, Missing, away, full
+from waypost.storage.store import CHUNK, Missing, Readable, away, full
 
 T = TypeVar("T")
 _THREADS = 8  # of each process: a slow disk must not take those that the database works in
@@ -109,7 +109,13 @@ class Disk:
             raise Missing from error
         return os.fstat(file.fileno()).st_size, _chunks(file)
 
-    def save(self, name: str, file: IO[bytes], *, disposition: str) -> None:
+    def size(self, name: str) -> int | None:
+        try:
+            return (self._folder / name).stat().st_size
+        except FileNotFoundError:
+            return None
+
+    def save(self, name: str, file: Readable, *, disposition: str) -> None:
         try:
             with self._create(name) as copy:
                 while chunk := file.read(CHUNK):

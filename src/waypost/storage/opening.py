@@ -2,6 +2,7 @@
 
 import io
 import secrets
+from pathlib import Path
 
 from waypost.errors import Problem
 from waypost.settings import Settings
@@ -16,6 +17,13 @@ def open_store(settings: Settings) -> Store:
     from waypost.storage.s3 import S3  # noqa: PLC0415  # 4 MB that a service with a folder does not need
 
     return S3(settings)
+
+
+def store_at(where: str, settings: Settings) -> Store:
+    """The folder, or the bucket (s3://…) with the keys of the settings."""
+    if not where.startswith("s3://"):
+        return Disk(Path(where))
+    return open_store(Settings.model_validate({**settings.model_dump(), "storage_url": where}))
 
 
 def probe(store: Store) -> str:

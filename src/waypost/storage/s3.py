@@ -13,7 +13,7 @@ from obstore.exceptions import BaseError
 from obstore.store import S3Store
 
 from waypost.settings import Settings
-from waypost.storage.store import CHUNK, Missing, away, full
+from waypost.storage.store import CHUNK, Missing, Readable, away, full
 
 _log = structlog.get_logger("storage")
 _PART = 8 * 1024 * 1024  # bytes; a store takes at most 10,000 parts: objects of up to 80 GB
@@ -95,9 +95,17 @@ class S3:
             found = obstore.get(self._reading, name)
             return int(found.meta["size"]), _chunks(found)
 
-    def save(self, name: str, file: IO[bytes], *, disposition: str) -> None:
+    def size(self, name: str) -> int | None:
+        try:
+            with _translated():
+                return int(obstore.head(self._store, name)["size"])
+        except Missing:
+            return None
+
+    def save(self, name: str, file: Readable, *, disposition: str) -> None:
         with _translated():
-            obstore.put(self._store, name, file, **_options(disposition, parts=True))
+            chunks = iter(lambda: file.read(CHUNK), b"")
+            obstore.put(self._store, name, chunks, **_options(disposition, parts=True))
 
     def is_empty(self) -> bool:
         with _translated():

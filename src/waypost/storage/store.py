@@ -16,6 +16,12 @@ class Missing(Exception):
     """There is no object with that name."""
 
 
+class Readable(Protocol):
+    """All that is needed of a file to keep what is in it."""
+
+    def read(self, size: int = -1, /) -> bytes: ...
+
+
 class Blob(Protocol):
     """An object, open. Close it when done."""
 
@@ -55,7 +61,10 @@ class Store(Protocol):
     def load(self, name: str) -> tuple[int, Iterator[bytes]]:
         """The object's size and its bytes. Raises Missing, UNAVAILABLE."""
 
-    def save(self, name: str, file: IO[bytes], *, disposition: str) -> None:
+    def size(self, name: str) -> int | None:
+        """How many bytes the object has; None when there is none. Raises UNAVAILABLE."""
+
+    def save(self, name: str, file: Readable, *, disposition: str) -> None:
         """Keep all that is left in `file`. Raises STORAGE_FULL, UNAVAILABLE."""
 
     def is_empty(self) -> bool:

@@ -18,6 +18,7 @@ from waypost.visits.find import Target
 from waypost.visits.framing import Framing
 from waypost.visits.pages import Pages, wants_page
 from waypost.visits.passing import Manner, Passage, consent, passage, purpose
+from waypost.visits.reports import address_of_report
 from waypost.visits.tickets import Tickets
 from waypost.visits.ways import Card, Overlay, Splash, Way
 
@@ -82,7 +83,7 @@ class Ahead:
         told = _told(asked, onward, chosen, leave=leave, count=splash.counter)
         # A button that comes no sooner than the target itself would never be seen.
         button = not splash.counter or splash.skip < splash.counter
-        shown = {"splash": splash, "button": button, "host": _host(splash.link)}
+        shown = {"splash": splash, "button": button, "host": _host(splash.link), "report": self._report(request, asked)}
         return self._page(
             request, "splash.html", headers, title=splash.title or onward.title, nonce=nonce, **shown, **told
         )
@@ -110,7 +111,7 @@ class Ahead:
         shown = {"overlay": overlay, "ticket": ticket, "link": target.id, "host": _host(overlay.link)}
         told = {**_told(asked, onward, chosen, leave="never"), "is_dark": _is_dark(overlay.background)}
         template = "overlay.html" if origins else "interstitial.html"
-        values = {**shown, **told, "framed": bool(origins)}
+        values = {**shown, **told, "framed": bool(origins), "report": self._report(request, asked)}
         return self._page(request, template, headers, title=onward.title, nonce=nonce, **values)
 
     def _tiny(self, request: Request, asked: Asked, onward: Onward, chosen: Passage) -> Response:
@@ -119,6 +120,10 @@ class Ahead:
         headers = policy.headers(nonce=nonce, providers=providers.used(chosen.pixels))
         told = _told(asked, onward, chosen, leave="pixels")
         return self._page(request, "pixels.html", headers, title=onward.title, nonce=nonce, **told)
+
+    def _report(self, request: Request, asked: Asked) -> str:
+        """Where this visitor can complain of the address that brought them here, be it a link's or a rotator's."""
+        return address_of_report(self._settings, asked.host, request.url.path[1:])
 
     def _page(self, request: Request, template: str, headers: dict[str, str], **values: Any) -> Response:
         return self._pages.page(template, request=request, headers=headers, **values)

@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, Response
 
 from waypost import clock
 from waypost.db import Database
-from waypost.net.guesses import Guesses
+from waypost.net.guesses import Try
 from waypost.net.proxies import network_of
 from waypost.overlays import submissions
 from waypost.overlays.submissions import Sent
@@ -28,6 +28,7 @@ from waypost.visits.hooks import Hooks
 from waypost.visits.languages import text
 from waypost.visits.pages import NO_STORE, Pages, wants_page
 from waypost.visits.tickets import Tickets
+from waypost.visits.visit import Visitor
 from waypost.visits.ways import Overlay
 
 ASKS = frozenset({"contact", "newsletter", "poll"})
@@ -41,20 +42,24 @@ _MOST_LINE, _MOST_TEXT = 255, 5000
 class Answers:
     """Takes what is sent, within limits by network and by overlay."""
 
-    def __init__(self, *, settings: Settings, database: Database, pages: Pages, tickets: Tickets) -> None:
+    def __init__(
+        self, *, settings: Settings, database: Database, visitor: Visitor, pages: Pages, tickets: Tickets
+    ) -> None:
         self._settings = settings
         self._database = database
+        self._visitor = visitor
         self._pages = pages
         self._tickets = tickets
         self._hooks = Hooks()
-        self._by_network = Guesses(limit=5)
-        self._by_overlay = Guesses(limit=300)
+        self._guesses = visitor.guesses
 
     async def take(self, request: Request) -> Response:
         """Keep what a form sent, say thanks, and show the way on."""
         posted = await self._posted(request)
         if posted is None:
             return self._pages.refuse(request, "missing")
+        if (await self._visitor.blocked()).has(posted.url):
+            return self._pages.refuse(request, "blocked")
         # A field that people never see: only programs fill it in, and they need not know what we make of it.
         why = None if posted.form.get("website") else await self._try(request, posted)
         return self._pages.refuse(request, why) if why else self._thank(request, posted)
@@ -76,16 +81,11 @@ class Answers:
         if sent is None:
             return "unclear"
         network = network_of(address(request, self._settings))
-        if self._is_too_much(f"{posted.overlay.id} {network}", str(posted.overlay.id)):
+        overlay = f"overlay {posted.overlay.id}"
+        tries = (Try(f"answers to {overlay} from {network}", 5), Try(f"answers to {overlay}", 300))
+        if await anyio.to_thread.run_sync(self._guesses.take, *tries):
             return "flood"
         return None if await self._keep(posted.overlay, sent, posted.link) else "flood"
-
-    def _is_too_much(self, mine: str, everybodys: str) -> bool:
-        if self._by_network.wait(mine) or self._by_overlay.wait(everybodys):
-            return True
-        self._by_network.failed(mine)
-        self._by_overlay.failed(everybodys)
-        return False
 
     async def _keep(self, overlay: Overlay, sent: Sent, link: int) -> bool:
         kept = await anyio.to_thread.run_sync(

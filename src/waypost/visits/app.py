@@ -62,7 +62,9 @@ class Visits:
         self._pages = Pages(meter)
         tickets = Tickets(database)
         self._ahead = Ahead(settings=settings, pages=self._pages, tickets=tickets)
-        self._answers = Answers(settings=settings, database=database, pages=self._pages, tickets=tickets)
+        self._answers = Answers(
+            settings=settings, database=database, visitor=visitor, pages=self._pages, tickets=tickets
+        )
         self._scans = Scans(settings=settings, visitor=visitor, pages=self._pages)
         self._hosts = Hosts(settings=settings, visitor=visitor, pages=self._pages)
         self.bios = Bios(settings=settings, visitor=visitor, pages=self._pages)

@@ -55,6 +55,8 @@ class Bios:
         block = bio_page.block_of(bio, request.path_params["block"]) if isinstance(bio, Bio) else None
         if not isinstance(bio, Bio) or block is None:
             return self._pages.refuse(request, "missing")
+        if "blocked" in block:
+            return self._pages.refuse(request, "blocked")
         if block["type"] == "vcard":
             self._write_block(asked, bio, block)
             system = classify.agent(asked.agent.decode("utf-8", "replace")).os
@@ -63,8 +65,6 @@ class Bios:
             url = targets.target(blocks.target_of(block), field="blocks", settings=self._settings)
         except Problem:  # a rule of the operator's has changed since: an app scheme that was allowed
             return self._pages.refuse(request, "disabled")
-        if (await self._visitor.blocked()).has(url):
-            return self._pages.refuse(request, "blocked")
         self._write_block(asked, bio, block)
         if url.lower().startswith(("http://", "https://")):
             return redirect(url)
@@ -103,6 +103,7 @@ class Bios:
             "style": themes.style(bio.theme),
             "avatar": bio_page.avatar(title, bio.alias),
             "sections": bio_page.sections(bio),
+            "report": address_of_report(self._settings, OWN, bio.alias),
         }
 
     def _agreed(self, bio: Bio) -> Response:

@@ -1,10 +1,9 @@
 """What stands on a bio page: its blocks made ready for the template, its card, and what it may load. Pure."""
 
 import zlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from waypost.bios import blocks
@@ -21,12 +20,52 @@ _NAMES = frozenset({"fname", "lname", "org"})
 _CHECKED = {"phone": parts.phone, "cell": parts.phone, "fax": parts.phone, "email": parts.email}
 
 
-@dataclass(frozen=True)
-class Section:
-    """Blocks of one kind that follow each other, each with what the template needs of it."""
+class Linked(NamedTuple):
+    """A link as the template needs it. These are tuples, which a template takes apart at the least cost."""
+
+    href: str
+    title: str
+
+
+class Profile(NamedTuple):
+    """A profile in a network; `path` is the outline of its picture."""
+
+    href: str
+    path: str
+    name: str
+
+
+class Words(NamedTuple):
+    """A heading or a text."""
+
+    text: str
+
+
+class Picture(NamedTuple):
+    """A picture; `href` is "" for one that leads nowhere."""
+
+    href: str
+    image: str
+    alt: str
+
+
+class Contact(NamedTuple):
+    """A card that can be taken."""
+
+    href: str
+    name: str
+    title: str
+    org: str
+
+
+Shown = Linked | Profile | Words | Picture | Contact
+
+
+class Section(NamedTuple):
+    """Blocks of one kind that follow each other."""
 
     type: str
-    blocks: Sequence[Mapping[str, Any]]
+    blocks: Sequence[Shown]
 
 
 def heading(bio: Bio) -> str:
@@ -42,13 +81,13 @@ def avatar(name: str, seed: str) -> dict[str, Any]:
 
 def sections(bio: Bio) -> list[Section]:
     """The page in its order."""
-    shown = (_shown(bio, block) for block in bio.blocks)
-    return [Section(kind, list(found)) for kind, found in groupby(shown, key=lambda block: str(block["type"]))]
+    grouped = groupby(_seen(bio), key=lambda block: str(block["type"]))
+    return [Section(kind, [_shown(bio, block) for block in found]) for kind, found in grouped]
 
 
 def policy(bio: Bio) -> str:
     """Where pictures may come from: the hosts of the image blocks and nowhere else."""
-    found = sorted({_source(block["image"]) for block in bio.blocks if block["type"] == "image"} - {""})
+    found = sorted({_source(block["image"]) for block in _seen(bio) if block["type"] == "image"} - {""})
     return " ".join(found if len(found) <= _MOST_HOSTS else ("https:", "http:")) or "'none'"
 
 
@@ -75,7 +114,7 @@ def told(bio: Bio, base: str) -> dict[str, Any]:
     """The page for programs."""
     url = f"{base}/{bio.alias}"
     listed = []
-    for block in bio.blocks:
+    for block in _seen(bio):
         plain = {name: value for name, value in block.items() if name != "id"}
         listed.append({**plain, "visit": f"{url}/{block['id']}"} if "id" in block else plain)
     same = {"title": heading(bio), "description": bio.description, "sensitive": bio.sensitive}
@@ -87,18 +126,32 @@ def size(bio: Bio) -> int:
     return len(bio.description) + sum(len(str(value)) for block in bio.blocks for value in block.values())
 
 
-def _shown(bio: Bio, block: Block) -> dict[str, Any]:
+def _seen(bio: Bio) -> list[Block]:
+    """The blocks, but for those that the operator has blocked (see cleaned.py)."""
+    return [block for block in bio.blocks if "blocked" not in block]
+
+
+def _shown(bio: Bio, block: Block) -> Shown:
     href = f"/{bio.alias}/{block['id']}" if "id" in block else ""
-    shown = {**block, "href": href}
-    if block["type"] == "social":
-        shown["network"] = network(block["network"])
-    elif block["type"] == "image" and href:
-        shown["goes"] = blocks.target_of(block).partition("://")[2].partition("/")[0] or blocks.target_of(block)
-    elif block["type"] == "vcard":
-        shown["name"] = blocks.name_of(block) or heading(bio)
-        about = (block.get("title", ""), block.get("org", "") if block.get("org") != shown["name"] else "")
-        shown["about"] = [part for part in about if part]
-    return shown
+    match block["type"]:
+        case "link":
+            return Linked(href, block["title"])
+        case "social":
+            known = network(block["network"])
+            return Profile(href, known.path, known.name)
+        case "image":
+            return Picture(href, block["image"], block.get("alt") or _place(blocks.target_of(block)))
+        case "vcard":
+            name = blocks.name_of(block) or heading(bio)
+            org = block.get("org", "")
+            return Contact(href, name, block.get("title", ""), org if org != name else "")
+        case _:
+            return Words(block["text"])
+
+
+def _place(url: str) -> str:
+    """What a picture says of where it leads, when nobody described it."""
+    return url.partition("://")[2].partition("/")[0] or url
 
 
 def _source(url: str) -> str:

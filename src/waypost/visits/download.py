@@ -1,7 +1,7 @@
 """A visit to a file: a page for people, the bytes for programs; counted, limited, gone on with (decisions 21, 22)."""
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import anyio.to_thread
 from sqlalchemy import Connection, select
@@ -20,6 +20,7 @@ from waypost.visits.asked import Asked
 from waypost.visits.find import Shared
 from waypost.visits.handing import Handing, set_cookie
 from waypost.visits.pages import NO_STORE, PAGE, Pages, file_facts, redirect, wants_page
+from waypost.visits.reports import address_of_report
 from waypost.visits.tokens import LIFE, OPENED, Tokens
 from waypost.visits.visit import Visitor
 
@@ -32,6 +33,7 @@ class Downloads:
     """Answers visits to files."""
 
     def __init__(self, *, settings: Settings, database: Database, visitor: Visitor, pages: Pages, store: Store) -> None:
+        self._settings = settings
         self._database = database
         self._visitor = visitor
         self._pages = pages
@@ -103,7 +105,9 @@ class Downloads:
     def _draw(self, request: Request, file: Shared, left: int | None) -> Response:
         facts = file_facts(file.size, file.mime, file.sha256, file.expiry, left)
         preview = f"/{file.alias}?preview=1" if _has_preview(file) else ""
-        page = self._pages.page("file.html", request=request, title=file.name, file=file, facts=facts, preview=preview)
+        shown: dict[str, Any] = {"file": file, "facts": facts, "preview": preview}
+        report = address_of_report(self._settings, file.host, file.alias)
+        page = self._pages.page("file.html", request=request, title=file.name, report=report, **shown)
         page.headers["Content-Security-Policy"] = PAGE["Content-Security-Policy"].replace("data:", "'self' data:")
         return page
 

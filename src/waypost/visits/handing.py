@@ -158,7 +158,7 @@ class Handing:
         self._visitor.write(journal.target_of(file.account, "file", file.id), asked, flags)
 
     async def _count(self, work: Callable[[Connection], T]) -> T:
-        return await anyio.to_thread.run_sync(self._database.count, work)
+        return await anyio.to_thread.run_sync(self._database.take, work)
 
 
 def set_cookie(answer: Response, name: str, token: str, file: Shared) -> None:

@@ -145,7 +145,11 @@ class Pages:
 def _environment(language: str) -> Environment:
     catalogue = languages.catalogue(language)
     environment = Environment(
-        loader=PackageLoader("waypost.visits"), autoescape=True, extensions=["jinja2.ext.i18n"], trim_blocks=True
+        loader=PackageLoader("waypost.visits"),
+        autoescape=True,
+        extensions=["jinja2.ext.i18n"],
+        trim_blocks=True,
+        auto_reload=False,  # or every page would ask the disk whether its templates are still the same
     )
     environment.install_gettext_callables(  # type: ignore[attr-defined]  # by the extension
         catalogue.gettext, catalogue.ngettext, newstyle=True

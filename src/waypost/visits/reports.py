@@ -16,7 +16,7 @@ from waypost.aliases import hosts, namespace
 from waypost.aliases.namespace import OWN, ROTATORS
 from waypost.aliases.urls import origin
 from waypost.db import Database
-from waypost.net.guesses import Guesses
+from waypost.net.guesses import Try
 from waypost.net.proxies import network_of
 from waypost.schema import facts
 from waypost.settings import Settings
@@ -60,8 +60,6 @@ class Reports:
         self._database = database
         self._visitor = visitor
         self._pages = pages
-        # The exact limit is the database's; who comes in masses does not get as far as its lock.
-        self._tries = Guesses(limit=2 * ops.MOST_AN_HOUR)
 
     async def answer(self, request: Request) -> Response:
         """The form; or what became of one."""
@@ -98,7 +96,9 @@ class Reports:
     async def _keep(self, request: Request, url: str, reason: str, comment: str) -> str:
         """Keep a report; what is wrong with it, or ""."""
         network = network_of(address(request, self._settings))
-        if self._tries.failed(network):
+        # The exact limit is the database's; who comes in masses does not get as far as its lock.
+        tries = Try(f"reports from {network}", 2 * ops.MOST_AN_HOUR)
+        if await anyio.to_thread.run_sync(self._visitor.guesses.take, tries):
             return "limit"
         chosen = next((one for one in _REASONS if one == reason), None)
         if chosen is None:

@@ -16,6 +16,7 @@ from waypost.settings import Settings
 from waypost.visits import rotation
 from waypost.visits.ahead import Ahead
 from waypost.visits.asked import Asked, read
+from waypost.visits.cleaned import cleaned_link
 from waypost.visits.decide import Refusal
 from waypost.visits.find import Target
 from waypost.visits.pages import Pages, redirect
@@ -69,7 +70,8 @@ class Rotators:
             self._visitor.write(
                 journal.target_of(rotator.account, "campaign", rotator.id), asked, journal.rotated(target.id)
             )
-        response = await self._ahead.answer(request, asked, target, answer.url) if answer.counts else None
+        shown = cleaned_link(target, await self._visitor.blocked())
+        response = await self._ahead.answer(request, asked, shown, answer.url) if answer.counts else None
         if response is None:
             self._meter.count("redirects", "full")
             response = redirect(answer.url)
@@ -92,7 +94,7 @@ class Rotators:
                 return target
             # What was drawn is to be had, if it still can be: else limited links would be drawn less than others.
             spin = replace(spin, kept=target.id)
-        return await anyio.to_thread.run_sync(self._database.count, lambda tx: rotation.give(tx, rotator, spin))
+        return await anyio.to_thread.run_sync(self._database.take, lambda tx: rotation.give(tx, rotator, spin))
 
     def _without_links(self, request: Request, rotator: Rotator) -> Response:
         if not rotator.public:

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, func, select
 
 from waypost.net.targets import host_of
 from waypost.schema import accounts, campaigns, domains, links
-from waypost.visits.rotation import usable
+from waypost.visits.places import usable
 
 PER_PAGE = 25
 # What makes writing turn around where its letters would not: of no use in a title but to make .exe look like .png.

@@ -16,9 +16,11 @@ from waypost.clicks.geo import Countries
 from waypost.db import Database
 from waypost.net import blocked
 from waypost.net.blocked import Blocked
+from waypost.net.guesses import Guesses
 from waypost.schema import links
 from waypost.visits import bio_page
 from waypost.visits.asked import Asked
+from waypost.visits.cleaned import cleaned
 from waypost.visits.decide import Answer, Facts, Redirect, Refusal, decide, used_up
 from waypost.visits.find import Bio, Domain, Found, Target, find, find_domain
 from waypost.visits.lane import Traffic
@@ -32,11 +34,12 @@ _READS_AT_ONCE = 4  # reads take most of their time in Python, so more threads o
 class Visitor:
     """Answers visits with what this process remembers, and what the database knows."""
 
-    def __init__(self, *, database: Database, traffic: Traffic, countries: Countries) -> None:
+    def __init__(self, *, database: Database, traffic: Traffic, countries: Countries, guesses: Guesses) -> None:
         self._database = database
         self._traffic = traffic
         self._countries = countries
-        self.passwords = Passwords()
+        self.guesses = guesses
+        self.passwords = Passwords(guesses)
         self._reading = anyio.CapacityLimiter(_READS_AT_ONCE)
 
     async def find(self, host: str, alias: str) -> Found | None:
@@ -47,7 +50,8 @@ class Visitor:
         known, found = memory.found((host, alias))
         if not known:
             version = memory.version
-            found = await self.read(lambda tx: find(tx, host, alias))
+            forbidden = await self.blocked()
+            found = await self.read(lambda tx: cleaned(find(tx, host, alias), forbidden))
             if not isinstance(found, Bio) or bio_page.size(found) <= _LARGE_BIO:
                 memory.keep_found((host, alias), found, version=version)
         return found
@@ -151,7 +155,7 @@ class Visitor:
         if target.clicklimit is None:
             return True
         if takes:
-            return await anyio.to_thread.run_sync(self._database.count, lambda tx: take(tx, target.id))
+            return await anyio.to_thread.run_sync(self._database.take, lambda tx: take(tx, target.id))
         return await self.read(lambda tx: _is_left(tx, target.id))
 
     async def read(self, work: Callable[[Connection], T]) -> T:
@@ -170,7 +174,7 @@ def can_be(name: str, longest: int) -> bool:
 
 def _is_blocked(forbidden: Blocked, target: Target, answer: Answer, facts: Facts) -> bool:
     """Whether the operator has blocked where an answer leads. What the visitor adds to it has no say."""
-    if not isinstance(answer, Redirect) or not (forbidden.hosts or forbidden.words):
+    if not isinstance(answer, Redirect) or not forbidden:
         return False
     if answer.counts and facts.query:
         answer = decide(target, replace(facts, query=""))

@@ -1,15 +1,21 @@
 """Follows the log of changes, so that a change is in force here at once and on every other process within a second."""
 
 import threading
+from collections.abc import Callable
+from typing import Protocol, TypeVar
 
 import structlog
+from sqlalchemy import Connection
 
 from waypost import changes
+from waypost.changes import Place
 from waypost.db import Database
 from waypost.errors import Problem
 from waypost.visits.memory import Memory
 
+T = TypeVar("T")
 _log = structlog.get_logger("watch")
+_NEWS_SECONDS = 0.4  # who missed the news, because a connection was lost, finds the change after that
 
 
 class Watch:
@@ -18,22 +24,47 @@ class Watch:
     def __init__(self, database: Database, memory: Memory) -> None:
         self._database = database
         self._memory = memory
-        self._last = database.read(changes.newest)
         self._reading = threading.Lock()
+        try:
+            self._place: Place | None = database.read(changes.newest)
+        except Problem:  # a worker that begins while the database is away: there is nothing to forget yet
+            self._place = None
 
     def catch_up(self) -> None:
-        """Forget what changed since the last time. When this returns, no older answer is given any more."""
-        with self._reading:
-            last, names = self._database.read(lambda tx: changes.since(tx, self._last))
-            if names is None or names:
-                self._memory.forget(names)
-            self._last = last
+        """Forget what changed since the last time, and tell the others.
 
-    def try_catch_up(self) -> None:
-        """The same, for a timer: with the database away, what is known goes on being answered."""
+        When this returns, no older answer is given any more here.
+        """
+        if self._catch_up(self._database.read):
+            self._database.tell_news()
+
+    def follow(self) -> None:
+        """Wait for the next change, on SQLite not at all, and take it in.
+
+        With the database away, what is known goes on being answered.
+        """
+        if not self._database.is_sqlite:
+            self._database.wait_for_news(_NEWS_SECONDS)
         try:
-            self.catch_up()
+            self._catch_up(self._database.glance)
         except Problem:
             _log.warning("the log of changes is out of reach; answering from memory")
         except Exception:  # noqa: BLE001  # the edge of the task that follows changes: it must not end
             _log.exception("the log of changes could not be read; answering from memory")
+
+    def _catch_up(self, read: "_Read") -> bool:
+        """Whether there was anything new."""
+        with self._reading:
+            before = self._place
+            place, names = read(lambda tx: (changes.newest(tx), None) if before is None else changes.since(tx, before))
+            is_new = names is None or bool(names)
+            if is_new:
+                self._memory.forget(names)
+            self._place = place
+        return is_new
+
+
+class _Read(Protocol):
+    """A way of the database's to read."""
+
+    def __call__(self, work: Callable[[Connection], T]) -> T: ...

@@ -1,13 +1,13 @@
 """The dashboard: who is signed in, authenticator apps, and an index for the filter of links by status.
 
-Revision: 0009, after 0007
+Revision: 0009, after 0008
 """
 
 import sqlalchemy as sa
 from alembic import op
 
 revision = "0009"
-down_revision = "0007"
+down_revision = "0008"
 _ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 

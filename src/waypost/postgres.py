@@ -1,0 +1,149 @@
+"""Connections to a PostgreSQL on the other side of a network: none is waited for without end (ADR 10).
+
+The server's own limits end what it knows of. What it does not know of is ended here: a connection that is asked
+whether it lives before it is used again, and one that says nothing for too long while it is in use.
+"""
+
+import os
+import select
+import socket
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import psycopg
+from psycopg.pq import TransactionStatus
+from sqlalchemy import Connection, Engine, create_engine, event, make_url, text
+from sqlalchemy.exc import DBAPIError, InvalidatePoolError
+
+CHANGES = "waypost_changes"
+"""The channel on which a transaction tells that it has noted a change."""
+_STATEMENT_SECONDS = 10
+_LOCK_SECONDS = 8
+_SILENCE_SECONDS = 12.0  # more than the server gives any statement
+_PING_SECONDS = 2.0
+_FRESH_SECONDS = 1.0  # a connection that was used so lately is not asked
+
+
+@dataclass
+class Spell:
+    """The use of a connection from when it is taken out of the pool until it is given back. Times are monotonic."""
+
+    limit: float
+    heard: float = field(default_factory=time.monotonic)
+    statements: int = 0
+
+
+def engine(url: str, *, connections: int, more: int = 0, **options: Any) -> Engine:
+    """A pool of connections with limits of time, `more` of them when many are needed at once."""
+    limits = f"-c lock_timeout={_LOCK_SECONDS}s -c statement_timeout={_STATEMENT_SECONDS}s -c timezone=UTC"
+    # What is on its way to a machine that is gone: the kernel's own patience is a quarter of an hour.
+    wire = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3, "tcp_user_timeout": 5000}
+    return create_engine(
+        make_url(url).set(drivername="postgresql+psycopg"),
+        connect_args={"connect_timeout": 5, "options": limits, **wire},
+        pool_size=connections,
+        max_overflow=more,
+        pool_timeout=5,
+        pool_use_lifo=True,  # those that are rarely needed are given up by the server or a proxy, not all of them
+        **options,
+    )
+
+
+class Watched:
+    """The connections of one pool that are in use, and since when each has said nothing: `silence` seconds are much."""
+
+    def __init__(self, pool: Engine, silence: float = _SILENCE_SECONDS) -> None:
+        self._silence = silence
+        self._used: dict[int, tuple[Any, Spell]] = {}
+        event.listen(pool, "connect", self._connected)
+        event.listen(pool, "checkout", self._taken)
+        event.listen(pool, "checkin", self._given_back)
+        event.listen(pool, "before_cursor_execute", self._asked)
+        event.listen(pool, "commit", self._committing)
+
+    def cut_hanging(self) -> None:
+        """End those that have been silent for too long: whoever waits for one finds it lost. Never blocks."""
+        now = time.monotonic()
+        for connection, spell in tuple(self._used.values()):
+            if now - spell.heard > spell.limit:
+                with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(connection.fileno())) as line:
+                    line.shutdown(socket.SHUT_RDWR)
+
+    def _connected(self, _connection: Any, record: Any) -> None:
+        record.info["left"] = time.monotonic()
+
+    def _taken(self, connection: Any, record: Any, _proxy: Any) -> None:
+        if time.monotonic() - record.info["left"] > _FRESH_SECONDS and not _answers(connection):
+            raise InvalidatePoolError("the connection is lost")  # and so are those beside it: the pool asks anew
+        record.info["spell"] = spell = Spell(self._silence)
+        self._used[id(record)] = (connection, spell)
+
+    def _given_back(self, _connection: Any, record: Any) -> None:
+        self._used.pop(id(record), None)
+        record.info["left"] = time.monotonic()
+
+    def _asked(self, tx: Connection, *_what: Any) -> None:
+        spell: Spell = tx.info["spell"]
+        spell.heard = time.monotonic()
+        spell.statements += 1
+
+    def _committing(self, tx: Connection) -> None:
+        tx.info["spell"].heard = time.monotonic()
+
+
+def is_lost_at_once(spell: Spell | None, error: BaseException | None) -> bool:
+    """Whether a transaction got no connection, or found it gone with its first words: then it can begin again."""
+    if not isinstance(error, DBAPIError):
+        return False
+    return spell is None or (error.connection_invalidated and spell.statements <= 1)
+
+
+def wait_for_news(connection: Connection, seconds: float) -> None:
+    """Return when somebody has noted a change, or after so many seconds."""
+    line: Any = connection.connection.driver_connection
+    try:
+        for _told in line.notifies(timeout=seconds, stop_after=1):
+            pass
+    except psycopg.Error:
+        connection.invalidate()
+        raise
+
+
+def be_patient(tx: Connection) -> None:
+    """The limits of time for requests do not hold for this transaction. Nothing with SQLite."""
+    if tx.dialect.name == "postgresql":
+        tx.execute(text("SET LOCAL lock_timeout = 0"))
+        tx.execute(text("SET LOCAL statement_timeout = 0"))
+
+
+def pieces(tx: Connection) -> list[str]:
+    """The names of all tables that are a piece of another one; none with SQLite."""
+    if tx.dialect.name != "postgresql":
+        return []
+    mine = "SELECT relname FROM pg_class WHERE relispartition AND relkind = 'r' AND pg_table_is_visible(oid)"
+    return list(tx.execute(text(f"{mine} ORDER BY relname")).scalars())
+
+
+def _answers(connection: psycopg.Connection[Any]) -> bool:
+    """Whether the server still answers on a connection that nobody uses: an empty query, and not for long."""
+    line, until = connection.pgconn, time.monotonic() + _PING_SECONDS
+    try:
+        if line.transaction_status != TransactionStatus.IDLE:
+            return False
+        line.send_query(b"")
+        while True:
+            line.flush()
+            if not line.is_busy():
+                if line.get_result() is None:
+                    return True
+                continue
+            left = until - time.monotonic()
+            poll = select.poll()
+            poll.register(line.socket, select.POLLIN)
+            if left <= 0 or not poll.poll(left * 1000):
+                return False
+            line.consume_input()
+    except (psycopg.Error, OSError):
+        return False
