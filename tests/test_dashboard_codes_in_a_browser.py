@@ -46,6 +46,7 @@ def test_design_a_code_read_it_off_the_screen_and_see_the_scan(
         _sign_in(page, address)
         page.goto(f"{address}/dashboard/qr")
         page.get_by_role("main").get_by_role("link", name="New QR code").first.click()
+        page.wait_for_load_state()  # the preview listens from here on
         page.get_by_role("textbox", name="Leads to").fill("https://target.example/menu")
         code = page.locator("#preview img")
         expect(code).to_be_visible()
