@@ -13,10 +13,10 @@ from sqlalchemy import Connection, MetaData, select, update
 from tests.conftest import BASE, Person
 from tests.visiting import ANDROID, CHROME, CURL, FIREFOX, GOOGLEBOT, IPHONE, PAGE, SLACK, new_link, sums, visit
 from waypost import upgrade
+from waypost.bios import themes
 from waypost.db import Database
 from waypost.schema import bio_blocks, bios
 from waypost.settings import Settings
-from waypost.visits import themes
 
 ONCE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 SHOP, MASTODON = "https://example.com/shop?a=b#c", "https://example.social/@ana"

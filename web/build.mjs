@@ -15,7 +15,7 @@ const modules = join(here, "node_modules");
 
 const made = await build({
   absWorkingDir: here,
-  entryPoints: { app: "src/app.js", chart: "src/chart.js", look: "src/look.css" },
+  entryPoints: { app: "src/app.js", chart: "src/chart.js", files: "src/files.js", designer: "src/designer.js", builder: "src/builder.js", look: "src/look.css" },
   outdir: "out",
   bundle: true,
   write: false,

@@ -80,6 +80,7 @@ def build(settings: Settings, database: Database) -> ASGIApp:
         meter=meter,
         keeper=keeper,
         post=post,
+        bio_page=visits.bios.drawn,
         guesses=guesses,
         preview=Previews(Pages(meter)).draw,
     )

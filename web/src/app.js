@@ -1,6 +1,7 @@
 // What pages do on top of plain links and forms: parts of pages, keys, copying, dialogs. All of it works without.
 import "htmx.org";
 import "./preview.js";
+import { tell } from "./telling.js";
 
 const $ = (selector, within = document) => within.querySelector(selector);
 const isTyping = (element) => element?.closest("input, textarea, select, [contenteditable]");
@@ -38,15 +39,6 @@ document.addEventListener("paste", (event) => {
   event.preventDefault();
   create(text);
 });
-
-/** A word at the foot of the page, read out too. */
-export function tell(words) {
-  const toast = document.createElement("div");
-  toast.className = "toast";
-  toast.textContent = words;
-  $(".toasts")?.append(toast);
-  setTimeout(() => toast.remove(), 2500);
-}
 
 async function copy(button) {
   try {

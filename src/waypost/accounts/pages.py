@@ -1,6 +1,6 @@
 """The pages of one's own account: address and password, sessions, the authenticator app, API keys."""
 
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 from pydantic import Field
@@ -201,7 +201,7 @@ def _factor_page(desk: Desk, form: Form, *, status: int = 200) -> Response:
     secret = proposed[0] if proposed else factors.new_secret()
     form.values["sealed"] = desk.kit.seals.seal(_PROPOSAL, secret, life=_PROPOSAL_SECONDS, bound=desk.cookie)
     address = factors.address(secret, username=desk.you.username, issuer=f"waypost ({desk.settings.own_host})")
-    told = {"secret": secret, "picture": pictures.code(address)}
+    told: dict[str, Any] = {"secret": secret, "picture": pictures.code(address)}
     return desk.page("account/factor.html", status=status, form=form, factor=None, **told)
 
 

@@ -92,7 +92,7 @@ class _SocialBlock(Body):
     url: Target
 
 
-class _CardBlock(Body):
+class CardBlock(Body):
     """The fields of decision 32."""
 
     type: Literal["vcard"]
@@ -112,7 +112,7 @@ class _CardBlock(Body):
     country: Line = ""
 
 
-_Block = Annotated[_LinkBlock | _TextBlock | _ImageBlock | _SocialBlock | _CardBlock, Field(discriminator="type")]
+_Block = Annotated[_LinkBlock | _TextBlock | _ImageBlock | _SocialBlock | CardBlock, Field(discriminator="type")]
 
 
 class BioChange(Body):

@@ -19,13 +19,15 @@ from waypost.accounts.sessions import SignedIn
 from waypost.api.fields import MAX_INTEGER
 from waypost.dashboard import forms, seals
 from waypost.dashboard.assets import asset
-from waypost.dashboard.desk import HOME, SAID, Desk, Kit, Preview
+from waypost.dashboard.desk import HOME, POLICY, SAID, Desk, Kit, Preview
 from waypost.dashboard.drawing import Drawing
-from waypost.dashboard.pages import Page
+from waypost.dashboard.pages import Page, Takes
+from waypost.dashboard.parts import Parts
 from waypost.dashboard.routes import PAGES
 from waypost.db import Database
 from waypost.errors import Kind, Problem, not_found
 from waypost.files.keeping import Keeper
+from waypost.files.linger import Heard, Lingering
 from waypost.metrics import Meter
 from waypost.net.guesses import Guesses
 from waypost.net.letters import Post
@@ -37,9 +39,7 @@ _LONGEST_COOKIE = 64
 SIGN_IN = "/dashboard/signin"
 HEADERS = {
     "Cache-Control": "private, no-store",
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self';"
-    " img-src 'self' data: blob:; connect-src 'self'; frame-src 'self';"
-    " form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+    "Content-Security-Policy": POLICY,
     "X-Frame-Options": "DENY",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "same-origin",
@@ -47,8 +47,7 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=()",
 }
-"""On every page: nothing from elsewhere, no script but our files, nobody frames it, nobody keeps it. What it frames
-itself are previews, and they are fenced in by waypost.visits.previews."""
+"""On every page that says nothing else: nothing from elsewhere, no script but our files, nobody frames or keeps it."""
 
 
 class Dashboard:
@@ -65,6 +64,7 @@ class Dashboard:
         post: Post,
         guesses: Guesses,
         preview: Preview,
+        bio_page: Callable[..., str],
     ) -> None:
         self._settings = settings
         self._database = database
@@ -73,6 +73,7 @@ class Dashboard:
         self._keeper = keeper
         self._post = post
         self._preview = preview
+        self._bio_page = bio_page
         self._tries = Tries(guesses)
 
     def app(self) -> Starlette:
@@ -91,14 +92,26 @@ class Dashboard:
         secure = self._settings.base.startswith("https:")
         made = self._database.read(seals.of)
         draw = Drawing().draw
-        return Kit(seals=made, tries=self._tries, post=self._post, draw=draw, preview=self._preview, secure=secure)
+        return Kit(
+            seals=made,
+            tries=self._tries,
+            post=self._post,
+            draw=draw,
+            preview=self._preview,
+            secure=secure,
+            bio_page=self._bio_page,
+        )
 
     def _endpoint(self, page: Page) -> Callable[[Request], object]:
         async def endpoint(request: Request) -> Response:
             began, name = time.perf_counter(), uuid.uuid4().hex
+            heard = Heard(request)
             try:
-                fields = await forms.sent(request.stream()) if request.method == "POST" else {}
-                response = await anyio.to_thread.run_sync(self._answer, request, page, fields)
+                if page.take is not None:
+                    response = await self._taken(Request(request.scope, heard), page.take)
+                else:
+                    fields = await forms.sent(request.stream()) if request.method == "POST" else {}
+                    response = await anyio.to_thread.run_sync(self._answer, request, page, fields)
             except Problem as problem:  # before anybody was known, or the database is away
                 response = _plain(problem)
             except ClientDisconnect:
@@ -109,9 +122,9 @@ class Dashboard:
                 told = f"Internal error. If it happens again, tell the operator this request id: {name}"
                 response = _plain(Problem(Kind.INTERNAL, told))
             self._meter.time("dashboard", time.perf_counter() - began)
-            for name, value in HEADERS.items():
-                response.headers.setdefault(name, value)  # a preview brings a policy of its own
-            return response
+            for header, value in HEADERS.items():
+                response.headers.setdefault(header, value)
+            return response if page.take is None else Lingering(response, heard)
 
         return endpoint
 
@@ -158,20 +171,45 @@ class Dashboard:
     def _page(self, desk: Desk, page: Page) -> Response:
         if desk.person is None and not page.public:
             return _to_sign_in(desk)
+        assert page.answer is not None
         token = (desk.fields.get("token") or [""])[-1]
         if desk.request.method == "POST" and not self._kit.seals.is_token(desk.cookie, token):
-            return desk.page("problem.html", status=403, title="This form is out of date", why=_OUTDATED)
+            return _outdated(desk)
         try:
             return page.answer(desk, **_within(desk.request.path_params))
         except Problem as problem:
-            title = {404: "Nothing here", 503: "Not right now"}.get(problem.kind.status, "That did not work")
-            response = desk.page("problem.html", status=problem.kind.status, title=title, why=problem.message)
-            if problem.retry_after is not None:
-                response.headers["Retry-After"] = str(problem.retry_after)
-            return response
+            return _refused(desk, problem)
+
+    async def _taken(self, request: Request, take: Takes) -> Response:
+        """What a page says to a form with files. Its first part has to be the token: before that, nothing is kept."""
+        desk, _ = await anyio.to_thread.run_sync(self._desk, request, {})
+        if desk.person is None:
+            return _to_sign_in(desk)
+        try:
+            parts = Parts(request)
+            first = await parts.next()
+            token = await first.text() if first is not None and first.name == "token" else ""
+            if not self._kit.seals.is_token(desk.cookie, token):
+                return _outdated(desk)
+            return await take(desk, parts, **_within(request.path_params))
+        except Problem as problem:
+            return _refused(desk, problem)
 
 
 _OUTDATED = "You signed in or out in another tab since this page was opened. Go back, reload it and try again."
+
+
+def _outdated(desk: Desk) -> Response:
+    return desk.page("problem.html", status=403, title="This form is out of date", why=_OUTDATED)
+
+
+def _refused(desk: Desk, problem: Problem) -> Response:
+    """A problem as a page."""
+    title = {404: "Nothing here", 503: "Not right now"}.get(problem.kind.status, "That did not work")
+    response = desk.page("problem.html", status=problem.kind.status, title=title, why=problem.message)
+    if problem.retry_after is not None:
+        response.headers["Retry-After"] = str(problem.retry_after)
+    return response
 
 
 def _to_sign_in(desk: Desk) -> Response:

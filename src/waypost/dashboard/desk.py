@@ -26,6 +26,11 @@ PER_PAGE = 25
 _OWN_PATH = re.compile(r"/dashboard(/[A-Za-z0-9_-]+)*(\?[A-Za-z0-9_.~%&=+:/-]*)?\Z")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _SAID_SECONDS = 60
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data: blob:;"
+    " connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+)
+"""What a page may load and do."""
 Tone = Literal["good", "bad"]
 Preview = Callable[[str, Mapping[str, Any]], Response]
 """Draws a page that visitors would see: its kind, and what is set on it."""
@@ -33,7 +38,10 @@ Preview = Callable[[str, Mapping[str, Any]], Response]
 
 @dataclass(frozen=True)
 class Kit:
-    """What all desks of a process share. `draw` fills in a template, `preview` shows a page as visitors will see it."""
+    """What all desks of a process share.
+
+    `draw` fills in a template; `preview` and `bio_page` show pages as visitors will see them.
+    """
 
     seals: Seals
     tries: Tries
@@ -41,6 +49,7 @@ class Kit:
     draw: Callable[..., str]
     preview: Preview
     secure: bool
+    bio_page: Callable[..., str]
 
     @property
     def cookie(self) -> str:
@@ -101,9 +110,10 @@ class Desk(Door):
         """The ids of the rows that were ticked."""
         return [int(one) for one in self.fields.get(name, ()) if one.isdecimal() and one.isascii() and len(one) < 16]
 
-    def page(self, template: str, *, status: int = 200, **values: Any) -> Response:
-        """A whole page."""
-        return Response(self.kit.draw(template, desk=self, **values), status, media_type="text/html")
+    def page(self, template: str, *, status: int = 200, frames: bool = False, **values: Any) -> Response:
+        """A whole page, which may frame other pages of ours when that is asked for."""
+        headers = {"Content-Security-Policy": f"{POLICY}; frame-src 'self'"} if frames else None
+        return Response(self.kit.draw(template, desk=self, **values), status, headers, media_type="text/html")
 
     def go(self, path: str, *, said: str = "", tone: Tone = "good", also: str = "") -> Response:
         """To another page, which begins with what was `said`; `also` is a short URL that can be copied there."""

@@ -14,6 +14,7 @@ from markupsafe import Markup, escape
 
 from waypost import clock
 from waypost.dashboard import places
+from waypost.files import kinds
 
 STATIC = "/dashboard/static/"
 MARK = "data:image/svg+xml," + quote(
@@ -54,7 +55,14 @@ class Drawing:
             "places": places,
             "mark": MARK,
         }
-        self._templates.filters |= {"moment": moment, "day": day, "number": number, "host": host, "bare": bare}
+        self._templates.filters |= {
+            "moment": moment,
+            "day": day,
+            "number": number,
+            "host": host,
+            "bare": bare,
+            "size": kinds.size,
+        }
 
     def draw(self, template: str, **values: object) -> str:
         """A template, filled in."""

@@ -1,22 +1,27 @@
 """How a noun says which pages it has: a function for each path and method."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Literal
 
 from starlette.responses import Response
 
 Answers = Callable[..., Response]
+Takes = Callable[..., Awaitable[Response]]
 
 
 @dataclass(frozen=True)
 class Page:
-    """A path, and who answers there: a function of the desk and of what stands in the path. `public`: to anybody."""
+    """A path, and who answers there: a function of the desk and of what stands in the path. `public`: to anybody.
+
+    `take` answers instead where a form has files in it: a coroutine function of the desk and the form's parts.
+    """
 
     method: Literal["GET", "POST"]
     path: str
-    answer: Answers
+    answer: Answers | None
     public: bool
+    take: Takes | None = None
 
 
 class Pages:
@@ -32,6 +37,15 @@ class Pages:
     def post(self, path: str, *, public: bool = False) -> Callable[[Answers], Answers]:
         """Take a form at this path; only one that we showed to the browser that sends it."""
         return self._at("POST", path, public=public)
+
+    def stream(self, path: str) -> Callable[[Takes], Takes]:
+        """Take a form with files at this path, as it comes; only one that we showed to the browser that sends it."""
+
+        def keep(take: Takes) -> Takes:
+            self.all.append(Page("POST", path, None, public=False, take=take))
+            return take
+
+        return keep
 
     def _at(self, method: Literal["GET", "POST"], path: str, *, public: bool) -> Callable[[Answers], Answers]:
         def keep(answer: Answers) -> Answers:

@@ -2,9 +2,14 @@
 
 import base64
 
-from waypost.qr.draw import design
+from waypost.qr.draw import Drawing, design
 
 
 def code(text: str) -> str:
-    """A QR code as the source of an image."""
-    return "data:image/svg+xml;base64," + base64.b64encode(design(text).render("svg", 220)).decode()
+    """A plain QR code as the source of an image."""
+    return source(design(text))
+
+
+def source(drawing: Drawing, size: int = 220) -> str:
+    """A drawn QR code as the source of an image, `size` pixels wide."""
+    return "data:image/svg+xml;base64," + base64.b64encode(drawing.render("svg", size)).decode()

@@ -14,10 +14,13 @@ class Place(NamedTuple):
 PLACES = (
     Place("/dashboard", "home", "Overview"),
     Place("/dashboard/links", "link", "Links"),
+    Place("/dashboard/files", "folder", "Files"),
+    Place("/dashboard/qr", "qr-code", "QR codes"),
+    Place("/dashboard/bios", "device-phone-mobile", "Bio pages"),
     Place("/dashboard/campaigns", "megaphone", "Campaigns"),
+    Place("/dashboard/channels", "hashtag", "Channels"),
     Place("/dashboard/splash", "window", "Splash pages"),
     Place("/dashboard/overlays", "chat-bubble-left-right", "Overlays"),
-    Place("/dashboard/channels", "hashtag", "Channels"),
     Place("/dashboard/pixels", "code-bracket", "Pixels"),
     Place("/dashboard/domains", "globe-alt", "Domains"),
 )

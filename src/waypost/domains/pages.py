@@ -116,7 +116,7 @@ def delete_domain(desk: Desk, id: int) -> Response:
 
 
 def _second_page(desk: Desk, domain: str, form: Form, *, status: int = 200) -> Response:
-    told = {"domain": domain, "records": _records(desk, domain), "must": desk.settings.checks_domains}
+    told: dict[str, Any] = {"domain": domain, "records": _records(desk, domain), "must": desk.settings.checks_domains}
     standing = _standing(desk, domain) if desk.asked("check") else ("", "")
     return desk.page("domains/new.html", status=status, form=form, standing=standing, **told)
 

@@ -60,3 +60,14 @@ def words(kind: str) -> tuple[str, str]:
         return WORDS[kind], ""
     family, _, name = kind.partition("/")
     return NOUNS.get(family, ""), name.removeprefix("x-").upper()
+
+
+def size(count: int) -> str:
+    """`1.4 MB`, in steps of a thousand, as systems show the size of files."""
+    if count < 1000:
+        return f"{count} byte" + "s" * (count != 1)
+    amount, units = float(count), iter(("kB", "MB", "GB", "TB"))
+    unit = ""
+    while amount >= 999.5 and (following := next(units, None)):
+        amount, unit = amount / 1000, following
+    return f"{amount:.1f} {unit}" if amount < 10 else f"{amount:.0f} {unit}"

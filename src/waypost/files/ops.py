@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import fields as fields_of
-from typing import Any, TypedDict, TypeVar, Unpack
+from typing import Any, Literal, TypedDict, TypeVar, Unpack
 
-from sqlalchemy import Connection, delete, insert, or_, select, update
+from sqlalchemy import Connection, delete, func, insert, or_, select, update
 
 from waypost import changes, clock, rows
 from waypost.aliases import hosts, namespace
@@ -15,6 +15,7 @@ from waypost.schema import accounts, aliases, domains, files, leftovers, plans
 from waypost.settings import Settings
 
 R = TypeVar("R", bound="File")
+Order = Literal["date", "downloads", "size"]
 _UPLOAD_SECONDS = 3600  # after this long without a word an upload under way is held for dead
 
 
@@ -81,14 +82,20 @@ class Room:
     left: int | None
 
 
-def page(tx: Connection, account: int, window: Window, *, name: str = "") -> Page[File]:
-    """The account's files, newest first, or those with `name` in their name, whatever the case."""
-    if not name:
+def page(tx: Connection, account: int, window: Window, *, name: str = "", order: Order = "date") -> Page[Details]:
+    """The account's files, or those with `name` in their name, whatever the case; newest first, else the most first.
+
+    Newest first costs the same for any page, the other orders as much as the account has files.
+    """
+    if not name and order == "date":
         found = rows.page(tx, files, account, window, _Id)
-    else:
-        part = files.c.search.contains(_searchable(name), autoescape=True)
-        found = rows.filtered(tx, files, account, window, _Id, part)
-    return Page(_all(tx, [item.id for item in found.items], File), found.result, window)
+        return Page(_all(tx, [item.id for item in found.items], Details), found.result, window)
+    mine = (files.c.account == account) & files.c.search.contains(_searchable(name), autoescape=True)
+    result = tx.execute(select(func.count()).select_from(files).where(mine)).scalar_one()
+    by = {"date": files.c.id, "downloads": files.c.downloads, "size": files.c.size}[order]
+    most = select(files.c.id).where(mine).order_by(by.desc(), files.c.id.desc())
+    ids = tx.execute(most.limit(window.limit).offset(window.offset)).scalars().all() if window.offset < result else ()
+    return Page(_all(tx, ids, Details), result, window)
 
 
 def own(tx: Connection, account: int, file: int) -> Details:

@@ -181,7 +181,7 @@ def _edit_page(desk: Desk, id: int, form: Form, *, status: int = 200) -> Respons
         return ops.own(tx, desk.account, id), ops.details(tx, id).password
 
     link, locked = desk.read(work)
-    told = {"link": link, "locked": locked, "short": _url(link, desk), "own": desk.settings.own_host}
+    told: dict[str, Any] = {"link": link, "locked": locked, "short": _url(link, desk), "own": desk.settings.own_host}
     told["picture"] = pictures.code(_url(link, desk))
     return desk.page("links/edit.html", status=status, form=form, choices=_choices(desk), **told)
 

@@ -141,7 +141,7 @@ def delete_overlay(desk: Desk, id: int) -> Response:
 def _editor(desk: Desk, form: Form, overlay: ops.Overlay | None = None, *, status: int = 200) -> Response:
     kind = overlay.type if overlay else form["type"]
     told = {"kind": kind, "extras": ops.EXTRAS[str(kind)], "positions": _POSITIONS}
-    return desk.page("overlays/editor.html", status=status, overlay=overlay, form=form, **told)
+    return desk.page("overlays/editor.html", frames=True, status=status, overlay=overlay, form=form, **told)
 
 
 def _values(overlay: ops.Overlay) -> Mapping[str, Value]:

@@ -1,11 +1,12 @@
 """From a body to a code: the logo fetched, the picture proven, and only then a transaction that writes."""
 
+from collections.abc import Callable
 from typing import Any
 
 from sqlalchemy import Connection
 
 from waypost.api.door import Door
-from waypost.errors import Problem, invalid
+from waypost.errors import Kind, Problem, invalid
 from waypost.qr import logos, ops, proof
 from waypost.qr.draw import Drawing, design
 from waypost.qr.fields import CodeChange, NewCode
@@ -13,6 +14,7 @@ from waypost.qr.ops import Draft
 from waypost.storage.store import Missing
 
 _MOST_LOGOS = 10
+_TRIES = 5
 
 
 class Logos:
@@ -75,6 +77,12 @@ def add(door: Door, body: NewCode, shelf: Logos) -> ops.Code:
     return door.write(lambda tx: ops.add(tx, door.account, new))
 
 
+def change(door: Door, code: int, draft: Callable[[Connection], Draft]) -> None:
+    """Change a code to what `draft` makes of it, proven. Raises INVALID, NOT_FOUND."""
+    if not any(_saved(door, code, draft) for _ in range(_TRIES)):
+        raise Problem(Kind.UNAVAILABLE, "Somebody else is changing this QR code. Please try again.", retry_after=1)
+
+
 def draft(door: Door, body: NewCode, shelf: Logos) -> Draft:
     """A new code, not proven and not saved."""
     fields = shelf.resolved(body)
@@ -90,3 +98,10 @@ def prove(new: Draft) -> Drawing:
     drawing = design(new.text, new.style, new.logo)
     proof.must_scan(drawing, new.text)
     return drawing
+
+
+def _saved(door: Door, code: int, draft: Callable[[Connection], Draft]) -> bool:
+    """Whether the draft was proven and saved before anybody else changed the code."""
+    new = door.read(draft)
+    prove(new)
+    return door.write(lambda tx: ops.change(tx, door.account, code, new))

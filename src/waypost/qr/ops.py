@@ -21,22 +21,23 @@ from waypost.settings import Settings
 
 @dataclass(frozen=True)
 class Listed:
-    """A code as lists show it; `created` in seconds, UTC."""
+    """A code as lists show it; `created` in seconds, UTC. `version` counts its changes."""
 
     id: int
     alias: str
     name: str
+    type: Type
+    dynamic: bool
     scans: int
     created: int
+    version: int
 
 
 @dataclass(frozen=True)
 class Code(Listed):
-    """A code with everything that is set on it but its logo. `version` counts its changes."""
+    """A code with everything that is set on it but its logo."""
 
-    type: Type
     data: Data
-    dynamic: bool
     foreground: str
     background: str
     gradient: Mapping[str, Any] | None
@@ -45,7 +46,6 @@ class Code(Listed):
     level: Level
     margin: int
     caption: str
-    version: int
     uniquescans: int
 
 
@@ -79,9 +79,12 @@ class Draft:
     version: int = 1
 
 
-def page(tx: Connection, account: int, window: Window) -> Page[Listed]:
-    """The account's codes."""
-    return rows.page(tx, qrs, account, window, Listed)
+def page(tx: Connection, account: int, window: Window, *, q: str = "") -> Page[Listed]:
+    """The account's codes, or those with `q` in their name or alias."""
+    if not q:
+        return rows.page(tx, qrs, account, window, Listed)
+    found = qrs.c.name.icontains(q, autoescape=True) | qrs.c.alias.icontains(q, autoescape=True)
+    return rows.filtered(tx, qrs, account, window, Listed, found)
 
 
 def own(tx: Connection, account: int, code: int) -> Code:

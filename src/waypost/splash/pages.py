@@ -29,7 +29,7 @@ def list_splash(desk: Desk) -> Response:
 @pages.get("/dashboard/splash/new")
 def blank_splash(desk: Desk) -> Response:
     form = Form({"title": "One moment", "message": "You will be there in a few seconds.", "counter": "8", "skip": "3"})
-    return desk.page("splash/editor.html", splash=None, form=form)
+    return desk.page("splash/editor.html", frames=True, splash=None, form=form)
 
 
 @pages.post("/dashboard/splash/new")
@@ -42,7 +42,7 @@ def add_splash(desk: Desk) -> Response:
 
     splash = form.attempt(add)
     if splash is None:
-        return desk.page("splash/editor.html", status=400, splash=None, form=form)
+        return desk.page("splash/editor.html", frames=True, status=400, splash=None, form=form)
     return desk.go(
         f"{_LIST}/{splash.id}", said="Your splash page is ready. Choose it in the links that should show it."
     )
@@ -60,7 +60,7 @@ def preview_splash(desk: Desk) -> Response:
 @pages.get("/dashboard/splash/{id:int}")
 def edit_splash(desk: Desk, id: int) -> Response:
     splash = desk.read(lambda tx: ops.own(tx, desk.account, id))
-    return desk.page("splash/editor.html", splash=splash, form=Form(_values(splash)))
+    return desk.page("splash/editor.html", frames=True, splash=splash, form=Form(_values(splash)))
 
 
 @pages.post("/dashboard/splash/{id:int}")
@@ -79,7 +79,7 @@ def save_splash(desk: Desk, id: int) -> Response:
         return True
 
     if form.attempt(change) is None:
-        return desk.page("splash/editor.html", status=400, splash=before, form=form)
+        return desk.page("splash/editor.html", frames=True, status=400, splash=before, form=form)
     return desk.go(f"{_LIST}/{id}", said="Saved. Visitors see it at once.")
 
 

@@ -67,7 +67,7 @@ class Visits:
         )
         self._scans = Scans(settings=settings, visitor=visitor, pages=self._pages)
         self._hosts = Hosts(settings=settings, visitor=visitor, pages=self._pages)
-        self._bios = Bios(settings=settings, visitor=visitor, pages=self._pages)
+        self.bios = Bios(settings=settings, visitor=visitor, pages=self._pages)
         self._pictures = Pictures(
             settings=settings, database=database, traffic=traffic, visitor=visitor, pages=self._pages
         )
@@ -99,7 +99,7 @@ class Visits:
                 Route("/overlay/{overlay}", self._answers.take, methods=["POST"]),
                 Route("/qr/{name}", self._pictures.of_code, methods=["GET", "HEAD"]),
                 Route("/{alias}/qr", self._pictures.of_name, methods=["GET", "HEAD"]),
-                Route("/{alias}/{block}", self._bios.of_block, methods=["GET", "HEAD"]),
+                Route("/{alias}/{block}", self.bios.of_block, methods=["GET", "HEAD"]),
                 Route("/{alias}", self._name, methods=["GET", "HEAD", "POST"]),
                 Route("/{rest:path}", self._nothing, methods=["GET", "HEAD"]),
             ],
@@ -176,7 +176,7 @@ class Visits:
         if isinstance(found, Shared):
             return await self._downloads.answer(request, asked, found)
         if isinstance(found, Bio):
-            return self._bios.answer(request, asked, found)
+            return self.bios.answer(request, asked, found)
         return await self._follow(request, asked, found, version)
 
     async def _unknown(self, request: Request, asked: Asked) -> Response:
@@ -214,7 +214,7 @@ class Visits:
         if isinstance(target, Shared):
             return await self._downloads.look(request, target)
         if isinstance(target, Bio):
-            return self._bios.preview(request, target)
+            return self.bios.preview(request, target)
         answer = await self._visitor.look(target) if target else Refusal("missing")
         if target is None or isinstance(answer, Refusal):
             why = answer.why if isinstance(answer, Refusal) and answer.why != "locked" else "missing"

@@ -1,15 +1,17 @@
 """What somebody meets at the alias of a bio page: the page, a warning before it, and where its blocks lead."""
 
+from typing import Any
+
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from waypost.aliases.namespace import OWN
-from waypost.bios import blocks
+from waypost.bios import blocks, themes
 from waypost.clicks import classify, journal
 from waypost.errors import Problem
 from waypost.net import targets
 from waypost.settings import Settings
-from waypost.visits import bio_page, themes
+from waypost.visits import bio_page
 from waypost.visits.asked import Asked, read
 from waypost.visits.find import Bio
 from waypost.visits.languages import text
@@ -78,25 +80,31 @@ class Bios:
         return self._pages.page("preview.html", request=request, title=title, url=url, alias=bio.alias, report=report)
 
     def _page(self, request: Request, bio: Bio) -> Response:
-        title = bio_page.heading(bio)
-        page = self._pages.page(
-            "bio.html",
-            request=request,
-            bio=bio,
-            title=title,
-            url=f"{self._settings.base}/{bio.alias}",
-            summary=" ".join(bio.description.split())[:_DESCRIBED],
-            style=themes.style(bio.theme),
-            avatar=bio_page.avatar(title, bio.alias),
-            sections=bio_page.sections(bio),
-            report=address_of_report(self._settings, OWN, bio.alias),
-        )
+        page = self._pages.page("bio.html", request=request, **self._told(bio))
         page.headers["Content-Security-Policy"] = PAGE["Content-Security-Policy"].replace(
             "img-src data:", f"img-src data: {bio_page.policy(bio)}".replace(" 'none'", "")
         )
         if request.query_params.get("sure") == "1":
             _remember(page, bio)
         return page
+
+    def drawn(self, **fields: Any) -> str:
+        """The page of a draft, for who builds it: `fields` are those of a bio page."""
+        return self._pages.draw("bio.html", **self._told(Bio(id=0, account=0, sensitive=False, **fields)))
+
+    def _told(self, bio: Bio) -> dict[str, Any]:
+        """What the template wants to know."""
+        title = bio_page.heading(bio)
+        return {
+            "bio": bio,
+            "title": title,
+            "url": f"{self._settings.base}/{bio.alias}",
+            "summary": " ".join(bio.description.split())[:_DESCRIBED],
+            "style": themes.style(bio.theme),
+            "avatar": bio_page.avatar(title, bio.alias),
+            "sections": bio_page.sections(bio),
+            "report": address_of_report(self._settings, OWN, bio.alias),
+        }
 
     def _agreed(self, bio: Bio) -> Response:
         """On to the page, for browsers without cookies too."""

@@ -164,18 +164,7 @@ def _language(request: Request) -> str:
 def file_facts(size: int, mime: str, sha256: bytes, expiry: int | None, left: int | None) -> dict[str, object]:
     """What the page of a file says about it; "" or None for what there is nothing to say about."""
     until = "" if expiry is None else f"{clock.text(expiry)[:16]} UTC"
-    return {"size": _size(size), "kind": kinds.words(mime), "until": until, "left": left, "sha256": sha256.hex()}
-
-
-def _size(count: int) -> str:
-    """`1.4 MB`, in steps of a thousand, as systems show the size of files."""
-    if count < 1000:
-        return f"{count} byte" + "s" * (count != 1)
-    amount, units = float(count), iter(("kB", "MB", "GB", "TB"))
-    unit = ""
-    while amount >= 999.5 and (following := next(units, None)):
-        amount, unit = amount / 1000, following
-    return f"{amount:.1f} {unit}" if amount < 10 else f"{amount:.0f} {unit}"
+    return {"size": kinds.size(size), "kind": kinds.words(mime), "until": until, "left": left, "sha256": sha256.hex()}
 
 
 def wants_page(request: Request) -> bool:
