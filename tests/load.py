@@ -118,7 +118,9 @@ def check(server: Server, key: str, load: Load) -> None:
     """Every answered click is counted, every promised link is there, and no limit was passed."""
     counted: Counter[str] = Counter()
     for alias in (*ALIASES, "limited"):
-        data = server.call("GET", "/api/urls", key=key, params={"short": alias}).json()["data"]
+        answer = server.call("GET", "/api/urls", key=key, params={"short": alias})
+        assert answer.status_code == 200, answer.text
+        data = answer.json()["data"]
         assert data["uniqueClicks"] <= 1
         counted[alias] = data["clicks"]
     lost = {alias: n - counted[alias] for alias, n in load.answered.items() if counted[alias] < n}

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import psycopg
 
@@ -24,6 +25,7 @@ class Nodes:
     second: Server
     database_url: str
     key: str
+    settings: dict[str, Any]
 
     def add(self, alias: str, **fields: object) -> int:
         """Make a link on the first node; its id."""
@@ -31,6 +33,15 @@ class Nodes:
         answer = self.first.call("POST", "/api/url/add", key=self.key, json=body)
         assert answer.status_code == 200, answer.text
         return int(answer.json()["id"])
+
+    @contextmanager
+    def second_again(self) -> Iterator[Server]:
+        """The second node, started anew after it was killed: the same folder, the same port."""
+        port = urlsplit(self.second.url).port
+        assert port is not None
+        folder = self.second.log.parent
+        with serving(folder, database_url=self.database_url, port=port, **self.settings) as server:
+            yield server
 
 
 @contextmanager
@@ -61,4 +72,4 @@ def two_nodes(folder: Path, server: str, **settings: Any) -> Iterator[Nodes]:
             serving(folder / "first", database_url=url, workers=2, **common) as first,
             serving(folder / "second", database_url=url, **common) as second,
         ):
-            yield Nodes(first, second, url, key)
+            yield Nodes(first, second, url, key, common)

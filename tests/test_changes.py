@@ -1,6 +1,7 @@
 """A change is seen by every process, in order and without gaps, or the process knows that it missed one."""
 
 import threading
+import time
 
 import pytest
 import time_machine
@@ -193,3 +194,21 @@ def _fail(tx: Connection) -> None:
     """Note a change that never comes: its number is missing for ever."""
     changes.note(tx, "", "nobody")
     raise ZeroDivisionError
+
+
+@pytest.mark.parametrize("stood_still", [200, 2 * 3600])
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+def test_who_stood_still_looks_for_what_was_not_committed_before(database: Database, stood_still: int) -> None:
+    with time_machine.travel(NOW, tick=False) as clock:
+        for alias in ("first", "late", "last"):
+            _note(database, "", alias)
+        end = database.read(changes.newest).last
+        seen = Place(end, {end - 1: time.monotonic() - stood_still})
+        assert database.read(lambda tx: changes.since(tx, seen)) == (Place(end), [("", "late")])
+        clock.shift(stood_still)
+        database.write(changes.forget_old)
+        gone = stood_still > 3600
+        after, names = database.read(lambda tx: changes.since(tx, seen))
+        assert (after.last, names) == (end, None if gone else [("", "late")])
+        missing = Place(end, {end + 100: time.monotonic() - 200})  # whose transaction came to nothing
+        assert database.read(lambda tx: changes.since(tx, missing)) == (Place(end), [])

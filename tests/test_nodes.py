@@ -23,6 +23,7 @@ from waypost.settings import Settings
 
 _HOST = {"Host": "go.localhost:8000"}
 _MANY = 60
+_LINES = 2500
 
 
 @pytest.fixture(scope="module")
@@ -185,12 +186,12 @@ def test_many_that_count_at_once_are_in_nobodys_way(database: Database, database
 
     at_once([lambda one=one: count(one) for one in counting])  # type: ignore[misc]
     total = database.read(lambda tx: tx.execute(select(func.sum(links.c.clicks))).scalar_one())
-    assert total == 4 * 2000
+    assert total == 4 * _LINES
 
 
 def _write(settings: Settings, account: int, seed: int) -> None:
     kept = Journal(settings.journal_dir)
-    for n in range(2000):
+    for n in range(_LINES):
         words = (f"Mozilla/5.0 (X11; Linux x86_64) Firefox/{n % 50}.0".encode(), b"", b"de")
         item = 1 + (n * (seed * 2 + 1)) % 40
         at = time.time_ns() // 1_000_000

@@ -37,7 +37,7 @@ from waypost.clicks import partitions
 from waypost.db import Database
 from waypost.errors import Kind, Problem
 from waypost.files import keeping
-from waypost.postgres import pieces
+from waypost.postgres import be_patient, pieces
 from waypost.storage.store import Store
 
 _FORMAT = 1
@@ -109,6 +109,7 @@ def restore(database: Database, store: Store, source: Path) -> Saved:
                 raise _refused("There are files in the storage already. Restore into an empty one.")
 
             def load(tx: Connection) -> Saved:
+                be_patient(tx)
                 return Saved(_load_tables(tx, tar, manifest), *archive_files.load(tx, tar, store, kept))
 
             saved = database.write(load)
@@ -130,6 +131,7 @@ def _refused(message: str) -> Problem:
 
 
 def _save_tables(tx: Connection, tar: tarfile.TarFile) -> int:
+    be_patient(tx)
     tables, now = _tables(tx), clock.text(clock.now())
     manifest = {"format": _FORMAT, "revision": upgrade.revision(tx), "created": now, "numbers": numbers(tx, tables)}
     archive_files.put_json(tar, "manifest.json", manifest)

@@ -62,23 +62,26 @@ def newest(tx: Connection) -> Place:
 def since(tx: Connection, place: Place) -> tuple[Place, list[Name] | None]:
     """The new end of the log, and the names changed since `place`; None when some are forgotten already."""
     last, now = place.last, time.monotonic()
-    unseen = {number: at for number, at in place.unseen.items() if now - at < _LATE_SECONDS}
     wanted = changes.c.id > last
-    if unseen:
-        wanted = or_(wanted, changes.c.id.in_(unseen))
+    if place.unseen:
+        wanted = or_(wanted, changes.c.id.in_(place.unseen))
     found = tx.execute(select(changes.c.id, changes.c.host, changes.c.alias).where(wanted).order_by(changes.c.id)).all()
+    there = {row.id for row in found}
+    missing = {number: at for number, at in place.unseen.items() if number not in there}
+    # Given up only now: who stood still, or could not reach the database, looks for them at least once afterwards.
+    unseen = {number: at for number, at in missing.items() if now - at < _LATE_SECONDS}
+    if any(now - at >= _KEPT_SECONDS for at in missing.values()):  # it may have come and been purged meanwhile
+        return newest(tx), None
     if not found:
         return Place(last, unseen), []
-    there = {row.id for row in found}
-    unseen = {number: at for number, at in unseen.items() if number not in there}
-    newest = max(last, found[-1].id)
+    end = max(last, found[-1].id)
     names = [(row.host, row.alias) for row in found]
-    if newest == last:
+    if end == last:
         return Place(last, unseen), names
     complete = tx.execute(select(changes.c.id).where(changes.c.id <= last + 1).limit(1)).first() is not None
     if tx.dialect.name != "sqlite":
-        unseen |= _missed(last, newest, there)
-    return Place(newest, unseen), names if complete else None
+        unseen |= _missed(last, end, there)
+    return Place(end, unseen), names if complete else None
 
 
 def _missed(after: int, newest: int, there: set[int]) -> dict[int, float]:

@@ -21,7 +21,7 @@ from sqlalchemy.pool import StaticPool
 
 from waypost import postgres
 from waypost.errors import Kind, Problem, unavailable
-from waypost.postgres import Watched, is_lost_at_once
+from waypost.postgres import Watched, is_undone
 
 T = TypeVar("T")
 _BUSY_SECONDS = 10
@@ -62,7 +62,7 @@ class Database:
     def read(self, work: Callable[[Connection], T]) -> T:
         """Run `work` on one consistent snapshot; it cannot write.
 
-        When the connection is lost with the first words, it begins again.
+        When nothing can have come of it, since the connection was lost with the first words, it begins again.
         """
         return self._run(self._reader, work)
 
@@ -142,7 +142,7 @@ class Database:
                     self._failures = 0
                     return work(tx)
             except Problem as problem:
-                if last or self.is_sqlite or not is_lost_at_once(spell, problem.__cause__):
+                if last or self.is_sqlite or not is_undone(spell, problem.__cause__):
                     raise
         raise AssertionError("unreachable")
 
@@ -159,7 +159,7 @@ class Database:
         except PoolTimeout as error:
             raise unavailable() from error
         except (InternalError, NotSupportedError) as error:
-            if getattr(error.orig, "sqlstate", None) not in _READ_ONLY:
+            if getattr(error.orig, "sqlstate", None) not in {*_READ_ONLY, postgres.STOOD_STILL}:
                 raise
             self._writer.dispose()  # the next connections may find the server that can be written to
             raise unavailable() from error

@@ -19,8 +19,11 @@ from sqlalchemy.exc import DBAPIError, InvalidatePoolError
 
 CHANGES = "waypost_changes"
 """The channel on which a transaction tells that it has noted a change."""
+STOOD_STILL = "25P03"
+"""SQLSTATE of a transaction that the server gave up because we asked for nothing more in it."""
 _STATEMENT_SECONDS = 10
 _LOCK_SECONDS = 8
+_STILL_SECONDS = 6  # less than a lock is waited for: a node that stands still in the midst of work is not waited for
 _SILENCE_SECONDS = 12.0  # more than the server gives any statement
 _PING_SECONDS = 2.0
 _FRESH_SECONDS = 1.0  # a connection that was used so lately is not asked
@@ -38,6 +41,7 @@ class Spell:
 def engine(url: str, *, connections: int, more: int = 0, **options: Any) -> Engine:
     """A pool of connections with limits of time, `more` of them when many are needed at once."""
     limits = f"-c lock_timeout={_LOCK_SECONDS}s -c statement_timeout={_STATEMENT_SECONDS}s -c timezone=UTC"
+    limits += f" -c idle_in_transaction_session_timeout={_STILL_SECONDS}s"
     # What is on its way to a machine that is gone: the kernel's own patience is a quarter of an hour.
     wire = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3, "tcp_user_timeout": 5000}
     return create_engine(
@@ -93,11 +97,15 @@ class Watched:
         tx.info["spell"].heard = time.monotonic()
 
 
-def is_lost_at_once(spell: Spell | None, error: BaseException | None) -> bool:
-    """Whether a transaction got no connection, or found it gone with its first words: then it can begin again."""
+def is_undone(spell: Spell | None, error: BaseException | None) -> bool:
+    """Whether nothing of a transaction can have been committed, so that it can begin again.
+
+    It got no connection, found it gone with its first words, or stood still for so long that the server gave it up.
+    """
     if not isinstance(error, DBAPIError):
         return False
-    return spell is None or (error.connection_invalidated and spell.statements <= 1)
+    lost_at_once = error.connection_invalidated and spell is not None and spell.statements <= 1
+    return spell is None or lost_at_once or getattr(error.orig, "sqlstate", None) == STOOD_STILL
 
 
 def wait_for_news(connection: Connection, seconds: float) -> None:
@@ -116,6 +124,13 @@ def be_patient(tx: Connection) -> None:
     if tx.dialect.name == "postgresql":
         tx.execute(text("SET LOCAL lock_timeout = 0"))
         tx.execute(text("SET LOCAL statement_timeout = 0"))
+        tx.execute(text("SET LOCAL idle_in_transaction_session_timeout = 0"))
+
+
+def give_time(tx: Connection, seconds: int) -> None:
+    """Let this transaction be without a question for so long. Nothing with SQLite."""
+    if tx.dialect.name == "postgresql":
+        tx.execute(text(f"SET LOCAL idle_in_transaction_session_timeout = '{seconds:d}s'"))
 
 
 def pieces(tx: Connection) -> list[str]:

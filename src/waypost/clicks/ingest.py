@@ -26,6 +26,7 @@ from waypost.clicks.sums import add_to, add_up, insert_rows
 from waypost.db import Database, upsert
 from waypost.errors import Kind, Problem
 from waypost.metrics import Meter
+from waypost.postgres import give_time
 from waypost.schema import (
     bio_blocks,
     bios,
@@ -46,6 +47,7 @@ from waypost.settings import Settings
 T = TypeVar("T")
 _log = structlog.get_logger("ingest")
 _BATCH_BYTES = 8 * 1024 * 1024
+_MANY, _ADDING_SECONDS = 2000, 60
 _TIDY_SECONDS = tidying.EVERY_SECONDS
 KEPT_SINCE = "visits kept since"
 """The fact that says since which second single visits are kept without a gap."""
@@ -160,6 +162,8 @@ class Ingester:
         return self._counted
 
     def _count(self, tx: Connection, visits: Sequence[Visit], chunks: Sequence[Chunk]) -> None:
+        if len(visits) > _MANY:  # adding them up between two statements takes long on a slow machine
+            give_time(tx, _ADDING_SECONDS)
         sums = Sums(self._paced(visits), self._new_visitors(tx, visits))
         self._fault_point("visitors")
         add_up(tx, click_times, self._paced(sums.times()))

@@ -14,7 +14,7 @@ _ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 _DAY = 86_400
 _COUNTS = ("clicks", "uniques", "bots", "previews", "others", "late")
 _TOLD = ("country", "referrer", "browser", "os", "device", "language", "source")
-# The account of a thing; of one that is gone, what its visits say, or nobody.
+# The account of a thing; nobody's, 0, of one that is gone: its sums are read by the thing all the same.
 _ACCOUNT = """
     CASE o.kind WHEN 'account' THEN o.item ELSE coalesce(
         CASE o.kind
