@@ -35,6 +35,7 @@ from waypost.upgrade import newest, revision
 from waypost.visits.app import Visits
 from waypost.visits.lane import STATE, Traffic
 from waypost.visits.memory import Memory
+from waypost.visits.trial import trial
 from waypost.visits.visit import Visitor
 from waypost.visits.watch import Watch
 
@@ -79,6 +80,7 @@ def build(settings: Settings, database: Database) -> ASGIApp:
         keeper=keeper,
         post=post,
         guesses=guesses,
+        trial=trial,
     )
     house = _Housekeeping(settings, database, traffic, watch, meter, keeper, guesses, post)
     return _Faces(api, dashboard.app(), visits.app(), house, meter)

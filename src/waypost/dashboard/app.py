@@ -19,7 +19,7 @@ from waypost.accounts.sessions import SignedIn
 from waypost.api.fields import MAX_INTEGER
 from waypost.dashboard import forms, seals
 from waypost.dashboard.assets import asset
-from waypost.dashboard.desk import HOME, SAID, Desk, Kit
+from waypost.dashboard.desk import HOME, SAID, Desk, Kit, Trial
 from waypost.dashboard.drawing import Drawing
 from waypost.dashboard.pages import Page
 from waypost.dashboard.routes import PAGES
@@ -62,6 +62,7 @@ class Dashboard:
         keeper: Keeper,
         post: Post,
         guesses: Guesses,
+        trial: Trial,
     ) -> None:
         self._settings = settings
         self._database = database
@@ -69,6 +70,7 @@ class Dashboard:
         self._meter = meter
         self._keeper = keeper
         self._post = post
+        self._trial = trial
         self._tries = Tries(guesses)
 
     def app(self) -> Starlette:
@@ -86,7 +88,9 @@ class Dashboard:
     def _kit(self) -> Kit:
         secure = self._settings.base.startswith("https:")
         made = self._database.read(seals.of)
-        return Kit(seals=made, tries=self._tries, post=self._post, draw=Drawing().draw, secure=secure)
+        return Kit(
+            seals=made, tries=self._tries, post=self._post, draw=Drawing().draw, trial=self._trial, secure=secure
+        )
 
     def _endpoint(self, page: Page) -> Callable[[Request], object]:
         async def endpoint(request: Request) -> Response:
@@ -156,6 +160,8 @@ class Dashboard:
         if desk.request.method == "POST" and not self._kit.seals.is_token(desk.cookie, token):
             return desk.page("problem.html", status=403, title="This form is out of date", why=_OUTDATED)
         try:
+            if page.operator and not desk.you.owner:
+                raise _no_page()
             return page.answer(desk, **_within(desk.request.path_params))
         except Problem as problem:
             title = {404: "Nothing here", 503: "Not right now"}.get(problem.kind.status, "That did not work")
@@ -190,7 +196,11 @@ def _nothing(_desk: Desk, rest: str) -> Response:
     """There is no such page."""
     if rest.rstrip("/") == "dashboard":
         return RedirectResponse(HOME, status_code=307)
-    raise Problem(Kind.NOT_FOUND, "There is no page at this address.")
+    raise _no_page()
+
+
+def _no_page() -> Problem:
+    return Problem(Kind.NOT_FOUND, "There is no page at this address.")
 
 
 def _plain(problem: Problem) -> Response:

@@ -11,19 +11,24 @@ Answers = Callable[..., Response]
 
 @dataclass(frozen=True)
 class Page:
-    """A path, and who answers there: a function of the desk and of what stands in the path. `public`: to anybody."""
+    """A path, and who answers there: a function of the desk and of what stands in the path.
+
+    `public`: to anybody. `operator`: only to those who run the service; for others there is no such page.
+    """
 
     method: Literal["GET", "POST"]
     path: str
     answer: Answers
     public: bool
+    operator: bool = False
 
 
 class Pages:
-    """The pages of a noun."""
+    """The pages of a noun; those of the `operator` are for nobody else."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, operator: bool = False) -> None:
         self.all: list[Page] = []
+        self._operator = operator
 
     def get(self, path: str, *, public: bool = False) -> Callable[[Answers], Answers]:
         """Show something at this path."""
@@ -35,7 +40,7 @@ class Pages:
 
     def _at(self, method: Literal["GET", "POST"], path: str, *, public: bool) -> Callable[[Answers], Answers]:
         def keep(answer: Answers) -> Answers:
-            self.all.append(Page(method, path, answer, public))
+            self.all.append(Page(method, path, answer, public, self._operator))
             return answer
 
         return keep
