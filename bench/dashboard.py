@@ -7,6 +7,7 @@ how many pages cost more than the bars.
 """
 
 import argparse
+import gzip
 import http.client
 import re
 import sys
@@ -72,6 +73,7 @@ class Window:
 
     def fetch_parts(self, page: bytes) -> None:
         """What the page names of our built files, once each, as a browser keeps them."""
+        page = gzip.decompress(page) if page.startswith(b"\x1f\x8b") else page
         for path in re.findall(rb'(?:href|src)="(/dashboard/static/[^"]+)"', page):
             name = path.decode()
             if name not in self.kept:

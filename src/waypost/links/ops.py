@@ -219,7 +219,9 @@ def matching(tx: Connection, account: int, *, q: str, only: Only) -> Select[int]
     everybodys = select(_INDEX.c.rowid).where(text(_MATCHES).bindparams(phrase=phrase))
     if only == ALL:
         return everybodys.where(text(_IS_MINE).bindparams(account=account))
-    return everybodys.where(_INDEX.c.rowid.in_(_chosen(account, only)))
+    # Never the other way round: SQLite would ask the index once for each link that is wanted.
+    both = links.c.id.in_(everybodys), links.c.id.in_(_chosen(account, only))
+    return select(links.c.id).where(links.c.account == account, *both)
 
 
 def _search(tx: Connection, account: int, window: Window, *, order: Order, q: str, only: Only) -> Page[Link]:
