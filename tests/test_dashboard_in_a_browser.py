@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Error, Page, expect
-from sqlalchemy import text
+from sqlalchemy import Connection, text
 
 from tests import accessibility
 from tests.browsing import HOST, browser, served, window
 from tests.conftest import PASSWORD, Person
+from waypost.abuse import ops as abuse
 from waypost.app import build
 from waypost.db import Database
 from waypost.settings import Settings
@@ -18,7 +19,9 @@ pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 PATHS = (
     *("/dashboard", "/dashboard/links", "/dashboard/links/new", "/dashboard/links/1", "/dashboard/links/1/stats"),
     *("/dashboard/links/1/delete", "/dashboard/links?q=nothing", "/dashboard/account", "/dashboard/account/keys"),
-    *("/dashboard/account/sessions", "/dashboard/account/factor"),
+    *("/dashboard/account/sessions", "/dashboard/account/factor", "/dashboard/links/1/trial?device=iphone"),
+    *("/dashboard/admin/accounts", "/dashboard/admin/accounts/1", "/dashboard/admin/plans", "/dashboard/admin/reports"),
+    *("/dashboard/admin/reports/1", "/dashboard/admin/blocks", "/dashboard/admin/health?try=storage"),
 )
 OUTSIDE = ("/dashboard/signin", "/dashboard/register", "/dashboard/forgot")
 
@@ -178,6 +181,7 @@ def test_axe_finds_no_fault_and_nothing_is_wider_than_the_screen(
             "/url/add",
             {"url": f"https://target.example/{'long' * 50}", "title": f"Link {n}" * 20, "campaign": campaign},
         )
+    ana.write(lambda tx: _complain(tx, "x" * 50, "long-words" * 50))
     ana.write(lambda tx: tx.execute(text("UPDATE links SET title = 'مرحبا بالعالم' WHERE id = 2")))
     context = chrome.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
     with window(chrome, context=context) as seen:
@@ -191,6 +195,12 @@ def test_axe_finds_no_fault_and_nothing_is_wider_than_the_screen(
                 part.evaluate("part => part.open = true")
             _examine(seen.page, path)
     context.close()
+
+
+def _complain(tx: Connection, alias: str, comment: str) -> None:
+    """A report, and something that is blocked."""
+    abuse.report(tx, host="", alias=alias, reason="phishing", comment=comment, reporter=b"somebody")
+    abuse.block(tx, f"{'very-' * 11}long.example", kind="host")
 
 
 def _examine(page: Page, path: str) -> None:

@@ -5,11 +5,15 @@ from html import unescape
 from typing import Any
 
 import pytest
+from sqlalchemy import insert
 from starlette.testclient import TestClient
 
 from tests.conftest import Person
 from tests.dashing import Browser, hidden, said, window
 from tests.visiting import CHROME, visit
+from waypost.abuse import ops as abuse
+from waypost.db import Database
+from waypost.schema import campaigns, channels, links
 
 ONLY_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 TARGET = "https://example.com/sale"
@@ -259,3 +263,102 @@ def test_pages_know_the_way_without_a_referrer(ana: Person, inside: Browser, ser
     form = {"token": hidden(inside.get("/links"), "token"), "theme": "light"}
     far = inside.client.post("/dashboard/theme", data=form, headers={"Referer": "https://evil.example/dashboard/links"})
     assert far.headers["location"] == "/dashboard/links", "a path of ours, whatever the host was"
+
+
+@pytest.mark.parametrize(
+    ("query", "goal"),
+    [
+        ("", TARGET),
+        ("country=DE", "https://example.de/"),
+        ("country=ES", TARGET),
+        ("country=DE&device=iphone&language=fr", "https://example.de/"),
+        ("device=iphone&language=fr", "https://phone.example/"),
+        ("device=mac&language=fr", "https://example.fr/"),
+        ("device=android", "https://play.google.com/store"),
+        ("country=nowhere&device=toaster&language=%00", TARGET),
+    ],
+)
+@ONLY_SQLITE
+def test_what_a_described_visitor_would_get(ana: Person, inside: Browser, query: str, goal: str) -> None:
+    link = ana.post(
+        "/url/add",
+        {
+            "url": TARGET,
+            "geotarget": [{"location": "Germany", "link": "https://example.de/"}],
+            "devicetarget": [{"device": "iPhone", "link": "https://phone.example/"}],
+            "languagetarget": [{"language": "fr", "link": "https://example.fr/"}],
+            "deeplink": {"google": "https://play.google.com/store"},
+        },
+    )["id"]
+    page = inside.get(f"/links/{link}/trial?{query}")
+    assert re.findall(r'<p>To <a href="([^"]+)"', page.text) == [goal]
+    assert ana.get(f"/url/{link}")["data"]["clicks"] == 0
+
+
+def test_a_described_visitor_meets_what_a_real_one_meets(
+    ana: Person, ben: Person, inside: Browser, database: Database
+) -> None:
+    link = ana.post("/url/add", {"url": TARGET, "custom": "spring", "clicklimit": 1})["id"]
+    path = f"/links/{link}/trial"
+    assert f'href="{TARGET}"' in inside.get(path).text
+    assert f'href="{TARGET}"' in inside.get(path).text, "asking takes nothing from the limit"
+    assert visit(inside.client, "spring", agent=CHROME).status_code == 302
+    assert "the link has ended" in inside.get(path).text
+    ana.call("PUT", f"/url/{link}/update", {"expiryurl": "https://after.example/"})
+    assert 'href="https://after.example/"' in inside.get(path).text
+    ana.call("PUT", f"/url/{link}/update", {"clicklimit": None, "password": "let me in"})
+    assert "after the password" in inside.get(path).text
+    database.write(lambda tx: abuse.block(tx, "example.com", kind="host"))
+    assert "has blocked the target" in inside.get(path).text
+    ana.call("PUT", f"/url/{link}/update", {"status": "disabled"})
+    assert "switched off" in inside.get(path).text
+    theirs = ben.post("/url/add", {"url": "https://ben.example/"})["id"]
+    assert inside.get(f"/links/{theirs}/trial").status_code == 404
+
+
+@ONLY_SQLITE
+def test_a_form_keeps_what_is_chosen_however_much_there_is_to_choose(ana: Person, inside: Browser) -> None:
+    first, shelf = (
+        ana.post("/campaign/add", {"name": "The first"})["id"],
+        ana.post("/channel/add", {"name": "Top"})["id"],
+    )
+    link = ana.post("/url/add", {"url": TARGET, "campaign": first, "channel": shelf})["id"]
+    for table in (campaigns, channels):
+        many = [{"account": ana.account, "name": f"Number {n}", "created": 0} for n in range(250)]
+        ana.write(lambda tx, table=table, many=many: tx.execute(insert(table), many))  # type: ignore[misc]  # at once
+    fields = {**_fields(inside.get(f"/links/{link}")), "title": "Renamed"}
+    assert said(inside.client.post(f"/dashboard/links/{link}", data=fields), inside).startswith("Saved.")
+    now = ana.get(f"/url/{link}")["details"]
+    assert (now["campaign"], now["channel"], now["title"]) == (first, [shelf], "Renamed")
+    assert re.search(rf'<option value="{first}" selected>', inside.get(f"/links?campaign={first}").text)
+
+
+@ONLY_SQLITE
+def test_of_very_many_matches_the_first_thousand_are_shown(ana: Person, inside: Browser) -> None:
+    many = [
+        {
+            "account": ana.account,
+            "alias": f"n{n}",
+            "url": TARGET,
+            "title": f"Link {n}",
+            "search": f"link {n}",
+            "clicks": n % 7,
+        }
+        for n in range(1050)
+    ]
+    ana.write(lambda tx: tx.execute(insert(links), [{**one, "created": 0} for one in many]))
+    first = inside.get("/links?q=link")
+    assert "25 of more than 1\u202f000" in first.text
+    assert _names(first)[:2] == ["Link 1049", "Link 1048"]
+    last = inside.get("/links?q=link&page=40")
+    assert _names(last)[-1] == "Link 50"
+    assert 'rel="next"' not in last.text
+    assert _names(inside.get("/links?q=link&page=41")) == []
+    assert _names(inside.get("/links?q=link&order=click"))[:2] == _most_clicked(1050)
+    assert "1\u201311 of 11" in inside.get("/links?q=link+104").text
+
+
+def _most_clicked(count: int) -> list[str]:
+    """The first two by clicks, newest first among equals."""
+    ranked = sorted(range(count), key=lambda n: (n % 7, n), reverse=True)
+    return [f"Link {n}" for n in ranked[:2]]

@@ -37,6 +37,7 @@ from waypost.visits.lane import STATE, Traffic
 from waypost.visits.memory import Memory
 from waypost.visits.pages import Pages
 from waypost.visits.previews import Previews
+from waypost.visits.trial import trial
 from waypost.visits.visit import Visitor
 from waypost.visits.watch import Watch
 
@@ -83,6 +84,7 @@ def build(settings: Settings, database: Database) -> ASGIApp:
         bio_page=visits.bios.drawn,
         guesses=guesses,
         preview=Previews(Pages(meter)).draw,
+        trial=trial,
     )
     house = _Housekeeping(settings, database, traffic, watch, meter, keeper, guesses, post)
     return _Faces(api, dashboard.app(), visits.app(), house, meter)

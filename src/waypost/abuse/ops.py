@@ -4,15 +4,16 @@ from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlsplit
 
-from sqlalchemy import Connection, delete, func, insert, literal, select, update
+from sqlalchemy import Connection, delete, func, insert, literal, select, true, update
 
-from waypost import changes, clock
+from waypost import changes, clock, rows
 from waypost.aliases import namespace
 from waypost.db import upsert
 from waypost.errors import Kind, Problem, invalid
 from waypost.net import blocked
 from waypost.net.targets import ascii_host
-from waypost.schema import blocks, reports
+from waypost.rows import Page, Window
+from waypost.schema import accounts, aliases, blocks, links, reports
 
 Reason = Literal["phishing", "malware", "spam", "illegal", "other"]
 _SHORTEST_WORD = 3
@@ -44,6 +45,17 @@ class Report:
     closed: int | None
 
 
+@dataclass(frozen=True)
+class Subject:
+    """What a reported name leads to, and whose it is; `url` is a link's target, `off` whether it is switched off."""
+
+    kind: str
+    account: int
+    username: str
+    url: str
+    off: bool
+
+
 def block(tx: Connection, value: str, *, kind: str) -> Block:
     """Block a host or a word, from now on and for what is there already. Raises INVALID on `value`."""
     row = Block(kind, _plain(value, kind), clock.now())
@@ -67,6 +79,17 @@ def blocks_of(tx: Connection) -> list[Block]:
     """The whole list: hosts before words, by name."""
     chosen = select(blocks.c.kind, blocks.c.value, blocks.c.created).order_by(blocks.c.kind, blocks.c.value)
     return [Block(**row) for row in tx.execute(chosen).mappings()]
+
+
+def blocks_page(tx: Connection, window: Window, *, q: str = "") -> Page[Block]:
+    """A page of the list, newest first; with `q`, of what has it."""
+    c = blocks.c
+    meets = c.value.contains(q.casefold(), autoescape=True) if q else true()
+    result = int(tx.execute(select(func.count()).select_from(blocks).where(meets)).scalar_one())
+    order = (c.created.desc(), c.kind, c.value)
+    chosen = rows.columns(blocks, Block).where(meets).order_by(*order).limit(window.limit).offset(window.offset)
+    found = tx.execute(chosen).mappings() if window.offset < result else ()
+    return Page([Block(**row) for row in found], result, window)
 
 
 def report(tx: Connection, *, host: str, alias: str, reason: Reason, comment: str, reporter: bytes) -> bool:
@@ -95,10 +118,69 @@ def reports_of(tx: Connection, *, closed: bool = False) -> list[Report]:
     return [Report(**row) for row in tx.execute(chosen if closed else chosen.where(c.closed.is_(None))).mappings()]
 
 
+def open_reports(tx: Connection) -> int:
+    """How many reports wait for the operator."""
+    return int(tx.execute(select(func.count()).where(reports.c.closed.is_(None))).scalar_one())
+
+
+def reports_page(tx: Connection, window: Window, *, closed: bool = False) -> Page[Report]:
+    """A page of the reports that wait, oldest first; with `closed`, of those that are decided, newest first."""
+    c = reports.c
+    meets = c.closed.is_not(None) if closed else c.closed.is_(None)
+    result = int(tx.execute(select(func.count()).where(meets)).scalar_one())
+    order = (c.closed.desc(), c.id.desc()) if closed else (c.id,)
+    chosen = rows.columns(reports, Report).where(meets).order_by(*order).limit(window.limit).offset(window.offset)
+    found = tx.execute(chosen).mappings() if window.offset < result else ()
+    return Page([Report(**row) for row in found], result, window)
+
+
+def subject(tx: Connection, report: Report) -> Subject | None:
+    """What the reported name leads to now; None when there is nothing any more."""
+    held = (aliases.c.host == report.host, aliases.c.alias == report.alias)
+    named = select(aliases.c.kind, aliases.c.item, accounts.c.id.label("account"), accounts.c.username)
+    row = tx.execute(named.join(accounts, accounts.c.id == aliases.c.account).where(*held)).first()
+    if row is None or row.kind is None:
+        return None
+    link = select(links.c.url, links.c.status).where(links.c.id == row.item)
+    target = tx.execute(link).first() if row.kind == "link" else None
+    url, off = (target.url, target.status == "disabled") if target else ("", False)
+    return Subject(row.kind, row.account, row.username, url, off)
+
+
+def report_of(tx: Connection, report: int) -> Report:
+    """One report. Raises NOT_FOUND."""
+    row = tx.execute(rows.columns(reports, Report).where(reports.c.id == report)).mappings().first()
+    if row is None:
+        raise _no_report(report)
+    return Report(**row)
+
+
+def switch_off(tx: Connection, report: Report) -> None:
+    """Switch off the link that a report is about, whoever has it. Raises INVALID on `decision` when it is no link."""
+    held = select(aliases.c.item).where(
+        aliases.c.host == report.host, aliases.c.alias == report.alias, aliases.c.kind == "link"
+    )
+    done = tx.execute(update(links).where(links.c.id == held.scalar_subquery()).values(status="disabled"))
+    if done.rowcount == 0:
+        raise invalid("decision", "This name is no link any more, so there is nothing to switch off.")
+    changes.note(tx, report.host, report.alias)
+
+
+def close_all(tx: Connection, report: Report) -> int:
+    """Note that the operator has decided on a name; how many reports of it waited."""
+    c = reports.c
+    waiting = (c.host == report.host, c.alias == report.alias, c.closed.is_(None))
+    return tx.execute(update(reports).where(*waiting).values(closed=clock.now())).rowcount
+
+
 def close(tx: Connection, report: int) -> None:
     """Note that the operator has looked at a report. Raises NOT_FOUND."""
     if tx.execute(update(reports).where(reports.c.id == report).values(closed=clock.now())).rowcount == 0:
-        raise Problem(Kind.NOT_FOUND, f"There is no report {report}.")
+        raise _no_report(report)
+
+
+def _no_report(report: int) -> Problem:
+    return Problem(Kind.NOT_FOUND, f"There is no report {report}.")
 
 
 def _plain(value: str, kind: str) -> str:

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, RowMapping, Select, func, insert, or_, select
 
 from waypost import clock, rows
 from waypost.errors import invalid, not_found, taken
+from waypost.rows import Page, Window
 from waypost.schema import accounts, plans, sessions
 
 Status = Literal["free", "pro"]
@@ -86,10 +87,7 @@ def add(
     if not _USERNAME.match(username):
         raise invalid("username", "username must be 3 to 50 characters from A-Z, a-z, 0-9, _ and -.")
     address = checked_email(email)
-    chosen = tx.execute(select(plans.c.id).where(plans.c.name == plan)).scalar_one_or_none()
-    if chosen is None:
-        raise invalid("plan", f"plan must be the name of a plan; there is none called {plan!r}.")
-    now = clock.now()
+    chosen, now = _plan(tx, plan), clock.now()
     row = {
         "email": address,
         "email_key": address.casefold(),
@@ -140,6 +138,21 @@ def everyone(tx: Connection) -> list[Account]:
     return [_one(row) for row in tx.execute(_shown().order_by(accounts.c.id)).mappings()]
 
 
+def page(tx: Connection, window: Window, *, q: str = "") -> Page[Account]:
+    """A page of all accounts, oldest first; with `q`, of those whose name or address has it."""
+    meets = _shown()
+    if q:
+        key = q.casefold()
+        c = accounts.c
+        meets = meets.where(
+            or_(c.username_key.contains(key, autoescape=True), c.email_key.contains(key, autoescape=True))
+        )
+    result = tx.execute(select(func.count()).select_from(meets.subquery())).scalar_one()
+    chosen = meets.order_by(accounts.c.id).limit(window.limit).offset(window.offset)
+    found = tx.execute(chosen).mappings() if window.offset < result else ()
+    return Page([_one(row) for row in found], result, window)
+
+
 def any_exists(tx: Connection) -> bool:
     """Whether there is any account."""
     return tx.execute(select(accounts.c.id).limit(1)).first() is not None
@@ -163,6 +176,16 @@ def suspend(tx: Connection, account: int, *, suspended: bool) -> None:
     tx.execute(update(accounts).where(accounts.c.id == account).values(suspended=suspended))
 
 
+def make_operator(tx: Connection, account: int, *, operator: bool) -> None:
+    """Let an account see the operator's pages of the dashboard, or not any more. Who owns the first one may already."""
+    tx.execute(update(accounts).where(accounts.c.id == account).values(owner=operator))
+
+
+def move(tx: Connection, account: int, *, plan: str) -> None:
+    """Put an account on a plan. Raises INVALID on `plan`."""
+    tx.execute(update(accounts).where(accounts.c.id == account).values(plan=_plan(tx, plan)))
+
+
 def add_plan(
     tx: Connection,
     *,
@@ -183,6 +206,13 @@ def add_plan(
 def all_plans(tx: Connection) -> Sequence[Plan]:
     """Every plan, oldest first."""
     return [Plan(**row) for row in tx.execute(rows.columns(plans, Plan).order_by(plans.c.id)).mappings()]
+
+
+def _plan(tx: Connection, name: str) -> int:
+    chosen = tx.execute(select(plans.c.id).where(plans.c.name == name)).scalar_one_or_none()
+    if chosen is None:
+        raise invalid("plan", f"plan must be the name of a plan; there is none called {name!r}.")
+    return int(chosen)
 
 
 def _shown() -> Select[tuple[object, ...]]:

@@ -75,6 +75,17 @@ def suspend_account(
     out.console.print(f"{found.username} is {'active again' if undo else 'suspended'}.")
 
 
+@account.command("operator")
+def make_operator(
+    who: Who, undo: Annotated[bool, typer.Option("--undo", help="Take the operator's pages away again.")] = False
+) -> None:
+    """Show an account the operator's pages of the dashboard. The first account sees them from the start."""
+    with out.database() as database:
+        found = out.find_account(database, who)
+        database.write(lambda tx: ops.make_operator(tx, found.id, operator=not undo))
+    out.console.print(f"{found.username} is {'no longer an operator' if undo else 'an operator'}.")
+
+
 @account.command("reset")
 def reset_password(who: Who) -> None:
     """Print a link by which its owner chooses a new password: good for an hour, and once."""

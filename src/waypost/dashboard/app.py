@@ -19,7 +19,7 @@ from waypost.accounts.sessions import SignedIn
 from waypost.api.fields import MAX_INTEGER
 from waypost.dashboard import forms, seals
 from waypost.dashboard.assets import asset
-from waypost.dashboard.desk import HOME, POLICY, SAID, Desk, Kit, Preview
+from waypost.dashboard.desk import HOME, POLICY, SAID, Desk, Kit, Preview, Trial
 from waypost.dashboard.drawing import Drawing
 from waypost.dashboard.pages import Page, Takes
 from waypost.dashboard.parts import Parts
@@ -65,6 +65,7 @@ class Dashboard:
         guesses: Guesses,
         preview: Preview,
         bio_page: Callable[..., str],
+        trial: Trial,
     ) -> None:
         self._settings = settings
         self._database = database
@@ -74,6 +75,7 @@ class Dashboard:
         self._post = post
         self._preview = preview
         self._bio_page = bio_page
+        self._trial = trial
         self._tries = Tries(guesses)
 
     def app(self) -> Starlette:
@@ -91,15 +93,15 @@ class Dashboard:
     def _kit(self) -> Kit:
         secure = self._settings.base.startswith("https:")
         made = self._database.read(seals.of)
-        draw = Drawing().draw
         return Kit(
             seals=made,
             tries=self._tries,
             post=self._post,
-            draw=draw,
+            draw=Drawing().draw,
             preview=self._preview,
-            secure=secure,
             bio_page=self._bio_page,
+            trial=self._trial,
+            secure=secure,
         )
 
     def _endpoint(self, page: Page) -> Callable[[Request], object]:
@@ -176,6 +178,8 @@ class Dashboard:
         if desk.request.method == "POST" and not self._kit.seals.is_token(desk.cookie, token):
             return _outdated(desk)
         try:
+            if page.operator and not desk.you.owner:
+                raise _no_page()
             return page.answer(desk, **_within(desk.request.path_params))
         except Problem as problem:
             return _refused(desk, problem)
@@ -234,7 +238,11 @@ def _nothing(_desk: Desk, rest: str) -> Response:
     """There is no such page."""
     if rest.rstrip("/") == "dashboard":
         return RedirectResponse(HOME, status_code=307)
-    raise Problem(Kind.NOT_FOUND, "There is no page at this address.")
+    raise _no_page()
+
+
+def _no_page() -> Problem:
+    return Problem(Kind.NOT_FOUND, "There is no page at this address.")
 
 
 def _plain(problem: Problem) -> Response:

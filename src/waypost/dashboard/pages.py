@@ -12,8 +12,9 @@ Takes = Callable[..., Awaitable[Response]]
 
 @dataclass(frozen=True)
 class Page:
-    """A path, and who answers there: a function of the desk and of what stands in the path. `public`: to anybody.
+    """A path, and who answers there: a function of the desk and of what stands in the path.
 
+    `public`: to anybody. `operator`: only to those who run the service; for others there is no such page.
     `take` answers instead where a form has files in it: a coroutine function of the desk and the form's parts.
     """
 
@@ -21,14 +22,16 @@ class Page:
     path: str
     answer: Answers | None
     public: bool
+    operator: bool = False
     take: Takes | None = None
 
 
 class Pages:
-    """The pages of a noun."""
+    """The pages of a noun; those of the `operator` are for nobody else."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, operator: bool = False) -> None:
         self.all: list[Page] = []
+        self._operator = operator
 
     def get(self, path: str, *, public: bool = False) -> Callable[[Answers], Answers]:
         """Show something at this path."""
@@ -49,7 +52,7 @@ class Pages:
 
     def _at(self, method: Literal["GET", "POST"], path: str, *, public: bool) -> Callable[[Answers], Answers]:
         def keep(answer: Answers) -> Answers:
-            self.all.append(Page(method, path, answer, public))
+            self.all.append(Page(method, path, answer, public, self._operator))
             return answer
 
         return keep

@@ -30,8 +30,13 @@ OWN = (
     Place("/dashboard/account", "user-circle", "Account"),
 )
 
+OPERATOR = (Place("/dashboard/admin", "shield-check", "Operator"),)
+"""For those who run the service."""
+
 
 def here(path: str) -> str:
     """The entry that a page belongs to: the longest path that it begins with."""
-    fitting = (place.path for place in (*PLACES, *OWN) if path == place.path or path.startswith(f"{place.path}/"))
+    fitting = (
+        place.path for place in (*PLACES, *OPERATOR, *OWN) if path == place.path or path.startswith(f"{place.path}/")
+    )
     return max(fitting, key=len, default="")

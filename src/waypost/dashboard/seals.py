@@ -4,12 +4,15 @@ import base64
 import hashlib
 import hmac
 import json
+import secrets
 from collections.abc import Sequence
 
 from sqlalchemy import Connection, select
 
 from waypost import clock
 from waypost.schema import facts
+
+_TOKEN_BYTES = 24
 
 
 class Seals:
@@ -19,12 +22,24 @@ class Seals:
         self._key = hashlib.sha256(b"dashboard:" + secret).digest()
 
     def token(self, cookie: str) -> str:
-        """What every form carries: it belongs to the cookie of the browser that was shown the form."""
-        return self._sign("form", cookie.encode())
+        """What every form carries: it belongs to the cookie of the browser that was shown the form.
+
+        It looks different each time, so that the length of a compressed page tells nothing of it (BREACH).
+        """
+        mask = secrets.token_bytes(_TOKEN_BYTES)
+        return base64.urlsafe_b64encode(mask + _mixed(mask, self._form(cookie))).decode()
 
     def is_token(self, cookie: str, token: str) -> bool:
         """Whether a form was shown to the browser that sends it."""
-        return hmac.compare_digest(self.token(cookie).encode(), token.encode())
+        try:
+            told = base64.urlsafe_b64decode(token.encode())
+        except ValueError:
+            return False
+        mask, mixed = told[:_TOKEN_BYTES], told[_TOKEN_BYTES:]
+        return len(mixed) == _TOKEN_BYTES and hmac.compare_digest(_mixed(mask, mixed), self._form(cookie))
+
+    def _form(self, cookie: str) -> bytes:
+        return base64.urlsafe_b64decode(self._sign("form", cookie.encode()))
 
     def seal(self, purpose: str, *values: str, life: int, bound: str = "") -> str:
         """The values, readable by their bearer, good for `life` seconds and only as long as `bound` stays the same."""
@@ -42,6 +57,10 @@ class Seals:
     def _sign(self, purpose: str, words: bytes, bound: str = "") -> str:
         head = f"{purpose}\t{len(words)}\t".encode()
         return base64.urlsafe_b64encode(hmac.digest(self._key, head + words + bound.encode(), "sha256")[:24]).decode()
+
+
+def _mixed(mask: bytes, value: bytes) -> bytes:
+    return bytes(one ^ other for one, other in zip(mask, value, strict=True))
 
 
 def of(tx: Connection) -> Seals:

@@ -27,7 +27,7 @@ from waypost.errors import not_found
 from waypost.links.fields import Fields, Status, columns, searchable
 from waypost.net import targets
 from waypost.rows import Page, Window
-from waypost.schema import channel_items, channels, domains, link_pixels, links, pixels
+from waypost.schema import campaigns, channel_items, channels, domains, link_pixels, links, pixels
 from waypost.settings import Settings
 
 Order = Literal["date", "click"]
@@ -100,22 +100,22 @@ def page(
     it is far from the nearer end, and a search or a choice as much as it has matches, since all are counted.
     """
     if q or only != ALL:
-        return _search(tx, account, window, order=order, q=q.casefold(), only=_conditions(only))
+        return _search(tx, account, window, order=order, q=q.casefold(), only=only)
     mine = select(links.c.id).where(links.c.account == account)
     result = tallies.total(tx, account, links.name)
     if window.offset >= result:
         return Page((), result, window)
     if order == "click":
-        return Page(_listed(tx, _slice(tx, mine, window, result, links.c.clicks, links.c.id)), result, window)
+        return Page(listed(tx, _slice(tx, mine, window, result, links.c.clicks, links.c.id)), result, window)
     ceiling, skip = tallies.locate(tx, account, links.name, window.offset)
     newest = mine.where(links.c.id < ceiling).order_by(links.c.id.desc()).limit(window.limit).offset(skip)
-    return Page(_listed(tx, tx.execute(newest).scalars().all()), result, window)
+    return Page(listed(tx, tx.execute(newest).scalars().all()), result, window)
 
 
 def own(tx: Connection, account: int, link: int) -> Link:
     """One link, as lists show it."""
     rows.own(tx, links, account, link, _Id)
-    return _listed(tx, [link])[0]
+    return listed(tx, [link])[0]
 
 
 def own_by_alias(tx: Connection, account: int, short: str, *, settings: Settings) -> Link:
@@ -187,41 +187,56 @@ def _host(tx: Connection, account: int, fields: Fields, settings: Settings) -> s
     return namespace.OWN if domain is None else hosts.chosen(tx, account, domain, settings=settings)
 
 
-def _conditions(only: Only) -> list[ColumnElement[bool]]:
-    """Indexes links_campaign, links_account_status, channel_items_channel_id."""
+def _chosen(account: int, only: Only) -> Select[int]:
+    """The ids of the account's links that are wanted, by the index that has nothing else (links_campaign,
+    links_account_status, the key of channel_items). What stands in a campaign or on a channel is its account's."""
+    shelf = select(channels.c.id).where(channels.c.id == only.channel, channels.c.account == account)
     on_it = select(channel_items.c.link).where(
-        channel_items.c.channel == only.channel, channel_items.c.link.is_not(None)
+        channel_items.c.channel == shelf.scalar_subquery(), channel_items.c.link.is_not(None)
     )
-    conditions = {
-        "campaign": links.c.campaign == only.campaign,
-        "channel": links.c.id.in_(on_it),
-        "status": links.c.status == only.status,
-    }
-    return [condition for name, condition in conditions.items() if getattr(only, name) is not None]
-
-
-def _search(
-    tx: Connection, account: int, window: Window, *, order: Order, q: str, only: list[ColumnElement[bool]]
-) -> Page[Link]:
-    """`page` with `q`: by the trigram index where there is one, `q` is long enough and the account has many links."""
-    mine = (links.c.account == account, *only)
-    if not q:
-        found = ranked = select(links.c.id).where(*mine)
-    elif tx.dialect.name != "sqlite" or len(q) < _TRIGRAM or tallies.total(tx, account, links.name) <= _FEW:
-        found = ranked = select(links.c.id).where(*mine, links.c.search.contains(q, autoescape=True))
+    if only.channel is not None and only.campaign is None and only.status is None:
+        return on_it
+    chosen = select(links.c.id)
+    if only.campaign is not None:
+        mine = select(campaigns.c.id).where(campaigns.c.id == only.campaign, campaigns.c.account == account)
+        chosen = chosen.where(links.c.campaign == mine.scalar_subquery())
     else:
-        phrase = '"' + q.replace('"', '""') + '"'
-        everybodys = select(_INDEX.c.rowid).where(text(_MATCHES).bindparams(phrase=phrase))
-        ranked = select(links.c.id).where(*mine, links.c.id.in_(everybodys))
-        found = ranked if only else everybodys.where(text(_IS_MINE).bindparams(account=account))
+        chosen = chosen.where(links.c.account == account)
+    if only.channel is not None:
+        chosen = chosen.where(links.c.id.in_(on_it))
+    return chosen if only.status is None else chosen.where(links.c.status == only.status)
+
+
+def matching(tx: Connection, account: int, *, q: str, only: Only) -> Select[int]:
+    """The ids of the wanted links with `q` (case-folded) in their words: by the trigram index where there is one, `q`
+    is long enough and the account has many links."""
+    if not q:
+        return _chosen(account, only)
+    if tx.dialect.name != "sqlite" or len(q) < _TRIGRAM or tallies.total(tx, account, links.name) <= _FEW:
+        found = select(links.c.id).where(links.c.account == account, links.c.search.contains(q, autoescape=True))
+        return found if only == ALL else found.where(links.c.id.in_(_chosen(account, only)))
+    phrase = '"' + q.replace('"', '""') + '"'
+    everybodys = select(_INDEX.c.rowid).where(text(_MATCHES).bindparams(phrase=phrase))
+    if only == ALL:
+        return everybodys.where(text(_IS_MINE).bindparams(account=account))
+    # Never the other way round: SQLite would ask the index once for each link that is wanted.
+    both = links.c.id.in_(everybodys), links.c.id.in_(_chosen(account, only))
+    return select(links.c.id).where(links.c.account == account, *both)
+
+
+def _search(tx: Connection, account: int, window: Window, *, order: Order, q: str, only: Only) -> Page[Link]:
+    """`page` of what matches."""
+    found = matching(tx, account, q=q, only=only)
     result = int(tx.execute(select(func.count()).select_from(found.subquery())).scalar_one())
     if order == "date":
         ids = _slice(tx, found, window, result, *found.selected_columns)
     else:
-        if result <= _FEW:  # they are sorted, rather than looked for among all links by clicks
-            ranked = select(links.c.id).where(links.c.id.in_(found))
+        ranked = select(links.c.id).where(links.c.id.in_(found))
+        if result > _FEW:  # they are walked past by clicks, rather than sorted
+            walks = found.selected_columns[0] is links.c.id and only.campaign is None
+            ranked = found if walks else ranked.where(links.c.account == account)
         ids = _slice(tx, ranked, window, result, links.c.clicks, links.c.id)
-    return Page(_listed(tx, ids), result, window)
+    return Page(listed(tx, ids), result, window)
 
 
 def _slice(
@@ -238,7 +253,7 @@ def _slice(
     return tx.execute(chosen.order_by(*order).limit(length).offset(behind)).scalars().all()[::-1]
 
 
-def _listed(tx: Connection, ids: Sequence[int]) -> list[Link]:
+def listed(tx: Connection, ids: Sequence[int]) -> list[Link]:
     """The links with these ids, in this order."""
     c = links.c
     shown = (c.id, c.host, c.alias, c.url, c.title, c.description, c.clicks, c.uniqueclicks, c.campaign, c.created)

@@ -8,11 +8,12 @@ from sqlalchemy import Connection
 from starlette.responses import Response
 
 from waypost.aliases.urls import short_url
+from waypost.clicks.countries import NAMES
 from waypost.dashboard import forms, pictures, statistics
 from waypost.dashboard.desk import Desk
 from waypost.dashboard.forms import Form, Shape, Value
 from waypost.dashboard.pages import Pages
-from waypost.links import choices, ops
+from waypost.links import choices, glance, ops
 from waypost.links.api import LinkChange, NewLink
 from waypost.links.fields import Status
 
@@ -31,6 +32,18 @@ SHAPE = Shape(
     moments=("expiry",),
 )
 _LIST = "/dashboard/links"
+# What somebody may hold, as visits are classified: the system, the kind of device.
+_DEVICES = {
+    "iphone": ("iOS", "Mobile"),
+    "ipad": ("iOS", "Tablet"),
+    "android": ("Android", "Mobile"),
+    "android-tablet": ("Android", "Tablet"),
+    "windows": ("Windows", "Desktop"),
+    "mac": ("macOS", "Desktop"),
+    "linux": ("Linux", "Desktop"),
+}
+_LANGUAGES = "ar cs da de el en es fi fr he hi hu id it ja ko nl no pl pt ro ru sv th tr uk vi zh".split()
+_TRIAL: dict[str, Any] = {"countries": sorted(NAMES.items(), key=lambda one: one[1]), "languages": _LANGUAGES}
 
 
 @pages.get("/dashboard/links")
@@ -41,10 +54,18 @@ def list_links(desk: Desk) -> Response:
     window, q = desk.window(), desk.asked("q")
 
     def work(tx: Connection) -> tuple[Any, Any]:
-        return ops.page(tx, desk.account, window, order=order, q=q, only=only), choices.of(tx, desk.account)
+        kept = {"campaigns": [only.campaign or 0], "channels": [only.channel or 0]}
+        chosen = choices.of(tx, desk.account, names=choices.SHELVES, kept=kept)
+        return glance.page(tx, desk.account, window, order=order, q=q, only=only), chosen
 
     page, chosen = desk.read_counts(work)
-    told: dict[str, Any] = {"q": q, "order": order, "only": only, "filtered": bool(q) or only != ops.ALL}
+    told: dict[str, Any] = {
+        "q": q,
+        "order": order,
+        "only": only,
+        "filtered": bool(q) or only != ops.ALL,
+        "most": glance.MOST,
+    }
     return desk.page("links/list.html", page=page, choices=chosen, short=lambda link: _url(link, desk), **told)
 
 
@@ -128,6 +149,21 @@ def link_statistics(desk: Desk, id: int) -> Response:
     return statistics.page(desk, "link", id, title=title, back=f"{_LIST}/{id}", short=_url(link, desk))
 
 
+@pages.get("/dashboard/links/{id:int}/trial")
+def try_link(desk: Desk, id: int) -> Response:
+    """What a visitor would get who is only described. Nothing is counted."""
+    chosen = {name: desk.asked(name) for name in ("country", "device", "language")}
+    os, device = _DEVICES.get(chosen["device"], ("", ""))
+
+    def work(tx: Connection) -> tuple[ops.Link, tuple[str, str]]:
+        link = ops.own(tx, desk.account, id)
+        told = {"country": chosen["country"].upper(), "language": chosen["language"].casefold()[:2]}
+        return link, desk.kit.trial(tx, id, os=os, device=device, **told)
+
+    link, (why, url) = desk.read(work)
+    return desk.page("links/trial.html", link=link, why=why, url=url, form=Form(chosen), **_TRIAL)
+
+
 def _add(desk: Desk, form: Form) -> ops.Link:
     fields = form.read(NewLink, desk.zone, SHAPE).sent()
     return desk.write(lambda tx: ops.add(tx, desk.account, settings=desk.settings, **fields))
@@ -173,7 +209,9 @@ def _values(tx: Connection, desk: Desk, id: int) -> Mapping[str, Value]:
 
 
 def _new_page(desk: Desk, form: Form, *, status: int = 200) -> Response:
-    return desk.page("links/new.html", status=status, form=form, choices=_choices(desk), own=desk.settings.own_host)
+    return desk.page(
+        "links/new.html", status=status, form=form, choices=_choices(desk, form), own=desk.settings.own_host
+    )
 
 
 def _edit_page(desk: Desk, id: int, form: Form, *, status: int = 200) -> Response:
@@ -183,11 +221,25 @@ def _edit_page(desk: Desk, id: int, form: Form, *, status: int = 200) -> Respons
     link, locked = desk.read(work)
     told: dict[str, Any] = {"link": link, "locked": locked, "short": _url(link, desk), "own": desk.settings.own_host}
     told["picture"] = pictures.code(_url(link, desk))
-    return desk.page("links/edit.html", status=status, form=form, choices=_choices(desk), **told)
+    return desk.page("links/edit.html", status=status, form=form, choices=_choices(desk, form), **told)
 
 
-def _choices(desk: Desk) -> choices.Choices:
-    return desk.read(lambda tx: choices.of(tx, desk.account))
+def _choices(desk: Desk, form: Form) -> choices.Choices:
+    """What there is to choose from, with all that is chosen."""
+    way = form.text("type")
+    ids = {
+        "campaigns": [form.text("campaign")],
+        "channels": form["channel"],
+        "pixels": form["pixels"],
+        "splashes": [way],
+        "overlays": [way.removeprefix("overlay-")],
+    }
+    kept: dict[str, list[int | str]] = {
+        name: [int(one) for one in chosen if isinstance(one, str) and one.isdecimal() and len(one) < 16]
+        for name, chosen in ids.items()
+    }
+    kept["domains"] = [form.text("domain")]
+    return desk.read(lambda tx: choices.of(tx, desk.account, kept=kept))
 
 
 def _url(link: ops.Link, desk: Desk) -> str:

@@ -92,11 +92,11 @@ class Visitor:
         answer = decide(target, facts)
         takes = target.clicklimit is not None and asked.would_count
         forbidden = await self.blocked()
-        if _is_blocked(forbidden, target, answer, facts):
+        if is_blocked(forbidden, target, answer, facts):
             return Refusal("blocked")
         if isinstance(answer, Redirect) and answer.counts and not has_taken:
             answer = answer if await self._has_left(target, takes=takes) else used_up(target)
-            if _is_blocked(forbidden, target, answer, facts):
+            if is_blocked(forbidden, target, answer, facts):
                 return Refusal("blocked")
         if isinstance(answer, Redirect) or answer.why == "gone":
             counts = isinstance(answer, Redirect) and answer.counts
@@ -110,14 +110,14 @@ class Visitor:
         answer = decide(target, facts)
         if isinstance(answer, Redirect) and answer.counts:
             answer = answer if await self._has_left(target, takes=False) else used_up(target)
-        return Refusal("blocked") if _is_blocked(await self.blocked(), target, answer, facts) else answer
+        return Refusal("blocked") if is_blocked(await self.blocked(), target, answer, facts) else answer
 
     def leads_on(self, asked: Asked, target: Target, forbidden: Blocked) -> bool:
         """Whether this visitor would get anywhere, as far as no limit is asked."""
         facts = self._facts(target, asked, unlocked=False)
         answer = decide(target, facts)
         good = isinstance(answer, Redirect) and answer.counts
-        return good and not _is_blocked(forbidden, target, answer, facts)
+        return good and not is_blocked(forbidden, target, answer, facts)
 
     async def note_missing(self, asked: Asked) -> None:
         """Write down that a branded domain, or the service's own host, was asked for what it does not have."""
@@ -156,7 +156,7 @@ class Visitor:
             return True
         if takes:
             return await anyio.to_thread.run_sync(self._database.take, lambda tx: take(tx, target.id))
-        return await self.read(lambda tx: _is_left(tx, target.id))
+        return await self.read(lambda tx: is_left(tx, target.id))
 
     async def read(self, work: Callable[[Connection], T]) -> T:
         """Run `work` on a snapshot, with few others at once."""
@@ -172,7 +172,7 @@ def can_be(name: str, longest: int) -> bool:
     return len(name) <= longest and name.isprintable()
 
 
-def _is_blocked(forbidden: Blocked, target: Target, answer: Answer, facts: Facts) -> bool:
+def is_blocked(forbidden: Blocked, target: Target, answer: Answer, facts: Facts) -> bool:
     """Whether the operator has blocked where an answer leads. What the visitor adds to it has no say."""
     if not isinstance(answer, Redirect) or not forbidden:
         return False
@@ -186,6 +186,6 @@ def take(tx: Connection, link: int) -> bool:
     return tx.execute(update(links).where(links.c.id == link, _LEFT).values(taken=links.c.taken + 1)).rowcount == 1
 
 
-def _is_left(tx: Connection, link: int) -> bool:
+def is_left(tx: Connection, link: int) -> bool:
     """Whether a limited link has a click left."""
     return tx.execute(select(links.c.id).where(links.c.id == link, _LEFT)).first() is not None
