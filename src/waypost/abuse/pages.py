@@ -1,6 +1,7 @@
 """The operator's pages against abuse: what visitors report, and what nothing may lead to."""
 
 from dataclasses import asdict
+from typing import Any
 from urllib.parse import urlsplit
 
 from sqlalchemy import Connection
