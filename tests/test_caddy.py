@@ -96,7 +96,7 @@ def test_a_branded_domain_has_https_at_its_first_visit(tmp_path: Path, database:
         with _caddy(tmp_path, int(server.url.rpartition(":")[2]), port) as root:
             answer = _get("brand.example", "/spring", port, root)
             assert (answer.status, answer.headers["location"]) == (302, "https://example.com/page")
-            assert _get("go.example.com", "/", port, root).status == 200
+            assert _get("go.example.com", "/dashboard/signin", port, root).status == 200
             assert _get("brand.example", "/nobody", port, root).status == 404
             with pytest.raises(ssl.SSLError):
                 _get("nobodys.example", "/spring", port, root)
