@@ -93,6 +93,7 @@ def test_keys_and_pasted_addresses_open_what_they_say(ana: Person, chrome: Brows
         expect(page.get_by_label("Where should it lead?").last).to_be_focused()
         page.keyboard.press("Escape")
         expect(page.get_by_role("dialog")).to_have_count(0)
+        page.wait_for_function("!document.querySelector('dialog[open]') && document.activeElement === document.body")
         page.keyboard.press("/")
         page.wait_for_url("**/dashboard/links#q")
         expect(page.get_by_role("searchbox", name="Search")).to_be_focused()
