@@ -72,7 +72,7 @@ def test_build_a_page_visit_it_and_see_the_click_of_a_block(
         block = ana.get("/bio/1")["blocks"][0]["id"]
         assert fetched(address, f"ana-costa/{block}").headers["location"] == "https://target.example/shop"
         page.reload()
-        expect(page.locator("[data-block]", has_text="Link").locator(".tag")).to_have_text("1 clicks")
+        expect(page.locator("[data-block]", has_text="Link").locator(".tag")).to_have_text("1 click")
         page.get_by_role("button", name="Remove: Profile 3").click()
         page.get_by_role("button", name="Save", exact=True).last.click()
         expect(page.get_by_role("status").first).to_contain_text("Saved.")

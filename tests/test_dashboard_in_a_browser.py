@@ -72,7 +72,7 @@ def test_register_make_a_link_visit_it_and_see_the_click(
             other.goto(f"{address}/spring")
         other.close()
         page.goto(f"{address}/dashboard/links")
-        page.get_by_role("link", name="1 clicks").first.click()
+        page.get_by_role("link", name="1 click").first.click()
         expect(page.locator(".tiles div", has_text="Clicks").locator("dd")).to_have_text("1")
         page.get_by_text("The same as a table").click()
         expect(page.get_by_role("table", name="Clicks over time").get_by_role("row").last).to_contain_text("1")

@@ -134,6 +134,8 @@ def test_a_visitor_answers_an_overlay_and_its_owner_reads_it(ana: Person, chrome
         expect(page.get_by_role("row", name="Black 1")).to_be_visible()
         page.get_by_role("checkbox").first.check()
         page.get_by_role("button", name="Delete the ticked").click()
+        expect(page.get_by_role("heading", name="Delete this answer?")).to_be_visible()
+        page.get_by_role("button", name="Delete").click()
         expect(page.get_by_role("heading", name="No answers yet")).to_be_visible()
 
 

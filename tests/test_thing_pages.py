@@ -116,7 +116,7 @@ def test_nobody_sees_or_changes_what_is_of_others(
     assert "Your first" in other.get(f"/{name}").text
     for page in ("", "/delete", "/edit", "/add", "/answers", "/answers/export", "/stats"):
         assert other.get(f"/{name}/{item}{page}").status_code == 404, page
-    for form in ("", "/delete", "/add", "/remove", "/star", "/answers/delete"):
+    for form in ("", "/delete", "/add", "/remove", "/star", "/answers/bulk", "/answers/delete"):
         told = {**NOUNS[name]["change"], "item": "links-1", "id": "1"}
         assert other.send(f"/{name}/{item}{form}", at="/links/new", **told).status_code in (404, 405), form
     assert inside.get(f"/{name}/{item}").status_code == 200
@@ -222,7 +222,10 @@ def test_what_visitors_sent_is_listed_counted_exported_and_deleted(ana: Person, 
     assert sheet.headers["content-type"].startswith("text/csv")
     assert sheet.text.count("\r\n") == 4
     ids = re.findall(r'name="id" value="(\d+)"', told)
-    assert "Tick what you mean" in said(inside.send(f"{page}/delete", at=page), inside)
+    assert "Tick the answers" in said(inside.send(f"{page}/bulk", at=page), inside)
+    asked = inside.send(f"{page}/bulk", at=page, id=ids[:2])
+    assert "Delete 2 answers?" in asked.text
+    assert re.findall(r'name="id" value="(\d+)"', asked.text) == ids[:2]
     assert said(inside.send(f"{page}/delete", at=page, id=ids[:2]), inside) == "2 answers are deleted."
     assert ana.get(f"/overlay/{overlay}/submissions")["data"]["result"] == 1
 
@@ -249,7 +252,7 @@ def test_a_domain_tells_its_records_and_what_its_end_would_mean(ana: Person, ins
     taken = inside.send("/domains/new", at="/domains/new?domain=go.brand.example", domain="https://go.brand.example")
     assert "in use already" in taken.text
     new_link(ana, "spring", domain="https://go.brand.example")
-    assert "1 links and 0 files stand under it" in inside.get(f"/domains/{domain}/delete").text
+    assert "1 link stands under it" in inside.get(f"/domains/{domain}/delete").text
     looks = [inside.get("/domains/check?domain=go.brand.example").text for _ in range(12)]
     assert "has no address in the DNS" in looks[0]
     assert "Too many checks" in looks[-1]

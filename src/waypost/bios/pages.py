@@ -16,6 +16,7 @@ from waypost.dashboard import statistics
 from waypost.dashboard.desk import Desk
 from waypost.dashboard.forms import Form, Shape, Value
 from waypost.dashboard.pages import Pages
+from waypost.dashboard.words import plural
 
 pages = Pages()
 SHAPE = Shape(flags=("sensitive",))
@@ -84,7 +85,8 @@ def save_bio(desk: Desk, id: int) -> Response:
     form = _typed(desk, desk.read(lambda tx: _values(ops.own(tx, desk.account, id))))
     if _rearranged(form):
         return _builder(desk, form, id)
-    if form.attempt(lambda: _change(desk, id, form)) is None:
+    form.attempt(lambda: _change(desk, id, form))
+    if form.faults:
         return _builder(desk, form, id, status=400)
     return desk.go(f"{_LIST}/{id}", said="Saved.")
 
@@ -102,14 +104,8 @@ def ask_to_delete_many(desk: Desk) -> Response:
 
 @pages.post("/dashboard/bios/delete")
 def delete_bios(desk: Desk) -> Response:
-    ids = desk.picked()
-
-    def work(tx: Connection) -> None:
-        for bio in ids:
-            ops.remove(tx, desk.account, bio)
-
-    desk.write(work)
-    return desk.go(_LIST, said="The page is deleted." if len(ids) == 1 else f"{len(ids)} pages are deleted.")
+    count = desk.remove_ticked(ops.remove)
+    return desk.go(_LIST, said=plural(count, "The page is deleted.", "%(count)s pages are deleted."))
 
 
 @pages.get("/dashboard/bios/{id:int}/stats")
@@ -151,16 +147,14 @@ def _add(desk: Desk, form: Form) -> ops.Bio:
     return desk.write(lambda tx: ops.add(tx, desk.account, settings=desk.settings, **fields))
 
 
-def _change(desk: Desk, id: int, form: Form) -> bool:
+def _change(desk: Desk, id: int, form: Form) -> None:
     """Set what differs from what there is, unless somebody else changed it meanwhile."""
     fields = form.read(BioChange, desk.zone, SHAPE).sent()
-
-    def work(tx: Connection) -> None:
-        form.refuse_stale(_values(ops.own(tx, desk.account, id)))
-        ops.change(tx, desk.account, id, settings=desk.settings, **fields)
-
-    desk.write(work)
-    return True
+    desk.save(
+        form,
+        lambda tx: _values(ops.own(tx, desk.account, id)),
+        lambda tx: ops.change(tx, desk.account, id, settings=desk.settings, **fields),
+    )
 
 
 def _values(bio: ops.Bio) -> Mapping[str, Value]:

@@ -187,7 +187,7 @@ def places(tx: Connection, account: int, campaign: int, span: Span) -> list[Plac
     """The links of a campaign that went through `own`, and those that its rotator led to in the span; oldest first."""
     counted = stats.labelled(tx, "campaign", campaign, "source", span)
     ids = [int(label.removeprefix("link ")) for label in counted if label.startswith("link ")][:_MOST_LINKS]
-    mine = (links.c.account == account) & or_(links.c.campaign == campaign, links.c.id.in_(ids))
+    mine = or_(links.c.campaign == campaign, (links.c.account == account) & links.c.id.in_(ids))  # an index for each
     chosen = _placed(campaign).where(mine).order_by(links.c.id).limit(_MOST_LINKS)
     return [_place(row, counted.get(label_of(row["id"]), 0)) for row in tx.execute(chosen).mappings()]
 

@@ -16,6 +16,7 @@ from waypost.dashboard import statistics
 from waypost.dashboard.desk import Desk
 from waypost.dashboard.forms import Form, Shape, Value
 from waypost.dashboard.pages import Pages
+from waypost.dashboard.words import plural
 from waypost.rows import Page
 
 pages = Pages()
@@ -82,16 +83,16 @@ def save_campaign(desk: Desk, id: int) -> Response:
     # The name is always sent on: the API wants it in every change.
     form = desk.typed(_SHAPE, now={field: value for field, value in now.items() if field != "name"})
 
-    def change() -> ops.Campaign:
+    def change() -> None:
         fields = form.read(CampaignChange, desk.zone, _SHAPE).sent()
+        desk.save(
+            form,
+            lambda tx: _values(ops.own(tx, desk.account, id)),
+            lambda tx: ops.change(tx, desk.account, id, **fields),
+        )
 
-        def work(tx: Connection) -> ops.Campaign:
-            form.refuse_stale(_values(ops.own(tx, desk.account, id)))
-            return ops.change(tx, desk.account, id, **fields)
-
-        return desk.write(work)
-
-    if form.attempt(change) is None:
+    form.attempt(change)
+    if form.faults:
         return _editor(desk, id, form=form, status=400)
     return desk.go(f"{_LIST}/{id}", said="Saved.")
 
@@ -141,7 +142,7 @@ def assign_links(desk: Desk, id: int) -> Response:
             ops.assign(tx, desk.account, id, link)
 
     desk.write(work)
-    return desk.go(f"{_LIST}/{id}", said=_many(len(links), "The link is in.", "%s links are in."))
+    return desk.go(f"{_LIST}/{id}", said=plural(len(links), "The link is in.", "%(count)s links are in."))
 
 
 @pages.post("/dashboard/campaigns/{id:int}/remove")
@@ -150,7 +151,7 @@ def unassign_links(desk: Desk, id: int) -> Response:
     if not links:
         return desk.go(f"{_LIST}/{id}", said="Tick the links that you mean first.", tone="bad")
     count = desk.write(lambda tx: ops.unassign(tx, desk.account, id, links))
-    return desk.go(f"{_LIST}/{id}", said=_many(count, "The link is taken out.", "%s links are taken out."))
+    return desk.go(f"{_LIST}/{id}", said=plural(count, "The link is taken out.", "%(count)s links are taken out."))
 
 
 @pages.get("/dashboard/campaigns/{id:int}/stats")
@@ -220,7 +221,3 @@ def _addresses(desk: Desk, campaign: ops.Campaign, username: str) -> Mapping[str
 
 def _short(desk: Desk, place: ops.Place) -> str:
     return short_url(desk.settings.base, place.host, place.scheme, place.alias)
-
-
-def _many(count: int, one: str, more: str) -> str:
-    return one if count == 1 else more.replace("%s", str(count))

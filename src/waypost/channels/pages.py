@@ -11,6 +11,7 @@ from waypost.channels.api import ChannelChange, NewChannel, item_out
 from waypost.dashboard.desk import Desk
 from waypost.dashboard.forms import Form, Shape, Value
 from waypost.dashboard.pages import Pages
+from waypost.dashboard.words import plural
 from waypost.errors import not_found
 
 pages = Pages()
@@ -73,16 +74,16 @@ def save_channel(desk: Desk, id: int) -> Response:
     before = desk.read(lambda tx: ops.own(tx, desk.account, id))
     form = desk.typed(_SHAPE, now=_values(before))
 
-    def change() -> ops.Channel:
+    def change() -> None:
         fields = form.read(ChannelChange, desk.zone, _SHAPE).sent()
+        desk.save(
+            form,
+            lambda tx: _values(ops.own(tx, desk.account, id)),
+            lambda tx: ops.change(tx, desk.account, id, **fields),
+        )
 
-        def work(tx: Connection) -> ops.Channel:
-            form.refuse_stale(_values(ops.own(tx, desk.account, id)))
-            return ops.change(tx, desk.account, id, **fields)
-
-        return desk.write(work)
-
-    if form.attempt(change) is None:
+    form.attempt(change)
+    if form.faults:
         return desk.page("channels/edit.html", status=400, channel=before, form=form)
     return desk.go(f"{_LIST}/{id}", said="Saved.")
 
@@ -109,12 +110,12 @@ def choose_items(desk: Desk, id: int) -> Response:
 
 @pages.post("/dashboard/channels/{id:int}/add")
 def assign_items(desk: Desk, id: int) -> Response:
-    return _moved(desk, id, ops.assign, "It is on the channel.", "%s things are on the channel.")
+    return _moved(desk, id, ops.assign, "It is on the channel.", "%(count)s things are on the channel.")
 
 
 @pages.post("/dashboard/channels/{id:int}/remove")
 def unassign_items(desk: Desk, id: int) -> Response:
-    return _moved(desk, id, ops.unassign, "It is off the channel.", "%s things are off the channel.")
+    return _moved(desk, id, ops.unassign, "It is off the channel.", "%(count)s things are off the channel.")
 
 
 @pages.get("/dashboard/channels/{id:int}/delete")
@@ -142,7 +143,7 @@ def _moved(desk: Desk, id: int, move: Any, one: str, more: str) -> Response:
             move(tx, desk.account, id, kind, int(number))
 
     desk.write(work)
-    return desk.go(f"{_LIST}/{id}", said=one if len(ticked) == 1 else more.replace("%s", str(len(ticked))))
+    return desk.go(f"{_LIST}/{id}", said=plural(len(ticked), one, more))
 
 
 def _values(channel: ops.Channel) -> Mapping[str, Value]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from typing import Literal
 from zoneinfo import ZoneInfo
 
@@ -84,8 +84,8 @@ class Span:
 
     def seconds(self) -> tuple[int, int]:
         """The first second and the second after the last."""
-        first = datetime.combine(self.start, datetime.min.time(), self.zone)
-        after = datetime.combine(self.end + timedelta(days=1), datetime.min.time(), self.zone)
+        first = datetime.combine(self.start, time.min, self.zone)
+        after = datetime.combine(self.end + timedelta(days=1), time.min, self.zone)
         return int(first.timestamp()), int(after.timestamp())
 
 
@@ -149,14 +149,20 @@ def _start_of(second: int, span: Span) -> datetime:
     local = datetime.fromtimestamp(second, span.zone).replace(tzinfo=None)
     if span.interval == "hour":
         return local.replace(minute=0, second=0)
-    midnight = local.replace(hour=0, minute=0, second=0)
-    if span.interval == "week":
+    return _begin(local.replace(hour=0, minute=0, second=0), span.interval)
+
+
+def _begin(midnight: datetime, interval: Interval) -> datetime:
+    """The midnight with which the day's point begins."""
+    if interval == "week":
         return midnight - timedelta(days=midnight.weekday())
-    return midnight.replace(day=1) if span.interval == "month" else midnight
+    return midnight.replace(day=1) if interval == "month" else midnight
 
 
 def _starts(span: Span) -> list[datetime]:
     """The local start of every point of the span, those without visits too."""
-    first, after = span.seconds()
-    step = 3600 if span.interval == "hour" else DAY // 2
-    return sorted({_start_of(second, span) for second in (*range(first, after, step), after - 1)})
+    if span.interval == "hour":  # not every hour is there on every day
+        first, after = span.seconds()
+        return sorted({_start_of(second, span) for second in (*range(first, after, 3600), after - 1)})
+    days = (span.start + timedelta(days=n) for n in range((span.end - span.start).days + 1))
+    return list(dict.fromkeys(_begin(datetime.combine(day, time.min), span.interval) for day in days))

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
 from zoneinfo import ZoneInfo
 
 from sqlalchemy import Connection
@@ -22,6 +22,7 @@ from waypost.net.proxies import client_address, network_of
 from waypost.net.tries import Tries
 from waypost.rows import Window
 
+T = TypeVar("T")
 HOME = "/dashboard"
 THEME, ZONE, SAID = "waypost_theme", "waypost_zone", "waypost_said"
 PER_PAGE = 25
@@ -119,9 +120,31 @@ class Desk(Door):
         values.pop("token", None)
         return Form(values, now=now, version=version if isinstance(version, str) else "")
 
+    def save(
+        self, form: Form, shown: Callable[[Connection], Mapping[str, Value]], change: Callable[[Connection], T]
+    ) -> T:
+        """Write what a form changes, unless the thing was changed since: `shown` is what its editor shows of it now."""
+
+        def work(tx: Connection) -> T:
+            form.refuse_stale(shown(tx))
+            return change(tx)
+
+        return self.write(work)
+
     def picked(self, name: str = "id") -> list[int]:
         """The ids of the rows that were ticked."""
         return [int(one) for one in self.fields.get(name, ()) if one.isdecimal() and one.isascii() and len(one) < 16]
+
+    def remove_ticked(self, remove: Callable[[Connection, int, int], None]) -> int:
+        """Delete the rows that were ticked, all or none; how many they were."""
+        ids = self.picked()
+
+        def work(tx: Connection) -> None:
+            for one in ids:
+                remove(tx, self.account, one)
+
+        self.write(work)
+        return len(ids)
 
     def page(self, template: str, *, status: int = 200, frames: bool = False, **values: Any) -> Response:
         """A whole page, which may frame other pages of ours when that is asked for."""

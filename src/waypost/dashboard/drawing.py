@@ -10,10 +10,11 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from waypost import clock
 from waypost.dashboard import places
+from waypost.dashboard.words import number, plural, translated
 from waypost.files import kinds
 
 STATIC = "/dashboard/static/"
@@ -48,7 +49,8 @@ class Drawing:
             lstrip_blocks=True,
         )
         self._templates.globals |= {
-            "_": _translated,
+            "_": translated,
+            "plural": plural,
             "static": static,
             "icon": icon,
             "url": url,
@@ -106,11 +108,6 @@ def day(context: Context, second: int) -> Markup:
     return Markup('<time datetime="{}" title="{}">{}</time>').format(exact, local.strftime("%Y-%m-%d %H:%M"), shown)
 
 
-def number(value: int) -> str:
-    """With thin gaps between thousands, which every language reads."""
-    return f"{value:,}".replace(",", "\u202f")
-
-
 def host(address: str) -> str:
     """The host of a URL, for a glance at where it goes."""
     try:
@@ -122,11 +119,3 @@ def host(address: str) -> str:
 def bare(address: str) -> str:
     """A URL without its scheme."""
     return address.partition("://")[2] or address
-
-
-def _translated(message: str, **values: object) -> str:
-    """The text in the viewer's language; values are escaped as everything else."""
-    if not values:
-        return message
-    # The message is escaped too, so that the whole may count as such.
-    return Markup(escape(message)) % {name: escape(value) for name, value in values.items()}  # noqa: S704

@@ -1,6 +1,7 @@
 """Branded domains: other host names under which an account's links stand."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypedDict, Unpack
 
@@ -10,7 +11,7 @@ from waypost import changes, rows
 from waypost.errors import invalid, taken
 from waypost.net import blocked, targets
 from waypost.rows import Page, Window
-from waypost.schema import domains, files, links
+from waypost.schema import aliases, domains
 from waypost.settings import Settings
 
 _TAKEN = {"domains_host_unique": taken("domain", "That domain is in use already.")}
@@ -79,13 +80,12 @@ def remove(tx: Connection, account: int, domain: int) -> None:
     rows.remove(tx, domains, account, domain)
 
 
-def uses(tx: Connection, account: int, host: str) -> tuple[int, int]:
-    """How many links and files of the account stand under a host. Costs as much as the account has of them."""
-    links_there, files_there = (
-        tx.execute(select(func.count()).where(table.c.account == account, table.c.host == host)).scalar_one()
-        for table in (links, files)
-    )
-    return int(links_there), int(files_there)
+def uses(tx: Connection, account: int, host: str) -> Mapping[str, int]:
+    """How many things of each kind, such as `link` and `file`, the account has under a host (key of aliases)."""
+    a = aliases.c
+    mine = (a.host == host, a.account == account, a.kind.is_not(None))
+    counted = select(a.kind, func.count().label("n")).where(*mine).group_by(a.kind)
+    return {row.kind: row.n for row in tx.execute(counted)}
 
 
 def _checked(tx: Connection, host: str, fields: Fields, settings: Settings) -> dict[str, str | None]:

@@ -76,17 +76,16 @@ def save_domain(desk: Desk, id: int) -> Response:
     before = desk.read(lambda tx: ops.own(tx, desk.account, id))
     form = desk.typed(now=_values(before))
 
-    def change() -> bool:
+    def change() -> None:
         fields = form.read(DomainChange, desk.zone).sent()
+        desk.save(
+            form,
+            lambda tx: _values(ops.own(tx, desk.account, id)),
+            lambda tx: ops.change(tx, desk.account, id, settings=desk.settings, **fields),
+        )
 
-        def work(tx: Connection) -> None:
-            form.refuse_stale(_values(ops.own(tx, desk.account, id)))
-            ops.change(tx, desk.account, id, settings=desk.settings, **fields)
-
-        desk.write(work)
-        return True
-
-    if form.attempt(change) is None:
+    form.attempt(change)
+    if form.faults:
         return _edit_page(desk, before, form, status=400)
     return desk.go(f"{_LIST}/{id}", said="Saved.")
 
@@ -101,12 +100,12 @@ def domain_statistics(desk: Desk, id: int) -> Response:
 
 @pages.get("/dashboard/domains/{id:int}/delete")
 def ask_to_delete(desk: Desk, id: int) -> Response:
-    def work(tx: Connection) -> tuple[ops.Domain, tuple[int, int]]:
+    def work(tx: Connection) -> tuple[ops.Domain, Mapping[str, int]]:
         domain = ops.own(tx, desk.account, id)
         return domain, ops.uses(tx, desk.account, domain.host)
 
     domain, uses = desk.read(work)
-    return desk.page("domains/delete.html", domain=domain, links=uses[0], files=uses[1])
+    return desk.page("domains/delete.html", domain=domain, links=uses.get("link", 0), files=uses.get("file", 0))
 
 
 @pages.post("/dashboard/domains/{id:int}/delete")

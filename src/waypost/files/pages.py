@@ -16,6 +16,7 @@ from waypost.dashboard.desk import Desk
 from waypost.dashboard.forms import Form, Shape, Value
 from waypost.dashboard.pages import Pages
 from waypost.dashboard.parts import Parts
+from waypost.dashboard.words import plural
 from waypost.errors import Kind, Problem
 from waypost.files import kinds, names, ops, upload
 from waypost.files.api import FileChange
@@ -78,7 +79,8 @@ def edit_file(desk: Desk, id: int) -> Response:
 @pages.post("/dashboard/files/{id:int}")
 def save_file(desk: Desk, id: int) -> Response:
     form = desk.typed(SHAPE, now=desk.read(lambda tx: _values(tx, desk, id)))
-    if form.attempt(lambda: _change(desk, id, form)) is None:
+    form.attempt(lambda: _change(desk, id, form))
+    if form.faults:
         return _edit_page(desk, id, form, status=400)
     file = desk.read(lambda tx: ops.own(tx, desk.account, id))
     return desk.go(f"{_LIST}/{id}", said="Saved.", also=_url(file, desk))
@@ -97,14 +99,8 @@ def ask_to_delete_many(desk: Desk) -> Response:
 
 @pages.post("/dashboard/files/delete")
 def delete_files(desk: Desk) -> Response:
-    ids = desk.picked()
-
-    def work(tx: Connection) -> None:
-        for file in ids:
-            ops.remove(tx, desk.account, file)
-
-    desk.write(work)
-    return desk.go(_LIST, said="The file is deleted." if len(ids) == 1 else f"{len(ids)} files are deleted.")
+    count = desk.remove_ticked(ops.remove)
+    return desk.go(_LIST, said=plural(count, "The file is deleted.", "%(count)s files are deleted."))
 
 
 @pages.get("/dashboard/files/{id:int}/stats")
@@ -128,10 +124,10 @@ def _received(desk: Desk, form: Form, taken: Sequence[ops.File], name: str) -> R
         return _new_page(desk, form, taken=taken, failed=name, status=400)
     if len(taken) == 1:
         return desk.go(f"{_LIST}/{taken[0].id}", said="Your file is there.", also=_url(taken[0], desk))
-    return desk.go(_LIST, said=f"{len(taken)} files are uploaded.")
+    return desk.go(_LIST, said=plural(len(taken), "The file is uploaded.", "%(count)s files are uploaded."))
 
 
-def _change(desk: Desk, id: int, form: Form) -> bool:
+def _change(desk: Desk, id: int, form: Form) -> None:
     """Set what differs from what there is, unless somebody else changed it meanwhile."""
     body = form.read(FileChange, desk.zone, SHAPE)
     fields = body.sent()
@@ -139,13 +135,7 @@ def _change(desk: Desk, id: int, form: Form) -> bool:
         fields["password"] = None
     if body.maxdownloads is not None:
         desk.count_clicks()  # what was downloaded before a limit counts against it
-
-    def work(tx: Connection) -> None:
-        form.refuse_stale(_values(tx, desk, id))
-        ops.change(tx, desk.account, id, **fields)
-
-    desk.write(work)
-    return True
+    desk.save(form, lambda tx: _values(tx, desk, id), lambda tx: ops.change(tx, desk.account, id, **fields))
 
 
 def _values(tx: Connection, desk: Desk, id: int) -> Mapping[str, Value]:

@@ -13,6 +13,7 @@ from waypost.dashboard import forms, pictures, statistics
 from waypost.dashboard.desk import Desk
 from waypost.dashboard.forms import Form, Shape, Value
 from waypost.dashboard.pages import Pages
+from waypost.dashboard.words import plural
 from waypost.links import choices, glance, ops
 from waypost.links.api import LinkChange, NewLink
 from waypost.links.fields import Status
@@ -106,14 +107,8 @@ def ask_to_delete(desk: Desk, id: int) -> Response:
 
 @pages.post("/dashboard/links/delete")
 def delete_links(desk: Desk) -> Response:
-    ids = desk.picked()
-
-    def work(tx: Connection) -> None:
-        for link in ids:
-            ops.remove(tx, desk.account, link)
-
-    desk.write(work)
-    return desk.go(_LIST, said="The link is deleted." if len(ids) == 1 else f"{len(ids)} links are deleted.")
+    count = desk.remove_ticked(ops.remove)
+    return desk.go(_LIST, said=plural(count, "The link is deleted.", "%(count)s links are deleted."))
 
 
 @pages.post("/dashboard/links/bulk")
@@ -139,7 +134,7 @@ def change_many(desk: Desk) -> Response:
     if action not in ("status", "campaign", "channel") or not (action == "status" or target.isdecimal()):
         return desk.go(_LIST, said="Choose what to do with them first.", tone="bad")
     desk.write(work)
-    return desk.go(_LIST, said=f"{len(ids)} links are changed." if len(ids) > 1 else "The link is changed.")
+    return desk.go(_LIST, said=plural(len(ids), "The link is changed.", "%(count)s links are changed."))
 
 
 @pages.get("/dashboard/links/{id:int}/stats")
@@ -178,11 +173,11 @@ def _change(desk: Desk, id: int, form: Form) -> ops.Link:
     if body.clicklimit is not None:
         desk.count_clicks()  # what was clicked before a limit counts against it
 
-    def work(tx: Connection) -> ops.Link:
-        form.refuse_stale(_values(tx, desk, id))
-        return ops.change(tx, desk.account, id, settings=desk.settings, **fields)
-
-    return desk.write(work)
+    return desk.save(
+        form,
+        lambda tx: _values(tx, desk, id),
+        lambda tx: ops.change(tx, desk.account, id, settings=desk.settings, **fields),
+    )
 
 
 def _values(tx: Connection, desk: Desk, id: int) -> Mapping[str, Value]:

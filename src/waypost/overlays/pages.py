@@ -9,12 +9,14 @@ from starlette.responses import Response, StreamingResponse
 from waypost.dashboard.desk import Desk
 from waypost.dashboard.forms import Form, Shape, Value
 from waypost.dashboard.pages import Pages
+from waypost.dashboard.words import plural
 from waypost.overlays import ops, submissions
 from waypost.overlays.api import NewOverlay, OverlayChange
 
 pages = Pages()
 _SHAPE = Shape(lists=("options",))
 _LIST = "/dashboard/overlays"
+_ANSWERS = "/dashboard/overlays/{}/answers"
 _TYPES: tuple[ops.Type, ...] = get_args(ops.Type)
 _POSITIONS: tuple[ops.Position, ...] = get_args(ops.Position)
 _EXAMPLES = {
@@ -83,17 +85,16 @@ def save_overlay(desk: Desk, id: int) -> Response:
     before = desk.read(lambda tx: ops.own(tx, desk.account, id))
     form = desk.typed(_SHAPE, now=_values(before))
 
-    def change() -> bool:
+    def change() -> None:
         fields = form.read(OverlayChange, desk.zone, _SHAPE).sent()
+        desk.save(
+            form,
+            lambda tx: _values(ops.own(tx, desk.account, id)),
+            lambda tx: ops.change(tx, desk.account, id, **fields),
+        )
 
-        def work(tx: Connection) -> None:
-            form.refuse_stale(_values(ops.own(tx, desk.account, id)))
-            ops.change(tx, desk.account, id, **fields)
-
-        desk.write(work)
-        return True
-
-    if form.attempt(change) is None:
+    form.attempt(change)
+    if form.faults:
         return _editor(desk, form, before, status=400)
     return desk.go(f"{_LIST}/{id}", said="Saved. Visitors see it at once.")
 
@@ -117,13 +118,18 @@ def export_answers(desk: Desk, id: int) -> Response:
     return StreamingResponse(lines, media_type="text/csv; charset=utf-8", headers=headers)
 
 
+@pages.post("/dashboard/overlays/{id:int}/answers/bulk")
+def ask_to_delete_answers(desk: Desk, id: int) -> Response:
+    overlay, chosen = desk.read(lambda tx: ops.own(tx, desk.account, id)), desk.picked()
+    if not chosen:
+        return desk.go(_answers(id), said="Tick the answers that you mean first.", tone="bad")
+    return desk.page("overlays/delete_answers.html", overlay=overlay, chosen=chosen, back=_answers(id))
+
+
 @pages.post("/dashboard/overlays/{id:int}/answers/delete")
 def delete_answers(desk: Desk, id: int) -> Response:
-    chosen, back = desk.picked(), "/dashboard/overlays/{}/answers".format(id)  # noqa: UP032  # else it looks like a path
-    if not chosen:
-        return desk.go(back, said="Tick what you mean first.", tone="bad")
-    count = desk.write(lambda tx: submissions.remove(tx, desk.account, id, chosen))
-    return desk.go(back, said="The answer is deleted." if count == 1 else f"{count} answers are deleted.")
+    count = desk.write(lambda tx: submissions.remove(tx, desk.account, id, desk.picked()))
+    return desk.go(_answers(id), said=plural(count, "The answer is deleted.", "%(count)s answers are deleted."))
 
 
 @pages.get("/dashboard/overlays/{id:int}/delete")
@@ -136,6 +142,10 @@ def ask_to_delete(desk: Desk, id: int) -> Response:
 def delete_overlay(desk: Desk, id: int) -> Response:
     desk.write(lambda tx: ops.remove(tx, desk.account, id))
     return desk.go(_LIST, said="The overlay is deleted. Its links lead straight to their targets.")
+
+
+def _answers(id: int) -> str:
+    return _ANSWERS.format(id)
 
 
 def _editor(desk: Desk, form: Form, overlay: ops.Overlay | None = None, *, status: int = 200) -> Response:

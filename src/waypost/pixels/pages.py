@@ -73,17 +73,16 @@ def save_pixel(desk: Desk, id: int) -> Response:
     # The tag is always sent on: the API wants it in every change.
     form = desk.typed(now={"name": before.name})
 
-    def change() -> bool:
+    def change() -> None:
         fields = form.read(PixelChange, desk.zone).sent()
+        desk.save(
+            form,
+            lambda tx: _values(ops.own(tx, desk.account, id)),
+            lambda tx: ops.change(tx, desk.account, id, **fields),
+        )
 
-        def work(tx: Connection) -> None:
-            form.refuse_stale(_values(ops.own(tx, desk.account, id)))
-            ops.change(tx, desk.account, id, **fields)
-
-        desk.write(work)
-        return True
-
-    if form.attempt(change) is None:
+    form.attempt(change)
+    if form.faults:
         return desk.page("pixels/edit.html", status=400, pixel=before, form=form, kinds=KINDS)
     return desk.go(_LIST, said="Saved.")
 

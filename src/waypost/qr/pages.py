@@ -12,6 +12,7 @@ from waypost.dashboard import pictures, statistics
 from waypost.dashboard.desk import Desk
 from waypost.dashboard.forms import Form, Shape, Value, local, utc
 from waypost.dashboard.pages import Pages
+from waypost.dashboard.words import plural
 from waypost.qr import cards, make, ops
 from waypost.qr.draw import design
 from waypost.qr.fields import CodeChange, NewCode
@@ -114,14 +115,8 @@ def ask_to_delete_many(desk: Desk) -> Response:
 
 @pages.post("/dashboard/qr/delete")
 def delete_codes(desk: Desk) -> Response:
-    ids = desk.picked()
-
-    def work(tx: Connection) -> None:
-        for code in ids:
-            ops.remove(tx, desk.account, code)
-
-    desk.write(work)
-    return desk.go(_LIST, said="The QR code is deleted." if len(ids) == 1 else f"{len(ids)} QR codes are deleted.")
+    count = desk.remove_ticked(ops.remove)
+    return desk.go(_LIST, said=plural(count, "The QR code is deleted.", "%(count)s QR codes are deleted."))
 
 
 @pages.get("/dashboard/qr/{id:int}/stats")

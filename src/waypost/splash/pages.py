@@ -68,17 +68,16 @@ def save_splash(desk: Desk, id: int) -> Response:
     before = desk.read(lambda tx: ops.own(tx, desk.account, id))
     form = desk.typed(now=_values(before))
 
-    def change() -> bool:
+    def change() -> None:
         fields = form.read(SplashChange, desk.zone).sent()
+        desk.save(
+            form,
+            lambda tx: _values(ops.own(tx, desk.account, id)),
+            lambda tx: ops.change(tx, desk.account, id, **fields),
+        )
 
-        def work(tx: Connection) -> None:
-            form.refuse_stale(_values(ops.own(tx, desk.account, id)))
-            ops.change(tx, desk.account, id, **fields)
-
-        desk.write(work)
-        return True
-
-    if form.attempt(change) is None:
+    form.attempt(change)
+    if form.faults:
         return desk.page("splash/editor.html", frames=True, status=400, splash=before, form=form)
     return desk.go(f"{_LIST}/{id}", said="Saved. Visitors see it at once.")
 
