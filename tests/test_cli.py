@@ -9,7 +9,7 @@ import shutil
 import sqlite3
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +19,8 @@ import structlog
 from sqlalchemy import text
 from starlette.testclient import TestClient
 
+from tests.conftest import BASE
+from tests.dashing import Browser
 from tests.serving import free_port, serving
 from waypost import __version__, checks
 from waypost.abuse import ops as abuse
@@ -158,6 +160,28 @@ def test_a_suspended_account_is_shut_out_until_that_is_undone(filled: Run) -> No
         assert filled("account", "list", "--json").json[0]["suspended"] is True
         assert filled("account", "suspend", who, "--undo").out == "ana is active again.\n"
         assert _status(key) == 200
+
+
+def test_an_account_becomes_an_operator_until_that_is_undone(filled: Run) -> None:
+    filled(*ANA)
+    filled("account", "add", "--email", "ben@example.com", "--username", "ben", "--password", "a long password")
+    assert filled("account", "operator", "ben").out == "ben is an operator.\n"
+    assert _admin_page("ben", "a long password") == 200
+    assert filled("account", "operator", "ben@example.com", "--undo").out == "ben is no longer an operator.\n"
+    assert _admin_page("ben", "a long password") == 404
+    assert "nobody" in filled("account", "operator", "nobody").err
+
+
+def test_a_forgotten_password_is_set_by_the_printed_link(filled: Run) -> None:
+    filled(*ANA)
+    link = filled("account", "reset", "ana").out.splitlines()[-1].strip()
+    assert link.startswith("http://go.localhost:8000/dashboard/reset?pass=")
+    with _browser() as browser:
+        path = link.partition("/dashboard")[2]
+        told = {"pass": link.partition("=")[2], "password": "another long password"}
+        assert browser.send("/reset", at=path, **told).status_code == 303
+        assert browser.get(path).status_code == 400
+    assert _admin_page("ana", "another long password") == 200
 
 
 def test_keys_are_made_listed_and_revoked(filled: Run) -> None:
@@ -521,6 +545,21 @@ def _status(key: str, method: str = "GET") -> int:
     path = "/api/account" if method == "GET" else "/api/channel/add"
     with TestClient(build(settings, Database(settings.database))) as client:
         return client.request(method, path, headers={"Authorization": f"Bearer {key}"}).status_code
+
+
+@contextmanager
+def _browser() -> Iterator[Browser]:
+    """A browser in front of the service, over the data of the present settings."""
+    settings = Settings()
+    with TestClient(build(settings, Database(settings.database)), base_url=BASE, follow_redirects=False) as client:
+        yield Browser(client)
+
+
+def _admin_page(name: str, password: str) -> int:
+    """What the operator's pages answer somebody who signs in."""
+    with _browser() as browser:
+        assert browser.sign_in(name, password).status_code == 303
+        return int(browser.get("/admin/accounts").status_code)
 
 
 def _everything(run: Run) -> list[Any]:
