@@ -13,8 +13,13 @@ function draw(canvas) {
   const clicks = rows.map((row) => Number(row.cells[1].textContent));
   const visitors = rows.map((row) => Number(row.cells[2].textContent));
   const heads = [...table.tHead.rows[0].cells].map((cell) => cell.textContent);
-  const style = getComputedStyle(document.documentElement);
-  const colour = (name) => style.getPropertyValue(name).trim();
+  // A variable's own value is a choice between light and dark; what it gives as a colour is the chosen one.
+  const colour = (name) => {
+    canvas.style.color = `var(${name})`;
+    const found = getComputedStyle(canvas).color;
+    canvas.style.color = "";
+    return found;
+  };
   const font = `12px ${getComputedStyle(document.body).fontFamily}`;
   const axis = { stroke: colour("--soft"), font, grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false } };
   const many = rows.length > 120;
