@@ -73,7 +73,7 @@ def test_a_campaign_hands_out_its_links_and_says_which(
         for _ in range(4):
             _follow(page, f"{address}/r/spring")
         page.get_by_role("link", name="0 visits").click()
-        expect(page.locator(".tiles div", has_text="Clicks").locator("dd")).to_have_text("4")
+        expect(page.locator(".tiles div", has_text="Visits").locator("dd")).to_have_text("4")
         led = page.locator("section", has_text="Where the rotator led").get_by_role("row")
         expect(led.nth(0)).to_contain_text("Landing 0")
         expect(led.nth(0).locator(".n")).to_have_text("3")

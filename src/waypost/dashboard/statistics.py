@@ -24,6 +24,8 @@ _NAMES = {
     "languages": "Languages",
     "sources": "By",
 }
+_COUNTED = {"file": "Downloads", "qr": "Scans", "campaign": "Visits", "missing": "Visits"}
+"""What a visit is called that counts for a thing of this kind."""
 
 
 def asked_span(desk: Desk) -> Span:
@@ -58,10 +60,10 @@ def page(
     report = desk.read_counts(lambda tx: stats.report(tx, kind, item, wanted))
     if desk.asked("format") == "csv":
         return _sheet(report, title)
-    return desk.page(template, title=title, back=back, apart=apart, **shown(desk, report, wanted), **more)
+    return desk.page(template, title=title, back=back, apart=apart, **shown(desk, report, wanted, kind), **more)
 
 
-def shown(desk: Desk, report: Report, wanted: Span) -> dict[str, Any]:
+def shown(desk: Desk, report: Report, wanted: Span, kind: str = "") -> dict[str, Any]:
     """What `parts/report.html` wants to know."""
     lists = [
         {
@@ -76,7 +78,8 @@ def shown(desk: Desk, report: Report, wanted: Span) -> dict[str, Any]:
     days = (wanted.end - wanted.start).days + 1
     at_end = wanted.end == datetime.fromtimestamp(clock.now(), desk.zone).date()
     preset = days if at_end and days in RANGES else 0
-    return {"report": report, "lists": lists, "preset": preset, "ranges": RANGES, "intervals": _INTERVALS}
+    told = {"report": report, "lists": lists, "counted": _COUNTED.get(kind, "Clicks")}
+    return {**told, "preset": preset, "ranges": RANGES, "intervals": _INTERVALS}
 
 
 _INTERVALS: tuple[Interval, ...] = ("hour", "day", "week", "month")
