@@ -1,7 +1,10 @@
 """The dashboard in a real browser: journeys through it, with and without scripts, and what axe-core finds."""
 
+import shlex
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Error, Page, expect
@@ -111,6 +114,31 @@ _PASTE = """words => {
   data.setData("text", words);
   document.body.dispatchEvent(new ClipboardEvent("paste", {clipboardData: data, bubbles: true}));
 }"""
+
+
+def test_a_key_is_made_used_as_its_line_says_and_revoked(ana: Person, chrome: Browser, address: str) -> None:
+    with window(chrome) as seen:
+        page = seen.page
+        _sign_in(page, address)
+        page.goto(f"{address}/dashboard/account/keys")
+        page.get_by_role("textbox", name="Name", exact=True).fill("newsletter script")
+        page.get_by_label("May", exact=True).select_option("read only")
+        page.get_by_role("button", name="Make the key").click()
+        fresh = page.get_by_role("region", name="Your new key")
+        line = shlex.split(fresh.locator("code").nth(1).inner_text())
+        name, _, value = line[line.index("-H") + 1].partition(": ")
+        whose = f"{address}{urlsplit(line[-1]).path}"
+        call = partial(ana.client.get, whose, headers={name: value})
+        assert call().json()["data"]["username"] == "ana"
+        writing = ana.client.post(f"{address}/api/url/add", json={"url": "https://a.example"}, headers={name: value})
+        assert writing.status_code == 403
+        page.goto(f"{address}/dashboard/account/keys")
+        row = page.get_by_role("listitem").filter(has_text="newsletter script")
+        expect(row).to_contain_text("last used")
+        page.on("dialog", lambda dialog: dialog.accept())
+        row.get_by_role("button", name="Revoke").click()
+        expect(row).to_have_count(0)
+        assert call().status_code == 401
 
 
 def test_a_table_is_searched_sorted_and_deleted_from_without_a_new_page(

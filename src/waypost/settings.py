@@ -72,7 +72,9 @@ class Settings(BaseSettings):
     )
     link_schemes: str = Field("", description="Comma-separated app schemes that links may use beside http and https.")
     registration: Literal["off", "on"] = Field(
-        "off", description="on: anybody may make an account in the dashboard; off: only the operator makes them."
+        "off",
+        description="on: anybody may make an account in the dashboard; off: only the operator makes them. Addresses are"
+        " confirmed by a letter where there is SMTP. Where there is none, trying one tells whether it has an account.",
     )
     smtp_url: SecretStr = Field(
         SecretStr(""),
