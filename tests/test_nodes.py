@@ -136,6 +136,14 @@ def test_who_waits_for_news_hears_of_them_at_once(database: Database, database_u
     other.close()
 
 
+def test_who_waits_for_news_is_let_go_when_it_is_over(database: Database) -> None:
+    waiting = threading.Thread(target=database.wait_for_news, args=(600,))
+    waiting.start()
+    database.end_news()
+    waiting.join()
+    database.wait_for_news(600)  # and nobody waits from then on
+
+
 def test_a_turn_is_given_to_one_at_a_time(database: Database, database_url: str) -> None:
     others = [Database(database_url) for _ in range(6)]
 

@@ -21,7 +21,7 @@ from sqlalchemy.pool import StaticPool
 
 from waypost import postgres
 from waypost.errors import Kind, Problem, unavailable
-from waypost.postgres import Watched, is_undone
+from waypost.postgres import News, Watched, is_undone
 
 T = TypeVar("T")
 _BUSY_SECONDS = 10
@@ -42,6 +42,7 @@ class Database:
         self.path = Path(parsed.database) if self.is_sqlite and parsed.database else None
         self._writing = threading.Lock() if self.is_sqlite else contextlib.nullcontext()
         self._watched: tuple[Watched, ...] = ()
+        self._news = News()
         self._failures = 0  # to connect, one after the other
         self._away_until = 0.0
         if self.is_sqlite:
@@ -100,11 +101,15 @@ class Database:
         try:
             if not self.is_sqlite:
                 with self._translated(), self._listener.connect() as connection:
-                    postgres.wait_for_news(connection, seconds)
+                    self._news.wait(connection, seconds)
                 return
         except (Problem, DBAPIError, psycopg.Error):
             pass  # who reads next finds out what became of the connection
-        time.sleep(max(0.0, began + seconds - time.monotonic()))
+        self._news.over.wait(max(0.0, began + seconds - time.monotonic()))
+
+    def end_news(self) -> None:
+        """Nobody waits for news any more: who does is let go at once."""
+        self._news.end()
 
     def tell_news(self) -> None:
         """Wake everybody who waits for news. Not in the transaction that makes them: it would hold up all others."""

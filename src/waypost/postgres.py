@@ -7,6 +7,7 @@ whether it lives before it is used again, and one that says nothing for too long
 import os
 import select
 import socket
+import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -108,15 +109,36 @@ def is_undone(spell: Spell | None, error: BaseException | None) -> bool:
     return spell is None or lost_at_once or getattr(error.orig, "sqlstate", None) == STOOD_STILL
 
 
-def wait_for_news(connection: Connection, seconds: float) -> None:
-    """Return when somebody has noted a change, or after so many seconds."""
-    line: Any = connection.connection.driver_connection
-    try:
-        for _told in line.notifies(timeout=seconds, stop_after=1):
-            pass
-    except psycopg.Error:
-        connection.invalidate()
-        raise
+class News:
+    """What others have noted, for the one thread that waits for it; `end` lets that thread go, for good."""
+
+    def __init__(self) -> None:
+        self.over = threading.Event()
+        self._bell: socket.socket | None = None
+
+    def wait(self, connection: Connection, seconds: float) -> None:
+        """Return when somebody has noted a change, when it is over, or after so many seconds."""
+        line: psycopg.Connection[Any] = connection.connection.driver_connection  # type: ignore[assignment]
+        self._bell, heard = socket.socketpair()
+        with self._bell, heard:
+            try:
+                if not self.over.is_set() and not list(line.notifies(timeout=0)):
+                    poll = select.poll()
+                    poll.register(line.fileno(), select.POLLIN)
+                    poll.register(heard, select.POLLIN)
+                    poll.poll(seconds * 1000)
+                    list(line.notifies(timeout=0))
+            except psycopg.Error:
+                connection.invalidate()
+                raise
+
+    def end(self) -> None:
+        """Whoever waits returns, and nobody waits from now on."""
+        self.over.set()
+        bell = self._bell
+        if bell is not None:
+            with suppress(OSError):  # nobody hears it any more
+                bell.send(b"!")
 
 
 def be_patient(tx: Connection) -> None:
