@@ -175,7 +175,7 @@ class _Housekeeping:
     def stop(self) -> None:
         """All of this ends soon."""
         self.stopping.set()
-        self.database.end_news()
+        self._watch.end()
 
     def close(self) -> None:
         """Give everything back."""

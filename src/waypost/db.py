@@ -21,7 +21,7 @@ from sqlalchemy.pool import StaticPool
 
 from waypost import postgres
 from waypost.errors import Kind, Problem, unavailable
-from waypost.postgres import News, Watched, is_undone
+from waypost.postgres import Bell, Watched, is_undone
 
 T = TypeVar("T")
 _BUSY_SECONDS = 10
@@ -42,7 +42,6 @@ class Database:
         self.path = Path(parsed.database) if self.is_sqlite and parsed.database else None
         self._writing = threading.Lock() if self.is_sqlite else contextlib.nullcontext()
         self._watched: tuple[Watched, ...] = ()
-        self._news = News()
         self._failures = 0  # to connect, one after the other
         self._away_until = 0.0
         if self.is_sqlite:
@@ -95,21 +94,20 @@ class Database:
         """Like `read`, but each statement for itself and given up after two seconds. For one thread of a process."""
         return self._run(self._listener, work)
 
-    def wait_for_news(self, seconds: float) -> None:
-        """Return when somebody may have noted a change, or after so many seconds. For the thread that glances."""
+    def wait_for_news(self, seconds: float, bell: Bell) -> None:
+        """Return when somebody may have noted a change, when the bell rings, or after so many seconds.
+
+        For the thread that glances.
+        """
         began = time.monotonic()
         try:
             if not self.is_sqlite:
                 with self._translated(), self._listener.connect() as connection:
-                    self._news.wait(connection, seconds)
+                    postgres.wait_for_news(connection, seconds, bell)
                 return
         except (Problem, DBAPIError, psycopg.Error):
             pass  # who reads next finds out what became of the connection
-        self._news.over.wait(max(0.0, began + seconds - time.monotonic()))
-
-    def end_news(self) -> None:
-        """Nobody waits for news any more: who does is let go at once."""
-        self._news.end()
+        bell.rung.wait(max(0.0, began + seconds - time.monotonic()))
 
     def tell_news(self) -> None:
         """Wake everybody who waits for news. Not in the transaction that makes them: it would hold up all others."""

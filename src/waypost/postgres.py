@@ -9,7 +9,8 @@ import select
 import socket
 import threading
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -109,36 +110,46 @@ def is_undone(spell: Spell | None, error: BaseException | None) -> bool:
     return spell is None or lost_at_once or getattr(error.orig, "sqlstate", None) == STOOD_STILL
 
 
-class News:
-    """What others have noted, for the one thread that waits for it; `end` lets that thread go, for good."""
+class Bell:
+    """Wakes the one thread that waits for something and for it; rung once, it stays rung."""
 
     def __init__(self) -> None:
-        self.over = threading.Event()
-        self._bell: socket.socket | None = None
+        self.rung = threading.Event()
+        self._line: socket.socket | None = None
 
-    def wait(self, connection: Connection, seconds: float) -> None:
-        """Return when somebody has noted a change, when it is over, or after so many seconds."""
-        line: psycopg.Connection[Any] = connection.connection.driver_connection  # type: ignore[assignment]
-        self._bell, heard = socket.socketpair()
-        with self._bell, heard:
-            try:
-                if not self.over.is_set() and not list(line.notifies(timeout=0)):
-                    poll = select.poll()
-                    poll.register(line.fileno(), select.POLLIN)
-                    poll.register(heard, select.POLLIN)
-                    poll.poll(seconds * 1000)
-                    list(line.notifies(timeout=0))
-            except psycopg.Error:
-                connection.invalidate()
-                raise
+    @contextmanager
+    def heard(self) -> Iterator[socket.socket]:
+        """A socket that can be read once the bell rings."""
+        self._line, heard = socket.socketpair()
+        with self._line, heard:
+            if self.rung.is_set():
+                self.ring()
+            yield heard
 
-    def end(self) -> None:
-        """Whoever waits returns, and nobody waits from now on."""
-        self.over.set()
-        bell = self._bell
-        if bell is not None:
+    def ring(self) -> None:
+        """Wake who waits, and whoever would wait from now on."""
+        self.rung.set()
+        line = self._line
+        if line is not None:
             with suppress(OSError):  # nobody hears it any more
-                bell.send(b"!")
+                line.send(b"!")
+
+
+def wait_for_news(connection: Connection, seconds: float, bell: Bell) -> None:
+    """Return when somebody has noted a change, when the bell rings, or after so many seconds."""
+    line: psycopg.Connection[Any] = connection.connection.driver_connection  # type: ignore[assignment]
+    try:
+        if list(line.notifies(timeout=0)):
+            return
+        with bell.heard() as heard:
+            poll = select.poll()
+            poll.register(line.fileno(), select.POLLIN)
+            poll.register(heard, select.POLLIN)
+            poll.poll(seconds * 1000)
+        list(line.notifies(timeout=0))
+    except psycopg.Error:
+        connection.invalidate()
+        raise
 
 
 def be_patient(tx: Connection) -> None:
