@@ -19,6 +19,7 @@ from tests.postgres import Databases, running_postgres
 from waypost import credentials
 from waypost.accounts import keys, ops
 from waypost.app import build
+from waypost.clicks import journal
 from waypost.clicks.ingest import Ingester
 from waypost.db import Database
 from waypost.settings import Settings
@@ -106,6 +107,7 @@ def ingester(settings: Settings, database_url: str) -> Iterator[None]:
     thread.start()
     yield
     stop.set()
+    journal.wake(settings.journal_dir)
     thread.join()
     own.close()
 

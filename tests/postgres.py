@@ -114,6 +114,7 @@ class Databases:
             for table in _tables(tx):
                 tx.execute(f'CREATE TABLE at_first."{table}" AS TABLE public."{table}"'.encode())
             tx.execute("CREATE TABLE at_first.sequences AS SELECT * FROM pg_sequences WHERE schemaname = 'public'")
+            tx.execute(_PUT_BACK)
             tx.execute("TRUNCATE at_first.changed")
         with psycopg.connect(f"{url}/postgres", autocommit=True) as admin:
             admin.execute(f"ALTER DATABASE {template} ALLOW_CONNECTIONS false".encode())
@@ -142,15 +143,7 @@ class Databases:
     def _emptied(self, name: str) -> bool:
         """Put everything back to how it was at first, if the tables are still those."""
         with suppress(psycopg.Error), psycopg.connect(f"{self._url}/{name}") as tx:
-            tx.execute(_ALONE)
-            if tx.execute(_CHANGED).fetchone():
-                return False
-            tx.execute("SET session_replication_role = replica")  # no foreign key is looked at
-            for table in _tables(tx):
-                tx.execute(f'DELETE FROM public."{table}"'.encode())
-                tx.execute(f'INSERT INTO public."{table}" OVERRIDING SYSTEM VALUE TABLE at_first."{table}"'.encode())
-            tx.execute(_RESTART)
-            return True
+            return tx.execute("SELECT at_first.put_back()").fetchone() == (True,)
         return False
 
 
@@ -161,19 +154,40 @@ CREATE FUNCTION at_first.note() RETURNS event_trigger LANGUAGE plpgsql AS
   $$ BEGIN INSERT INTO at_first.changed VALUES (tg_tag); END $$;
 CREATE EVENT TRIGGER changed ON ddl_command_end EXECUTE FUNCTION at_first.note();
 """
-_ALONE = """
-SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
-WHERE datname = current_database() AND pid <> pg_backend_pid()
-"""
-_CHANGED = """
-SELECT 1 FROM at_first.changed UNION ALL
-SELECT 1 FROM pg_db_role_setting JOIN pg_database ON oid = setdatabase WHERE datname = current_database()
-"""
-_RESTART = """
-SELECT setval(format('%I.%I', now.schemaname, now.sequencename)::regclass,
-              coalesce(was.last_value, was.start_value), was.last_value IS NOT NULL)
-FROM pg_sequences AS now JOIN at_first.sequences AS was USING (schemaname, sequencename)
-WHERE now.last_value IS DISTINCT FROM was.last_value
+# Sends everybody else away, and makes all tables and sequences again what they were. False when it may not: somebody
+# does not go, or more than rows has changed. All of it in the server, since it is done after every test.
+_PUT_BACK = """
+CREATE FUNCTION at_first.put_back() RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+  patience int := 2000;
+  one name;
+  has_rows boolean;
+BEGIN
+  LOOP
+    PERFORM pg_stat_clear_snapshot();
+    PERFORM pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE datname = current_database() AND pid <> pg_backend_pid();
+    EXIT WHEN NOT FOUND;
+    IF patience = 0 THEN RETURN false; END IF;
+    patience := patience - 1;
+    PERFORM pg_sleep(0.002);
+  END LOOP;
+  IF EXISTS (SELECT FROM at_first.changed) OR EXISTS (
+    SELECT FROM pg_db_role_setting JOIN pg_database ON oid = setdatabase WHERE datname = current_database()
+  ) THEN RETURN false; END IF;
+  SET LOCAL session_replication_role = replica;  -- no foreign key is looked at
+  FOR one IN SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' LOOP
+    EXECUTE format('SELECT EXISTS (TABLE public.%1$I) OR EXISTS (TABLE at_first.%1$I)', one) INTO has_rows;
+    CONTINUE WHEN NOT has_rows;
+    EXECUTE format('DELETE FROM public.%I', one);
+    EXECUTE format('INSERT INTO public.%1$I OVERRIDING SYSTEM VALUE TABLE at_first.%1$I', one);
+  END LOOP;
+  PERFORM setval(format('%I.%I', now.schemaname, now.sequencename)::regclass,
+                 coalesce(was.last_value, was.start_value), was.last_value IS NOT NULL)
+    FROM pg_sequences AS now JOIN at_first.sequences AS was USING (schemaname, sequencename)
+    WHERE now.last_value IS DISTINCT FROM was.last_value;
+  RETURN true;
+END $$
 """
 
 

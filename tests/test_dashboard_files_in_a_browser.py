@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import httpx2
 import pytest
@@ -111,14 +110,11 @@ def test_several_files_are_dropped_and_each_says_what_became_of_it(ana: Person, 
         expect(page.get_by_role("heading", name="Your first file")).to_be_visible()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 360])
-def test_axe_finds_no_fault_with_the_pages_of_files(
-    ana: Person, chrome: Browser, address: str, width: int, scheme: Any
-) -> None:
+def test_axe_finds_no_fault_with_the_pages_of_files(ana: Person, chrome: Browser, address: str, width: int) -> None:
     for name in ("تقرير.pdf", "x" * 200, "locked.txt"):
         new_file(ana, name, password="geheim", maxdownloads=2)
-    context = chrome.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    context = chrome.new_context(viewport={"width": width, "height": 800})
     with window(chrome, context=context) as seen:
         _sign_in(seen.page, address)
         for path in ("", "?q=nothing", "/new", "/1", "/2/stats", "/2/delete"):

@@ -1,7 +1,6 @@
 """Campaigns, channels, pages on the way, pixels and domains in a real browser: journeys, and what axe-core finds."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Error, Page, expect
@@ -195,12 +194,11 @@ def furnished(ana: Person) -> Person:
     return ana
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 360])
 def test_axe_finds_no_fault_and_nothing_is_wider_than_the_screen(
-    furnished: Person, chrome: Browser, address: str, width: int, scheme: Any
+    furnished: Person, chrome: Browser, address: str, width: int
 ) -> None:
-    context = chrome.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    context = chrome.new_context(viewport={"width": width, "height": 800})
     with window(chrome, context=context) as seen:
         _sign_in(seen.page, address)
         for path in PATHS:

@@ -18,6 +18,7 @@ from waypost.accounts import keys, ops
 from waypost.clicks.ingest import Ingester
 from waypost.clicks.journal import Journal, line, target_of
 from waypost.db import Database
+from waypost.postgres import Bell
 from waypost.schema import links
 from waypost.settings import Settings
 
@@ -128,12 +129,21 @@ def test_clicks_on_all_nodes_add_up(nodes: Nodes) -> None:
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 def test_who_waits_for_news_hears_of_them_at_once(database: Database, database_url: str) -> None:
     other = Database(database_url)
-    heard = threading.Thread(target=database.wait_for_news, args=(600,))
+    heard = threading.Thread(target=database.wait_for_news, args=(600, Bell()))
     heard.start()
     while heard.is_alive():  # it may not listen yet
         other.tell_news()
         heard.join(0.05)
     other.close()
+
+
+def test_who_waits_for_news_is_let_go_when_it_is_over(database: Database) -> None:
+    bell = Bell()
+    waiting = threading.Thread(target=database.wait_for_news, args=(600, bell))
+    waiting.start()
+    bell.ring()
+    waiting.join()
+    database.wait_for_news(600, bell)  # and nobody waits from then on
 
 
 def test_a_turn_is_given_to_one_at_a_time(database: Database, database_url: str) -> None:

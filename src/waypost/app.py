@@ -172,6 +172,11 @@ class _Housekeeping:
         self._meter.count("clicks_lost", by=now[1] - self._told[1])
         self._told = now
 
+    def stop(self) -> None:
+        """All of this ends soon."""
+        self.stopping.set()
+        self._watch.end()
+
     def close(self) -> None:
         """Give everything back."""
         self.traffic.journal.close()
@@ -259,7 +264,7 @@ class _Faces:
         tasks = [asyncio.create_task(one()) for one in work]
         await send({"type": "lifespan.startup.complete"})
         await receive()
-        self._house.stopping.set()
+        self._house.stop()
         await asyncio.gather(*tasks, return_exceptions=True)
         self._house.close()
         await send({"type": "lifespan.shutdown.complete"})

@@ -21,7 +21,7 @@ from sqlalchemy.pool import StaticPool
 
 from waypost import postgres
 from waypost.errors import Kind, Problem, unavailable
-from waypost.postgres import Watched, is_undone
+from waypost.postgres import Bell, Watched, is_undone
 
 T = TypeVar("T")
 _BUSY_SECONDS = 10
@@ -94,17 +94,20 @@ class Database:
         """Like `read`, but each statement for itself and given up after two seconds. For one thread of a process."""
         return self._run(self._listener, work)
 
-    def wait_for_news(self, seconds: float) -> None:
-        """Return when somebody may have noted a change, or after so many seconds. For the thread that glances."""
+    def wait_for_news(self, seconds: float, bell: Bell) -> None:
+        """Return when somebody may have noted a change, when the bell rings, or after so many seconds.
+
+        For the thread that glances.
+        """
         began = time.monotonic()
         try:
             if not self.is_sqlite:
                 with self._translated(), self._listener.connect() as connection:
-                    postgres.wait_for_news(connection, seconds)
+                    postgres.wait_for_news(connection, seconds, bell)
                 return
         except (Problem, DBAPIError, psycopg.Error):
             pass  # who reads next finds out what became of the connection
-        time.sleep(max(0.0, began + seconds - time.monotonic()))
+        bell.rung.wait(max(0.0, began + seconds - time.monotonic()))
 
     def tell_news(self) -> None:
         """Wake everybody who waits for news. Not in the transaction that makes them: it would hold up all others."""

@@ -7,8 +7,10 @@ whether it lives before it is used again, and one that says nothing for too long
 import os
 import select
 import socket
+import threading
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -108,12 +110,43 @@ def is_undone(spell: Spell | None, error: BaseException | None) -> bool:
     return spell is None or lost_at_once or getattr(error.orig, "sqlstate", None) == STOOD_STILL
 
 
-def wait_for_news(connection: Connection, seconds: float) -> None:
-    """Return when somebody has noted a change, or after so many seconds."""
-    line: Any = connection.connection.driver_connection
+class Bell:
+    """Wakes the one thread that waits for something and for it; rung once, it stays rung."""
+
+    def __init__(self) -> None:
+        self.rung = threading.Event()
+        self._line: socket.socket | None = None
+
+    @contextmanager
+    def heard(self) -> Iterator[socket.socket]:
+        """A socket that can be read once the bell rings."""
+        self._line, heard = socket.socketpair()
+        with self._line, heard:
+            if self.rung.is_set():
+                self.ring()
+            yield heard
+
+    def ring(self) -> None:
+        """Wake who waits, and whoever would wait from now on."""
+        self.rung.set()
+        line = self._line
+        if line is not None:
+            with suppress(OSError):  # nobody hears it any more
+                line.send(b"!")
+
+
+def wait_for_news(connection: Connection, seconds: float, bell: Bell) -> None:
+    """Return when somebody has noted a change, when the bell rings, or after so many seconds."""
+    line: psycopg.Connection[Any] = connection.connection.driver_connection  # type: ignore[assignment]
     try:
-        for _told in line.notifies(timeout=seconds, stop_after=1):
-            pass
+        if list(line.notifies(timeout=0)):
+            return
+        with bell.heard() as heard:
+            poll = select.poll()
+            poll.register(line.fileno(), select.POLLIN)
+            poll.register(heard, select.POLLIN)
+            poll.poll(seconds * 1000)
+        list(line.notifies(timeout=0))
     except psycopg.Error:
         connection.invalidate()
         raise

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from waypost import logs
+from waypost.clicks import journal
 from waypost.clicks.ingest import Ingester
 from waypost.db import Database
 from waypost.settings import Settings
@@ -48,7 +49,12 @@ def _main(settings: Settings, parent: int) -> None:
     logs.configure(settings)
     os.nice(_NICE)
     stop = threading.Event()
-    signal.signal(signal.SIGTERM, lambda *_: stop.set())
+
+    def end(*_: object) -> None:
+        stop.set()
+        journal.wake(settings.journal_dir)
+
+    signal.signal(signal.SIGTERM, end)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to all; the parent decides
 
     database = Database(settings.database)

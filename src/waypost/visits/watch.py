@@ -11,6 +11,7 @@ from waypost import changes
 from waypost.changes import Place
 from waypost.db import Database
 from waypost.errors import Problem
+from waypost.postgres import Bell
 from waypost.visits.memory import Memory
 
 T = TypeVar("T")
@@ -25,6 +26,7 @@ class Watch:
         self._database = database
         self._memory = memory
         self._reading = threading.Lock()
+        self._over = Bell()
         try:
             self._place: Place | None = database.read(changes.newest)
         except Problem:  # a worker that begins while the database is away: there is nothing to forget yet
@@ -44,13 +46,17 @@ class Watch:
         With the database away, what is known goes on being answered.
         """
         if not self._database.is_sqlite:
-            self._database.wait_for_news(_NEWS_SECONDS)
+            self._database.wait_for_news(_NEWS_SECONDS, self._over)
         try:
             self._catch_up(self._database.glance)
         except Problem:
             _log.warning("the log of changes is out of reach; answering from memory")
         except Exception:  # noqa: BLE001  # the edge of the task that follows changes: it must not end
             _log.exception("the log of changes could not be read; answering from memory")
+
+    def end(self) -> None:
+        """Nobody follows any more: who waits for the next change is let go."""
+        self._over.ring()
 
     def _catch_up(self, read: "_Read") -> bool:
         """Whether there was anything new."""
