@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +83,38 @@ def test_the_image_is_made_of_what_is_there_and_runs_as_nobody_in_particular() -
     assert int(_last("USER")) > 0
     settings = dict(re.findall(r"WAYPOST_(\w+)=(\S+)", _last("ENV")))
     assert settings == {"DATA_DIR": _last("VOLUME"), "HOST": "0.0.0.0", "PORT": _last("EXPOSE")}
+
+
+def test_a_linter_has_nothing_against_the_image() -> None:
+    linter = Path(sys.executable).parent / "hadolint"
+    told = subprocess.run([linter, DEPLOY / "Dockerfile"], capture_output=True, text=True, check=False)
+    assert (told.returncode, told.stdout) == (0, "")
+
+
+def test_what_is_sent_to_the_image_makes_the_whole_package(tmp_path: Path) -> None:
+    sent = tmp_path / "sent"
+    for words in (words for name, words in _instructions() if name == "COPY" and "--from" not in words):
+        *sources, target = words.split()
+        for source in sources:
+            _send(Path(source), sent / target)
+    uv = shutil.which("uv") or ROOT / ".tools" / "bin" / "uv"
+    subprocess.run([uv, "build", "--quiet", "--wheel", "--out-dir", tmp_path, sent], check=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    packed = set(zipfile.ZipFile(wheel).namelist())
+    ours = (path for path in (ROOT / "src").rglob("*.*") if not {"static", "__pycache__"} & set(path.parts))
+    assert {path.relative_to(ROOT / "src").as_posix() for path in ours if path.is_file()} <= packed
+    assert "waypost/dashboard/static/manifest.json" in packed
+
+
+def _send(source: Path, target: Path) -> None:
+    """COPY a file into a folder, or what is in a folder, without what .dockerignore holds back."""
+    held = [line for line in (ROOT / ".dockerignore").read_text().splitlines()[1:] if not line.startswith("!")]
+    for path in [path for path in (ROOT / source).rglob("*") if path.is_file()] or [ROOT / source]:
+        name = path.relative_to(ROOT)
+        if not any(fnmatch.fnmatch(str(part), one) for part in (name, *name.parents) for one in held):
+            place = target / name.relative_to(source if (ROOT / source).is_dir() else source.parent)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, place)
 
 
 def test_a_node_starts_as_its_container_would_and_is_found_healthy(postgres: str, tmp_path: Path) -> None:
