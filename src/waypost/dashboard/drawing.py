@@ -41,6 +41,7 @@ def draw(template: str, **values: object) -> str:
     """A template, filled in."""
     return _environment().get_template(template).render(values)
 
+
 @cache
 def _environment() -> Environment:
     """The templates with all they have at hand, compiled as they are needed, once for a process."""
