@@ -1,5 +1,6 @@
 """The house as every test finds it: a real database, the whole service in process, and two people in it."""
 
+import gc
 import os
 import shutil
 import socket
@@ -27,6 +28,13 @@ from waypost.upgrade import upgrade
 
 PASSWORD = "their old password"
 BASE = "http://go.localhost:8000"
+
+
+def pytest_collection_finish() -> None:
+    """What is there from the start is not searched for garbage in every test, nor what a test made all the time."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000, 10, 10)
 
 
 @pytest.fixture(autouse=True)

@@ -35,8 +35,6 @@ from waypost.upgrade import newest, revision
 from waypost.visits.app import Visits
 from waypost.visits.lane import STATE, Traffic
 from waypost.visits.memory import Memory
-from waypost.visits.pages import Pages
-from waypost.visits.previews import Previews
 from waypost.visits.trial import trial
 from waypost.visits.visit import Visitor
 from waypost.visits.watch import Watch
@@ -83,7 +81,7 @@ def build(settings: Settings, database: Database) -> ASGIApp:
         post=post,
         bio_page=visits.bios.drawn,
         guesses=guesses,
-        preview=Previews(Pages(meter)).draw,
+        preview=visits.previews.draw,
         trial=trial,
     )
     house = _Housekeeping(settings, database, traffic, watch, meter, keeper, guesses, post)

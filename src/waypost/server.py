@@ -1,5 +1,6 @@
 """Starting the service: checks, tables, the owner at the first start, then the workers."""
 
+import sys
 from dataclasses import dataclass
 
 import uvicorn
@@ -91,6 +92,8 @@ def _add(tx: Connection, password: str, account: ops.Account) -> NewAccount:
 def serve(settings: Settings) -> None:
     """Run the workers until the process is told to stop; requests under way are finished first."""
     metrics.clear(settings.metrics_dir)
+    # Else each process that we start would load, beside what it runs, the program that was started: every command.
+    sys.modules["__main__"].__file__ = None
     with counting(settings):
         config = uvicorn.Config(
             "waypost.app:create",

@@ -20,7 +20,7 @@ from waypost.api.fields import MAX_INTEGER
 from waypost.dashboard import forms, seals
 from waypost.dashboard.assets import asset
 from waypost.dashboard.desk import HOME, POLICY, SAID, Desk, Kit, Preview, Trial
-from waypost.dashboard.drawing import Drawing
+from waypost.dashboard.drawing import draw
 from waypost.dashboard.pages import Page, Takes
 from waypost.dashboard.parts import Parts
 from waypost.dashboard.routes import PAGES
@@ -97,7 +97,7 @@ class Dashboard:
             seals=made,
             tries=self._tries,
             post=self._post,
-            draw=Drawing().draw,
+            draw=draw,
             preview=self._preview,
             bio_page=self._bio_page,
             trial=self._trial,

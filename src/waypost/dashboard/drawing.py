@@ -37,38 +37,40 @@ def manifest() -> Mapping[str, Any]:
     return told
 
 
-class Drawing:
-    """The templates, ready."""
+def draw(template: str, **values: object) -> str:
+    """A template, filled in."""
+    return _environment().get_template(template).render(values)
 
-    def __init__(self) -> None:
-        self._templates = Environment(
-            loader=PackageLoader("waypost.dashboard"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        self._templates.globals |= {
-            "_": translated,
-            "plural": plural,
-            "static": static,
-            "icon": icon,
-            "url": url,
-            "places": places,
-            "mark": MARK,
-        }
-        self._templates.filters |= {
-            "moment": moment,
-            "day": day,
-            "number": number,
-            "host": host,
-            "bare": bare,
-            "size": kinds.size,
-        }
 
-    def draw(self, template: str, **values: object) -> str:
-        """A template, filled in."""
-        return self._templates.get_template(template).render(values)
+@cache
+def _environment() -> Environment:
+    """The templates with all they have at hand, compiled as they are needed, once for a process."""
+    environment = Environment(
+        loader=PackageLoader("waypost.dashboard"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,  # or every page would ask the disk whether its templates are still the same
+    )
+    environment.globals |= {
+        "_": translated,
+        "plural": plural,
+        "static": static,
+        "icon": icon,
+        "url": url,
+        "places": places,
+        "mark": MARK,
+    }
+    environment.filters |= {
+        "moment": moment,
+        "day": day,
+        "number": number,
+        "host": host,
+        "bare": bare,
+        "size": kinds.size,
+    }
+    return environment
 
 
 def static(name: str) -> str:

@@ -34,6 +34,7 @@ from waypost.visits.lists import Lists
 from waypost.visits.memory import LONGEST_LIFE, HotAnswer
 from waypost.visits.pages import NO_STORE, PAGE, Failure, Pages, redirect, wants_page
 from waypost.visits.pictures import Pictures
+from waypost.visits.previews import Previews
 from waypost.visits.reports import Reports, address_of_report
 from waypost.visits.rotators import Rotators
 from waypost.visits.scan import Scans
@@ -67,6 +68,7 @@ class Visits:
         )
         self._scans = Scans(settings=settings, visitor=visitor, pages=self._pages)
         self._hosts = Hosts(settings=settings, visitor=visitor, pages=self._pages)
+        self.previews = Previews(self._pages)
         self.bios = Bios(settings=settings, visitor=visitor, pages=self._pages)
         self._pictures = Pictures(
             settings=settings, database=database, traffic=traffic, visitor=visitor, pages=self._pages

@@ -1,6 +1,7 @@
 """What visitors see that is not the target: pages for browsers, JSON for everything else."""
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Literal, NamedTuple
 from urllib.parse import quote
 
@@ -81,11 +82,10 @@ class Pages:
 
     def __init__(self, meter: Meter) -> None:
         self._meter = meter
-        self._templates = {language: _environment(language) for language in languages.LANGUAGES}
 
     def draw(self, template: str, *, language: str = languages.SOURCE, **values: object) -> str:
         """A template, filled in."""
-        return self._templates[language].get_template(template).render(values, language=language)
+        return _environment(language).get_template(template).render(values, language=language)
 
     def page(
         self,
@@ -142,7 +142,9 @@ class Pages:
         return page
 
 
+@cache
 def _environment(language: str) -> Environment:
+    """The templates in one of LANGUAGES, compiled as they are needed, once for a process."""
     catalogue = languages.catalogue(language)
     environment = Environment(
         loader=PackageLoader("waypost.visits"),
