@@ -24,6 +24,7 @@ from waypost import changes, clock, rows, tallies
 from waypost.aliases import hosts, namespace
 from waypost.db import upsert
 from waypost.errors import not_found
+from waypost.links import looks
 from waypost.links.fields import Fields, Status, columns, searchable
 from waypost.net import targets
 from waypost.rows import Page, Window
@@ -81,11 +82,12 @@ class Details:
 
 @dataclass(frozen=True)
 class Only:
-    """Which links alone are wanted: of a campaign, on a channel, with a status."""
+    """Which links alone are wanted: of a campaign, on a channel, with a status, with a dead target."""
 
     campaign: int | None = None
     channel: int | None = None
     status: Status | None = None
+    dead: bool = False
 
 
 ALL = Only()
@@ -166,6 +168,7 @@ def change(tx: Connection, account: int, link: int, *, settings: Settings, **fie
         targets.refuse_own(tx, before.url, field="domain", settings=settings)
     values = {**columns(tx, account, fields, settings), "host": host, "alias": alias}
     rows.change(tx, links, account, link, {**values, "search": searchable({**vars(before), **values})})
+    looks.follow(tx, account, link, old=before.url, new=values.get("url", before.url))
     _relate(tx, account, link, fields)
     return own(tx, account, link)
 
@@ -189,12 +192,12 @@ def _host(tx: Connection, account: int, fields: Fields, settings: Settings) -> s
 
 def _chosen(account: int, only: Only) -> Select[int]:
     """The ids of the account's links that are wanted, by the index that has nothing else (links_campaign,
-    links_account_status, the key of channel_items). What stands in a campaign or on a channel is its account's."""
+    links_account_status, looks_dead_account, the key of channel_items). What these have is the account's."""
     shelf = select(channels.c.id).where(channels.c.id == only.channel, channels.c.account == account)
     on_it = select(channel_items.c.link).where(
         channel_items.c.channel == shelf.scalar_subquery(), channel_items.c.link.is_not(None)
     )
-    if only.channel is not None and only.campaign is None and only.status is None:
+    if only.channel is not None and only == Only(channel=only.channel):
         return on_it
     chosen = select(links.c.id)
     if only.campaign is not None:
@@ -204,6 +207,8 @@ def _chosen(account: int, only: Only) -> Select[int]:
         chosen = chosen.where(links.c.account == account)
     if only.channel is not None:
         chosen = chosen.where(links.c.id.in_(on_it))
+    if only.dead:
+        chosen = chosen.where(links.c.id.in_(looks.dead(account)))
     return chosen if only.status is None else chosen.where(links.c.status == only.status)
 
 
