@@ -80,9 +80,9 @@ def test_a_dead_link_still_leads_to_its_target(service: Any, ana: Person, databa
     ("seen", "words"),
     [
         ({"status": 200}, "The target answers."),
-        ({"status": 0}, "The target could not be looked at."),
-        ({"status": 404, "failing": NOW, "failures": 1}, "The target answered with 404. So it is since"),
-        ({**DEAD, "status": 0}, "The target did not answer. So it is since"),
+        ({"status": 0}, "The target cannot be looked at."),
+        ({"status": 404, "failing": NOW, "failures": 1}, "The target answers with 404, since"),
+        ({**DEAD, "status": 0}, "The target does not answer, since"),
     ],
 )
 def test_the_editor_says_what_was_seen(

@@ -19,10 +19,11 @@ from tests.outside import PUBLIC, Outside, moved, ok, server, world
 from tests.serving import at_once, serving
 from waypost import clock
 from waypost.accounts import ops as accounts
+from waypost.clicks.classify import agent
 from waypost.db import Database
 from waypost.links import looks, ops
 from waypost.links.looks import DAY, Seen
-from waypost.links.watching import _TURN_SECONDS, Pauses, Watcher
+from waypost.links.watching import _AT_ONCE, _TURN_SECONDS, Pauses, Watcher
 from waypost.metrics import exposition
 from waypost.rows import Window
 from waypost.schema import accounts as accounts_table
@@ -212,8 +213,9 @@ def test_a_name_that_is_not_in_the_dns_fails_and_the_one_who_asks_says_who_it_is
     desk.add(f"http://{SITE}/")
     desk.look()
     assert desk.seen(lost) == Seen(NOW, 0, NOW, dead=False)
-    assert len(web.agents) == 1
-    assert BASE in web.agents.pop()
+    (said,) = web.agents
+    assert BASE in said
+    assert agent(said.partition(" ")[2]).kind == "bot"  # among waypost's own, a look is no click
 
 
 def test_what_nobody_can_follow_and_what_is_no_website_is_left_alone(
@@ -231,6 +233,14 @@ def test_what_nobody_can_follow_and_what_is_no_website_is_left_alone(
     )
     desk.look()
     assert (web.asked, [desk.seen(link) for link in quiet]) == ([], [None, None, None])
+
+
+def test_however_many_are_left_alone_the_others_come(desk: Desk, web: Web, time: Any) -> None:
+    for _ in range(_AT_ONCE + 1):
+        desk.add(f"http://{SITE}/disabled", status="disabled")
+    last = desk.add(f"http://{SITE}/gone")
+    desk.look()
+    assert desk.seen(last) == Seen(NOW, 404, NOW, dead=False)
 
 
 def test_a_new_target_begins_anew(desk: Desk, web: Web, time: Any) -> None:

@@ -57,9 +57,12 @@ def enroll(tx: Connection, now: int) -> bool:
     return len(new) == _AT_ONCE
 
 
-def take(tx: Connection, now: int, *, most: int, period: int) -> list[Due]:
-    """Targets that are due, for the caller to look at soon (index looks_due). Of links that nobody can follow, and of
-    what is no website, nothing is known; they come up again after `period` seconds."""
+def take(tx: Connection, now: int, *, most: int, period: int) -> tuple[list[Due], bool]:
+    """Targets that are due, for the caller to look at soon, and whether anything was (index looks_due).
+
+    Of links that nobody can follow, and of what is no website, nothing is known; they come up again after `period`
+    seconds.
+    """
     c = links.c
     is_followed = and_(
         c.status != "disabled",
@@ -79,7 +82,7 @@ def take(tx: Connection, now: int, *, most: int, period: int) -> list[Due]:
     _set(tx, [row.id for row in found if not row.is_followed], {**_UNKNOWN, "due": now + period})
     until = now + _AGAIN_SECONDS
     _set(tx, [row.id for row in found if row.is_followed], {"due": until})
-    return [Due(row.account, row.id, row.url, until) for row in found if row.is_followed]
+    return [Due(row.account, row.id, row.url, until) for row in found if row.is_followed], bool(found)
 
 
 def note(tx: Connection, due: Due, *, status: int, fails: bool, now: int, period: int) -> None:

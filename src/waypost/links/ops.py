@@ -214,10 +214,10 @@ def _chosen(account: int, only: Only) -> Select[int]:
 
 def matching(tx: Connection, account: int, *, q: str, only: Only) -> Select[int]:
     """The ids of the wanted links with `q` (case-folded) in their words: by the trigram index where there is one, `q`
-    is long enough and the account has many links."""
+    is long enough and the account has many links; dead ones are few."""
     if not q:
         return _chosen(account, only)
-    if tx.dialect.name != "sqlite" or len(q) < _TRIGRAM or tallies.total(tx, account, links.name) <= _FEW:
+    if only.dead or tx.dialect.name != "sqlite" or len(q) < _TRIGRAM or tallies.total(tx, account, links.name) <= _FEW:
         found = select(links.c.id).where(links.c.account == account, links.c.search.contains(q, autoescape=True))
         return found if only == ALL else found.where(links.c.id.in_(_chosen(account, only)))
     phrase = '"' + q.replace('"', '""') + '"'

@@ -59,7 +59,8 @@ def list_links(desk: Desk) -> Response:
         kept = {"campaigns": [only.campaign or 0], "channels": [only.channel or 0]}
         chosen = choices.of(tx, desk.account, names=choices.SHELVES, kept=kept)
         found = glance.page(tx, desk.account, window, order=order, q=q, only=only)
-        return found, chosen, looks.among(tx, desk.account, [link.id for link in found.items])
+        shown = [link.id for link in found.items] if desk.settings.dead_links_days else []
+        return found, chosen, looks.among(tx, desk.account, shown)
 
     page, chosen, broken = desk.read_counts(work)
     told: dict[str, Any] = {

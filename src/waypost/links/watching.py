@@ -80,11 +80,12 @@ class Watcher:
         try:
             batch, more = self._database.count(self._take)
             seen = self._look_at(batch)
-            if seen and not any(look.status for look in seen) and not self._is_connected():
+            if not any(look.status for look in seen) and any(look.fails for look in seen) and not self._is_connected():
                 _log.warning("no target answers, and none that did before; the network is away, and nothing is noted")
                 seen = []
-            self._database.count(partial(self._note, seen=seen, more=more))
-            self._meter.save()
+            if more:
+                self._database.count(partial(self._note, seen=seen))
+                self._meter.save()
         except (Problem, OSError) as problem:
             _log.warning("the targets of links cannot be looked at now", reason=str(problem))
             return False
@@ -98,15 +99,15 @@ class Watcher:
             return [], False
         now = clock.now()
         more = looks.enroll(tx, now)
-        batch = looks.take(tx, now, most=_AT_ONCE, period=self._period)
-        return batch, more or bool(batch)
+        batch, found = looks.take(tx, now, most=_AT_ONCE, period=self._period)
+        return batch, more or found
 
-    def _note(self, tx: Connection, seen: Sequence[_Look], more: bool) -> None:  # noqa: FBT001  # by name
+    def _note(self, tx: Connection, seen: Sequence[_Look]) -> None:
+        """Note it, and let the next turn begin."""
         now = clock.now()
         for look in seen:
             looks.note(tx, look.due, status=look.status, fails=look.fails, now=now, period=self._period)
-        if more:
-            leases.give_back(tx, _WORK)
+        leases.give_back(tx, _WORK)
 
     def _look_at(self, batch: Sequence[Due]) -> list[_Look]:
         """What came of those that there was time for."""
