@@ -12,7 +12,9 @@ _ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 
 def upgrade() -> None:
-    """Add the table."""
+    """Add the table. Where the key of links has the account, what refers to one has it too."""
+    key = sa.inspect(op.get_bind()).get_pk_constraint("links")["constrained_columns"]
+    link = ["link", "account"] if "account" in key else ["link"]
     op.create_table(
         "looks",
         sa.Column("account", _ID, nullable=False),
@@ -24,7 +26,9 @@ def upgrade() -> None:
         sa.Column("failures", sa.BigInteger(), nullable=False),
         sa.Column("dead", sa.Boolean(), nullable=False),
         sa.ForeignKeyConstraint(["account"], ["accounts.id"], name=op.f("looks_account_fk"), ondelete="CASCADE"),
-        sa.ForeignKeyConstraint(["link"], ["links.id"], name=op.f("looks_link_fk"), ondelete="CASCADE"),
+        sa.ForeignKeyConstraint(
+            link, [f"links.{column}" for column in key], name=op.f("looks_link_fk"), ondelete="CASCADE"
+        ),
         sa.PrimaryKeyConstraint("account", "link", name=op.f("looks_pk")),
         sqlite_with_rowid=False,
     )
