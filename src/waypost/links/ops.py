@@ -5,20 +5,7 @@ from dataclasses import dataclass
 from dataclasses import fields as fields_of
 from typing import Literal, Unpack
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Integer,
-    Select,
-    Table,
-    column,
-    delete,
-    func,
-    insert,
-    select,
-    table,
-    text,
-)
+from sqlalchemy import ColumnElement, Connection, Select, Table, column, delete, func, insert, select, table, text
 
 from waypost import changes, clock, rows, tallies
 from waypost.aliases import hosts, namespace
@@ -34,7 +21,7 @@ from waypost.settings import Settings
 Order = Literal["date", "click"]
 _TRIGRAM = 3
 _FEW = 10_000  # links that are read one by one sooner than an index of everybody's, or sorted sooner than walked past
-_INDEX = table("links_search", column("rowid", Integer))
+_INDEX = table("links_search", column("rowid"))
 _MATCHES = "links_search MATCH :phrase"
 # Without the hint SQLite fetches each link that matches whole, just to see whose it is.
 _IS_MINE = """
