@@ -95,7 +95,7 @@ def serve(settings: Settings) -> None:
     metrics.clear(settings.metrics_dir)
     # Else each process that we start would load, beside what it runs, the program that was started: every command.
     sys.modules["__main__"].__file__ = None
-    with counting(settings, beside=watching.run):
+    with counting(settings, beside=watching.run if settings.dead_links_days else None):
         config = uvicorn.Config(
             "waypost.app:create",
             factory=True,

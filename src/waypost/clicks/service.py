@@ -20,7 +20,7 @@ _NICE = 10  # who waits for a redirect goes before who waits for numbers
 
 
 @contextmanager
-def counting(settings: Settings, beside: Beside) -> Iterator[None]:
+def counting(settings: Settings, beside: Beside | None) -> Iterator[None]:
     """Keep an ingester running as long as the block runs: one that dies is replaced. It does work `beside`, too."""
     over = threading.Event()
     watch = threading.Thread(target=_keep, args=(settings, beside, over), name="ingester watch", daemon=True)
@@ -32,7 +32,7 @@ def counting(settings: Settings, beside: Beside) -> Iterator[None]:
         watch.join(timeout=30)
 
 
-def _keep(settings: Settings, beside: Beside, over: threading.Event) -> None:
+def _keep(settings: Settings, beside: Beside | None, over: threading.Event) -> None:
     context = multiprocessing.get_context("spawn")
     while not over.is_set():
         told = (settings, beside, os.getpid())
@@ -47,7 +47,7 @@ def _keep(settings: Settings, beside: Beside, over: threading.Event) -> None:
             over.wait(_RESTART_SECONDS)
 
 
-def _main(settings: Settings, beside: Beside, parent: int) -> None:
+def _main(settings: Settings, beside: Beside | None, parent: int) -> None:
     """The process: counts until it is told to stop, or finds its parent gone."""
     logs.configure(settings)
     os.nice(_NICE)
@@ -69,7 +69,8 @@ def _main(settings: Settings, beside: Beside, parent: int) -> None:
                 stop.set()
 
     threading.Thread(target=look_around, daemon=True).start()
-    threading.Thread(target=beside, args=(settings, database, stop), daemon=True).start()
+    if beside is not None:
+        threading.Thread(target=beside, args=(settings, database, stop), daemon=True).start()
     try:
         Ingester(settings, database).run(stop)
     finally:

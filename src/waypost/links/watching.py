@@ -188,9 +188,8 @@ class Watcher:
 
 
 def run(settings: Settings, database: Database, stop: threading.Event) -> None:
-    """Look at targets until `stop` is set, if the operator wants that at all."""
-    if settings.dead_links_days:
-        Watcher(settings, database, stop).run()
+    """Look at targets until `stop` is set."""
+    Watcher(settings, database, stop).run()
 
 
 def _host(url: str) -> str:
