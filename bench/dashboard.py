@@ -31,19 +31,27 @@ from waypost.clicks.ingest import Ingester
 from waypost.clicks.journal import Journal
 from waypost.dashboard.routes import PAGES
 from waypost.db import Database
-from waypost.schema import campaigns, channel_items, channels, domains, links, overlays, pixels, splashes
+from waypost.schema import campaigns, channel_items, channels, domains, links, looks, overlays, pixels, splashes
 from waypost.settings import Settings
 
 _BAR_MS, _BAR_BYTES, _BAR_PAINT = 30.0, 100_000, 300.0
 _CLICKS, _OF = 300_000, 2_000
 _EACH = 300  # campaigns, channels and so on: more than most have
 _IN_ONE = 20_000  # links of the largest campaign, and on the largest channel
+_YEAR = 31_536_000
 _WARM = 3
 _ITEM = 7
 _LISTS = {
     "/dashboard/links": (
         *("page=4000", "page=2000", "order=click", "order=click&page=2000", f"q={ODD}", f"q={PAIR.replace(' ', '+')}"),
         *(f"q={LETTERS}", "q=https", "q=ab", "status=public", "status=disabled", "campaign=1", "channel=1"),
+        *(
+            "status=dead",
+            "status=dead&order=click",
+            "status=dead&campaign=1",
+            "status=dead&q=https",
+            f"status=dead&q={ODD}",
+        ),
         *("campaign=1&order=click", f"campaign=1&q={ODD}", "q=https&order=click", "status=public&order=click"),
     ),
     "/dashboard": ("days=365", "days=7", "from=2016-12-01&interval=month"),
@@ -103,7 +111,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="waypost-bench-") as name:
         filled = fill(Path(name) / "data", max(1000, given.links))
         token = _furnish(filled)
-        with waypost(filled.folder, {"base_url": f"http://{HOST}"}) as server:
+        with waypost(filled.folder, {"base_url": f"http://{HOST}", "dead_links_days": "7"}) as server:
             missed = _measure(Window(server, token), given.rounds) + _paint(server, token)
     sys.exit(missed)
 
@@ -142,6 +150,9 @@ def _connect(tx: Connection, filled: Filled) -> str:
     tx.execute(links.update().where(links.c.id % 50 == 0).values(status="disabled"))
     on = [{"channel": 1, "link": n, "assigned": now} for n in range(1, min(_IN_ONE, filled.links) + 1)]
     tx.execute(insert(channel_items), on)
+    # The target of every link was looked at, some are dead, and none is due while this runs: nobody is asked.
+    seen = {**mine, "due": now + _YEAR, "checked": now, "status": 404, "failing": now, "failures": 3}
+    tx.execute(insert(looks), [{**seen, "link": n, "dead": n % 50 == 1} for n in range(1, filled.links + 1)])
     return sessions.begin(tx, filled.account, agent="Chrome")
 
 

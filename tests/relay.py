@@ -27,6 +27,8 @@ class Relay:
     port: int = 0
     delay: float = 0.0
     """Seconds that each piece of data is held back, either way."""
+    accepted: int = 0
+    """How many connections there have been."""
     _lines: set[_Line] = field(default_factory=set)
     _is_cut: bool = False
     _loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.new_event_loop)
@@ -72,6 +74,7 @@ class Relay:
         task = asyncio.current_task()
         assert task is not None
         self._tasks.add(task)
+        self.accepted += 1
         if self._is_cut:
             _abort(writer)
             return

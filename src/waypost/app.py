@@ -25,6 +25,7 @@ from waypost.dashboard.app import Dashboard
 from waypost.db import Database
 from waypost.errors import Problem
 from waypost.files.keeping import Keeper
+from waypost.links import looks
 from waypost.metrics import Meter
 from waypost.net.guesses import Guesses
 from waypost.net.letters import Post
@@ -161,6 +162,8 @@ class _Housekeeping:
                 float(len(self.traffic.memory.hot)),
             ),
         }
+        if self.settings.dead_links_days:
+            gauges["dead_links"] = ("Links with a dead target, of all nodes.", float(self.database.read(looks.count)))
         return metrics.exposition(self.settings.metrics_dir, gauges)
 
     def _count(self) -> None:

@@ -21,7 +21,7 @@ from sqlalchemy.pool import StaticPool
 
 from waypost import postgres
 from waypost.errors import Kind, Problem, unavailable
-from waypost.postgres import Bell, Watched, is_undone
+from waypost.postgres import MOST_PATIENCE, Bell, Pace, Watched, is_undone
 
 T = TypeVar("T")
 _BUSY_SECONDS = 10
@@ -29,8 +29,9 @@ _TRIES = 4
 _RETRYABLE = {"40001", "40P01"}  # PostgreSQL: serialization failure, deadlock
 # PostgreSQL: this server is a standby, since another one has become the first. It says so to a statement, or to BEGIN.
 _READ_ONLY = {"25006", "0A000"}
+_RELAXED = text("SET LOCAL synchronous_commit = off")
+_SOON_SECONDS = 1.0  # less would take many busy connections for lost, and a request can wait so long
 _AWAY_SECONDS = 1.0  # for how long nobody tries to connect after that failed twice
-_GLANCE_SECONDS = 2.0
 
 
 class Database:
@@ -42,6 +43,7 @@ class Database:
         self.path = Path(parsed.database) if self.is_sqlite and parsed.database else None
         self._writing = threading.Lock() if self.is_sqlite else contextlib.nullcontext()
         self._watched: tuple[Watched, ...] = ()
+        self._pace = pace = Pace()
         self._failures = 0  # to connect, one after the other
         self._away_until = 0.0
         if self.is_sqlite:
@@ -56,8 +58,8 @@ class Database:
             self._reader = self._writer.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
             # One connection apart, which those who wait for the others cannot use up.
             self._listener = postgres.engine(url, connections=1, isolation_level="AUTOCOMMIT")
-            self._watched = (Watched(self._writer), Watched(self._listener, _GLANCE_SECONDS))
-            event.listen(self._listener, "connect", _listen)
+            self._watched = (Watched(self._writer, pace), Watched(self._listener, pace))
+            event.listen(self._listener, "connect", lambda line, _record: postgres.listen(line, pace))
 
     def read(self, work: Callable[[Connection], T]) -> T:
         """Run `work` on one consistent snapshot; it cannot write.
@@ -85,14 +87,26 @@ class Database:
 
         def relaxed(tx: Connection) -> T:
             if not self.is_sqlite:
-                tx.execute(text("SET LOCAL synchronous_commit = off"))
+                tx.execute(_RELAXED)
             return work(tx)
 
         return self._commit(self._counter, relaxed)
 
+    def read_soon(self, work: Callable[[Connection], T]) -> T:
+        """Like `read`, for what the database has at hand: a connection that does not say it soon is lost."""
+        return self._run(self._reader, work, patience=max(_SOON_SECONDS, self._pace.limit))
+
     def glance(self, work: Callable[[Connection], T]) -> T:
-        """Like `read`, but each statement for itself and given up after two seconds. For one thread of a process."""
-        return self._run(self._listener, work)
+        """Like `read_soon`, but each statement for itself, and sooner. For one thread of a process, which asks all the
+        time."""
+
+        def timed(tx: Connection) -> T:
+            began = time.monotonic()
+            result = work(tx)
+            self._pace.heard(time.monotonic() - began)
+            return result
+
+        return self._run(self._listener, timed, patience=self._pace.limit)
 
     def wait_for_news(self, seconds: float, bell: Bell) -> None:
         """Return when somebody may have noted a change, when the bell rings, or after so many seconds.
@@ -112,8 +126,8 @@ class Database:
     def tell_news(self) -> None:
         """Wake everybody who waits for news. Not in the transaction that makes them: it would hold up all others."""
         if not self.is_sqlite:
-            with contextlib.suppress(Problem):  # they look by themselves soon
-                self.count(lambda tx: tx.execute(select(func.pg_notify(postgres.CHANGES, ""))))
+            with contextlib.suppress(Problem, DBAPIError):  # they look by themselves soon
+                self._run(self._writer, _tell, patience=max(_SOON_SECONDS, self._pace.limit))
 
     def cut_hanging(self) -> None:
         """End connections whose other side says nothing any more. To be called every second by who serves others."""
@@ -136,13 +150,16 @@ class Database:
                     raise
         raise AssertionError("unreachable")
 
-    def _run(self, engine: Engine, work: Callable[[Connection], T]) -> T:
+    def _run(self, engine: Engine, work: Callable[[Connection], T], *, patience: float | None = None) -> T:
+        """`patience`: seconds for each answer, but on a second try the most there is."""
         for last in (False, True):
             spell = None
             try:
                 with self._translated(), engine.begin() as tx:
                     spell = tx.info.get("spell")
                     self._failures = 0
+                    if patience is not None:
+                        postgres.hurry(tx, MOST_PATIENCE if last else patience)
                     return work(tx)
             except Problem as problem:
                 if last or self.is_sqlite or not is_undone(spell, problem.__cause__):
@@ -221,6 +238,6 @@ def _use_wal(connection: Any) -> None:
             return
 
 
-def _listen(connection: Any, _record: Any) -> None:
-    connection.autocommit = True
-    connection.execute(f"LISTEN {postgres.CHANGES}")
+def _tell(tx: Connection) -> None:
+    tx.execute(_RELAXED)
+    tx.execute(select(func.pg_notify(postgres.CHANGES, "")))

@@ -25,6 +25,7 @@ COUNTERS = {
     "clicks_lost": ("Clicks that could not be written to the journal.", ""),
     "clicks_ingested": ("Visits counted from the journal.", ""),
     "journal_torn": ("Journal lines that could not be read.", ""),
+    "target_looks": ("Looks at the targets of links, by what came of it.", "result"),
     "shed": ("Requests refused at once because too many waited already.", ""),
     "errors": ("Requests that ended in a fault of the service.", ""),
 }
@@ -32,10 +33,10 @@ TIMES = {"api": "Seconds to answer an API request.", "visit": "Seconds to answer
 
 
 class Meter:
-    """The counts of this process."""
+    """The counts of this process; of a part of it that has a name."""
 
-    def __init__(self, folder: Path) -> None:
-        self._path = folder / f"{os.getpid()}.json"
+    def __init__(self, folder: Path, part: str = "") -> None:
+        self._path = folder / f"{os.getpid()}{part}.json"
         self._counts: Counter[str] = Counter()
         self._changed = False
         self._lock = threading.Lock()

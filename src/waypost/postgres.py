@@ -9,16 +9,17 @@ import select
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import psycopg
 from psycopg.pq import TransactionStatus
 from sqlalchemy import Connection, Engine, create_engine, event, make_url, text
 from sqlalchemy.exc import DBAPIError, InvalidatePoolError
 
+T = TypeVar("T")
 CHANGES = "waypost_changes"
 """The channel on which a transaction tells that it has noted a change."""
 STOOD_STILL = "25P03"
@@ -27,15 +28,51 @@ _STATEMENT_SECONDS = 10
 _LOCK_SECONDS = 8
 _STILL_SECONDS = 6  # less than a lock is waited for: a node that stands still in the midst of work is not waited for
 _SILENCE_SECONDS = 12.0  # more than the server gives any statement
-_PING_SECONDS = 2.0
 _FRESH_SECONDS = 1.0  # a connection that was used so lately is not asked
+MOST_PATIENCE = 2.0
+"""Seconds that a database may take for an answer for which it need do nothing."""
+_LEAST_PATIENCE = 0.25
+_MARGIN = 4.0  # times what an answer took lately
+
+
+class Pace:
+    """How many seconds an answer may take (`limit`) before its connection is taken for dead; when one was (`lost`).
+
+    Who asks all the time knows how quick the database is, and so how soon silence means something. A database that is
+    slow is given the time that it takes; one that nobody has timed is given the most.
+    """
+
+    def __init__(self) -> None:
+        self.limit = MOST_PATIENCE
+        self.lost = 0.0
+
+    def heard(self, seconds: float) -> None:
+        """An answer took so long. Patience comes at once and goes slowly."""
+        self.limit = min(MOST_PATIENCE, max(_LEAST_PATIENCE, _MARGIN * seconds, 0.9 * self.limit))
+
+
+class Line(psycopg.Connection[Any]):
+    """A connection on which answers can be waited for with little patience."""
+
+    patience: float | None = None
+    """Seconds for each answer; None: as long as the server's limits allow."""
+
+    def wait(self, gen: Generator[Any, Any, T], interval: float = 0.1, timeout: float | None = None) -> T:
+        """As psycopg's, but a connection that says nothing for too long is closed, and so found lost."""
+        if self.patience is None or timeout is not None:
+            return super().wait(gen, interval, timeout)
+        try:
+            return super().wait(gen, interval, self.patience)
+        except psycopg.OperationalError:
+            if self.pgconn.transaction_status == TransactionStatus.ACTIVE:
+                self.close()
+            raise
 
 
 @dataclass
 class Spell:
     """The use of a connection from when it is taken out of the pool until it is given back. Times are monotonic."""
 
-    limit: float
     heard: float = field(default_factory=time.monotonic)
     statements: int = 0
 
@@ -46,7 +83,7 @@ def engine(url: str, *, connections: int, more: int = 0, **options: Any) -> Engi
     limits += f" -c idle_in_transaction_session_timeout={_STILL_SECONDS}s"
     # What is on its way to a machine that is gone: the kernel's own patience is a quarter of an hour.
     wire = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3, "tcp_user_timeout": 5000}
-    return create_engine(
+    made = create_engine(
         make_url(url).set(drivername="postgresql+psycopg"),
         connect_args={"connect_timeout": 5, "options": limits, **wire},
         pool_size=connections,
@@ -55,13 +92,15 @@ def engine(url: str, *, connections: int, more: int = 0, **options: Any) -> Engi
         pool_use_lifo=True,  # those that are rarely needed are given up by the server or a proxy, not all of them
         **options,
     )
+    event.listen(made, "do_connect", lambda _dialect, _record, given, named: Line.connect(*given, **named))
+    return made
 
 
 class Watched:
-    """The connections of one pool that are in use, and since when each has said nothing: `silence` seconds are much."""
+    """The connections of one pool that are in use, and since when each has said nothing."""
 
-    def __init__(self, pool: Engine, silence: float = _SILENCE_SECONDS) -> None:
-        self._silence = silence
+    def __init__(self, pool: Engine, pace: Pace) -> None:
+        self._pace = pace
         self._used: dict[int, tuple[Any, Spell]] = {}
         event.listen(pool, "connect", self._connected)
         event.listen(pool, "checkout", self._taken)
@@ -73,7 +112,7 @@ class Watched:
         """End those that have been silent for too long: whoever waits for one finds it lost. Never blocks."""
         now = time.monotonic()
         for connection, spell in tuple(self._used.values()):
-            if now - spell.heard > spell.limit:
+            if now - spell.heard > _SILENCE_SECONDS:
                 with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(connection.fileno())) as line:
                     line.shutdown(socket.SHUT_RDWR)
 
@@ -81,13 +120,18 @@ class Watched:
         record.info["left"] = time.monotonic()
 
     def _taken(self, connection: Any, record: Any, _proxy: Any) -> None:
-        if time.monotonic() - record.info["left"] > _FRESH_SECONDS and not _answers(connection):
+        left: float = record.info["left"]
+        # When another connection was lost since, so is this one perhaps, however lately it was used.
+        is_asked = time.monotonic() - left > _FRESH_SECONDS or left < self._pace.lost
+        if is_asked and not _answers(connection, self._pace.limit):
             raise InvalidatePoolError("the connection is lost")  # and so are those beside it: the pool asks anew
-        record.info["spell"] = spell = Spell(self._silence)
+        record.info["spell"] = spell = Spell()
         self._used[id(record)] = (connection, spell)
 
-    def _given_back(self, _connection: Any, record: Any) -> None:
+    def _given_back(self, connection: Any, record: Any) -> None:
         self._used.pop(id(record), None)
+        if connection is not None:
+            connection.patience = None
         record.info["left"] = time.monotonic()
 
     def _asked(self, tx: Connection, *_what: Any) -> None:
@@ -108,6 +152,23 @@ def is_undone(spell: Spell | None, error: BaseException | None) -> bool:
         return False
     lost_at_once = error.connection_invalidated and spell is not None and spell.statements <= 1
     return spell is None or lost_at_once or getattr(error.orig, "sqlstate", None) == STOOD_STILL
+
+
+def listen(connection: Line, pace: Pace) -> None:
+    """Make a new connection one that hears of changes. If there was one before it, that one was lost."""
+    connection.autocommit = True
+    connection.patience = MOST_PATIENCE
+    began = time.monotonic()
+    connection.execute(f"LISTEN {CHANGES}")
+    pace.lost = time.monotonic()
+    pace.heard(pace.lost - began)
+
+
+def hurry(tx: Connection, seconds: float) -> None:
+    """Wait only so long for each answer in this transaction. Nothing with SQLite."""
+    if tx.dialect.name == "postgresql":
+        line: Any = tx.connection.driver_connection
+        line.patience = seconds
 
 
 class Bell:
@@ -174,9 +235,9 @@ def pieces(tx: Connection) -> list[str]:
     return list(tx.execute(text(f"{mine} ORDER BY relname")).scalars())
 
 
-def _answers(connection: psycopg.Connection[Any]) -> bool:
-    """Whether the server still answers on a connection that nobody uses: an empty query, and not for long."""
-    line, until = connection.pgconn, time.monotonic() + _PING_SECONDS
+def _answers(connection: Line, seconds: float) -> bool:
+    """Whether the server answers in time on a connection that nobody uses: an empty query."""
+    line, until = connection.pgconn, time.monotonic() + seconds
     try:
         if line.transaction_status != TransactionStatus.IDLE:
             return False

@@ -12,6 +12,7 @@ from waypost.accounts import keys, ops
 from waypost.clicks.service import counting
 from waypost.db import Database
 from waypost.errors import Kind, Problem
+from waypost.links import watching
 from waypost.settings import Settings
 from waypost.upgrade import revision, upgrade
 
@@ -94,7 +95,7 @@ def serve(settings: Settings) -> None:
     metrics.clear(settings.metrics_dir)
     # Else each process that we start would load, beside what it runs, the program that was started: every command.
     sys.modules["__main__"].__file__ = None
-    with counting(settings):
+    with counting(settings, beside=watching.run if settings.dead_links_days else None):
         config = uvicorn.Config(
             "waypost.app:create",
             factory=True,

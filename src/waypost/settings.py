@@ -60,6 +60,9 @@ class Settings(BaseSettings):
         description="Whether a branded domain must prove that it points here; auto: when the base URL is public.",
     )
     events_days: int = Field(30, ge=0, le=36500, description="Days that single visits are kept; 0 keeps only the sums.")
+    dead_links_days: int = Field(
+        0, ge=0, le=365, description="Days in which every link's target is looked at once; 0: never."
+    )
     metrics_networks: str = Field(
         "", description="Comma-separated addresses and networks that may read /metrics; empty: nobody."
     )

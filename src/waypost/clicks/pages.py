@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select, true
 from starlette.responses import Response
 
 from waypost.aliases.urls import short_url
@@ -12,7 +12,7 @@ from waypost.dashboard import statistics
 from waypost.dashboard.desk import Desk
 from waypost.dashboard.forms import Form
 from waypost.dashboard.pages import Pages
-from waypost.schema import bios, domains, files, links, qrs
+from waypost.schema import bios, domains, files, links, looks, qrs
 
 pages = Pages()
 _TOP = 5
@@ -29,13 +29,20 @@ _NAMED = {
 def overview(desk: Desk) -> Response:
     wanted = statistics.asked_span(desk)
 
-    def work(tx: Connection) -> tuple[stats.Report, list[Mapping[str, Any]], list[Mapping[str, Any]]]:
+    def work(tx: Connection) -> tuple[stats.Report, Mapping[str, Any]]:
         report = stats.report(tx, "account", desk.account, wanted)
-        return report, _top(tx, desk), [_visit(tx, row) for row in events.latest(tx, desk.account, _RECENT)]
+        recent = [_visit(tx, row) for row in events.latest(tx, desk.account, _RECENT)]
+        return report, {"top": _top(tx, desk), "recent": recent, "broken": _broken(tx, desk)}
 
-    report, top, recent = desk.read_counts(work)
-    told = statistics.shown(desk, report, wanted)
-    return desk.page("overview.html", form=Form({}), top=top, recent=recent, **told)
+    report, lately = desk.read_counts(work)
+    return desk.page("overview.html", form=Form({}), **lately, **statistics.shown(desk, report, wanted))
+
+
+def _broken(tx: Connection, desk: Desk) -> int:
+    """How many links have a dead target (index looks_dead_account), where anybody looks."""
+    mine = (looks.c.dead == true(), looks.c.account == desk.account)
+    found = select(func.count()).select_from(looks).where(*mine)
+    return int(tx.execute(found).scalar_one()) if desk.settings.dead_links_days else 0
 
 
 def _top(tx: Connection, desk: Desk) -> list[Mapping[str, Any]]:

@@ -4,7 +4,7 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from waypost import logs
@@ -13,15 +13,17 @@ from waypost.clicks.ingest import Ingester
 from waypost.db import Database
 from waypost.settings import Settings
 
+Beside = Callable[[Settings, Database, threading.Event], None]
+"""Work that goes on until the event is set."""
 _RESTART_SECONDS = 1.0
 _NICE = 10  # who waits for a redirect goes before who waits for numbers
 
 
 @contextmanager
-def counting(settings: Settings) -> Iterator[None]:
-    """Keep an ingester running as long as the block runs: one that dies is replaced."""
+def counting(settings: Settings, beside: Beside | None) -> Iterator[None]:
+    """Keep an ingester running as long as the block runs: one that dies is replaced. It does work `beside`, too."""
     over = threading.Event()
-    watch = threading.Thread(target=_keep, args=(settings, over), name="ingester watch", daemon=True)
+    watch = threading.Thread(target=_keep, args=(settings, beside, over), name="ingester watch", daemon=True)
     watch.start()
     try:
         yield
@@ -30,10 +32,11 @@ def counting(settings: Settings) -> Iterator[None]:
         watch.join(timeout=30)
 
 
-def _keep(settings: Settings, over: threading.Event) -> None:
+def _keep(settings: Settings, beside: Beside | None, over: threading.Event) -> None:
     context = multiprocessing.get_context("spawn")
     while not over.is_set():
-        process = context.Process(target=_main, args=(settings, os.getpid()), name="waypost ingester", daemon=True)
+        told = (settings, beside, os.getpid())
+        process = context.Process(target=_main, args=told, name="waypost ingester", daemon=True)
         process.start()
         while process.is_alive() and not over.wait(0.2):
             pass
@@ -44,7 +47,7 @@ def _keep(settings: Settings, over: threading.Event) -> None:
             over.wait(_RESTART_SECONDS)
 
 
-def _main(settings: Settings, parent: int) -> None:
+def _main(settings: Settings, beside: Beside | None, parent: int) -> None:
     """The process: counts until it is told to stop, or finds its parent gone."""
     logs.configure(settings)
     os.nice(_NICE)
@@ -66,6 +69,8 @@ def _main(settings: Settings, parent: int) -> None:
                 stop.set()
 
     threading.Thread(target=look_around, daemon=True).start()
+    if beside is not None:
+        threading.Thread(target=beside, args=(settings, database, stop), daemon=True).start()
     try:
         Ingester(settings, database).run(stop)
     finally:

@@ -11,6 +11,7 @@ from waypost import __version__, checks
 from waypost.clicks import settled
 from waypost.dashboard.desk import Desk
 from waypost.dashboard.pages import Pages
+from waypost.links import looks
 from waypost.schema import accounts
 from waypost.storage.opening import probe
 from waypost.upgrade import newest, revision
@@ -23,11 +24,11 @@ def show_health(desk: Desk) -> Response:
     """The storage is only tried when it is asked for: one that is away takes its time to say so."""
     settings = desk.settings
 
-    def work(tx: Connection) -> tuple[str | None, int, int]:
+    def work(tx: Connection) -> tuple[str | None, int, int, int]:
         counted = tx.execute(select(func.count(), func.coalesce(func.sum(accounts.c.stored), 0))).one()
-        return revision(tx), int(counted[0]), int(counted[1])
+        return revision(tx), int(counted[0]), int(counted[1]), looks.count(tx)
 
-    current, people, stored = desk.read(work)
+    current, people, stored, dead = desk.read(work)
     tried = desk.asked("try") == "storage"
     told: dict[str, Any] = {
         "version": __version__,
@@ -38,6 +39,7 @@ def show_health(desk: Desk) -> Response:
         "behind": settled.lag(settings.journal_dir, desk.database),
         "people": people,
         "stored": stored,
+        "dead": dead,
         "free": shutil.disk_usage(settings.data_dir).free,
         "storage": settings.storage_url or "files",
         "findings": checks.run(settings),

@@ -5,25 +5,13 @@ from dataclasses import dataclass
 from dataclasses import fields as fields_of
 from typing import Literal, Unpack
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Integer,
-    Select,
-    Table,
-    column,
-    delete,
-    func,
-    insert,
-    select,
-    table,
-    text,
-)
+from sqlalchemy import ColumnElement, Connection, Select, Table, column, delete, func, insert, select, table, text
 
 from waypost import changes, clock, rows, tallies
 from waypost.aliases import hosts, namespace
 from waypost.db import upsert
 from waypost.errors import not_found
+from waypost.links import looks
 from waypost.links.fields import Fields, Status, columns, searchable
 from waypost.net import targets
 from waypost.rows import Page, Window
@@ -33,7 +21,7 @@ from waypost.settings import Settings
 Order = Literal["date", "click"]
 _TRIGRAM = 3
 _FEW = 10_000  # links that are read one by one sooner than an index of everybody's, or sorted sooner than walked past
-_INDEX = table("links_search", column("rowid", Integer))
+_INDEX = table("links_search", column("rowid"))
 _MATCHES = "links_search MATCH :phrase"
 # Without the hint SQLite fetches each link that matches whole, just to see whose it is.
 _IS_MINE = """
@@ -81,11 +69,12 @@ class Details:
 
 @dataclass(frozen=True)
 class Only:
-    """Which links alone are wanted: of a campaign, on a channel, with a status."""
+    """Which links alone are wanted: of a campaign, on a channel, with a status, with a dead target."""
 
     campaign: int | None = None
     channel: int | None = None
     status: Status | None = None
+    dead: bool = False
 
 
 ALL = Only()
@@ -166,6 +155,7 @@ def change(tx: Connection, account: int, link: int, *, settings: Settings, **fie
         targets.refuse_own(tx, before.url, field="domain", settings=settings)
     values = {**columns(tx, account, fields, settings), "host": host, "alias": alias}
     rows.change(tx, links, account, link, {**values, "search": searchable({**vars(before), **values})})
+    looks.follow(tx, account, link, old=before.url, new=values.get("url", before.url))
     _relate(tx, account, link, fields)
     return own(tx, account, link)
 
@@ -189,12 +179,12 @@ def _host(tx: Connection, account: int, fields: Fields, settings: Settings) -> s
 
 def _chosen(account: int, only: Only) -> Select[int]:
     """The ids of the account's links that are wanted, by the index that has nothing else (links_campaign,
-    links_account_status, the key of channel_items). What stands in a campaign or on a channel is its account's."""
+    links_account_status, looks_dead_account, the key of channel_items). What these have is the account's."""
     shelf = select(channels.c.id).where(channels.c.id == only.channel, channels.c.account == account)
     on_it = select(channel_items.c.link).where(
         channel_items.c.channel == shelf.scalar_subquery(), channel_items.c.link.is_not(None)
     )
-    if only.channel is not None and only.campaign is None and only.status is None:
+    if only.channel is not None and only == Only(channel=only.channel):
         return on_it
     chosen = select(links.c.id)
     if only.campaign is not None:
@@ -204,15 +194,17 @@ def _chosen(account: int, only: Only) -> Select[int]:
         chosen = chosen.where(links.c.account == account)
     if only.channel is not None:
         chosen = chosen.where(links.c.id.in_(on_it))
+    if only.dead:
+        chosen = chosen.where(links.c.id.in_(looks.dead(account)))
     return chosen if only.status is None else chosen.where(links.c.status == only.status)
 
 
 def matching(tx: Connection, account: int, *, q: str, only: Only) -> Select[int]:
     """The ids of the wanted links with `q` (case-folded) in their words: by the trigram index where there is one, `q`
-    is long enough and the account has many links."""
+    is long enough and the account has many links; dead ones are few."""
     if not q:
         return _chosen(account, only)
-    if tx.dialect.name != "sqlite" or len(q) < _TRIGRAM or tallies.total(tx, account, links.name) <= _FEW:
+    if only.dead or tx.dialect.name != "sqlite" or len(q) < _TRIGRAM or tallies.total(tx, account, links.name) <= _FEW:
         found = select(links.c.id).where(links.c.account == account, links.c.search.contains(q, autoescape=True))
         return found if only == ALL else found.where(links.c.id.in_(_chosen(account, only)))
     phrase = '"' + q.replace('"', '""') + '"'

@@ -14,7 +14,7 @@ from waypost.dashboard.desk import Desk
 from waypost.dashboard.forms import Form, Shape, Value
 from waypost.dashboard.pages import Pages
 from waypost.dashboard.words import plural
-from waypost.links import choices, glance, ops
+from waypost.links import choices, glance, looks, ops
 from waypost.links.api import LinkChange, NewLink
 from waypost.links.fields import Status
 
@@ -51,16 +51,20 @@ _TRIAL: dict[str, Any] = {"countries": sorted(NAMES.items(), key=lambda one: one
 def list_links(desk: Desk) -> Response:
     order: ops.Order = "click" if desk.asked("order") == "click" else "date"
     status = next((one for one in get_args(Status) if one == desk.asked("status")), None)
-    only = ops.Only(campaign=desk.number("campaign"), channel=desk.number("channel"), status=status)
+    dead = desk.asked("status") == "dead"
+    only = ops.Only(campaign=desk.number("campaign"), channel=desk.number("channel"), status=status, dead=dead)
     window, q = desk.window(), desk.asked("q")
 
-    def work(tx: Connection) -> tuple[Any, Any]:
+    def work(tx: Connection) -> tuple[Any, Any, set[int]]:
         kept = {"campaigns": [only.campaign or 0], "channels": [only.channel or 0]}
         chosen = choices.of(tx, desk.account, names=choices.SHELVES, kept=kept)
-        return glance.page(tx, desk.account, window, order=order, q=q, only=only), chosen
+        found = glance.page(tx, desk.account, window, order=order, q=q, only=only)
+        shown = [link.id for link in found.items] if desk.settings.dead_links_days else []
+        return found, chosen, looks.among(tx, desk.account, shown)
 
-    page, chosen = desk.read_counts(work)
+    page, chosen, broken = desk.read_counts(work)
     told: dict[str, Any] = {
+        "broken": broken,
         "q": q,
         "order": order,
         "only": only,
@@ -210,11 +214,17 @@ def _new_page(desk: Desk, form: Form, *, status: int = 200) -> Response:
 
 
 def _edit_page(desk: Desk, id: int, form: Form, *, status: int = 200) -> Response:
-    def work(tx: Connection) -> tuple[ops.Link, bool]:
-        return ops.own(tx, desk.account, id), ops.details(tx, id).password
+    def work(tx: Connection) -> tuple[ops.Link, bool, looks.Seen | None]:
+        return ops.own(tx, desk.account, id), ops.details(tx, id).password, looks.of(tx, desk.account, id)
 
-    link, locked = desk.read(work)
-    told: dict[str, Any] = {"link": link, "locked": locked, "short": _url(link, desk), "own": desk.settings.own_host}
+    link, locked, seen = desk.read(work)
+    told: dict[str, Any] = {
+        "link": link,
+        "seen": seen,
+        "locked": locked,
+        "short": _url(link, desk),
+        "own": desk.settings.own_host,
+    }
     told["picture"] = pictures.code(_url(link, desk))
     return desk.page("links/edit.html", status=status, form=form, choices=_choices(desk, form), **told)
 

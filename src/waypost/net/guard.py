@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import quote, urljoin
 
 import httpcore2
@@ -16,11 +16,16 @@ Resolve = Callable[[str, int], list[str]]
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 _UNICAST = ipaddress.ip_network("2000::/3")  # all of IPv6 that is given out; whatever hides an IPv4 address beside it
+_AGENT = "waypost"
 _URL_SAFE = "%/:?#[]@!$&'()*+,;=~"
 
 
 class Refused(Exception):
     """The request was not made, or not finished; the message says why in words for the person who asked."""
+
+
+class Unreachable(Refused):
+    """Nothing answered there, or not in time, or not in the words of HTTP."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +51,7 @@ def resolve(host: str, port: int) -> list[str]:
     try:
         return [str(found[4][0]) for found in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
     except OSError as error:
-        raise Refused(f"{host} has no address in the DNS") from error
+        raise Unreachable(f"{host} has no address in the DNS") from error
 
 
 def fetch(
@@ -71,12 +76,20 @@ def fetch(
     raise Refused("it redirects too often")
 
 
-def look(url: str, *, seconds: float, redirects: int = 5, resolver: Resolve = resolve) -> Seen:
-    """GET `url` without its body, after its redirects. Raises Refused as `fetch`."""
+def look(
+    url: str,
+    *,
+    seconds: float,
+    method: Literal["GET", "HEAD"] = "GET",
+    agent: str = _AGENT,
+    redirects: int = 5,
+    resolver: Resolve = resolve,
+) -> Seen:
+    """Ask for `url` without its body, after its redirects. Raises Refused as `fetch`, Unreachable without an answer."""
     urls = [url]
     with _opened(resolver, seconds) as pool:
         for _ in range(redirects + 1):
-            with _exchange(pool, "GET", urls[-1]) as response:
+            with _exchange(pool, method, urls[-1], agent=agent) as response:
                 headers = _told(response)
             location = dict(headers).get("location")
             if response.status not in _REDIRECTS or location is None:
@@ -137,21 +150,27 @@ def _get(pool: httpcore2.ConnectionPool, url: str, *, max_bytes: int) -> Fetched
 
 @contextmanager
 def _exchange(
-    pool: httpcore2.ConnectionPool, method: str, url: str, *, body: bytes | None = None, kind: str = ""
+    pool: httpcore2.ConnectionPool,
+    method: str,
+    url: str,
+    *,
+    body: bytes | None = None,
+    kind: str = "",
+    agent: str = _AGENT,
 ) -> Iterator[httpcore2.Response]:
     """One request and its answer, whose body has not been read. Raises Refused."""
     if not url.lower().startswith(("http://", "https://")):
         raise Refused("it leads to something other than http and https")
-    headers = [("User-Agent", "waypost"), ("Accept", "*/*"), ("Accept-Encoding", "identity")]
+    headers = [("User-Agent", agent), ("Accept", "*/*"), ("Accept-Encoding", "identity")]
     if body is not None:
         headers += [("Content-Type", kind), ("Content-Length", str(len(body)))]
     try:
         with pool.stream(method, quote(url, safe=_URL_SAFE), headers=headers, content=body) as response:
             yield response
     except httpcore2.TimeoutException as error:
-        raise Refused("it takes too long") from error
+        raise Unreachable("it takes too long") from error
     except (httpcore2.NetworkError, httpcore2.ProtocolError, ValueError) as error:
-        raise Refused(f"it did not answer ({type(error).__name__})") from error
+        raise Unreachable(f"it did not answer ({type(error).__name__})") from error
 
 
 def _told(response: httpcore2.Response) -> tuple[tuple[str, str], ...]:

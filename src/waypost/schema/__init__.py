@@ -9,6 +9,7 @@ from waypost.schema.abuse import blocks, guesses, reports
 from waypost.schema.accounts import accounts, api_keys, factors, facts, plans, recovery_codes, sessions
 from waypost.schema.clicks import changes, click_labels, click_times, events, leases, salts, segments, visitors
 from waypost.schema.columns import metadata
+from waypost.schema.looks import looks
 from waypost.schema.rotators import rotations, turns
 from waypost.schema.things import (
     aliases,
@@ -55,6 +56,7 @@ __all__ = [
     "leftovers",
     "link_pixels",
     "links",
+    "looks",
     "metadata",
     "overlays",
     "pixels",

@@ -16,7 +16,7 @@ from waypost.visits.memory import Memory
 
 T = TypeVar("T")
 _log = structlog.get_logger("watch")
-_NEWS_SECONDS = 0.4  # who missed the news, because a connection was lost, finds the change after that
+_NEWS_SECONDS = 0.3  # who missed the news, because a connection was lost, finds the change after that
 
 
 class Watch:
@@ -25,7 +25,8 @@ class Watch:
     def __init__(self, database: Database, memory: Memory) -> None:
         self._database = database
         self._memory = memory
-        self._reading = threading.Lock()
+        self._reading = threading.Lock()  # so that of many who ask at once the first one's answer serves the others
+        self._taking_in = threading.Lock()
         self._over = Bell()
         try:
             self._place: Place | None = database.read(changes.newest)
@@ -35,9 +36,16 @@ class Watch:
     def catch_up(self) -> None:
         """Forget what changed since the last time, and tell the others.
 
-        When this returns, no older answer is given any more here.
+        When this returns, no older answer is given any more here; unless the database went away since the change was
+        made, which is saved all the same and taken in when the log can be read again.
         """
-        if self._catch_up(self._database.read):
+        try:
+            with self._reading:
+                is_new = self._catch_up(self._database.read_soon)
+        except Problem:
+            _log.warning("the log of changes is out of reach; a change that was made is not in force yet")
+            return
+        if is_new:
             self._database.tell_news()
 
     def follow(self) -> None:
@@ -59,14 +67,15 @@ class Watch:
         self._over.ring()
 
     def _catch_up(self, read: "_Read") -> bool:
-        """Whether there was anything new."""
-        with self._reading:
-            before = self._place
-            place, names = read(lambda tx: (changes.newest(tx), None) if before is None else changes.since(tx, before))
-            is_new = names is None or bool(names)
+        """Whether there was anything new. Who reads holds up nobody: the connection of one may be lost."""
+        before = self._place
+        place, names = read(lambda tx: (changes.newest(tx), None) if before is None else changes.since(tx, before))
+        is_new = names is None or bool(names)
+        with self._taking_in:
             if is_new:
                 self._memory.forget(names)
-            self._place = place
+            if self._place is before:  # else another one has read on meanwhile, perhaps not as far: from there again
+                self._place = place
         return is_new
 
 

@@ -1,0 +1,148 @@
+"""Connections on which nothing comes back any more: who asks does not wait for them, and for a slow database he does.
+
+Nobody cuts them here, as a worker does every second: what waits for one without end never comes back.
+"""
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+import pytest
+from sqlalchemy import Connection, make_url, text
+
+from tests.relay import Relay, relaying
+from waypost import changes
+from waypost.db import Database
+from waypost.visits.memory import HotAnswer, Memory
+from waypost.visits.watch import Watch
+
+T = TypeVar("T")
+pytestmark = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+_ENOUGH_SECONDS = 60
+_LOOKS = 30  # after which one knows that the database is quick
+_SLOW_SECONDS = 0.4
+
+
+@pytest.fixture
+def relay(database_url: str) -> Iterator[Relay]:
+    """The way to the database, for the one of whom it is told here."""
+    port = make_url(database_url).port
+    assert port is not None
+    with relaying(port) as way:
+        yield way
+
+
+@pytest.fixture
+def far(relay: Relay, database_url: str) -> Iterator[Database]:
+    """The database, over the relay."""
+    opened = Database(make_url(database_url).set(port=relay.port).render_as_string(hide_password=False))
+    yield opened
+    opened.close()
+
+
+def _ends(work: Callable[[], object]) -> None:
+    """Do it, and fail if it does not end."""
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(_ENOUGH_SECONDS)
+    assert not thread.is_alive()
+
+
+def _watch(database: Database) -> tuple[Watch, Memory]:
+    """One who has followed the log for a while, over a database that answered quickly."""
+    memory = Memory()
+    memory.keep_hot(b"", ("", "spring"), HotAnswer(b"", b"", 1 << 62), version=0)
+    watch = Watch(database, memory)
+    for _ in range(_LOOKS):
+        database.glance(_one)
+    return watch, memory
+
+
+def _note(database: Database) -> None:
+    database.write(lambda tx: changes.note(tx, "", "spring"))
+
+
+def _one(tx: Connection) -> int:
+    return int(tx.execute(text("SELECT 1")).scalar_one())
+
+
+def test_a_change_is_taken_in_by_the_next_look_though_the_connection_fell_silent(
+    database: Database, far: Database, relay: Relay
+) -> None:
+    watch, memory = _watch(far)
+    relay.silence()
+    _note(database)
+    _ends(watch.follow)
+    assert memory.hot == {}
+
+
+def test_after_one_connection_was_found_silent_those_that_were_used_a_moment_ago_are_not_trusted(
+    far: Database, relay: Relay
+) -> None:
+    watch, _ = _watch(far)
+    assert far.read(_one) == 1
+    relay.silence()
+    _ends(watch.follow)
+    _ends(lambda: far.read(_one))
+    _ends(lambda: far.write(_one))
+
+
+def test_who_made_a_change_does_not_wait_for_a_silent_connection_to_take_it_in_and_to_tell_it(
+    database: Database, far: Database, relay: Relay
+) -> None:
+    watch, memory = _watch(far)
+    assert far.read(_one) == 1
+    _note(database)
+    relay.silence()
+    _ends(watch.catch_up)
+    assert memory.hot == {}
+    relay.silence()
+    _ends(far.tell_news)
+
+
+class _Held(Database):
+    """One whose hasty readers are held up until they may go on, as by a lost connection."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.held, self.go_on = threading.Event(), threading.Event()
+
+    def read_soon(self, work: Callable[[Connection], T]) -> T:
+        def held_up(tx: Connection) -> T:
+            self.held.set()
+            self.go_on.wait()
+            return work(tx)
+
+        return super().read(held_up)
+
+
+def test_who_follows_does_not_wait_for_a_request_that_is_held_up(database: Database, database_url: str) -> None:
+    far = _Held(database_url)
+    watch, memory = _watch(far)
+    _note(database)
+    request = threading.Thread(target=watch.catch_up)
+    request.start()
+    try:
+        far.held.wait()
+        _ends(watch.follow)
+        assert memory.hot == {}
+    finally:
+        far.go_on.set()
+        request.join()
+        far.close()
+
+
+def test_a_database_that_is_slow_is_waited_for_and_its_connections_are_kept(
+    database: Database, far: Database, relay: Relay
+) -> None:
+    watch, memory = _watch(far)
+    assert far.read(_one) == 1
+    relay.delay = _SLOW_SECONDS
+    _ends(watch.follow)  # it may be impatient once
+    made = relay.accepted
+    _note(database)
+    for _ in range(3):
+        _ends(watch.follow)
+    assert memory.hot == {}
+    assert far.read(_one) == 1
+    assert relay.accepted == made
