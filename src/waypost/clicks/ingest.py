@@ -9,6 +9,7 @@ import secrets
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import groupby
 from threading import Event
 from typing import Any, TypeVar
 
@@ -199,12 +200,12 @@ class Ingester:
             if visit.sort == "click":
                 day = visit.second // DAY
                 wanted[day, _ANYBODY if day in self._days_of_anybody else visit.account].add(visit.digest)
-        rows = ((*key, digest) for key, digests in sorted(wanted.items()) for digest in sorted(digests))
-        ending = " ON CONFLICT (day, account, digest) DO NOTHING RETURNING day, digest"
         new: dict[int, set[bytes]] = defaultdict(set)
-        for answer in insert_rows(tx, visitors, ("day", "account", "digest"), self._paced(rows), ending):
-            for day, digest in answer:
-                new[day].add(bytes(digest))
+        for day, found in groupby(sorted(wanted.items()), lambda one: one[0][0]):
+            rows = ((*key, digest) for key, digests in found for digest in sorted(digests))
+            ending = " ON CONFLICT (day, account, digest) DO NOTHING RETURNING digest"
+            for answer in insert_rows(tx, visitors, ("day", "account", "digest"), self._paced(rows), ending):
+                new[day].update(bytes(row[0]) for row in answer)
         return new
 
     def _paced(self, items: Iterable[T]) -> Iterator[T]:
