@@ -202,7 +202,7 @@ class Ingester:
                 wanted[day, _ANYBODY if day in self._days_of_anybody else visit.account].add(visit.digest)
         new: dict[int, set[bytes]] = defaultdict(set)
         for day, found in groupby(sorted(wanted.items()), lambda one: one[0][0]):
-            rows = ((*key, digest) for key, digests in found for digest in sorted(digests))
+            rows = ((day, account, digest) for (_, account), digests in found for digest in sorted(digests))
             ending = " ON CONFLICT (day, account, digest) DO NOTHING RETURNING digest"
             for answer in insert_rows(tx, visitors, ("day", "account", "digest"), self._paced(rows), ending):
                 new[day].update(bytes(row[0]) for row in answer)
