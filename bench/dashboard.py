@@ -148,7 +148,10 @@ def _connect(tx: Connection, filled: Filled) -> str:
             tallies.shift(tx, filled.account, table.name, item.scalar_one(), 1)
     tx.execute(links.update().where(links.c.id <= _IN_ONE).values(campaign=1))
     tx.execute(links.update().where(links.c.id % 50 == 0).values(status="disabled"))
-    on = [{"channel": 1, "link": n, "assigned": now} for n in range(1, min(_IN_ONE, filled.links) + 1)]
+    on = [
+        {"account": filled.account, "channel": 1, "link": n, "assigned": now}
+        for n in range(1, min(_IN_ONE, filled.links) + 1)
+    ]
     tx.execute(insert(channel_items), on)
     # The target of every link was looked at, some are dead, and none is due while this runs: nobody is asked.
     seen = {**mine, "due": now + _YEAR, "checked": now, "status": 404, "failing": now, "failures": 3}

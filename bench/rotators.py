@@ -64,7 +64,7 @@ def _fill(tx: Any) -> None:
             rows = [{**same, "alias": f"{kind}-{size}-{n}", "created": n} for n in range(size)]
             ids = tx.execute(insert(links).returning(links.c.id), rows).scalars().all()
             if kind in _QUOTAS:
-                told = {"campaign": campaign, "given": 0, "quota": _QUOTAS[kind]}
+                told = {"account": me, "campaign": campaign, "given": 0, "quota": _QUOTAS[kind]}
                 tx.execute(insert(rotations), [{**told, "link": link, "weight": link % 10} for link in ids])
 
 

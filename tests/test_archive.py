@@ -388,7 +388,7 @@ def _anything(table: Table) -> dict[str, Any]:
 
 
 def _value(column: Column[Any]) -> Any:
-    if column.foreign_keys:
+    if column.foreign_keys or column.name == "account":
         return 1
     kinds: list[tuple[type, Any]] = [
         (Boolean, True),

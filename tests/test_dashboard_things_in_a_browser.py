@@ -185,7 +185,7 @@ def furnished(ana: Person) -> Person:
     ana.post("/splash/add", {"name": "x" * 255, "title": "Hello", "message": "مرحبا " * 100, "counter": 8})
     overlay = ana.post("/overlay/add", {"name": "Tea" * 50, "type": "contact", "message": "Words " * 50})["id"]
     sent = Sent(name="Zoë", email=f"{'z' * 60}@example.com", message="Long" * 200)
-    ana.write(lambda tx: submissions.add(tx, overlay, sent, link=link))
+    ana.write(lambda tx: submissions.add(tx, ana.account, overlay, sent, link=link))
     ana.post("/pixel/add", {"type": "tiktok", "name": "x" * 255, "tag": "C" * 64})
     ana.post(
         "/domain/add",

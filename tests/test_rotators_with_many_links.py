@@ -42,7 +42,7 @@ def _set(person: Person, ids: Sequence[int], **values: Any) -> None:
 
 
 def _told(person: Person, campaign: int, ids: Sequence[int], *, weight: int = 1, quota: int | None = None) -> None:
-    same = {"campaign": campaign, "weight": weight, "quota": quota}
+    same = {"account": person.account, "campaign": campaign, "weight": weight, "quota": quota}
     if rows := [{**same, "link": link} for link in ids]:
         person.write(lambda tx: tx.execute(insert(rotations), rows))
 

@@ -71,6 +71,13 @@ def test_a_letter_is_kept_and_its_sender_thanked_and_shown_the_way_on(ana: Perso
     assert clicks(ana, link) == (1, 1)  # sending is no visit
 
 
+def test_a_letter_is_kept_whose_link_was_deleted_while_it_was_written(ana: Person) -> None:
+    item, link, page = _shown(ana, "contact")
+    ana.delete(f"/url/{link}/delete")
+    assert _send(ana, page, **LETTER).status_code == 200
+    assert [kept["link"] for kept in _kept(ana, item)] == [None]
+
+
 def test_a_vote_and_an_address_are_kept(ana: Person) -> None:
     poll, _, page = _shown(ana, "poll")
     assert _send(ana, page, choice="Blue").status_code == 200

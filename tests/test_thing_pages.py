@@ -211,7 +211,7 @@ def test_what_visitors_sent_is_listed_counted_exported_and_deleted(ana: Person, 
 
     def sent(tx: Connection) -> None:
         for choice in ("Yes", "Yes", "=No"):
-            submissions.add(tx, overlay, Sent(choice=choice), link=link)
+            submissions.add(tx, ana.account, overlay, Sent(choice=choice), link=link)
 
     page = f"/overlays/{overlay}/answers"
     assert "No answers yet" in inside.get(page).text

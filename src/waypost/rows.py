@@ -108,6 +108,16 @@ def change(
         raise not_found(_SINGULAR[table.name])
 
 
+def hold(tx: Connection, table: Table, account: int, item: int) -> None:
+    """Let nobody refer to a row anew, or change it, until this is committed. Raises NOT_FOUND as `own`.
+
+    For what is going to be removed, and referred to by what stays: the reference is taken away first.
+    """
+    mine = select(table.c.id).where(table.c.id == item, table.c.account == account)
+    if tx.execute(mine.with_for_update()).first() is None:
+        raise not_found(_SINGULAR[table.name])
+
+
 def remove(tx: Connection, table: Table, account: int, item: int) -> None:
     """Delete a row and count it out. Raises NOT_FOUND as `own`."""
     done = tx.execute(table.delete().where(table.c.id == item, table.c.account == account))

@@ -66,9 +66,10 @@ def find(tx: Connection, token: str) -> SignedIn | None:
     return SignedIn(**told, stale=row["seen"] < now - _SEEN_EVERY)
 
 
-def touch(tx: Connection, session: int) -> None:
+def touch(tx: Connection, account: int, session: int) -> None:
     """Note that a session is in use."""
-    tx.execute(update(sessions).where(sessions.c.id == session).values(seen=clock.now()))
+    mine = (sessions.c.id == session, sessions.c.account == account)
+    tx.execute(update(sessions).where(*mine).values(seen=clock.now()))
 
 
 def of(tx: Connection, account: int) -> Sequence[Session]:

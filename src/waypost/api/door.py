@@ -173,7 +173,7 @@ class Gate:
             return None
         if limits.is_full(limit=caller.limit, start=caller.window_start, used=caller.window_used):
             return caller, limits.refused(limit=caller.limit, start=caller.window_start)
-        return caller, self._database.count(lambda tx: limits.claim(tx, caller.key, limit=caller.limit))
+        return caller, self._database.count(lambda tx: limits.claim(tx, caller.account, caller.key, limit=caller.limit))
 
     def _bad_key(self, scope: Scope, headers: Headers) -> Problem:
         peer = scope["client"][0] if scope.get("client") else ""

@@ -38,13 +38,14 @@ def refused(*, limit: int, start: int) -> Usage:
     return Usage(limit, 0, _second_after(start), allowed=False)
 
 
-def claim(tx: Connection, key: int, *, limit: int) -> Usage:
+def claim(tx: Connection, account: int, key: int, *, limit: int) -> Usage:
     """Take one request from the key's window, opening a new one when the last is over. One statement, so exact."""
     now = clock.now_ms()
+    mine = (api_keys.c.id == key, api_keys.c.account == account)
     over = or_(api_keys.c.window_start <= now - WINDOW_MS, api_keys.c.window_start > now + WINDOW_MS)
     taken = (
         update(api_keys)
-        .where(api_keys.c.id == key, or_(over, api_keys.c.window_used < limit))
+        .where(*mine, or_(over, api_keys.c.window_used < limit))
         .values(
             window_start=case((over, now), else_=api_keys.c.window_start),
             window_used=case((over, 1), else_=api_keys.c.window_used + 1),
@@ -54,7 +55,7 @@ def claim(tx: Connection, key: int, *, limit: int) -> Usage:
     )
     row = tx.execute(taken).one_or_none()
     if row is None:
-        start = tx.execute(select(api_keys.c.window_start).where(api_keys.c.id == key)).scalar_one_or_none()
+        start = tx.execute(select(api_keys.c.window_start).where(*mine)).scalar_one_or_none()
         return refused(limit=limit, start=now if start is None else start)
     return Usage(limit, limit - row.window_used, _second_after(row.window_start), allowed=True)
 

@@ -49,18 +49,22 @@ def checked(tx: Connection, blocks: Iterable[Block], settings: Settings) -> list
     return found
 
 
-def numbered(tx: Connection, bio: int, blocks: Sequence[Block], *, before: Sequence[Block]) -> list[Block]:
+def numbered(
+    tx: Connection, account: int, bio: int, blocks: Sequence[Block], *, before: Sequence[Block]
+) -> list[Block]:
     """The blocks with an `id` each that counts. A block that was there `before` keeps its own, and so its clicks.
 
     The same is who leads to the same place, else who has the same name: blocks move, and addresses are corrected.
     """
     ids, left = _kept(blocks, [old for old in before if "id" in old])
     if left:
-        tx.execute(delete(bio_blocks).where(bio_blocks.c.bio == bio, bio_blocks.c.id.in_([old["id"] for old in left])))
+        mine = (bio_blocks.c.bio == bio, bio_blocks.c.account == account)
+        tx.execute(delete(bio_blocks).where(*mine, bio_blocks.c.id.in_([old["id"] for old in left])))
     new = [place for place, block in enumerate(blocks) if counts(block) and place not in ids]
     if new:
         made = insert(bio_blocks).returning(bio_blocks.c.id)
-        found = tx.execute(made, [{"bio": bio, "clicks": 0, "uniqueclicks": 0} for _ in new]).scalars()
+        row = {"account": account, "bio": bio, "clicks": 0, "uniqueclicks": 0}
+        found = tx.execute(made, [row] * len(new)).scalars()
         ids.update(zip(new, sorted(found), strict=True))
     return [{**block, "id": ids[place]} if place in ids else block for place, block in enumerate(blocks)]
 

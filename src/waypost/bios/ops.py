@@ -63,7 +63,7 @@ def add(tx: Connection, account: int, *, settings: Settings, **fields: Unpack[Fi
     blocks = parts.checked(tx, fields.get("blocks") or (), settings)
     bio = rows.add(tx, bios, account, {**fields, "alias": alias, "blocks": []})
     if blocks:
-        rows.change(tx, bios, account, bio, {"blocks": parts.numbered(tx, bio, blocks, before=())})
+        rows.change(tx, bios, account, bio, {"blocks": parts.numbered(tx, account, bio, blocks, before=())})
     namespace.claim(tx, account, "bio", bio, host=namespace.OWN, alias=alias, field="alias")
     return own(tx, account, bio)
 
@@ -80,7 +80,7 @@ def change(tx: Connection, account: int, bio: int, *, settings: Settings, **fiel
     values = {**fields, "alias": alias}
     if "blocks" in fields:
         blocks = parts.checked(tx, fields["blocks"] or (), settings)
-        values["blocks"] = parts.numbered(tx, bio, blocks, before=before.blocks)
+        values["blocks"] = parts.numbered(tx, account, bio, blocks, before=before.blocks)
     rows.change(tx, bios, account, bio, values)
     changes.note(tx, namespace.OWN, alias)
 

@@ -125,13 +125,17 @@ def change(tx: Connection, account: int, campaign: int, **fields: Unpack[Fields]
             _claim(tx, account, campaign, fields["slug"])
     rows.change(tx, campaigns, account, campaign, fields, _TAKEN)
     if fields.get("winner", before.winner) != before.winner:  # there is to be another one: the count begins anew
-        tx.execute(update(turns).where(turns.c.campaign == campaign).values(given=0, winner=None))
+        mine = (turns.c.campaign == campaign, turns.c.account == account)
+        tx.execute(update(turns).where(*mine).values(given=0, winner=None))
     return own(tx, account, campaign)
 
 
 def remove(tx: Connection, account: int, campaign: int) -> None:
     """Delete a campaign; its links stay."""
     _release(tx, own(tx, account, campaign).slug)
+    rows.hold(tx, campaigns, account, campaign)
+    inside = select(links.c.id).where(links.c.campaign == campaign)  # by links_campaign, and not all of the account
+    tx.execute(update(links).where(links.c.account == account, links.c.id.in_(inside)).values(campaign=None))
     rows.remove(tx, campaigns, account, campaign)
 
 
@@ -149,8 +153,9 @@ def assign(tx: Connection, account: int, campaign: int, link: int, **fields: Unp
         values |= {"quota": fields["quota"], **({"given": 0} if fields["quota"] is None else {})}
     if not values:
         return
-    new = upsert(tx, rotations).values(campaign=campaign, link=link, **values)
-    tx.execute(new.on_conflict_do_update(index_elements=["campaign", "link"], set_=values))
+    key = {"campaign": campaign, "link": link, "account": account}
+    new = upsert(tx, rotations).values(**key, **values)
+    tx.execute(new.on_conflict_do_update(index_elements=list(key), set_=values))
 
 
 def unassign(tx: Connection, account: int, campaign: int, chosen: Sequence[int]) -> int:

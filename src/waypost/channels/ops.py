@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypedDict, Unpack
 
-from sqlalchemy import Connection, Table, func, literal, select
+from sqlalchemy import Connection, Table, and_, func, literal, select
 
 from waypost import clock, rows
 from waypost.db import upsert
@@ -93,15 +93,16 @@ def assign(tx: Connection, account: int, channel: int, kind: ItemType, item: int
     own(tx, account, channel)
     column, table = _HOLDS[kind]
     rows.own(tx, table, account, item, _Id)
-    new = upsert(tx, channel_items).values(channel=channel, assigned=clock.now(), **{column: item})
-    tx.execute(new.on_conflict_do_nothing(index_elements=["channel", column]))
+    row = {"account": account, "channel": channel, "assigned": clock.now(), column: item}
+    tx.execute(upsert(tx, channel_items).values(row).on_conflict_do_nothing())
 
 
 def unassign(tx: Connection, account: int, channel: int, kind: ItemType, item: int) -> None:
     """Take an item off a channel; it is no fault when it is not on it."""
     own(tx, account, channel)
     c = channel_items.c
-    tx.execute(channel_items.delete().where(c.channel == channel, c[_HOLDS[kind][0]] == item))
+    mine = (c.channel == channel, c.account == account)
+    tx.execute(channel_items.delete().where(*mine, c[_HOLDS[kind][0]] == item))
 
 
 def sizes(tx: Connection, chosen: Sequence[int]) -> Mapping[int, int]:
@@ -134,7 +135,7 @@ def candidates(
 def items(tx: Connection, account: int, channel: int, window: Window) -> Page[Item]:
     """What stands on a channel, latest assigned first (index channel_items_channel_id)."""
     own(tx, account, channel)
-    on_it = channel_items.c.channel == channel
+    on_it = and_(channel_items.c.channel == channel, channel_items.c.account == account)
     result = tx.execute(select(func.count()).select_from(channel_items).where(on_it)).scalar_one()
     c = channel_items.c
     chosen = (
@@ -142,10 +143,10 @@ def items(tx: Connection, account: int, channel: int, window: Window) -> Page[It
         .add_columns(links.c.title, links.c.host, domains.c.scheme)
         .add_columns(func.coalesce(links.c.alias, bios.c.alias, qrs.c.alias).label("alias"))
         .add_columns(bios.c.name.label("bio_name"), bios.c.title.label("bio_title"), qrs.c.name.label("qr_name"))
-        .outerjoin(links, links.c.id == c.link)
+        .outerjoin(links, and_(links.c.id == c.link, links.c.account == c.account))
         .outerjoin(domains, domains.c.host == links.c.host)
-        .outerjoin(bios, bios.c.id == c.bio)
-        .outerjoin(qrs, qrs.c.id == c.qr)
+        .outerjoin(bios, and_(bios.c.id == c.bio, bios.c.account == c.account))
+        .outerjoin(qrs, and_(qrs.c.id == c.qr, qrs.c.account == c.account))
         .where(on_it)
         .order_by(c.id.desc())
         .limit(window.limit)

@@ -9,6 +9,7 @@ import secrets
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import groupby
 from threading import Event
 from typing import Any, TypeVar
 
@@ -52,6 +53,9 @@ _TIDY_SECONDS = tidying.EVERY_SECONDS
 KEPT_SINCE = "visits kept since"
 """The fact that says since which second single visits are kept without a gap."""
 _GRACE = 2 * 3600  # how long after midnight a day's salt and visitors are kept for lines that are still on their way
+# Whose visitors are those of a day that began before migration 0010, which could not know it. So that nobody counts
+# twice on that day, all who come on it are noted so. No line of a journal says it, and in two days there are none.
+_ANYBODY = -1
 # Where the totals of a kind stand: its table and its columns for clicks, distinct visitors, and what a click limit is
 # held against. For the last, a click under a limit was counted before it was answered.
 TOTALS: dict[str, tuple[Table, tuple[str, ...]]] = {
@@ -82,6 +86,7 @@ class Ingester:
         self._salts: dict[int, bytes] = {}
         self._tidied = 0
         self._days: set[int] = set()
+        self._days_of_anybody: set[int] = set()
         self._folder.mkdir(parents=True, exist_ok=True)
 
     def run(self, stop: Event) -> None:
@@ -143,14 +148,15 @@ class Ingester:
     def _count_chunks(self, chunks: Sequence[Chunk]) -> int:
         visits = [visit for chunk in chunks for visit in self._paced(self._reader.visits(chunk.lines, self._salt))]
         self._fault_point("classified")
-        self._make_room({visit.second // DAY for visit in visits})
+        self._meet({visit.second // DAY for visit in visits})
         self._database.write(lambda tx: self._count(tx, visits, chunks))
         return len(visits)
 
-    def _make_room(self, days: set[int]) -> None:
-        """Let there be pieces of the tables for these days."""
+    def _meet(self, days: set[int]) -> None:
+        """Let there be pieces of the tables for these days, and know how their visitors are noted."""
         if new := days - self._days:
             self._database.write(lambda tx: partitions.ensure(tx, new))
+            self._days_of_anybody |= self._database.read(lambda tx: _days_of_anybody(tx, new))
             self._days = days | {day for day in self._days if day > max(days) - 7}
 
     def _positions(self) -> dict[str, int]:
@@ -189,15 +195,16 @@ class Ingester:
 
     def _new_visitors(self, tx: Connection, visits: Sequence[Visit]) -> Mapping[int, set[bytes]]:
         """By day, the digests of these clicks that no click of that day had before; remembered from now on."""
-        wanted: dict[int, set[bytes]] = defaultdict(set)
+        wanted: dict[tuple[int, int], set[bytes]] = defaultdict(set)
         for visit in self._paced(visits):
             if visit.sort == "click":
-                wanted[visit.second // DAY].add(visit.digest)
+                day = visit.second // DAY
+                wanted[day, _ANYBODY if day in self._days_of_anybody else visit.account].add(visit.digest)
         new: dict[int, set[bytes]] = defaultdict(set)
-        for day, digests in sorted(wanted.items()):
-            rows = ((day, digest) for digest in sorted(digests))
-            ending = " ON CONFLICT (day, digest) DO NOTHING RETURNING digest"
-            for answer in insert_rows(tx, visitors, ("day", "digest"), self._paced(rows), ending):
+        for day, found in groupby(sorted(wanted.items()), lambda one: one[0][0]):
+            rows = ((day, account, digest) for (_, account), digests in found for digest in sorted(digests))
+            ending = " ON CONFLICT (day, account, digest) DO NOTHING RETURNING digest"
+            for answer in insert_rows(tx, visitors, ("day", "account", "digest"), self._paced(rows), ending):
                 new[day].update(bytes(row[0]) for row in answer)
         return new
 
@@ -225,6 +232,11 @@ class Ingester:
         self._salts = {day: salt for day, salt in self._salts.items() if day >= over}
         if self._database.count(lambda tx: tidying.tidy(tx, now, over=over, events_days=self._events_days)):
             self._tidied = 0  # there is more
+
+
+def _days_of_anybody(tx: Connection, days: set[int]) -> set[int]:
+    chosen = select(visitors.c.day).where(visitors.c.day.in_(days), visitors.c.account == _ANYBODY)
+    return set(tx.execute(chosen.distinct()).scalars())
 
 
 @contextmanager

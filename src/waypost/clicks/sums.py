@@ -5,7 +5,7 @@ would cost more than the database's.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from sqlalchemy import Connection, Table, bindparam, update
@@ -56,7 +56,7 @@ def insert_rows(
     for part in _parts(rows, _ROWS_OF_SQLITE if is_sqlite else _ROWS_OF_POSTGRES):
         if is_sqlite:
             sql = f"{into} VALUES {', '.join([group] * len(part))}{ending}"
-            done = tx.exec_driver_sql(sql, tuple(value for row in part for value in row))
+            done = tx.exec_driver_sql(sql, tuple(chain.from_iterable(part)))
         else:
             sql = f"{into} SELECT * FROM unnest({_arrays(table, columns)}){ending}"  # noqa: S608  # our own names
             done = tx.exec_driver_sql(sql, _columns(part))

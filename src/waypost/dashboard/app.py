@@ -167,7 +167,7 @@ class Dashboard:
         if person is None or person.suspended:
             return None
         if person.stale:
-            self._database.count(lambda tx: sessions.touch(tx, person.session))
+            self._database.count(lambda tx: sessions.touch(tx, person.account, person.session))
         return person
 
     def _page(self, desk: Desk, page: Page) -> Response:

@@ -45,7 +45,7 @@ class Trial(Protocol):
     """What a link would answer: why there is nothing to see, and where it leads (waypost.visits.trial)."""
 
     def __call__(
-        self, tx: Connection, link: int, *, country: str, os: str, device: str, language: str
+        self, tx: Connection, account: int, link: int, *, country: str, os: str, device: str, language: str
     ) -> tuple[str, str]: ...
 
 

@@ -15,7 +15,7 @@ from waypost.links import looks
 from waypost.links.fields import Fields, Status, columns, searchable
 from waypost.net import targets
 from waypost.rows import Page, Window
-from waypost.schema import campaigns, channel_items, channels, domains, link_pixels, links, pixels
+from waypost.schema import campaigns, channel_items, channels, domains, link_pixels, links, pixels, submissions
 from waypost.settings import Settings
 
 Order = Literal["date", "click"]
@@ -120,13 +120,17 @@ def details(tx: Connection, link: int) -> Details:
     """Everything that is set on a link that went through `own`."""
     row = tx.execute(select(links).where(links.c.id == link)).mappings().one()
     plain = {field.name: row[field.name] for field in fields_of(Details) if field.name in row}
-    on = select(link_pixels.c.pixel).where(link_pixels.c.link == link).order_by(link_pixels.c.pixel)
+    on = select(link_pixels.c.pixel).where(link_pixels.c.link == link, link_pixels.c.account == row["account"])
     kind = row["type"]
     if kind == "overlay":
         kind = f"overlay-{row['overlay']}" if row["overlay"] else "direct"
     elif kind == "splash" and row["splash"]:
         kind = str(row["splash"])
-    told = {"type": kind, "password": row["password"] is not None, "pixels": tx.execute(on).scalars().all()}
+    told = {
+        "type": kind,
+        "password": row["password"] is not None,
+        "pixels": tx.execute(on.order_by(link_pixels.c.pixel)).scalars().all(),
+    }
     return Details(**{**plain, **told})
 
 
@@ -164,6 +168,9 @@ def remove(tx: Connection, account: int, link: int) -> None:
     """Delete a link; its alias stays with the account, as a tombstone."""
     before = own(tx, account, link)
     namespace.release(tx, host=before.host, alias=before.alias)
+    rows.hold(tx, links, account, link)
+    sent = submissions.c
+    tx.execute(submissions.update().where(sent.link == link, sent.account == account).values(link=None))
     rows.remove(tx, links, account, link)
 
 
@@ -262,17 +269,18 @@ def _relate(tx: Connection, account: int, link: int, fields: Fields) -> None:
     """Set the link's pixels and channels, where given."""
     if "pixels" in fields:
         wanted = _known(tx, account, fields["pixels"] or (), pixels, "pixels")
-        tx.execute(delete(link_pixels).where(link_pixels.c.link == link))
-        _insert(tx, link_pixels, [{"link": link, "pixel": pixel} for pixel in wanted])
+        tx.execute(delete(link_pixels).where(link_pixels.c.link == link, link_pixels.c.account == account))
+        if wanted:
+            tx.execute(insert(link_pixels), [{"link": link, "pixel": one, "account": account} for one in wanted])
     if "channel" in fields:
         given = fields["channel"]
         wanted = _known(tx, account, [given] if isinstance(given, int) else given or (), channels, "channel")
         on = channel_items.c
-        tx.execute(delete(channel_items).where(on.link == link, on.channel.not_in(wanted)))
+        tx.execute(delete(channel_items).where(on.link == link, on.account == account, on.channel.not_in(wanted)))
         now = clock.now()
-        new = [{"link": link, "channel": channel, "assigned": now} for channel in wanted]
+        new = [{"account": account, "link": link, "channel": channel, "assigned": now} for channel in wanted]
         if new:  # where the link stands already, it keeps its place
-            tx.execute(upsert(tx, channel_items).values(new).on_conflict_do_nothing(index_elements=["channel", "link"]))
+            tx.execute(upsert(tx, channel_items).values(new).on_conflict_do_nothing())
 
 
 def _known(tx: Connection, account: int, ids: Iterable[int], table: Table, field: str) -> list[int]:
@@ -280,8 +288,3 @@ def _known(tx: Connection, account: int, ids: Iterable[int], table: Table, field
     for item in wanted:
         rows.known(tx, table, account, item, field=field)
     return wanted
-
-
-def _insert(tx: Connection, table: Table, new: list[dict[str, int]]) -> None:
-    if new:
-        tx.execute(insert(table), new)

@@ -157,7 +157,7 @@ def try_link(desk: Desk, id: int) -> Response:
     def work(tx: Connection) -> tuple[ops.Link, tuple[str, str]]:
         link = ops.own(tx, desk.account, id)
         told = {"country": chosen["country"].upper(), "language": chosen["language"].casefold()[:2]}
-        return link, desk.kit.trial(tx, id, os=os, device=device, **told)
+        return link, desk.kit.trial(tx, desk.account, id, os=os, device=device, **told)
 
     link, (why, url) = desk.read(work)
     return desk.page("links/trial.html", link=link, why=why, url=url, form=Form(chosen), **_TRIAL)

@@ -116,7 +116,7 @@ def export_submissions(door: Came, id: PathId) -> StreamingResponse:
     """All of it as CSV, oldest first."""
     overlay = door.read(lambda tx: ops.own(tx, door.account, id))
     headers = {"Content-Disposition": f'attachment; filename="overlay-{overlay.id}.csv"'}
-    lines = submissions.export(door.database, overlay.id)
+    lines = submissions.export(door.database, door.account, overlay.id)
     return StreamingResponse(lines, media_type="text/csv; charset=utf-8", headers=headers)
 
 

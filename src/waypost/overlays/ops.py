@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypedDict, Unpack
 
-from sqlalchemy import Connection, func, select, update
+from sqlalchemy import Connection, and_, func, select, update
 
 from waypost import changes, rows
 from waypost.errors import invalid
@@ -98,9 +98,10 @@ def change(tx: Connection, account: int, overlay: int, **fields: Unpack[Fields])
 
 def remove(tx: Connection, account: int, overlay: int) -> None:
     """Delete an overlay; links that had it lead straight to their target."""
-    own(tx, account, overlay)
-    changes.note_links(tx, links.c.overlay == overlay)
-    tx.execute(update(links).where(links.c.overlay == overlay).values(type="direct"))
+    rows.hold(tx, overlays, account, overlay)
+    mine = and_(links.c.overlay == overlay, links.c.account == account)
+    changes.note_links(tx, mine)
+    tx.execute(update(links).where(mine).values(type="direct", overlay=None))
     rows.remove(tx, overlays, account, overlay)
 
 

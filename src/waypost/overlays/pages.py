@@ -103,7 +103,7 @@ def save_overlay(desk: Desk, id: int) -> Response:
 def list_answers(desk: Desk, id: int) -> Response:
     def work(tx: Connection) -> tuple[Any, ...]:
         overlay = ops.own(tx, desk.account, id)
-        votes = submissions.votes(tx, id) if overlay.type == "poll" else {}
+        votes = submissions.votes(tx, desk.account, id) if overlay.type == "poll" else {}
         return overlay, submissions.page(tx, desk.account, id, desk.window()), votes
 
     overlay, page, votes = desk.read(work)
@@ -114,7 +114,7 @@ def list_answers(desk: Desk, id: int) -> Response:
 def export_answers(desk: Desk, id: int) -> Response:
     desk.read(lambda tx: ops.own(tx, desk.account, id))
     headers = {"Content-Disposition": f'attachment; filename="overlay-{id}.csv"'}
-    lines = submissions.export(desk.database, id)
+    lines = submissions.export(desk.database, desk.account, id)
     return StreamingResponse(lines, media_type="text/csv; charset=utf-8", headers=headers)
 
 

@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, func, insert, select
+from sqlalchemy import ColumnElement, Connection, and_, func, insert, select
 
 from waypost import clock, rows, sheets
 from waypost.db import Database
 from waypost.rows import Page, Window
-from waypost.schema import overlays, submissions
+from waypost.schema import links, overlays, submissions
 
 MOST = 100_000
 """Submissions that one overlay keeps: what comes after is refused, so that nobody can fill the disk with them."""
@@ -44,47 +44,50 @@ class _Id:
     id: int
 
 
-def add(tx: Connection, overlay: int, sent: Sent, *, link: int) -> bool:
+def add(tx: Connection, account: int, overlay: int, sent: Sent, *, link: int) -> bool:
     """Keep what was sent; whether there was room for it."""
-    of_it = select(submissions.c.id).where(submissions.c.overlay == overlay).limit(MOST).subquery()
+    of_it = select(submissions.c.id).where(_of(account, overlay)).limit(MOST).subquery()
     if tx.execute(select(func.count()).select_from(of_it)).scalar_one() >= MOST:
         return False
-    tx.execute(insert(submissions).values(overlay=overlay, link=link, created=clock.now(), **vars(sent)))
+    there = select(links.c.id).where(links.c.id == link, links.c.account == account).with_for_update(key_share=True)
+    still = tx.execute(there).scalar()  # it may have been deleted while somebody wrote
+    row = {"account": account, "overlay": overlay, "link": still, "created": clock.now(), **vars(sent)}
+    tx.execute(insert(submissions).values(row))
     return True
 
 
 def page(tx: Connection, account: int, overlay: int, window: Window) -> Page[Submission]:
     """What was sent, newest first (index submissions_overlay_id). Raises NOT_FOUND as every gate."""
     rows.own(tx, overlays, account, overlay, _Id)
-    of_it = submissions.c.overlay == overlay
+    of_it = _of(account, overlay)
     result = tx.execute(select(func.count()).select_from(submissions).where(of_it)).scalar_one()
     newest = rows.columns(submissions, Submission).where(of_it).order_by(submissions.c.id.desc())
     found = tx.execute(newest.limit(window.limit).offset(window.offset)).mappings() if window.offset < result else ()
     return Page([Submission(**row) for row in found], result, window)
 
 
-def votes(tx: Connection, overlay: int) -> Mapping[str, int]:
+def votes(tx: Connection, account: int, overlay: int) -> Mapping[str, int]:
     """How often each answer of a poll that went through the gate was chosen, the most chosen first."""
     c, count = submissions.c, func.count()
-    chosen = select(c.choice, count).where(c.overlay == overlay).group_by(c.choice).order_by(count.desc(), c.choice)
-    return {str(row[0]): int(row[1]) for row in tx.execute(chosen)}
+    chosen = select(c.choice, count).where(_of(account, overlay)).group_by(c.choice)
+    return {str(row[0]): int(row[1]) for row in tx.execute(chosen.order_by(count.desc(), c.choice))}
 
 
 def remove(tx: Connection, account: int, overlay: int, chosen: Sequence[int]) -> int:
     """Delete some of what was sent; how many of it there were. Raises NOT_FOUND as every gate."""
     rows.own(tx, overlays, account, overlay, _Id)
-    c = submissions.c
-    return int(tx.execute(submissions.delete().where(c.overlay == overlay, c.id.in_(chosen))).rowcount)
+    mine = submissions.delete().where(_of(account, overlay), submissions.c.id.in_(chosen))
+    return int(tx.execute(mine).rowcount)
 
 
-def export(database: Database, overlay: int) -> Iterator[str]:
+def export(database: Database, account: int, overlay: int) -> Iterator[str]:
     """Everything as CSV, oldest first, a piece at a time; of an overlay that went through the gate.
 
     Each piece is a transaction of its own, so that a slow reader holds nothing.
     """
     yield ",".join(COLUMNS) + "\r\n"
     last = 0
-    while found := database.read(lambda tx, after=last: _after(tx, overlay, after)):  # type: ignore[misc]
+    while found := database.read(lambda tx, after=last: _after(tx, account, overlay, after)):  # type: ignore[misc]
         last = found[-1].id
         yield sheets.lines(
             (one.id, clock.text(one.created), one.link or "", one.name, one.email, one.message, one.choice)
@@ -92,7 +95,11 @@ def export(database: Database, overlay: int) -> Iterator[str]:
         )
 
 
-def _after(tx: Connection, overlay: int, last: int) -> list[Submission]:
+def _after(tx: Connection, account: int, overlay: int, last: int) -> list[Submission]:
     chosen = rows.columns(submissions, Submission)
-    next_ones = chosen.where(submissions.c.overlay == overlay, submissions.c.id > last).order_by(submissions.c.id)
+    next_ones = chosen.where(_of(account, overlay), submissions.c.id > last).order_by(submissions.c.id)
     return [Submission(*row) for row in tx.execute(next_ones.limit(_AT_ONCE))]
+
+
+def _of(account: int, overlay: int) -> ColumnElement[bool]:
+    return and_(submissions.c.overlay == overlay, submissions.c.account == account)

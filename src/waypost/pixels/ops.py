@@ -73,14 +73,14 @@ def change(tx: Connection, account: int, pixel: int, **fields: Unpack[Fields]) -
     """Set the given fields. Raises INVALID on `tag`."""
     if "tag" in fields:
         _checked_tag(fields["tag"])
-    _note(tx, pixel)
+    _note(tx, account, pixel)
     rows.change(tx, pixels, account, pixel, fields)
 
 
 def remove(tx: Connection, account: int, pixel: int) -> None:
     """Delete a pixel; links that had it go on without."""
     own(tx, account, pixel)
-    _note(tx, pixel)
+    _note(tx, account, pixel)
     rows.remove(tx, pixels, account, pixel)
 
 
@@ -91,8 +91,9 @@ def uses(tx: Connection, chosen: Sequence[int]) -> Mapping[int, int]:
     return {int(row[0]): int(row[1]) for row in tx.execute(counted)}
 
 
-def _note(tx: Connection, pixel: int) -> None:
-    changes.note_links(tx, links.c.id.in_(select(link_pixels.c.link).where(link_pixels.c.pixel == pixel)))
+def _note(tx: Connection, account: int, pixel: int) -> None:
+    on = select(link_pixels.c.link).where(link_pixels.c.pixel == pixel, link_pixels.c.account == account)
+    changes.note_links(tx, (links.c.account == account) & links.c.id.in_(on))
 
 
 def _checked_tag(tag: str) -> str:

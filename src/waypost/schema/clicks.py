@@ -61,11 +61,13 @@ click_labels = Table(
     postgresql_partition_by="RANGE (day)",
 )
 
-# The distinct visitors of a day, as hashes with that day's salt; both are thrown away when the day is over.
+# The distinct visitors of a day, as hashes with that day's salt; both are thrown away when the day is over. The account
+# is -1 where it is not known: on the days that began before migration 0010 (waypost.clicks.ingest).
 visitors = Table(
     "visitors",
     metadata,
     Column("day", Integer, primary_key=True),
+    Column("account", Id, primary_key=True),
     Column("digest", LargeBinary, primary_key=True),
     sqlite_with_rowid=False,
     postgresql_partition_by="RANGE (day)",

@@ -1,7 +1,16 @@
-"""The columns that tables are made of. A default is a field's empty value (decision 4)."""
+"""The columns that tables are made of. A default is a field's empty value (decision 4).
+
+The tables say what SQLite has. PostgreSQL has the same, but that the account joins every key (ADR 11): this module adds
+it there to keys, unique constraints and foreign keys, last, where it is not said.
+"""
+
+from collections.abc import Iterable
+from typing import Any
 
 from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Index, Integer, MetaData, Table, Text
-from sqlalchemy.schema import SchemaItem
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.schema import ForeignKeyConstraint, PrimaryKeyConstraint, SchemaItem, UniqueConstraint
+from sqlalchemy.sql.compiler import DDLCompiler
 
 metadata = MetaData(
     naming_convention={
@@ -39,6 +48,11 @@ def parent(name: str, table: str, on_delete: str) -> Column[int]:
     return Column(name, Id, ForeignKey(f"{table}.id", ondelete=on_delete), nullable=on_delete == "SET NULL")
 
 
+def whose() -> Column[int]:
+    """The account of what is a part of something: that of the whole, which the foreign key holds it to."""
+    return Column("account", Id, nullable=False)
+
+
 def owned(name: str, *parts: SchemaItem) -> Table:
     """A table whose rows belong to an account and are listed newest first."""
     return Table(
@@ -51,3 +65,42 @@ def owned(name: str, *parts: SchemaItem) -> Table:
         Index(f"{name}_account_id", "account", "id"),
         sqlite_autoincrement=True,  # an id is never used twice, so nothing counted for the old one can meet the new
     )
+
+
+@compiles(PrimaryKeyConstraint, "postgresql")
+def _key(constraint: PrimaryKeyConstraint, compiler: DDLCompiler, **_options: Any) -> str:
+    return _with_account(constraint, compiler, "PRIMARY KEY") or compiler.visit_primary_key_constraint(constraint)
+
+
+@compiles(UniqueConstraint, "postgresql")
+def _unique(constraint: UniqueConstraint, compiler: DDLCompiler, **_options: Any) -> str:
+    return _with_account(constraint, compiler, "UNIQUE") or compiler.visit_unique_constraint(constraint)
+
+
+@compiles(ForeignKeyConstraint, "postgresql")
+def _foreign_key(constraint: ForeignKeyConstraint, compiler: DDLCompiler, **_options: Any) -> str:
+    """Nothing refers to another account's. What is set to null by the nouns' ops is only held together here: a
+    distributed PostgreSQL cannot do it (ADR 11)."""
+    parent, own = constraint.referred_table, [column.name for column in constraint.columns]
+    if not (_is_somebodys(constraint.table) and "account" in parent.c):
+        return compiler.visit_foreign_key_constraint(constraint)
+    there = [element.column.name for element in constraint.elements]
+    refers = f"FOREIGN KEY ({_list(own)}) REFERENCES {parent.name} ({_list(there)})"
+    on_delete = " ON DELETE CASCADE" if constraint.ondelete == "CASCADE" else ""
+    return f"CONSTRAINT {compiler.preparer.format_constraint(constraint)} {refers}{on_delete}"
+
+
+def _with_account(constraint: PrimaryKeyConstraint | UniqueConstraint, compiler: DDLCompiler, kind: str) -> str | None:
+    names = [column.name for column in constraint.columns]
+    if not names or not _is_somebodys(constraint.table) or {"account", "host"} & set(names):
+        return None
+    return f"CONSTRAINT {compiler.preparer.format_constraint(constraint)} {kind} ({_list(names)})"
+
+
+def _is_somebodys(table: Table) -> bool:
+    """Whether it is a table of ours, and not of a migration, with an account in every row."""
+    return table.metadata is metadata and "account" in table.c and not table.c.account.nullable
+
+
+def _list(names: Iterable[str]) -> str:
+    return ", ".join([*names, "account"])

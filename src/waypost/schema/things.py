@@ -15,7 +15,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from waypost.schema.columns import Id, flag, id_column, metadata, moment, number, owned, parent, words
+from waypost.schema.columns import Id, flag, id_column, metadata, moment, number, owned, parent, whose, words
 
 # How many rows an account has in a table, whole and by block of ids: exact totals and any page at one price
 # (docs/adr/0002-counted-pages.md). Kept by rows.add and rows.remove.
@@ -100,8 +100,9 @@ submissions = Table(
     "submissions",
     metadata,
     id_column(),
-    Column("overlay", Id, ForeignKey("overlays.id", ondelete="CASCADE"), nullable=False),
-    Column("link", Id, ForeignKey("links.id", ondelete="SET NULL")),
+    whose(),
+    parent("overlay", "overlays", "CASCADE"),
+    parent("link", "links", "SET NULL"),
     words("name"),
     words("email"),
     words("message"),
@@ -165,6 +166,7 @@ bio_blocks = Table(
     "bio_blocks",
     metadata,
     id_column(),
+    whose(),
     parent("bio", "bios", "CASCADE"),
     number("clicks"),
     number("uniqueclicks"),
@@ -221,7 +223,8 @@ claims = Table(
     "claims",
     metadata,
     id_column(),
-    Column("file", Id, ForeignKey("files.id", ondelete="CASCADE"), nullable=False),
+    whose(),
+    parent("file", "files", "CASCADE"),
     Column("visitor", LargeBinary, nullable=False),
     number("served"),
     moment("until"),
@@ -253,6 +256,7 @@ link_pixels = Table(
     metadata,
     Column("link", Id, ForeignKey("links.id", ondelete="CASCADE"), primary_key=True),
     Column("pixel", Id, ForeignKey("pixels.id", ondelete="CASCADE"), primary_key=True),
+    Column("account", Id, primary_key=True),
     Index("link_pixels_pixel", "pixel"),
 )
 
@@ -269,7 +273,8 @@ channel_items = Table(
     "channel_items",
     metadata,
     id_column(),
-    Column("channel", Id, ForeignKey("channels.id", ondelete="CASCADE"), nullable=False),
+    whose(),
+    parent("channel", "channels", "CASCADE"),
     Column("link", Id, ForeignKey("links.id", ondelete="CASCADE")),
     Column("bio", Id, ForeignKey("bios.id", ondelete="CASCADE")),
     Column("qr", Id, ForeignKey("qrs.id", ondelete="CASCADE")),

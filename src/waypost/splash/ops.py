@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict, Unpack
 
-from sqlalchemy import Connection, func, select, update
+from sqlalchemy import Connection, and_, func, select, update
 
 from waypost import changes, rows
 from waypost.net import blocked, targets
@@ -64,9 +64,10 @@ def change(tx: Connection, account: int, splash: int, **fields: Unpack[Fields]) 
 
 def remove(tx: Connection, account: int, splash: int) -> None:
     """Delete a splash page; links that had it lead straight to their target."""
-    own(tx, account, splash)
-    changes.note_links(tx, links.c.splash == splash)
-    tx.execute(update(links).where(links.c.splash == splash).values(type="direct"))
+    rows.hold(tx, splashes, account, splash)
+    mine = and_(links.c.splash == splash, links.c.account == account)
+    changes.note_links(tx, mine)
+    tx.execute(update(links).where(mine).values(type="direct", splash=None))
     rows.remove(tx, splashes, account, splash)
 
 

@@ -89,7 +89,7 @@ class Answers:
 
     async def _keep(self, overlay: Overlay, sent: Sent, link: int) -> bool:
         kept = await anyio.to_thread.run_sync(
-            self._database.write, lambda tx: submissions.add(tx, overlay.id, sent, link=link)
+            self._database.write, lambda tx: submissions.add(tx, overlay.account, overlay.id, sent, link=link)
         )
         if kept and overlay.webhook:
             about = {"overlay": overlay.id, "type": overlay.type, "link": link, "date": clock.text(clock.now())}

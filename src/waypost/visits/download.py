@@ -72,7 +72,7 @@ class Downloads:
     async def look(self, request: Request, file: Shared) -> Response:
         """What a file is, without a visit (decision 50)."""
         now = clock.now()
-        left = await self._read(lambda tx: claims.left(tx, file.id))
+        left = await self._read(lambda tx: claims.left(tx, file.account, file.id))
         if file.purged is not None or (file.expiry is not None and file.expiry < now) or left == 0:
             return self._pages.refuse(request, "gone", thing=_THING)
         if file.password is not None:
@@ -95,7 +95,7 @@ class Downloads:
         return await self._visitor.passwords.unlocks(f"file {file.id}", file.password, asked)
 
     async def _page(self, request: Request, asked: Asked, file: Shared) -> Response:
-        left = await self._read(lambda tx: claims.left(tx, file.id))
+        left = await self._read(lambda tx: claims.left(tx, file.account, file.id))
         if left == 0:
             return self._late(request, asked, file)
         if not asked.would_count:

@@ -112,7 +112,7 @@ def find(tx: Connection, host: str, alias: str) -> Found | None:
     """What an alias leads to. On a branded domain only while its account has that domain (decision 39)."""
     row = _held(tx, host, alias)
     read = _READS.get(row.kind) if row else None
-    return read(tx, row.item) if row and read else None
+    return read(tx, row.account, row.item) if row and read else None
 
 
 def scheme_of(tx: Connection, host: str, alias: str) -> str | None:
@@ -123,7 +123,7 @@ def scheme_of(tx: Connection, host: str, alias: str) -> str | None:
 
 # Statements are made once: to make one takes SQLAlchemy twice as long as to run it.
 _HELD = (
-    select(aliases.c.kind, aliases.c.item, domains.c.scheme)
+    select(aliases.c.account, aliases.c.kind, aliases.c.item, domains.c.scheme)
     .outerjoin(domains, and_(domains.c.host == aliases.c.host, domains.c.account == aliases.c.account))
     .where(aliases.c.host == bindparam("host"), aliases.c.alias == bindparam("alias"), aliases.c.kind.is_not(None))
     .where(or_(aliases.c.host == OWN, domains.c.id.is_not(None)))
@@ -134,11 +134,12 @@ def _held(tx: Connection, host: str, alias: str) -> Any:
     return tx.execute(_HELD, {"host": host, "alias": alias}).first()
 
 
-def _reads(table: Table, record: type[Found]) -> Callable[[Connection, int], Found | None]:
-    chosen = rows.columns(table, record).where(table.c.id == bindparam("item"))
+def _reads(table: Table, record: type[Found]) -> Callable[[Connection, int, int], Found | None]:
+    mine = (table.c.id == bindparam("item"), table.c.account == bindparam("account"))
+    chosen = rows.columns(table, record).where(*mine)
 
-    def read(tx: Connection, item: int) -> Found | None:
-        row = tx.execute(chosen, {"item": item}).first()
+    def read(tx: Connection, account: int, item: int) -> Found | None:
+        row = tx.execute(chosen, {"item": item, "account": account}).first()
         return record(*row) if row else None
 
     return read
@@ -148,20 +149,20 @@ _OWN = tuple(field.name for field in fields(Target) if field.name != "way")
 _LINK = select(
     *(links.c[name] for name in _OWN),
     *(links.c[field.name].label(f"way_{field.name}") for field in fields(Signs)[:-1]),
-    exists().where(link_pixels.c.link == links.c.id).label("has_pixels"),
-).where(links.c.id == bindparam("item"))
+    exists().where(link_pixels.c.link == links.c.id, link_pixels.c.account == links.c.account).label("has_pixels"),
+).where(links.c.id == bindparam("item"), links.c.account == bindparam("account"))
 
 
-def find_link(tx: Connection, item: int) -> Target | None:
-    """A link by its id."""
-    row = tx.execute(_LINK, {"item": item}).first()
+def find_link(tx: Connection, account: int, item: int) -> Target | None:
+    """A link by its id and its account."""
+    row = tx.execute(_LINK, {"item": item, "account": account}).first()
     if row is None:
         return None
     own: dict[str, Any] = dict(zip(_OWN, row, strict=False))
-    return Target(**own, way=ways.read(tx, item, Signs(*row[len(_OWN) :])))
+    return Target(**own, way=ways.read(tx, account, item, Signs(*row[len(_OWN) :])))
 
 
-_READS: Mapping[str, Callable[[Connection, int], Found | None]] = {
+_READS: Mapping[str, Callable[[Connection, int, int], Found | None]] = {
     "link": find_link,
     "qr": _reads(qrs, Code),
     "file": _reads(files, Shared),

@@ -113,7 +113,7 @@ class Handing:
             return None
 
     async def _head(self, asked: Asked, file: Shared, headers: dict[str, str]) -> Response | None:
-        if await anyio.to_thread.run_sync(self._database.read, lambda tx: claims.left(tx, file.id)) == 0:
+        if await anyio.to_thread.run_sync(self._database.read, lambda tx: claims.left(tx, file.account, file.id)) == 0:
             return None
         self._write(asked, file, b"")
         return Response(headers={**headers, "Content-Length": str(file.size)})
@@ -123,11 +123,13 @@ class Handing:
         now = clock.now()
         served = self._first_step(file, parts)
         if all(part.start for part in parts):
-            resume = lambda tx: claims.resume(tx, file.id, who.hashed, served=served, most=2 * file.size, now=now)  # noqa: E731
-            claim = await self._count(resume)
+            most = 2 * file.size
+            claim = await self._count(
+                lambda tx: claims.resume(tx, file.account, file.id, who.hashed, served=served, most=most, now=now)
+            )
             if claim is not None:
                 return claim
-        claim = await self._count(lambda tx: claims.take(tx, file.id, who.hashed, served=served, now=now))
+        claim = await self._count(lambda tx: claims.take(tx, file.account, file.id, who.hashed, served=served, now=now))
         if claim is not None:
             self._write(asked, file, journal.TAKEN if claim.taken else b"")
         return claim
@@ -140,10 +142,12 @@ class Handing:
                 return redirect(url)
 
         async def more(count: int) -> bool:
-            return await self._count(lambda tx: claims.serve(tx, claim.id, served=count, most=2 * file.size))
+            return await self._count(
+                lambda tx: claims.serve(tx, file.account, claim.id, served=count, most=2 * file.size)
+            )
 
         async def unsent(count: int) -> None:
-            await self._count(lambda tx: claims.give_back(tx, claim.id, unsent=count))
+            await self._count(lambda tx: claims.give_back(tx, file.account, claim.id, unsent=count))
 
         allowance = Allowance(self._first_step(file, parts), more, unsent)
         stall = self._settings.transfer_seconds

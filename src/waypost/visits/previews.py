@@ -52,7 +52,7 @@ class Previews:
         return self._page("splash.html", onward, images, host=host_of(splash.link), **shown)
 
     def _overlay(self, fields: Mapping[str, Any]) -> Response:
-        overlay = Overlay(id=0, **{**fields, "delay": 0})
+        overlay = Overlay(id=0, account=0, **{**fields, "delay": 0})
         onward = Onward("about:blank", "your-target.example", "Your target")
         ticket = "none" if overlay.type in ASKS else ""
         shown = {"title": onward.title, "overlay": overlay, "ticket": ticket, "link": 0, "framed": True}

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from sqlalchemy import Connection, and_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, select, update
 
 from waypost.aliases.namespace import ROTATORS
 from waypost.db import upsert
@@ -59,7 +59,7 @@ def find_rotator(tx: Connection, slug: str) -> Rotator | None:
         select(*shown, turns.c.winner.label("won"))
         .join(aliases, and_(aliases.c.item == c.id, aliases.c.kind == "campaign"))
         .join(accounts, accounts.c.id == c.account)
-        .outerjoin(turns, turns.c.campaign == c.id)
+        .outerjoin(turns, and_(turns.c.campaign == c.id, turns.c.account == c.account))
         .where(aliases.c.host == ROTATORS, aliases.c.alias == slug)
     )
     row = tx.execute(chosen).mappings().first()
@@ -69,7 +69,7 @@ def find_rotator(tx: Connection, slug: str) -> Rotator | None:
 def look(tx: Connection, rotator: Rotator, spin: Spin) -> tuple[Target | None, bool]:
     """A link, and whether it is there only for who takes it: then `give` decides."""
     for place, _ in islice(_tries(tx, rotator, spin, rotator.won, None), _MOST):
-        target = find_link(tx, place.id)
+        target = find_link(tx, rotator.account, place.id)
         if target is not None and spin.leads_on(target):
             return target, place.quota is not None or place.clicklimit is not None
     return None, False
@@ -81,11 +81,11 @@ def give(tx: Connection, rotator: Rotator, spin: Spin) -> Target | None:
     if rotator.winner is not None and won is None and given >= rotator.winner:
         won = places.most_clicked(tx, rotator.field(spin.now))
     for place, is_favourite in islice(_tries(tx, rotator, spin, won, last), _MOST):
-        target = find_link(tx, place.id)
+        target = find_link(tx, rotator.account, place.id)
         if target is not None and spin.leads_on(target) and _take(tx, rotator, place):
             if rotator.counts_turns:
                 now = {"link": last if is_favourite else place.id, "given": given + 1, "winner": won}
-                tx.execute(update(turns).where(turns.c.campaign == rotator.id).values(now))
+                tx.execute(update(turns).where(*_its_turn(rotator)).values(now))
             return target
     return None
 
@@ -110,21 +110,25 @@ def _tries(
 
 def _turn(tx: Connection, rotator: Rotator) -> tuple[int | None, int, int | None]:
     """(last link, clicks given, winner), with everybody else waiting until this is committed."""
-    tx.execute(upsert(tx, turns).values(campaign=rotator.id).on_conflict_do_nothing())
+    tx.execute(upsert(tx, turns).values(campaign=rotator.id, account=rotator.account).on_conflict_do_nothing())
     t = turns.c
-    row = tx.execute(select(t.link, t.given, t.winner).where(t.campaign == rotator.id).with_for_update()).one()
+    row = tx.execute(select(t.link, t.given, t.winner).where(*_its_turn(rotator)).with_for_update()).one()
     return row.link, row.given, row.winner
+
+
+def _its_turn(rotator: Rotator) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    return turns.c.campaign == rotator.id, turns.c.account == rotator.account
 
 
 def _take(tx: Connection, rotator: Rotator, place: Place) -> bool:
     """Take a click from the quota and from the click limit; from neither when one of them has none left."""
     r = rotations.c
-    mine = (r.campaign == rotator.id, r.link == place.id)
+    mine = (r.campaign == rotator.id, r.link == place.id, r.account == rotator.account)
     if place.quota is not None:
         taken = update(rotations).where(*mine, places.has_left()).values(given=r.given + 1)
         if tx.execute(taken).rowcount == 0:
             return False
-    if place.clicklimit is None or take(tx, place.id):
+    if place.clicklimit is None or take(tx, rotator.account, place.id):
         return True
     if place.quota is not None:
         tx.execute(update(rotations).where(*mine).values(given=r.given - 1))

@@ -155,8 +155,8 @@ class Visitor:
         if target.clicklimit is None:
             return True
         if takes:
-            return await anyio.to_thread.run_sync(self._database.take, lambda tx: take(tx, target.id))
-        return await self.read(lambda tx: is_left(tx, target.id))
+            return await anyio.to_thread.run_sync(self._database.take, lambda tx: take(tx, target.account, target.id))
+        return await self.read(lambda tx: is_left(tx, target.account, target.id))
 
     async def read(self, work: Callable[[Connection], T]) -> T:
         """Run `work` on a snapshot, with few others at once."""
@@ -181,11 +181,13 @@ def is_blocked(forbidden: Blocked, target: Target, answer: Answer, facts: Facts)
     return isinstance(answer, Redirect) and forbidden.has(answer.url)
 
 
-def take(tx: Connection, link: int) -> bool:
+def take(tx: Connection, account: int, link: int) -> bool:
     """Take one of a limited link's clicks, if there is one left: one statement, so exact."""
-    return tx.execute(update(links).where(links.c.id == link, _LEFT).values(taken=links.c.taken + 1)).rowcount == 1
+    mine = (links.c.id == link, links.c.account == account)
+    return tx.execute(update(links).where(*mine, _LEFT).values(taken=links.c.taken + 1)).rowcount == 1
 
 
-def is_left(tx: Connection, link: int) -> bool:
+def is_left(tx: Connection, account: int, link: int) -> bool:
     """Whether a limited link has a click left."""
-    return tx.execute(select(links.c.id).where(links.c.id == link, _LEFT)).first() is not None
+    mine = (links.c.id == link, links.c.account == account)
+    return tx.execute(select(links.c.id).where(*mine, _LEFT)).first() is not None

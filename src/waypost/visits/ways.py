@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Table, bindparam, select
+from sqlalchemy import Connection, Table, and_, bindparam, select
 
 from waypost import rows
 from waypost.schema import link_pixels, overlays, pixels, splashes
@@ -41,6 +41,7 @@ class Overlay:
     """What stands over the target. Colours are `#RRGGBB`, `delay` is seconds; what its type does not have is empty."""
 
     id: int
+    account: int
     type: str
     message: str
     label: str
@@ -97,15 +98,15 @@ class Signs:
         return self.type == "direct" and not (has_card or self.has_pixels)
 
 
-def read(tx: Connection, link: int, signs: Signs) -> Way | None:
+def read(tx: Connection, account: int, link: int, signs: Signs) -> Way | None:
     """What is on the way of a link; None when nothing is. Each part by the key of its table."""
     if signs.is_straight:
         return None
-    overlay = _OVERLAY.one(tx, signs.overlay) if signs.type == "overlay" and signs.overlay else None
-    found = tx.execute(_PIXELS, {"link": link}).all() if signs.has_pixels else ()
+    overlay = _OVERLAY.one(tx, account, signs.overlay) if signs.type == "overlay" and signs.overlay else None
+    found = tx.execute(_PIXELS, {"account": account, "link": link}).all() if signs.has_pixels else ()
     way = Way(
         card=_card(signs),
-        splash=_splash(tx, signs) if signs.type == "splash" else None,
+        splash=_splash(tx, account, signs) if signs.type == "splash" else None,
         overlay=overlay,
         framed=signs.type == "frame",
         pixels=tuple(Pixel(*row) for row in found),
@@ -115,8 +116,8 @@ def read(tx: Connection, link: int, signs: Signs) -> Way | None:
 
 def overlay(tx: Connection, item: int) -> Overlay | None:
     """An overlay by its number alone: for what visitors send in."""
-    found: Overlay | None = _OVERLAY.one(tx, item)
-    return found
+    row = tx.execute(_ANY_OVERLAY, {"item": item}).first()
+    return Overlay(*row) if row else None
 
 
 def _card(signs: Signs) -> Card | None:
@@ -125,10 +126,10 @@ def _card(signs: Signs) -> Card | None:
     return Card(signs.metatitle or signs.title, signs.metadescription or signs.description, signs.metaimage)
 
 
-def _splash(tx: Connection, signs: Signs) -> Splash | None:
+def _splash(tx: Connection, account: int, signs: Signs) -> Splash | None:
     """The page that somebody designed, or a plain one in the link's own words."""
     if signs.splash:
-        found: Splash | None = _SPLASH.one(tx, signs.splash)
+        found: Splash | None = _SPLASH.one(tx, account, signs.splash)
         return found
     return Splash(0, signs.title, signs.description, PLAIN_COUNTER, 0, "", signs.metaimage, "")
 
@@ -138,17 +139,19 @@ class _Read:
 
     def __init__(self, table: Table, record: type[Any]) -> None:
         self._record = record
-        self._chosen = rows.columns(table, record).where(table.c.id == bindparam("item"))
+        mine = (table.c.id == bindparam("item"), table.c.account == bindparam("account"))
+        self._chosen = rows.columns(table, record).where(*mine)
 
-    def one(self, tx: Connection, item: int) -> Any:
-        row = tx.execute(self._chosen, {"item": item}).first()
+    def one(self, tx: Connection, account: int, item: int) -> Any:
+        row = tx.execute(self._chosen, {"item": item, "account": account}).first()
         return self._record(*row) if row else None
 
 
 _SPLASH, _OVERLAY = _Read(splashes, Splash), _Read(overlays, Overlay)
+_ANY_OVERLAY = rows.columns(overlays, Overlay).where(overlays.c.id == bindparam("item"))
 _PIXELS = (
     select(pixels.c.type, pixels.c.tag)
-    .join(link_pixels, link_pixels.c.pixel == pixels.c.id)
-    .where(link_pixels.c.link == bindparam("link"))
+    .join(link_pixels, and_(link_pixels.c.pixel == pixels.c.id, link_pixels.c.account == pixels.c.account))
+    .where(link_pixels.c.link == bindparam("link"), link_pixels.c.account == bindparam("account"))
     .order_by(pixels.c.id)
 )
