@@ -1,13 +1,13 @@
 """Dead links: what was seen where links lead.
 
-Revision: 0011, after 0009
+Revision: 0011, after 0010
 """
 
 import sqlalchemy as sa
 from alembic import op
 
 revision = "0011"
-down_revision = "0009"
+down_revision = "0010"
 _ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 
