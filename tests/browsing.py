@@ -1,24 +1,19 @@
 """A real browser in front of the service, with everything else in the world played by stand-ins."""
 
-import fcntl
-import os
 import re
 import shutil
-import subprocess
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 
-import pytest
 import uvicorn
 from playwright.sync_api import Browser, BrowserContext, Page, Route, sync_playwright
 from starlette.types import ASGIApp
 
 from tests.filing import PNG
+from tests.programs import needed
 from tests.serving import free_port
 from tests.visiting import CHROME
 
@@ -33,17 +28,8 @@ _HTML = "<!doctype html><html lang=en><title>There</title><h1>The target</h1>"
 
 
 def chromium() -> str:
-    """Where Chromium is; installed from Debian where that may be. Skips, aloud, where there is none."""
-    with (Path(tempfile.gettempdir()) / "waypost-tests-chromium.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # apt refuses a second one at the same time
-        found = _found()
-        if found is None and os.geteuid() == 0 and shutil.which("apt-get"):
-            for command in (["apt-get", "update"], ["apt-get", "install", "-y", "--no-install-recommends", "chromium"]):
-                subprocess.run(command, check=False, capture_output=True)
-            found = _found()
-    if found is None:
-        pytest.skip("there is no Chromium here, so no page was seen in a browser: apt-get install chromium")
-    return found
+    """Where Chromium is. Skips as `programs.program`."""
+    return needed(_found, "chromium", "there is no Chromium here, so no page was seen in a browser")
 
 
 def _found() -> str | None:
