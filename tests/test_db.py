@@ -6,7 +6,12 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, event, text
 
+from tests.conftest import Person
+from waypost import rows
+from waypost.campaigns import ops as campaigns
 from waypost.db import Database
+from waypost.errors import Kind, Problem
+from waypost.schema import links
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
@@ -30,3 +35,20 @@ def test_a_closed_database_holds_no_connection_even_if_one_was_in_use(database_u
     thread.join()
     assert found == [1]
     assert [connection.closed for connection in opened] == [True]
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+def test_who_refers_to_what_is_deleted_at_this_moment_is_told_that_it_is_gone(ana: Person, database: Database) -> None:
+    campaign = ana.post("/campaign/add", {"name": "Spring"})["id"]
+    tries = []
+
+    def work(tx: Connection) -> None:
+        tries.append(campaigns.own(tx, ana.account, campaign))
+        if len(tries) == 1:
+            database.write(lambda other: campaigns.remove(other, ana.account, campaign))
+        values = {"host": "", "alias": "spring", "url": "https://example.com/", "campaign": campaign}
+        rows.add(tx, links, ana.account, values)
+
+    with pytest.raises(Problem) as refused:
+        database.write(work)
+    assert (refused.value.kind, len(tries)) == (Kind.NOT_FOUND, 1)

@@ -26,7 +26,9 @@ from waypost.postgres import MOST_PATIENCE, Bell, Pace, Watched, is_undone
 T = TypeVar("T")
 _BUSY_SECONDS = 10
 _TRIES = 4
-_RETRYABLE = {"40001", "40P01"}  # PostgreSQL: serialization failure, deadlock
+# PostgreSQL: serialization failure, deadlock, and a reference to what somebody deletes at this moment: the next try finds
+# it gone, and says so.
+_RETRYABLE = {"40001", "40P01", "23503"}
 # PostgreSQL: this server is a standby, since another one has become the first. It says so to a statement, or to BEGIN.
 _READ_ONLY = {"25006", "0A000"}
 _RELAXED = text("SET LOCAL synchronous_commit = off")
@@ -71,7 +73,7 @@ class Database:
     def write(self, work: Callable[[Connection], T]) -> T:
         """Run `work` and commit: when this returns, the change survives a power cut.
 
-        `work` may run again after a deadlock, so it must have no effect outside `tx`.
+        `work` may run again after a deadlock and the like, so it must have no effect outside `tx`.
         """
         return self._commit(self._writer, work)
 
