@@ -2,34 +2,37 @@
 
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from playwright.sync_api import Page
 
 _AXE = Path(__file__).resolve().parent.parent / "web" / "node_modules" / "axe-core" / "axe.min.js"
 
-_SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+Fault = tuple[str, str, list[str]]
+"""(rule, how bad, where)"""
 _SETTLE = "document.getAnimations().filter(one => one instanceof CSSTransition).forEach(one => one.finish())"
 # The whole of what it found out, with all that is right, would take longer to bring here than to find.
-_RUN = """axe.run({resultTypes: ["violations"]}).then(found => found.violations.map(fault =>
+_RUN = """rules => axe.run({resultTypes: ["violations"], ...rules}).then(found => found.violations.map(fault =>
   [fault.id, fault.impact, fault.nodes.slice(0, 3).map(node => node.html.slice(0, 150))]))"""
+_COLOURS = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
 
 
-def faults(page: Page) -> list[tuple[str, str, list[str]]]:
-    """(rule, how bad, where) of everything that axe-core has against a page."""
+def faults(page: Page, rules: dict[str, Any] | None = None) -> list[Fault]:
+    """Everything that axe-core has against a page, by all its rules or by some."""
     if page.evaluate("!window.axe"):
         page.evaluate(_axe())  # by the debugger, not as a script of the page: its policy would not have it
-    found = page.evaluate(_RUN)
+    found = page.evaluate(_RUN, rules or {})
     return [(rule, impact, where) for rule, impact, where in found]
 
 
-def faults_by_day_and_night(page: Page) -> dict[str, list[tuple[str, str, list[str]]]]:
-    """The same for a page in its light and in its dark colours."""
+def faults_by_day_and_night(page: Page) -> dict[str, list[Fault]]:
+    """The same for a page in its light colours, and what it has against the dark ones: nothing else changes."""
     found = {}
-    for scheme in _SCHEMES:
+    schemes: tuple[tuple[Literal["light", "dark"], dict[str, Any]], ...] = (("light", {}), ("dark", _COLOURS))
+    for scheme, rules in schemes:
         page.emulate_media(color_scheme=scheme)
         page.evaluate(_SETTLE)
-        found[scheme] = faults(page)
+        found[scheme] = faults(page, rules)
     return {scheme: told for scheme, told in found.items() if told}
 
 

@@ -34,7 +34,6 @@ def pytest_collection_finish() -> None:
     """What is there from the start is not searched for garbage in every test, nor what a test made all the time."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(10_000, 10, 10)
 
 
 @pytest.fixture(autouse=True)
