@@ -2,6 +2,7 @@
 
 import itertools
 import random
+import sys
 import zlib
 from collections.abc import Callable
 from typing import Any, get_args
@@ -11,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.scanning import by_zbar, opencv, opened, png, zxing
+from tests.serving import at_once
 from waypost.errors import Problem
-from waypost.qr import payloads, proof
+from waypost.qr import layout, payloads, proof
 from waypost.qr.draw import Drawing, design
 from waypost.qr.layout import cannot_write
 from waypost.qr.logos import own_copy
@@ -223,3 +225,18 @@ def test_a_pdf_has_a_table_that_leads_to_its_objects() -> None:
         assert data[int(entry[:10]) :].startswith(b"%d 0 obj" % number)
     stream = data.split(b"stream\n", 1)[1].split(b"\nendstream", 1)[0]
     assert b"/P scn" in zlib.decompress(stream)
+
+
+def test_threads_that_draw_the_first_captions_at_once_leave_the_font_whole() -> None:
+    box = layout.Box(0, 0, 9, 9)
+    card = layout.Card(box, box, "Größe", 9, 9, 3)
+    layout._font().close()
+    for known in (layout._font, layout._cap_height, layout._advances, layout._outline):
+        known.cache_clear()
+    switching = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        first = at_once([lambda: list(layout.letters(card))] * 8)
+    finally:
+        sys.setswitchinterval(switching)
+    assert first == [list(layout.letters(card))] * 8

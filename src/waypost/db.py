@@ -26,8 +26,8 @@ from waypost.postgres import MOST_PATIENCE, Bell, Pace, Watched, is_undone
 T = TypeVar("T")
 _BUSY_SECONDS = 10
 _TRIES = 4
-# PostgreSQL: serialization failure, deadlock, and a reference to what somebody deletes at this moment, which the next try
-# finds gone.
+# PostgreSQL: serialization failure, deadlock, and a reference to what somebody deletes at this moment: the next try
+# finds it gone.
 _RETRYABLE = {"40001", "40P01", "23503"}
 # PostgreSQL: this server is a standby, since another one has become the first. It says so to a statement, or to BEGIN.
 _READ_ONLY = {"25006", "0A000"}

@@ -1,8 +1,9 @@
 """Where everything stands, in modules from the upper left of the picture. The same for PNG, SVG and PDF."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
+from threading import Lock
 from typing import Any
 
 import font_roboto
@@ -96,22 +97,28 @@ def _card(whole: int, border: int, caption: str) -> Card:
     return Card(outer, inner, caption, width / 2, middle_of_band + letters * _cap_height() / 2, letters)
 
 
+# The font reads its tables and outlines when they are asked for, and two threads that ask at once spoil that for good.
+_reading = Lock()
+
+
 @cache
 def _font() -> TTFont:
+    """To be used by who holds `_reading` alone."""
     return TTFont(FONT, lazy=True)
 
 
 @cache
 def _cap_height() -> float:
-    return float(_font()["OS/2"].sCapHeight / _font()["head"].unitsPerEm)
+    with _reading:
+        return float(_font()["OS/2"].sCapHeight / _font()["head"].unitsPerEm)
 
 
 @cache
 def _advances() -> dict[int, float]:
     """By code point, what the font can write and how wide it is."""
-    font = _font()
-    em, widths = font["head"].unitsPerEm, font["hmtx"]
-    return {code: widths[name][0] / em for code, name in font.getBestCmap().items()}
+    with _reading:
+        em, widths = _font()["head"].unitsPerEm, _font()["hmtx"]
+        return {code: widths[name][0] / em for code, name in _font().getBestCmap().items()}
 
 
 def cannot_write(caption: str) -> str:
@@ -130,24 +137,31 @@ Move = tuple[float, ...]
 
 def letters(card: Card) -> Iterator[tuple[str, Move]]:
     """The outlines of the caption, in modules: `M`, `L`, `C` and `Z` with absolute coordinates."""
-    font = _font()
-    glyphs, names, em = font.getGlyphSet(), font.getBestCmap(), font["head"].unitsPerEm
-    scale = card.letters / em
-    left = card.middle - text_width(card.caption) * card.letters / 2
+    left, scale = card.middle - text_width(card.caption) * card.letters / 2, card.letters
     for letter in card.caption:
-        pen = _Pen(glyphs, scale, left, card.baseline)
-        glyphs[names[ord(letter)]].draw(pen)
-        yield from pen.moves
-        left += _advances()[ord(letter)] * card.letters
+        for step, numbers in _outline(letter):
+            points = zip(numbers[::2], numbers[1::2], strict=True)
+            yield step, tuple(part for x, y in points for part in (left + x * scale, card.baseline - y * scale))
+        left += _advances()[ord(letter)] * scale
+
+
+@lru_cache(maxsize=4096)
+def _outline(letter: str) -> Sequence[tuple[str, Move]]:
+    """The outline of a letter at its place on the line, in font sizes, upwards."""
+    with _reading:
+        glyphs, em = _font().getGlyphSet(), _font()["head"].unitsPerEm
+        pen = _Pen(glyphs, em)
+        glyphs[_font().getBestCmap()[ord(letter)]].draw(pen)
+    return pen.moves
 
 
 class _Pen(BasePen):  # type: ignore[misc]  # fontTools has no types
     """Takes down an outline; quadratic curves arrive as cubic ones."""
 
-    def __init__(self, glyphs: Any, scale: float, left: float, baseline: float) -> None:
+    def __init__(self, glyphs: Any, em: float) -> None:
         super().__init__(glyphs)
         self.moves: list[tuple[str, Move]] = []
-        self._scale, self._left, self._baseline = scale, left, baseline
+        self._em = em
 
     def _moveTo(self, point: Move) -> None:  # noqa: N802  # BasePen's names, here and below
         self._take("M", point)
@@ -159,8 +173,7 @@ class _Pen(BasePen):  # type: ignore[misc]  # fontTools has no types
         self._take("C", *points)
 
     def _closePath(self) -> None:  # noqa: N802
-        self.moves.append(("Z", ()))
+        self._take("Z")
 
     def _take(self, step: str, *points: Move) -> None:
-        placed = ((self._left + x * self._scale, self._baseline - y * self._scale) for x, y in points)
-        self.moves.append((step, tuple(part for point in placed for part in point)))
+        self.moves.append((step, tuple(part / self._em for point in points for part in point)))
