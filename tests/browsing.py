@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, Route, sync_playw
 from starlette.types import ASGIApp
 
 from tests.filing import PNG
-from tests.programs import needed
+from tests.programs import library, needed
 from tests.serving import free_port
 from tests.visiting import CHROME
 
@@ -39,9 +40,12 @@ def _found() -> str | None:
 @contextmanager
 def browser() -> Iterator[Browser]:
     """A browser that finds nothing on its own: whatever is not the service has to be played."""
+    found = chromium()
+    if sys.platform == "linux":
+        library("atomic", "libatomic1")  # which the Node that Playwright brings along does not bring along
     with sync_playwright() as playwright:
         options = ["--no-sandbox", *_QUIET, f"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE {HOST}"]
-        opened = playwright.chromium.launch(executable_path=chromium(), args=options)
+        opened = playwright.chromium.launch(executable_path=found, args=options)
         yield opened
         opened.close()
 
