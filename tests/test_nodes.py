@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import time_machine
 from sqlalchemy import Connection, func, select
 
 from tests.load import until
@@ -160,6 +161,18 @@ def test_a_turn_is_given_to_one_at_a_time(database: Database, database_url: str)
     finally:
         for other in others:
             other.close()
+
+
+def test_a_turn_is_kept_from_who_asks_with_a_clock_that_is_behind(database: Database) -> None:
+    def take() -> bool:
+        return database.write(lambda tx: leases.turn(tx, "tidy", every=600))
+
+    with time_machine.travel(1_800_000_000, tick=False) as clock:
+        assert take()
+        clock.shift(-1)  # another node's, or the reading of who waited for the end of that turn
+        assert not take()
+        clock.shift(-3600)  # set back for good
+        assert take()
 
 
 def test_a_turn_that_failed_was_none(database: Database) -> None:

@@ -13,8 +13,9 @@ def turn(tx: Connection, work: str, *, every: int) -> bool:
     Who asks meanwhile waits for the end of the transaction. When it fails, or its process dies, the turn was none.
     """
     now = clock.now()
-    # One that is far ahead was taken by a clock that has been set back since.
-    over = or_(leases.c.until <= now, leases.c.until > now + every)
+    # One that is far ahead was taken by a clock that has been set back since. It must be far: another node's clock may
+    # go before ours, and `now` is old for who had to wait for the end of somebody else's turn.
+    over = or_(leases.c.until <= now, leases.c.until > now + 2 * every)
     new = upsert(tx, leases).values(name=work, until=now + every)
     mine = new.on_conflict_do_update(index_elements=["name"], set_={"until": now + every}, where=over)
     return tx.execute(mine.returning(leases.c.name)).first() is not None
