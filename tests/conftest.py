@@ -26,6 +26,7 @@ from waypost.db import Database
 from waypost.settings import Settings
 from waypost.upgrade import upgrade
 
+pytest_plugins = ["tests.signed_in"]  # for its fixtures
 PASSWORD = "their old password"
 BASE = "http://go.localhost:8000"
 

@@ -1,32 +1,14 @@
 """Bio pages in a real browser: built, visited, a click of a block counted."""
 
-from collections.abc import Iterator
-
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.browsing import browser, served, window
+from tests.browsing import window
 from tests.conftest import Person
+from tests.signed_in import examine, fetched, sign_in
 from tests.test_dashboard_bios import BLOCKS
-from tests.test_dashboard_files_in_a_browser import fetched
-from tests.test_dashboard_in_a_browser import _examine, _sign_in
-from waypost.app import build
-from waypost.db import Database
-from waypost.settings import Settings
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-
-
-@pytest.fixture(scope="module")
-def chrome() -> Iterator[Browser]:
-    with browser() as opened:
-        yield opened
-
-
-@pytest.fixture
-def address(settings: Settings) -> Iterator[str]:
-    with served(build(settings, Database(settings.database))) as url:
-        yield url
 
 
 @pytest.mark.parametrize("scripts", [True, False])
@@ -35,7 +17,7 @@ def test_build_a_page_visit_it_and_see_the_click_of_a_block(
 ) -> None:
     with window(chrome, scripts=scripts) as seen:
         page = seen.page
-        _sign_in(page, address)
+        sign_in(page, address)
         page.goto(f"{address}/dashboard/bios")
         page.get_by_role("main").get_by_role("link", name="New page").first.click()
         page.get_by_label("Name for you").fill("Ana")
@@ -82,7 +64,7 @@ def test_a_block_is_dragged_by_its_grip(ana: Person, chrome: Browser, address: s
     ana.post("/bio/add", {"name": "Ana", "blocks": BLOCKS[:3]})
     with window(chrome) as seen:
         page = seen.page
-        _sign_in(page, address)
+        sign_in(page, address)
         page.goto(f"{address}/dashboard/bios/1")
         page.locator("[data-grip]").nth(2).drag_to(
             page.locator("[data-block]").first, target_position={"x": 20, "y": 4}
@@ -99,8 +81,8 @@ def test_axe_finds_no_fault_with_the_pages_of_bio_pages(ana: Person, chrome: Bro
     ana.post("/bio/add", {"name": "x" * 200, "title": "مرحبا بالعالم", "blocks": blocks, "theme": "mono"})
     context = chrome.new_context(viewport={"width": width, "height": 800})
     with window(chrome, context=context) as seen:
-        _sign_in(seen.page, address)
+        sign_in(seen.page, address)
         for path in ("", "/new", "/1", "/1/stats", "/1/delete"):
             seen.page.goto(f"{address}/dashboard/bios{path}")
-            _examine(seen.page, path)
+            examine(seen.page, path)
     context.close()

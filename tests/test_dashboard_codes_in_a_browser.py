@@ -1,35 +1,19 @@
 """QR codes in a real browser: designed, read off the screen, scanned, counted."""
 
-from collections.abc import Iterator
 from io import BytesIO
 
 import pytest
 from PIL import Image
 from playwright.sync_api import Browser, expect
 
-from tests.browsing import browser, served, window
+from tests.browsing import window
 from tests.conftest import Person
 from tests.scanning import LOGO, new_code, png
-from tests.test_dashboard_files_in_a_browser import fetched
-from tests.test_dashboard_in_a_browser import _examine, _sign_in
-from waypost.app import build
-from waypost.db import Database
+from tests.signed_in import examine, fetched, sign_in
 from waypost.qr import proof
 from waypost.settings import Settings
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-
-
-@pytest.fixture(scope="module")
-def chrome() -> Iterator[Browser]:
-    with browser() as opened:
-        yield opened
-
-
-@pytest.fixture
-def address(settings: Settings) -> Iterator[str]:
-    with served(build(settings, Database(settings.database))) as url:
-        yield url
 
 
 def _read(picture: bytes) -> str | None:
@@ -42,7 +26,7 @@ def test_design_a_code_read_it_off_the_screen_and_see_the_scan(
 ) -> None:
     with window(chrome) as seen:
         page = seen.page
-        _sign_in(page, address)
+        sign_in(page, address)
         page.goto(f"{address}/dashboard/qr")
         page.get_by_role("main").get_by_role("link", name="New QR code").first.click()
         page.wait_for_load_state()  # the preview listens from here on
@@ -82,7 +66,7 @@ def test_without_scripts_the_type_is_chosen_and_the_code_previewed_and_made(
 ) -> None:
     with window(chrome, scripts=False) as seen:
         page = seen.page
-        _sign_in(page, address)
+        sign_in(page, address)
         page.goto(f"{address}/dashboard/qr/new")
         expect(page.get_by_role("textbox", name="Leads to")).to_be_visible()
         page.get_by_label("Wi-Fi").check(force=True)
@@ -101,10 +85,10 @@ def test_axe_finds_no_fault_with_the_pages_of_codes(ana: Person, chrome: Browser
     new_code(ana, "vcard", {"fname": "مرحبا"}, name="مرحبا", caption="SCAN ME")
     context = chrome.new_context(viewport={"width": width, "height": 800})
     with window(chrome, context=context) as seen:
-        _sign_in(seen.page, address)
+        sign_in(seen.page, address)
         for path in ("", "?q=nothing", "/new", "/new?type=event", "/1", "/2", "/1/stats", "/2/delete"):
             seen.page.goto(f"{address}/dashboard/qr{path}")
             for part in seen.page.locator("details.part").all():
                 part.evaluate("part => part.open = true")
-            _examine(seen.page, path)
+            examine(seen.page, path)
     context.close()

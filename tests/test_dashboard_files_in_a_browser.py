@@ -1,40 +1,17 @@
 """Files in a real browser: from the upload to the download that is one too many."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
-import httpx2
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browsing import HOST, browser, served, window
+from tests.browsing import window
 from tests.conftest import Person
 from tests.filing import PNG, new_file
-from tests.test_dashboard_in_a_browser import _examine, _sign_in
-from waypost.app import build
-from waypost.db import Database
+from tests.signed_in import examine, fetched, sign_in
 from waypost.schema import plans
-from waypost.settings import Settings
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-
-
-@pytest.fixture(scope="module")
-def chrome() -> Iterator[Browser]:
-    with browser() as opened:
-        yield opened
-
-
-@pytest.fixture
-def address(settings: Settings) -> Iterator[str]:
-    with served(build(settings, Database(settings.database))) as url:
-        yield url
-
-
-def fetched(address: str, name: str) -> httpx2.Response:
-    """The answer to somebody else who visits."""
-    port = address.rpartition(":")[2]
-    return httpx2.get(f"http://127.0.0.1:{port}/{name}", headers={"Host": f"{HOST}:{port}"}, trust_env=False)
 
 
 @pytest.mark.parametrize("scripts", [True, False])
@@ -45,7 +22,7 @@ def test_upload_a_file_and_have_it_fetched_as_often_as_it_may_be(
     path.write_bytes(PNG)
     with window(chrome, scripts=scripts) as seen:
         page = seen.page
-        _sign_in(page, address)
+        sign_in(page, address)
         page.goto(f"{address}/dashboard/files")
         page.get_by_role("main").get_by_role("link", name="Upload").first.click()
         page.get_by_text("Who, how long, how often").click()
@@ -89,7 +66,7 @@ def test_several_files_are_dropped_and_each_says_what_became_of_it(ana: Person, 
     ana.write(lambda tx: tx.execute(plans.update().values(upload_limit=500_000)))
     with window(chrome) as seen:
         page = seen.page
-        _sign_in(page, address)
+        sign_in(page, address)
         page.goto(f"{address}/dashboard/files/new")
         expect(page.get_by_text("At most 500 kB a file.")).to_be_visible()
         _drop(page, ("one.bin", 400_000), ("too large.bin", 600_000), ("two.bin", 10), ("empty.bin", 0))
@@ -116,7 +93,7 @@ def test_axe_finds_no_fault_with_the_pages_of_files(ana: Person, chrome: Browser
         new_file(ana, name, password="geheim", maxdownloads=2)
     context = chrome.new_context(viewport={"width": width, "height": 800})
     with window(chrome, context=context) as seen:
-        _sign_in(seen.page, address)
+        sign_in(seen.page, address)
         for path in ("", "?q=nothing", "/new", "/1", "/2/stats", "/2/delete"):
             seen.page.goto(f"{address}/dashboard/files{path}")
             for part in seen.page.locator("details.part").all():
@@ -124,5 +101,5 @@ def test_axe_finds_no_fault_with_the_pages_of_files(ana: Person, chrome: Browser
             if path == "/new":
                 _drop(seen.page, ("done.txt", 100))
                 expect(seen.page.locator("[data-state=good]")).to_be_visible()
-            _examine(seen.page, path)
+            examine(seen.page, path)
     context.close()

@@ -6,12 +6,12 @@ from functools import partial
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Error, Page, expect
+from playwright.sync_api import Browser, Error, expect
 from sqlalchemy import Connection, text
 
-from tests import accessibility
-from tests.browsing import HOST, browser, served, window
+from tests.browsing import HOST, served, window
 from tests.conftest import PASSWORD, Person
+from tests.signed_in import examine, sign_in
 from waypost.abuse import ops as abuse
 from waypost.app import build
 from waypost.db import Database
@@ -28,25 +28,11 @@ PATHS = (
 OUTSIDE = ("/dashboard/signin", "/dashboard/register", "/dashboard/forgot")
 
 
-@pytest.fixture(scope="module")
-def chrome() -> Iterator[Browser]:
-    with browser() as opened:
-        yield opened
-
-
 @pytest.fixture
 def address(settings: Settings) -> Iterator[str]:
     opened = settings.model_copy(update={"registration": "on"})
     with served(build(opened, Database(settings.database))) as url:
         yield url
-
-
-def _sign_in(page: Page, address: str, name: str = "ana") -> None:
-    page.goto(f"{address}/dashboard/signin")
-    page.get_by_label("Username or e-mail").fill(name)
-    page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Sign in").click()
-    page.wait_for_url(f"{address}/dashboard")
 
 
 @pytest.mark.parametrize("scripts", [True, False])
@@ -85,7 +71,7 @@ def test_register_make_a_link_visit_it_and_see_the_click(
 def test_keys_and_pasted_addresses_open_what_they_say(ana: Person, chrome: Browser, address: str) -> None:
     with window(chrome) as seen:
         page = seen.page
-        _sign_in(page, address)
+        sign_in(page, address)
         page.keyboard.press("?")
         expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
         page.keyboard.press("Escape")
@@ -118,7 +104,7 @@ _PASTE = """words => {
 def test_a_key_is_made_used_as_its_line_says_and_revoked(ana: Person, chrome: Browser, address: str) -> None:
     with window(chrome) as seen:
         page = seen.page
-        _sign_in(page, address)
+        sign_in(page, address)
         page.goto(f"{address}/dashboard/account/keys")
         page.get_by_role("textbox", name="Name", exact=True).fill("newsletter script")
         page.get_by_label("May", exact=True).select_option("read only")
@@ -147,7 +133,7 @@ def test_a_table_is_searched_sorted_and_deleted_from_without_a_new_page(
         ana.post("/url/add", {"url": "https://target.example/", "title": f"Link {n}"})
     with window(chrome) as seen:
         page = seen.page
-        _sign_in(page, address)
+        sign_in(page, address)
         page.goto(f"{address}/dashboard/links")
         page.evaluate("window.stays = true")
         page.get_by_role("searchbox").fill("Link 1")
@@ -179,7 +165,7 @@ def test_rows_are_added_to_the_editor_and_the_address_is_copied(ana: Person, chr
     context = chrome.new_context(permissions=["clipboard-read", "clipboard-write"])
     with window(chrome, context=context) as seen:
         page = seen.page
-        _sign_in(page, address)
+        sign_in(page, address)
         page.goto(f"{address}/dashboard/links/{link}")
         page.get_by_role("button", name="Copy").first.click()
         expect(page.get_by_text("Copied", exact=True)).to_be_visible()
@@ -214,13 +200,13 @@ def test_axe_finds_no_fault_and_nothing_is_wider_than_the_screen(
     with window(chrome, context=context) as seen:
         for path in OUTSIDE:
             seen.page.goto(f"{address}{path}")
-            _examine(seen.page, path)
-        _sign_in(seen.page, address)
+            examine(seen.page, path)
+        sign_in(seen.page, address)
         for path in PATHS:
             seen.page.goto(f"{address}{path}")
             for part in seen.page.locator("details.part").all():
                 part.evaluate("part => part.open = true")
-            _examine(seen.page, path)
+            examine(seen.page, path)
     context.close()
 
 
@@ -230,16 +216,11 @@ def _complain(tx: Connection, alias: str, comment: str) -> None:
     abuse.block(tx, f"{'very-' * 11}long.example", kind="host")
 
 
-def _examine(page: Page, path: str) -> None:
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
-    assert accessibility.faults_by_day_and_night(page) == {}, path
-
-
 def test_back_after_signing_out_shows_nothing(ana: Person, chrome: Browser, address: str) -> None:
     ana.post("/url/add", {"url": "https://target.example/", "title": "A secret"})
     with window(chrome) as seen:
         page = seen.page
-        _sign_in(page, address)
+        sign_in(page, address)
         page.goto(f"{address}/dashboard/links")
         expect(page.get_by_text("A secret")).to_be_visible()
         page.get_by_role("button", name="Sign out").first.click()

@@ -1,14 +1,12 @@
 """Campaigns, channels, pages on the way, pixels and domains in a real browser: journeys, and what axe-core finds."""
 
-from collections.abc import Iterator
-
 import pytest
 from playwright.sync_api import Browser, Error, Page, expect
 
-from tests.browsing import browser, served, window
+from tests.browsing import served, window
 from tests.conftest import Person
 from tests.outside import PUBLIC, ok, server, world
-from tests.test_dashboard_in_a_browser import _examine, _sign_in
+from tests.signed_in import examine, sign_in
 from tests.visiting import new_link
 from waypost.app import build
 from waypost.db import Database
@@ -24,18 +22,6 @@ PATHS = (
     *("/pixels/new", "/pixels/1", "/domains", "/domains/new", "/domains/new?domain=go.brand.example", "/domains/1"),
     "/domains/1/delete",
 )
-
-
-@pytest.fixture(scope="module")
-def chrome() -> Iterator[Browser]:
-    with browser() as opened:
-        yield opened
-
-
-@pytest.fixture
-def address(settings: Settings) -> Iterator[str]:
-    with served(build(settings, Database(settings.database))) as url:
-        yield url
 
 
 def _follow(page: Page, url: str) -> None:
@@ -54,7 +40,7 @@ def test_a_campaign_hands_out_its_links_and_says_which(
         new_link(ana, f"landing-{n}", title=f"Landing {n}")
     with window(chrome, scripts=scripts) as seen:
         page = seen.page
-        _sign_in(page, address)
+        sign_in(page, address)
         page.goto(f"{address}/dashboard/campaigns")
         expect(page.get_by_role("heading", name="Your first campaign")).to_be_visible()
         page.get_by_role("link", name="New campaign").first.click()
@@ -85,7 +71,7 @@ def test_a_splash_page_is_shown_while_it_is_made_and_then_to_visitors(
 ) -> None:
     with window(chrome, scripts=scripts) as seen:
         page = seen.page
-        _sign_in(page, address)
+        sign_in(page, address)
         page.goto(f"{address}/dashboard/splash/new")
         page.get_by_role("textbox", name="Name for you").fill("Spring")
         page.get_by_label("Heading").fill("Spring <b>is</b> here")
@@ -109,7 +95,7 @@ def test_a_splash_page_is_shown_while_it_is_made_and_then_to_visitors(
 def test_a_visitor_answers_an_overlay_and_its_owner_reads_it(ana: Person, chrome: Browser, address: str) -> None:
     with window(chrome) as seen:
         page = seen.page
-        _sign_in(page, address)
+        sign_in(page, address)
         page.goto(f"{address}/dashboard/overlays/new")
         page.get_by_role("link", name="Poll").click()
         page.get_by_role("textbox", name="Name for you").fill("Tea")
@@ -153,7 +139,7 @@ def test_a_domain_is_added_when_it_points_here(
         window(chrome) as seen,
     ):
         page = seen.page
-        _sign_in(page, url)
+        sign_in(page, url)
         page.goto(f"{url}/dashboard/domains/new")
         page.get_by_label("Host name").fill("http://go.brand.example")
         page.get_by_role("button", name="Continue").click()
@@ -200,8 +186,8 @@ def test_axe_finds_no_fault_and_nothing_is_wider_than_the_screen(
 ) -> None:
     context = chrome.new_context(viewport={"width": width, "height": 800})
     with window(chrome, context=context) as seen:
-        _sign_in(seen.page, address)
+        sign_in(seen.page, address)
         for path in PATHS:
             seen.page.goto(f"{address}/dashboard{path}")
-            _examine(seen.page, path)
+            examine(seen.page, path)
     context.close()

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Table, select, update
 from starlette.testclient import TestClient
 
 from tests import outside
-from tests.browsing import browser, served, window
+from tests.browsing import served, window
 from tests.conftest import BASE, Person
 from tests.outside import PUBLIC, Outside
 from tests.problems import refused
@@ -85,12 +85,6 @@ def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[Outside]:
         found.has("framed.example", PUBLIC)
         found.doors[PUBLIC] = door
         yield found
-
-
-@pytest.fixture(scope="module")
-def chrome() -> Iterator[Browser]:
-    with browser() as opened:
-        yield opened
 
 
 @contextmanager

@@ -1,12 +1,10 @@
 """The pages on the way to a target, in a real browser; nothing leaves this machine."""
 
-from collections.abc import Iterator
-
 import pytest
 from playwright.sync_api import Browser, Error, expect
 
 from tests import outside
-from tests.browsing import browser, served, window
+from tests.browsing import served, window
 from tests.conftest import Person
 from tests.outside import PUBLIC
 from tests.test_overlay_pages import overlay
@@ -19,18 +17,6 @@ from waypost.settings import Settings
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 TARGET = "https://target.example/page"
 FRAMED = "http://framed.example/page"
-
-
-@pytest.fixture(scope="module")
-def chrome() -> Iterator[Browser]:
-    with browser() as opened:
-        yield opened
-
-
-@pytest.fixture
-def address(settings: Settings) -> Iterator[str]:
-    with served(build(settings, Database(settings.database))) as url:
-        yield url
 
 
 def _splash(person: Person, **fields: object) -> str:

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests import outside
 from tests.accessibility import faults
-from tests.browsing import HOST, browser, served, window
+from tests.browsing import HOST, served, window
 from tests.conftest import Person
 from tests.outside import PUBLIC
 from tests.serving import free_port
@@ -24,12 +24,6 @@ pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 DESKTOP: dict[str, Any] = {"viewport": {"width": 1280, "height": 800}, "color_scheme": "light"}
 PHONE: dict[str, Any] = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark", "has_touch": True}
 SCREENS = pytest.mark.parametrize("screen", [DESKTOP, PHONE], ids=["desktop by day", "phone by night"])
-
-
-@pytest.fixture(scope="module")
-def chrome() -> Iterator[Browser]:
-    with browser() as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -1,0 +1,49 @@
+"""The dashboard in a real browser: what the files about its pages share."""
+
+from collections.abc import Iterator
+
+import httpx2
+import pytest
+from playwright.sync_api import Browser, Page
+
+from tests import accessibility
+from tests.browsing import HOST, browser, served
+from tests.conftest import PASSWORD
+from waypost.app import build
+from waypost.db import Database
+from waypost.settings import Settings
+
+
+@pytest.fixture(scope="module")
+def chrome() -> Iterator[Browser]:
+    """A browser for the tests of a file."""
+    with browser() as opened:
+        yield opened
+
+
+@pytest.fixture
+def address(settings: Settings) -> Iterator[str]:
+    """Where the service is, for a browser."""
+    with served(build(settings, Database(settings.database))) as url:
+        yield url
+
+
+def sign_in(page: Page, address: str) -> None:
+    """Ana, through the form."""
+    page.goto(f"{address}/dashboard/signin")
+    page.get_by_label("Username or e-mail").fill("ana")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url(f"{address}/dashboard")
+
+
+def examine(page: Page, path: str) -> None:
+    """Nothing on a page may be wider than the screen, and axe-core must have nothing against it."""
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
+    assert accessibility.faults_by_day_and_night(page) == {}, path
+
+
+def fetched(address: str, name: str) -> httpx2.Response:
+    """The answer to somebody else who visits."""
+    port = address.rpartition(":")[2]
+    return httpx2.get(f"http://127.0.0.1:{port}/{name}", headers={"Host": f"{HOST}:{port}"}, trust_env=False)
