@@ -9,7 +9,7 @@ from sqlalchemy.exc import DatabaseError
 
 from waypost import credentials, metrics, workers
 from waypost.accounts import keys, ops
-from waypost.clicks.service import counting
+from waypost.clicks.service import Counting
 from waypost.db import Database
 from waypost.errors import Kind, Problem
 from waypost.links import watching
@@ -93,23 +93,24 @@ def _add(tx: Connection, password: str, account: ops.Account) -> NewAccount:
 def serve(settings: Settings) -> None:
     """Run the workers until the process is told to stop; requests under way are finished first."""
     metrics.clear(settings.metrics_dir)
-    # Else each process that we start would load, beside what it runs, the program that was started: every command.
+    # Else a process that starts anew would load, beside what it runs, the program that was started: every command.
     sys.modules["__main__"].__file__ = None
-    with counting(settings, beside=watching.run if settings.dead_links_days else None):
-        config = uvicorn.Config(
-            "waypost.app:create",
-            factory=True,
-            host=settings.host,
-            port=settings.port,
-            workers=settings.workers,
-            loop="uvloop",
-            http="waypost.visits.lane:Lane",
-            ws="none",
-            lifespan="on",
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,
-            timeout_graceful_shutdown=settings.shutdown_seconds,
-        )
-        workers.run(config)
+    config = uvicorn.Config(
+        "waypost.app:create",
+        factory=True,
+        host=settings.host,
+        port=settings.port,
+        workers=settings.workers,
+        loop="uvloop",
+        http="waypost.visits.lane:Lane",
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=settings.shutdown_seconds,
+    )
+    workers.load(config)
+    with Counting(settings, beside=watching.run if settings.dead_links_days else None) as counting:
+        workers.run(config, ready=counting.watch)

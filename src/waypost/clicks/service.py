@@ -3,9 +3,11 @@
 import multiprocessing
 import os
 import signal
+import sys
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from multiprocessing.process import BaseProcess
+from typing import Self
 
 from waypost import logs
 from waypost.clicks import journal
@@ -15,36 +17,46 @@ from waypost.settings import Settings
 
 Beside = Callable[[Settings, Database, threading.Event], None]
 """Work that goes on until the event is set."""
+Begin = Callable[..., BaseProcess]
+_ANEW: Begin = multiprocessing.get_context("spawn").Process
+# What this process has loaded is not loaded again; elsewhere the system's own libraries do not survive it.
+_COPY: Begin = multiprocessing.get_context("fork").Process if sys.platform == "linux" else _ANEW
 _RESTART_SECONDS = 1.0
 _NICE = 10  # who waits for a redirect goes before who waits for numbers
 
 
-@contextmanager
-def counting(settings: Settings, beside: Beside | None) -> Iterator[None]:
-    """Keep an ingester running as long as the block runs: one that dies is replaced. It does work `beside`, too."""
-    over = threading.Event()
-    watch = threading.Thread(target=_keep, args=(settings, beside, over), name="ingester watch", daemon=True)
-    watch.start()
-    try:
-        yield
-    finally:
-        over.set()
-        watch.join(timeout=30)
+class Counting:
+    """An ingester that runs as long as the block does, and does work `beside`, too: one that dies is replaced."""
 
+    def __init__(self, settings: Settings, beside: Beside | None) -> None:
+        self._told = (settings, beside, os.getpid())
+        self._over = threading.Event()
+        self._watch = threading.Thread(target=self._keep, name="ingester watch", daemon=True)
 
-def _keep(settings: Settings, beside: Beside | None, over: threading.Event) -> None:
-    context = multiprocessing.get_context("spawn")
-    while not over.is_set():
-        told = (settings, beside, os.getpid())
-        process = context.Process(target=_main, args=told, name="waypost ingester", daemon=True)
+    def __enter__(self) -> Self:
+        self._process = self._started(_COPY)
+        return self
+
+    def watch(self) -> None:
+        """Begin to replace one that dies, in a thread: to be called once this process is copied no more."""
+        self._watch.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        if self._watch.is_alive():
+            self._watch.join()
+        self._process.terminate()
+        self._process.join(timeout=20)
+
+    def _started(self, begin: Begin) -> BaseProcess:
+        process = begin(target=_main, args=self._told, name="waypost ingester", daemon=True)
         process.start()
-        while process.is_alive() and not over.wait(0.2):
-            pass
-        if process.is_alive():
-            process.terminate()
-            process.join(timeout=20)
-        else:
-            over.wait(_RESTART_SECONDS)
+        return process
+
+    def _keep(self) -> None:
+        while not self._over.wait(0.2):
+            if not self._process.is_alive() and not self._over.wait(_RESTART_SECONDS):
+                self._process = self._started(_ANEW)
 
 
 def _main(settings: Settings, beside: Beside | None, parent: int) -> None:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal
 from urllib.parse import quote, urljoin
 
@@ -105,15 +106,21 @@ def post(url: str, body: bytes, *, kind: str, seconds: float, resolver: Resolve 
 
 
 def _opened(resolver: Resolve, seconds: float, *, verify: bool = True) -> httpcore2.ConnectionPool:
+    network = _Guarded(resolver, time.monotonic() + seconds)
+    # No connection is used twice, so that every request passes the guard.
+    return httpcore2.ConnectionPool(
+        ssl_context=_trust(verify=verify), network_backend=network, max_keepalive_connections=0, max_connections=1
+    )
+
+
+@cache
+def _trust(*, verify: bool) -> ssl.SSLContext:
+    """Once, because it reads every certificate that the machine trusts: 20 ms."""
     context = ssl.create_default_context()
     if not verify:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
-    network = _Guarded(resolver, time.monotonic() + seconds)
-    # No connection is used twice, so that every request passes the guard.
-    return httpcore2.ConnectionPool(
-        ssl_context=context, network_backend=network, max_keepalive_connections=0, max_connections=1
-    )
+    return context
 
 
 def is_public(address: str) -> bool:
