@@ -93,13 +93,23 @@ class Window:
 
 @contextmanager
 def window(
-    opened: Browser, *, scripts: bool = True, stays: bool = False, context: BrowserContext | None = None
+    opened: Browser,
+    *,
+    scripts: bool = True,
+    stays: bool = False,
+    alone: bool = False,
+    context: BrowserContext | None = None,
 ) -> Iterator[Window]:
-    """A window of a person's browser; fails when the page complained of an error or a broken policy."""
+    """A window of a person's browser; fails when the page complained of an error or a broken policy.
+
+    With `alone` nobody plays the others: to ask one of them is such an error. The browser is quicker then, as it
+    keeps the files of pages only when none of its requests may be answered by somebody else.
+    """
     own = context or opened.new_context(user_agent=CHROME, java_script_enabled=scripts)
     seen = Window(own.new_page(), stays)
     own.unroute_all()
-    own.route(_OTHERS, seen.play)
+    if not alone:
+        own.route(_OTHERS, seen.play)
     seen.page.on("console", lambda said: seen.complaints.append(said.text) if said.type == "error" else None)
     seen.page.on("pageerror", lambda error: seen.complaints.append(str(error)))
     yield seen

@@ -38,9 +38,13 @@ def sign_in(page: Page, address: str) -> None:
 
 
 def examine(page: Page, path: str) -> None:
-    """Nothing on a page may be wider than the screen, and axe-core must have nothing against it."""
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
-    assert accessibility.faults_by_day_and_night(page) == {}, path
+    """Nothing on a page may be wider than a desk's screen or a phone's, and axe-core must have nothing against it."""
+    page.evaluate("document.querySelectorAll('details.part').forEach(part => { part.open = true })")
+    for width in (1280, 360):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (path, width)
+        assert accessibility.faults(page) == [], (path, width)
+    assert accessibility.faults_by_night(page) == [], path
 
 
 def fetched(address: str, name: str) -> httpx2.Response:

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests import outside
-from tests.accessibility import faults
+from tests.accessibility import faults, show
 from tests.browsing import HOST, served, window
 from tests.conftest import Person
 from tests.outside import PUBLIC
@@ -39,19 +39,19 @@ def address(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[str
             yield url
 
 
-@SCREENS
-def test_every_page_fits_and_has_no_fault(ana: Person, chrome: Browser, address: str, screen: Any) -> None:
-    context = chrome.new_context(user_agent=CHROME, **screen)
+def test_every_page_fits_and_has_no_fault(ana: Person, chrome: Browser, address: str) -> None:
     found = {}
-    with window(chrome, context=context, stays=True) as seen:
+    with window(chrome, stays=True) as seen:
         for sight in sights(ana):
             answer = seen.page.goto(f"{address}/{sight.path}")
             assert (sight.path, answer and answer.status) == (sight.path, sight.status)
             if sight.says:
                 expect(seen.page.get_by_text(sight.says).first).to_be_visible()
-            found[sight.path] = _troubles(seen.page)
-    context.close()
-    assert {path: troubles for path, troubles in found.items() if troubles} == {}
+            for screen in (DESKTOP, PHONE):
+                seen.page.set_viewport_size(screen["viewport"])
+                show(seen.page, screen["color_scheme"])
+                found[sight.path, screen["color_scheme"]] = _troubles(seen.page)
+    assert {page: troubles for page, troubles in found.items() if troubles} == {}
 
 
 def _troubles(page: Page) -> list[object]:
