@@ -14,8 +14,8 @@ from typing import Any
 import psycopg
 import pytest
 from sqlalchemy import Connection
-from starlette.testclient import TestClient
 
+from tests.inside import Inside
 from tests.postgres import Databases, running_postgres
 from waypost import credentials
 from waypost.accounts import keys, ops
@@ -121,9 +121,9 @@ def ingester(settings: Settings, database_url: str) -> Iterator[None]:
 
 
 @pytest.fixture
-def service(settings: Settings, database: Database, ingester: None) -> Iterator[TestClient]:
+def service(settings: Settings, database: Database, ingester: None) -> Iterator[Inside]:
     """The whole service in process, as a visitor without a key meets it; redirects are not followed."""
-    with TestClient(build(settings, database), base_url=BASE, follow_redirects=False) as client:
+    with Inside(build(settings, database)) as client:
         yield client
 
 
@@ -134,7 +134,7 @@ class Person:
     account: int
     username: str
     key: str
-    client: TestClient
+    client: Inside
     database: Database
 
     def call(self, method: str, path: str, body: Any = None, **options: Any) -> Any:
@@ -172,18 +172,18 @@ class Person:
 
 
 @pytest.fixture
-def ana(service: TestClient, database: Database) -> Person:
+def ana(service: Inside, database: Database) -> Person:
     """The first person of every test."""
     return _person(service, database, "ana")
 
 
 @pytest.fixture
-def ben(service: TestClient, database: Database, ana: Person) -> Person:  # ana comes first
+def ben(service: Inside, database: Database, ana: Person) -> Person:  # ana comes first
     """The second person, who must never see or change what is Ana's."""
     return _person(service, database, "ben")
 
 
-def _person(service: TestClient, database: Database, name: str) -> Person:
+def _person(service: Inside, database: Database, name: str) -> Person:
     def work(tx: Connection) -> tuple[int, str]:
         made = ops.add(tx, email=f"{name}@example.com", username=name, password=_password_hash(), rate_limit=1_000_000)
         return made.id, keys.add(tx, made.id, name="first key")

@@ -4,9 +4,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from starlette.testclient import TestClient
-
-from tests.conftest import BASE, PASSWORD
+from tests.conftest import PASSWORD
+from tests.inside import Inside
 
 _TOKEN = re.compile(r'name="token" value="([^"]+)"')
 
@@ -15,7 +14,7 @@ _TOKEN = re.compile(r'name="token" value="([^"]+)"')
 class Browser:
     """A window of somebody's browser, with cookies of its own."""
 
-    client: TestClient
+    client: Inside
 
     def get(self, path: str, **options: Any) -> Any:
         """A page."""
@@ -37,9 +36,9 @@ class Browser:
         return str(self.client.cookies["waypost"])
 
 
-def window(service: TestClient) -> Browser:
+def window(service: Inside) -> Browser:
     """A fresh browser in front of the same service."""
-    return Browser(TestClient(service.app, base_url=BASE, follow_redirects=False))
+    return Browser(service.another())
 
 
 def said(response: Any, browser: Browser) -> str:

@@ -28,10 +28,10 @@ from sqlalchemy import (
     inspect,
     select,
 )
-from starlette.testclient import TestClient
 
 from tests.conftest import BASE, Person
 from tests.families import BIO, FAMILIES
+from tests.inside import Inside
 from waypost import archive, schema, server, upgrade
 from waypost.accounts import keys
 from waypost.accounts import ops as accounts
@@ -125,7 +125,7 @@ def test_everything_comes_back_row_by_row(
 def test_what_was_restored_is_a_working_service(empty: Database, saved: Path, folder: Path) -> None:
     archive.restore(empty, _store(folder), saved)
     key = empty.write(lambda tx: keys.add(tx, 1, name="another"))
-    with TestClient(build(Settings(data_dir=folder, base_url=BASE), empty), base_url=BASE) as client:
+    with Inside(build(Settings(data_dir=folder, base_url=BASE), empty)) as client:
         ana = Person(1, "ana", key, client, empty)
         found = ana.get("/urls", q="LE IN A HAY")["data"]["urls"]
         assert [link["title"] for link in found] == ["Needle in a haystack"]
@@ -145,7 +145,7 @@ def test_an_id_is_not_given_again_after_a_restore(
     ana.write(lambda tx: accounts.add_plan(tx, name="silver", status="pro", rate_limit=1, upload_limit=1))
     archive.backup(database, _store(tmp_path), tmp_path / "saved.tar.gz")
     archive.restore(empty, _store(folder), tmp_path / "saved.tar.gz")
-    with TestClient(build(Settings(data_dir=folder, base_url=BASE), empty), base_url=BASE) as client:
+    with Inside(build(Settings(data_dir=folder, base_url=BASE), empty)) as client:
         again = Person(ana.account, ana.username, ana.key, client, empty)
         for family in FAMILIES:
             made = again.call("POST", f"{family.one}/add", family.body(3)).json()["id"]

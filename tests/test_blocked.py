@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from starlette.testclient import TestClient
 
 from tests.conftest import BASE, Person
+from tests.inside import Inside
 from tests.problems import refused
 from tests.serving import serving
 from tests.visiting import CURL, IPHONE, PAGE, SLACK, clicks, new_link, visit
@@ -109,7 +109,7 @@ def test_a_blocked_word_is_named(ana: Person) -> None:
     assert message == "url must not have the word casino, which the operator of this service has blocked."
 
 
-def test_a_link_whose_target_is_blocked_later_says_so(service: TestClient, ana: Person) -> None:
+def test_a_link_whose_target_is_blocked_later_says_so(service: Inside, ana: Person) -> None:
     link = new_link(ana, "one", url=EVIL, title="One")
     assert visit(service, "one").status_code == visit(service, "one").status_code == 302
     _block(ana)
@@ -127,7 +127,7 @@ def test_a_link_whose_target_is_blocked_later_says_so(service: TestClient, ana: 
     ana.write(lambda tx: ops.unblock(tx, "evil.example", kind=HOST))
 
 
-def test_only_visitors_who_would_be_led_there_are_stopped(service: TestClient, ana: Person) -> None:
+def test_only_visitors_who_would_be_led_there_are_stopped(service: Inside, ana: Person) -> None:
     new_link(ana, "one", devicetarget=[{"device": "iphone", "link": EVIL}], expiryurl=EVIL, clicklimit=1)
     _block(ana)
     assert visit(service, "one", agent=IPHONE).status_code == 403
@@ -135,13 +135,13 @@ def test_only_visitors_who_would_be_led_there_are_stopped(service: TestClient, a
     assert visit(service, "one").status_code == 403  # used up, and its expiryurl is blocked
 
 
-def test_what_a_visitor_adds_to_a_link_blocks_nothing(service: TestClient, ana: Person) -> None:
+def test_what_a_visitor_adds_to_a_link_blocks_nothing(service: Inside, ana: Person) -> None:
     new_link(ana, "one")
     _block(ana, "casino", WORD)
     assert visit(service, "one?q=casino").status_code == 302
 
 
-def test_codes_and_domains_whose_target_is_blocked_later_say_so(service: TestClient, ana: Person) -> None:
+def test_codes_and_domains_whose_target_is_blocked_later_say_so(service: Inside, ana: Person) -> None:
     ana.post("/qr/add", {"type": "link", "data": EVIL, "custom": "code"})
     domain = {"domain": "https://go.brand.example", "redirectroot": EVIL, "redirect404": EVIL}
     ana.post("/domain/add", domain)
@@ -157,7 +157,7 @@ def test_codes_and_domains_whose_target_is_blocked_later_say_so(service: TestCli
     assert visit(service, "code+").status_code == 403
 
 
-def test_a_rotator_passes_by_what_is_blocked(service: TestClient, ana: Person) -> None:
+def test_a_rotator_passes_by_what_is_blocked(service: Inside, ana: Person) -> None:
     campaign = ana.post("/campaign/add", {"slug": "spring"})["id"]
     new_link(ana, "one", url=EVIL, campaign=campaign)
     new_link(ana, "two", campaign=campaign)

@@ -4,15 +4,15 @@ import re
 from typing import Any
 
 import pytest
-from starlette.testclient import TestClient
 
 from tests.conftest import Person
 from tests.dashing import Browser, hidden, said, version, window
+from tests.inside import Inside
 from tests.visiting import new_link, visit
 
 
 @pytest.fixture
-def inside(service: TestClient, ana: Person) -> Browser:
+def inside(service: Inside, ana: Person) -> Browser:
     opened = window(service)
     opened.sign_in("ana")
     return opened
@@ -119,7 +119,7 @@ def test_links_are_found_put_in_weighed_and_taken_out(ana: Person, ben: Person, 
     assert [one["id"] for one in ana.get(f"/campaign/{spring}/stats")["links"]] == [links[0], links[2]]
 
 
-def test_statistics_say_where_the_rotator_led(ana: Person, inside: Browser, service: TestClient) -> None:
+def test_statistics_say_where_the_rotator_led(ana: Person, inside: Browser, service: Inside) -> None:
     spring = _campaign(ana, rotation="ordered")
     for n in range(2):
         ana.post(f"/campaign/{spring}/assign/{new_link(ana, f'landing-{n}', title=f'Landing {n}')}")

@@ -17,10 +17,9 @@ from typing import Any, NamedTuple
 import pytest
 import structlog
 from sqlalchemy import text
-from starlette.testclient import TestClient
 
-from tests.conftest import BASE
 from tests.dashing import Browser
+from tests.inside import Inside
 from tests.serving import free_port, serving
 from waypost import __version__, checks
 from waypost.abuse import ops as abuse
@@ -543,7 +542,7 @@ def _status(key: str, method: str = "GET") -> int:
     """How the service, over the data of the present settings, answers a call with that key."""
     settings = Settings()
     path = "/api/account" if method == "GET" else "/api/channel/add"
-    with TestClient(build(settings, Database(settings.database))) as client:
+    with Inside(build(settings, Database(settings.database))) as client:
         return client.request(method, path, headers={"Authorization": f"Bearer {key}"}).status_code
 
 
@@ -551,7 +550,7 @@ def _status(key: str, method: str = "GET") -> int:
 def _browser() -> Iterator[Browser]:
     """A browser in front of the service, over the data of the present settings."""
     settings = Settings()
-    with TestClient(build(settings, Database(settings.database)), base_url=BASE, follow_redirects=False) as client:
+    with Inside(build(settings, Database(settings.database))) as client:
         yield Browser(client)
 
 

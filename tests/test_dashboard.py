@@ -9,10 +9,10 @@ import pyotp
 import pytest
 import time_machine
 from sqlalchemy import select
-from starlette.testclient import TestClient
 
-from tests.conftest import BASE, PASSWORD, Person
+from tests.conftest import PASSWORD, Person
 from tests.dashing import Browser, hidden, said, window
+from tests.inside import Inside
 from tests.mailbox import mailbox
 from waypost import clock, credentials
 from waypost.accounts import ops, sessions
@@ -29,7 +29,7 @@ _REFUSED = "This username or e-mail address cannot be used. Please try another."
 
 
 @pytest.fixture
-def browser(service: TestClient) -> Browser:
+def browser(service: Inside) -> Browser:
     return Browser(service)
 
 
@@ -42,7 +42,7 @@ def inside(browser: Browser, ana: Person) -> Browser:
 @pytest.fixture
 def open_to_all(settings: Settings, database: Database, ingester: None) -> Iterator[Browser]:
     opened = settings.model_copy(update={"registration": "on"})
-    with TestClient(build(opened, database), base_url=BASE, follow_redirects=False) as client:
+    with Inside(build(opened, database)) as client:
         yield Browser(client)
 
 
@@ -101,7 +101,7 @@ def test_signing_in_gives_a_new_cookie_of_which_only_a_hash_is_kept(
 @ONLY_SQLITE
 def test_on_https_the_cookie_is_one_that_no_other_host_can_set(settings: Settings, database: Database) -> None:
     secure = settings.model_copy(update={"base_url": "https://go.example.com"})
-    with TestClient(build(secure, database), base_url="https://go.example.com") as client:
+    with Inside(build(secure, database), base_url="https://go.example.com") as client:
         told = client.get("/dashboard/signin").headers["set-cookie"]
     assert told.startswith("__Host-waypost=")
     assert "Secure" in told
@@ -119,9 +119,7 @@ def test_a_session_ends_thirty_days_after_its_last_use(ana: Person, browser: Bro
         assert browser.get("").status_code == 303
 
 
-def test_a_session_that_was_ended_elsewhere_can_do_nothing_more(
-    ana: Person, inside: Browser, service: TestClient
-) -> None:
+def test_a_session_that_was_ended_elsewhere_can_do_nothing_more(ana: Person, inside: Browser, service: Inside) -> None:
     other = window(service)
     other.sign_in("ana")
     page = inside.get("/links/new")
@@ -146,7 +144,7 @@ def test_a_suspended_account_is_out_at_once(ana: Person, inside: Browser, databa
     assert "suspended" in inside.sign_in("ana").text
 
 
-def test_a_new_password_ends_every_other_session(ana: Person, inside: Browser, service: TestClient) -> None:
+def test_a_new_password_ends_every_other_session(ana: Person, inside: Browser, service: Inside) -> None:
     other = window(service)
     other.sign_in("ana")
     assert inside.send("/account/password", at="/account", old="wrong", new=NEW).status_code == 400
@@ -169,7 +167,7 @@ def test_guessing_ends_after_ten_tries_even_with_the_right_password(ana: Person,
 
 
 @ONLY_SQLITE
-def test_guesses_that_come_all_at_once_are_counted_too(ana: Person, service: TestClient) -> None:
+def test_guesses_that_come_all_at_once_are_counted_too(ana: Person, service: Inside) -> None:
     windows = [window(service) for _ in range(30)]
     forms = [hidden(one.get("/signin"), "token") for one in windows]
     statuses: list[int] = []
@@ -232,7 +230,7 @@ def _paths(method: str) -> list[Any]:
 @pytest.mark.parametrize("page", _paths("POST"))
 @ONLY_SQLITE
 def test_no_form_is_taken_that_we_did_not_show_to_this_browser(
-    ana: Person, inside: Browser, service: TestClient, page: Any
+    ana: Person, inside: Browser, service: Inside, page: Any
 ) -> None:
     path = page.path.replace("{id:int}", "1")
     stranger = window(service)
@@ -278,7 +276,7 @@ def test_every_page_is_private_framed_by_nobody_and_runs_no_words_of_others(
 
 
 @ONLY_SQLITE
-def test_a_branded_domain_has_no_dashboard(ana: Person, service: TestClient) -> None:
+def test_a_branded_domain_has_no_dashboard(ana: Person, service: Inside) -> None:
     ana.post("/domain/add", {"domain": "https://brand.example"})
     for path in ("/dashboard", "/dashboard/signin", "/dashboard/static/app.js"):
         assert service.get(path, headers={"Host": "brand.example"}).status_code == 404
@@ -363,7 +361,7 @@ def _codes_of(inside: Browser) -> tuple[str, list[str]]:
     return found[1], re.findall(r"<code>([a-z0-9]{5}-[a-z0-9]{5})</code>", done.text)
 
 
-def test_a_second_factor_takes_each_code_once(ana: Person, inside: Browser, service: TestClient) -> None:
+def test_a_second_factor_takes_each_code_once(ana: Person, inside: Browser, service: Inside) -> None:
     with time_machine.travel("2026-11-21 12:00:00Z", tick=False) as world:
         secret, codes = _codes_of(inside)
         assert len(set(codes)) == 10
@@ -393,7 +391,7 @@ def test_a_second_factor_takes_each_code_once(ana: Person, inside: Browser, serv
 
 @ONLY_SQLITE
 def test_the_step_between_password_and_code_belongs_to_one_browser(
-    ana: Person, inside: Browser, service: TestClient
+    ana: Person, inside: Browser, service: Inside
 ) -> None:
     secret, _ = _codes_of(inside)
     first, second = window(service), window(service)
@@ -458,7 +456,7 @@ def test_letters_are_the_same_answer_for_everybody(
     with mailbox() as (port, letters):
         from_settings = {"smtp_url": f"smtp://127.0.0.1:{port}", "registration": "on"}
         opened = Settings.model_validate({**settings.model_dump(), **from_settings})
-        with TestClient(build(opened, database), base_url=BASE, follow_redirects=False) as client:
+        with Inside(build(opened, database)) as client:
             browser = Browser(client)
             known, unknown = browser.send("/forgot", name="ana"), browser.send("/forgot", name="nobody")
             assert (known.status_code, known.text) == (unknown.status_code, unknown.text)
@@ -469,7 +467,7 @@ def test_letters_are_the_same_answer_for_everybody(
         assert [letter["to"] for letter in letters] == ["ana@example.com", "ana@example.com", "eve@example.com"]
         reset, already, invited = (_link(letter["text"]) for letter in letters)
         assert already == "/dashboard/signin"
-        browser = window(TestClient(build(opened, database)))
+        browser = Browser(Inside(build(opened, database)))
         assert "Choose a password" in browser.client.get(reset).text
         page = browser.client.get(invited)
         form = {"token": hidden(page, "token"), "pass": hidden(page, "pass"), "username": "eve", "password": NEW}

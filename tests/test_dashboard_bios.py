@@ -5,10 +5,10 @@ import re
 from typing import Any
 
 import pytest
-from starlette.testclient import TestClient
 
 from tests.conftest import BASE, Person
 from tests.dashing import Browser, hidden, said
+from tests.inside import Inside
 
 BLOCKS: list[dict[str, str]] = [
     {"type": "link", "title": "Shop", "url": "https://shop.example/"},
@@ -21,7 +21,7 @@ BLOCKS: list[dict[str, str]] = [
 
 
 @pytest.fixture
-def inside(service: TestClient, ana: Person) -> Browser:
+def inside(service: Inside, ana: Person) -> Browser:
     """Ana's browser."""
     opened = Browser(service)
     assert opened.sign_in("ana").status_code == 303

@@ -6,17 +6,17 @@ import re
 from typing import Any
 
 import pytest
-from starlette.testclient import TestClient
 
 from tests.conftest import BASE, Person
 from tests.dashing import Browser, hidden, said
+from tests.inside import Inside
 from tests.scanning import LOGO, new_code, zxing
 
 _PICTURE = re.compile(r'<img class="code" src="data:image/svg\+xml;base64,([^"]+)" alt="Your QR code">')
 
 
 @pytest.fixture
-def inside(service: TestClient, ana: Person) -> Browser:
+def inside(service: Inside, ana: Person) -> Browser:
     """Ana's browser."""
     opened = Browser(service)
     assert opened.sign_in("ana").status_code == 303

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 from sqlalchemy import select
-from starlette.testclient import TestClient
 
 from tests.conftest import BASE, Person
-from tests.dashing import Browser, hidden, said
+from tests.dashing import Browser, hidden, said, window
 from tests.filing import PNG, new_file
+from tests.inside import Inside
 from waypost.schema import accounts, leftovers, plans
 
 _NEW = "/files/new"
@@ -17,7 +17,7 @@ _TOKEN = re.compile(r'name="token" value="([^"]+)"')
 
 
 @pytest.fixture
-def inside(service: TestClient, ana: Person) -> Browser:
+def inside(service: Inside, ana: Person) -> Browser:
     """Ana's browser."""
     opened = Browser(service)
     assert opened.sign_in("ana").status_code == 303
@@ -121,7 +121,7 @@ def test_no_file_is_taken_from_a_form_that_was_not_shown_to_this_browser(
     client, path = inside.client, f"/dashboard{_NEW}"
     token = hidden(inside.get(_NEW), "token")
     files = {"file": ("a.txt", b"content")}
-    other = Browser(type(client)(client.app, base_url=BASE, follow_redirects=False))
+    other = window(client)
     assert other.client.post(path, data={"token": token}, files=files).headers["location"] == "/dashboard/signin"
     assert other.sign_in("ben").status_code == 303
     assert other.client.post(path, data={"token": token}, files=files).status_code == 403

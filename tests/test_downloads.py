@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 import time_machine
 from sqlalchemy import select
-from starlette.testclient import TestClient
 
 from tests.conftest import Person
 from tests.filing import PNG, new_file
+from tests.inside import Inside
 from tests.visiting import CHROME, CURL, GOOGLEBOT, PAGE, SLACK, behind_a_proxy, sums, visit
 from waypost import schema
 from waypost.db import Database
@@ -39,13 +39,13 @@ def _left(person: Person, file: int) -> int:
 
 
 @pytest.fixture
-def strangers(tmp_path: Path, database_url: str, service: TestClient) -> Iterator[TestClient]:
+def strangers(tmp_path: Path, database_url: str, service: Inside) -> Iterator[Inside]:
     """One more process, where everybody may say where they come from."""
     with behind_a_proxy(tmp_path, database_url) as client:
         yield client
 
 
-def test_a_browser_gets_a_page_and_a_program_the_bytes(ana: Person, service: TestClient) -> None:
+def test_a_browser_gets_a_page_and_a_program_the_bytes(ana: Person, service: Inside) -> None:
     file = new_file(ana, "my <b>report.pdf", CONTENT, custom="mine", maxdownloads=5, expiry="2999-12-31")
     page = _browse(service)
     assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
@@ -60,7 +60,7 @@ def test_a_browser_gets_a_page_and_a_program_the_bytes(ana: Person, service: Tes
     assert sums(ana, f"/file/{file}") == {"clicks": 2, "uniqueClicks": 2}
 
 
-def test_a_picture_whose_bytes_are_lost_is_gone(ana: Person, service: TestClient, tmp_path: Path) -> None:
+def test_a_picture_whose_bytes_are_lost_is_gone(ana: Person, service: Inside, tmp_path: Path) -> None:
     new_file(ana, "photo.png", PNG, custom="mine")
     for stored in (tmp_path / "files").rglob("*"):
         if stored.is_file():
@@ -69,7 +69,7 @@ def test_a_picture_whose_bytes_are_lost_is_gone(ana: Person, service: TestClient
         assert _get(service, path).status_code == 410
 
 
-def test_the_bytes_of_anything_are_never_run_on_our_origin(ana: Person, service: TestClient) -> None:
+def test_the_bytes_of_anything_are_never_run_on_our_origin(ana: Person, service: Inside) -> None:
     for number, (name, content) in enumerate(
         (
             ("page.html", b"<!doctype html><script>alert(1)</script>"),
@@ -90,7 +90,7 @@ def test_the_bytes_of_anything_are_never_run_on_our_origin(ana: Person, service:
             assert answer.headers["content-type"] in ("application/octet-stream", "image/png", "image/gif")
 
 
-def test_only_a_picture_that_may_be_seen_for_nothing_has_a_preview(ana: Person, service: TestClient) -> None:
+def test_only_a_picture_that_may_be_seen_for_nothing_has_a_preview(ana: Person, service: Inside) -> None:
     cases: tuple[tuple[str, bytes, dict[str, Any], bool], ...] = (
         ("a.png", PNG, {}, True),
         ("b.png", PNG, {"maxdownloads": 5}, False),
@@ -107,7 +107,7 @@ def test_only_a_picture_that_may_be_seen_for_nothing_has_a_preview(ana: Person, 
         assert sums(ana, f"/file/{file}") == {}
 
 
-def test_head_tells_what_get_would_send_and_takes_nothing(ana: Person, service: TestClient) -> None:
+def test_head_tells_what_get_would_send_and_takes_nothing(ana: Person, service: Inside) -> None:
     file = new_file(ana, "a.bin", CONTENT, custom="mine", maxdownloads=1)
     for _ in range(3):
         answer = visit(service, "mine", "HEAD", agent=CURL)
@@ -119,7 +119,7 @@ def test_head_tells_what_get_would_send_and_takes_nothing(ana: Person, service: 
     assert sums(ana, f"/file/{file}") == {"clicks": 1, "uniqueClicks": 1, "others": 4}
 
 
-def test_crawlers_previews_and_prefetches_get_no_bytes_and_take_nothing(ana: Person, service: TestClient) -> None:
+def test_crawlers_previews_and_prefetches_get_no_bytes_and_take_nothing(ana: Person, service: Inside) -> None:
     file = new_file(ana, "a.bin", CONTENT, custom="mine", maxdownloads=1)
     for agent in (GOOGLEBOT, SLACK):
         for path in ("mine", "mine?download=1"):
@@ -130,7 +130,7 @@ def test_crawlers_previews_and_prefetches_get_no_bytes_and_take_nothing(ana: Per
     assert sums(ana, f"/file/{file}") == {"clicks": 1, "uniqueClicks": 1, "bots": 2, "previews": 2, "others": 1}
 
 
-def test_a_file_is_sent_in_parts(ana: Person, service: TestClient) -> None:
+def test_a_file_is_sent_in_parts(ana: Person, service: Inside) -> None:
     new_file(ana, "a.bin", CONTENT, custom="mine")
     size = len(CONTENT)
     for wanted, start, end in (("bytes=0-", 0, size), ("bytes=5-9", 5, 10), ("bytes=-7", size - 7, size)):
@@ -157,7 +157,7 @@ def test_a_file_is_sent_in_parts(ana: Person, service: TestClient) -> None:
     assert (beyond.status_code, beyond.headers["content-range"], beyond.content) == (416, f"bytes */{size}", b"")
 
 
-def test_what_somebody_has_already_is_not_sent_again(ana: Person, service: TestClient) -> None:
+def test_what_somebody_has_already_is_not_sent_again(ana: Person, service: Inside) -> None:
     file = new_file(ana, "a.bin", CONTENT, custom="mine", maxdownloads=3)
     first = _get(service)
     tag = first.headers["etag"]
@@ -172,7 +172,7 @@ def test_what_somebody_has_already_is_not_sent_again(ana: Person, service: TestC
     assert (other.status_code, other.content, _left(ana, file)) == (200, CONTENT, 1)
 
 
-def test_a_limit_is_exact_and_past_it_is_a_page_that_says_so(ana: Person, service: TestClient) -> None:
+def test_a_limit_is_exact_and_past_it_is_a_page_that_says_so(ana: Person, service: Inside) -> None:
     file = new_file(ana, "a.bin", CONTENT, custom="mine", maxdownloads=2)
     assert [_get(service).status_code for _ in range(4)] == [200, 200, 410, 410]
     page = _browse(service)
@@ -186,14 +186,14 @@ def test_a_limit_is_exact_and_past_it_is_a_page_that_says_so(ana: Person, servic
     assert [_get(service).status_code for _ in range(2)] == [200, 410]
 
 
-def test_what_was_downloaded_before_a_limit_counts_against_it(ana: Person, service: TestClient) -> None:
+def test_what_was_downloaded_before_a_limit_counts_against_it(ana: Person, service: Inside) -> None:
     file = new_file(ana, "a.bin", CONTENT, custom="mine")
     assert [_get(service).status_code for _ in range(3)] == [200] * 3
     ana.put(f"/file/{file}/update", {"maxdownloads": 4})
     assert [_get(service).status_code for _ in range(2)] == [200, 410]
 
 
-def test_a_resumed_download_does_not_count_twice(ana: Person, service: TestClient, strangers: TestClient) -> None:
+def test_a_resumed_download_does_not_count_twice(ana: Person, service: Inside, strangers: Inside) -> None:
     file = new_file(ana, "a.bin", CONTENT, custom="mine", maxdownloads=2)
     assert _get(service).status_code == 200
     for start in (5000, 9000, 10_000, 10_239):
@@ -207,7 +207,7 @@ def test_a_resumed_download_does_not_count_twice(ana: Person, service: TestClien
     assert _get(service, Range="bytes=10000-").status_code == 206
 
 
-def test_a_range_from_the_beginning_takes_a_download(ana: Person, service: TestClient) -> None:
+def test_a_range_from_the_beginning_takes_a_download(ana: Person, service: Inside) -> None:
     file = new_file(ana, "a.bin", CONTENT, custom="mine", maxdownloads=4)
     for wanted in ("bytes=0-", "bytes=0-0", "bytes=5-6,0-1", "bytes=-99999"):
         assert _get(service, Range=wanted).status_code in (200, 206)
@@ -215,7 +215,7 @@ def test_a_range_from_the_beginning_takes_a_download(ana: Person, service: TestC
     assert _get(service, Range="bytes=0-").status_code == 410
 
 
-def test_going_on_ends_when_twice_the_bytes_are_served(ana: Person, service: TestClient) -> None:
+def test_going_on_ends_when_twice_the_bytes_are_served(ana: Person, service: Inside) -> None:
     new_file(ana, "a.bin", CONTENT, custom="mine", maxdownloads=1)
     assert _get(service).status_code == 200
     assert _get(service, Range="bytes=1-").status_code == 206
@@ -224,7 +224,7 @@ def test_going_on_ends_when_twice_the_bytes_are_served(ana: Person, service: Tes
     assert _get(service, Range="bytes=-1").status_code == 410
 
 
-def test_going_on_ends_after_a_day(ana: Person, service: TestClient) -> None:
+def test_going_on_ends_after_a_day(ana: Person, service: Inside) -> None:
     with time_machine.travel(NOW, tick=False) as clock:
         new_file(ana, "a.bin", CONTENT, custom="mine", maxdownloads=1)
         assert _get(service).status_code == 200
@@ -234,7 +234,7 @@ def test_going_on_ends_after_a_day(ana: Person, service: TestClient) -> None:
         assert _get(service, Range="bytes=9000-").status_code == 410
 
 
-def test_a_browser_goes_on_by_its_token_wherever_it_is(ana: Person, service: TestClient, strangers: TestClient) -> None:
+def test_a_browser_goes_on_by_its_token_wherever_it_is(ana: Person, service: Inside, strangers: Inside) -> None:
     file = new_file(ana, "a.bin", CONTENT, custom="mine", maxdownloads=2)
     new_file(ana, "b.bin", CONTENT, custom="other", maxdownloads=1)
     began = _browse(service, "mine?download=1")
@@ -256,7 +256,7 @@ def test_a_browser_goes_on_by_its_token_wherever_it_is(ana: Person, service: Tes
     assert _left(ana, file) == 0
 
 
-def test_only_hashes_of_visitors_are_kept(ana: Person, strangers: TestClient, database: Database) -> None:
+def test_only_hashes_of_visitors_are_kept(ana: Person, strangers: Inside, database: Database) -> None:
     new_file(ana, "a.bin", CONTENT, custom="mine")
     new_file(ana, "b.bin", CONTENT, custom="other")
     for path in ("mine", "other"):
@@ -266,7 +266,7 @@ def test_only_hashes_of_visitors_are_kept(ana: Person, strangers: TestClient, da
     assert not [one for one in kept if b"203" in bytes(one) or len(one) != 16]
 
 
-def test_a_file_ends_with_its_day_to_the_second(ana: Person, service: TestClient) -> None:
+def test_a_file_ends_with_its_day_to_the_second(ana: Person, service: Inside) -> None:
     with time_machine.travel("2027-03-01 12:00:00Z", tick=False) as clock:
         file = new_file(ana, "a.bin", CONTENT, custom="mine", expiry="2027-03-01")
         clock.move_to("2027-03-01 23:59:59Z")
@@ -283,7 +283,7 @@ def _bytes_of(folder: Path) -> list[bytes]:
 
 
 def test_bytes_are_removed_after_the_days_of_grace_and_the_count_stays(
-    ana: Person, service: TestClient, database: Database, settings: Settings, tmp_path: Path
+    ana: Person, service: Inside, database: Database, settings: Settings, tmp_path: Path
 ) -> None:
     with time_machine.travel(NOW, tick=False) as clock:
         keeper = Keeper(database, open_store(settings), grace_days=7)
@@ -323,7 +323,7 @@ def test_bytes_are_removed_after_the_days_of_grace_and_the_count_stays(
         ana.delete(f"/file/{used}/delete")
 
 
-def test_a_password_is_asked_for_and_opens_the_page(ana: Person, service: TestClient, strangers: TestClient) -> None:
+def test_a_password_is_asked_for_and_opens_the_page(ana: Person, service: Inside, strangers: Inside) -> None:
     file = new_file(ana, "a.bin", CONTENT, custom="mine", password=WORD, maxdownloads=5)
     page = _browse(service)
     assert (page.status_code, "This file is protected by a password." in page.text) == (401, True)
@@ -351,7 +351,7 @@ def test_a_password_is_asked_for_and_opens_the_page(ana: Person, service: TestCl
     assert _left(ana, file) == 4
 
 
-def test_programs_send_the_password_by_http_basic(ana: Person, service: TestClient) -> None:
+def test_programs_send_the_password_by_http_basic(ana: Person, service: Inside) -> None:
     file = new_file(ana, "a.bin", CONTENT, custom="mine", password=WORD)
     asked = _get(service)
     assert (asked.status_code, asked.headers["www-authenticate"][:6]) == (401, "Basic ")
@@ -362,7 +362,7 @@ def test_programs_send_the_password_by_http_basic(ana: Person, service: TestClie
     assert sums(ana, f"/file/{file}") == {"clicks": 2, "uniqueClicks": 1}
 
 
-def test_guessing_is_limited(ana: Person, service: TestClient) -> None:
+def test_guessing_is_limited(ana: Person, service: Inside) -> None:
     new_file(ana, "a.bin", CONTENT, custom="mine", password=WORD)
     new_file(ana, "b.bin", CONTENT, custom="other", password=WORD)
     for _ in range(10):
@@ -372,7 +372,7 @@ def test_guessing_is_limited(ana: Person, service: TestClient) -> None:
     assert visit(service, "other", "POST", data={"password": WORD}, headers=PAGE).status_code == 303
 
 
-def test_a_plus_shows_what_a_file_is_without_taking_it(ana: Person, service: TestClient) -> None:
+def test_a_plus_shows_what_a_file_is_without_taking_it(ana: Person, service: Inside) -> None:
     file = new_file(ana, "a.bin", CONTENT, custom="mine", maxdownloads=1)
     assert "a.bin" in _browse(service, "mine+").text
     assert (_get(service, "mine+").json()["size"], _get(service, "mine+").json()["left"]) == (len(CONTENT), 1)
@@ -381,7 +381,7 @@ def test_a_plus_shows_what_a_file_is_without_taking_it(ana: Person, service: Tes
     assert _get(service, "mine+").status_code == 410
 
 
-def test_a_file_on_a_branded_domain_is_there_and_nowhere_else(ana: Person, service: TestClient) -> None:
+def test_a_file_on_a_branded_domain_is_there_and_nowhere_else(ana: Person, service: Inside) -> None:
     ana.post("/domain/add", {"domain": "https://go.brand.example"})
     new_file(ana, "a.bin", CONTENT, custom="mine", domain="go.brand.example")
     assert _get(service).status_code == 404
@@ -389,7 +389,7 @@ def test_a_file_on_a_branded_domain_is_there_and_nowhere_else(ana: Person, servi
     assert "a.bin" in _browse(service, "https://go.brand.example/mine").text
 
 
-def test_bytes_that_were_lost_cost_nobody_a_download(ana: Person, service: TestClient, tmp_path: Path) -> None:
+def test_bytes_that_were_lost_cost_nobody_a_download(ana: Person, service: Inside, tmp_path: Path) -> None:
     file = new_file(ana, "a.bin", CONTENT, custom="mine", maxdownloads=1)
     (lost,) = [path for path in (tmp_path / "files").rglob("*") if path.is_file()]
     lost.rename(tmp_path / "found")

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from jinja2 import Environment
 from sqlalchemy import text as sql
-from starlette.testclient import TestClient
 
 import waypost
 from tests.conftest import Person
@@ -77,7 +76,7 @@ def test_who_guesses_too_often_is_told_when_to_come_back(ana: Person, links: Non
 def test_what_goes_wrong_inside_stays_inside(ana: Person, damage: str, status: int, code: str, title: str) -> None:
     ana.post("/bio/add", {"name": "secret", "alias": "ana-costa"})
     ana.write(lambda tx: tx.execute(sql(damage)))
-    quiet = TestClient(ana.client.app, raise_server_exceptions=False)
+    quiet = ana.client.another(raises=False)
     for headers in (PAGE, {}):
         answer = quiet.get("/ana-costa", headers={"Host": "go.localhost", **headers})
         assert (answer.status_code, "retry-after" in answer.headers) == (status, status == 503)

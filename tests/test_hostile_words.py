@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 from sqlalchemy import Connection, Table, select, update
-from starlette.testclient import TestClient
 
 from tests import outside
 from tests.browsing import served, window
@@ -146,7 +145,7 @@ def test_what_visitors_write_stays_words_too(ana: Person, chrome: Browser, setti
 
 
 def test_every_page_forbids_frames_and_foreign_code(ana: Person, world: Outside) -> None:
-    quiet = TestClient(ana.client.app, base_url=BASE, raise_server_exceptions=False, follow_redirects=False)
+    quiet = ana.client.another(raises=False)
     for sight in sights(ana):
         headers = visit(quiet, sight.path, headers=PAGE).headers
         parts = {name: rest for name, *rest in map(str.split, headers["content-security-policy"].split(";"))}

@@ -8,10 +8,10 @@ import psycopg
 import pytest
 import time_machine
 from sqlalchemy import make_url, select
-from starlette.testclient import TestClient
 from structlog.testing import capture_logs
 
-from tests.conftest import BASE, Person
+from tests.conftest import Person
+from tests.inside import Inside
 from waypost import clock
 from waypost.accounts import keys, ops
 from waypost.app import build
@@ -165,7 +165,7 @@ def test_a_crash_tells_its_id_and_nothing_else(ana: Person, monkeypatch: pytest.
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 def test_a_database_that_is_away_is_worth_another_try(settings: Settings, database: Database, postgres: str) -> None:
     name = make_url(settings.database).database
-    client = TestClient(build(settings, database), base_url=BASE)
+    client = Inside(build(settings, database))
     with psycopg.connect(f"{postgres}/postgres", autocommit=True) as admin:
         admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false".encode())
         admin.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [name])

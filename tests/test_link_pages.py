@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 from sqlalchemy import insert
-from starlette.testclient import TestClient
 
 from tests.conftest import Person
 from tests.dashing import Browser, hidden, said, window
+from tests.inside import Inside
 from tests.visiting import CHROME, visit
 from waypost.abuse import ops as abuse
 from waypost.db import Database
@@ -20,7 +20,7 @@ TARGET = "https://example.com/sale"
 
 
 @pytest.fixture
-def inside(service: TestClient, ana: Person) -> Browser:
+def inside(service: Inside, ana: Person) -> Browser:
     browser = Browser(service)
     browser.sign_in("ana")
     return browser
@@ -256,7 +256,7 @@ def test_statistics_show_every_click_and_as_a_sheet(ana: Person, inside: Browser
 
 
 @ONLY_SQLITE
-def test_pages_know_the_way_without_a_referrer(ana: Person, inside: Browser, service: TestClient) -> None:
+def test_pages_know_the_way_without_a_referrer(ana: Person, inside: Browser, service: Inside) -> None:
     other = window(service)
     assert other.send("/theme", at="/signin", theme="dark").headers["location"] == "/dashboard"
     assert 'data-theme="dark"' in other.get("/signin").text

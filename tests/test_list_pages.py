@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 from sqlalchemy import insert
-from starlette.testclient import TestClient
 
 from tests.conftest import BASE, Person
+from tests.inside import Inside
 from tests.visiting import GOOGLEBOT, PAGE, SLACK, new_link, sums, visit
 from waypost import schema
 
@@ -19,14 +19,14 @@ def _campaign(person: Person, *, slug: str | None = "spring", public: bool = Tru
     return int(person.post("/campaign/add", {"slug": slug, "public": public, "name": name})["id"])
 
 
-def _told(service: TestClient, campaign: int, query: str = "", slug: str = "spring") -> dict[str, Any]:
+def _told(service: Inside, campaign: int, query: str = "", slug: str = "spring") -> dict[str, Any]:
     answer = visit(service, f"u/ana/{slug}-{campaign}{query}")
     assert answer.status_code == 200
     data: dict[str, Any] = answer.json()["data"]
     return data
 
 
-def _titles(service: TestClient, campaign: int, query: str = "") -> list[str]:
+def _titles(service: Inside, campaign: int, query: str = "") -> list[str]:
     return [link["title"] for link in _told(service, campaign, query)["links"]]
 
 
@@ -64,13 +64,13 @@ class _Outline(HTMLParser):
         return [str(told["href"]) for tag, told in self.tags if tag == "a"]
 
 
-def test_the_list_that_the_api_names_is_the_one_that_works(service: TestClient, ana: Person) -> None:
+def test_the_list_that_the_api_names_is_the_one_that_works(service: Inside, ana: Person) -> None:
     for slug in ("spring", None):
         made = ana.post("/campaign/add", {"slug": slug, "public": True})
         assert visit(service, made["list"].removeprefix(f"{BASE}/"), headers=PAGE).status_code == 200
 
 
-def test_a_list_shows_links_newest_first_by_their_title_or_else_their_site(service: TestClient, ana: Person) -> None:
+def test_a_list_shows_links_newest_first_by_their_title_or_else_their_site(service: Inside, ana: Person) -> None:
     campaign = _campaign(ana)
     new_link(ana, "one", url="https://www.example.com/a", campaign=campaign, title="The first")
     new_link(ana, "two", url="https://www.bücher.example/b", campaign=campaign)
@@ -93,7 +93,7 @@ def test_a_list_shows_links_newest_first_by_their_title_or_else_their_site(servi
     assert _Outline(page.text).links() == [f"{BASE}/two", f"{BASE}/one"]
 
 
-def test_a_list_that_is_not_public_is_its_owners(service: TestClient, ana: Person, ben: Person) -> None:
+def test_a_list_that_is_not_public_is_its_owners(service: Inside, ana: Person, ben: Person) -> None:
     path = f"u/ana/spring-{_campaign(ana, public=False)}"
     hers, his = ({"Authorization": f"Bearer {person.key}"} for person in (ana, ben))
     assert visit(service, path).status_code == visit(service, path, headers=his).status_code == 404
@@ -103,7 +103,7 @@ def test_a_list_that_is_not_public_is_its_owners(service: TestClient, ana: Perso
     assert visit(service, path, headers=PAGE).text == missing.text
 
 
-def test_a_list_has_only_what_leads_somewhere(service: TestClient, ana: Person) -> None:
+def test_a_list_has_only_what_leads_somewhere(service: Inside, ana: Person) -> None:
     campaign = _campaign(ana)
     kinds: list[dict[str, Any]] = [{}, {"password": "x"}, {"status": "disabled"}, {"clicklimit": 1}]
     for number, fields in enumerate(kinds):
@@ -115,7 +115,7 @@ def test_a_list_has_only_what_leads_somewhere(service: TestClient, ana: Person) 
     assert visit(service, f"u/ana/spring-{campaign}").status_code == 404
 
 
-def test_an_old_slug_leads_to_the_present_one(service: TestClient, ana: Person) -> None:
+def test_an_old_slug_leads_to_the_present_one(service: Inside, ana: Person) -> None:
     campaign = _campaign(ana)
     for old in (f"winter-{campaign}", f"list-{campaign}", f"a-b-{campaign}"):
         answer = visit(service, f"u/ana/{old}?q=x&page=2")
@@ -127,7 +127,7 @@ def test_an_old_slug_leads_to_the_present_one(service: TestClient, ana: Person) 
     assert visit(service, f"u/ANA/spring-{campaign}").headers["location"] == f"{BASE}/u/ana/spring-{campaign}"
 
 
-def test_nobody_learns_of_a_list_by_a_wrong_address(service: TestClient, ana: Person, ben: Person) -> None:
+def test_nobody_learns_of_a_list_by_a_wrong_address(service: Inside, ana: Person, ben: Person) -> None:
     public, hidden = _campaign(ana), _campaign(ana, slug="hidden", public=False, name="Hidden")
     names = (f"ben/spring-{public}", f"ana/x-{hidden}", "ana/spring", "ana/spring-", f"ana/-{public}", "ana/spring-0")
     for name in (
@@ -141,7 +141,7 @@ def test_nobody_learns_of_a_list_by_a_wrong_address(service: TestClient, ana: Pe
         assert visit(service, f"u/{name}").status_code == 404, name
 
 
-def test_a_long_list_has_pages(service: TestClient, ana: Person) -> None:
+def test_a_long_list_has_pages(service: Inside, ana: Person) -> None:
     campaign = _campaign(ana)
     _many(ana, campaign, 60)
     first, last = _told(service, campaign), _told(service, campaign, "?page=3")
@@ -160,7 +160,7 @@ def test_a_long_list_has_pages(service: TestClient, ana: Person) -> None:
         assert _told(service, campaign, f"?page={odd}")["currentpage"] == 1
 
 
-def test_a_list_is_searched_by_what_it_shows(service: TestClient, ana: Person) -> None:
+def test_a_list_is_searched_by_what_it_shows(service: Inside, ana: Person) -> None:
     campaign = _campaign(ana)
     new_link(ana, "one", url="https://shop.example/", campaign=campaign, title="Été à Paris", description="secret")
     new_link(ana, "two", url="https://example.com/paris?hidden", campaign=campaign, title="100% wool")
@@ -182,7 +182,7 @@ def test_a_list_is_searched_by_what_it_shows(service: TestClient, ana: Person) -
     assert 'value="&#34;&gt;&lt;b&gt;"' in page
 
 
-def test_a_search_has_pages(service: TestClient, ana: Person) -> None:
+def test_a_search_has_pages(service: Inside, ana: Person) -> None:
     campaign = _campaign(ana)
     _many(ana, campaign, 60)
     told = _told(service, campaign, "?q=NUMBER+1&page=1")
@@ -191,7 +191,7 @@ def test_a_search_has_pages(service: TestClient, ana: Person) -> None:
     assert f"{BASE}/u/ana/spring-{campaign}?q=number&page=3" in _Outline(page).links()
 
 
-def test_a_view_of_a_list_counts_for_the_campaign_and_a_robot_apart(service: TestClient, ana: Person) -> None:
+def test_a_view_of_a_list_counts_for_the_campaign_and_a_robot_apart(service: Inside, ana: Person) -> None:
     campaign = _campaign(ana)
     for options in ({}, {"headers": PAGE}, {"method": "HEAD"}, {"agent": GOOGLEBOT}, {"agent": SLACK}):
         assert visit(service, f"u/ana/spring-{campaign}", **options).status_code == 200
@@ -205,7 +205,7 @@ def test_a_view_of_a_list_counts_for_the_campaign_and_a_robot_apart(service: Tes
 @pytest.mark.parametrize(
     "words", ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "{{ 7 * 7 }}", "</ul>"]
 )
-def test_whatever_an_owner_writes_stays_text(words: str, service: TestClient, ana: Person) -> None:
+def test_whatever_an_owner_writes_stays_text(words: str, service: Inside, ana: Person) -> None:
     campaign = _campaign(ana, name=words)
     new_link(ana, "one", campaign=campaign, title=words)
     answer = visit(service, f"u/ana/spring-{campaign}", headers=PAGE)
@@ -216,7 +216,7 @@ def test_whatever_an_owner_writes_stays_text(words: str, service: TestClient, an
     assert not [name for _, told in _Outline(answer.text).tags for name in told if name.startswith("on")]
 
 
-def test_writing_that_turns_around_stays_within_its_own_line(service: TestClient, ana: Person) -> None:
+def test_writing_that_turns_around_stays_within_its_own_line(service: Inside, ana: Person) -> None:
     campaign = _campaign(ana)
     new_link(ana, "one", campaign=campaign, title=f"moc.evil{OVERRIDE}gnp.exe")
     new_link(ana, "two", campaign=campaign, title=OVERRIDE)
@@ -225,7 +225,7 @@ def test_writing_that_turns_around_stays_within_its_own_line(service: TestClient
     assert "<bdi>example.com</bdi>" in page
 
 
-def test_a_list_loads_nothing_from_anywhere(service: TestClient, ana: Person) -> None:
+def test_a_list_loads_nothing_from_anywhere(service: Inside, ana: Person) -> None:
     campaign = _campaign(ana)
     new_link(ana, "one", url="https://elsewhere.example/", campaign=campaign)
     answer = visit(service, f"u/ana/spring-{campaign}", headers=PAGE)

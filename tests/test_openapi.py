@@ -13,11 +13,11 @@ from schemathesis import engine
 from schemathesis.config import SchemathesisConfig
 from schemathesis.engine import Status, events
 from schemathesis.schemas import BaseSchema
-from starlette.testclient import TestClient
 from starlette.types import ASGIApp, Receive, Scope, Send
 from structlog.testing import capture_logs
 
 from tests.conftest import Person
+from tests.inside import Inside
 from waypost.api.app import api_document
 from waypost.api.routes import ROUTERS
 from waypost.settings import Settings
@@ -78,7 +78,7 @@ def test_the_api_does_what_its_document_says(noun: str, ana: Person) -> None:
 
 
 @pytest.fixture
-def document(service: TestClient) -> Any:
+def document(service: Inside) -> Any:
     """The document, as anybody may fetch it."""
     return service.get("/api/openapi.json").json()
 
@@ -121,7 +121,7 @@ def test_the_document_is_the_same_without_a_service(document: Any, settings: Set
     assert api_document(settings) == {**document, "servers": [{"url": settings.base}]}
 
 
-def test_the_pages_of_the_document_load_nothing_from_elsewhere(service: TestClient) -> None:
+def test_the_pages_of_the_document_load_nothing_from_elsewhere(service: Inside) -> None:
     page = service.get("/api/docs")
     assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
     loaded = re.findall(r'(?:src|href)="([^"]+)"', page.text)
@@ -141,7 +141,7 @@ def test_the_pages_of_the_document_load_nothing_from_elsewhere(service: TestClie
     assert service.get("/api/docs/..%2f..%2fapp.py").status_code == 404
 
 
-def test_the_pages_of_the_document_may_reach_nothing_else(service: TestClient) -> None:
+def test_the_pages_of_the_document_may_reach_nothing_else(service: Inside) -> None:
     policy = dict(
         part.split(maxsplit=1) for part in service.get("/api/docs").headers["content-security-policy"].split(";")
     )

@@ -5,10 +5,10 @@ from html import unescape
 
 import pytest
 from sqlalchemy import insert
-from starlette.testclient import TestClient
 
 from tests.conftest import PASSWORD, Person
 from tests.dashing import Browser, hidden, said, window
+from tests.inside import Inside
 from waypost import __version__
 from waypost.abuse import ops as abuse
 from waypost.accounts import ops
@@ -23,7 +23,7 @@ NEW = "another password"
 
 
 @pytest.fixture
-def inside(service: TestClient, ana: Person, ben: Person) -> Browser:
+def inside(service: Inside, ana: Person, ben: Person) -> Browser:
     """Ana, whose account is the first one."""
     browser = Browser(service)
     assert browser.sign_in("ana").status_code == 303
@@ -31,7 +31,7 @@ def inside(service: TestClient, ana: Person, ben: Person) -> Browser:
 
 
 @pytest.fixture
-def outside(service: TestClient, inside: Browser) -> Browser:
+def outside(service: Inside, inside: Browser) -> Browser:
     """Ben, who is nobody special."""
     browser = window(service)
     assert browser.sign_in("ben").status_code == 303
@@ -48,7 +48,7 @@ def _report(database: Database, alias: str, comment: str = "It asks for my card"
 
 @ONLY_SQLITE
 def test_there_are_no_such_pages_for_anybody_else(
-    ana: Person, ben: Person, inside: Browser, outside: Browser, service: TestClient, database: Database
+    ana: Person, ben: Person, inside: Browser, outside: Browser, service: Inside, database: Database
 ) -> None:
     ana.post("/url/add", {"url": TARGET, "custom": "offer"})
     _report(database, "offer")
@@ -112,7 +112,7 @@ def test_nobody_shuts_out_oneself(ana: Person, inside: Browser) -> None:
     assert inside.send("/admin/accounts/999/suspend", at=path, suspended="yes").status_code == 404
 
 
-def test_a_reset_link_lets_in_once(ben: Person, inside: Browser, outside: Browser, service: TestClient) -> None:
+def test_a_reset_link_lets_in_once(ben: Person, inside: Browser, outside: Browser, service: Inside) -> None:
     path = f"/admin/accounts/{ben.account}"
     answer = inside.send(f"{path}/reset", at=path)
     found = re.search(r"<code>(http[^<]+)</code>", answer.text)
@@ -147,7 +147,7 @@ def test_a_plan_is_made_and_an_account_put_on_it(ben: Person, inside: Browser) -
 
 
 def test_a_reported_link_is_switched_off_for_every_report_of_it(
-    ben: Person, inside: Browser, database: Database, service: TestClient
+    ben: Person, inside: Browser, database: Database, service: Inside
 ) -> None:
     ben.post("/url/add", {"url": TARGET, "custom": "offer"})
     first = _report(database, "offer", "<script>alert(1)</script>")
@@ -171,7 +171,7 @@ def test_a_reported_link_is_switched_off_for_every_report_of_it(
 
 
 def test_a_reported_host_is_blocked_or_a_report_let_be(
-    ben: Person, inside: Browser, database: Database, service: TestClient
+    ben: Person, inside: Browser, database: Database, service: Inside
 ) -> None:
     ben.post("/url/add", {"url": TARGET, "custom": "offer"})
     ben.post("/url/add", {"url": "https://good.example/", "custom": "good"})

@@ -1,9 +1,9 @@
 """Tracking pixels: what runs between a short link and its target, and for whom it does not."""
 
 import pytest
-from starlette.testclient import TestClient
 
-from tests.conftest import BASE, Person
+from tests.conftest import Person
+from tests.inside import Inside
 from tests.problems import refused
 from tests.visiting import CURL, GOOGLEBOT, PAGE, SLACK, TARGET, clicks, new_link, visit
 from tests.walking import Page, walk
@@ -94,7 +94,7 @@ def test_who_asks_not_to_be_tracked_is_not(ana: Person, header: str) -> None:
     assert (page.way["pixels"], page.policy["script-src"]) == ([], ["NONCE"])
 
 
-def test_programs_and_crawlers_run_no_pixels(ana: Person, service: TestClient) -> None:
+def test_programs_and_crawlers_run_no_pixels(ana: Person, service: Inside) -> None:
     link = new_link(ana, "spring", pixels=[_pixel(ana)])
     for agent in (GOOGLEBOT, SLACK):
         assert _straight(walk(ana, "spring", agent=agent))
@@ -162,7 +162,7 @@ def test_limit_password_and_expiry_come_before_any_pixel(ana: Person) -> None:
 def test_with_consent_nothing_runs_before_the_visitor_says_yes(ana: Person, settings: Settings) -> None:
     link = new_link(ana, "spring", pixels=[_pixel(ana)])
     asking = Settings(**{**settings.model_dump(), "pixel_consent": "on"})
-    with TestClient(build(asking, Database(asking.database)), base_url=BASE, follow_redirects=False) as client:
+    with Inside(build(asking, Database(asking.database))) as client:
         page = Page(visit(client, "spring", headers=PAGE))
         assert (page.way["asks"], page.way["leave"]) == (True, "pixels")
         assert "hidden" in page.one("section", id="consent").attributes
@@ -174,7 +174,7 @@ def test_with_consent_nothing_runs_before_the_visitor_says_yes(ana: Person, sett
         assert _straight(Page(visit(client, "spring", headers={**PAGE, "Cookie": f"wp_consent=no{asked_for}"})))
         assert _straight(Page(visit(client, "spring", headers={**PAGE, "DNT": "1"})))
         ana.put(f"/url/{link}/update", {"pixels": [_pixel(ana), _pixel(ana, "qapixel")]})
-    with TestClient(build(asking, Database(asking.database)), base_url=BASE, follow_redirects=False) as client:
+    with Inside(build(asking, Database(asking.database))) as client:
         # Somebody else is to learn of it now: the old yes does not cover that.
         more = Page(visit(client, "spring", headers={**PAGE, "Cookie": f"wp_consent=yes{asked_for}"}))
         assert more.way["asks"]

@@ -1,9 +1,9 @@
 """Link previews: the words and the picture that an owner gives a link for those programs that draw a card of it."""
 
 import pytest
-from starlette.testclient import TestClient
 
 from tests.conftest import Person
+from tests.inside import Inside
 from tests.visiting import CURL, GOOGLEBOT, SLACK, TARGET, clicks, new_link, sums, visit
 from tests.walking import walk
 
@@ -17,9 +17,7 @@ CARD = {
 
 
 @pytest.mark.parametrize("agent", [SLACK, FACEBOOK, "Twitterbot/1.0", "WhatsApp/2.23.20.0"])
-def test_a_preview_gets_the_links_own_words_and_counts_as_a_preview(
-    ana: Person, service: TestClient, agent: str
-) -> None:
+def test_a_preview_gets_the_links_own_words_and_counts_as_a_preview(ana: Person, service: Inside, agent: str) -> None:
     link = new_link(ana, "spring", **CARD)
     page = walk(ana, "spring", agent=agent, headers={"Accept": "*/*"})
     assert page.status == 200
@@ -35,7 +33,7 @@ def test_a_preview_gets_the_links_own_words_and_counts_as_a_preview(
     assert clicks(ana, link) == (0, 0)
 
 
-def test_everybody_else_gets_the_target(ana: Person, service: TestClient) -> None:
+def test_everybody_else_gets_the_target(ana: Person, service: Inside) -> None:
     link = new_link(ana, "spring", **CARD)
     for agent in (CURL, GOOGLEBOT):
         assert visit(service, "spring", agent=agent).headers["location"] == TARGET

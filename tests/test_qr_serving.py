@@ -4,9 +4,9 @@ import threading
 from typing import Any
 
 import pytest
-from starlette.testclient import TestClient
 
 from tests.conftest import BASE, Person
+from tests.inside import Inside
 from tests.scanning import new_code, opened, zxing
 from tests.visiting import new_link
 from waypost.visits import memory
@@ -152,6 +152,6 @@ def test_many_at_once_get_the_same_picture(ana: Person) -> None:
     assert len(set(found)) == 1
 
 
-def test_a_strangers_page_says_what_is_wrong(service: TestClient) -> None:
+def test_a_strangers_page_says_what_is_wrong(service: Inside) -> None:
     answer = service.get("/qr/nothing-here")
     assert (answer.status_code, answer.json()["code"]) == (404, "missing")

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 import time_machine
 from sqlalchemy import update
-from starlette.testclient import TestClient
 from structlog.testing import capture_logs
 
-from tests.conftest import BASE, Person
+from tests.conftest import Person
+from tests.inside import Inside
 from tests.serving import at_once, serving
 from waypost import credentials
 from waypost.accounts import keys, ops
@@ -133,7 +133,7 @@ def test_a_restart_does_not_refill_a_window(ana: Person, settings: Settings, tra
     ana = _limited(ana, 2)
     ana.get("/account")
     again = Database(settings.database)
-    with TestClient(build(settings, again), base_url=BASE) as client:
+    with Inside(build(settings, again)) as client:
         restarted = Person(ana.account, ana.username, ana.key, client, again)
         answers = [restarted.call("GET", "/account") for _ in range(2)]
     assert [answer.status_code for answer in answers] == [200, 429]
@@ -159,11 +159,11 @@ def test_thirty_are_exactly_thirty_over_two_nodes_at_once(
     assert {reset for _, _, reset in map(_rates, answers)} == {let_in[0][2]}
 
 
-def _from(app: Any, address: str) -> TestClient:
-    return TestClient(app, base_url=BASE, client=(address, 50_000))
+def _from(app: Any, address: str) -> Inside:
+    return Inside(app, address=address)
 
 
-def _statuses(client: TestClient, key: str, times: int, **headers: str) -> list[int]:
+def _statuses(client: Inside, key: str, times: int, **headers: str) -> list[int]:
     sent = {"Authorization": f"Bearer {key}", **headers}
     return [client.get("/api/account", headers=sent).status_code for _ in range(times)]
 

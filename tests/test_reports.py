@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
-from starlette.testclient import TestClient
 
 from tests.conftest import BASE, Person
+from tests.inside import Inside
 from tests.serving import at_once
 from tests.visiting import PAGE, new_link, visit
 from waypost.abuse import ops
@@ -22,7 +22,7 @@ def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reports, "Try", lambda what, most: Try(what, most * 100))
 
 
-def _report(service: TestClient, url: str = f"{BASE}/one", reason: str = "spam", **fields: str) -> Any:
+def _report(service: Inside, url: str = f"{BASE}/one", reason: str = "spam", **fields: str) -> Any:
     return visit(service, "report", "POST", data={"url": url, "reason": reason, **fields})
 
 
@@ -31,7 +31,7 @@ def _kept(database: Database) -> list[tuple[str, str, str]]:
 
 
 def test_a_preview_leads_to_the_form_and_the_form_to_the_operator(
-    service: TestClient, ana: Person, database: Database
+    service: Inside, ana: Person, database: Database
 ) -> None:
     new_link(ana, "one")
     address = f"{BASE}/report?url=http%3A%2F%2Fgo.localhost%3A8000%2Fone"
@@ -47,7 +47,7 @@ def test_a_preview_leads_to_the_form_and_the_form_to_the_operator(
     assert one.comment == sent["comment"]
 
 
-def test_whatever_leads_somewhere_can_be_reported(service: TestClient, ana: Person, database: Database) -> None:
+def test_whatever_leads_somewhere_can_be_reported(service: Inside, ana: Person, database: Database) -> None:
     ana.post("/domain/add", {"domain": "https://go.brand.example"})
     new_link(ana, "one")
     new_link(ana, "two", domain="go.brand.example")
@@ -81,7 +81,7 @@ def test_whatever_leads_somewhere_can_be_reported(service: TestClient, ana: Pers
     ],
 )
 def test_what_is_no_report_is_refused(
-    fields: dict[str, str], at_fault: str, service: TestClient, ana: Person, database: Database
+    fields: dict[str, str], at_fault: str, service: Inside, ana: Person, database: Database
 ) -> None:
     new_link(ana, "one")
     answer = _report(service, **fields)
@@ -91,7 +91,7 @@ def test_what_is_no_report_is_refused(
     assert _kept(database) == []
 
 
-def test_what_was_written_stays_in_the_form_and_stays_text(service: TestClient, ana: Person) -> None:
+def test_what_was_written_stays_in_the_form_and_stays_text(service: Inside, ana: Person) -> None:
     bad = '"><script>alert(1)</script>'
     page = visit(service, "report", "POST", data={"url": bad, "reason": "spam", "comment": bad}, headers=PAGE).text
     assert "<script" not in page
@@ -100,7 +100,7 @@ def test_what_was_written_stays_in_the_form_and_stays_text(service: TestClient, 
     assert "<script" not in visit(service, f"report?url={bad}", headers=PAGE).text
 
 
-def test_a_network_sends_so_many_an_hour_and_no_more(service: TestClient, ana: Person, database: Database) -> None:
+def test_a_network_sends_so_many_an_hour_and_no_more(service: Inside, ana: Person, database: Database) -> None:
     for number in range(ops.MOST_AN_HOUR + 3):
         new_link(ana, f"link-{number}")
     calls = [lambda number=number: _report(service, f"{BASE}/link-{number}") for number in range(ops.MOST_AN_HOUR + 3)]
@@ -123,7 +123,7 @@ def test_a_link_that_many_report_fills_no_table(database: Database) -> None:
     assert len(database.read(lambda tx: ops.reports_of(tx, closed=True))) == 20
 
 
-def test_no_address_is_kept_with_a_report(service: TestClient, ana: Person, database: Database) -> None:
+def test_no_address_is_kept_with_a_report(service: Inside, ana: Person, database: Database) -> None:
     new_link(ana, "one")
     _report(service)
     rows = database.read(lambda tx: [tuple(row) for row in tx.exec_driver_sql("SELECT * FROM reports")])

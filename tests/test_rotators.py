@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 from sqlalchemy import update
-from starlette.testclient import TestClient
 
 from tests.conftest import BASE, Person
+from tests.inside import Inside
 from tests.problems import refused
 from tests.visiting import CURL, GOOGLEBOT, IPHONE, PAGE, SLACK, clicks, new_link, sums, visit
 from waypost import schema
@@ -24,19 +24,19 @@ def _fill(person: Person, campaign: int, *names: str, **fields: Any) -> list[int
     return [new_link(person, name, url=f"https://example.com/{name}", campaign=campaign, **fields) for name in names]
 
 
-def _goes(service: TestClient, **options: Any) -> str:
+def _goes(service: Inside, **options: Any) -> str:
     """Where the rotator sends a visitor, without the site."""
     answer = visit(service, "r/spring", **options)
     assert (answer.status_code, answer.headers["cache-control"]) == (302, "private, no-store")
     return str(answer.headers["location"].removeprefix("https://example.com/"))
 
 
-def test_a_rotator_leads_to_any_of_its_links(service: TestClient, ana: Person) -> None:
+def test_a_rotator_leads_to_any_of_its_links(service: Inside, ana: Person) -> None:
     _fill(ana, _campaign(ana), "one", "two", "three")
     assert {_goes(service) for _ in range(60)} == {"one", "two", "three"}
 
 
-def test_a_visit_counts_once_for_the_link_and_once_for_the_campaign(service: TestClient, ana: Person) -> None:
+def test_a_visit_counts_once_for_the_link_and_once_for_the_campaign(service: Inside, ana: Person) -> None:
     campaign = _campaign(ana)
     links = _fill(ana, campaign, "one", "two")
     visit(service, "one")
@@ -47,7 +47,7 @@ def test_a_visit_counts_once_for_the_link_and_once_for_the_campaign(service: Tes
     assert sums(ana, "") == {"clicks": 5, "uniqueClicks": len([link for link in links if clicks(ana, link)[0]])}
 
 
-def test_the_sums_are_what_the_single_visits_add_up_to(service: TestClient, ana: Person, database: Database) -> None:
+def test_the_sums_are_what_the_single_visits_add_up_to(service: Inside, ana: Person, database: Database) -> None:
     campaign = _campaign(ana, public=True)
     link = _fill(ana, campaign, "one")[0]
     for path in ("r/spring", "r/spring", f"u/ana/spring-{campaign}", "one"):
@@ -61,7 +61,7 @@ def test_the_sums_are_what_the_single_visits_add_up_to(service: TestClient, ana:
     assert (sums(ana, f"/campaign/{campaign}")["clicks"], sums(ana, "")["clicks"]) == (3, 3)
 
 
-def test_the_statistics_of_a_campaign_say_where_its_visitors_were_sent(service: TestClient, ana: Person) -> None:
+def test_the_statistics_of_a_campaign_say_where_its_visitors_were_sent(service: Inside, ana: Person) -> None:
     campaign = _campaign(ana, rotation="ordered", public=True)
     one, two = _fill(ana, campaign, "one", "two")
     visit(service, "one")
@@ -83,7 +83,7 @@ def test_statistics_of_a_campaign_are_its_owners(ana: Person, ben: Person) -> No
     refused(ana.call("GET", f"/campaign/{campaign}/stats", params={"from": "x"}), 400, "from")
 
 
-def test_a_link_that_has_left_keeps_its_part_of_the_statistics(service: TestClient, ana: Person) -> None:
+def test_a_link_that_has_left_keeps_its_part_of_the_statistics(service: Inside, ana: Person) -> None:
     campaign = _campaign(ana)
     link = _fill(ana, campaign, "one")[0]
     _goes(service)
@@ -98,7 +98,7 @@ def test_a_link_that_has_left_keeps_its_part_of_the_statistics(service: TestClie
 )
 @pytest.mark.parametrize("rotation", ["random", "weighted", "ordered"])
 def test_links_that_lead_nowhere_are_skipped(
-    fields: dict[str, Any], rotation: str, service: TestClient, ana: Person
+    fields: dict[str, Any], rotation: str, service: Inside, ana: Person
 ) -> None:
     campaign = _campaign(ana, rotation=rotation)
     _fill(ana, campaign, "good", expiryurl="https://example.com/over")
@@ -111,12 +111,12 @@ def test_links_that_lead_nowhere_are_skipped(
     assert {_goes(service) for _ in range(12)} == {"good"}
 
 
-def test_a_private_link_is_not_skipped(service: TestClient, ana: Person) -> None:
+def test_a_private_link_is_not_skipped(service: Inside, ana: Person) -> None:
     _fill(ana, _campaign(ana), "one", status="private")
     assert _goes(service) == "one"
 
 
-def test_links_of_a_deleted_domain_are_skipped(service: TestClient, ana: Person) -> None:
+def test_links_of_a_deleted_domain_are_skipped(service: Inside, ana: Person) -> None:
     campaign = _campaign(ana)
     domain = ana.post("/domain/add", {"domain": "https://go.brand.example"})["id"]
     _fill(ana, campaign, "own")
@@ -126,7 +126,7 @@ def test_links_of_a_deleted_domain_are_skipped(service: TestClient, ana: Person)
     assert {_goes(service) for _ in range(20)} == {"own"}
 
 
-def test_without_a_usable_link_it_leads_to_the_list_if_that_is_public(service: TestClient, ana: Person) -> None:
+def test_without_a_usable_link_it_leads_to_the_list_if_that_is_public(service: Inside, ana: Person) -> None:
     campaign = _campaign(ana, name="Spring")
     assert visit(service, "r/spring").status_code == 404
     _fill(ana, campaign, "one", password="secret")
@@ -138,13 +138,13 @@ def test_without_a_usable_link_it_leads_to_the_list_if_that_is_public(service: T
     assert ana.get(f"/campaign/{campaign}")["details"]["views"] == 0
 
 
-def test_a_slug_that_nobody_has_leads_nowhere(service: TestClient, ana: Person) -> None:
+def test_a_slug_that_nobody_has_leads_nowhere(service: Inside, ana: Person) -> None:
     _fill(ana, _campaign(ana, slug=None), "one")
     for path in ("r/spring", "r/list", "r/Spring", "r/x%00y", "r/" + "x" * 300, "r/%F0%9F%98%80", "r/"):
         assert visit(service, path).status_code == 404
 
 
-def test_a_rotator_is_found_on_the_services_own_host_only(service: TestClient, ana: Person) -> None:
+def test_a_rotator_is_found_on_the_services_own_host_only(service: Inside, ana: Person) -> None:
     ana.post("/domain/add", {"domain": "https://go.brand.example"})
     campaign = _campaign(ana, public=True)
     _fill(ana, campaign, "one")
@@ -154,7 +154,7 @@ def test_a_rotator_is_found_on_the_services_own_host_only(service: TestClient, a
     assert _goes(service, headers={"X-Forwarded-Host": "go.brand.example"}) == "one"
 
 
-def test_a_slug_given_up_leads_nowhere_at_once(service: TestClient, ana: Person) -> None:
+def test_a_slug_given_up_leads_nowhere_at_once(service: Inside, ana: Person) -> None:
     campaign = _campaign(ana, name="Spring")
     _fill(ana, campaign, "one")
     _goes(service)
@@ -163,7 +163,7 @@ def test_a_slug_given_up_leads_nowhere_at_once(service: TestClient, ana: Person)
     assert visit(service, "r/summer").status_code == 302
 
 
-def test_the_chosen_link_holds_what_it_would_hold_by_itself(service: TestClient, ana: Person) -> None:
+def test_the_chosen_link_holds_what_it_would_hold_by_itself(service: Inside, ana: Person) -> None:
     fields = {
         "devicetarget": [{"device": "iphone", "link": "https://example.com/iphone"}],
         "languagetarget": [{"language": "de", "link": "https://example.com/de"}],
@@ -175,7 +175,7 @@ def test_the_chosen_link_holds_what_it_would_hold_by_itself(service: TestClient,
     assert visit(service, "r/spring?x=1").headers["location"] == "https://example.com/one?from=spring&x=1"
 
 
-def test_in_turn_is_in_turn(service: TestClient, ana: Person) -> None:
+def test_in_turn_is_in_turn(service: Inside, ana: Person) -> None:
     campaign = _campaign(ana, rotation="ordered")
     _fill(ana, campaign, "one", "two", "three")
     assert [_goes(service) for _ in range(7)] == ["one", "two", "three", "one", "two", "three", "one"]
@@ -183,7 +183,7 @@ def test_in_turn_is_in_turn(service: TestClient, ana: Person) -> None:
     assert [_goes(service) for _ in range(3)] == ["three", "one", "three"]
 
 
-def test_weights_are_kept_to(service: TestClient, ana: Person) -> None:
+def test_weights_are_kept_to(service: Inside, ana: Person) -> None:
     campaign = _campaign(ana, rotation="weighted")
     one, two, three = _fill(ana, campaign, "one", "two", "three")
     for link, weight in ((one, 9), (two, 1), (three, 0)):
@@ -195,7 +195,7 @@ def test_weights_are_kept_to(service: TestClient, ana: Person) -> None:
     assert ana.get(f"/campaign/{campaign}/stats")["links"][2]["weight"] == 1
 
 
-def test_a_quota_is_used_up_and_no_more(service: TestClient, ana: Person) -> None:
+def test_a_quota_is_used_up_and_no_more(service: Inside, ana: Person) -> None:
     campaign = _campaign(ana)
     one, two = _fill(ana, campaign, "one", "two")
     ana.post(f"/campaign/{campaign}/assign/{one}", {"quota": 3})
@@ -211,14 +211,14 @@ def test_a_quota_is_used_up_and_no_more(service: TestClient, ana: Person) -> Non
     assert {_goes(service) for _ in range(9)} == {"one"}
 
 
-def test_a_limited_link_is_not_drawn_less_often_than_others(service: TestClient, ana: Person) -> None:
+def test_a_limited_link_is_not_drawn_less_often_than_others(service: Inside, ana: Person) -> None:
     campaign = _campaign(ana)
     _fill(ana, campaign, "free")
     _fill(ana, campaign, "limited", clicklimit=1_000_000)
     assert 65 < Counter(_goes(service) for _ in range(200))["limited"] < 135
 
 
-def test_a_click_limit_counts_direct_visits_and_those_by_the_rotator(service: TestClient, ana: Person) -> None:
+def test_a_click_limit_counts_direct_visits_and_those_by_the_rotator(service: Inside, ana: Person) -> None:
     link = _fill(ana, _campaign(ana), "one", clicklimit=4)[0]
     assert visit(service, "one").status_code == 302
     assert [_goes(service) for _ in range(3)] == ["one"] * 3
@@ -226,7 +226,7 @@ def test_a_click_limit_counts_direct_visits_and_those_by_the_rotator(service: Te
     assert clicks(ana, link)[0] == 4
 
 
-def test_who_does_not_count_takes_nothing(service: TestClient, ana: Person) -> None:
+def test_who_does_not_count_takes_nothing(service: Inside, ana: Person) -> None:
     campaign = _campaign(ana, rotation="ordered", sticky=True, winner=3)
     one = _fill(ana, campaign, "one", clicklimit=1)[0]
     ana.post(f"/campaign/{campaign}/assign/{one}", {"quota": 1})
@@ -240,7 +240,7 @@ def test_who_does_not_count_takes_nothing(service: TestClient, ana: Person) -> N
 
 
 @pytest.mark.parametrize("rotation", ["random", "weighted", "ordered"])
-def test_a_sticky_rotator_keeps_a_visitor_at_one_link(rotation: str, service: TestClient, ana: Person) -> None:
+def test_a_sticky_rotator_keeps_a_visitor_at_one_link(rotation: str, service: Inside, ana: Person) -> None:
     campaign = _campaign(ana, rotation=rotation, sticky=True)
     _fill(ana, campaign, "one", "two", "three")
     answer = visit(service, "r/spring")
@@ -262,7 +262,7 @@ def test_a_sticky_rotator_keeps_a_visitor_at_one_link(rotation: str, service: Te
     assert len(strangers) == 3
 
 
-def test_a_visitor_whose_link_is_gone_gets_another_one(service: TestClient, ana: Person) -> None:
+def test_a_visitor_whose_link_is_gone_gets_another_one(service: Inside, ana: Person) -> None:
     campaign = _campaign(ana, rotation="ordered", sticky=True)
     one, _two = _fill(ana, campaign, "one", "two")
     assert [_goes(service), _goes(service)] == ["one", "one"]
@@ -271,14 +271,14 @@ def test_a_visitor_whose_link_is_gone_gets_another_one(service: TestClient, ana:
 
 
 @pytest.mark.parametrize("cookie", ["x", "999999", "-1", "1" * 400, "²", "0", ""])
-def test_a_cookie_of_somebodys_own_making_chooses_nothing_else(cookie: str, service: TestClient, ana: Person) -> None:
+def test_a_cookie_of_somebodys_own_making_chooses_nothing_else(cookie: str, service: Inside, ana: Person) -> None:
     other = new_link(ana, "elsewhere")
     _fill(ana, _campaign(ana, sticky=True), "one")
     for value in (cookie, str(other)):
         assert _goes(service, headers={"Cookie": f"wp_turn={value}".encode()}) == "one"
 
 
-def test_after_so_many_clicks_the_link_that_is_clicked_most_gets_all(service: TestClient, ana: Person) -> None:
+def test_after_so_many_clicks_the_link_that_is_clicked_most_gets_all(service: Inside, ana: Person) -> None:
     campaign = _campaign(ana, name="Spring", rotation="ordered", winner=4)
     _one, two = _fill(ana, campaign, "one", "two")
     for _ in range(3):

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 from sqlalchemy import Connection, delete, insert, update
-from starlette.testclient import TestClient
 
 from tests.conftest import Person
+from tests.inside import Inside
 from tests.visiting import visit
 from waypost import clock
 from waypost.schema import links, rotations
@@ -108,7 +108,7 @@ def test_chances_are_what_they_should_be(ana: Person, *, weighted: bool) -> None
     assert all(drawn[link] == 0 for link in good[1::10]) == weighted
 
 
-def _goes(client: TestClient, count: int) -> Iterator[int]:
+def _goes(client: Inside, count: int) -> Iterator[int]:
     """The numbers of the links to which visitors are sent."""
     for _ in range(count):
         answer = visit(client, "r/spring")

@@ -4,9 +4,9 @@ import time
 
 import pytest
 from sqlalchemy import select
-from starlette.testclient import TestClient
 
-from tests.conftest import BASE, Person
+from tests.conftest import Person
+from tests.inside import Inside
 from tests.problems import refused
 from tests.visiting import CHROME, CURL, GOOGLEBOT, PAGE, SLACK, TARGET, clicks, new_link, sums, visit
 from tests.walking import walk
@@ -124,7 +124,7 @@ def test_a_url_in_a_splash_page_cannot_break_out_of_its_attribute(ana: Person) -
     assert len(page.all("script")) == 2
 
 
-def test_only_people_read_splash_pages(ana: Person, service: TestClient) -> None:
+def test_only_people_read_splash_pages(ana: Person, service: Inside) -> None:
     link = _link(ana, "spring", _splash(ana, counter=3))
     for agent in (GOOGLEBOT, SLACK):
         answer = visit(service, "spring", agent=agent, headers=PAGE)
@@ -137,7 +137,7 @@ def test_only_people_read_splash_pages(ana: Person, service: TestClient) -> None
     assert sums(ana, f"/url/{link}") == told
 
 
-def test_limit_password_and_expiry_come_before_any_page(ana: Person, service: TestClient) -> None:
+def test_limit_password_and_expiry_come_before_any_page(ana: Person, service: Inside) -> None:
     splash = _splash(ana, title="Secret words", counter=3)
     _link(ana, "once", splash, clicklimit=1)
     assert walk(ana, "once", agent=GOOGLEBOT).status == 302
@@ -171,7 +171,7 @@ def test_a_change_to_a_splash_page_shows_at_once_here_and_soon_elsewhere(
     _link(ana, "spring", splash)
     _link(ana, "other", "direct")
     other = build(settings, Database(database_url))
-    with TestClient(other, base_url=BASE, follow_redirects=False) as client:
+    with Inside(other) as client:
         assert "Old" in walk(ana, "spring").response.text
         assert "Old" in visit(client, "spring", headers=PAGE).text
         ana.put(f"/splash/{splash}/update", {"title": "Shiny"})
@@ -210,7 +210,7 @@ def test_a_splash_page_of_somebody_else_cannot_be_used_or_changed(ana: Person, b
 
 
 @ONCE
-def test_a_plain_link_is_untouched_by_all_this(ana: Person, service: TestClient) -> None:
+def test_a_plain_link_is_untouched_by_all_this(ana: Person, service: Inside) -> None:
     new_link(ana, "plain")
     answer = visit(service, "plain", agent=CHROME, headers=PAGE)
     assert dict(answer.headers) == {"location": TARGET, "cache-control": "private, no-store", "content-length": "0"}

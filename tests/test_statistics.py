@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import time_machine
 from sqlalchemy import insert
-from starlette.testclient import TestClient
 
 from tests.conftest import Person
+from tests.inside import Inside
 from tests.problems import refused
 from tests.shapes import STATISTICS, differs
 from tests.visiting import CHROME, CURL, FIREFOX, GOOGLEBOT, IPHONE, SLACK, clicks, new_link, sums, visit
@@ -28,7 +28,7 @@ VISITS = (
 )
 
 
-def _come(service: TestClient, alias: str) -> None:
+def _come(service: Inside, alias: str) -> None:
     for agent, referrer, language in VISITS:
         visit(service, alias, agent=agent, headers={"Referer": referrer, "Accept-Language": language})
     for agent in (GOOGLEBOT, SLACK):
@@ -36,7 +36,7 @@ def _come(service: TestClient, alias: str) -> None:
     visit(service, alias, "HEAD", headers={"Referer": "https://heads.example/"})
 
 
-def test_a_link_has_the_statistics_block_of_the_document(ana: Person, service: TestClient) -> None:
+def test_a_link_has_the_statistics_block_of_the_document(ana: Person, service: Inside) -> None:
     link = new_link(ana, "spring")
     empty = ana.get(f"/url/{link}")["data"]
     assert not differs(empty, STATISTICS)
@@ -62,7 +62,7 @@ def test_a_link_has_the_statistics_block_of_the_document(ana: Person, service: T
     assert list(data["topBrowsers"].values()) == ["2", "1", "1", "1"]  # most frequent first
 
 
-def test_a_report_shows_all_dimensions_and_what_was_not_counted_apart(ana: Person, service: TestClient) -> None:
+def test_a_report_shows_all_dimensions_and_what_was_not_counted_apart(ana: Person, service: Inside) -> None:
     link = new_link(ana, "spring")
     _come(service, "spring")
     data = ana.get(f"/url/{link}/stats")["data"]
@@ -87,7 +87,7 @@ TWO_DAYS = {"from": "2027-03-28", "to": "2027-03-29"}
 AUTUMN_DAY = {"from": "2027-10-31", "to": "2027-10-31"}
 
 
-def test_a_report_counts_by_the_hours_and_days_of_the_wanted_place(ana: Person, service: TestClient) -> None:
+def test_a_report_counts_by_the_hours_and_days_of_the_wanted_place(ana: Person, service: Inside) -> None:
     link = new_link(ana, "spring")
     for moment in (*MOMENTS, *AUTUMN):
         with time_machine.travel(datetime.fromisoformat(moment).replace(tzinfo=UTC), tick=True):
@@ -116,7 +116,7 @@ def test_a_report_counts_by_the_hours_and_days_of_the_wanted_place(ana: Person, 
         assert (data["start"], data["end"], data["interval"], data["timezone"]) == (*span.values(), interval, zone)
 
 
-def test_a_report_without_a_span_is_of_the_last_thirty_days(ana: Person, service: TestClient) -> None:
+def test_a_report_without_a_span_is_of_the_last_thirty_days(ana: Person, service: Inside) -> None:
     with time_machine.travel(NOON, tick=True) as clock:
         link = new_link(ana, "spring")
         visit(service, "spring")
@@ -159,7 +159,7 @@ def test_a_wrong_question_is_told_which_part_is_wrong(ana: Person) -> None:
     refused(ana.call("GET", "/stats/export", params={"format": "xml"}), 400, "format")
 
 
-def test_nobody_sees_the_visits_of_others(ana: Person, ben: Person, service: TestClient) -> None:
+def test_nobody_sees_the_visits_of_others(ana: Person, ben: Person, service: Inside) -> None:
     link, his = new_link(ana, "spring"), new_link(ben, "summer")
     for _ in range(3):
         visit(service, "spring")
@@ -189,7 +189,7 @@ def _csv(person: Person, **span: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(answer.text)))
 
 
-def test_single_visits_can_be_taken_away_oldest_first(ana: Person, service: TestClient) -> None:
+def test_single_visits_can_be_taken_away_oldest_first(ana: Person, service: Inside) -> None:
     with time_machine.travel(NOON, tick=False) as clock:
         link = new_link(ana, "spring")
         _come(service, "spring")
@@ -225,7 +225,7 @@ def test_single_visits_can_be_taken_away_oldest_first(ana: Person, service: Test
 
 
 @ONLY_SQLITE
-def test_a_spreadsheet_takes_no_visit_for_a_formula(ana: Person, service: TestClient) -> None:
+def test_a_spreadsheet_takes_no_visit_for_a_formula(ana: Person, service: Inside) -> None:
     labels = ["=1+1", "+1", "-1", "@x", "\t=1", "\r=1", 'a"b', "a,b", "a\nb", "é"]
     common = {"account": ana.account, "kind": "link", "item": 1, "at_ms": NOON * 1000, "sort": "click", "first": True}
     ana.write(lambda tx: tx.execute(insert(events), [{**common, "referrer": label} for label in labels]))
@@ -238,7 +238,7 @@ def test_a_spreadsheet_takes_no_visit_for_a_formula(ana: Person, service: TestCl
 
 
 @ONLY_SQLITE
-def test_more_visits_than_fit_a_page_are_all_taken_away(ana: Person, service: TestClient) -> None:
+def test_more_visits_than_fit_a_page_are_all_taken_away(ana: Person, service: Inside) -> None:
     common = {"account": ana.account, "kind": "link", "item": 1, "sort": "click", "first": True}
     many = [{**common, "at_ms": NOON * 1000 + n} for n in range(10_001)]
     ana.write(lambda tx: tx.execute(insert(events), many))

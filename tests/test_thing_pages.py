@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 from sqlalchemy import Connection
-from starlette.testclient import TestClient
 
 from tests.conftest import Person
 from tests.dashing import Browser, hidden, said, version, window
+from tests.inside import Inside
 from tests.visiting import new_link
 from waypost.overlays import submissions
 from waypost.overlays.submissions import Sent
@@ -19,7 +19,7 @@ ONLY_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 @pytest.fixture
-def inside(service: TestClient, ana: Person) -> Browser:
+def inside(service: Inside, ana: Person) -> Browser:
     opened = window(service)
     opened.sign_in("ana")
     return opened
@@ -109,7 +109,7 @@ def test_a_thing_is_made_changed_and_deleted(ana: Person, inside: Browser, name:
 
 @noun
 def test_nobody_sees_or_changes_what_is_of_others(
-    ana: Person, ben: Person, service: TestClient, inside: Browser, name: str
+    ana: Person, ben: Person, service: Inside, inside: Browser, name: str
 ) -> None:
     item, other = _made(inside, name), window(service)
     other.sign_in("ben")

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import time_machine
 from sqlalchemy import JSON, Boolean, Column, Connection, LargeBinary, MetaData, String, insert, select, text
-from starlette.testclient import TestClient
 
 from tests.conftest import BASE, Person
+from tests.inside import Inside
 from tests.test_upgrade import plain_url  # noqa: F401  # a fixture
 from tests.visiting import CHROME, FIREFOX
 from waypost import archive, credentials
@@ -116,7 +116,7 @@ def test_every_row_is_there_and_says_whose_it_is(old: Database) -> None:
 def test_it_can_be_used_and_nothing_of_others_is_touched(old: Database, settings: Settings) -> None:
     upgrade(old)
     others = {name: [row for row in rows if row.get("account") == 2] for name, rows in old.read(_rows).items()}
-    with TestClient(build(settings, old), base_url=BASE, follow_redirects=False) as client:
+    with Inside(build(settings, old)) as client:
         ana = Person(1, "ana", f"{_KEY}1", client, old)
         assert client.get("/alia1").headers["location"] == "https://example.com/"
         made = ana.post("/url/add", {"url": "https://example.org/", "pixels": [1], "channel": [1], "campaign": 1})["id"]

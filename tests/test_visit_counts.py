@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 import time_machine
-from starlette.testclient import TestClient
 
 from tests.conftest import Person
+from tests.inside import Inside
 from tests.serving import at_once
 from tests.visiting import (
     ANDROID,
@@ -55,7 +55,7 @@ OVER = "https://example.com/over"
     ],
 )
 def test_a_visit_is_counted_as_what_it_is(
-    ana: Person, service: TestClient, method: str, agent: str, headers: dict[str, str], counted: dict[str, int]
+    ana: Person, service: Inside, method: str, agent: str, headers: dict[str, str], counted: dict[str, int]
 ) -> None:
     link = new_link(ana, "spring")
     assert visit(service, "spring", method, agent=agent, headers=headers).headers["location"] == TARGET
@@ -63,7 +63,7 @@ def test_a_visit_is_counted_as_what_it_is(
     assert clicks(ana, link) == (counted.get("clicks", 0), counted.get("uniqueClicks", 0))
 
 
-def test_a_read_shows_every_click_that_was_answered_before_it(ana: Person, service: TestClient) -> None:
+def test_a_read_shows_every_click_that_was_answered_before_it(ana: Person, service: Inside) -> None:
     link = new_link(ana, "spring")
     for number in range(1, 8):
         visit(service, "spring")
@@ -73,13 +73,13 @@ def test_a_read_shows_every_click_that_was_answered_before_it(ana: Person, servi
 
 
 @pytest.fixture
-def proxied(tmp_path: Path, database_url: str, ingester: None) -> Iterator[TestClient]:
+def proxied(tmp_path: Path, database_url: str, ingester: None) -> Iterator[Inside]:
     """The same service once more, behind a proxy."""
     with behind_a_proxy(tmp_path, database_url) as client:
         yield client
 
 
-def test_a_visitor_is_one_a_day_by_address_program_and_link(ana: Person, proxied: TestClient) -> None:
+def test_a_visitor_is_one_a_day_by_address_program_and_link(ana: Person, proxied: Inside) -> None:
     with time_machine.travel(NOON, tick=True) as clock:
         first, second = new_link(ana, "first"), new_link(ana, "second")
 
@@ -98,7 +98,7 @@ def test_a_visitor_is_one_a_day_by_address_program_and_link(ana: Person, proxied
         assert come("first", "203.0.113.1") == (7, 5)
 
 
-def test_a_limit_is_exact_whoever_comes_at_the_same_moment(ana: Person, service: TestClient) -> None:
+def test_a_limit_is_exact_whoever_comes_at_the_same_moment(ana: Person, service: Inside) -> None:
     link = new_link(ana, "few", clicklimit=17)
     answers = at_once([lambda: visit(service, "few").status_code for _ in range(40)])
     assert Counter(answers) == {302: 17, 410: 23}
@@ -107,7 +107,7 @@ def test_a_limit_is_exact_whoever_comes_at_the_same_moment(ana: Person, service:
 
 
 @ONLY_SQLITE
-def test_a_used_up_link_tells_people_and_programs_or_leads_elsewhere(ana: Person, service: TestClient) -> None:
+def test_a_used_up_link_tells_people_and_programs_or_leads_elsewhere(ana: Person, service: Inside) -> None:
     new_link(ana, "once", clicklimit=1)
     new_link(ana, "once-over", clicklimit=1, expiryurl=OVER)
     for alias in ("once", "once-over"):
@@ -126,7 +126,7 @@ def test_a_used_up_link_tells_people_and_programs_or_leads_elsewhere(ana: Person
     [("HEAD", CHROME, {}), ("GET", GOOGLEBOT, {}), ("GET", SLACK, {}), ("GET", CHROME, {"Purpose": "prefetch"})],
 )
 def test_who_is_not_counted_uses_up_nothing_and_gets_nothing_beyond_the_limit(
-    ana: Person, service: TestClient, method: str, agent: str, headers: dict[str, str]
+    ana: Person, service: Inside, method: str, agent: str, headers: dict[str, str]
 ) -> None:
     new_link(ana, "once", clicklimit=1)
     for _ in range(3):
@@ -136,7 +136,7 @@ def test_who_is_not_counted_uses_up_nothing_and_gets_nothing_beyond_the_limit(
     assert visit(service, "once", method, agent=agent, headers=headers).status_code == 410
 
 
-def test_a_limit_that_comes_later_counts_what_was_clicked_before(ana: Person, service: TestClient) -> None:
+def test_a_limit_that_comes_later_counts_what_was_clicked_before(ana: Person, service: Inside) -> None:
     link = new_link(ana, "spring")
     for _ in range(3):
         visit(service, "spring")
@@ -152,14 +152,14 @@ def test_a_limit_that_comes_later_counts_what_was_clicked_before(ana: Person, se
 
 
 @ONLY_SQLITE
-def test_visits_to_nothing_are_noted_for_the_host_and_nobodys_clicks(ana: Person, service: TestClient) -> None:
+def test_visits_to_nothing_are_noted_for_the_host_and_nobodys_clicks(ana: Person, service: Inside) -> None:
     new_link(ana, "spring")
     visit(service, "nobody")
     assert sums(ana, "") == {}
 
 
 @ONLY_SQLITE
-def test_a_deleted_links_late_clicks_do_not_stop_the_counting(ana: Person, service: TestClient) -> None:
+def test_a_deleted_links_late_clicks_do_not_stop_the_counting(ana: Person, service: Inside) -> None:
     gone, kept = new_link(ana, "gone"), new_link(ana, "kept")
     at_once([lambda: visit(service, "gone", agent=ANDROID) for _ in range(8)])
     ana.delete(f"/url/{gone}/delete")

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from starlette.testclient import TestClient
 
 from tests.conftest import BASE, Person
+from tests.inside import Inside
 from tests.visiting import PAGE, TARGET, clicks, new_link, sums, visit
 from waypost.app import build
 from waypost.db import Database
@@ -31,7 +31,7 @@ def _brand(person: Person, **fields: str) -> int:
     return int(person.post("/domain/add", {"domain": BRAND, **fields})["id"])
 
 
-def test_a_name_means_something_else_on_every_host(ana: Person, service: TestClient) -> None:
+def test_a_name_means_something_else_on_every_host(ana: Person, service: Inside) -> None:
     _brand(ana)
     own, branded = new_link(ana, "spring"), new_link(ana, "spring", domain=BRAND, url="https://example.com/brand")
     for _ in range(2):
@@ -47,7 +47,7 @@ def test_a_name_means_something_else_on_every_host(ana: Person, service: TestCli
 @pytest.mark.parametrize(
     "host", ["go.localhost", "GO.LOCALHOST:99", "localhost:1", "127.0.0.1", "[::1]:8000", "8.8.8.8"]
 )
-def test_the_service_answers_to_its_own_names_and_to_every_address(ana: Person, service: TestClient, host: str) -> None:
+def test_the_service_answers_to_its_own_names_and_to_every_address(ana: Person, service: Inside, host: str) -> None:
     new_link(ana, "spring")
     assert visit(service, "spring", headers={"Host": host}).headers["location"] == TARGET
 
@@ -57,9 +57,7 @@ def test_the_service_answers_to_its_own_names_and_to_every_address(ana: Person, 
     "host", ["unknown.example", "go.localhost.evil.example", "[x", "a b", "x" * 300, "xn--", "é.example", "@", "\x7f"]
 )
 @pytest.mark.parametrize("headers", [PAGE, {}])
-def test_a_host_that_nobody_has_leads_nowhere(
-    ana: Person, service: TestClient, host: str, headers: dict[str, Any]
-) -> None:
+def test_a_host_that_nobody_has_leads_nowhere(ana: Person, service: Inside, host: str, headers: dict[str, Any]) -> None:
     new_link(ana, "spring")
     for path in ("", "spring", "spring+", "nobody", "a/b"):
         answer = visit(service, path, headers={**headers, "Host": host.encode()})
@@ -69,13 +67,13 @@ def test_a_host_that_nobody_has_leads_nowhere(
 
 
 @ONLY_SQLITE
-def test_who_forwards_a_request_cannot_choose_its_host(ana: Person, service: TestClient) -> None:
+def test_who_forwards_a_request_cannot_choose_its_host(ana: Person, service: Inside) -> None:
     _brand(ana)
     new_link(ana, "spring", domain=BRAND)
     assert visit(service, "spring", headers={"X-Forwarded-Host": "brand.example"}).status_code == 404
 
 
-def test_a_branded_domain_has_its_own_front_page_and_its_own_not_found(ana: Person, service: TestClient) -> None:
+def test_a_branded_domain_has_its_own_front_page_and_its_own_not_found(ana: Person, service: Inside) -> None:
     domain = _brand(ana)
     assert visit(service, f"{BRAND}/", headers=PAGE).status_code == 404
     assert visit(service, f"{BRAND}/nobody").status_code == 404
@@ -90,13 +88,13 @@ def test_a_branded_domain_has_its_own_front_page_and_its_own_not_found(ana: Pers
     assert visit(service, f"{BRAND}/").status_code == visit(service, f"{BRAND}/nobody").status_code == 404
 
 
-def test_pictures_of_accounts_are_on_the_services_own_host_only(ana: Person, service: TestClient) -> None:
+def test_pictures_of_accounts_are_on_the_services_own_host_only(ana: Person, service: Inside) -> None:
     ana.post("/domain/add", {"domain": BRAND})
     assert visit(service, "u/ana/avatar.svg").headers["content-type"] == "image/svg+xml"
     assert visit(service, f"{BRAND}/u/ana/avatar.svg").status_code == 404
 
 
-def test_visits_to_nothing_on_a_domain_are_its_owners_to_see(ana: Person, ben: Person, service: TestClient) -> None:
+def test_visits_to_nothing_on_a_domain_are_its_owners_to_see(ana: Person, ben: Person, service: Inside) -> None:
     _brand(ana)
     for path in (f"{BRAND}/nobody", f"{BRAND}/nothing", "nobody", "http://unknown.example/nobody"):
         visit(service, path)
@@ -104,7 +102,7 @@ def test_visits_to_nothing_on_a_domain_are_its_owners_to_see(ana: Person, ben: P
     assert sums(ben, "") == {}
 
 
-def test_a_deleted_domain_takes_its_links_along_until_it_is_back(ana: Person, ben: Person, service: TestClient) -> None:
+def test_a_deleted_domain_takes_its_links_along_until_it_is_back(ana: Person, ben: Person, service: Inside) -> None:
     domain = _brand(ana, redirectroot=ROOT)
     new_link(ana, "spring", domain=BRAND)
     assert visit(service, f"{BRAND}/spring").status_code == 302
@@ -117,7 +115,7 @@ def test_a_deleted_domain_takes_its_links_along_until_it_is_back(ana: Person, be
     assert visit(service, f"{BRAND}/spring").headers["location"] == TARGET
 
 
-def test_every_change_is_in_force_on_the_next_visit(ana: Person, service: TestClient) -> None:
+def test_every_change_is_in_force_on_the_next_visit(ana: Person, service: Inside) -> None:
     assert visit(service, "spring").status_code == 404
     link = new_link(ana, "spring")
     assert visit(service, "spring").headers["location"] == TARGET
@@ -137,13 +135,11 @@ def test_every_change_is_in_force_on_the_next_visit(ana: Person, service: TestCl
     assert clicks(ana, again) == (1, 1)  # counting starts at zero
 
 
-def test_a_change_reaches_the_other_processes(
-    ana: Person, service: TestClient, tmp_path: Path, database_url: str
-) -> None:
+def test_a_change_reaches_the_other_processes(ana: Person, service: Inside, tmp_path: Path, database_url: str) -> None:
     link = new_link(ana, "spring")
     _brand(ana, redirectroot=ROOT)
     settings = Settings(data_dir=tmp_path, base_url=BASE, database_url=database_url)
-    with TestClient(build(settings, Database(database_url)), base_url=BASE, follow_redirects=False) as other:
+    with Inside(build(settings, Database(database_url))) as other:
         assert visit(other, "spring").headers["location"] == TARGET
         assert visit(other, f"{BRAND}/").headers["location"] == ROOT
         assert visit(other, "summer").status_code == 404

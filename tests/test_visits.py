@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 import time_machine
-from starlette.testclient import TestClient
 
 from tests.conftest import Person
+from tests.inside import Inside
 from tests.visiting import ANDROID, CHROME, CURL, GOOGLEBOT, IPHONE, PAGE, TARGET, clicks, new_link, sums, visit
 
 ONLY_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -31,7 +31,7 @@ def _told(response: Any, status: int, words: str) -> None:
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
 def test_a_short_link_sends_its_visitor_on_and_nobody_may_remember_it(
-    ana: Person, service: TestClient, method: str
+    ana: Person, service: Inside, method: str
 ) -> None:
     new_link(ana, "spring", url="https://example.com/page?a=b#c")
     for _ in range(2):  # first found in the database, then remembered
@@ -58,7 +58,7 @@ def test_a_short_link_sends_its_visitor_on_and_nobody_may_remember_it(
     ],
 )
 def test_no_character_of_a_target_breaks_out_of_its_header(
-    ana: Person, service: TestClient, url: str, location: str
+    ana: Person, service: Inside, url: str, location: str
 ) -> None:
     new_link(ana, "odd", url=url)
     for query in ("", "?x=%0d%0aSet-Cookie:a=b&\u2603"):
@@ -70,7 +70,7 @@ def test_no_character_of_a_target_breaks_out_of_its_header(
 
 
 @ONLY_SQLITE
-def test_visitors_are_sent_where_their_link_says(ana: Person, service: TestClient) -> None:
+def test_visitors_are_sent_where_their_link_says(ana: Person, service: Inside) -> None:
     new_link(
         ana,
         "many",
@@ -91,14 +91,14 @@ def test_visitors_are_sent_where_their_link_says(ana: Person, service: TestClien
 
 
 @pytest.mark.parametrize("headers", [PAGE, {}])
-def test_an_unknown_alias_is_told_in_the_visitors_own_way(service: TestClient, headers: dict[str, str]) -> None:
+def test_an_unknown_alias_is_told_in_the_visitors_own_way(service: Inside, headers: dict[str, str]) -> None:
     for path in ("nobody", "nobody+", "a/b/c", "x" * 5000, "nobody%00", "%ff%fe", "ünïcode", "..%2f..%2fetc"):
         _told(visit(service, path, headers=headers), 404, "does not exist")
 
 
 @pytest.mark.parametrize("headers", [PAGE, {}])
 def test_a_disabled_link_is_told_apart_from_one_that_is_not_there(
-    ana: Person, service: TestClient, headers: dict[str, str]
+    ana: Person, service: Inside, headers: dict[str, str]
 ) -> None:
     link = new_link(ana, "off", status="disabled")
     _told(visit(service, "off", headers=headers), 403, "switched it off")
@@ -108,7 +108,7 @@ def test_a_disabled_link_is_told_apart_from_one_that_is_not_there(
 
 @pytest.mark.parametrize("headers", [PAGE, {}])
 def test_a_link_that_is_over_says_so_and_its_late_visitors_are_noted(
-    ana: Person, service: TestClient, headers: dict[str, str]
+    ana: Person, service: Inside, headers: dict[str, str]
 ) -> None:
     with time_machine.travel(NOW, tick=True) as clock:
         link = new_link(ana, "spring", expiry="2027-01-15 08:01:00")
@@ -120,7 +120,7 @@ def test_a_link_that_is_over_says_so_and_its_late_visitors_are_noted(
         assert sums(ana, f"/url/{link}") == {"clicks": 1, "uniqueClicks": 1, "late": 1}
 
 
-def test_a_link_that_is_over_may_lead_to_another_place(ana: Person, service: TestClient) -> None:
+def test_a_link_that_is_over_may_lead_to_another_place(ana: Person, service: Inside) -> None:
     with time_machine.travel(NOW, tick=True) as clock:
         link = new_link(ana, "spring", expiry="2027-01-15 08:01:00", expiryurl=OVER)
         clock.move_to(NOW + 61)
@@ -132,14 +132,14 @@ def test_a_link_that_is_over_may_lead_to_another_place(ana: Person, service: Tes
 
 
 @ONLY_SQLITE
-def test_a_private_link_works_for_everybody(ana: Person, service: TestClient) -> None:
+def test_a_private_link_works_for_everybody(ana: Person, service: Inside) -> None:
     link = new_link(ana, "spring", status="private")
     assert visit(service, "spring").status_code == 302
     assert clicks(ana, link) == (1, 1)
 
 
 @ONLY_SQLITE
-def test_a_plus_behind_the_alias_shows_where_it_goes_without_going(ana: Person, service: TestClient) -> None:
+def test_a_plus_behind_the_alias_shows_where_it_goes_without_going(ana: Person, service: Inside) -> None:
     hostile = "https://example.com/?q=<script>alert(1)</script>"
     link = new_link(ana, "spring", url=hostile, title="<b>Spring</b>", parameters=[{"name": "utm", "value": "x"}])
     page = visit(service, "spring+", headers=PAGE)
@@ -155,7 +155,7 @@ def test_a_plus_behind_the_alias_shows_where_it_goes_without_going(ana: Person, 
 
 
 @ONLY_SQLITE
-def test_other_methods_are_refused(ana: Person, service: TestClient) -> None:
+def test_other_methods_are_refused(ana: Person, service: Inside) -> None:
     link = new_link(ana, "spring")
     for method in ("PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"):
         answer = visit(service, "spring", method)
@@ -165,13 +165,13 @@ def test_other_methods_are_refused(ana: Person, service: TestClient) -> None:
 
 
 @ONLY_SQLITE
-def test_the_front_page_leads_to_the_dashboard(service: TestClient) -> None:
+def test_the_front_page_leads_to_the_dashboard(service: Inside) -> None:
     page = visit(service, "", headers=PAGE)
     assert (page.status_code, page.headers["location"]) == (302, "/dashboard")
 
 
 @ONLY_SQLITE
-def test_a_robot_is_sent_on_like_everybody_but_never_counted(ana: Person, service: TestClient) -> None:
+def test_a_robot_is_sent_on_like_everybody_but_never_counted(ana: Person, service: Inside) -> None:
     link = new_link(ana, "spring")
     assert visit(service, "spring", agent=GOOGLEBOT).headers["location"] == TARGET
     assert clicks(ana, link) == (0, 0)

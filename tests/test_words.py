@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 import pytest
-from starlette.testclient import TestClient
 
+from tests.inside import Inside
 from waypost.aliases import words
 from waypost.errors import Problem
 
@@ -57,7 +57,7 @@ def test_what_the_service_answers_itself_is_reserved() -> None:
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_no_alias_could_hide_a_path_of_the_service(service: TestClient) -> None:
+def test_no_alias_could_hide_a_path_of_the_service(service: Inside) -> None:
     for word in ("healthz", "readyz", "api"):
         assert word in words.RESERVED
         assert service.get(f"/{word}").json().get("code") != "missing"  # what an unknown alias answers

@@ -5,9 +5,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from starlette.testclient import TestClient
-
 from tests.conftest import BASE, Person
+from tests.inside import Inside
 from waypost.app import build
 from waypost.db import Database
 from waypost.settings import Settings
@@ -53,9 +52,9 @@ def sums(person: Person, path: str, **span: str) -> dict[str, int]:
 
 
 @contextmanager
-def behind_a_proxy(folder: Path, database_url: str) -> Iterator[TestClient]:
+def behind_a_proxy(folder: Path, database_url: str) -> Iterator[Inside]:
     """One more process of a service, behind a proxy on 127.0.0.1 that it trusts."""
     trusting = Settings(data_dir=folder, base_url=BASE, database_url=database_url, trusted_proxies="127.0.0.1")
     app = build(trusting, Database(database_url))
-    with TestClient(app, base_url=BASE, follow_redirects=False, client=("127.0.0.1", 1)) as client:
+    with Inside(app, address="127.0.0.1") as client:
         yield client
