@@ -81,31 +81,39 @@ def test_few_usable_ones_among_many_are_found(ana: Person) -> None:
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_chances_are_what_they_should_be(ana: Person, *, weighted: bool) -> None:
-    """Of 200 links every other one is not usable; of the others, a tenth has ten times the weight, and a tenth none."""
-    campaign, ids = _campaign(ana, 200)
+    """Of 130 links every other one is not usable; of the others, a tenth each has weight 2, weight 3 and none.
+
+    Whatever the seed: each claim about the draws fails of itself less than once in 10^9 times. Small weights show best
+    when a share is given twice: then 79 shares would be 93, and those with a weight of their own have 7 % more.
+    """
+    campaign, ids = _campaign(ana, 130)
     _set(ana, ids[1::2], status="disabled")
     good = ids[::2]
-    _told(ana, campaign, [*good[::10], *ids[1::2]], weight=10)
+    heavy = {**dict.fromkeys(good[::10], 2), **dict.fromkeys(good[3::10], 3)}
+    for weight in (2, 3):
+        _told(ana, campaign, [link for link in heavy if heavy[link] == weight], weight=weight)
+    _told(ana, campaign, ids[1::2], weight=10)
     _told(ana, campaign, good[1::10], weight=0)
     _told(ana, campaign, good[2::10])
     # What has left the campaign keeps its weight there.
-    ana.write(lambda tx: tx.execute(update(links).where(links.c.id == ids[199]).values(campaign=None)))
+    ana.write(lambda tx: tx.execute(update(links).where(links.c.id == ids[129]).values(campaign=None)))
     field = Field(campaign, weighted, clock.now())
-    draws = 6000
+    draws = 2000
     random.seed(20_260_801)
 
     def first(tx: Connection) -> Counter[int]:
         return Counter(next(places.by_chance(tx, field)).id for _ in range(draws))
 
     drawn = ana.database.read(first)
-    heavy = sum(drawn[link] for link in good[::10])
     assert sum(drawn[link] for link in good) == draws
-    shares = {link: 10 if link in good[::10] else 0 if link in good[1::10] else 1 for link in good}
-    wanted = {link: draws * (shares[link] / sum(shares.values()) if weighted else 1 / len(good)) for link in good}
-    assert abs(heavy - sum(wanted[link] for link in good[::10])) < 0.03 * draws
+    shares = {link: heavy.get(link, 0 if link in good[1::10] else 1) if weighted else 1 for link in good}
+    wanted = {link: draws * share / sum(shares.values()) for link, share in shares.items()}
+    # 6.1 standard deviations of 0.0111.
+    assert abs(sum(drawn[link] - wanted[link] for link in heavy)) < 0.068 * draws
     spread = sum((drawn[link] - n) ** 2 / n for link, n in wanted.items() if n)
-    assert spread < 150  # chi squared of at most 99 degrees: more than this once in a thousand times
-    assert all(drawn[link] == 0 for link in good[1::10]) == weighted
+    assert spread < 165  # chi squared of at most 64 degrees
+    # Of the least likely, 44 links with one share of 79, one is missed with 44 * exp(-2000 / 79).
+    assert {link for link in good if drawn[link]} == {link for link in good if shares[link]}
 
 
 def _goes(client: Inside, count: int) -> Iterator[int]:
