@@ -28,7 +28,7 @@ ROUTES = [route for router in ROUTERS for route in router.routes if isinstance(r
 FAILURES = {"400", "401", "403", "404", "408", "413", "429", "500", "503", "507"}
 EXPLORE: dict[str, Any] = {
     "seed": 1,
-    "generation": {"max-examples": 15, "deterministic": True, "database": "none"},
+    "generation": {"max-examples": 6, "deterministic": True, "database": "none"},
     "phases": {"stateful": {"enabled": False}},  # test_families.py follows each noun from its making to its end
     # A name may be taken, an id in a body unknown, a target not allowed: rules that no schema can say.
     "checks": {"positive_data_acceptance": {"expected-statuses": ["2xx", "400", "404"]}},
