@@ -65,9 +65,11 @@ def postgres() -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def postgres_databases(postgres: str) -> Databases:
+def postgres_databases(postgres: str) -> Iterator[Databases]:
     """Databases with this version's tables, one for each test at a time."""
-    return Databases(postgres, template="template")
+    databases = Databases(postgres, template="template")
+    yield databases
+    databases.close()
 
 
 @pytest.fixture(scope="session")
