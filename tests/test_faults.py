@@ -100,6 +100,7 @@ def test_a_database_that_is_locked_for_seconds_costs_nothing(tmp_path: Path) -> 
             while time.monotonic() < until:
                 answered += _visit(server, "hot", 10)
                 cold += _visit(server, "cold", 1)
+                time.sleep(0.03)
             other.execute("ROLLBACK")
         made = [server.call("POST", "/api/url/add", key=key, content=_NEW % f"new-{n}") for n in range(4)]
         assert [answer.status_code for answer in made] == [200] * 4
