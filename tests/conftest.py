@@ -6,6 +6,7 @@ import shutil
 import socket
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -16,6 +17,7 @@ import pytest
 from sqlalchemy import Connection
 
 from tests.inside import Inside
+from tests.kept import Kept, compile_once
 from tests.postgres import Databases, running_postgres
 from waypost import credentials
 from waypost.accounts import keys, ops
@@ -29,6 +31,7 @@ from waypost.upgrade import upgrade
 pytest_plugins = ["tests.signed_in"]  # for its fixtures
 PASSWORD = "their old password"
 BASE = "http://go.localhost:8000"
+compile_once()
 
 
 def pytest_collection_finish() -> None:
@@ -94,12 +97,18 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str
         yield url
 
 
+@pytest.fixture(scope="session")
+def kept() -> Iterator[Kept]:
+    """Connections that go from test to test."""
+    with closing(Kept()) as connections:
+        yield connections
+
+
 @pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
+def database(database_url: str, kept: Kept) -> Iterator[Database]:
     """That database, open."""
-    opened = Database(database_url)
-    yield opened
-    opened.close()
+    with kept.opened("service", database_url) as opened:
+        yield opened
 
 
 @pytest.fixture
@@ -109,17 +118,16 @@ def settings(tmp_path: Path, database_url: str) -> Settings:
 
 
 @pytest.fixture
-def ingester(settings: Settings, database_url: str) -> Iterator[None]:
+def ingester(settings: Settings, database_url: str, kept: Kept) -> Iterator[None]:
     """Counts clicks beside the service, as the ingester's process does, over connections that are its own."""
     stop = threading.Event()
-    own = Database(database_url)
-    thread = threading.Thread(target=Ingester(settings, own).run, args=(stop,))
-    thread.start()
-    yield
-    stop.set()
-    journal.wake(settings.journal_dir)
-    thread.join()
-    own.close()
+    with kept.opened("ingester", database_url) as own:
+        thread = threading.Thread(target=Ingester(settings, own).run, args=(stop,))
+        thread.start()
+        yield
+        stop.set()
+        journal.wake(settings.journal_dir)
+        thread.join()
 
 
 @pytest.fixture

@@ -174,7 +174,7 @@ BEGIN
   LOOP
     PERFORM pg_stat_clear_snapshot();
     PERFORM pg_terminate_backend(pid) FROM pg_stat_activity
-      WHERE datname = current_database() AND pid <> pg_backend_pid();
+      WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name <> 'kept';
     EXIT WHEN NOT FOUND;
     IF patience = 0 THEN RETURN false; END IF;
     patience := patience - 1;
@@ -183,6 +183,7 @@ BEGIN
   IF EXISTS (SELECT FROM at_first.changed) OR EXISTS (
     SELECT FROM pg_db_role_setting JOIN pg_database ON oid = setdatabase WHERE datname = current_database()
   ) THEN RETURN false; END IF;
+  SET LOCAL lock_timeout = '2s';  -- if somebody who was kept holds on to something
   SET LOCAL session_replication_role = replica;  -- no foreign key is looked at
   FOR one IN SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' LOOP
     EXECUTE format('SELECT EXISTS (TABLE public.%1$I) OR EXISTS (TABLE at_first.%1$I)', one) INTO has_rows;
