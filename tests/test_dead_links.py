@@ -23,6 +23,7 @@ from waypost.clicks.classify import agent
 from waypost.db import Database
 from waypost.links import looks, ops
 from waypost.links.looks import DAY, Seen
+from waypost.links.selection import Only
 from waypost.links.watching import _AT_ONCE, _TURN_SECONDS, Pauses, Watcher
 from waypost.metrics import exposition
 from waypost.rows import Window
@@ -116,7 +117,7 @@ class Desk:
 
     def dead(self) -> list[int]:
         found = self.database.read(
-            lambda tx: ops.page(tx, self.account, Window(limit=100, page=1), only=ops.Only(dead=True))
+            lambda tx: ops.page(tx, self.account, Window(limit=100, page=1), only=Only(dead=True))
         )
         return [link.id for link in found.items]
 

@@ -2,8 +2,9 @@
 
 from sqlalchemy import Connection, select
 
-from waypost.links import ops
-from waypost.links.ops import ALL, Link, Only, Order
+from waypost.links import ops, selection
+from waypost.links.ops import Link, Order
+from waypost.links.selection import ALL, Only
 from waypost.rows import Page, Window
 from waypost.schema import links
 
@@ -20,19 +21,22 @@ def page(
     """
     if not q:
         return ops.page(tx, account, window, order=order, only=only)
-    found = ops.matching(tx, account, q=q.casefold(), only=only)
+    found = selection.matching(tx, account, q=q.casefold(), only=only)
     newest = found.order_by(*(column.desc() for column in found.selected_columns)).limit(MOST + 1)
     ids = tx.execute(newest).scalars().all()
     result = len(ids)
     if order == "click":
-        c = links.c
+        c = links.alias().c  # since what is chosen is read from `links` too
         ranked = select(c.id).order_by(c.clicks.desc(), c.id.desc()).limit(MOST)
-        if result > MOST:  # so many that they are soon met among all links by clicks (index links_account_clicks)
+        if result <= MOST:
+            ranked = ranked.where(c.id.in_(ids))
+        elif only == ALL or selection.are_many(tx, selection.ids(account, only), selection.FEW):
+            # So many that they are soon met among all links by clicks (index links_account_clicks).
             ranked = ranked.where(c.account == account, c.search.contains(q.casefold(), autoescape=True))
-            ranked = ranked if only == ALL else ranked.where(c.id.in_(found))
+            ranked = ranked if only == ALL else ranked.where(selection.is_one(account, only, c.id))
             ranked = ranked.limit(min(MOST, window.offset + window.limit))
         else:
-            ranked = ranked.where(c.id.in_(ids))
+            ranked = ranked.where(c.id.in_(found))
         ids = tx.execute(ranked).scalars().all()
     shown = ids[:MOST][window.offset : window.offset + window.limit]
     return Page(ops.listed(tx, shown), result, window)

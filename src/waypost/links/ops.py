@@ -5,27 +5,21 @@ from dataclasses import dataclass
 from dataclasses import fields as fields_of
 from typing import Literal, Unpack
 
-from sqlalchemy import ColumnElement, Connection, Select, Table, column, delete, func, insert, select, table, text
+from sqlalchemy import ColumnElement, Connection, Select, Table, delete, func, insert, select
 
 from waypost import changes, clock, rows, tallies
 from waypost.aliases import hosts, namespace
 from waypost.db import upsert
 from waypost.errors import not_found
-from waypost.links import looks
+from waypost.links import looks, selection
 from waypost.links.fields import Fields, Status, columns, searchable
+from waypost.links.selection import ALL, Only
 from waypost.net import targets
 from waypost.rows import Page, Window
-from waypost.schema import campaigns, channel_items, channels, domains, link_pixels, links, pixels, submissions
+from waypost.schema import channel_items, channels, domains, link_pixels, links, pixels, submissions
 from waypost.settings import Settings
 
 Order = Literal["date", "click"]
-_TRIGRAM = 3
-_FEW = 10_000  # links that are read one by one sooner than an index of everybody's, or sorted sooner than walked past
-_INDEX = table("links_search", column("rowid"))
-_MATCHES = "links_search MATCH :phrase"
-# Without the hint SQLite fetches each link that matches whole, just to see whose it is.
-_IS_MINE = """
-    EXISTS (SELECT 1 FROM links INDEXED BY links_account_id WHERE account = :account AND id = links_search.rowid)"""
 
 
 @dataclass(frozen=True)
@@ -65,19 +59,6 @@ class Details:
     deeplink: Mapping[str, str]
     parameters: Sequence[Mapping[str, str]]
     pixels: Sequence[int]
-
-
-@dataclass(frozen=True)
-class Only:
-    """Which links alone are wanted: of a campaign, on a channel, with a status, with a dead target."""
-
-    campaign: int | None = None
-    channel: int | None = None
-    status: Status | None = None
-    dead: bool = False
-
-
-ALL = Only()
 
 
 def page(
@@ -184,54 +165,15 @@ def _host(tx: Connection, account: int, fields: Fields, settings: Settings) -> s
     return namespace.OWN if domain is None else hosts.chosen(tx, account, domain, settings=settings)
 
 
-def _chosen(account: int, only: Only) -> Select[int]:
-    """The ids of the account's links that are wanted, by the index that has nothing else (links_campaign,
-    links_account_status, looks_dead_account, the key of channel_items). What these have is the account's."""
-    shelf = select(channels.c.id).where(channels.c.id == only.channel, channels.c.account == account)
-    on_it = select(channel_items.c.link).where(
-        channel_items.c.channel == shelf.scalar_subquery(), channel_items.c.link.is_not(None)
-    )
-    if only.channel is not None and only == Only(channel=only.channel):
-        return on_it
-    chosen = select(links.c.id)
-    if only.campaign is not None:
-        mine = select(campaigns.c.id).where(campaigns.c.id == only.campaign, campaigns.c.account == account)
-        chosen = chosen.where(links.c.campaign == mine.scalar_subquery())
-    else:
-        chosen = chosen.where(links.c.account == account)
-    if only.channel is not None:
-        chosen = chosen.where(links.c.id.in_(on_it))
-    if only.dead:
-        chosen = chosen.where(links.c.id.in_(looks.dead(account)))
-    return chosen if only.status is None else chosen.where(links.c.status == only.status)
-
-
-def matching(tx: Connection, account: int, *, q: str, only: Only) -> Select[int]:
-    """The ids of the wanted links with `q` (case-folded) in their words: by the trigram index where there is one, `q`
-    is long enough and the account has many links; dead ones are few."""
-    if not q:
-        return _chosen(account, only)
-    if only.dead or tx.dialect.name != "sqlite" or len(q) < _TRIGRAM or tallies.total(tx, account, links.name) <= _FEW:
-        found = select(links.c.id).where(links.c.account == account, links.c.search.contains(q, autoescape=True))
-        return found if only == ALL else found.where(links.c.id.in_(_chosen(account, only)))
-    phrase = '"' + q.replace('"', '""') + '"'
-    everybodys = select(_INDEX.c.rowid).where(text(_MATCHES).bindparams(phrase=phrase))
-    if only == ALL:
-        return everybodys.where(text(_IS_MINE).bindparams(account=account))
-    # Never the other way round: SQLite would ask the index once for each link that is wanted.
-    both = links.c.id.in_(everybodys), links.c.id.in_(_chosen(account, only))
-    return select(links.c.id).where(links.c.account == account, *both)
-
-
 def _search(tx: Connection, account: int, window: Window, *, order: Order, q: str, only: Only) -> Page[Link]:
     """`page` of what matches."""
-    found = matching(tx, account, q=q, only=only)
+    found = selection.matching(tx, account, q=q, only=only)
     result = int(tx.execute(select(func.count()).select_from(found.subquery())).scalar_one())
     if order == "date":
         ids = _slice(tx, found, window, result, *found.selected_columns)
     else:
         ranked = select(links.c.id).where(links.c.id.in_(found))
-        if result > _FEW:  # they are walked past by clicks, rather than sorted
+        if result > selection.FEW:  # they are walked past by clicks, rather than sorted
             walks = found.selected_columns[0] is links.c.id and only.campaign is None
             ranked = found if walks else ranked.where(links.c.account == account)
         ids = _slice(tx, ranked, window, result, links.c.clicks, links.c.id)

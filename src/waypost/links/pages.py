@@ -14,7 +14,7 @@ from waypost.dashboard.desk import Desk
 from waypost.dashboard.forms import Form, Shape, Value
 from waypost.dashboard.pages import Pages
 from waypost.dashboard.words import plural
-from waypost.links import choices, glance, looks, ops
+from waypost.links import choices, glance, looks, ops, selection
 from waypost.links.api import LinkChange, NewLink
 from waypost.links.fields import Status
 
@@ -52,7 +52,7 @@ def list_links(desk: Desk) -> Response:
     order: ops.Order = "click" if desk.asked("order") == "click" else "date"
     status = next((one for one in get_args(Status) if one == desk.asked("status")), None)
     dead = desk.asked("status") == "dead"
-    only = ops.Only(campaign=desk.number("campaign"), channel=desk.number("channel"), status=status, dead=dead)
+    only = selection.Only(campaign=desk.number("campaign"), channel=desk.number("channel"), status=status, dead=dead)
     window, q = desk.window(), desk.asked("q")
 
     def work(tx: Connection) -> tuple[Any, Any, set[int]]:
@@ -68,7 +68,7 @@ def list_links(desk: Desk) -> Response:
         "q": q,
         "order": order,
         "only": only,
-        "filtered": bool(q) or only != ops.ALL,
+        "filtered": bool(q) or only != selection.ALL,
         "most": glance.MOST,
     }
     return desk.page("links/list.html", page=page, choices=chosen, short=lambda link: _url(link, desk), **told)

@@ -1,0 +1,105 @@
+"""Lists of links by status, campaign, channel, dead target and words at once, whichever way is quickest to them."""
+
+import itertools
+from collections.abc import Sequence
+from functools import partial
+
+import pytest
+from sqlalchemy import Connection, insert, update
+
+from tests.conftest import Person
+from waypost import schema
+from waypost.links import glance, ops, selection
+from waypost.links.fields import Status
+from waypost.links.selection import Only
+from waypost.rows import Window
+
+STATUSES: tuple[Status, ...] = ("public", "disabled", "private")
+WORDS = ("", "ap", "coat", "cheap coat")
+ORDERS: tuple[ops.Order, ...] = ("date", "click")
+
+
+@pytest.fixture(
+    params=[(10_000, 5_000, 1000), (-1, 5_000, 1000), (-1, 2, 1000), (-1, 2, 3), (4, 2, 3)],
+    ids=["one by one", "few match", "many match", "more than are shown", "few are wanted"],
+)
+def most(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Every way to the matches, with few links; how many matches are shown."""
+    few, many, shown = request.param
+    monkeypatch.setattr(selection, "FEW", few)
+    monkeypatch.setattr(selection, "_MANY_MATCHES", many)
+    monkeypatch.setattr(glance, "MOST", shown)
+    return int(shown)
+
+
+def _fill(person: Person) -> dict[int, tuple[Only, str, int]]:
+    """Links of every kind: what each is, what it says, and how often it was clicked."""
+    campaign = int(person.post("/campaign/add", {"name": "Winter"})["id"])
+    channel = int(person.post("/channel/add", {"name": "Shops"})["id"])
+    made = {}
+    kinds = itertools.product(STATUSES, (campaign, None), (channel, None), (True, False))
+    for n, (status, within, on, dead) in enumerate(kinds):
+        title = ("A cheap coat", "Coats", "Something else")[n % 3]
+        body = {
+            "url": "https://e.test/",
+            "custom": f"{person.username}-{n}",
+            "title": title,
+            "status": status,
+            "campaign": within,
+        }
+        link = int(person.post("/url/add", {**body, "channel": [on] if on else []})["id"])
+        made[link] = Only(within, on, status, dead), title.lower(), n * 7 % 5
+    told = [
+        {"account": person.account, "link": link, "due": 1, "dead": kind.dead} for link, (kind, _, _) in made.items()
+    ]
+    person.write(lambda tx: tx.execute(insert(schema.looks), told))
+    for link, (_, _, clicks) in made.items():
+        counted = update(schema.links).where(schema.links.c.id == link).values(clicks=clicks)
+        person.write(partial(Connection.execute, statement=counted))
+    return made
+
+
+def _meets(kind: Only, only: Only) -> bool:
+    asked = ((only.campaign, kind.campaign), (only.channel, kind.channel), (only.status, kind.status))
+    return all(wanted in (None, there) for wanted, there in asked) and (kind.dead or not only.dead)
+
+
+def _asked(made: dict[int, tuple[Only, str, int]]) -> Sequence[Only]:
+    """Every combination of filters."""
+    campaign = next(kind.campaign for kind, _, _ in made.values() if kind.campaign)
+    channel = next(kind.channel for kind, _, _ in made.values() if kind.channel)
+    return [
+        Only(within, on, status, dead)
+        for within, on, status, dead in itertools.product(
+            (campaign, None), (channel, None), (*STATUSES[:2], None), (True, False)
+        )
+    ]
+
+
+def test_a_list_has_exactly_the_links_that_are_wanted(ana: Person, ben: Person, most: int) -> None:
+    made = _fill(ana)
+    _fill(ben)
+    for only, q, order in itertools.product(_asked(made), WORDS, ORDERS):
+        fitting = [link for link, (kind, words, _) in made.items() if _meets(kind, only) and q in words]
+        newest = sorted(fitting, reverse=True)
+        ranked = newest if order == "date" else sorted(newest, key=lambda link: (-made[link][2], -link))
+        for window in (Window(5, 1), Window(5, 2)):
+            told = only, q, order, window
+            shown = slice(window.offset, window.offset + 5)
+            asked = partial(ops.page, account=ana.account, window=window, order=order, q=q, only=only)
+            all_of = ana.database.read(asked)
+            assert [link.id for link in all_of.items] == ranked[shown], told
+            assert all_of.result == len(fitting), told
+            asked = partial(glance.page, account=ana.account, window=window, order=order, q=q, only=only)
+            first = ana.database.read(asked)
+            shown_of = ranked[:most] if q else ranked
+            assert [link.id for link in first.items] == shown_of[shown], told
+            assert first.result == (min(len(fitting), most + 1) if q else len(fitting)), told
+
+
+def test_nobody_lists_by_what_is_somebody_elses(ana: Person, ben: Person, most: int) -> None:
+    made = _fill(ana)
+    for only, q in itertools.product((only for only in _asked(made) if only.campaign or only.channel), WORDS):
+        for page in (ops.page, glance.page):
+            found = ben.database.read(partial(page, account=ben.account, window=Window(5, 1), q=q, only=only))
+            assert (found.items, found.result) in (((), 0), ([], 0)), (only, q, most)
