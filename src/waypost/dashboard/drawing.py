@@ -1,7 +1,7 @@
 """Fills in the dashboard's templates; what every template has at hand."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from functools import cache
 from importlib.resources import files
@@ -9,8 +9,9 @@ from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
+from jinja2.filters import do_truncate
 from jinja2.runtime import Context
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from waypost import clock
 from waypost.dashboard import places
@@ -18,6 +19,7 @@ from waypost.dashboard.words import number, plural, translated
 from waypost.files import kinds
 
 STATIC = "/dashboard/static/"
+Pairs = Iterable[tuple[object, str]]
 MARK = "data:image/svg+xml," + quote(
     "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32' fill='#0d7a58'>"
     "<path d='M14.5 3h3v27h-3z' opacity='.55'/>"
@@ -59,6 +61,8 @@ def _environment() -> Environment:
         "static": static,
         "icon": icon,
         "url": url,
+        "as_options": as_options,
+        "as_boxes": as_boxes,
         "places": places,
         "mark": MARK,
     }
@@ -83,6 +87,32 @@ def icon(name: str) -> Markup:
     return Markup(manifest()["icons"][name])  # noqa: S704  # made by our build
 
 
+def as_options(pairs: Pairs, now: object = "", *, before: str = "", title: str = "", most: int = 0) -> Markup:
+    """(value, words) of each as options of a select, in a fifth of the time that a loop of a template takes.
+
+    `now` is what is selected; `before` stands in front of each value and `title` in front of the words, which are cut
+    at about `most` characters.
+    """
+    chosen, made = str(now), []
+    for one, words in pairs:
+        value = f"{before}{one}"
+        mark = " selected" if value == chosen else ""
+        shown = do_truncate(_environment(), words, most) if 0 < most < len(words) else words
+        told = f"{title}: {shown}" if title else shown
+        made.append(f'<option value="{escape(value)}"{mark}>{escape(told)}</option>')
+    return Markup("".join(made))  # noqa: S704  # each part is escaped
+
+
+def as_boxes(name: str, pairs: Pairs, ticked: Collection[object]) -> Markup:
+    """(value, words) of each as a box to tick, and `ticked` those that are."""
+    field, made = escape(name), []
+    for value, words in pairs:
+        mark = " checked" if str(value) in ticked else ""
+        box = f'<input type="checkbox" name="{field}" value="{escape(value)}"{mark}>'
+        made.append(f"<label>{box}{escape(words)}</label>")
+    return Markup("".join(made))  # noqa: S704  # each part is escaped
+
+
 @pass_context
 def url(context: Context, **changed: object) -> str:
     """This page with another query: "" and None take a word away; any change begins at the first page."""
@@ -97,8 +127,7 @@ def url(context: Context, **changed: object) -> str:
 def moment(context: Context, second: int) -> Markup:
     """A moment in the viewer's time."""
     local = datetime.fromtimestamp(second, context["desk"].zone)
-    exact = clock.text(second).replace(" ", "T") + "Z"
-    return Markup('<time datetime="{}" data-local>{}</time>').format(exact, local.strftime("%Y-%m-%d %H:%M"))
+    return Markup(f'<time datetime="{_exact(second)}" data-local>{local:%Y-%m-%d %H:%M}</time>')  # noqa: S704  # digits
 
 
 @pass_context
@@ -106,8 +135,12 @@ def day(context: Context, second: int) -> Markup:
     """The day of a moment in the viewer's time; the moment itself is in its title."""
     local = datetime.fromtimestamp(second, context["desk"].zone)
     shown = f"{local.day} {local:%b %Y}"
-    exact = clock.text(second).replace(" ", "T") + "Z"
-    return Markup('<time datetime="{}" title="{}">{}</time>').format(exact, local.strftime("%Y-%m-%d %H:%M"), shown)
+    # Made of digits and the names of months. A list has one in each row.
+    return Markup(f'<time datetime="{_exact(second)}" title="{local:%Y-%m-%d %H:%M}">{shown}</time>')  # noqa: S704
+
+
+def _exact(second: int) -> str:
+    return clock.text(second).replace(" ", "T") + "Z"
 
 
 def host(address: str) -> str:
