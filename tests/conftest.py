@@ -98,16 +98,16 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str
 
 
 @pytest.fixture(scope="session")
-def kept() -> Iterator[Kept]:
+def connections() -> Iterator[Kept]:
     """Connections that go from test to test."""
-    with closing(Kept()) as connections:
-        yield connections
+    with closing(Kept()) as kept:
+        yield kept
 
 
 @pytest.fixture
-def database(database_url: str, kept: Kept) -> Iterator[Database]:
+def database(database_url: str, connections: Kept) -> Iterator[Database]:
     """That database, open."""
-    with kept.opened("service", database_url) as opened:
+    with connections.opened("service", database_url) as opened:
         yield opened
 
 
@@ -118,10 +118,10 @@ def settings(tmp_path: Path, database_url: str) -> Settings:
 
 
 @pytest.fixture
-def ingester(settings: Settings, database_url: str, kept: Kept) -> Iterator[None]:
+def ingester(settings: Settings, database_url: str, connections: Kept) -> Iterator[None]:
     """Counts clicks beside the service, as the ingester's process does, over connections that are its own."""
     stop = threading.Event()
-    with kept.opened("ingester", database_url) as own:
+    with connections.opened("ingester", database_url) as own:
         thread = threading.Thread(target=Ingester(settings, own).run, args=(stop,))
         thread.start()
         yield

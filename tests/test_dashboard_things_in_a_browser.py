@@ -149,8 +149,8 @@ def test_a_domain_is_added_when_it_points_here(
         expect(page.locator(".fault")).to_contain_text("has no address in the DNS")
         assert ["400" in said for said in seen.complaints] == [True]  # browsers say so of every form sent back
         seen.complaints.clear()
-        outside.has("go.brand.example", PUBLIC)
         with server(itself) as outside.doors[PUBLIC]:
+            outside.has("go.brand.example", PUBLIC)  # now, for the page looks by itself too
             page.get_by_role("link", name="Check now").click()
             expect(page.get_by_text("It points here.")).to_be_visible()
             page.get_by_role("button", name="Add the domain").click()
