@@ -113,4 +113,4 @@ def serve(settings: Settings) -> None:
     )
     workers.load(config)
     with Counting(settings, beside=watching.run if settings.dead_links_days else None) as counting:
-        workers.run(config, ready=counting.watch)
+        workers.run(config, meanwhile=counting.keep)

@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable
 from multiprocessing.process import BaseProcess
 from typing import Self
@@ -26,25 +27,29 @@ _NICE = 10  # who waits for a redirect goes before who waits for numbers
 
 
 class Counting:
-    """An ingester that runs as long as the block does, and does work `beside`, too: one that dies is replaced."""
+    """An ingester that runs as long as the block does, and does work `beside`, too."""
 
     def __init__(self, settings: Settings, beside: Beside | None) -> None:
         self._told = (settings, beside, os.getpid())
-        self._over = threading.Event()
-        self._watch = threading.Thread(target=self._keep, name="ingester watch", daemon=True)
+        self._gone_since: float | None = None
 
     def __enter__(self) -> Self:
         self._process = self._started(_COPY)
         return self
 
-    def watch(self) -> None:
-        """Begin to replace one that dies, in a thread: to be called once this process is copied no more."""
-        self._watch.start()
+    def keep(self) -> None:
+        """Replace one that died, a second later: by one that starts anew, with nothing of what this process has by now
+        opened. To be called again and again."""
+        if self._process.is_alive():
+            return
+        now = time.monotonic()
+        if self._gone_since is None:
+            self._gone_since = now
+        elif now - self._gone_since >= _RESTART_SECONDS:
+            self._gone_since = None
+            self._process = self._started(_ANEW)
 
     def __exit__(self, *_: object) -> None:
-        self._over.set()
-        if self._watch.is_alive():
-            self._watch.join()
         self._process.terminate()
         self._process.join(timeout=20)
 
@@ -52,11 +57,6 @@ class Counting:
         process = begin(target=_main, args=self._told, name="waypost ingester", daemon=True)
         process.start()
         return process
-
-    def _keep(self) -> None:
-        while not self._over.wait(0.2):
-            if not self._process.is_alive() and not self._over.wait(_RESTART_SECONDS):
-                self._process = self._started(_ANEW)
 
 
 def _main(settings: Settings, beside: Beside | None, parent: int) -> None:
