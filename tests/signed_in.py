@@ -1,5 +1,6 @@
 """The dashboard in a real browser: what the files about its pages share."""
 
+import time
 from collections.abc import Iterator
 
 import httpx2
@@ -42,9 +43,17 @@ def examine(page: Page, path: str) -> None:
     page.evaluate("document.querySelectorAll('details.part').forEach(part => { part.open = true })")
     for width in (1280, 360):
         page.set_viewport_size({"width": width, "height": 800})
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (path, width)
+        fits(page, path)
         assert accessibility.faults(page) == [], (path, width)
     assert accessibility.faults_by_night(page) == [], path
+
+
+def fits(page: Page, path: str) -> None:
+    """Wait until nothing on a page is wider than the screen: a chart follows it a moment later."""
+    deadline = time.monotonic() + 10
+    while not page.evaluate("document.documentElement.scrollWidth <= innerWidth"):
+        assert time.monotonic() < deadline, (path, page.viewport_size)
+        time.sleep(0.05)
 
 
 def fetched(address: str, name: str) -> httpx2.Response:

@@ -72,6 +72,12 @@ def test_a_generated_alias_is_one(length: int) -> None:
     assert not set("".join(made)) & set("aeiouAEIOU01l")
 
 
+def test_a_word_of_our_own_is_not_generated(monkeypatch: pytest.MonkeyPatch) -> None:
+    letters = iter("QrStLsxyz")
+    monkeypatch.setattr("waypost.aliases.words.secrets.choice", lambda _letters: next(letters))
+    assert words.generate(3) == "xyz"
+
+
 def test_generated_aliases_differ() -> None:
     assert len({words.generate() for _ in range(2000)}) == 2000
     assert {len(words.generate()) for _ in range(10)} == {6}

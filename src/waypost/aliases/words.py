@@ -40,4 +40,7 @@ def can_be(alias: str) -> bool:
 
 def generate(length: int = 6) -> str:
     """A random alias that passes `check`."""
-    return "".join(secrets.choice(_LETTERS) for _ in range(length))
+    while True:
+        drawn = "".join(secrets.choice(_LETTERS) for _ in range(length))
+        if drawn.lower() not in RESERVED:  # which three letters can be
+            return drawn
