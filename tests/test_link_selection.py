@@ -2,10 +2,9 @@
 
 import itertools
 from collections.abc import Sequence
-from functools import partial
 
 import pytest
-from sqlalchemy import Connection, insert, update
+from sqlalchemy import Connection, case, insert, update
 
 from tests.conftest import Person
 from waypost import schema
@@ -53,9 +52,9 @@ def _fill(person: Person) -> dict[int, tuple[Only, str, int]]:
         {"account": person.account, "link": link, "due": 1, "dead": kind.dead} for link, (kind, _, _) in made.items()
     ]
     person.write(lambda tx: tx.execute(insert(schema.looks), told))
-    for link, (_, _, clicks) in made.items():
-        counted = update(schema.links).where(schema.links.c.id == link).values(clicks=clicks)
-        person.write(partial(Connection.execute, statement=counted))
+    clicks = case({link: clicks for link, (_, _, clicks) in made.items()}, value=schema.links.c.id)
+    counted = update(schema.links).where(schema.links.c.id.in_(made)).values(clicks=clicks)
+    person.write(lambda tx: tx.execute(counted))
     return made
 
 
@@ -79,27 +78,36 @@ def _asked(made: dict[int, tuple[Only, str, int]]) -> Sequence[Only]:
 def test_a_list_has_exactly_the_links_that_are_wanted(ana: Person, ben: Person, most: int) -> None:
     made = _fill(ana)
     _fill(ben)
-    for only, q, order in itertools.product(_asked(made), WORDS, ORDERS):
+
+    def look(tx: Connection, only: Only, q: str, order: ops.Order) -> None:
         fitting = [link for link, (kind, words, _) in made.items() if _meets(kind, only) and q in words]
         newest = sorted(fitting, reverse=True)
         ranked = newest if order == "date" else sorted(newest, key=lambda link: (-made[link][2], -link))
         for window in (Window(5, 1), Window(5, 2)):
             told = only, q, order, window
             shown = slice(window.offset, window.offset + 5)
-            asked = partial(ops.page, account=ana.account, window=window, order=order, q=q, only=only)
-            all_of = ana.database.read(asked)
+            all_of = ops.page(tx, account=ana.account, window=window, order=order, q=q, only=only)
             assert [link.id for link in all_of.items] == ranked[shown], told
             assert all_of.result == len(fitting), told
-            asked = partial(glance.page, account=ana.account, window=window, order=order, q=q, only=only)
-            first = ana.database.read(asked)
+            first = glance.page(tx, account=ana.account, window=window, order=order, q=q, only=only)
             shown_of = ranked[:most] if q else ranked
             assert [link.id for link in first.items] == shown_of[shown], told
             assert first.result == (min(len(fitting), most + 1) if q else len(fitting)), told
 
+    def look_at_all(tx: Connection) -> None:
+        for only, q, order in itertools.product(_asked(made), WORDS, ORDERS):
+            look(tx, only, q, order)
+
+    ana.database.read(look_at_all)
+
 
 def test_nobody_lists_by_what_is_somebody_elses(ana: Person, ben: Person, most: int) -> None:
     made = _fill(ana)
-    for only, q in itertools.product((only for only in _asked(made) if only.campaign or only.channel), WORDS):
-        for page in (ops.page, glance.page):
-            found = ben.database.read(partial(page, account=ben.account, window=Window(5, 1), q=q, only=only))
-            assert (found.items, found.result) in (((), 0), ([], 0)), (only, q, most)
+
+    def look(tx: Connection) -> None:
+        for only, q in itertools.product((only for only in _asked(made) if only.campaign or only.channel), WORDS):
+            for page in (ops.page, glance.page):
+                found = page(tx, account=ben.account, window=Window(5, 1), q=q, only=only)
+                assert (found.items, found.result) in (((), 0), ([], 0)), (only, q, most)
+
+    ben.database.read(look)
