@@ -149,8 +149,9 @@ def test_who_had_one_of_many_gets_it_again(ana: Person) -> None:
 @pytest.mark.parametrize("rotation", ["random", "weighted"])
 def test_one_of_many_wins(ana: Person, rotation: str) -> None:
     campaign, ids = _campaign(ana, 70, rotation=rotation, winner=2)
-    _set(ana, ids[33:36], clicks=50)
-    _set(ana, ids[34:35], clicks=60)
+    _set(ana, ids[35:36], clicks=20)
+    _set(ana, ids[33:34], clicks=50)  # further ahead than the visits below can bring another one
+    _set(ana, ids[34:35], clicks=80)
     _set(ana, ids[60:61], clicks=99, status="disabled")
     _told(ana, campaign, ids[61:62], quota=0)
     _set(ana, ids[61:62], clicks=98)
