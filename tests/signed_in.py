@@ -43,12 +43,12 @@ def examine(page: Page, path: str) -> None:
     page.evaluate("document.querySelectorAll('details.part').forEach(part => { part.open = true })")
     for width in (1280, 360):
         page.set_viewport_size({"width": width, "height": 800})
-        fits(page, path)
+        _fits(page, path)
         assert accessibility.faults(page) == [], (path, width)
     assert accessibility.faults_by_night(page) == [], path
 
 
-def fits(page: Page, path: str) -> None:
+def _fits(page: Page, path: str) -> None:
     """Wait until nothing on a page is wider than the screen: a chart follows it a moment later."""
     deadline = time.monotonic() + 10
     while not page.evaluate("document.documentElement.scrollWidth <= innerWidth"):

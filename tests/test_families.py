@@ -128,22 +128,20 @@ def test_each_required_field_is_asked_for(family: Family, ana: Person) -> None:
     assert _items(ana, family) == []
 
 
-def test_each_wrong_value_is_refused_and_changes_nothing(family: Family, ana: Person, database_url: str) -> None:
-    """When something is made, and when it is changed; on PostgreSQL once each, since only what they share asks it."""
+def test_each_wrong_value_is_refused_and_changes_nothing(family: Family, ana: Person) -> None:
     item = _make(ana, family, 7)
     before = _details(ana, family, item)
     needed = {need: family.body()[need] for need in family.change_needs}
     for name, values in family.wrong.items():
-        cannot_change = name in ("domain", "type") and family.noun in ("domain", "pixel")
         for value in values:
-            takes_away = family.noun == "campaign" and name == "slug" and value == ""  # the rotator
-            changes = not (cannot_change or takes_away)
-            if database_url.startswith("sqlite") or not changes:
-                sent = json.dumps({**family.body(), name: value}).encode()
-                _is_problem(ana.call("POST", f"{family.one}/add", content=sent), 400, name)
-            if changes:
-                sent = json.dumps({**needed, name: value}).encode()
-                _is_problem(ana.call("PUT", f"{family.one}/{item}/update", content=sent), 400, name)
+            sent = json.dumps({**family.body(), name: value}).encode()
+            _is_problem(ana.call("POST", f"{family.one}/add", content=sent), 400, name)
+            if name in ("domain", "type") and family.noun in ("domain", "pixel"):
+                continue  # cannot be changed
+            if family.noun == "campaign" and name == "slug" and value == "":
+                continue  # takes the rotator away
+            sent = json.dumps({**needed, name: value}).encode()
+            _is_problem(ana.call("PUT", f"{family.one}/{item}/update", content=sent), 400, name)
     assert _details(ana, family, item) == before
     assert len(_items(ana, family)) == 1
 

@@ -202,7 +202,7 @@ def _talk(wire: Wire, protocol: type[HttpToolsProtocol], peer: str, blocks: Sequ
     return told
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(blocks=conversations(), peer=st.sampled_from(["127.0.0.1", "203.0.113.50", "2001:db8::5"]))
 def test_whatever_is_sent_the_lane_answers_and_counts_as_the_full_path(
     wire: Wire, blocks: list[list[bytes]], peer: str

@@ -21,7 +21,7 @@ from waypost.db import Database
 from waypost.visits import rotation
 from waypost.visits.rotation import Spin
 
-_VISITS = 400
+_VISITS = 1000
 _CLIENTS = 40
 _NONE = (None, None, None)
 
@@ -71,10 +71,10 @@ def test_turns_and_quotas_are_exact_over_two_processes(database: Database, datab
             return server.call(method, f"/api{path}", key=key, json=body).json()
 
         turns = _campaign(call, "turns", (None, None, None), rotation="ordered")
-        quotas = _campaign(call, "quotas", (120, 60, 20))
+        quotas = _campaign(call, "quotas", (300, 150, 50))
         expected = {
-            turns: ("turns", {"turns-0": 134, "turns-1": 133, "turns-2": 133}),
-            quotas: ("quotas", {"quotas-0": 120, "quotas-1": 60, "quotas-2": 20, "404": 200}),
+            turns: ("turns", {"turns-0": 334, "turns-1": 333, "turns-2": 333}),
+            quotas: ("quotas", {"quotas-0": 300, "quotas-1": 150, "quotas-2": 50, "404": 500}),
         }
         for campaign, (slug, where) in expected.items():
             assert _visits(server, f"/r/{slug}") == where
