@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from multiprocessing.process import BaseProcess
 from typing import Self
 
@@ -47,7 +48,8 @@ class Counting:
             self._gone_since = now
         elif now - self._gone_since >= _RESTART_SECONDS:
             self._gone_since = None
-            self._process = self._started(_ANEW)
+            with suppress(OSError):  # no memory for it just now: the next call tries again
+                self._process = self._started(_ANEW)
 
     def __exit__(self, *_: object) -> None:
         self._process.terminate()
