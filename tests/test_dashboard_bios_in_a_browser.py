@@ -78,8 +78,9 @@ def test_a_block_is_dragged_by_its_grip(ana: Person, chrome: Browser, address: s
 def test_axe_finds_no_fault_with_the_pages_of_bio_pages(ana: Person, chrome: Browser, address: str) -> None:
     blocks = [block for block in BLOCKS if block["type"] != "image"]
     ana.post("/bio/add", {"name": "x" * 200, "title": "مرحبا بالعالم", "blocks": blocks, "theme": "mono"})
-    with window(chrome, alone=True) as seen:
+    with window(chrome) as seen:
         sign_in(seen.page, address)
         for path in ("", "/new", "/1", "/1/stats", "/1/delete"):
             seen.page.goto(f"{address}/dashboard/bios{path}")
             examine(seen.page, path)
+        assert seen.asked == []

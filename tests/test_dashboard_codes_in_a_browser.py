@@ -82,8 +82,9 @@ def test_without_scripts_the_type_is_chosen_and_the_code_previewed_and_made(
 def test_axe_finds_no_fault_with_the_pages_of_codes(ana: Person, chrome: Browser, address: str) -> None:
     new_code(ana, name="x" * 200, logo=LOGO, gradient={"color": "#000044"})
     new_code(ana, "vcard", {"fname": "مرحبا"}, name="مرحبا", caption="SCAN ME")
-    with window(chrome, alone=True) as seen:
+    with window(chrome) as seen:
         sign_in(seen.page, address)
         for path in ("", "?q=nothing", "/new", "/new?type=event", "/1", "/2", "/1/stats", "/2/delete"):
             seen.page.goto(f"{address}/dashboard/qr{path}")
             examine(seen.page, path)
+        assert seen.asked == []

@@ -90,7 +90,7 @@ def test_several_files_are_dropped_and_each_says_what_became_of_it(ana: Person, 
 def test_axe_finds_no_fault_with_the_pages_of_files(ana: Person, chrome: Browser, address: str) -> None:
     for name in ("تقرير.pdf", "x" * 200, "locked.txt"):
         new_file(ana, name, password="geheim", maxdownloads=2)
-    with window(chrome, alone=True) as seen:
+    with window(chrome) as seen:
         sign_in(seen.page, address)
         for path in ("", "?q=nothing", "/new", "/1", "/2/stats", "/2/delete"):
             seen.page.goto(f"{address}/dashboard/files{path}")
@@ -98,3 +98,4 @@ def test_axe_finds_no_fault_with_the_pages_of_files(ana: Person, chrome: Browser
                 _drop(seen.page, ("done.txt", 100))
                 expect(seen.page.locator("[data-state=good]")).to_be_visible()
             examine(seen.page, path)
+        assert seen.asked == []
