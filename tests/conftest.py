@@ -14,12 +14,12 @@ from typing import Any
 
 import psycopg
 import pytest
+from argon2 import PasswordHasher
 from sqlalchemy import Connection
 
 from tests.inside import Inside
 from tests.kept import Kept, compile_once
 from tests.postgres import Databases, running_postgres
-from waypost import credentials
 from waypost.accounts import keys, ops
 from waypost.app import build
 from waypost.clicks import journal
@@ -204,4 +204,5 @@ def _person(service: Inside, database: Database, name: str) -> Person:
 
 @cache
 def _password_hash() -> str:
-    return credentials.hash_password(PASSWORD)
+    """Quick to look at, as its hash says by itself: they sign in before hundreds of tests."""
+    return PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(PASSWORD)
