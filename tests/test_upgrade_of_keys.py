@@ -15,7 +15,7 @@ from tests.test_upgrade import plain_url  # noqa: F401  # a fixture
 from tests.visiting import CHROME, FIREFOX
 from waypost import archive, credentials
 from waypost.app import build
-from waypost.clicks.batch import DAY, Reader
+from waypost.clicks.batch import DAY, Reader, begun
 from waypost.clicks.ingest import Ingester
 from waypost.clicks.journal import Journal, line, target_of
 from waypost.db import Database
@@ -172,7 +172,7 @@ def _count(database: Database, settings: Settings, *lines: bytes) -> tuple[int, 
 
 def test_a_visitor_of_before_the_upgrade_is_not_new_after_it(old: Database, settings: Settings) -> None:
     reader = Reader(country=lambda _address: "", country_of_code=lambda _code: "")
-    (came,) = reader.visits(_line(NOON, CHROME), lambda _day: _SALT)
+    (came,) = reader.visits(_line(NOON, CHROME), lambda _day: begun(_SALT))
 
     def before(tx: Connection) -> None:
         tx.execute(text("INSERT INTO salts (day, salt) VALUES (:day, :salt)"), {"day": TODAY, "salt": _SALT})

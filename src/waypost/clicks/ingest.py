@@ -5,11 +5,13 @@ One ingester a machine, by a file lock.
 """
 
 import gc
+import hashlib
 import secrets
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import groupby
+from operator import itemgetter
 from threading import Event
 from typing import Any, TypeVar
 
@@ -19,7 +21,7 @@ from sqlalchemy import Connection, Table, delete, select
 from waypost import clock
 from waypost.clicks import partitions, segments, tidying
 from waypost.clicks.alone import alone, wait
-from waypost.clicks.batch import DAY, Reader, Sums, Visit
+from waypost.clicks.batch import DAY, Reader, Sums, Visit, begun
 from waypost.clicks.geo import Countries
 from waypost.clicks.pace import unhurried
 from waypost.clicks.segments import Chunk
@@ -83,7 +85,7 @@ class Ingester:
         self._meter = Meter(settings.metrics_dir)
         self._counted: dict[str, int] | None = None
         self._is_behind = False
-        self._salts: dict[int, bytes] = {}
+        self._secrets: dict[int, hashlib.blake2b] = {}
         self._tidied = 0
         self._days: set[int] = set()
         self._days_of_anybody: set[int] = set()
@@ -146,7 +148,7 @@ class Ingester:
         return sum(len(chunk.lines) for chunk in chunks)
 
     def _count_chunks(self, chunks: Sequence[Chunk]) -> int:
-        visits = [visit for chunk in chunks for visit in self._paced(self._reader.visits(chunk.lines, self._salt))]
+        visits = [visit for chunk in chunks for visit in self._paced(self._reader.visits(chunk.lines, self._secret))]
         self._fault_point("classified")
         self._meet({visit.second // DAY for visit in visits})
         self._database.write(lambda tx: self._count(tx, visits, chunks))
@@ -205,22 +207,22 @@ class Ingester:
             rows = ((day, account, digest) for (_, account), digests in found for digest in sorted(digests))
             ending = " ON CONFLICT (day, account, digest) DO NOTHING RETURNING digest"
             for answer in insert_rows(tx, visitors, ("day", "account", "digest"), self._paced(rows), ending):
-                new[day].update(bytes(row[0]) for row in answer)
+                new[day].update(map(itemgetter(0), answer))
         return new
 
     def _paced(self, items: Iterable[T]) -> Iterator[T]:
         return iter(items) if self._is_behind else unhurried(items)
 
-    def _salt(self, day: int) -> bytes:
-        """The day's salt, made by whoever needs it first."""
-        if day not in self._salts:
+    def _secret(self, day: int) -> hashlib.blake2b:
+        """The hash begun with the day's salt, which is made by whoever needs it first."""
+        if day not in self._secrets:
 
             def work(tx: Connection) -> bytes:
                 tx.execute(upsert(tx, salts).values(day=day, salt=secrets.token_bytes(16)).on_conflict_do_nothing())
                 return bytes(tx.execute(select(salts.c.salt).where(salts.c.day == day)).scalar_one())
 
-            self._salts[day] = self._database.write(work)
-        return self._salts[day]
+            self._secrets[day] = begun(self._database.write(work))
+        return self._secrets[day]
 
     def tidy(self) -> None:
         """Once a minute, by one ingester for all: throw away what is over."""
@@ -229,7 +231,7 @@ class Ingester:
             return
         self._tidied = now
         over = (now - _GRACE) // DAY
-        self._salts = {day: salt for day, salt in self._salts.items() if day >= over}
+        self._secrets = {day: secret for day, secret in self._secrets.items() if day >= over}
         if self._database.count(lambda tx: tidying.tidy(tx, now, over=over, events_days=self._events_days)):
             self._tidied = 0  # there is more
 
@@ -256,6 +258,6 @@ _EVENT = (
 
 
 def _event(visit: Visit, first: bool) -> tuple[Any, ...]:  # noqa: FBT001  # a pair from zip
-    seen = visit.seen
-    told = (seen.country, seen.referrer, seen.browser, seen.os, seen.device, seen.language, seen.source)
-    return (visit.account, visit.kind, visit.item, visit.ms, visit.sort, first, *told)
+    account, kind, item, _, ms, sort, _, seen, _ = visit
+    country, referrer, _, browser, os, device, language, source = seen
+    return (account, kind, item, ms, sort, first, country, referrer, browser, os, device, language, source)
