@@ -15,6 +15,7 @@ from tests.filing import PNG
 STAY = "x-stay"
 """The header of a request whose sender has to stay where it is: the answer is that there is nothing new to see."""
 _TLS = b"\x16"
+_SILENCE_SECONDS = 30.0
 _HTML = b"<!doctype html><html lang=en><title>There</title><h1>The target</h1>"
 _SCRIPT = b"window.UET = function () { this.push = function () {}; };"  # what one of them cannot start without
 _ANSWERS = {
@@ -31,9 +32,11 @@ def everybody() -> Iterator[str]:
     with _Sites() as sites:
         thread = threading.Thread(target=sites.serve_forever, args=(0.01,))
         thread.start()
-        yield f"127.0.0.1:{sites.server_port}"
-        sites.shutdown()
-        thread.join()
+        try:
+            yield f"127.0.0.1:{sites.server_port}"
+        finally:
+            sites.shutdown()
+            thread.join()
 
 
 class _Sites(ThreadingHTTPServer):
@@ -45,6 +48,7 @@ class _Sites(ThreadingHTTPServer):
         trustme.CA().issue_cert("other.example").configure_cert(self._tls)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
+        request.settimeout(_SILENCE_SECONDS)
         try:
             if request.recv(1, MSG_PEEK) == _TLS:
                 request = self._tls.wrap_socket(request, server_side=True)
@@ -55,6 +59,7 @@ class _Sites(ThreadingHTTPServer):
 
 
 class _Site(BaseHTTPRequestHandler):
+    timeout = _SILENCE_SECONDS
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
