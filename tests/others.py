@@ -63,6 +63,7 @@ class _Site(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
+        # By http a browser does not say what it is for; there only frames are asked for.
         kind = self.headers.get("Sec-Fetch-Dest") or ("iframe" if "html" in self.headers.get("Accept", "") else "")
         if kind not in _ANSWERS or (kind == "document" and STAY in self.headers):
             self.send_response(204)

@@ -79,6 +79,7 @@ class Reader:
         # What the database cannot hold would stop the counting for ever.
         if len(at) > _DIGITS or len(account) > _DIGITS or len(item) > _DIGITS or not (at + account + item).isdigit():
             raise ValueError("not a line of ours")
+        noun = _noun(kind)
         ms = int(at)
         second = ms // 1000
         who = agent(agent_text.decode("utf-8", "replace"))
@@ -97,7 +98,7 @@ class Reader:
         )
         sort = _sort(flags, who.kind)
         taken = journal.TAKEN in flags
-        return Visit(int(account), _kind(kind), int(item), second, ms, sort, digest.digest(), seen, taken)
+        return Visit(int(account), noun, int(item), second, ms, sort, digest.digest(), seen, taken)
 
 
 def begun(salt: bytes) -> hashlib.blake2b:
@@ -106,7 +107,7 @@ def begun(salt: bytes) -> hashlib.blake2b:
 
 
 @lru_cache(maxsize=64)
-def _kind(kind: bytes) -> str:
+def _noun(kind: bytes) -> str:
     if not _KIND.fullmatch(kind):
         raise ValueError("not a line of ours")
     return kind.decode()
