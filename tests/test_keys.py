@@ -14,6 +14,7 @@ from tests.conftest import Person
 from tests.inside import Inside
 from waypost import clock
 from waypost.accounts import keys, ops
+from waypost.api import limits
 from waypost.app import build
 from waypost.db import Database
 from waypost.schema import api_keys
@@ -147,7 +148,7 @@ def test_a_crash_tells_its_id_and_nothing_else(ana: Person, monkeypatch: pytest.
     def crash(*_: object, **__: object) -> None:
         raise RuntimeError("secret words of the inside")
 
-    for module, name in ((ops, "get"), (keys, "find_caller")):  # behind the door, and in it
+    for module, name in ((ops, "get"), (limits, "claim")):  # behind the door, and in it
         with monkeypatch.context() as patch, capture_logs():  # a traceback is long
             patch.setattr(module, name, crash)
             answer = ana.call("GET", "/account")

@@ -102,6 +102,29 @@ def test_the_number_comes_from_the_plan_unless_the_account_has_its_own(ana: Pers
     assert _rates(_limited(ana, 5).call("GET", "/account"))[:2] == (5, 4)
 
 
+def test_what_changes_about_a_key_in_use_holds_from_its_next_request_on(ana: Person, travel: Any) -> None:
+    def limit(number: int) -> None:
+        values = update(accounts).where(accounts.c.id == ana.account).values(rate_limit=number)
+        ana.write(lambda tx: tx.execute(values))
+
+    def answer() -> tuple[int, ...]:
+        told = ana.call("GET", "/account")
+        return (told.status_code, *(_rates(told)[:2] if "x-ratelimit-limit" in told.headers else ()))
+
+    key = ana.write(lambda tx: keys.add(tx, ana.account, name="lent", expires=NOON + 5))
+    ana = Person(ana.account, ana.username, key, ana.client, ana.database)
+    limit(9)
+    assert [answer(), answer()] == [(200, 9, 8), (200, 9, 7)]
+    limit(4)
+    assert answer() == (200, 4, 1)
+    limit(3)
+    assert answer() == (429, 3, 0)
+    limit(5)
+    assert answer() == (200, 5, 1)
+    travel.move_to(NOON + 5)
+    assert answer() == (401,)
+
+
 @ON_SQLITE
 def test_the_headers_stand_on_every_answer_to_a_known_key(ana: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     def crash(*_: object, **__: object) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import psycopg
-from sqlalchemy import Connection, Engine, Table, create_engine, event, func, make_url, select, text
+from sqlalchemy import Connection, Engine, Table, create_engine, event, func, make_url, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError, InterfaceError, InternalError, NotSupportedError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
@@ -31,7 +31,6 @@ _TRIES = 4
 _RETRYABLE = {"40001", "40P01", "23503"}
 # PostgreSQL: this server is a standby, since another one has become the first. It says so to a statement, or to BEGIN.
 _READ_ONLY = {"25006", "0A000"}
-_RELAXED = text("SET LOCAL synchronous_commit = off")
 _SOON_SECONDS = 1.0  # less would take many busy connections for lost, and a request can wait so long
 _AWAY_SECONDS = 1.0  # for how long nobody tries to connect after that failed twice
 
@@ -53,14 +52,16 @@ class Database:
             self._reader = _sqlite_engine(url, begin="BEGIN", pragmas=("query_only = ON", "cache_size = -2000"))
             self._writer = _sqlite_engine(url, begin="BEGIN IMMEDIATE", pragmas=("synchronous = FULL",), single=True)
             self._counter = _sqlite_engine(url, begin="BEGIN IMMEDIATE", pragmas=("synchronous = NORMAL",), single=True)
+            self._taker = self._ticker = self._counter
             self._listener = self._reader
         else:
-            self._writer = postgres.engine(url, connections=8, more=8)
-            self._counter = self._writer
+            self._writer = self._taker = postgres.engine(url, connections=8, more=8)
+            self._counter = postgres.engine(url, connections=4, more=4, relaxed=True)
+            self._ticker = self._counter.execution_options(isolation_level="AUTOCOMMIT")
             self._reader = self._writer.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
             # One connection apart, which those who wait for the others cannot use up.
             self._listener = postgres.engine(url, connections=1, isolation_level="AUTOCOMMIT")
-            self._watched = (Watched(self._writer, pace), Watched(self._listener, pace))
+            self._watched = tuple(Watched(pool, pace) for pool in (self._writer, self._counter, self._listener))
             event.listen(self._listener, "connect", lambda line, _record: postgres.listen(line, pace))
 
     def read(self, work: Callable[[Connection], T]) -> T:
@@ -82,17 +83,18 @@ class Database:
 
         With SQLite a power cut may take the last ones.
         """
-        return self._commit(self._counter, work)
+        return self._commit(self._taker, work)
 
     def count(self, work: Callable[[Connection], T]) -> T:
         """Like `take`, for counters of a minute: a crash of the database's server may take the last ones too."""
+        return self._commit(self._counter, work)
 
-        def relaxed(tx: Connection) -> T:
-            if not self.is_sqlite:
-                tx.execute(_RELAXED)
-            return work(tx)
+    def tick(self, work: Callable[[Connection], T]) -> T:
+        """Like `count`, for a single statement, which PostgreSQL need be asked nothing else for.
 
-        return self._commit(self._counter, relaxed)
+        If the connection is lost with it, it is sent again, and may so be done twice.
+        """
+        return self._commit(self._ticker, work)
 
     def read_soon(self, work: Callable[[Connection], T]) -> T:
         """Like `read`, for what the database has at hand: a connection that does not say it soon is lost."""
@@ -129,7 +131,7 @@ class Database:
         """Wake everybody who waits for news. Not in the transaction that makes them: it would hold up all others."""
         if not self.is_sqlite:
             with contextlib.suppress(Problem, DBAPIError):  # they look by themselves soon
-                self._run(self._writer, _tell, patience=max(_SOON_SECONDS, self._pace.limit))
+                self._run(self._ticker, _tell, patience=max(_SOON_SECONDS, self._pace.limit))
 
     def cut_hanging(self) -> None:
         """End connections whose other side says nothing any more. To be called every second by who serves others."""
@@ -138,7 +140,7 @@ class Database:
 
     def close(self) -> None:
         """Give every connection back; one that another thread still uses, when that thread is done."""
-        for engine in {self._reader, self._writer, self._counter, self._listener}:
+        for engine in {self._reader, self._writer, self._counter, self._ticker, self._listener}:
             event.listen(engine, "checkin", lambda _connection, record: record.invalidate())
             engine.dispose()
 
@@ -183,7 +185,7 @@ class Database:
         except (InternalError, NotSupportedError) as error:
             if getattr(error.orig, "sqlstate", None) not in {*_READ_ONLY, postgres.STOOD_STILL}:
                 raise
-            self._writer.dispose()  # the next connections may find the server that can be written to
+            self._leave()
             raise unavailable() from error
         except (OperationalError, InterfaceError) as error:
             state = getattr(error.orig, "sqlstate", None)
@@ -196,6 +198,11 @@ class Database:
                 if self._failures > 1:
                     self._away_until = time.monotonic() + _AWAY_SECONDS
             raise unavailable() from error
+
+    def _leave(self) -> None:
+        """Give up the connections: the next ones may find the server that can be written to."""
+        for pool in (self._writer, self._counter):
+            pool.dispose()
 
 
 def upsert(tx: Connection, table: Table) -> Any:
@@ -241,5 +248,4 @@ def _use_wal(connection: Any) -> None:
 
 
 def _tell(tx: Connection) -> None:
-    tx.execute(_RELAXED)
     tx.execute(select(func.pg_notify(postgres.CHANGES, "")))

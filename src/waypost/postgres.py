@@ -77,10 +77,14 @@ class Spell:
     statements: int = 0
 
 
-def engine(url: str, *, connections: int, more: int = 0, **options: Any) -> Engine:
-    """A pool of connections with limits of time, `more` of them when many are needed at once."""
+def engine(url: str, *, connections: int, more: int = 0, relaxed: bool = False, **options: Any) -> Engine:
+    """A pool of connections with limits of time, `more` of them when many are needed at once.
+
+    `relaxed`: what is committed there may be lost with the server.
+    """
     limits = f"-c lock_timeout={_LOCK_SECONDS}s -c statement_timeout={_STATEMENT_SECONDS}s -c timezone=UTC"
     limits += f" -c idle_in_transaction_session_timeout={_STILL_SECONDS}s"
+    limits += " -c synchronous_commit=off" if relaxed else ""
     # What is on its way to a machine that is gone: the kernel's own patience is a quarter of an hour.
     wire = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3, "tcp_user_timeout": 5000}
     made = create_engine(

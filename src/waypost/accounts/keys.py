@@ -38,8 +38,8 @@ class Key:
     last_used: int | None
 
 
-def find_caller(tx: Connection, key: str) -> Caller | None:
-    """The caller behind a key that exists and has not expired."""
+def find_caller(tx: Connection, digest: bytes) -> Caller | None:
+    """The caller behind the key of this digest, if it exists and has not expired."""
     limit = func.coalesce(accounts.c.rate_limit, plans.c.rate_limit).label("limit")
     statement = (
         select(
@@ -53,7 +53,7 @@ def find_caller(tx: Connection, key: str) -> Caller | None:
         )
         .join(accounts, accounts.c.id == api_keys.c.account)
         .join(plans, plans.c.id == accounts.c.plan)
-        .where(api_keys.c.digest == credentials.digest(key))
+        .where(api_keys.c.digest == digest)
         .where(or_(api_keys.c.expires.is_(None), api_keys.c.expires > clock.now()))
     )
     row = tx.execute(statement).mappings().first()

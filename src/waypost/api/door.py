@@ -18,12 +18,9 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from waypost import clock
-from waypost.accounts import keys
-from waypost.accounts.keys import Caller
-from waypost.api import limits
 from waypost.api.answers import problem_response
 from waypost.api.bodies import DOOR
-from waypost.api.limits import Usage
+from waypost.api.limits import Callers, Usage
 from waypost.clicks import settled
 from waypost.db import Database
 from waypost.errors import Kind, Problem, invalid
@@ -116,6 +113,7 @@ class Gate:
         self._keeper = keeper
         self._settings = settings
         self._database = database
+        self._callers = Callers(database)
         self._changed = changed
         self._meter = meter
         self._guesses = guesses
@@ -152,7 +150,7 @@ class Gate:
             await self._app(scope, receive, request.send)
             return
         reading = scope["method"] in _READING
-        known = await anyio.to_thread.run_sync(self._identify, presented)
+        known = await anyio.to_thread.run_sync(self._callers.let_in, presented)
         if known is None:
             raise await anyio.to_thread.run_sync(self._bad_key, scope, headers)
         caller, usage = known
@@ -165,15 +163,6 @@ class Gate:
             raise Problem(Kind.READ_ONLY_KEY, "This API key may read only. Use a key with the scope write.")
         scope[DOOR] = Door(caller.account, self._settings, self._database, self._changed, self._keeper)
         await self._app(scope, receive, request.send)
-
-    def _identify(self, key: str) -> tuple[Caller, Usage] | None:
-        """The caller, and one request taken from its limit. A key that is not known, or used up, writes nothing."""
-        caller = self._database.read(lambda tx: keys.find_caller(tx, key))
-        if caller is None:
-            return None
-        if limits.is_full(limit=caller.limit, start=caller.window_start, used=caller.window_used):
-            return caller, limits.refused(limit=caller.limit, start=caller.window_start)
-        return caller, self._database.count(lambda tx: limits.claim(tx, caller.account, caller.key, limit=caller.limit))
 
     def _bad_key(self, scope: Scope, headers: Headers) -> Problem:
         peer = scope["client"][0] if scope.get("client") else ""

@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from waypost import clock
+from waypost import clock, credentials
 from waypost.accounts import keys
 from waypost.aliases.namespace import OWN
 from waypost.aliases.urls import list_url, short_url
@@ -73,7 +73,7 @@ class Lists:
 
         def work(tx: Connection) -> tuple[Shelf, bool] | None:
             found = shelf.find_shelf(tx, campaign)
-            caller = keys.find_caller(tx, key) if found and key else None
+            caller = keys.find_caller(tx, credentials.digest(key)) if found and key else None
             is_owner = bool(found and caller and caller.account == found.account and not caller.suspended)
             return (found, is_owner) if found and (found.public or is_owner) else None
 
