@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
+import starlette.routing
 from sqlalchemy import create_engine
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
@@ -15,10 +16,11 @@ from waypost.db import Database
 
 
 def compile_once() -> None:
-    """Compile a statement once for each kind of database, not once for each test's.
+    """Compile a statement once for each kind of database, not once for each test's; and the path of a route once.
 
     SQLAlchemy has such a store for each engine, and one for several when their dialects are the same.
     """
+    starlette.routing.compile_path = cache(starlette.routing.compile_path)
     for dialect in (PGDialect_psycopg, SQLiteDialect_pysqlite):
         dialect.__eq__ = lambda one, other: type(one) is type(other)  # type: ignore[method-assign]
         dialect.__hash__ = lambda one: hash(type(one))  # type: ignore[method-assign, assignment]
