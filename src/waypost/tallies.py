@@ -4,26 +4,23 @@ Level 0 counts blocks of 2^10 ids, level 1 blocks of 2^20. Finding a page reads 
 instead of skipping every row before it (docs/adr/0002-counted-pages.md).
 """
 
-from sqlalchemy import Connection, Select, func, select
+from sqlalchemy import Connection, Select, func, select, text
 
-from waypost.db import upsert
 from waypost.schema import tallies
 
 _SHIFTS = (10, 20)
+# In SQL: SQLAlchemy works out anew, every time, a statement that inserts several rows.
+_SHIFT = text(
+    "INSERT INTO tallies (account, noun, level, block, n)"
+    " VALUES (:account, :noun, 0, :block0, :by), (:account, :noun, 1, :block1, :by)"
+    " ON CONFLICT (account, noun, level, block) DO UPDATE SET n = tallies.n + excluded.n"
+)
 
 
 def shift(tx: Connection, account: int, noun: str, item: int, by: int) -> None:
     """Count one row of `noun` in (`by` 1) or out (`by` -1). Called in the transaction that adds or removes it."""
-    steps = [
-        {"account": account, "noun": noun, "level": level, "block": item >> bits, "n": by}
-        for level, bits in enumerate(_SHIFTS)
-    ]
-    statement = upsert(tx, tallies).values(steps)
-    tx.execute(
-        statement.on_conflict_do_update(
-            index_elements=["account", "noun", "level", "block"], set_={"n": tallies.c.n + statement.excluded.n}
-        )
-    )
+    values = {f"block{level}": item >> bits for level, bits in enumerate(_SHIFTS)}
+    tx.execute(_SHIFT, {"account": account, "noun": noun, "by": by, **values})
 
 
 def total(tx: Connection, account: int, noun: str) -> int:

@@ -8,13 +8,14 @@ import hashlib
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from sqlalchemy import Connection, case, delete, or_, select, update
+from sqlalchemy import Connection, TextClause, delete, select, text, update
 
 from waypost import clock
-from waypost.db import Database, upsert
+from waypost.db import Database
 from waypost.schema import facts, guesses
 
 _WINDOW_MS = 60_000
@@ -112,17 +113,25 @@ class _Full(Exception):
 
 def _take(tx: Connection, digests: list[tuple[bytes, int]], now: int) -> None:
     """One statement, so exact; raises _Full, which undoes it, when one of them has nothing left."""
-    c = guesses.c
-    # A window that begins far ahead was opened by a clock that has been set back since.
-    over = or_(c.start <= now - _WINDOW_MS, c.start > now + _WINDOW_MS)
-    new = upsert(tx, guesses).values([{"digest": digest, "start": now, "left": most - 1} for digest, most in digests])
-    values = {
-        "start": case((over, new.excluded.start), else_=c.start),
-        "left": case((over, new.excluded.left), else_=c.left - 1),
-    }
-    counted = new.on_conflict_do_update(index_elements=["digest"], set_=values, where=or_(over, c.left > 0))
-    taken = {bytes(digest) for digest in tx.execute(counted.returning(c.digest)).scalars()}
+    told: dict[str, object] = {"now": now, "past": now - _WINDOW_MS, "ahead": now + _WINDOW_MS}
+    for n, (digest, most) in enumerate(digests):
+        told |= {f"digest{n}": digest, f"left{n}": most - 1}
+    taken = {bytes(digest) for digest in tx.execute(_taking(len(digests)), told).scalars()}
     for digest, _ in digests:
         if digest not in taken:
-            start = tx.execute(select(c.start).where(c.digest == digest)).scalar_one()
+            start = tx.execute(select(guesses.c.start).where(guesses.c.digest == digest)).scalar_one()
             raise _Full(digest, int(start) + _WINDOW_MS)
+
+
+@cache
+def _taking(number: int) -> TextClause:
+    """The statement for so many. In SQL: SQLAlchemy works out anew, every time, one that inserts several rows."""
+    new = ", ".join(f"(:digest{n}, :now, :left{n})" for n in range(number))
+    # A window that begins far ahead was opened by a clock that has been set back since.
+    over = "(guesses.start <= :past OR guesses.start > :ahead)"
+    return text(
+        f'INSERT INTO guesses (digest, start, "left") VALUES {new} ON CONFLICT (digest) DO UPDATE SET'  # noqa: S608  # no word of anybody's
+        f" start = CASE WHEN {over} THEN excluded.start ELSE guesses.start END,"
+        f' "left" = CASE WHEN {over} THEN excluded."left" ELSE guesses."left" - 1 END'
+        f' WHERE {over} OR guesses."left" > 0 RETURNING digest'
+    )
