@@ -8,7 +8,6 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from sqlalchemy import Connection
 from tests.inside import Inside
 from tests.kept import Kept, compile_once
 from tests.postgres import Databases, running_postgres
+from waypost import credentials
 from waypost.accounts import keys, ops
 from waypost.app import build
 from waypost.clicks import journal
@@ -32,6 +32,9 @@ pytest_plugins = ["tests.signed_in"]  # for its fixtures
 PASSWORD = "their old password"
 BASE = "http://go.localhost:8000"
 compile_once()
+# Quick to make and to look at, as each hash says by itself; what they cost in service is shown in test_credentials.py.
+HASHER_IN_SERVICE = credentials._hasher
+credentials._hasher = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
 
 
 def pytest_collection_finish() -> None:
@@ -195,14 +198,9 @@ def ben(service: Inside, database: Database, ana: Person) -> Person:  # ana come
 
 def _person(service: Inside, database: Database, name: str) -> Person:
     def work(tx: Connection) -> tuple[int, str]:
-        made = ops.add(tx, email=f"{name}@example.com", username=name, password=_password_hash(), rate_limit=1_000_000)
+        hashed = credentials.hash_password(PASSWORD)
+        made = ops.add(tx, email=f"{name}@example.com", username=name, password=hashed, rate_limit=1_000_000)
         return made.id, keys.add(tx, made.id, name="first key")
 
     account, key = database.write(work)
     return Person(account, name, key, service, database)
-
-
-@cache
-def _password_hash() -> str:
-    """Quick to look at, as its hash says by itself: they sign in before hundreds of tests."""
-    return PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(PASSWORD)

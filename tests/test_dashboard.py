@@ -10,7 +10,7 @@ import pytest
 import time_machine
 from sqlalchemy import select
 
-from tests.conftest import PASSWORD, Person
+from tests.conftest import HASHER_IN_SERVICE, PASSWORD, Person
 from tests.dashing import Browser, hidden, said, window
 from tests.inside import Inside
 from tests.mailbox import mailbox
@@ -70,6 +70,7 @@ def test_a_wrong_name_and_a_wrong_password_get_the_same_answer(ana: Person, brow
 def test_for_an_unknown_name_a_password_is_hashed_too(
     ana: Person, browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(credentials, "_hasher", HASHER_IN_SERVICE)
     ana.put("/account/update", {"password": "kept as the service keeps it"})
     verified: list[str] = []
     verify = credentials.password_matches
