@@ -17,6 +17,7 @@ class _Line:
 
     writers: list[asyncio.StreamWriter]
     is_dead: bool = False
+    is_lost: bool = False  # with its next answer
 
 
 @dataclass
@@ -27,6 +28,8 @@ class Relay:
     port: int = 0
     delay: float = 0.0
     """Seconds that each piece of data is held back, either way."""
+    loses: bytes = b""
+    """Whoever says these words is heard, and loses the connection instead of the answer."""
     accepted: int = 0
     """How many connections there have been."""
     _lines: set[_Line] = field(default_factory=set)
@@ -83,13 +86,21 @@ class Relay:
         with suppress(OSError, asyncio.CancelledError):
             there, on = await asyncio.open_connection("127.0.0.1", self.target)
             line.writers.append(on)
-            await asyncio.gather(self._pump(line, reader, on), self._pump(line, there, writer))
+            await asyncio.gather(self._pump(line, reader, on, asks=True), self._pump(line, there, writer))
         self._lines.discard(line)
         for end in line.writers:
             end.close()
 
-    async def _pump(self, line: _Line, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _pump(
+        self, line: _Line, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, asks: bool = False
+    ) -> None:
         while data := await reader.read(65536):
+            if asks and self.loses and self.loses in data:
+                line.is_lost = True
+            elif line.is_lost:
+                for end in line.writers:
+                    _abort(end)
+                return
             if self.delay:
                 await asyncio.sleep(self.delay)
             if not line.is_dead:

@@ -13,6 +13,7 @@ from sqlalchemy import Connection, make_url, text
 from tests.relay import Relay, relaying
 from waypost import changes
 from waypost.db import Database
+from waypost.errors import Kind, Problem
 from waypost.visits.memory import HotAnswer, Memory
 from waypost.visits.watch import Watch
 
@@ -98,6 +99,22 @@ def test_who_made_a_change_does_not_wait_for_a_silent_connection_to_take_it_in_a
     assert memory.hot == {}
     relay.silence()
     _ends(far.tell_news)
+
+
+@pytest.mark.parametrize("way", ["write", "take", "count"])
+def test_what_may_have_been_committed_is_not_done_again(
+    way: str, database: Database, far: Database, relay: Relay
+) -> None:
+    def limit(tx: Connection) -> int:
+        return int(tx.execute(text("SELECT sum(rate_limit) FROM plans")).scalar_one())
+
+    before = database.read(limit)
+    work: Callable[[Callable[[Connection], object]], object] = getattr(far, way)
+    relay.loses = b"COMMIT"
+    with pytest.raises(Problem) as told:
+        work(lambda tx: tx.execute(text("UPDATE plans SET rate_limit = rate_limit + 1 WHERE id = 1")))
+    assert told.value.kind is Kind.UNAVAILABLE
+    assert database.read(limit) == before + 1
 
 
 class _Held(Database):

@@ -126,6 +126,17 @@ def test_what_changes_about_a_key_in_use_holds_from_its_next_request_on(ana: Per
 
 
 @ON_SQLITE
+def test_a_database_that_is_read_as_it_was_once_is_away(ana: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = ana.database.read(lambda tx: keys.find_caller(tx, credentials.digest(ana.key)))
+    assert seen is not None
+    ana.write(lambda tx: keys.revoke(tx, ana.account, seen.key))
+    with monkeypatch.context() as patch:
+        patch.setattr(keys, "find_caller", lambda *_: seen)
+        assert ana.call("GET", "/account").status_code == 503
+    assert ana.call("GET", "/account").status_code == 401
+
+
+@ON_SQLITE
 def test_the_headers_stand_on_every_answer_to_a_known_key(ana: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     def crash(*_: object, **__: object) -> None:
         raise RuntimeError

@@ -1,7 +1,8 @@
 """Transactions. `read(work)` and `write(work)` open one, run `work(tx)` in it, and commit or roll back.
 
 SQLite: WAL; reading connections cannot write; one writing connection a process, so writers of a process queue here
-rather than at the file's lock. PostgreSQL: an ordinary pool. See docs/adr/0001-data-layer.md.
+rather than at the file's lock. PostgreSQL: a pool, a small one for what may be lost with the server, and a connection
+that listens. See docs/adr/0001-data-layer.md.
 """
 
 import contextlib
@@ -55,8 +56,8 @@ class Database:
             self._taker = self._ticker = self._counter
             self._listener = self._reader
         else:
-            self._writer = self._taker = postgres.engine(url, connections=8, more=8)
-            self._counter = postgres.engine(url, connections=4, more=4, relaxed=True)
+            self._writer = self._taker = postgres.engine(url, connections=6, more=6)
+            self._counter = postgres.engine(url, connections=2, more=2, relaxed=True)
             self._ticker = self._counter.execution_options(isolation_level="AUTOCOMMIT")
             self._reader = self._writer.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
             # One connection apart, which those who wait for the others cannot use up.
@@ -86,7 +87,7 @@ class Database:
         return self._commit(self._taker, work)
 
     def count(self, work: Callable[[Connection], T]) -> T:
-        """Like `take`, for counters of a minute: a crash of the database's server may take the last ones too."""
+        """Like `take`, for what matters for minutes: a crash of the database's server may take the last of it too."""
         return self._commit(self._counter, work)
 
     def tick(self, work: Callable[[Connection], T]) -> T:

@@ -8,10 +8,12 @@ from waypost import clock, credentials
 from waypost.accounts import keys
 from waypost.accounts.keys import Caller
 from waypost.db import Database
+from waypost.errors import unavailable
 from waypost.schema import api_keys
 
 WINDOW_MS = 60_000
 _MOST_REMEMBERED = 10_000
+_ROUNDS = 3  # others may take the last request, and a window end, between a look and what follows
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,8 @@ class Callers:
     """Knows callers by their keys, and takes each of their requests from the limit.
 
     A key that was let in and has more to take is most likely let in again: its next request is taken at once, by one
-    statement that also says whose it is. All others are looked at first: they write nothing, and wait for no writer.
+    statement that also says whose it is. All others are looked at first: they write nothing, and wait for no writer,
+    but for one that another process used up, or that was revoked, since.
     """
 
     def __init__(self, database: Database) -> None:
@@ -47,12 +50,14 @@ class Callers:
         """The caller, and one request taken from its limit if that allows it. None for a key that is not known."""
         digest = credentials.digest(key)
         account = self._accounts.get(digest)
-        while account is None or not (taken := self._take(account, digest)):
+        for _ in range(_ROUNDS):
+            if account is not None and (taken := self._take(account, digest)):
+                return taken
             caller = self._database.read(lambda tx: keys.find_caller(tx, digest))
             if caller is None or _is_full(caller):
                 return None if caller is None else (caller, _refused(caller))
             account = caller.account
-        return taken
+        raise unavailable()  # it reads what is not so any more: a server that has become a standby
 
     def _take(self, account: int, digest: bytes) -> tuple[Caller, Usage] | None:
         taken = self._database.tick(lambda tx: claim(tx, account, digest))
