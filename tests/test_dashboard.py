@@ -95,3 +95,13 @@ def test_built_files_are_kept_for_ever_and_come_compressed(browser: Browser) -> 
             assert answer.headers.get("content-encoding", "") == encoding
     for name in ("manifest.json", "nothing.js", "sources.sha256", "..%2fapp.py"):
         assert browser.get(f"/static/{name}").status_code == 404
+
+
+@ONLY_SQLITE
+def test_pages_know_the_way_without_a_referrer(ana: Person, inside: Browser, service: Inside) -> None:
+    other = window(service)
+    assert other.send("/theme", at="/signin", theme="dark").headers["location"] == "/dashboard"
+    assert 'data-theme="dark"' in other.get("/signin").text
+    form = {"token": hidden(inside.get("/links"), "token"), "theme": "light"}
+    far = inside.client.post("/dashboard/theme", data=form, headers={"Referer": "https://evil.example/dashboard/links"})
+    assert far.headers["location"] == "/dashboard/links", "a path of ours, whatever the host was"
