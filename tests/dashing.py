@@ -4,7 +4,9 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from tests.conftest import PASSWORD
+import pytest
+
+from tests.conftest import PASSWORD, Person
 from tests.inside import Inside
 
 _TOKEN = re.compile(r'name="token" value="([^"]+)"')
@@ -34,6 +36,19 @@ class Browser:
     def cookie(self) -> str:
         """What the browser is known by."""
         return str(self.client.cookies["waypost"])
+
+
+@pytest.fixture
+def browser(service: Inside) -> Browser:
+    """Somebody who has not signed in."""
+    return Browser(service)
+
+
+@pytest.fixture
+def inside(browser: Browser, ana: Person) -> Browser:
+    """Ana, signed in."""
+    assert browser.sign_in("ana").status_code == 303
+    return browser
 
 
 def window(service: Inside) -> Browser:

@@ -34,6 +34,11 @@ def ok(body: bytes, *headers: bytes) -> bytes:
     return b"\r\n".join([b"HTTP/1.1 200 OK", b"Content-Length: %d" % len(body), *headers, b"", body])
 
 
+def empty(status: int) -> bytes:
+    """A whole answer of that status, with nothing in it."""
+    return b"HTTP/1.1 %d So\r\nContent-Length: 0\r\n\r\n" % status
+
+
 def moved(location: bytes) -> bytes:
     """A whole redirect."""
     return b"HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: %s\r\n\r\n" % location

@@ -10,6 +10,7 @@ from tests.conftest import BASE, Person
 from tests.inside import Inside
 from tests.problems import refused
 from tests.serving import serving
+from tests.url_fields import EVIL, URL_FIELDS
 from tests.visiting import CURL, IPHONE, PAGE, SLACK, clicks, new_link, visit
 from tests.walking import walk
 from tests.wire import wired
@@ -20,8 +21,6 @@ from waypost.net import blocked
 from waypost.net.blocked import HOST, WORD, Blocked
 from waypost.settings import Settings
 from waypost.visits.memory import Memory
-
-EVIL = "https://sub.evil.example/page"
 
 
 def _block(person: Person, value: str = "evil.example", kind: str = HOST) -> None:
@@ -62,33 +61,6 @@ def test_a_host_is_blocked_with_all_below_it_and_a_word_in_any_disguise(
     hosts = frozenset({"evil.example", "xn--bcher-kva.example", "203.0.113.7"})
     assert Blocked(hosts, ("casino",)).has(url) is is_blocked
     assert not Blocked().has(url)
-
-
-_LINK: dict[str, Any] = {"url": "https://example.com/"}
-URL_FIELDS: list[tuple[str, dict[str, Any], str]] = [
-    ("/url", {"url": EVIL}, "url"),
-    ("/url", {**_LINK, "expiryurl": EVIL}, "expiryurl"),
-    ("/url", {**_LINK, "metaimage": EVIL}, "metaimage"),
-    ("/url", {**_LINK, "geotarget": [{"location": "France", "link": EVIL}]}, "geotarget"),
-    ("/url", {**_LINK, "devicetarget": [{"device": "iPhone", "link": EVIL}]}, "devicetarget"),
-    ("/url", {**_LINK, "languagetarget": [{"language": "fr", "link": EVIL}]}, "languagetarget"),
-    ("/url", {**_LINK, "deeplink": {"google": EVIL}}, "deeplink"),
-    ("/qr", {"type": "link", "data": EVIL}, "data"),
-    ("/qr", {"type": "text", "data": f"Look at {EVIL} now"}, "data"),
-    ("/qr", {"type": "vcard", "data": {"fname": "Ana", "site": EVIL}}, "data"),
-    ("/bio", {"name": "A", "blocks": [{"type": "link", "title": "x", "url": EVIL}]}, "blocks"),
-    ("/bio", {"name": "A", "blocks": [{"type": "image", "image": EVIL}]}, "blocks"),
-    ("/bio", {"name": "A", "blocks": [{"type": "image", "image": _LINK["url"], "link": EVIL}]}, "blocks"),
-    ("/bio", {"name": "A", "blocks": [{"type": "social", "network": "x", "url": EVIL}]}, "blocks"),
-    ("/bio", {"name": "A", "blocks": [{"type": "vcard", "fname": "A", "site": EVIL}]}, "blocks"),
-    ("/splash", {"name": "A", "link": EVIL}, "link"),
-    ("/splash", {"name": "A", "banner": EVIL}, "banner"),
-    ("/splash", {"name": "A", "logo": EVIL}, "logo"),
-    ("/overlay", {"name": "A", "type": "message", "message": "x", "link": EVIL}, "link"),
-    ("/overlay", {"name": "A", "type": "image", "image": EVIL}, "image"),
-    ("/domain", {"domain": "https://go.brand.example", "redirectroot": EVIL}, "redirectroot"),
-    ("/domain", {"domain": "https://go.brand.example", "redirect404": EVIL}, "redirect404"),
-]
 
 
 @pytest.mark.parametrize(

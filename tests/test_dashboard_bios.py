@@ -8,7 +8,6 @@ import pytest
 
 from tests.conftest import BASE, Person
 from tests.dashing import Browser, hidden, said
-from tests.inside import Inside
 
 BLOCKS: list[dict[str, str]] = [
     {"type": "link", "title": "Shop", "url": "https://shop.example/"},
@@ -18,14 +17,6 @@ BLOCKS: list[dict[str, str]] = [
     {"type": "social", "network": "Mastodon", "url": "https://mastodon.example/@ana"},
     {"type": "vcard", "fname": "Ana", "email": "ana@example.com"},
 ]
-
-
-@pytest.fixture
-def inside(service: Inside, ana: Person) -> Browser:
-    """Ana's browser."""
-    opened = Browser(service)
-    assert opened.sign_in("ana").status_code == 303
-    return opened
 
 
 def _fields(blocks: list[dict[str, str]]) -> dict[str, Any]:

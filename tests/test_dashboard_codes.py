@@ -9,18 +9,9 @@ import pytest
 
 from tests.conftest import BASE, Person
 from tests.dashing import Browser, hidden, said
-from tests.inside import Inside
 from tests.scanning import LOGO, new_code, zxing
 
 _PICTURE = re.compile(r'<img class="code" src="data:image/svg\+xml;base64,([^"]+)" alt="Your QR code">')
-
-
-@pytest.fixture
-def inside(service: Inside, ana: Person) -> Browser:
-    """Ana's browser."""
-    opened = Browser(service)
-    assert opened.sign_in("ana").status_code == 303
-    return opened
 
 
 def _design(browser: Browser, path: str = "/qr/new", at: str = "/qr/new", /, **fields: str) -> Any:

@@ -9,19 +9,10 @@ from sqlalchemy import select
 from tests.conftest import BASE, Person
 from tests.dashing import Browser, hidden, said, window
 from tests.filing import PNG, new_file
-from tests.inside import Inside
 from waypost.schema import accounts, leftovers, plans
 
 _NEW = "/files/new"
 _TOKEN = re.compile(r'name="token" value="([^"]+)"')
-
-
-@pytest.fixture
-def inside(service: Inside, ana: Person) -> Browser:
-    """Ana's browser."""
-    opened = Browser(service)
-    assert opened.sign_in("ana").status_code == 303
-    return opened
 
 
 def _upload(browser: Browser, *files: tuple[str, bytes], headers: Any = None, **fields: str) -> Any:

@@ -29,14 +29,6 @@ def days() -> int:
     return 7
 
 
-@pytest.fixture
-def inside(service: Any, ana: Person) -> Browser:
-    """Her browser."""
-    browser = Browser(service)
-    assert browser.sign_in("ana").status_code == 303
-    return browser
-
-
 def _add(person: Person, database: Database, alias: str, **seen: Any) -> int:
     """A link of whose target this was seen."""
     link = int(person.call("POST", "/url/add", {"url": f"https://{alias}.example/", "custom": alias}).json()["id"])

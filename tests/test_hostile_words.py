@@ -16,7 +16,7 @@ from tests.conftest import BASE, Person
 from tests.outside import PUBLIC, Outside
 from tests.problems import refused
 from tests.sights import sights
-from tests.test_blocked import EVIL, URL_FIELDS
+from tests.url_fields import EVIL, URL_FIELDS
 from tests.visiting import CHROME, PAGE, visit
 from waypost.app import build
 from waypost.db import Database

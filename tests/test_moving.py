@@ -12,10 +12,10 @@ import psycopg
 import pytest
 from sqlalchemy import insert, update
 
+from tests.commands import Run
 from tests.conftest import Person
 from tests.s3 import running_s3
 from tests.test_archive import rows_of, use_everything
-from tests.test_cli import Run, home, run  # noqa: F401  # two are fixtures
 from waypost import checks, moving, moving_files, upgrade
 from waypost.db import Database
 from waypost.errors import Kind, Problem
@@ -160,7 +160,7 @@ def test_nobody_can_write_while_everything_is_copied(folder: Path, target: Datab
         moving.move(source, target, write)
 
 
-def test_the_command_moves_a_data_folder(run: Run, folder: Path, target_url: str, target: Database) -> None:  # noqa: F811
+def test_the_command_moves_a_data_folder(run: Run, folder: Path, target_url: str, target: Database) -> None:
     ran = run("migrate-database", folder, target_url)
     assert (ran.code, "and checked" in ran.out) == (0, True), ran.err
     with closing(_open(folder)) as source:
@@ -221,7 +221,7 @@ def test_a_copy_that_went_wrong_is_made_again_and_an_original_is_told(
 
 
 def test_the_command_moves_files_to_s3_and_back(
-    run: Run,  # noqa: F811
+    run: Run,
     filled: Database,
     folder: Path,
     tmp_path: Path,
