@@ -30,7 +30,8 @@ from sqlalchemy import (
 )
 
 from tests.conftest import BASE, Person
-from tests.families import BIO, FAMILIES
+from tests.families import FAMILIES
+from tests.families_with_aliases import BIO
 from tests.inside import Inside
 from waypost import archive, schema, server, upgrade
 from waypost.accounts import keys
