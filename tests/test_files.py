@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import select, update
 
 from tests.conftest import BASE, Person
-from tests.filing import new_file, send
+from tests.filing import new_file, objects, send
 from tests.problems import refused
 from tests.shapes import FILE, FILE_DETAILS, differs
 from waypost import schema
@@ -22,10 +22,6 @@ from waypost.storage.opening import open_store
 def _details(person: Person, file: int) -> dict[str, Any]:
     details: dict[str, Any] = person.get(f"/file/{file}")["details"]
     return details
-
-
-def _objects(folder: Path) -> list[Path]:
-    return [path for path in (folder / "files").rglob("*") if path.is_file()]
 
 
 def test_a_password_has_a_length_in_characters(ana: Person) -> None:
@@ -56,7 +52,7 @@ def test_what_is_sent_is_listed_and_can_be_read(ana: Person, tmp_path: Path) -> 
     assert (details["filename"], details["size"], details["type"]) == ("report.pdf", 14, "application/pdf")
     assert details["sha256"] == hashlib.sha256(b"%PDF-1.7 hello").hexdigest()
     assert (details["password"], details["expiry"], details["maxdownloads"]) == (False, "", None)
-    (kept,) = _objects(tmp_path)
+    (kept,) = objects(tmp_path)
     assert kept.read_bytes() == b"%PDF-1.7 hello"
     assert "report" not in str(kept.relative_to(tmp_path))
     assert kept.stat().st_mode & 0o077 == 0
@@ -157,14 +153,14 @@ def test_each_wrong_value_is_refused_before_anything_is_kept(ana: Person, tmp_pa
             answer = ana.call("PUT", f"/file/{file}/update", {field: value})
             assert (answer.status_code, answer.json()["field"]) == (400, field), (field, value)
     assert _details(ana, file) == before
-    assert len(_objects(tmp_path)) == 1
+    assert len(objects(tmp_path)) == 1
 
 
 def test_an_empty_body_is_no_file(ana: Person, tmp_path: Path) -> None:
     for content in (b"", iter(())):
         answer = send(ana, "a.bin", content)
         assert (answer.status_code, answer.json()["field"]) == (400, "body")
-    assert (_objects(tmp_path), ana.get("/files")["result"]) == ([], 0)
+    assert (objects(tmp_path), ana.get("/files")["result"]) == ([], 0)
 
 
 def test_an_alias_is_taken_once_by_anything(ana: Person, ben: Person, tmp_path: Path) -> None:
@@ -205,7 +201,7 @@ def test_a_deleted_file_is_gone_with_its_bytes(
     assert (service.get("/mine").status_code, ana.get("/files")["result"]) == (404, 0)
     assert refused(ana.call("DELETE", f"/file/{file}/delete"), 404)
     Keeper(database, open_store(settings), grace_days=7).step()
-    assert _objects(tmp_path) == []
+    assert objects(tmp_path) == []
     assert database.read(lambda tx: tx.execute(select(schema.leftovers)).all()) == []
 
 
@@ -233,7 +229,7 @@ def test_a_plan_limits_the_size_of_a_file(ana: Person, tmp_path: Path) -> None:
         assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
         assert "1000 bytes" in answer.json()["message"]
     assert new_file(ana, "a.bin", b"x" * 1000)
-    assert len(_objects(tmp_path)) == 1
+    assert len(objects(tmp_path)) == 1
 
 
 def test_a_plan_limits_what_an_account_keeps(
@@ -250,7 +246,7 @@ def test_a_plan_limits_what_an_account_keeps(
     ana.delete(f"/file/{first}/delete")
     new_file(ana, "c.bin", b"x" * 600)
     Keeper(database, open_store(settings), grace_days=7).step()
-    assert len(_objects(tmp_path)) == 3
+    assert len(objects(tmp_path)) == 3
 
 
 def test_what_the_sender_says_of_the_bytes_is_checked(ana: Person, tmp_path: Path) -> None:
@@ -278,7 +274,7 @@ def test_what_the_sender_says_of_the_bytes_is_checked(ana: Person, tmp_path: Pat
     ):
         answer = send(ana, "a.bin", content, headers=headers)
         assert (answer.status_code, answer.json()["field"]) == (400, next(iter(headers)))
-    assert len(_objects(tmp_path)) == 3
+    assert len(objects(tmp_path)) == 3
 
 
 def test_a_plan_has_its_limits_from_the_start(ana: Person) -> None:
