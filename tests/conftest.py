@@ -28,7 +28,13 @@ from waypost.db import Database
 from waypost.settings import Settings
 from waypost.upgrade import upgrade
 
-pytest_plugins = ["tests.commands", "tests.dashing", "tests.signed_in", "tests.targets"]  # for their fixtures
+pytest_plugins = [
+    "tests.archives",
+    "tests.commands",
+    "tests.dashing",
+    "tests.signed_in",
+    "tests.targets",
+]  # for their fixtures
 PASSWORD = "their old password"
 BASE = "http://go.localhost:8000"
 compile_once()

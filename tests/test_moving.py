@@ -14,8 +14,8 @@ from sqlalchemy import insert, update
 
 from tests.commands import Run
 from tests.conftest import Person
+from tests.everything import rows_of, use_everything
 from tests.s3 import running_s3
-from tests.test_archive import rows_of, use_everything
 from waypost import checks, moving, moving_files, upgrade
 from waypost.db import Database
 from waypost.errors import Kind, Problem
