@@ -28,13 +28,15 @@ from waypost.db import Database
 from waypost.settings import Settings
 from waypost.upgrade import upgrade
 
+# For their fixtures.
 pytest_plugins = [
     "tests.archives",
     "tests.commands",
     "tests.dashing",
     "tests.signed_in",
+    "tests.storehouse",
     "tests.targets",
-]  # for their fixtures
+]
 PASSWORD = "their old password"
 BASE = "http://go.localhost:8000"
 compile_once()
