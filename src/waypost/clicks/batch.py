@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from operator import itemgetter
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from waypost.clicks import journal
 from waypost.clicks.classify import agent, language, referrer
@@ -20,6 +20,7 @@ BESIDE = frozenset({"campaign"})
 _FIELDS = 10
 _DIGITS = 15
 _KIND = re.compile(rb"[a-z]{1,8}")
+_new: Any = tuple.__new__
 _COLUMN = {"click": 0, "bot": 2, "preview": 3, "other": 4, "late": 5}
 
 
@@ -79,26 +80,19 @@ class Reader:
         # What the database cannot hold would stop the counting for ever.
         if len(at) > _DIGITS or len(account) > _DIGITS or len(item) > _DIGITS or not (at + account + item).isdigit():
             raise ValueError("not a line of ours")
-        noun = _noun(kind)
         ms = int(at)
         second = ms // 1000
         who = agent(agent_text.decode("utf-8", "replace"))
+        noun, source, sort, taken = _said(kind, flags, who.kind)
         came = referrer(referrer_text.decode("utf-8", "replace"))
         digest = secret(second // DAY).copy()
         digest.update(b"\t".join((address, agent_text, kind, item)))
-        seen = Seen(
-            self._country_of_code(code.decode("latin-1")) if code else self._country(address.decode("latin-1")),
-            came.label,
-            came.network,
-            who.browser,
-            who.os,
-            who.device,
-            language(languages.decode("latin-1")),
-            _source(kind, flags),
-        )
-        sort = _sort(flags, who.kind)
-        taken = journal.TAKEN in flags
-        return Visit(int(account), noun, int(item), second, ms, sort, digest.digest(), seen, taken)
+        country = self._country_of_code(code.decode("latin-1")) if code else self._country(address.decode("latin-1"))
+        spoken = language(languages.decode("latin-1"))
+        # Made as a tuple is, which takes a third of the time, and that is many times a second.
+        seen = _new(Seen, (country, came.label, came.network, who.browser, who.os, who.device, spoken, source))
+        visit: Visit = _new(Visit, (int(account), noun, int(item), second, ms, sort, digest.digest(), seen, taken))
+        return visit
 
 
 def begun(salt: bytes) -> hashlib.blake2b:
@@ -106,11 +100,12 @@ def begun(salt: bytes) -> hashlib.blake2b:
     return hashlib.blake2b(digest_size=12, key=salt)
 
 
-@lru_cache(maxsize=64)
-def _noun(kind: bytes) -> str:
+@lru_cache(maxsize=4096)
+def _said(kind: bytes, flags: bytes, who: str) -> tuple[str, str, Sort, bool]:
+    """What kind of thing was visited, the way there, what it counts as, and whether a limit was lowered for it."""
     if not _KIND.fullmatch(kind):
         raise ValueError("not a line of ours")
-    return kind.decode()
+    return kind.decode(), _source(kind, flags), _sort(flags, who), journal.TAKEN in flags
 
 
 def _source(kind: bytes, flags: bytes) -> str:
@@ -126,17 +121,26 @@ def label_of(link: int) -> str:
     return f"link {link}"
 
 
-def _sort(flags: bytes, kind: str) -> Sort:
+def _sort(flags: bytes, who: str) -> Sort:
     """What a visit counts as (decision 47): only a `click` is counted."""
-    if kind == "bot":
+    if who == "bot":
         return "bot"
-    if kind == "preview":
+    if who == "preview":
         return "preview"
-    if not flags:
-        return "click"
     if journal.HEAD in flags or journal.PREFETCH in flags:
         return "other"
     return "late" if journal.LATE in flags else "click"
+
+
+class _Thing:
+    """What the visits of one thing add up to."""
+
+    __slots__ = ("seen", "times", "total")
+
+    def __init__(self) -> None:
+        self.times: dict[int, list[int]] = defaultdict(lambda: [0, 0, 0, 0, 0, 0])  # by quarter, see _COLUMN
+        self.seen: dict[int, list[Seen]] = defaultdict(list)  # by day
+        self.total = [0, 0, 0]  # clicks, first ones of a day, those that no limit was lowered for
 
 
 class Sums:
@@ -145,73 +149,97 @@ class Sums:
     def __init__(self, visits: Iterable[Visit], new: Mapping[int, set[bytes]]) -> None:
         """`new` has, by day, the digests that no earlier click of that day had."""
         self.firsts: list[bool] = []
-        self.totals: dict[tuple[str, int], list[int]] = defaultdict(lambda: [0, 0, 0])
-        self._times: dict[_Moment, list[int]] = defaultdict(lambda: [0, 0, 0, 0, 0, 0])
-        seen: dict[_Moment, list[Seen]] = defaultdict(list)
-        for visit in visits:
-            self._add(visit, new, seen)
-        # A column at a time: each label by itself would take twice as long to count.
-        self._labels: dict[_Moment, _Counts] = {
-            moment: tuple(map(Counter, zip(*told, strict=True))) for moment, told in seen.items()
-        }
+        self._things: dict[tuple[str, int, int], _Thing] = defaultdict(_Thing)
+        for account, kind, item, second, _, sort, digest, told, taken in visits:
+            thing = self._things[kind, item, account]
+            row = thing.times[second - second % QUARTER]
+            row[_COLUMN[sort]] += 1
+            if sort != "click":
+                self.firsts.append(False)
+                continue
+            day = second // DAY
+            unmet = new[day]
+            if first := digest in unmet:
+                unmet.discard(digest)
+            self.firsts.append(first)
+            row[1] += first
+            thing.seen[day].append(told)
+            total = thing.total
+            total[0] += 1
+            total[1] += first
+            total[2] += not taken
 
-    def _add(self, visit: Visit, new: Mapping[int, set[bytes]], seen: dict["_Moment", list[Seen]]) -> None:
-        account, kind, item, second, _, sort, digest, told, taken = visit
-        row = self._times[kind, item, account, second - second % QUARTER]
-        row[_COLUMN[sort]] += 1
-        if sort != "click":
-            self.firsts.append(False)
-            return
-        day = second // DAY
-        unmet = new[day]
-        if first := digest in unmet:
-            unmet.discard(digest)
-        self.firsts.append(first)
-        row[1] += first
-        seen[kind, item, account, day].append(told)
-        total = self.totals[kind, item]
-        total[0] += 1
-        total[1] += first
-        total[2] += not taken
+    def totals(self, kind: str) -> list[tuple[int, int, int, int]]:
+        """(item, clicks, first ones of a day, those that no limit was lowered for) of each clicked thing of a kind."""
+        return sorted(
+            (item, *thing.total)  # type: ignore[misc]  # three of them
+            for (of, item, _), thing in self._things.items()
+            if of == kind and thing.seen
+        )
 
     def times(self) -> list[tuple[str, int, int, int, int, int, int, int, int, int]]:
         """(kind, item, quarter, account, and the counts of `click_times`), in the order of the key."""
         found: dict[tuple[str, int, int, int], list[int]] = {}
-        for (kind, item, account, quarter), row in self._times.items():
-            found[kind, item, quarter, account] = row
-            if kind in BESIDE:
-                continue
-            whole = found.setdefault(("account", account, quarter, account), [0] * len(row))
-            whole[:] = map(sum, zip(whole, row, strict=True))
+        for (kind, item, account), thing in self._things.items():
+            for quarter, row in thing.times.items():
+                found[kind, item, quarter, account] = row
+                if kind in BESIDE:
+                    continue
+                whole = found.setdefault(("account", account, quarter, account), [0] * len(row))
+                whole[:] = map(sum, zip(whole, row, strict=True))
         return [(*key, *row) for key, row in sorted(found.items())]  # type: ignore[misc]  # six of them
 
-    def labels(self) -> Iterator[tuple[str, int, int, str, str, int, int]]:
-        """(kind, item, day, dimension, label, account, clicks), for the day and for all days, in the key's order."""
+    def labels(self) -> Iterator["Labels"]:
+        """How often each label came, for each day and for all days, in the order of the key."""
         parts: dict[tuple[str, int, int, int], list[_Counts]] = defaultdict(list)
-        for (kind, item, account, day), counts in self._labels.items():
-            for of, number in ((kind, item),) if kind in BESIDE else ((kind, item), ("account", account)):
-                parts[of, number, day, account].append(counts)
-                parts[of, number, ALL_DAYS, account].append(counts)
-        for (*thing, account), found in sorted(parts.items(), key=itemgetter(0)):
-            whole = found[0] if len(found) == 1 else _merged(found)
-            for dimension, labels in _BY_NAME:
-                counted = whole[labels]
-                yield from ((*thing, dimension, label, account, counted[label]) for label in sorted(counted) if label)  # type: ignore[misc]  # three and four
-
-
-_Moment = tuple[str, int, int, int]  # kind, item, account, and when
+        for (kind, item, account), thing in self._things.items():
+            for day, told in thing.seen.items():
+                # A column at a time: each label by itself would take twice as long to count.
+                counts = tuple(map(Counter, zip(*told, strict=True)))
+                for of, number in ((kind, item),) if kind in BESIDE else ((kind, item), ("account", account)):
+                    parts[of, number, day, account].append(counts)
+                    parts[of, number, ALL_DAYS, account].append(counts)
+        for (kind, item, day, account), found in sorted(parts.items(), key=itemgetter(0)):
+            yield Labels(kind, item, day, account, found[0] if len(found) == 1 else _merged(found))
 
 
 _Counts = tuple[dict[str, int], ...]  # for each dimension, how often each label came
+
+
+class Labels(NamedTuple):
+    """How often each label came with the clicks of one thing in one day."""
+
+    kind: str
+    item: int
+    day: int
+    account: int
+    counts: _Counts
+
+
+def columns_of(several: Iterable[Labels]) -> dict[str, list[Any]]:
+    """The columns of `click_labels`. A row for each label would take twice as long."""
+    kinds, items, days, dimensions, labels, accounts, clicks = columns = tuple[list[Any], ...]([] for _ in range(7))
+    for kind, item, day, account, counts in several:
+        before = len(labels)
+        for dimension, place in _BY_NAME:
+            counted = counts[place]
+            known = sorted(filter(None, counted))
+            dimensions += [dimension] * len(known)
+            labels += known
+            clicks += map(counted.__getitem__, known)
+        number = len(labels) - before
+        kinds += [kind] * number
+        items += [item] * number
+        days += [day] * number
+        accounts += [account] * number
+    return dict(zip(("kind", "item", "day", "dimension", "label", "account", "n"), columns, strict=True))
+
+
 _BY_NAME = sorted((name, place) for place, name in enumerate(Seen._fields))
 
 
-def _no_labels() -> _Counts:
-    return tuple({} for _ in Seen._fields)
-
-
 def _merged(several: Sequence[_Counts]) -> _Counts:
-    sums = _no_labels()
+    sums: _Counts = tuple({} for _ in Seen._fields)
     for counts in several:
         for into, found in zip(sums, counts, strict=True):
             for label, count in found.items():

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from itertools import groupby
 from operator import itemgetter
 from threading import Event
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import structlog
 from sqlalchemy import Connection, Table, delete, select
@@ -21,11 +21,11 @@ from sqlalchemy import Connection, Table, delete, select
 from waypost import clock
 from waypost.clicks import partitions, segments, tidying
 from waypost.clicks.alone import alone, wait
-from waypost.clicks.batch import DAY, Reader, Sums, Visit, begun
+from waypost.clicks.batch import DAY, Reader, Seen, Sums, Visit, begun, columns_of
 from waypost.clicks.geo import Countries
 from waypost.clicks.pace import unhurried
 from waypost.clicks.segments import Chunk
-from waypost.clicks.sums import add_to, add_up, insert_rows
+from waypost.clicks.sums import Columns, add_to, add_up, insert, turned
 from waypost.db import Database, upsert
 from waypost.errors import Kind, Problem
 from waypost.metrics import Meter
@@ -174,17 +174,15 @@ class Ingester:
             give_time(tx, _ADDING_SECONDS)
         sums = Sums(self._paced(visits), self._new_visitors(tx, visits))
         self._fault_point("visitors")
-        add_up(tx, click_times, self._paced(sums.times()))
+        add_up(tx, click_times, turned(click_times.columns.keys(), self._paced(sums.times())))
         self._fault_point("times")
-        add_up(tx, click_labels, self._paced(sums.labels()))
+        add_up(tx, click_labels, columns_of(self._paced(sums.labels())))
         self._fault_point("labels")
         for kind, (table, columns) in TOTALS.items():
-            found = ((item, *total) for (of, item), total in sorted(sums.totals.items()) if of == kind)
-            add_to(tx, table, columns, self._paced(found))
+            add_to(tx, table, columns, self._paced(sums.totals(kind)))
         self._fault_point("totals")
         if self._events_days:
-            rows = (_event(*both) for both in zip(visits, sums.firsts, strict=True))
-            insert_rows(tx, events, _EVENT, self._paced(rows))
+            insert(tx, events, _events(visits, sums.firsts))
         self._fault_point("events")
         for chunk in chunks:
             new = upsert(tx, positions).values(name=chunk.segment, position=chunk.end)
@@ -206,7 +204,7 @@ class Ingester:
         for day, found in groupby(sorted(wanted.items()), lambda one: one[0][0]):
             rows = ((day, account, digest) for (_, account), digests in found for digest in sorted(digests))
             ending = " ON CONFLICT (day, account, digest) DO NOTHING RETURNING digest"
-            for answer in insert_rows(tx, visitors, ("day", "account", "digest"), self._paced(rows), ending):
+            for answer in insert(tx, visitors, turned(("day", "account", "digest"), self._paced(rows)), ending):
                 new[day].update(map(itemgetter(0), answer))
         return new
 
@@ -251,13 +249,11 @@ def _uncollected() -> Iterator[None]:
         gc.enable()
 
 
-_EVENT = (
-    *("account", "kind", "item", "at_ms", "sort", "first"),
-    *("country", "referrer", "browser", "os", "device", "language", "source"),
-)
-
-
-def _event(visit: Visit, first: bool) -> tuple[Any, ...]:  # noqa: FBT001  # a pair from zip
-    account, kind, item, _, ms, sort, _, seen, _ = visit
-    country, referrer, _, browser, os, device, language, source = seen
-    return (account, kind, item, ms, sort, first, country, referrer, browser, os, device, language, source)
+def _events(visits: Sequence[Visit], firsts: Sequence[bool]) -> Columns:
+    """The columns of `events`."""
+    if not visits:
+        return {}
+    accounts, kinds, items, _, times, sorts, _, seen, _ = zip(*visits, strict=True)
+    told = dict(zip(Seen._fields, zip(*seen, strict=True), strict=True))
+    del told["network"]
+    return {"account": accounts, "kind": kinds, "item": items, "at_ms": times, "sort": sorts, "first": firsts, **told}

@@ -4,7 +4,7 @@ All who count keep that order, so no two of them wait for each other. The parame
 would cost more than the database's.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any
 
@@ -14,12 +14,20 @@ _ROWS_OF_SQLITE = 100
 _ROWS_OF_POSTGRES = 5000
 
 
-def add_up(tx: Connection, table: Table, rows: Iterable[tuple[Any, ...]]) -> None:
+Columns = Mapping[str, Sequence[Any]]
+"""Rows of a table, by the names of their columns: what each row has there. All are as long."""
+
+
+def turned(names: Iterable[str], rows: Iterable[tuple[Any, ...]]) -> Columns:
+    """Rows as columns of these names."""
+    return dict(zip(names, zip(*rows, strict=True), strict=False))  # not one when there is no row
+
+
+def add_up(tx: Connection, table: Table, columns: Columns) -> None:
     """Add counts to the rows with the same key, making those that are missing."""
     key = [column.name for column in table.primary_key.columns]
-    added = [column.name for column in table.columns if column.name not in key]
-    sums = ", ".join(f"{name} = {table.name}.{name} + excluded.{name}" for name in added)
-    insert_rows(tx, table, (*key, *added), rows, f" ON CONFLICT ({', '.join(key)}) DO UPDATE SET {sums}")
+    sums = ", ".join(f"{name} = {table.name}.{name} + excluded.{name}" for name in columns if name not in key)
+    insert(tx, table, columns, f" ON CONFLICT ({', '.join(key)}) DO UPDATE SET {sums}")
 
 
 def add_to(tx: Connection, table: Table, columns: Sequence[str], rows: Iterable[tuple[int, ...]]) -> None:
@@ -40,26 +48,26 @@ def add_to(tx: Connection, table: Table, columns: Sequence[str], rows: Iterable[
         f"WHERE {table.name}.id = added.id"
     )
     for part in _parts(rows, _ROWS_OF_POSTGRES):
-        arrays = _columns(row[: len(names)] for row in part)
+        arrays = tuple(_array([row[place] for row in part]) for place in range(len(names)))
         tx.exec_driver_sql(lock, arrays[:1])
         tx.exec_driver_sql(change, arrays)
 
 
-def insert_rows(
-    tx: Connection, table: Table, columns: Sequence[str], rows: Iterable[tuple[Any, ...]], ending: str = ""
-) -> list[Sequence[Any]]:
+def insert(tx: Connection, table: Table, columns: Columns, ending: str = "") -> list[Sequence[Any]]:
     """INSERT many rows by few statements. What each statement returned, where `ending` says RETURNING."""
     into = f"INSERT INTO {table.name} ({', '.join(columns)})"
     is_sqlite = tx.dialect.name == "sqlite"
+    most = _ROWS_OF_SQLITE if is_sqlite else _ROWS_OF_POSTGRES
     group = f"({', '.join('?' * len(columns))})"
     answers = []
-    for part in _parts(rows, _ROWS_OF_SQLITE if is_sqlite else _ROWS_OF_POSTGRES):
+    for start in range(0, max(map(len, columns.values()), default=0), most):
+        part = [column[start : start + most] for column in columns.values()]
         if is_sqlite:
-            sql = f"{into} VALUES {', '.join([group] * len(part))}{ending}"
-            done = tx.exec_driver_sql(sql, tuple(chain.from_iterable(part)))
+            sql = f"{into} VALUES {', '.join([group] * len(part[0]))}{ending}"
+            done = tx.exec_driver_sql(sql, tuple(chain.from_iterable(zip(*part, strict=True))))
         else:
             sql = f"{into} SELECT * FROM unnest({_arrays(table, columns)}){ending}"  # noqa: S608  # our own names
-            done = tx.exec_driver_sql(sql, _columns(part))
+            done = tx.exec_driver_sql(sql, tuple(map(_array, part)))
         if done.returns_rows:
             answers.append(done.all())
     return answers
@@ -71,7 +79,7 @@ def _parts(rows: Iterable[tuple[Any, ...]], most: int) -> Iterator[list[tuple[An
         yield part
 
 
-def _arrays(table: Table, columns: Sequence[str]) -> str:
+def _arrays(table: Table, columns: Iterable[str]) -> str:
     """A parameter for each column, which is an array of the column's type."""
     types = (table.c[name].type.as_generic() for name in columns)
     return ", ".join(f"%s::{_TYPES[type(one).__name__]}[]" for one in types)
@@ -87,12 +95,8 @@ _TYPES = {
 }
 
 
-def _columns(rows: Iterable[tuple[Any, ...]]) -> tuple[str, ...]:
-    """Rows as the text of one array for each column, as PostgreSQL reads it."""
-    return tuple(_array(column) for column in zip(*rows, strict=True))
-
-
 def _array(values: Sequence[Any]) -> str:
+    """The text of an array, as PostgreSQL reads it."""
     if isinstance(values[0], bytes):
         return "{" + ",".join([f'"\\\\x{value.hex()}"' for value in values]) + "}"
     if not isinstance(values[0], str):
