@@ -51,6 +51,7 @@ T = TypeVar("T")
 _log = structlog.get_logger("ingest")
 _BATCH_BYTES = 8 * 1024 * 1024
 _MANY, _ADDING_SECONDS = 2000, 60
+_STRETCH = 5000  # visits that are written down without a rest in between
 _TIDY_SECONDS = tidying.EVERY_SECONDS
 KEPT_SINCE = "visits kept since"
 """The fact that says since which second single visits are kept without a gap."""
@@ -182,7 +183,9 @@ class Ingester:
             add_to(tx, table, columns, self._paced(sums.totals(kind)))
         self._fault_point("totals")
         if self._events_days:
-            insert(tx, events, _events(visits, sums.firsts))
+            for start in range(0, len(visits), _STRETCH):
+                those = slice(start, start + _STRETCH)
+                insert(tx, events, _events(visits[those], sums.firsts[those]))
         self._fault_point("events")
         for chunk in chunks:
             new = upsert(tx, positions).values(name=chunk.segment, position=chunk.end)
@@ -250,9 +253,7 @@ def _uncollected() -> Iterator[None]:
 
 
 def _events(visits: Sequence[Visit], firsts: Sequence[bool]) -> Columns:
-    """The columns of `events`."""
-    if not visits:
-        return {}
+    """The columns of `events`, for one visit at least."""
     accounts, kinds, items, _, times, sorts, _, seen, _ = zip(*visits, strict=True)
     told = dict(zip(Seen._fields, zip(*seen, strict=True), strict=True))
     del told["network"]
