@@ -23,7 +23,7 @@ from waypost.clicks import partitions, segments, tidying
 from waypost.clicks.alone import alone, wait
 from waypost.clicks.batch import DAY, Reader, Seen, Sums, Visit, begun, columns_of
 from waypost.clicks.geo import Countries
-from waypost.clicks.pace import unhurried
+from waypost.clicks.pace import rest, unhurried
 from waypost.clicks.segments import Chunk
 from waypost.clicks.sums import Columns, add_to, add_up, insert, turned
 from waypost.db import Database, upsert
@@ -175,9 +175,9 @@ class Ingester:
             give_time(tx, _ADDING_SECONDS)
         sums = Sums(self._paced(visits), self._new_visitors(tx, visits))
         self._fault_point("visitors")
-        add_up(tx, click_times, turned(click_times.columns.keys(), self._paced(sums.times())))
+        add_up(tx, click_times, turned(click_times.columns.keys(), self._paced(sums.times())), self._rest)
         self._fault_point("times")
-        add_up(tx, click_labels, columns_of(self._paced(sums.labels())))
+        add_up(tx, click_labels, columns_of(self._paced(sums.labels())), self._rest)
         self._fault_point("labels")
         for kind, (table, columns) in TOTALS.items():
             add_to(tx, table, columns, self._paced(sums.totals(kind)))
@@ -185,7 +185,7 @@ class Ingester:
         if self._events_days:
             for start in range(0, len(visits), _STRETCH):
                 those = slice(start, start + _STRETCH)
-                insert(tx, events, _events(visits[those], sums.firsts[those]))
+                insert(tx, events, _events(visits[those], sums.firsts[those]), self._rest)
         self._fault_point("events")
         for chunk in chunks:
             new = upsert(tx, positions).values(name=chunk.segment, position=chunk.end)
@@ -207,12 +207,17 @@ class Ingester:
         for day, found in groupby(sorted(wanted.items()), lambda one: one[0][0]):
             rows = ((day, account, digest) for (_, account), digests in found for digest in sorted(digests))
             ending = " ON CONFLICT (day, account, digest) DO NOTHING RETURNING digest"
-            for answer in insert(tx, visitors, turned(("day", "account", "digest"), self._paced(rows)), ending):
+            columns = turned(("day", "account", "digest"), self._paced(rows))
+            for answer in insert(tx, visitors, columns, self._rest, ending):
                 new[day].update(map(itemgetter(0), answer))
         return new
 
     def _paced(self, items: Iterable[T]) -> Iterator[T]:
         return iter(items) if self._is_behind else unhurried(items)
+
+    def _rest(self) -> None:
+        if not self._is_behind:
+            rest()
 
     def _secret(self, day: int) -> hashlib.blake2b:
         """The hash begun with the day's salt, which is made by whoever needs it first."""

@@ -1,10 +1,10 @@
 """Writing what a batch adds up to: few statements, whatever it counts, in the order of each table's key.
 
 All who count keep that order, so no two of them wait for each other. The parameters go past SQLAlchemy, whose own work
-would cost more than the database's.
+would cost more than the database's. `rest` is called between two of them.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any
 
@@ -12,8 +12,6 @@ from sqlalchemy import Connection, Table, bindparam, update
 
 _ROWS_OF_SQLITE = 100
 _ROWS_OF_POSTGRES = 5000
-
-
 Columns = Mapping[str, Sequence[Any]]
 """Rows of a table, by the names of their columns: what each row has there. All are as long."""
 
@@ -23,11 +21,11 @@ def turned(names: Iterable[str], rows: Iterable[tuple[Any, ...]]) -> Columns:
     return dict(zip(names, zip(*rows, strict=True), strict=False))  # not one when there is no row
 
 
-def add_up(tx: Connection, table: Table, columns: Columns) -> None:
+def add_up(tx: Connection, table: Table, columns: Columns, rest: Callable[[], None]) -> None:
     """Add counts to the rows with the same key, making those that are missing."""
     key = [column.name for column in table.primary_key.columns]
     sums = ", ".join(f"{name} = {table.name}.{name} + excluded.{name}" for name in columns if name not in key)
-    insert(tx, table, columns, f" ON CONFLICT ({', '.join(key)}) DO UPDATE SET {sums}")
+    insert(tx, table, columns, rest, f" ON CONFLICT ({', '.join(key)}) DO UPDATE SET {sums}")
 
 
 def add_to(tx: Connection, table: Table, columns: Sequence[str], rows: Iterable[tuple[int, ...]]) -> None:
@@ -53,7 +51,9 @@ def add_to(tx: Connection, table: Table, columns: Sequence[str], rows: Iterable[
         tx.exec_driver_sql(change, arrays)
 
 
-def insert(tx: Connection, table: Table, columns: Columns, ending: str = "") -> list[Sequence[Any]]:
+def insert(
+    tx: Connection, table: Table, columns: Columns, rest: Callable[[], None], ending: str = ""
+) -> list[Sequence[Any]]:
     """INSERT many rows by few statements. What each statement returned, where `ending` says RETURNING."""
     into = f"INSERT INTO {table.name} ({', '.join(columns)})"
     is_sqlite = tx.dialect.name == "sqlite"
@@ -70,6 +70,7 @@ def insert(tx: Connection, table: Table, columns: Columns, ending: str = "") -> 
             done = tx.exec_driver_sql(sql, tuple(map(_array, part)))
         if done.returns_rows:
             answers.append(done.all())
+        rest()
     return answers
 
 
