@@ -161,6 +161,27 @@ def test_a_table_is_searched_sorted_and_deleted_from_without_a_new_page(
     assert ana.get("/urls")["data"]["result"] == 29
 
 
+def test_a_click_right_after_a_search_is_not_lost(ana: Person, chrome: Browser, address: str) -> None:
+    """To leave the search box changes nothing; a new table would take the row from under the pressed button."""
+    ana.post("/url/add", {"url": "https://target.example/", "title": "Spring"})
+    with window(chrome) as seen:
+        page = seen.page
+        sign_in(page, address)
+        page.goto(f"{address}/dashboard/links")
+        page.get_by_role("searchbox").press_sequentially("Spr")
+        page.wait_for_url("**q=Spr**")
+        length = page.evaluate("history.length")
+        page.locator("tbody tr").get_by_title("Delete").hover()
+        page.mouse.down()
+        page.wait_for_timeout(700)
+        page.mouse.up()
+        expect(page.get_by_role("dialog", name="Delete this link?")).to_be_visible()
+        assert page.evaluate("history.length") == length
+        page.keyboard.press("Escape")
+        page.get_by_label("Status").select_option("Switched off")
+        expect(page.get_by_role("heading", name="No link like that")).to_be_visible()
+
+
 def test_rows_are_added_to_the_editor_and_the_address_is_copied(ana: Person, chrome: Browser, address: str) -> None:
     link = ana.post("/url/add", {"url": "https://target.example/", "custom": "spring"})["id"]
     context = chrome.new_context(permissions=["clipboard-read", "clipboard-write"])
