@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -20,6 +21,7 @@ from tests.programs import program
 from tests.relay import Relay, relaying
 from tests.s3 import running_s3
 from tests.serving import free_port
+from waypost.server import KEPT_IDLE
 
 _DEPLOY = Path(__file__).parent.parent / "deploy"
 _HOST = "go.localhost"
@@ -151,6 +153,19 @@ def test_nobody_behind_a_balancer_notices_how_many_nodes_there_are(world: World,
             until(lambda: [client.get("/healthz").status_code for _ in range(6)] == [200] * 6)
     link = int(made.json()["id"])
     until(lambda: _clicks(world.nodes, link) >= answered)
+
+
+def test_a_balancer_lets_go_of_an_idle_connection_before_the_node_does() -> None:
+    """Else a request may be sent into a connection just closed, and one that saves something is not sent again."""
+    said = {
+        "nginx.conf": r"\n    keepalive_timeout (\d+)s;",
+        "haproxy.cfg": r"\n    timeout http-keep-alive (\d+)s\n",
+        "Caddyfile": r"\n\t+keepalive (\d+)s\n",
+    }
+    for name, pattern in said.items():
+        found = re.search(pattern, (_DEPLOY / name).read_text())
+        assert found is not None, name
+        assert int(found[1]) < KEPT_IDLE, name
 
 
 def _clicks(nodes: Nodes, link: int) -> int:

@@ -16,6 +16,9 @@ from waypost.links import watching
 from waypost.settings import Settings
 from waypost.upgrade import revision, upgrade
 
+KEPT_IDLE = 5
+"""Seconds after which a connection without a request is closed. The balancers of deploy/ close theirs sooner."""
+
 
 @dataclass(frozen=True)
 class NewAccount:
@@ -109,6 +112,7 @@ def serve(settings: Settings) -> None:
         access_log=False,
         server_header=False,
         proxy_headers=False,
+        timeout_keep_alive=KEPT_IDLE,
         timeout_graceful_shutdown=settings.shutdown_seconds,
     )
     workers.load(config)
