@@ -167,3 +167,22 @@ class TestOfAService:
         answer = wire.ask(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n")
         told: dict[str, object] = json.loads(answer.partition(b"\r\n\r\n")[2])
         return told
+
+
+def test_an_ingester_that_leaves_while_it_is_told_something_harms_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.mkfifo(tmp_path / journal.WAKE)
+    reader = os.open(tmp_path / journal.WAKE, os.O_RDONLY | os.O_NONBLOCK)
+    opened: list[int] = []
+
+    def open_too_late(path: Path, flags: int) -> int:
+        opened.append(really(path, flags))
+        os.close(reader)
+        return opened[0]
+
+    really = os.open
+    monkeypatch.setattr(os, "open", open_too_late)
+    journal.wake(tmp_path)
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(opened[0])

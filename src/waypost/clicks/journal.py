@@ -8,6 +8,7 @@ import fcntl
 import os
 import time
 import uuid
+from contextlib import suppress
 from pathlib import Path
 
 import structlog
@@ -137,9 +138,6 @@ def wake(folder: Path) -> None:
         fd = os.open(folder / WAKE, os.O_WRONLY | os.O_NONBLOCK)
     except OSError:
         return
-    try:
+    with suppress(OSError):  # it has been told often enough, or has just gone
         os.write(fd, b"!")
-    except BlockingIOError:
-        pass
-    finally:
-        os.close(fd)
+    os.close(fd)
