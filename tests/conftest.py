@@ -123,6 +123,18 @@ def database(database_url: str, connections: Kept) -> Iterator[Database]:
 
 
 @pytest.fixture
+def plain_url(database_url: str, tmp_path: Path) -> str:
+    """The URL of a database without any table, beside the one that has them."""
+    if database_url.startswith("sqlite"):
+        return f"sqlite:///{tmp_path / 'plain.db'}"
+    server = database_url.rpartition("/")[0]
+    with psycopg.connect(f"{server}/postgres", autocommit=True) as admin:
+        admin.execute("DROP DATABASE IF EXISTS plain WITH (FORCE)")
+        admin.execute("CREATE DATABASE plain")
+    return f"{server}/plain"
+
+
+@pytest.fixture
 def settings(tmp_path: Path, database_url: str) -> Settings:
     """Settings as of a small installation."""
     return Settings(data_dir=tmp_path, base_url=BASE, database_url=database_url)

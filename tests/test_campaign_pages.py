@@ -6,16 +6,9 @@ from typing import Any
 import pytest
 
 from tests.conftest import Person
-from tests.dashing import Browser, hidden, said, version, window
+from tests.dashing import Browser, hidden, said, version
 from tests.inside import Inside
 from tests.visiting import new_link, visit
-
-
-@pytest.fixture
-def inside(service: Inside, ana: Person) -> Browser:
-    opened = window(service)
-    opened.sign_in("ana")
-    return opened
 
 
 def _campaign(person: Person, **fields: Any) -> int:

@@ -3,13 +3,13 @@
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from sqlalchemy import Connection, func, select
 
+from tests.load import until
 from tests.visiting import CHROME, FIREFOX, GOOGLEBOT
 from waypost.accounts import ops as accounts
 from waypost.clicks.ingest import Ingester
@@ -127,9 +127,9 @@ def test_what_was_committed_before_the_connection_broke_is_not_counted_again(
     thread = threading.Thread(target=ingester.run, args=(stop,))
     thread.start()
     try:
-        _until(lambda: _numbers(database, link) == {(2, 1)})
+        until(lambda: _numbers(database, link) == {(2, 1)})
         kept.write(_click(link))
-        _until(lambda: (3, 1) in _numbers(database, link))
+        until(lambda: (3, 1) in _numbers(database, link))
     finally:
         stop.set()
         thread.join()
@@ -175,11 +175,11 @@ def test_of_two_ingesters_one_waits_for_its_turn(
     second = threading.Thread(target=Ingester(settings, other_database).run, args=(stops[1],))
     second.start()
     go_on.set()
-    _until(lambda: (7, 1) in _numbers(other_database, link))
+    until(lambda: (7, 1) in _numbers(other_database, link))
     stops[0].set()
     first.join()
     kept.write(_click(link))
-    _until(lambda: (8, 1) in _numbers(other_database, link))  # the other one has taken over
+    until(lambda: (8, 1) in _numbers(other_database, link))  # the other one has taken over
     stops[1].set()
     second.join()
     assert _numbers(other_database, link) == {(8, 1)}
@@ -263,11 +263,3 @@ def test_visits_of_any_time_are_counted_in_their_own(database: Database, setting
 
 def _found(folder: Path, needle: bytes) -> bool:
     return any(needle in path.read_bytes() for path in folder.rglob("*") if path.is_file())
-
-
-def _until(condition: Callable[[], bool]) -> None:
-    """Wait for what must come true soon."""
-    deadline = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)

@@ -18,13 +18,6 @@ from waypost.pixels.pages import KINDS
 ONLY_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
-@pytest.fixture
-def inside(service: Inside, ana: Person) -> Browser:
-    opened = window(service)
-    opened.sign_in("ana")
-    return opened
-
-
 # For each noun: its pages, what it is in the API, what makes one, a change, and what is wrong with it.
 NOUNS: dict[str, dict[str, Any]] = {
     "channels": {

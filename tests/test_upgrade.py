@@ -58,18 +58,6 @@ def later(tmp_path: Path) -> Path:
     return _later(tmp_path)
 
 
-@pytest.fixture
-def plain_url(database_url: str, tmp_path: Path) -> str:
-    """The URL of a database without any table, beside the one that has them."""
-    if database_url.startswith("sqlite"):
-        return f"sqlite:///{tmp_path / 'plain.db'}"
-    server = database_url.rpartition("/")[0]
-    with psycopg.connect(f"{server}/postgres", autocommit=True) as admin:
-        admin.execute("DROP DATABASE IF EXISTS plain WITH (FORCE)")
-        admin.execute("CREATE DATABASE plain")
-    return f"{server}/plain"
-
-
 def test_the_migrations_make_the_schema(database: Database) -> None:
     parts = database.read(pieces)
 

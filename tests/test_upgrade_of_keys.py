@@ -11,7 +11,6 @@ from sqlalchemy import JSON, Boolean, Column, Connection, LargeBinary, MetaData,
 
 from tests.conftest import BASE, Person
 from tests.inside import Inside
-from tests.test_upgrade import plain_url  # noqa: F401  # a fixture
 from tests.visiting import CHROME, FIREFOX
 from waypost import archive, credentials
 from waypost.app import build
@@ -50,7 +49,7 @@ _SET: dict[tuple[str, str], Any] = {
 
 
 @pytest.fixture
-def old(plain_url: str) -> Iterator[Database]:  # noqa: F811  # that fixture
+def old(plain_url: str) -> Iterator[Database]:
     """A database of before, where two accounts have one of everything, by the number of the account."""
     with closing(Database(plain_url)) as database:
         database.write(_fill)
@@ -58,7 +57,7 @@ def old(plain_url: str) -> Iterator[Database]:  # noqa: F811  # that fixture
 
 
 @pytest.fixture
-def settings(plain_url: str, tmp_path: Path) -> Settings:  # noqa: F811  # that fixture
+def settings(plain_url: str, tmp_path: Path) -> Settings:
     """Settings of the service that goes on with it."""
     return Settings(data_dir=tmp_path, base_url=BASE, database_url=plain_url)
 

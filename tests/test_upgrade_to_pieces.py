@@ -11,7 +11,6 @@ import psycopg
 import pytest
 from sqlalchemy import Connection, text
 
-from tests.test_upgrade import plain_url  # noqa: F401  # a fixture
 from waypost.clicks import events, stats
 from waypost.clicks.ingest import Ingester
 from waypost.clicks.journal import Journal, line, target_of
@@ -65,7 +64,7 @@ DELETE FROM events WHERE id > {_VISITS} - 10;
 
 
 @pytest.fixture
-def old(plain_url: str) -> Iterator[Database]:  # noqa: F811  # that fixture
+def old(plain_url: str) -> Iterator[Database]:
     """The database as it was before, with what has come together in it."""
     with closing(Database(plain_url)) as database:
         database.write(lambda tx: migrate(tx, "0007"))
@@ -75,7 +74,7 @@ def old(plain_url: str) -> Iterator[Database]:  # noqa: F811  # that fixture
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
-def test_every_number_is_the_same_after_the_upgrade(old: Database, plain_url: str, tmp_path: Path) -> None:  # noqa: F811
+def test_every_number_is_the_same_after_the_upgrade(old: Database, plain_url: str, tmp_path: Path) -> None:
     before = _told(old)
     assert before["rows"]["events"] == [(_VISITS - 10,)]
     assert len(before["months"]) > 3

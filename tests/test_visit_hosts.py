@@ -1,7 +1,5 @@
 """Whose link a name is: the own host, branded domains, and hosts that nobody has (decisions 39, 49 and 52)."""
 
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +7,7 @@ import pytest
 
 from tests.conftest import BASE, Person
 from tests.inside import Inside
+from tests.load import until
 from tests.visiting import PAGE, TARGET, clicks, new_link, sums, visit
 from waypost.app import build
 from waypost.db import Database
@@ -17,14 +16,6 @@ from waypost.settings import Settings
 ONLY_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 BRAND = "https://brand.example"
 ROOT, NOT_FOUND = "https://home.example/", "https://home.example/404"
-
-
-def _until(condition: Callable[[], bool]) -> None:
-    """Wait for what must come true soon."""
-    deadline = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def _brand(person: Person, **fields: str) -> int:
@@ -145,7 +136,7 @@ def test_a_change_reaches_the_other_processes(ana: Person, service: Inside, tmp_
         assert visit(other, "summer").status_code == 404
         ana.put(f"/url/{link}/update", {"url": "https://example.com/new"})
         new_link(ana, "summer")
-        _until(lambda: visit(other, "spring").headers["location"] == "https://example.com/new")
-        _until(lambda: visit(other, "summer").status_code == 302)
+        until(lambda: visit(other, "spring").headers["location"] == "https://example.com/new")
+        until(lambda: visit(other, "summer").status_code == 302)
         ana.delete(f"/domain/{ana.get('/domains')['data']['domains'][0]['id']}/delete")
-        _until(lambda: visit(other, f"{BRAND}/").status_code == 404)
+        until(lambda: visit(other, f"{BRAND}/").status_code == 404)

@@ -3,14 +3,14 @@
 import signal
 import subprocess
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx2
 import psutil
 import pytest
 
+from tests.load import until
 from tests.serving import Server, processes, serving
 
 _SECONDS = 60
@@ -18,13 +18,6 @@ _SECONDS = 60
 
 def _workers(server: Server) -> set[int]:
     return {worker.pid for worker in processes(server)[0]}
-
-
-def _until(true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + _SECONDS
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def _serving_by(server: Server) -> set[int]:
@@ -47,7 +40,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 def test_each_worker_takes_its_part_of_the_visitors(server: Server) -> None:
-    _until(lambda: len(_serving_by(server)) == 2)
+    until(lambda: len(_serving_by(server)) == 2)
 
 
 def test_workers_are_replaced_one_after_the_other_without_a_failure(server: Server) -> None:
@@ -65,9 +58,9 @@ def test_workers_are_replaced_one_after_the_other_without_a_failure(server: Serv
     visiting.start()
     try:
         server.process.send_signal(signal.SIGHUP)
-        _until(lambda: len(_workers(server)) == 2 and not _workers(server) & before)
+        until(lambda: len(_workers(server)) == 2 and not _workers(server) & before)
         server.process.send_signal(signal.SIGTTIN)  # how many there are is a setting
-        _until(lambda: len(_serving_by(server)) == 2)
+        until(lambda: len(_serving_by(server)) == 2)
     finally:
         stop.set()
         visiting.join()
