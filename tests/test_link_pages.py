@@ -148,7 +148,8 @@ def test_the_second_of_two_tabs_is_told(ana: Person, inside: Browser) -> None:
     link = ana.post("/url/add", {"url": TARGET, "title": "Before"})["id"]
     first, second = (_fields(inside.get(f"/links/{link}")) for _ in range(2))
     path = f"/dashboard/links/{link}"
-    assert inside.client.post(path, data={**first, "title": "From the first"}).status_code == 303
+    for _ in range(2):  # a button pressed twice is no second tab
+        assert inside.client.post(path, data={**first, "title": "From the first"}).status_code == 303
     told = inside.client.post(path, data={**second, "title": "From the second"})
     assert told.status_code == 400
     assert "changed since you opened it" in told.text

@@ -1,7 +1,8 @@
 // What pages do on top of plain links and forms: parts of pages, keys, copying, dialogs. All of it works without.
-import "htmx.org";
+import "./parts.js";
 import "./preview.js";
-import { tell } from "./telling.js";
+import "./sending.js";
+import { busy, PATIENCE, tell } from "./telling.js";
 
 const $ = (selector, within = document) => within.querySelector(selector);
 const isTyping = (element) => element?.closest("input, textarea, select, [contenteditable]");
@@ -57,16 +58,40 @@ async function copy(button) {
   tell(button.dataset.done);
 }
 
-/** Shows the page that a link leads to as a question over this one; else the link is followed. */
+let asked = null; // the question that is on its way
+
+function forget() {
+  asked?.abort();
+  asked = null;
+}
+
+/** What the page at an address asks; null if it does not, or does not come. */
+async function question(address, signal) {
+  try {
+    const answer = await fetch(address, { signal });
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    return answer.ok ? $(".question", page) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Shows the page that a link leads to as a question over this one; else the link is followed. Who does something else
+ * meanwhile is not asked any more. */
 async function ask(link) {
-  const answer = await fetch(link.href);
-  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-  const question = $(".question", page);
-  if (!answer.ok || !question) return location.assign(link.href);
+  const mine = (asked = new AbortController());
+  const late = setTimeout(() => mine.abort(), PATIENCE);
+  busy(link);
+  const found = await question(link.href, mine.signal);
+  busy(link, false);
+  clearTimeout(late);
+  if (asked !== mine || $("dialog[open]")) return;
+  if (!found) return location.assign(link.href);
   const dialog = $("#question");
-  $("article", dialog).replaceChildren(question);
-  dialog.setAttribute("aria-label", $("h1", question)?.textContent ?? "");
+  $("article", dialog).replaceChildren(found);
+  dialog.setAttribute("aria-label", $("h1", found)?.textContent ?? "");
   dialog.showModal();
+  $("[data-close]", found).focus(); // so that Enter pressed twice deletes nothing
 }
 
 /** Another empty row behind the last one. */
@@ -79,7 +104,21 @@ function addRow(fieldset) {
   $("input", row).focus();
 }
 
+// The second press of a double click is not for a dialog that the first one opened, nor is a press that began elsewhere.
+let began = null;
+addEventListener("pointerdown", (event) => { began = event.target; }, true);
+let first = null;
+addEventListener("click", (event) => {
+  if (event.detail < 2) first = event.target;
+  const dialog = event.target.closest?.("dialog");
+  if (!dialog || dialog.contains(first)) return;
+  event.preventDefault();
+  event.stopPropagation();
+}, true);
+
+document.addEventListener("input", forget);
 document.addEventListener("click", (event) => {
+  forget();
   const at = (selector) => event.target.closest?.(selector);
   const plain = !(event.ctrlKey || event.metaKey || event.shiftKey || event.button);
   let found;
@@ -88,7 +127,7 @@ document.addEventListener("click", (event) => {
   else if (plain && (found = at("[data-create]"))) { event.preventDefault(); create(); }
   else if (plain && (found = at("a[data-dialog]"))) { event.preventDefault(); ask(found); }
   else if ((found = at("dialog [data-close]"))) { event.preventDefault(); found.closest("dialog").close(); }
-  else if (event.target.matches?.("dialog")) event.target.close(); // beside what is in it
+  else if (event.target.matches?.("dialog") && began === event.target) event.target.close(); // beside what is in it
   for (const open of document.querySelectorAll(".drop[open], .bar details[open]")) {
     if (!open.contains(event.target)) open.open = false;
   }
@@ -97,11 +136,6 @@ document.addEventListener("click", (event) => {
 document.addEventListener("change", (event) => {
   if (!event.target.matches?.("[data-all]")) return;
   for (const box of event.target.form.querySelectorAll('tbody [type="checkbox"]')) box.checked = event.target.checked;
-});
-
-document.addEventListener("submit", (event) => {
-  const words = event.target.dataset?.ask;
-  if (words && !confirm(words)) event.preventDefault();
 });
 
 // The viewer's zone, for the pages to come; and the moments of this one, if it did not know.

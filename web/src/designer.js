@@ -33,19 +33,20 @@ async function small(chosen) {
   return exact.length < 600_000 ? exact : canvas.toDataURL("image/jpeg", 0.9);
 }
 
+let newest = null; // of the pictures that were chosen: a large one may be ready later than a small one after it
 file.addEventListener("change", async (event) => {
   event.stopPropagation();
   if (!file.files.length) return;
-  try {
-    show(await small(file.files[0]));
-  } catch {
-    show("");
-  }
+  const chosen = (newest = file.files[0]);
+  const picture = await small(chosen).catch(() => "");
+  if (newest !== chosen) return;
+  show(picture);
   file.value = "";
   hidden.dispatchEvent(new Event("input", { bubbles: true }));
 });
 
 forget.addEventListener("click", () => {
+  newest = null;
   show("");
   field.dispatchEvent(new Event("input", { bubbles: true }));
   field.focus();

@@ -82,8 +82,9 @@ function send({ file, item }) {
   };
   request.onload = () => {
     let told = {};
-    try { told = JSON.parse(request.responseText); } catch { return location.assign("/dashboard/files/new"); } // signed out
-    if (request.status !== 200) return over(told.message ?? words.dataset.broke);
+    if (request.responseURL !== form.action) return leave(); // signed out
+    try { told = JSON.parse(request.responseText); } catch { /* from somebody on the way */ }
+    if (request.status !== 200 || !told.files) return over(told.message ?? words.dataset.broke);
     finish(item, told.files[0]);
     form.querySelector("[name=custom]").value = ""; // it was for one
     ready();
@@ -93,6 +94,12 @@ function send({ file, item }) {
   request.open("POST", form.action);
   request.setRequestHeader("Accept", "application/json");
   request.send(body(file));
+}
+
+/** To the sign-in, without a question. */
+function leave() {
+  running = waiting.length = 0;
+  location.assign("/dashboard/files/new");
 }
 
 function ready() {

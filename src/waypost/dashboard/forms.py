@@ -93,9 +93,11 @@ class Form:
 
     def refuse_stale(self, now: Mapping[str, Value]) -> None:
         """Raise INVALID on `version` when the thing is not any more what the form was made from. Call it in the
-        transaction that writes; the form then knows the newest state, so that sending it again replaces that."""
+        transaction that writes; the form then knows the newest state, so that sending it again replaces that.
+
+        What says no more than what there is now was sent twice: nobody has to be told of that."""
         newest = _version(now)
-        if self.version != newest:
+        if self.version != newest and any(self.values.get(name, value) != value for name, value in now.items()):
             self.version, self._now = newest, now
             raise invalid(VERSION, _STALE)
 

@@ -8,12 +8,15 @@
       event.preventDefault();
       var trouble = document.getElementById("trouble");
       var button = form.querySelector("button[type=submit]");
+      var stop = new AbortController();
+      var late = setTimeout(function () { stop.abort(); }, 15000);
       button.disabled = true;
       trouble.hidden = true;
       fetch(form.action, {
         method: "POST",
         headers: {"Accept": "application/json"},
-        body: new URLSearchParams(new FormData(form))
+        body: new URLSearchParams(new FormData(form)),
+        signal: stop.signal
       }).then(function (answer) {
         if (!answer.ok) { throw new Error("not taken"); }
         return answer.json();
@@ -27,7 +30,7 @@
       }).catch(function () {
         button.disabled = false;
         trouble.hidden = false;
-      });
+      }).finally(function () { clearTimeout(late); });
     });
   }
 
