@@ -20,6 +20,7 @@ def test_build_a_page_visit_it_and_see_the_click_of_a_block(
         sign_in(page, address)
         page.goto(f"{address}/dashboard/bios")
         page.get_by_role("main").get_by_role("link", name="New page").first.click()
+        page.wait_for_load_state()  # the builder listens from here on
         page.get_by_label("Name for you").fill("Ana")
         page.get_by_role("textbox", name="Short name").fill("ana-costa")
         page.get_by_label("Sunset").check(force=True)

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Browser, FilePayload, Page, Route, expect
 
 from tests.browsing import window
 from tests.conftest import Person
@@ -12,6 +12,9 @@ from tests.test_overlay_pages import overlay
 from tests.visiting import new_link
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+_TEXTS: list[FilePayload] = [
+    {"name": name, "mimeType": "text/plain", "buffer": b"words"} for name in ("one.txt", "two.txt")
+]
 BROKE = "That did not work. Please try again."
 
 
@@ -114,6 +117,7 @@ def test_what_is_pressed_twice_is_done_once(ana: Person, chrome: Browser, addres
         _until_held(page, held)
         held[0].continue_()
         expect(page.get_by_role("status").first).to_contain_text("Your link is ready.")
+        page.wait_for_load_state()  # a link pressed before the scripts are there is followed
         page.locator("tbody tr").first.get_by_title("Delete").focus()
         page.keyboard.press("Enter")
         expect(page.get_by_role("link", name="Keep")).to_be_focused()
@@ -163,14 +167,44 @@ def test_the_phone_shows_the_newest_and_no_other_page(ana: Person, chrome: Brows
         expect(phone.get_by_role("heading", name="New words")).to_be_visible()
 
 
+_SCRIPTS = "**/static/*.js"
+
+
+def _open_bare(page: Page, url: str) -> list[Route]:
+    """A page whose scripts are still on their way."""
+    held = _hold(page, _SCRIPTS)
+    page.goto(url, wait_until="commit")
+    return held
+
+
+def _release(page: Page, held: list[Route]) -> None:
+    _until_held(page, held)
+    for route in held:
+        route.continue_()
+    page.unroute(_SCRIPTS)
+
+
+def test_what_is_done_before_the_scripts_are_there_is_not_lost(ana: Person, chrome: Browser, address: str) -> None:
+    with window(chrome) as seen:
+        page = seen.page
+        _open_links(page, address, ana)
+        held = _open_bare(page, f"{address}/dashboard/links")
+        page.get_by_role("searchbox").fill("mild")
+        _release(page, held)
+        expect(page.locator("tbody tr")).to_have_count(1)
+        held = _open_bare(page, f"{address}/dashboard/files/new")
+        page.locator("#file").set_input_files(_TEXTS[0])
+        _release(page, held)
+        expect(page.locator("[data-state=good]")).to_be_visible()
+
+
 def test_an_upload_that_breaks_off_leaves_the_others(ana: Person, chrome: Browser, address: str) -> None:
     with window(chrome) as seen:
         page = seen.page
         sign_in(page, address)
         page.goto(f"{address}/dashboard/files/new")
         page.route("**/dashboard/files/new", lambda route: route.fulfill(status=503, body="Busy."), times=1)
-        files = [{"name": name, "mimeType": "text/plain", "buffer": b"words"} for name in ("one.txt", "two.txt")]
-        page.locator("#file").set_input_files(files)  # type: ignore[arg-type]  # a list of what it takes
+        page.locator("#file").set_input_files(_TEXTS)
         lines = page.locator("[data-uploads] li")
         expect(lines.nth(0)).to_contain_text("The upload broke off.")
         expect(lines.nth(1)).to_have_attribute("data-state", "good")

@@ -27,6 +27,7 @@ function search() {
 const KEYS = { c: () => create(), "/": search, "?": () => $("#keys")?.showModal() };
 
 document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") forget();
   if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || $("dialog[open]")) return;
   const act = KEYS[event.key];
   if (!act) return;
@@ -150,6 +151,14 @@ if (!known) {
     time.textContent = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${two(at.getHours())}:${two(at.getMinutes())}`;
   }
 }
+
+// What was typed or chosen before the scripts were there, or put back by the browser, is told to them.
+addEventListener("pageshow", () => setTimeout(() => { // after htmx, which begins in a task of its own
+  for (const field of document.querySelectorAll("main :is(input, textarea)")) {
+    if (field.value === field.defaultValue) continue;
+    for (const kind of ["input", "change"]) field.dispatchEvent(new Event(kind, { bubbles: true }));
+  }
+}));
 
 if (location.hash === "#q") search();
 const wrong = $("[aria-invalid='true']");

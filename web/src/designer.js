@@ -1,4 +1,6 @@
 // A logo from this computer: made small here, and sent with the form as a picture inside it.
+import { busy } from "./telling.js";
+
 const MOST = 400; // pixels
 const box = document.querySelector("[data-logo]");
 const field = box.querySelector("#logo");
@@ -6,6 +8,7 @@ const file = box.querySelector("#logo-file");
 const hidden = box.querySelector("[data-inline]");
 const shown = box.querySelector("img");
 const forget = box.querySelector("[data-forget]");
+const waiting = [box.closest("form"), box.querySelector("label.button")]; // the form is not sent without its picture
 
 function show(data) {
   hidden.value = data;
@@ -38,15 +41,16 @@ file.addEventListener("change", async (event) => {
   event.stopPropagation();
   if (!file.files.length) return;
   const chosen = (newest = file.files[0]);
+  for (const one of waiting) busy(one);
   const picture = await small(chosen).catch(() => "");
   if (newest !== chosen) return;
+  for (const one of waiting) busy(one, false);
   show(picture);
   file.value = "";
   hidden.dispatchEvent(new Event("input", { bubbles: true }));
 });
 
 forget.addEventListener("click", () => {
-  newest = null;
   show("");
   field.dispatchEvent(new Event("input", { bubbles: true }));
   field.focus();

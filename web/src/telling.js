@@ -1,7 +1,7 @@
 // What a page tells whoever waits for it.
 
 /** Milliseconds after which nobody has to wait any longer for an answer. */
-export const PATIENCE = 15_000;
+export const PATIENCE = 20_000;
 
 /** A word at the foot of the page for some milliseconds, read out too. */
 export function tell(words, time = 2500) {
