@@ -50,6 +50,7 @@ def test_register_make_a_link_visit_it_and_see_the_click(
         expect(page.get_by_role("heading", name="Hello, zoe")).to_be_visible()
         page.get_by_role("navigation", name="Main").get_by_role("link", name="Links").first.click()
         expect(page.get_by_role("heading", name="Your first link")).to_be_visible()
+        page.wait_for_load_state()  # before the scripts are there, the link leads to a page
         page.get_by_role("main").get_by_role("link", name="New link").first.click()
         page.get_by_label("Where should it lead?" if scripts else "Leads to").fill("https://target.example/page")
         page.get_by_role("textbox", name="Short name").fill("spring")
@@ -154,6 +155,7 @@ def test_a_table_is_searched_sorted_and_deleted_from_without_a_new_page(
         page.locator("tbody tr").get_by_title("Delete").click()
         question.get_by_role("button", name="Delete").click()
         expect(page.get_by_role("status").first).to_contain_text("The link is deleted.")
+        page.wait_for_load_state()
         page.get_by_label("All on this page").check()
         page.get_by_label("With the chosen:").select_option("status-disabled")
         page.get_by_role("button", name="Do it").click()

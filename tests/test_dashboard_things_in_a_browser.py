@@ -98,6 +98,7 @@ def test_a_visitor_answers_an_overlay_and_its_owner_reads_it(ana: Person, chrome
         sign_in(page, address)
         page.goto(f"{address}/dashboard/overlays/new")
         page.get_by_role("link", name="Poll").click()
+        page.wait_for_url("**type=poll**")
         page.get_by_role("textbox", name="Name for you").fill("Tea")
         page.get_by_label("Answer", exact=True).first.fill("Green")
         page.get_by_label("Answer", exact=True).nth(1).fill("Black")

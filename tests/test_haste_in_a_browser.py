@@ -189,9 +189,11 @@ def test_what_is_done_before_the_scripts_are_there_is_not_lost(ana: Person, chro
         page = seen.page
         _open_links(page, address, ana)
         held = _open_bare(page, f"{address}/dashboard/links")
+        page.get_by_label("All on this page").check()
         page.get_by_role("searchbox").fill("mild")
         _release(page, held)
         expect(page.locator("tbody tr")).to_have_count(1)
+        expect(page.locator("tbody").get_by_role("checkbox")).to_be_checked()
         held = _open_bare(page, f"{address}/dashboard/files/new")
         page.locator("#file").set_input_files(_TEXTS[0])
         _release(page, held)

@@ -117,7 +117,7 @@ addEventListener("click", (event) => {
   event.stopPropagation();
 }, true);
 
-document.addEventListener("input", forget);
+for (const kind of ["input", "submit", "pagehide"]) addEventListener(kind, forget);
 document.addEventListener("click", (event) => {
   forget();
   const at = (selector) => event.target.closest?.(selector);
@@ -155,7 +155,7 @@ if (!known) {
 // What was typed or chosen before the scripts were there, or put back by the browser, is told to them.
 addEventListener("pageshow", () => setTimeout(() => { // after htmx, which begins in a task of its own
   for (const field of document.querySelectorAll("main :is(input, textarea)")) {
-    if (field.value === field.defaultValue) continue;
+    if (field.value === field.defaultValue && field.checked === field.defaultChecked) continue;
     for (const kind of ["input", "change"]) field.dispatchEvent(new Event(kind, { bubbles: true }));
   }
 }));
