@@ -26,8 +26,11 @@ def _hold(page: Page, pattern: str) -> list[Route]:
 
 
 def _until_held(page: Page, held: list[Route]) -> None:
-    while not held:
+    for _ in range(500):
+        if held:
+            return
         page.wait_for_timeout(20)
+    raise AssertionError("nothing was asked for")
 
 
 def _open_links(page: Page, address: str, ana: Person) -> None:
@@ -154,7 +157,7 @@ def test_the_phone_shows_the_newest_and_no_other_page(ana: Person, chrome: Brows
         page.goto(f"{address}/dashboard/bios/1", wait_until="commit")
         words, phone = page.locator("[data-block] textarea"), page.frame_locator("iframe[name=phone]")
         expect(words).to_have_value("Old words")
-        page.wait_for_function("document.readyState !== 'loading'")
+        page.wait_for_load_state("domcontentloaded")  # so the builder listens
         words.fill("New words")
         expect(phone.get_by_role("heading", name="New words")).to_be_visible()
         held[0].continue_()
