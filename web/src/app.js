@@ -92,7 +92,7 @@ async function ask(link) {
   $("article", dialog).replaceChildren(found);
   dialog.setAttribute("aria-label", $("h1", found)?.textContent ?? "");
   dialog.showModal();
-  $("[data-close]", found).focus(); // so that Enter pressed twice deletes nothing
+  $("[data-close]", found)?.focus(); // so that Enter pressed twice deletes nothing
 }
 
 /** Another empty row behind the last one. */
