@@ -115,16 +115,19 @@ def test_what_is_pressed_twice_is_done_once(ana: Person, chrome: Browser, addres
         page.mouse.up()
         held = _hold(page, "**/dashboard/links/new")
         field.focus()
-        for _ in range(3):
-            page.keyboard.press("Enter")
+        page.keyboard.press("Enter")
         _until_held(page, held)
+        for _ in range(2):
+            page.keyboard.press("Enter")
+            page.wait_for_timeout(100)
+        assert len(held) == 1
         held[0].continue_()
         expect(page.get_by_role("status").first).to_contain_text("Your link is ready.")
         page.wait_for_load_state()  # a link pressed before the scripts are there is followed
         page.locator("tbody tr").first.get_by_title("Delete").focus()
         page.keyboard.press("Enter")
         expect(page.get_by_role("link", name="Keep")).to_be_focused()
-    assert (len(held), ana.get("/urls")["data"]["result"]) == (1, 4)
+    assert ana.get("/urls")["data"]["result"] == 4
 
 
 def test_a_question_is_asked_once_and_only_the_newest(ana: Person, chrome: Browser, address: str) -> None:
