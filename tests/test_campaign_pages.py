@@ -96,7 +96,8 @@ def test_links_are_found_put_in_weighed_and_taken_out(ana: Person, ben: Person, 
     assert said(inside.send(save, at=at, **rows, version=version(page, save)), inside) == "Saved."
     told = {one["id"]: (one["weight"], one["quota"]) for one in ana.get(f"/campaign/{spring}/stats")["links"]}
     assert told == {links[0]: (3, None), links[1]: (1, 2), links[2]: (0, None)}
-    stale = inside.send(save, at=at, **rows, version=version(page, save))
+    late = {**rows, "place.weight": ["4", "1", "0"]}
+    stale = inside.send(save, at=at, **late, version=version(page, save))
     assert "changed since you opened it" in stale.text
     for field, value, words in (
         ("place.weight", ["3", "2000", "0"], "Link 2 weight"),
