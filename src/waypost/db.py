@@ -22,6 +22,7 @@ from sqlalchemy.pool import StaticPool
 
 from waypost import postgres
 from waypost.errors import Kind, Problem, unavailable
+from waypost.lines import Servers
 from waypost.postgres import MOST_PATIENCE, Bell, Pace, Watched, is_undone
 
 T = TypeVar("T")
@@ -56,13 +57,15 @@ class Database:
             self._taker = self._ticker = self._counter
             self._listener = self._reader
         else:
-            self._writer = self._taker = postgres.engine(url, connections=6, more=6)
-            self._counter = postgres.engine(url, connections=2, more=2, relaxed=True)
+            self._servers = servers = Servers()
+            self._writer = self._taker = postgres.engine(url, servers, connections=6, more=6)
+            self._counter = postgres.engine(url, servers, connections=2, more=2, relaxed=True)
             self._ticker = self._counter.execution_options(isolation_level="AUTOCOMMIT")
             self._reader = self._writer.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
             # One connection apart, which those who wait for the others cannot use up.
-            self._listener = postgres.engine(url, connections=1, isolation_level="AUTOCOMMIT")
-            self._watched = tuple(Watched(pool, pace) for pool in (self._writer, self._counter, self._listener))
+            self._listener = postgres.engine(url, servers, connections=1, isolation_level="AUTOCOMMIT")
+            pools = (self._writer, self._counter, self._listener)
+            self._watched = tuple(Watched(pool, servers, pace) for pool in pools)
             event.listen(self._listener, "connect", lambda line, _record: postgres.listen(line, pace))
 
     def read(self, work: Callable[[Connection], T]) -> T:
@@ -134,6 +137,15 @@ class Database:
             with contextlib.suppress(Problem, DBAPIError):  # they look by themselves soon
                 self._run(self._ticker, _tell, patience=max(_SOON_SECONDS, self._pace.limit))
 
+    def is_heard(self) -> bool:
+        """Whether one connection hears what is told on another one: not when something in between lends one connection
+        to many, from transaction to transaction. Raises UNAVAILABLE, also when the server takes no changes."""
+        if self.is_sqlite:
+            return True
+        with self._translated(), self._listener.connect() as connection:
+            self._run(self._ticker, _tell)
+            return postgres.hears(connection)
+
     def cut_hanging(self) -> None:
         """End connections whose other side says nothing any more. To be called every second by who serves others."""
         for watched in self._watched:
@@ -202,6 +214,7 @@ class Database:
 
     def _leave(self) -> None:
         """Give up the connections: the next ones may find the server that can be written to."""
+        self._servers.doubt()
         for pool in (self._writer, self._counter):
             pool.dispose()
 
