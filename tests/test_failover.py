@@ -106,7 +106,7 @@ def test_a_first_server_that_stood_still_and_goes_on_is_not_used_any_more(pair: 
         waiting.start()
         pair.promote()
         until(lambda: _is_seen(database))
-        database.cut_hanging()  # as every process does once a second
+        database.look_after()  # as every process does once a second
         waiting.join(_ENOUGH_SECONDS)
         assert not waiting.is_alive()
         pair.first.signal(signal.SIGCONT)
@@ -125,7 +125,7 @@ def test_who_was_kept_waiting_asks_every_server_before_the_next_change(pair: Pai
         slow = threading.Thread(target=database.write, args=(lambda tx: _execute("SELECT pg_sleep(4)", tx),))
         slow.start()
         while slow.is_alive():
-            database.cut_hanging()
+            database.look_after()
             slow.join(0.1)
         assert _noted(database, "after")
     assert (_notes(pair.first), _notes(pair.standby)) == (["before"], ["after", "before"])

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from sqlalchemy.exc import DatabaseError, DBAPIError
+from sqlalchemy.exc import DatabaseError
 
 from waypost import moving
-from waypost.db import Database
+from waypost.db import Database, reason
 from waypost.errors import Problem
 from waypost.settings import Settings
 from waypost.storage.opening import open_store, probe
@@ -40,12 +40,6 @@ def run(settings: Settings) -> list[Finding]:
         *_storage_settings(settings),
     ]
     return sorted(found, key=lambda finding: finding.level)
-
-
-def reason(error: BaseException) -> str:
-    """Why the database did not answer, in its own words, on one line; "" when it was not the database."""
-    cause = error if isinstance(error, DBAPIError) else error.__cause__
-    return " ".join(str(cause.orig).split()).rstrip(".") if isinstance(cause, DBAPIError) else ""
 
 
 def _data_dir(settings: Settings) -> Iterator[Finding]:
@@ -82,7 +76,11 @@ def _database(settings: Settings) -> Iterator[Finding]:
         current, is_unfinished = database.read(lambda tx: (revision(tx), moving.is_unfinished(tx)))
         yield from _sessions(database)
     except (Problem, DatabaseError) as error:
-        hint = "Check WAYPOST_DATABASE_URL." if settings.database_url else "Restore a backup into an empty folder."
+        hint = (
+            "Check WAYPOST_DATABASE_URL, and the server."
+            if settings.database_url
+            else "Restore a backup into an empty folder."
+        )
         yield Finding("W010", "error", f"The database does not answer: {reason(error)}.", hint)
         return
     finally:

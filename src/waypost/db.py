@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import psycopg
+import structlog
 from sqlalchemy import Connection, Engine, Table, create_engine, event, func, make_url, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError, InterfaceError, InternalError, NotSupportedError, OperationalError
@@ -26,6 +27,7 @@ from waypost.lines import Servers
 from waypost.postgres import MOST_PATIENCE, Bell, Pace, Watched, is_undone
 
 T = TypeVar("T")
+_log = structlog.get_logger("database")
 _BUSY_SECONDS = 10
 _TRIES = 4
 # PostgreSQL: serialization failure, deadlock, and a reference to what somebody deletes at this moment: the next try
@@ -34,6 +36,7 @@ _RETRYABLE = {"40001", "40P01", "23503"}
 # PostgreSQL: this server is a standby, since another one has become the first. It says so to a statement, or to BEGIN.
 _READ_ONLY = {"25006", "0A000"}
 _SOON_SECONDS = 1.0  # less would take many busy connections for lost, and a request can wait so long
+_LOGGED_SECONDS = 10.0  # between two times that the same trouble is logged
 _AWAY_SECONDS = 1.0  # for how long nobody tries to connect after that failed twice
 
 
@@ -49,6 +52,8 @@ class Database:
         self._pace = pace = Pace()
         self._failures = 0  # to connect, one after the other
         self._away_until = 0.0
+        self._trouble = self._logged = ""
+        self._logged_until = 0.0
         if self.is_sqlite:
             # Readers are many, and a database that grows fills each one's cache.
             self._reader = _sqlite_engine(url, begin="BEGIN", pragmas=("query_only = ON", "cache_size = -2000"))
@@ -146,10 +151,15 @@ class Database:
             self._run(self._ticker, _tell)
             return postgres.hears(connection)
 
-    def cut_hanging(self) -> None:
-        """End connections whose other side says nothing any more. To be called every second by who serves others."""
+    def look_after(self) -> None:
+        """End connections whose other side says nothing any more, and log what was wrong with others. To be called
+        every second by who serves others."""
         for watched in self._watched:
             watched.cut_hanging()
+        told, self._trouble = self._trouble, ""
+        if told and (told != self._logged or time.monotonic() > self._logged_until):
+            self._logged, self._logged_until = told, time.monotonic() + _LOGGED_SECONDS
+            _log.warning("the database is not available", reason=told)
 
     def close(self) -> None:
         """Give every connection back; one that another thread still uses, when that thread is done."""
@@ -194,16 +204,19 @@ class Database:
         try:
             yield
         except PoolTimeout as error:
+            self._trouble = "no connection became free"
             raise unavailable() from error
         except (InternalError, NotSupportedError) as error:
             if getattr(error.orig, "sqlstate", None) not in {*_READ_ONLY, postgres.STOOD_STILL}:
                 raise
+            self._trouble = reason(error)
             self._leave()
             raise unavailable() from error
         except (OperationalError, InterfaceError) as error:
             state = getattr(error.orig, "sqlstate", None)
             if state in _RETRYABLE:
                 raise
+            self._trouble = reason(error)
             if "disk is full" in str(error.orig) or state == "53100":
                 raise Problem(Kind.STORAGE_FULL, "The disk of this service is full. Nothing was saved.") from error
             if not self.is_sqlite and state is None and error.statement is None and not error.connection_invalidated:
@@ -217,6 +230,12 @@ class Database:
         self._servers.doubt()
         for pool in (self._writer, self._counter):
             pool.dispose()
+
+
+def reason(error: BaseException) -> str:
+    """Why the database did not answer, in its own words, on one line; "" when it was not the database."""
+    cause = error if isinstance(error, DBAPIError) else error.__cause__
+    return " ".join(str(cause.orig).split()).rstrip(".") if isinstance(cause, DBAPIError) else ""
 
 
 def upsert(tx: Connection, table: Table) -> Any:

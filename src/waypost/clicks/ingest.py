@@ -27,7 +27,7 @@ from waypost.clicks.geo import Countries
 from waypost.clicks.pace import rest, unhurried
 from waypost.clicks.segments import Chunk
 from waypost.clicks.sums import Columns, add_to, add_up, insert, turned
-from waypost.db import Database, upsert
+from waypost.db import Database, reason, upsert
 from waypost.errors import Kind, Problem
 from waypost.metrics import Meter
 from waypost.postgres import give_time
@@ -96,7 +96,7 @@ class Ingester:
 
     def run(self, stop: Event) -> None:
         """Count until `stop` is set, alone on this machine."""
-        noted = False
+        noted = is_waiting = False
         with alone(self._folder, stop) as wake:
             if wake is None:
                 return
@@ -107,10 +107,15 @@ class Ingester:
                         noted = True
                     self._look_out()
                     self._is_behind = self.step() >= _BATCH_BYTES // 2
+                    is_waiting = False
                     self.tidy()
                     self._meter.save()
                 except (Problem, OSError) as problem:
-                    _log.warning("counting waits for the database or the disk", reason=str(problem))
+                    if not is_waiting:
+                        _log.warning(
+                            "counting waits for the database or the disk", reason=reason(problem) or str(problem)
+                        )
+                    is_waiting = True
                     self._counted = None  # what failed may have been committed all the same
                     self._is_behind = False
                 if not self._is_behind:  # few large batches cost less than many small ones
