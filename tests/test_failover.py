@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -13,8 +14,10 @@ from sqlalchemy import Connection, text
 
 from tests.load import until
 from tests.postgres import FAST, Postgres, own_postgres
+from waypost import checks
 from waypost.db import Database
 from waypost.errors import Problem
+from waypost.settings import Settings
 
 _ENOUGH_SECONDS = 60
 
@@ -94,6 +97,11 @@ def test_after_a_first_server_was_killed_its_standby_takes_the_changes(pair: Pai
                 one.close()  # so that it needs new connections
                 assert _noted(one, "returned")
     assert (_notes(pair.first), len(_notes(pair.standby))) == (["before"], 6)
+
+
+def test_a_standby_alone_is_told_of_before_the_service_starts(pair: Pair, tmp_path: Path) -> None:
+    [found] = checks.run(Settings(database_url=f"{pair.standby.url}/postgres", data_dir=tmp_path))
+    assert (found.id, found.level, "during recovery" in found.text) == ("W014", "warning", True)
 
 
 def test_a_first_server_that_stood_still_and_goes_on_is_not_used_any_more(pair: Pair) -> None:
