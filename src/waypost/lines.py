@@ -34,9 +34,13 @@ class Line(psycopg.Connection[Any]):
         try:
             return super().wait(gen, interval, self.patience)
         except psycopg.OperationalError:
-            if self.pgconn.transaction_status == TransactionStatus.ACTIVE:
-                self.close()
-            raise
+            if self.pgconn.transaction_status != TransactionStatus.ACTIVE:
+                raise
+            self.close()
+            told = (
+                f"no answer within {self.patience:.2g} seconds from the server, or a pooler without a free connection"
+            )
+            raise psycopg.OperationalError(told) from None
 
 
 class Servers:
@@ -112,7 +116,9 @@ class Servers:
             if line.era is not None and self._era is not None:
                 (system, timeline), (known, highest) = line.era, self._era
                 if system == known and timeline < highest:
-                    raise psycopg.OperationalError("another server has followed this one, which goes on all the same")
+                    raise psycopg.OperationalError(
+                        "another server has followed this one; if this one is meant, start the nodes anew"
+                    )
             self._era = line.era or self._era
 
 
