@@ -10,20 +10,18 @@ import argparse
 import contextlib
 import json
 import signal
-import sys
 import tempfile
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from statistics import median
 
 import psycopg
 
-from bench.servers import Server, call, environment, free_port, program, running
+from bench.servers import Server, call, environment, free_port, program, running, status, until
 from tests.postgres import Postgres, own_postgres
 from tests.relay import Relay, relaying
 from waypost.db import Database
@@ -31,7 +29,6 @@ from waypost.server import make_account
 from waypost.upgrade import upgrade
 
 _BAR_CHANGE, _BAR_RECOVERY = 1.0, 5.0
-_PATIENCE = 90.0
 _STILL = 3.0
 _LINK = json.dumps({"url": "https://example.com/page"}).encode()
 
@@ -48,16 +45,7 @@ class World:
 
     def status(self, node: Server, method: str, path: str, body: bytes | None = None) -> int:
         """The status of an answer, 0 without one."""
-        line = HTTPConnection("127.0.0.1", node.port, timeout=30)
-        try:
-            line.request(method, path, body, {"Authorization": f"Bearer {self.key}", "User-Agent": "curl/8"})
-            answer = line.getresponse()
-            answer.read()
-        except (OSError, HTTPException):
-            return 0
-        finally:
-            line.close()
-        return answer.status
+        return status(node, self.key, method, path, body)
 
     def writes(self, node: Server) -> bool:
         """Whether a link can be made."""
@@ -113,26 +101,16 @@ def _world(folder: Path) -> Iterator[World]:
         yield World(postgres, relay, (nodes[0], nodes[1]), made.apikey, int(link["id"]))
 
 
-def _until(condition: Callable[[], bool]) -> float:
-    """Seconds until it is true. Ends the process when it does not become so."""
-    began = time.perf_counter()
-    while not condition():
-        if time.perf_counter() - began > _PATIENCE:
-            sys.exit(f"nothing came of it in {_PATIENCE:.0f} s")
-        time.sleep(0.002)
-    return time.perf_counter() - began
-
-
 def _change(world: World, number: int, before: Callable[[], None]) -> float:
     """Seconds from the answer of the first node until the second one answers otherwise."""
-    _until(lambda: world.status(world.nodes[1], "GET", "/spring") in (302, 403))
+    until(lambda: world.status(world.nodes[1], "GET", "/spring") in (302, 403))
     is_open = world.status(world.nodes[1], "GET", "/spring") == 302
-    status, wanted = ("disabled", 403) if is_open else ("public", 302)
+    state, wanted = ("disabled", 403) if is_open else ("public", 302)
     time.sleep(0.1 + 0.037 * (number % 11))  # at any moment between two looks
     before()
-    call(world.nodes[0], world.key, "PUT", f"/url/{world.link}/update", {"status": status})
-    seconds = _until(lambda: world.status(world.nodes[1], "GET", "/spring") == wanted)
-    _until(lambda: world.writes(world.nodes[1]))
+    call(world.nodes[0], world.key, "PUT", f"/url/{world.link}/update", {"status": state})
+    seconds = until(lambda: world.status(world.nodes[1], "GET", "/spring") == wanted)
+    until(lambda: world.writes(world.nodes[1]))
     return seconds
 
 
@@ -151,7 +129,7 @@ def _recovery(world: World, fail: Callable[[World], None]) -> float:
     try:
         time.sleep(1)
         fail(world)
-        return _until(lambda: all(world.writes(node) for node in world.nodes))
+        return until(lambda: all(world.writes(node) for node in world.nodes))
     finally:
         over.set()
         for thread in asking:
@@ -175,7 +153,7 @@ def _away(world: World, seconds: int) -> None:
     node = world.nodes[1]
     call(world.nodes[0], world.key, "PUT", f"/url/{world.link}/update", {"status": "public"})
     time.sleep(2)  # until nothing is forgotten any more
-    _until(lambda: world.status(node, "GET", "/spring") == 302)
+    until(lambda: world.status(node, "GET", "/spring") == 302)
     known = world.clicks()
     slowest, redirects, answers = 0.0, Counter[int](), Counter[int]()
     over = threading.Event()
@@ -195,8 +173,8 @@ def _away(world: World, seconds: int) -> None:
     over.set()
     asking.join()
     world.relay.mend()
-    again = _until(lambda: world.writes(node))
-    counted = again + _until(lambda: world.status(node, "GET", f"/api/url/{world.link}") == 200)
+    again = until(lambda: world.writes(node))
+    counted = again + until(lambda: world.status(node, "GET", f"/api/url/{world.link}") == 200)
     print(f"the database away for {seconds} s: redirects {_told(redirects)}, at most {slowest * 1000:.0f} ms each;")
     print(
         f"  the API {_told(answers)}; changes are taken again after {again:.2f} s, numbers told after {counted:.2f} s:"

@@ -10,12 +10,14 @@ import sys
 import time
 import urllib.request
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
 
 CONNECTIONS = 32
+_PATIENCE = 90.0  # seconds
 _NGINX = """worker_processes 1; pid {folder}/nginx.pid; error_log {folder}/nginx.err; daemon off; {main}
 events {{ worker_connections 4096; }}
 http {{ sendfile on; tcp_nopush on; default_type application/octet-stream;
@@ -134,6 +136,30 @@ def call(server: Server, key: str, method: str, path: str, body: Any = None) -> 
     asked = urllib.request.Request(f"{server.url}/api{path}", data=sent, method=method, headers=headers)
     with urllib.request.urlopen(asked, timeout=60) as answer:
         return json.load(answer)
+
+
+def status(server: Server, key: str, method: str, path: str, body: bytes | None = None) -> int:
+    """The status of an answer, 0 without one."""
+    line = HTTPConnection("127.0.0.1", server.port, timeout=30)
+    try:
+        line.request(method, path, body, {"Authorization": f"Bearer {key}", "User-Agent": "curl/8"})
+        answer = line.getresponse()
+        answer.read()
+    except (OSError, HTTPException):
+        return 0
+    finally:
+        line.close()
+    return answer.status
+
+
+def until(condition: Callable[[], bool]) -> float:
+    """Seconds until it is true. Ends the process when it does not become so."""
+    began = time.perf_counter()
+    while not condition():
+        if time.perf_counter() - began > _PATIENCE:
+            sys.exit(f"nothing came of it in {_PATIENCE:.0f} s")
+        time.sleep(0.002)
+    return time.perf_counter() - began
 
 
 def redirects(server: Server) -> Counter[str]:

@@ -67,6 +67,19 @@ class Postgres:
         """From its next start on it only reads, until `pg_promote()`."""
         (self.data / "standby.signal").touch(mode=0o644)
 
+    @contextmanager
+    def followed(self) -> Iterator["Postgres"]:
+        """A standby that repeats what is done here, until the block ends."""
+        data = self.data.with_name("standby")
+        copy: list[str | Path] = [self.binaries / "pg_basebackup", "-D", data, "-d", self.url, "-R", "-c", "fast"]
+        subprocess.run([*copy, "--no-sync"], check=True, cwd="/", **self.runner)
+        standby = Postgres(self.folder, data, self.binaries, self.runner, _free_port(), self.options)
+        try:
+            standby.start()
+            yield standby
+        finally:
+            standby.stop()
+
     def stop(self) -> None:
         """End it in good order."""
         if self.process is not None and self.process.poll() is None:

@@ -90,6 +90,8 @@ def test_what_is_known_goes_on_without_a_database_and_is_counted_afterwards(worl
     # A limit that cannot be asked is not passed, and what nobody has looked up yet nobody knows.
     assert [world.visit(alias) for alias in ("away-limited", "away-never-seen")] == [503, 503]
     health = [world.node.call("GET", path).status_code for path in ("/healthz", "/readyz")]
+    told = '{"reason": "connection failed: connection to server at'
+    until(lambda: any(line.startswith(told) and "database is not" in line for line in world.node.output().splitlines()))
     assert health == [200, 503]
     world.relay.mend()
     until(world.works)

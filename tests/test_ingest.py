@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, delete, func, select, update
 
 from tests.load import until
 from tests.visiting import CHROME, FIREFOX, GOOGLEBOT
@@ -17,7 +17,7 @@ from waypost.clicks.journal import LATE, Journal, line, target_of
 from waypost.db import Database
 from waypost.errors import Kind, Problem
 from waypost.links import ops as links
-from waypost.schema import click_labels, click_times, events, segments
+from waypost.schema import click_labels, click_times, events, segments, visitors
 from waypost.schema import links as links_table
 from waypost.settings import Settings
 
@@ -148,6 +148,26 @@ def test_two_that_count_the_same_lines_count_them_once(database: Database, setti
             slow.step()
         assert _numbers(database, link) == {(number, 1)}
         slow = Ingester(settings, database)
+    kept.close()
+
+
+def test_a_database_that_has_forgotten_the_newest_clicks_is_told_them_again(
+    database: Database, settings: Settings, link: int
+) -> None:
+    def forget(tx: Connection) -> None:  # as a standby that had not heard of them when it became the first server
+        for table in (segments, events, click_times, click_labels, visitors):
+            tx.execute(delete(table))
+        tx.execute(update(links_table).values(clicks=0, uniqueclicks=0))
+
+    kept, ingester = Journal(settings.journal_dir), Ingester(settings, database)
+    kept.write(_click(link) * 3, clicks=3)
+    ingester.step()
+    database.write(forget)
+    kept.write(_click(link))
+    with pytest.raises(Problem, match="counted already"):
+        ingester.step()
+    _run_out(Ingester(settings, database))
+    assert _numbers(database, link) == {(4, 1)}
     kept.close()
 
 

@@ -149,6 +149,29 @@ def test_who_follows_does_not_wait_for_a_request_that_is_held_up(database: Datab
         far.close()
 
 
+def test_what_a_request_has_taken_in_is_not_forgotten_again_by_who_follows(
+    database: Database, database_url: str
+) -> None:
+    far = _Held(database_url)
+    watch, memory = _watch(far)
+    request = threading.Thread(target=watch.catch_up)
+    request.start()
+    try:
+        far.held.wait()
+        _ends(watch.follow)  # reads on, and finds nothing
+        _note(database)
+        far.go_on.set()
+        request.join()
+        assert memory.hot == {}
+        memory.keep_hot(b"", ("", "spring"), HotAnswer(b"", b"", 1 << 62), version=memory.version)
+        _ends(watch.follow)
+        assert len(memory.hot) == 1
+    finally:
+        far.go_on.set()
+        request.join()
+        far.close()
+
+
 def test_a_database_that_is_slow_is_waited_for_and_its_connections_are_kept(
     database: Database, far: Database, relay: Relay
 ) -> None:

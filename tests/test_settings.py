@@ -16,7 +16,10 @@ SETTINGS = {
         "https://",
         "http://[::",
     ),
-    "WAYPOST_DATABASE_URL": ("nonsense", "mysql://localhost/x", "postgresql://localhost", "sqlite://", "sqlite:///"),
+    "WAYPOST_DATABASE_URL": (
+        *("nonsense", "mysql://localhost/x", "postgresql://localhost", "sqlite://", "sqlite:///"),
+        *("postgresql://db1:5432,db2:5432/waypost", "postgresql:///waypost?host=db1&host=db2&port=1&port=2"),
+    ),
     "WAYPOST_TRUSTED_PROXIES": ("everybody", "10.0.0.0/33", "127.0.0.1,[/x]"),
     "WAYPOST_DOMAIN_CHECK": ("maybe", ""),
     "WAYPOST_LINK_SCHEMES": ("javascript", "mailto,DATA", "9x", "[/x]"),

@@ -130,7 +130,7 @@ class _Housekeeping:
         """Sync the journal and close segments that are old."""
         while not await self._is_over(_SYNC_SECONDS):
             _stop_with_parent()
-            self.database.cut_hanging()
+            self.database.look_after()
             try:
                 if self.settings.journal_sync == "1s":
                     await self._threaded(self.traffic.journal.sync)

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from sqlalchemy.exc import DatabaseError, DBAPIError
+from sqlalchemy.exc import DatabaseError
 
 from waypost import moving
-from waypost.db import Database
+from waypost.db import Database, reason
 from waypost.errors import Problem
 from waypost.settings import Settings
 from waypost.storage.opening import open_store, probe
@@ -40,12 +40,6 @@ def run(settings: Settings) -> list[Finding]:
         *_storage_settings(settings),
     ]
     return sorted(found, key=lambda finding: finding.level)
-
-
-def reason(error: BaseException) -> str:
-    """Why the database did not answer, in its own words, on one line; "" when it was not the database."""
-    cause = error if isinstance(error, DBAPIError) else error.__cause__
-    return " ".join(str(cause.orig).split()).rstrip(".") if isinstance(cause, DBAPIError) else ""
 
 
 def _data_dir(settings: Settings) -> Iterator[Finding]:
@@ -80,8 +74,13 @@ def _database(settings: Settings) -> Iterator[Finding]:
     database = Database(settings.database)
     try:
         current, is_unfinished = database.read(lambda tx: (revision(tx), moving.is_unfinished(tx)))
+        yield from _sessions(database)
     except (Problem, DatabaseError) as error:
-        hint = "Check WAYPOST_DATABASE_URL." if settings.database_url else "Restore a backup into an empty folder."
+        hint = (
+            "Check WAYPOST_DATABASE_URL, and the server."
+            if settings.database_url
+            else "Restore a backup into an empty folder."
+        )
         yield Finding("W010", "error", f"The database does not answer: {reason(error)}.", hint)
         return
     finally:
@@ -92,6 +91,20 @@ def _database(settings: Settings) -> Iterator[Finding]:
     if current is not None and current not in known():
         text = f"The database is at revision {current}, this version of waypost knows only {newest()}."
         yield Finding("W011", "error", text, "Install the newer waypost again, or restore a backup.")
+
+
+def _sessions(database: Database) -> Iterator[Finding]:
+    try:
+        is_heard = database.is_heard()
+    except Problem as problem:
+        text = f"The database can be read, and takes no changes: {reason(problem)}."
+        hint = "Name all its servers in WAYPOST_DATABASE_URL, with target_session_attrs=read-write, or wait for it."
+        yield Finding("W014", "warning", text, hint)
+        return
+    if not is_heard:
+        text = "A pooler on the way to the database gives each transaction another connection."
+        hint = "Set pool_mode = session in PgBouncer, or name the database's own port in WAYPOST_DATABASE_URL."
+        yield Finding("W013", "error", text, hint)
 
 
 def _addresses(settings: Settings) -> Iterator[Finding]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import psycopg
+import structlog
 from sqlalchemy import Connection, Engine, Table, create_engine, event, func, make_url, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError, InterfaceError, InternalError, NotSupportedError, OperationalError
@@ -22,9 +23,11 @@ from sqlalchemy.pool import StaticPool
 
 from waypost import postgres
 from waypost.errors import Kind, Problem, unavailable
+from waypost.lines import Servers
 from waypost.postgres import MOST_PATIENCE, Bell, Pace, Watched, is_undone
 
 T = TypeVar("T")
+_log = structlog.get_logger("database")
 _BUSY_SECONDS = 10
 _TRIES = 4
 # PostgreSQL: serialization failure, deadlock, and a reference to what somebody deletes at this moment: the next try
@@ -33,6 +36,7 @@ _RETRYABLE = {"40001", "40P01", "23503"}
 # PostgreSQL: this server is a standby, since another one has become the first. It says so to a statement, or to BEGIN.
 _READ_ONLY = {"25006", "0A000"}
 _SOON_SECONDS = 1.0  # less would take many busy connections for lost, and a request can wait so long
+_LOGGED_SECONDS = 10.0  # between two times that the same trouble is logged
 _AWAY_SECONDS = 1.0  # for how long nobody tries to connect after that failed twice
 
 
@@ -48,6 +52,8 @@ class Database:
         self._pace = pace = Pace()
         self._failures = 0  # to connect, one after the other
         self._away_until = 0.0
+        self._trouble = self._logged = ""
+        self._logged_until = 0.0
         if self.is_sqlite:
             # Readers are many, and a database that grows fills each one's cache.
             self._reader = _sqlite_engine(url, begin="BEGIN", pragmas=("query_only = ON", "cache_size = -2000"))
@@ -56,13 +62,15 @@ class Database:
             self._taker = self._ticker = self._counter
             self._listener = self._reader
         else:
-            self._writer = self._taker = postgres.engine(url, connections=6, more=6)
-            self._counter = postgres.engine(url, connections=2, more=2, relaxed=True)
+            self._servers = servers = Servers()
+            self._writer = self._taker = postgres.engine(url, servers, connections=6, more=6)
+            self._counter = postgres.engine(url, servers, connections=2, more=2, relaxed=True)
             self._ticker = self._counter.execution_options(isolation_level="AUTOCOMMIT")
             self._reader = self._writer.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
             # One connection apart, which those who wait for the others cannot use up.
-            self._listener = postgres.engine(url, connections=1, isolation_level="AUTOCOMMIT")
-            self._watched = tuple(Watched(pool, pace) for pool in (self._writer, self._counter, self._listener))
+            self._listener = postgres.engine(url, servers, connections=1, isolation_level="AUTOCOMMIT")
+            pools = (self._writer, self._counter, self._listener)
+            self._watched = tuple(Watched(pool, servers, pace) for pool in pools)
             event.listen(self._listener, "connect", lambda line, _record: postgres.listen(line, pace))
 
     def read(self, work: Callable[[Connection], T]) -> T:
@@ -134,10 +142,24 @@ class Database:
             with contextlib.suppress(Problem, DBAPIError):  # they look by themselves soon
                 self._run(self._ticker, _tell, patience=max(_SOON_SECONDS, self._pace.limit))
 
-    def cut_hanging(self) -> None:
-        """End connections whose other side says nothing any more. To be called every second by who serves others."""
+    def is_heard(self) -> bool:
+        """Whether one connection hears what is told on another one: not when something in between lends one connection
+        to many, from transaction to transaction. Raises UNAVAILABLE, also when the server takes no changes."""
+        if self.is_sqlite:
+            return True
+        with self._translated(), self._listener.connect() as connection:
+            self._run(self._ticker, _tell)
+            return postgres.hears(connection)
+
+    def look_after(self) -> None:
+        """End connections whose other side says nothing any more, and log what was wrong with others. To be called
+        every second by who serves others."""
         for watched in self._watched:
             watched.cut_hanging()
+        told, self._trouble = self._trouble, ""
+        if told and (told != self._logged or time.monotonic() > self._logged_until):
+            self._logged, self._logged_until = told, time.monotonic() + _LOGGED_SECONDS
+            _log.warning("the database is not available", reason=told)
 
     def close(self) -> None:
         """Give every connection back; one that another thread still uses, when that thread is done."""
@@ -182,16 +204,19 @@ class Database:
         try:
             yield
         except PoolTimeout as error:
+            self._trouble = "no connection became free"
             raise unavailable() from error
         except (InternalError, NotSupportedError) as error:
             if getattr(error.orig, "sqlstate", None) not in {*_READ_ONLY, postgres.STOOD_STILL}:
                 raise
+            self._trouble = reason(error)
             self._leave()
             raise unavailable() from error
         except (OperationalError, InterfaceError) as error:
             state = getattr(error.orig, "sqlstate", None)
             if state in _RETRYABLE:
                 raise
+            self._trouble = reason(error)
             if "disk is full" in str(error.orig) or state == "53100":
                 raise Problem(Kind.STORAGE_FULL, "The disk of this service is full. Nothing was saved.") from error
             if not self.is_sqlite and state is None and error.statement is None and not error.connection_invalidated:
@@ -202,8 +227,15 @@ class Database:
 
     def _leave(self) -> None:
         """Give up the connections: the next ones may find the server that can be written to."""
+        self._servers.doubt()
         for pool in (self._writer, self._counter):
             pool.dispose()
+
+
+def reason(error: BaseException) -> str:
+    """Why the database did not answer, in its own words, on one line; "" when it was not the database."""
+    cause = error if isinstance(error, DBAPIError) else error.__cause__
+    return " ".join(str(cause.orig).split()).rstrip(".") if isinstance(cause, DBAPIError) else ""
 
 
 def upsert(tx: Connection, table: Table) -> Any:

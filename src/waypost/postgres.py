@@ -9,17 +9,18 @@ import select
 import socket
 import threading
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 import psycopg
 from psycopg.pq import TransactionStatus
 from sqlalchemy import Connection, Engine, create_engine, event, make_url, text
 from sqlalchemy.exc import DBAPIError, InvalidatePoolError
 
-T = TypeVar("T")
+from waypost.lines import Line, Servers
+
 CHANGES = "waypost_changes"
 """The channel on which a transaction tells that it has noted a change."""
 STOOD_STILL = "25P03"
@@ -32,6 +33,7 @@ _FRESH_SECONDS = 1.0  # a connection that was used so lately is not asked
 MOST_PATIENCE = 2.0
 """Seconds that a database may take for an answer for which it need do nothing."""
 _LEAST_PATIENCE = 0.25
+_HEARD_SECONDS = 5.0  # it takes a thousandth of that
 _MARGIN = 4.0  # times what an answer took lately
 
 
@@ -51,59 +53,46 @@ class Pace:
         self.limit = min(MOST_PATIENCE, max(_LEAST_PATIENCE, _MARGIN * seconds, 0.9 * self.limit))
 
 
-class Line(psycopg.Connection[Any]):
-    """A connection on which answers can be waited for with little patience."""
-
-    patience: float | None = None
-    """Seconds for each answer; None: as long as the server's limits allow."""
-
-    def wait(self, gen: Generator[Any, Any, T], interval: float = 0.1, timeout: float | None = None) -> T:
-        """As psycopg's, but a connection that says nothing for too long is closed, and so found lost."""
-        if self.patience is None or timeout is not None:
-            return super().wait(gen, interval, timeout)
-        try:
-            return super().wait(gen, interval, self.patience)
-        except psycopg.OperationalError:
-            if self.pgconn.transaction_status == TransactionStatus.ACTIVE:
-                self.close()
-            raise
-
-
 @dataclass
 class Spell:
     """The use of a connection from when it is taken out of the pool until it is given back. Times are monotonic."""
 
     heard: float = field(default_factory=time.monotonic)
     statements: int = 0
+    is_doubted: bool = False  # somebody waited long for an answer
 
 
-def engine(url: str, *, connections: int, more: int = 0, relaxed: bool = False, **options: Any) -> Engine:
+def engine(
+    url: str, servers: Servers, *, connections: int, more: int = 0, relaxed: bool = False, **options: Any
+) -> Engine:
     """A pool of connections with limits of time, `more` of them when many are needed at once.
 
     `relaxed`: what is committed there may be lost with the server.
     """
-    limits = f"-c lock_timeout={_LOCK_SECONDS}s -c statement_timeout={_STATEMENT_SECONDS}s -c timezone=UTC"
-    limits += f" -c idle_in_transaction_session_timeout={_STILL_SECONDS}s"
-    limits += " -c synchronous_commit=off" if relaxed else ""
+    limits = {"lock_timeout": f"{_LOCK_SECONDS}s", "statement_timeout": f"{_STATEMENT_SECONDS}s", "timezone": "UTC"}
+    limits["idle_in_transaction_session_timeout"] = f"{_STILL_SECONDS}s"
+    if relaxed:
+        limits["synchronous_commit"] = "off"
     # What is on its way to a machine that is gone: the kernel's own patience is a quarter of an hour.
     wire = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3, "tcp_user_timeout": 5000}
     made = create_engine(
         make_url(url).set(drivername="postgresql+psycopg"),
-        connect_args={"connect_timeout": 5, "options": limits, **wire},
+        connect_args=wire,
         pool_size=connections,
         max_overflow=more,
         pool_timeout=5,
         pool_use_lifo=True,  # those that are rarely needed are given up by the server or a proxy, not all of them
         **options,
     )
-    event.listen(made, "do_connect", lambda _dialect, _record, given, named: Line.connect(*given, **named))
+    event.listen(made, "do_connect", lambda _dialect, _record, _given, named: servers.connect(limits, named))
     return made
 
 
 class Watched:
     """The connections of one pool that are in use, and since when each has said nothing."""
 
-    def __init__(self, pool: Engine, pace: Pace) -> None:
+    def __init__(self, pool: Engine, servers: Servers, pace: Pace) -> None:
+        self._servers = servers
         self._pace = pace
         self._used: dict[int, tuple[Any, Spell]] = {}
         event.listen(pool, "connect", self._connected)
@@ -113,10 +102,12 @@ class Watched:
         event.listen(pool, "commit", self._committing)
 
     def cut_hanging(self) -> None:
-        """End those that have been silent for too long: whoever waits for one finds it lost. Never blocks."""
+        """End those that have been silent for too long, or whose server another one has followed: whoever waits for
+        one finds it lost. Never blocks."""
         now = time.monotonic()
         for connection, spell in tuple(self._used.values()):
-            if now - spell.heard > _SILENCE_SECONDS:
+            spell.is_doubted |= now - spell.heard > MOST_PATIENCE
+            if now - spell.heard > _SILENCE_SECONDS or self._servers.is_past(connection):
                 with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(connection.fileno())) as line:
                     line.shutdown(socket.SHUT_RDWR)
 
@@ -127,15 +118,21 @@ class Watched:
         left: float = record.info["left"]
         # When another connection was lost since, so is this one perhaps, however lately it was used.
         is_asked = time.monotonic() - left > _FRESH_SECONDS or left < self._pace.lost
-        if is_asked and not _answers(connection, self._pace.limit):
+        if self._servers.is_past(connection) or (is_asked and not _answers(connection, self._pace.limit)):
+            self._servers.doubt()
             raise InvalidatePoolError("the connection is lost")  # and so are those beside it: the pool asks anew
         record.info["spell"] = spell = Spell()
         self._used[id(record)] = (connection, spell)
 
     def _given_back(self, connection: Any, record: Any) -> None:
-        self._used.pop(id(record), None)
-        if connection is not None:
+        _, spell = self._used.pop(id(record), (None, None))
+        if connection is None:
+            self._servers.doubt()  # it was lost
+        else:
             connection.patience = None
+            if spell is not None and spell.is_doubted and self._servers.are_many:
+                self._servers.doubt()
+                record.invalidate(soft=True)  # whoever comes next makes a new one
         record.info["left"] = time.monotonic()
 
     def _asked(self, tx: Connection, *_what: Any) -> None:
@@ -215,6 +212,12 @@ def wait_for_news(connection: Connection, seconds: float, bell: Bell) -> None:
     except psycopg.Error:
         connection.invalidate()
         raise
+
+
+def hears(connection: Connection) -> bool:
+    """Whether news comes within seconds on a connection that listens."""
+    line: Any = connection.connection.driver_connection
+    return any(True for _ in line.notifies(timeout=_HEARD_SECONDS, stop_after=1))
 
 
 def be_patient(tx: Connection) -> None:

@@ -124,10 +124,15 @@ class Settings(BaseSettings):
     def _database(cls, value: str) -> str:
         try:
             usable = not value or (value.startswith(("postgresql://", "sqlite:///")) and bool(make_url(value).database))
+            if usable and value.startswith("postgresql"):
+                url = make_url(value).set(drivername="postgresql+psycopg")
+                url.get_dialect()().create_connect_args(url)  # which knows how several servers are named
         except (ArgumentError, ValueError):
             usable = False
         if not usable:
-            raise ValueError("must be postgresql://user:password@host/name, or sqlite:/// and a path")
+            several = "postgresql://user:password@/name?host=db1:5432&host=db2:5432&target_session_attrs=read-write"
+            told = f"must be postgresql://user:password@host/name, with several servers {several}"
+            raise ValueError(f"{told}, or sqlite:/// and a path")
         return value
 
     @field_validator("storage_url")

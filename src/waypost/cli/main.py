@@ -12,6 +12,7 @@ from waypost import __version__, archive, checks, logs, server
 from waypost.api.app import api_document
 from waypost.cli import abuse, accounts, clicks, geo, moving, out
 from waypost.dashboard import passes
+from waypost.db import reason
 from waypost.errors import Problem
 from waypost.server import NewAccount
 from waypost.storage.opening import open_store
@@ -32,7 +33,7 @@ def main() -> None:
     try:
         app()
     except Problem as problem:
-        cause = checks.reason(problem)
+        cause = reason(problem)
         out.complain("waypost:", problem.message, cause and f"({cause})")
         sys.exit(1)
 

@@ -7,6 +7,7 @@ One ingester a machine, by a file lock.
 import gc
 import hashlib
 import secrets
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ from threading import Event
 from typing import TypeVar
 
 import structlog
-from sqlalchemy import Connection, Table, delete, select
+from sqlalchemy import Connection, Table, delete, select, update
 
 from waypost import clock
 from waypost.clicks import partitions, segments, tidying
@@ -26,7 +27,7 @@ from waypost.clicks.geo import Countries
 from waypost.clicks.pace import rest, unhurried
 from waypost.clicks.segments import Chunk
 from waypost.clicks.sums import Columns, add_to, add_up, insert, turned
-from waypost.db import Database, upsert
+from waypost.db import Database, reason, upsert
 from waypost.errors import Kind, Problem
 from waypost.metrics import Meter
 from waypost.postgres import give_time
@@ -88,13 +89,14 @@ class Ingester:
         self._is_behind = False
         self._secrets: dict[int, hashlib.blake2b] = {}
         self._tidied = 0
+        self._looked = 0.0
         self._days: set[int] = set()
         self._days_of_anybody: set[int] = set()
         self._folder.mkdir(parents=True, exist_ok=True)
 
     def run(self, stop: Event) -> None:
         """Count until `stop` is set, alone on this machine."""
-        noted = False
+        noted = is_waiting = False
         with alone(self._folder, stop) as wake:
             if wake is None:
                 return
@@ -103,16 +105,29 @@ class Ingester:
                     if not noted:
                         self._note_keeping()
                         noted = True
+                    self._look_out()
                     self._is_behind = self.step() >= _BATCH_BYTES // 2
+                    is_waiting = False
                     self.tidy()
                     self._meter.save()
                 except (Problem, OSError) as problem:
-                    _log.warning("counting waits for the database or the disk", reason=str(problem))
+                    if not is_waiting:
+                        _log.warning(
+                            "counting waits for the database or the disk", reason=reason(problem) or str(problem)
+                        )
+                    is_waiting = True
                     self._counted = None  # what failed may have been committed all the same
                     self._is_behind = False
                 if not self._is_behind:  # few large batches cost less than many small ones
                     wait(wake)
             self.step()
+
+    def _look_out(self) -> None:
+        """Ask the database once a second: else, while nobody clicks, it would not be noticed that it stood still, and
+        clicks could be counted on a server that another one has followed meanwhile."""
+        if not self._database.is_sqlite and time.monotonic() - self._looked >= 1.0:
+            self._looked = time.monotonic()
+            self._database.glance(lambda tx: tx.execute(select(1)).scalar_one())
 
     def _note_keeping(self) -> None:
         """Remember since when single visits are kept, so that `clicks verify` knows which days are whole."""
@@ -188,11 +203,7 @@ class Ingester:
                 insert(tx, events, _events(visits[those], sums.firsts[those]), self._rest)
         self._fault_point("events")
         for chunk in chunks:
-            new = upsert(tx, positions).values(name=chunk.segment, position=chunk.end)
-            moved = new.on_conflict_do_update(
-                index_elements=["name"], set_={"position": chunk.end}, where=positions.c.position == chunk.start
-            ).returning(positions.c.name)
-            if tx.execute(moved).first() is None:
+            if not _moved_on(tx, chunk):
                 raise Problem(Kind.UNAVAILABLE, "These clicks are counted already. Nothing was counted twice.")
         self._fault_point("positions")
 
@@ -240,6 +251,21 @@ class Ingester:
         self._secrets = {day: secret for day, secret in self._secrets.items() if day >= over}
         if self._database.count(lambda tx: tidying.tidy(tx, now, over=over, events_days=self._events_days)):
             self._tidied = 0  # there is more
+
+
+def _moved_on(tx: Connection, chunk: Chunk) -> bool:
+    """Whether the position of a chunk's segment was at its beginning; now it is at its end.
+
+    In the midst of a segment it must be there: a server that has forgotten it has forgotten the clicks too.
+    """
+    if chunk.start:
+        mine = update(positions).where(positions.c.name == chunk.segment, positions.c.position == chunk.start)
+        return tx.execute(mine.values(position=chunk.end)).rowcount == 1
+    new = upsert(tx, positions).values(name=chunk.segment, position=chunk.end)
+    moved = new.on_conflict_do_update(
+        index_elements=["name"], set_={"position": chunk.end}, where=positions.c.position == 0
+    )
+    return tx.execute(moved.returning(positions.c.name)).first() is not None
 
 
 def _days_of_anybody(tx: Connection, days: set[int]) -> set[int]:

@@ -28,6 +28,7 @@ class Watch:
         self._reading = threading.Lock()  # so that of many who ask at once the first one's answer serves the others
         self._taking_in = threading.Lock()
         self._over = Bell()
+        self._is_out_of_reach = False
         try:
             self._place: Place | None = database.read(changes.newest)
         except Problem:  # a worker that begins while the database is away: there is nothing to forget yet
@@ -57,8 +58,11 @@ class Watch:
             self._database.wait_for_news(_NEWS_SECONDS, self._over)
         try:
             self._catch_up(self._database.glance)
+            self._is_out_of_reach = False
         except Problem:
-            _log.warning("the log of changes is out of reach; answering from memory")
+            if not self._is_out_of_reach:
+                _log.warning("the log of changes is out of reach; answering from memory")
+            self._is_out_of_reach = True
         except Exception:  # noqa: BLE001  # the edge of the task that follows changes: it must not end
             _log.exception("the log of changes could not be read; answering from memory")
 
@@ -74,7 +78,9 @@ class Watch:
         with self._taking_in:
             if is_new:
                 self._memory.forget(names)
-            if self._place is before:  # else another one has read on meanwhile, perhaps not as far: from there again
+            # Another one may have read on meanwhile. Who has read further goes before: else the same would be forgotten
+            # twice, and with it what was looked up in between.
+            if self._place is before or (self._place is not None and place.last > self._place.last):
                 self._place = place
         return is_new
 
