@@ -172,12 +172,14 @@ def test_a_click_right_after_a_search_is_not_lost(ana: Person, chrome: Browser, 
         page.goto(f"{address}/dashboard/links")
         page.get_by_role("searchbox").press_sequentially("Spr")
         page.wait_for_url("**q=Spr**")
-        length = page.evaluate("history.length")
+        length, asked = page.evaluate("history.length"), list[str]()
         page.locator("tbody tr").get_by_title("Delete").hover()
+        page.on("request", lambda request: asked.append(urlsplit(request.url).path))
         page.mouse.down()
         page.wait_for_timeout(700)
         page.mouse.up()
         expect(page.get_by_role("dialog", name="Delete this link?")).to_be_visible()
+        assert asked == ["/dashboard/links/1/delete"]
         assert page.evaluate("history.length") == length
         page.keyboard.press("Escape")
         page.get_by_label("Status").select_option("Switched off")
