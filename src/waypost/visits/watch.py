@@ -76,7 +76,7 @@ class Watch:
         place, names = read(lambda tx: (changes.newest(tx), None) if before is None else changes.since(tx, before))
         is_new = names is None or bool(names)
         with self._taking_in:
-            if is_new:
+            if is_new and place != self._place:  # else another one has taken in the very same meanwhile
                 self._memory.forget(names)
             # Another one may have read on meanwhile. Who has read further goes before: else the same would be forgotten
             # twice, and with it what was looked up in between.
