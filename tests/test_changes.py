@@ -2,13 +2,14 @@
 
 import threading
 import time
+from itertools import combinations, product
 
 import pytest
 import time_machine
-from sqlalchemy import Connection
+from sqlalchemy import Connection, text
 
 from waypost import changes
-from waypost.changes import Place
+from waypost.changes import Change, Place
 from waypost.db import Database
 from waypost.visits.find import OWN_HOST, Target
 from waypost.visits.memory import HotAnswer, Memory
@@ -21,6 +22,12 @@ HOT = HotAnswer(b"", b"", 1 << 62)
 
 def _note(database: Database, host: str, alias: str = "") -> None:
     database.write(lambda tx: changes.note(tx, host, alias))
+
+
+def _since(database: Database, place: Place) -> tuple[Place, list[tuple[str, str]] | None]:
+    """The new end of the log, and the changed names."""
+    end, found = database.read(lambda tx: changes.since(tx, place))
+    return end, None if found is None else [change.name for change in found]
 
 
 def _full() -> Memory:
@@ -91,13 +98,14 @@ def test_what_is_hot_is_not_remembered_twice() -> None:
 
 
 def test_changes_are_told_once_and_in_order(database: Database) -> None:
+    assert database.read(changes.newest) == Place()
     assert database.read(lambda tx: changes.since(tx, Place())) == (Place(), [])
     for alias in ("aaa", "bbb", "aaa"):
         _note(database, "", alias)
-    newest, names = database.read(lambda tx: changes.since(tx, Place()))
+    newest, names = _since(database, Place())
     assert names == [("", "aaa"), ("", "bbb"), ("", "aaa")]
     assert newest == database.read(changes.newest)
-    assert database.read(lambda tx: changes.since(tx, newest)) == (newest, [])
+    assert _since(database, newest) == (newest, [])
 
 
 def test_a_process_that_slept_too_long_forgets_everything(database: Database) -> None:
@@ -151,11 +159,11 @@ def test_no_change_is_overlooked_that_is_made_at_the_same_time(database: Databas
     begun.wait()
     second.start()
     second.join(0.5)  # it may have to wait for the other one
-    last, early = database.read(lambda tx: changes.since(tx, place))
+    last, early = _since(database, place)
     go_on.set()
     first.join()
     second.join()
-    _, late = database.read(lambda tx: changes.since(tx, last))
+    _, late = _since(database, last)
     assert sorted([*(early or []), *(late or [])]) == [("", "fast"), ("", "slow")]
 
 
@@ -202,13 +210,61 @@ def test_who_stood_still_looks_for_what_was_not_committed_before(database: Datab
     with time_machine.travel(NOW, tick=False) as clock:
         for alias in ("first", "late", "last"):
             _note(database, "", alias)
-        end = database.read(changes.newest).last
-        seen = Place(end, {end - 1: time.monotonic() - stood_still})
-        assert database.read(lambda tx: changes.since(tx, seen)) == (Place(end), [("", "late")])
+        end = database.read(changes.newest).end
+        assert end is not None
+        seen = Place(end, {end.id - 1: time.monotonic() - stood_still})
+        assert _since(database, seen) == (Place(end), [("", "late")])
         clock.shift(stood_still)
         database.write(changes.forget_old)
         gone = stood_still > 3600
-        after, names = database.read(lambda tx: changes.since(tx, seen))
-        assert (after.last, names) == (end, None if gone else [("", "late")])
-        missing = Place(end, {end + 100: time.monotonic() - 200})  # whose transaction came to nothing
-        assert database.read(lambda tx: changes.since(tx, missing)) == (Place(end), [])
+        after, names = _since(database, seen)
+        assert (after.end, names) == (end, None if gone else [("", "late")])
+        missing = Place(end, {end.id + 100: time.monotonic() - 200})  # whose transaction came to nothing
+        assert _since(database, missing) == (Place(end), [])
+
+
+@pytest.mark.parametrize("later", [[], ["summer", "other", "other"]])
+def test_who_has_seen_changes_that_a_fail_over_undid_forgets_everything_once(
+    database: Database, later: list[str]
+) -> None:
+    _note(database, "", "first")
+    memory = _full()
+    watch = Watch(database, memory)
+    for alias in ("spring", "another"):
+        _note(database, "", alias)
+    watch.catch_up()
+    assert _known(memory) == ALL[1:]
+    database.write(lambda tx: _undo(tx, 2))
+    for alias in later:  # under numbers that are given again
+        _note(database, "", alias)
+    watch.catch_up()
+    assert _known(memory) == []
+    memory.keep_hot(b"", ("", "spring"), HOT, version=memory.version)
+    memory.keep_found(("", "spring"), TARGET, version=memory.version)
+    watch.catch_up()
+    assert _known(memory) == ["/spring"]
+
+
+def _undo(tx: Connection, newest: int) -> None:
+    """What a server never took over: the newest changes are gone, and their numbers are given again."""
+    last = tx.execute(text("SELECT max(id) FROM changes")).scalar_one()
+    tx.execute(text("DELETE FROM changes WHERE id > :kept"), {"kept": last - newest})
+    if tx.dialect.name == "sqlite":
+        tx.execute(text("UPDATE sqlite_sequence SET seq = :kept WHERE name = 'changes'"), {"kept": last - newest})
+    else:
+        tx.execute(text("SELECT setval(pg_get_serial_sequence('changes', 'id'), :kept)"), {"kept": last - newest})
+
+
+def test_two_who_read_the_log_at_once_have_seen_together_what_either_has() -> None:
+    numbers = range(1, 5)
+    places = [
+        Place(Change(last, "", "", 0) if last else None, dict.fromkeys(missed, 1.0))
+        for last in (0, *numbers)
+        for count in range(last)
+        for missed in combinations(range(1, last), count)
+    ]
+    assert len(places) > len(numbers)
+    for one, other in product([Place(), *places], repeat=2):
+        both = one.and_also(other)
+        for number in numbers:
+            assert both.has_seen(number) == (one.has_seen(number) or other.has_seen(number)), (one, other)

@@ -59,7 +59,7 @@ class World:
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    """One for the module: each test leaves it as it was."""
+    """One for the module."""
     with own_postgres(*FAST) as postgres, relaying(postgres.port) as relay:
         with psycopg.connect(f"{postgres.url}/postgres", autocommit=True) as admin:
             admin.execute("CREATE DATABASE waypost")
@@ -71,6 +71,12 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         with serving(tmp_path_factory.mktemp("node"), database_url=url) as node:
             yield World(node, relay, postgres, key)
             assert "Traceback" not in node.output()
+
+
+@pytest.fixture(autouse=True)
+def _as_it_was(world: World) -> None:
+    """Each test finds it at work, also after one that failed."""
+    until(world.works)
 
 
 def test_what_is_known_goes_on_without_a_database_and_is_counted_afterwards(world: World) -> None:

@@ -3,21 +3,24 @@
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
 import psycopg
 import pytest
 from sqlalchemy import Connection, text
 
 from tests.load import until
 from tests.postgres import FAST, Postgres, own_postgres
-from waypost import checks
+from waypost import changes, checks, schema
 from waypost.db import Database
 from waypost.errors import Problem
 from waypost.settings import Settings
+from waypost.visits.memory import HotAnswer, Memory
+from waypost.visits.watch import Watch
 
 _ENOUGH_SECONDS = 60
 
@@ -34,6 +37,12 @@ class Pair:
         hosts = "&".join(f"host=127.0.0.1:{one.port}" for one in (self.first, self.standby))
         return Database(f"postgresql://postgres@/postgres?{hosts}&target_session_attrs=read-write")
 
+    def part(self) -> None:
+        """Let the standby lag behind: it hears of no change any more."""
+        _asked(self.standby, "ALTER SYSTEM SET primary_conninfo = ''")
+        _asked(self.standby, "SELECT pg_reload_conf()")
+        until(lambda: _asked(self.standby, "SELECT 1 FROM pg_stat_wal_receiver") == [])
+
     def promote(self) -> None:
         """Let the standby become the first server."""
         _asked(self.standby, "SELECT pg_promote()")
@@ -47,7 +56,8 @@ def pair() -> Iterator[Pair]:
         with first.followed() as standby:
             until(lambda: _asked(standby, "SELECT to_regclass('notes')") != [(None,)])
             yield Pair(first, standby)
-            first.signal(signal.SIGCONT)
+            with suppress(psutil.NoSuchProcess):  # it was killed
+                first.signal(signal.SIGCONT)
 
 
 def _asked(server: Postgres, statement: str) -> list[tuple[Any, ...]]:
@@ -137,3 +147,24 @@ def test_who_was_kept_waiting_asks_every_server_before_the_next_change(pair: Pai
             slow.join(0.1)
         assert _noted(database, "after")
     assert (_notes(pair.first), _notes(pair.standby)) == (["before"], ["after", "before"])
+
+
+def test_a_change_that_the_standby_had_not_taken_over_is_forgotten_with_all_that_was_known(pair: Pair) -> None:
+    with closing(pair.opened()) as database:
+        database.write(schema.changes.create)
+        database.write(lambda tx: changes.note(tx, "", "summer"))
+        until(lambda: _asked(pair.standby, "SELECT to_regclass('changes')") != [(None,)])
+        until(lambda: _asked(pair.standby, "SELECT alias FROM changes") == [("summer",)])
+        memory = Memory()
+        watch = Watch(database, memory)
+        pair.part()
+        database.write(lambda tx: changes.note(tx, "", "spring"))
+        watch.follow()
+        memory.keep_hot(b"", ("", "spring"), HotAnswer(b"", b"", 1 << 62), version=memory.version)
+        pair.first.kill()
+        watch.follow()
+        assert len(memory.hot) == 1  # nobody knows better yet
+        pair.promote()
+        until(lambda: _noted(database, "promoted"))
+        watch.follow()
+        assert memory.hot == {}

@@ -118,17 +118,19 @@ def test_what_may_have_been_committed_is_not_done_again(
 
 
 class _Held(Database):
-    """One whose hasty readers are held up until they may go on, as by a lost connection."""
+    """One whose hasty readers are held up until they may go on, as by a lost connection, before or after they read."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, has_read: bool = False) -> None:
         super().__init__(url)
         self.held, self.go_on = threading.Event(), threading.Event()
+        self._has_read = has_read
 
     def read_soon(self, work: Callable[[Connection], T]) -> T:
         def held_up(tx: Connection) -> T:
+            result = work(tx) if self._has_read else None
             self.held.set()
             self.go_on.wait()
-            return work(tx)
+            return work(tx) if result is None else result
 
         return super().read(held_up)
 
@@ -170,6 +172,36 @@ def test_what_a_request_has_taken_in_is_not_forgotten_again_by_who_follows(
         far.go_on.set()
         request.join()
         far.close()
+
+
+def test_what_who_follows_has_taken_in_is_not_forgotten_again_by_a_request_that_read_the_same(
+    database: Database, database_url: str
+) -> None:
+    far = _Held(database_url, has_read=True)
+    _note(database)
+    watch, memory = _watch(far)
+    with pytest.raises(ZeroDivisionError):
+        database.write(_fail)  # so that a number is missing, which each of the two misses at a moment of its own
+    _note(database)
+    request = threading.Thread(target=watch.catch_up)
+    request.start()
+    try:
+        far.held.wait()
+        _ends(watch.follow)
+        assert memory.hot == {}
+        memory.keep_hot(b"", ("", "spring"), HotAnswer(b"", b"", 1 << 62), version=memory.version)
+        far.go_on.set()
+        request.join()
+        assert len(memory.hot) == 1
+    finally:
+        far.go_on.set()
+        request.join()
+        far.close()
+
+
+def _fail(tx: Connection) -> None:
+    changes.note(tx, "", "nobody")
+    raise ZeroDivisionError
 
 
 def test_a_database_that_is_slow_is_waited_for_and_its_connections_are_kept(

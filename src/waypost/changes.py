@@ -5,8 +5,9 @@ in mind which numbers he has not seen, and looks for them for a while. So nobody
 """
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, delete, func, insert, or_, select
 
@@ -18,16 +19,47 @@ _MOST_LINKS = 1000
 _LATE_SECONDS = 120.0  # longer than anything takes that writes a change
 _MOST_LATE = 10_000
 _LOOKED_BACK = 100
+_CHANGE = (changes.c.id, changes.c.host, changes.c.alias, changes.c.at)
 Name = tuple[str, str]
 """(host, alias), as in the namespace; an empty alias is everything under the host."""
 
 
+class Change(NamedTuple):
+    """A row of the log."""
+
+    id: int
+    host: str
+    alias: str
+    at: int
+
+    @property
+    def name(self) -> Name:
+        """The name that leads elsewhere."""
+        return self.host, self.alias
+
+
 @dataclass(frozen=True)
 class Place:
-    """How far somebody has read the log: to the number `last`, but for those in `unseen`, missed at that moment."""
+    """How far somebody has read the log: to the change `end`, but for the numbers in `unseen`, each missed at a moment
+    of the monotonic clock."""
 
-    last: int = 0
+    end: Change | None = None
     unseen: Mapping[int, float] = field(default_factory=dict)
+
+    @property
+    def last(self) -> int:
+        """The number of the last change."""
+        return self.end.id if self.end else 0
+
+    def has_seen(self, number: int) -> bool:
+        """Whether who is here need not look for this change."""
+        return number <= self.last and number not in self.unseen
+
+    def and_also(self, other: "Place") -> "Place":
+        """The place of who has seen what the one or the other has."""
+        missed = {**self.unseen, **other.unseen}.items()
+        unseen = {number: at for number, at in missed if not (self.has_seen(number) or other.has_seen(number))}
+        return Place(max(self, other, key=lambda one: one.last).end, unseen)
 
 
 def note(tx: Connection, host: str, alias: str = "") -> None:
@@ -52,45 +84,51 @@ def _log(tx: Connection, names: Iterable[Name]) -> None:
 
 def newest(tx: Connection) -> Place:
     """The end of the log."""
-    last = int(tx.execute(select(func.coalesce(func.max(changes.c.id), 0))).scalar_one())
+    row = tx.execute(select(*_CHANGE).order_by(changes.c.id.desc()).limit(1)).one_or_none()
+    if row is None:
+        return Place()
+    end = Change(*row)
     if tx.dialect.name == "sqlite":  # one writes at a time
-        return Place(last)
-    there = set(tx.execute(select(changes.c.id).where(changes.c.id > last - _LOOKED_BACK)).scalars())
-    return Place(last, _missed(max(0, last - _LOOKED_BACK), last, there))
+        return Place(end)
+    there = set(tx.execute(select(changes.c.id).where(changes.c.id > end.id - _LOOKED_BACK)).scalars())
+    return Place(end, _missed(max(0, end.id - _LOOKED_BACK), end.id, there))
 
 
-def since(tx: Connection, place: Place) -> tuple[Place, list[Name] | None]:
-    """The new end of the log, and the names changed since `place`; None when some are forgotten already."""
-    last, now = place.last, time.monotonic()
-    wanted = changes.c.id > last
+def since(tx: Connection, place: Place) -> tuple[Place, list[Change] | None]:
+    """The new end of the log, and what changed since `place`; None when nobody can tell any more.
+
+    That is when some are forgotten already, and when the log is another one: after a fail-over to a server that had not
+    taken over everything, changes are undone, and their numbers may be given once more.
+    """
+    now = time.monotonic()
+    wanted = changes.c.id >= place.last
     if place.unseen:
         wanted = or_(wanted, changes.c.id.in_(place.unseen))
-    found = tx.execute(select(changes.c.id, changes.c.host, changes.c.alias).where(wanted).order_by(changes.c.id)).all()
-    there = {row.id for row in found}
-    missing = {number: at for number, at in place.unseen.items() if number not in there}
+    rows = tx.execute(select(*_CHANGE).where(wanted).order_by(changes.c.id))
+    found = {change.id: change for change in (Change(*row) for row in rows)}
+    is_same = found.pop(place.last, None) == place.end
+    missing = {number: at for number, at in place.unseen.items() if number not in found}
+    is_whole = place.end is not None or not found or 1 in found
+    if not is_same or not is_whole or any(now - at >= _KEPT_SECONDS for at in missing.values()):
+        return newest(tx), None
     # Given up only now: who stood still, or could not reach the database, looks for them at least once afterwards.
     unseen = {number: at for number, at in missing.items() if now - at < _LATE_SECONDS}
-    if any(now - at >= _KEPT_SECONDS for at in missing.values()):  # it may have come and been purged meanwhile
-        return newest(tx), None
-    if not found:
-        return Place(last, unseen), []
-    end = max(last, found[-1].id)
-    names = [(row.host, row.alias) for row in found]
-    if end == last:
-        return Place(last, unseen), names
-    complete = tx.execute(select(changes.c.id).where(changes.c.id <= last + 1).limit(1)).first() is not None
+    changed = list(found.values())
+    if not changed or changed[-1].id < place.last:
+        return Place(place.end, unseen), changed
     if tx.dialect.name != "sqlite":
-        unseen |= _missed(last, end, there)
-    return Place(end, unseen), names if complete else None
+        unseen |= _missed(place.last, changed[-1].id, found)
+    return Place(changed[-1], unseen), changed
 
 
-def _missed(after: int, newest: int, there: set[int]) -> dict[int, float]:
+def _missed(after: int, newest: int, there: Container[int]) -> dict[int, float]:
     """The numbers that were given, and are not there: not yet, or their transaction came to nothing."""
     now = time.monotonic()
     return {n: now for n in range(max(after + 1, newest - _MOST_LATE), newest) if n not in there}
 
 
 def forget_old(tx: Connection) -> None:
-    """Delete what every living process has seen long ago. The newest stays: who slept can tell that he did."""
-    last = select(func.max(changes.c.id)).scalar_subquery()
-    tx.execute(delete(changes).where(changes.c.at < clock.now() - _KEPT_SECONDS, changes.c.id < last))
+    """Delete what every living process has seen long ago. The newest of them stays: who slept can tell that he did."""
+    is_old = changes.c.at < clock.now() - _KEPT_SECONDS
+    last = select(func.max(changes.c.id)).where(is_old).scalar_subquery()
+    tx.execute(delete(changes).where(is_old, changes.c.id < last))

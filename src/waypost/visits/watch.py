@@ -73,16 +73,18 @@ class Watch:
     def _catch_up(self, read: "_Read") -> bool:
         """Whether there was anything new. Who reads holds up nobody: the connection of one may be lost."""
         before = self._place
-        place, names = read(lambda tx: (changes.newest(tx), None) if before is None else changes.since(tx, before))
-        is_new = names is None or bool(names)
+        place, found = read(lambda tx: (changes.newest(tx), None) if before is None else changes.since(tx, before))
         with self._taking_in:
-            if is_new and place != self._place:  # else another one has taken in the very same meanwhile
-                self._memory.forget(names)
-            # Another one may have read on meanwhile. Who has read further goes before: else the same would be forgotten
-            # twice, and with it what was looked up in between.
-            if self._place is before or (self._place is not None and place.last > self._place.last):
+            # Another one may have read the same meanwhile: what was looked up since is not forgotten once more.
+            taken_in = self._place
+            if found is None or taken_in is None:
+                self._memory.forget(None)
                 self._place = place
-        return is_new
+            else:
+                if names := [change.name for change in found if not taken_in.has_seen(change.id)]:
+                    self._memory.forget(names)
+                self._place = taken_in.and_also(place)
+        return found is None or bool(found)
 
 
 class _Read(Protocol):
