@@ -15,7 +15,7 @@ import pytest
 
 def program(name: str, package: str) -> str:
     """Where a program is. Skips, aloud, where it is missing and cannot be installed."""
-    return needed(partial(shutil.which, name), package, f"there is no {name} here, so nothing was tried behind one")
+    return needed(partial(shutil.which, name), package, f"there is no {name} here, so nothing was tried with it")
 
 
 def library(name: str, package: str) -> str:
@@ -30,9 +30,11 @@ def needed(look: Callable[[], str | None], package: str, otherwise: str) -> str:
         found = look()
         if found is None and os.geteuid() == 0 and shutil.which("apt-get"):
             quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "RUNLEVEL": "1"}  # and no service is started
-            for command in (["apt-get", "update"], ["apt-get", "install", "-y", "--no-install-recommends", package]):
+            install = ["apt-get", "install", "-y", "--no-install-recommends", package]
+            for command in (install, ["apt-get", "update"], install):  # most often another test has updated already
                 subprocess.run(command, check=False, capture_output=True, env=quiet)
-            found = look()
+                if found := look():
+                    break
     if found is None:
         pytest.skip(f"{otherwise}: apt-get install {package}")
     return found

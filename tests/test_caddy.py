@@ -3,7 +3,6 @@
 import http.client
 import os
 import re
-import shutil
 import socket
 import ssl
 import subprocess
@@ -16,15 +15,14 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection
 
+from tests.programs import program
 from tests.serving import free_port, serving
 from waypost import credentials
 from waypost.accounts import keys, ops
 from waypost.db import Database
 
-CADDY = shutil.which("caddy")
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "caddy.md"
 SECONDS = 30
-pytestmark = pytest.mark.skipif(CADDY is None, reason="caddy is not on this machine: apt-get install caddy")
 
 
 @contextmanager
@@ -38,7 +36,7 @@ def _caddy(folder: Path, service: int, port: int) -> Iterator[Path]:
     path.write_text(text.replace("\ttls {\n", "\ttls internal {\n"))
     environment = {**os.environ, "XDG_DATA_HOME": str(folder), "XDG_CONFIG_HOME": str(folder), "HOME": str(folder)}
     with (folder / "caddy.log").open("wb") as log:
-        command = [str(CADDY), "run", "--config", str(path), "--adapter", "caddyfile"]
+        command = [program("caddy", "caddy"), "run", "--config", str(path), "--adapter", "caddyfile"]
         process = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
     try:
         root = folder / "caddy" / "pki" / "authorities" / "local" / "root.crt"

@@ -210,11 +210,14 @@ def test_whatever_is_sent_the_lane_answers_and_counts_as_the_full_path(
     by_lane = _talk(wire, Lane, peer, blocks)
     by_full_path = _talk(wire, HttpToolsProtocol, peer, blocks)
     for lane, full in zip(by_lane, by_full_path, strict=True):
-        answers = lane.answers
-        if full.answers == BAD != answers:
-            # Rubbish right behind a good request: uvicorn forgets to answer what it has counted, the lane does not.
-            first = answers.removesuffix(BAD)
-            assert re.fullmatch(rb"(HTTP/1.1 302 Found\r\n(?:[^\r]+\r\n)+\r\n)+", first), answers
-            assert first.count(b"302 Found") == len(lane.lines)
-            answers = BAD
-        assert lane._replace(answers=answers) == full
+        if lane.answers != full.answers:
+            # Rubbish right behind good requests: uvicorn forgets to answer what it has counted, unless it was quick
+            # enough. So does the lane where it asks uvicorn, but never what it answers by itself.
+            assert lane.answers.endswith(BAD)
+            assert full.answers.endswith(BAD)
+            first, other = lane.answers.removesuffix(BAD), full.answers.removesuffix(BAD)
+            if first.startswith(other):
+                assert first.count(b"302 Found") == sum(b"\tmissing\t" not in line for line in lane.lines)
+            else:
+                assert other.startswith(first)
+        assert lane._replace(answers=full.answers) == full
