@@ -1,15 +1,13 @@
 """A change is seen by every process, in order and without gaps, or the process knows that it missed one."""
 
 import threading
-import time
-from itertools import combinations, product
 
 import pytest
 import time_machine
 from sqlalchemy import Connection, text
 
 from waypost import changes
-from waypost.changes import Change, Place
+from waypost.changes import Place
 from waypost.db import Database
 from waypost.visits.find import OWN_HOST, Target
 from waypost.visits.memory import HotAnswer, Memory
@@ -25,9 +23,7 @@ def _note(database: Database, host: str, alias: str = "") -> None:
 
 
 def _since(database: Database, place: Place) -> tuple[Place, list[tuple[str, str]] | None]:
-    """The new end of the log, and the changed names."""
-    end, found = database.read(lambda tx: changes.since(tx, place))
-    return end, None if found is None else [change.name for change in found]
+    return database.read(lambda tx: changes.since(tx, place))
 
 
 def _full() -> Memory:
@@ -141,6 +137,20 @@ def test_a_process_from_before_the_first_change_can_sleep_too_long(database: Dat
         assert _known(memory) == []
 
 
+def test_who_slept_finds_out_though_the_clocks_of_those_who_made_changes_differ(database: Database) -> None:
+    with time_machine.travel(NOW, tick=False) as clock:
+        _note(database, "", "first")
+        clock.shift(-100)
+        memory = _full()
+        watch = Watch(database, memory)
+        for alias in ("spring", "last"):
+            _note(database, "", alias)
+        clock.shift(3600 + 50)  # by which time the first one is not old, and those after it are
+        database.write(changes.forget_old)
+        watch.catch_up()
+        assert _known(memory) == []
+
+
 def test_no_change_is_overlooked_that_is_made_at_the_same_time(database: Database) -> None:
     _note(database, "", "first")
     place = database.read(changes.newest)
@@ -176,6 +186,8 @@ def test_a_change_that_is_committed_after_later_ones_is_seen_by_who_was_there_an
 
     def slow(tx: Connection) -> None:
         changes.note(tx, "", "spring")
+        for number in range(1000):  # as many as one change may have
+            changes.note(tx, "", f"other-{number}")
         begun.set()
         go_on.wait()
 
@@ -212,14 +224,14 @@ def test_who_stood_still_looks_for_what_was_not_committed_before(database: Datab
             _note(database, "", alias)
         end = database.read(changes.newest).end
         assert end is not None
-        seen = Place(end, {end.id - 1: time.monotonic() - stood_still})
+        seen = Place(end, {end.id - 1: NOW - stood_still})
         assert _since(database, seen) == (Place(end), [("", "late")])
         clock.shift(stood_still)
         database.write(changes.forget_old)
         gone = stood_still > 3600
         after, names = _since(database, seen)
         assert (after.end, names) == (end, None if gone else [("", "late")])
-        missing = Place(end, {end.id + 100: time.monotonic() - 200})  # whose transaction came to nothing
+        missing = Place(end, {end.id + 100: NOW + stood_still - 200})  # whose transaction came to nothing
         assert _since(database, missing) == (Place(end), [])
 
 
@@ -253,18 +265,3 @@ def _undo(tx: Connection, newest: int) -> None:
         tx.execute(text("UPDATE sqlite_sequence SET seq = :kept WHERE name = 'changes'"), {"kept": last - newest})
     else:
         tx.execute(text("SELECT setval(pg_get_serial_sequence('changes', 'id'), :kept)"), {"kept": last - newest})
-
-
-def test_two_who_read_the_log_at_once_have_seen_together_what_either_has() -> None:
-    numbers = range(1, 5)
-    places = [
-        Place(Change(last, "", "", 0) if last else None, dict.fromkeys(missed, 1.0))
-        for last in (0, *numbers)
-        for count in range(last)
-        for missed in combinations(range(1, last), count)
-    ]
-    assert len(places) > len(numbers)
-    for one, other in product([Place(), *places], repeat=2):
-        both = one.and_also(other)
-        for number in numbers:
-            assert both.has_seen(number) == (one.has_seen(number) or other.has_seen(number)), (one, other)

@@ -212,7 +212,7 @@ def test_whatever_is_sent_the_lane_answers_and_counts_as_the_full_path(
     for lane, full in zip(by_lane, by_full_path, strict=True):
         if lane.answers != full.answers:
             # Rubbish right behind good requests: uvicorn forgets to answer what it has counted, unless it was quick
-            # enough. So does the lane where it asks uvicorn, but never what it answers by itself.
+            # enough. So does the lane where it asks uvicorn; what it answers by itself it does not forget.
             assert lane.answers.endswith(BAD)
             assert full.answers.endswith(BAD)
             first, other = lane.answers.removesuffix(BAD), full.answers.removesuffix(BAD)

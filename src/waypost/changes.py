@@ -4,7 +4,6 @@ Their numbers are given before they are committed, so a lower one may come after
 in mind which numbers he has not seen, and looks for them for a while. So nobody who writes waits for another who does.
 """
 
-import time
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -16,9 +15,8 @@ from waypost.schema import changes, links
 
 _KEPT_SECONDS = 3600
 _MOST_LINKS = 1000
-_LATE_SECONDS = 120.0  # longer than anything takes that writes a change
+_LATE_SECONDS = 120  # longer than anything takes that writes a change
 _MOST_LATE = 10_000
-_LOOKED_BACK = 100
 _CHANGE = (changes.c.id, changes.c.host, changes.c.alias, changes.c.at)
 Name = tuple[str, str]
 """(host, alias), as in the namespace; an empty alias is everything under the host."""
@@ -32,34 +30,18 @@ class Change(NamedTuple):
     alias: str
     at: int
 
-    @property
-    def name(self) -> Name:
-        """The name that leads elsewhere."""
-        return self.host, self.alias
-
 
 @dataclass(frozen=True)
 class Place:
-    """How far somebody has read the log: to the change `end`, but for the numbers in `unseen`, each missed at a moment
-    of the monotonic clock."""
+    """How far somebody has read the log: to the change `end`, but for the numbers in `unseen`, missed at that time."""
 
     end: Change | None = None
-    unseen: Mapping[int, float] = field(default_factory=dict)
+    unseen: Mapping[int, int] = field(default_factory=dict)
 
     @property
     def last(self) -> int:
         """The number of the last change."""
         return self.end.id if self.end else 0
-
-    def has_seen(self, number: int) -> bool:
-        """Whether who is here need not look for this change."""
-        return number <= self.last and number not in self.unseen
-
-    def and_also(self, other: "Place") -> "Place":
-        """The place of who has seen what the one or the other has."""
-        missed = {**self.unseen, **other.unseen}.items()
-        unseen = {number: at for number, at in missed if not (self.has_seen(number) or other.has_seen(number))}
-        return Place(max(self, other, key=lambda one: one.last).end, unseen)
 
 
 def note(tx: Connection, host: str, alias: str = "") -> None:
@@ -84,23 +66,24 @@ def _log(tx: Connection, names: Iterable[Name]) -> None:
 
 def newest(tx: Connection) -> Place:
     """The end of the log."""
+    now = clock.now()
     row = tx.execute(select(*_CHANGE).order_by(changes.c.id.desc()).limit(1)).one_or_none()
     if row is None:
         return Place()
     end = Change(*row)
     if tx.dialect.name == "sqlite":  # one writes at a time
         return Place(end)
-    there = set(tx.execute(select(changes.c.id).where(changes.c.id > end.id - _LOOKED_BACK)).scalars())
-    return Place(end, _missed(max(0, end.id - _LOOKED_BACK), end.id, there))
+    there = set(tx.execute(select(changes.c.id).where(changes.c.id > end.id - _MOST_LATE)).scalars())
+    return Place(end, _missed(min(there, default=end.id), end.id, there, now))
 
 
-def since(tx: Connection, place: Place) -> tuple[Place, list[Change] | None]:
-    """The new end of the log, and what changed since `place`; None when nobody can tell any more.
+def since(tx: Connection, place: Place) -> tuple[Place, list[Name] | None]:
+    """The new end of the log, and the names changed since `place`; None when nobody can tell which.
 
-    That is when some are forgotten already, and when the log is another one: after a fail-over to a server that had not
-    taken over everything, changes are undone, and their numbers may be given once more.
+    That is when some may be forgotten already, and when the log is another one: after a fail-over to a server that had
+    not taken over everything, changes are undone, and their numbers may be given once more.
     """
-    now = time.monotonic()
+    now = clock.now()
     wanted = changes.c.id >= place.last
     if place.unseen:
         wanted = or_(wanted, changes.c.id.in_(place.unseen))
@@ -109,26 +92,29 @@ def since(tx: Connection, place: Place) -> tuple[Place, list[Change] | None]:
     is_same = found.pop(place.last, None) == place.end
     missing = {number: at for number, at in place.unseen.items() if number not in found}
     is_whole = place.end is not None or not found or 1 in found
-    if not is_same or not is_whole or any(now - at >= _KEPT_SECONDS for at in missing.values()):
+    may_be_purged = any(now - at >= _KEPT_SECONDS - _LATE_SECONDS for at in missing.values())
+    if not is_same or not is_whole or may_be_purged:
         return newest(tx), None
     # Given up only now: who stood still, or could not reach the database, looks for them at least once afterwards.
     unseen = {number: at for number, at in missing.items() if now - at < _LATE_SECONDS}
-    changed = list(found.values())
-    if not changed or changed[-1].id < place.last:
-        return Place(place.end, unseen), changed
-    if tx.dialect.name != "sqlite":
-        unseen |= _missed(place.last, changed[-1].id, found)
-    return Place(changed[-1], unseen), changed
+    end = found[max(found)] if found else place.end
+    if end is None or end.id < place.last:
+        end = place.end
+    elif tx.dialect.name != "sqlite":
+        unseen |= _missed(place.last + 1, end.id, found, now)
+    return Place(end, unseen), [(change.host, change.alias) for change in found.values()]
 
 
-def _missed(after: int, newest: int, there: Container[int]) -> dict[int, float]:
+def _missed(first: int, newest: int, there: Container[int], now: int) -> dict[int, int]:
     """The numbers that were given, and are not there: not yet, or their transaction came to nothing."""
-    now = time.monotonic()
-    return {n: now for n in range(max(after + 1, newest - _MOST_LATE), newest) if n not in there}
+    return {number: now for number in range(max(first, newest - _MOST_LATE), newest) if number not in there}
 
 
 def forget_old(tx: Connection) -> None:
-    """Delete what every living process has seen long ago. The newest of them stays: who slept can tell that he did."""
+    """Delete what every living process has seen long ago.
+
+    The newest of them stays, with all that is behind it: so who finds there what he has seen last misses nothing.
+    """
     is_old = changes.c.at < clock.now() - _KEPT_SECONDS
     last = select(func.max(changes.c.id)).where(is_old).scalar_subquery()
-    tx.execute(delete(changes).where(is_old, changes.c.id < last))
+    tx.execute(delete(changes).where(changes.c.id < last))

@@ -2,13 +2,14 @@
 
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Protocol, TypeVar
 
 import structlog
 from sqlalchemy import Connection
 
 from waypost import changes
-from waypost.changes import Place
+from waypost.changes import Name, Place
 from waypost.db import Database
 from waypost.errors import Problem
 from waypost.postgres import Bell
@@ -72,19 +73,23 @@ class Watch:
 
     def _catch_up(self, read: "_Read") -> bool:
         """Whether there was anything new. Who reads holds up nobody: the connection of one may be lost."""
-        before = self._place
-        place, found = read(lambda tx: (changes.newest(tx), None) if before is None else changes.since(tx, before))
-        with self._taking_in:
-            # Another one may have read the same meanwhile: what was looked up since is not forgotten once more.
-            taken_in = self._place
-            if found is None or taken_in is None:
-                self._memory.forget(None)
-                self._place = place
-            else:
-                if names := [change.name for change in found if not taken_in.has_seen(change.id)]:
-                    self._memory.forget(names)
-                self._place = taken_in.and_also(place)
-        return found is None or bool(found)
+        is_new = False
+        while True:
+            before = self._place
+            place, names = read(partial(_news, before))
+            is_new |= names is None or bool(names)
+            with self._taking_in:
+                # Else another one has read on meanwhile. What he took in is not forgotten once more: it may have been
+                # looked up since.
+                if self._place == before:
+                    if names is None or names:
+                        self._memory.forget(names)
+                    self._place = place
+                    return is_new
+
+
+def _news(before: Place | None, tx: Connection) -> tuple[Place, list[Name] | None]:
+    return (changes.newest(tx), None) if before is None else changes.since(tx, before)
 
 
 class _Read(Protocol):
