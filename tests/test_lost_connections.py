@@ -5,6 +5,7 @@ Nobody cuts them here, as a worker does every second: what waits for one without
 
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 import pytest
@@ -135,20 +136,31 @@ class _Held(Database):
         return super().read(held_up)
 
 
+@contextmanager
+def _held_up(far: _Held, watch: Watch) -> Iterator[Callable[[], None]]:
+    """A request that takes in what changed, from when it is held up; called, it goes on to its end."""
+    request = threading.Thread(target=watch.catch_up)
+    request.start()
+
+    def go_on() -> None:
+        far.go_on.set()
+        request.join()
+
+    try:
+        far.held.wait()
+        yield go_on
+    finally:
+        go_on()
+        far.close()
+
+
 def test_who_follows_does_not_wait_for_a_request_that_is_held_up(database: Database, database_url: str) -> None:
     far = _Held(database_url)
     watch, memory = _watch(far)
     _note(database)
-    request = threading.Thread(target=watch.catch_up)
-    request.start()
-    try:
-        far.held.wait()
+    with _held_up(far, watch):
         _ends(watch.follow)
         assert memory.hot == {}
-    finally:
-        far.go_on.set()
-        request.join()
-        far.close()
 
 
 def test_what_a_request_has_taken_in_is_not_forgotten_again_by_who_follows(
@@ -156,22 +168,14 @@ def test_what_a_request_has_taken_in_is_not_forgotten_again_by_who_follows(
 ) -> None:
     far = _Held(database_url)
     watch, memory = _watch(far)
-    request = threading.Thread(target=watch.catch_up)
-    request.start()
-    try:
-        far.held.wait()
+    with _held_up(far, watch) as go_on:
         _ends(watch.follow)  # reads on, and finds nothing
         _note(database)
-        far.go_on.set()
-        request.join()
+        go_on()
         assert memory.hot == {}
         memory.keep_hot(b"", ("", "spring"), HotAnswer(b"", b"", 1 << 62), version=memory.version)
         _ends(watch.follow)
         assert len(memory.hot) == 1
-    finally:
-        far.go_on.set()
-        request.join()
-        far.close()
 
 
 def test_what_who_follows_has_taken_in_is_not_forgotten_again_by_a_request_that_read_the_same(
@@ -183,20 +187,12 @@ def test_what_who_follows_has_taken_in_is_not_forgotten_again_by_a_request_that_
     with pytest.raises(ZeroDivisionError):
         database.write(_fail)  # so that a number is missing, which each of the two misses at a moment of its own
     _note(database)
-    request = threading.Thread(target=watch.catch_up)
-    request.start()
-    try:
-        far.held.wait()
+    with _held_up(far, watch) as go_on:
         _ends(watch.follow)
         assert memory.hot == {}
         memory.keep_hot(b"", ("", "spring"), HotAnswer(b"", b"", 1 << 62), version=memory.version)
-        far.go_on.set()
-        request.join()
+        go_on()
         assert len(memory.hot) == 1
-    finally:
-        far.go_on.set()
-        request.join()
-        far.close()
 
 
 def _fail(tx: Connection) -> None:
