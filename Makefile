@@ -32,7 +32,7 @@ check: .venv/.dev
 migration: .venv/.dev
 	rm -f .venv/migration.db
 	$(BIN)/alembic upgrade head
-	$(BIN)/alembic revision --autogenerate --rev-id "$$(printf '%04d' $$(( $$(ls src/waypost/migrations/versions/[0-9]*.py | wc -l) + 1 )))" -m "$(m)"
+	$(BIN)/alembic revision --autogenerate --rev-id "$$(printf '%04d' $$(( $$(ls src/waypost/db/migrations/versions/[0-9]*.py | wc -l) + 1 )))" -m "$(m)"
 
 # make docs: writes the parts of docs/ and README.md that come from the code
 docs: .venv/.dev

@@ -20,12 +20,13 @@ from sqlalchemy import Connection, select
 
 from bench.filling import fill
 from waypost import clock
-from waypost.clicks import journal, stats
-from waypost.clicks.ingest import Ingester
-from waypost.clicks.journal import Journal
-from waypost.clicks.stats import Span
-from waypost.db import Database
-from waypost.schema import links
+from waypost.clicks.ingest.ingester import Ingester
+from waypost.clicks.journal import writer as journal
+from waypost.clicks.journal.writer import Journal
+from waypost.clicks.stats import queries as stats
+from waypost.clicks.stats.queries import Span
+from waypost.db.database import Database
+from waypost.db.schema import links
 from waypost.settings import Settings
 
 _LINKS = 20_000

@@ -25,13 +25,24 @@ from bench.clicks import lines
 from bench.filling import LETTERS, ODD, PAIR, Filled, fill
 from bench.servers import Server, waypost
 from tests.browsing import HOST, browser
-from waypost import clock, tallies
-from waypost.accounts import sessions
-from waypost.clicks.ingest import Ingester
-from waypost.clicks.journal import Journal
-from waypost.dashboard.routes import PAGES
-from waypost.db import Database
-from waypost.schema import campaigns, channel_items, channels, domains, links, looks, overlays, pixels, splashes
+from waypost import clock
+from waypost.auth import sessions
+from waypost.clicks.ingest.ingester import Ingester
+from waypost.clicks.journal.writer import Journal
+from waypost.db import page_counters
+from waypost.db.database import Database
+from waypost.db.schema import (
+    campaigns,
+    channel_items,
+    channels,
+    domains,
+    link_checks,
+    links,
+    overlays,
+    pixels,
+    splashes,
+)
+from waypost.routers import DASHBOARD_PAGES
 from waypost.settings import Settings
 
 _BAR_MS, _BAR_BYTES, _BAR_PAINT = 30.0, 100_000, 300.0
@@ -145,7 +156,7 @@ def _connect(tx: Connection, filled: Filled) -> str:
         for n in range(1, _EACH + 1):
             named = {"host": f"brand-{n}.example"} if table is domains else {"name": f"The {table.name} number {n}"}
             item = tx.execute(insert(table).values({**mine, **more, **named, "created": now}).returning(table.c.id))
-            tallies.shift(tx, filled.account, table.name, item.scalar_one(), 1)
+            page_counters.shift(tx, filled.account, table.name, item.scalar_one(), 1)
     tx.execute(links.update().where(links.c.id <= _IN_ONE).values(campaign=1))
     tx.execute(links.update().where(links.c.id % 50 == 0).values(status="disabled"))
     on = [
@@ -155,14 +166,14 @@ def _connect(tx: Connection, filled: Filled) -> str:
     tx.execute(insert(channel_items), on)
     # The target of every link was looked at, some are dead, and none is due while this runs: nobody is asked.
     seen = {**mine, "due": now + _YEAR, "checked": now, "status": 404, "failing": now, "failures": 3}
-    tx.execute(insert(looks), [{**seen, "link": n, "dead": n % 50 == 1} for n in range(1, filled.links + 1)])
+    tx.execute(insert(link_checks), [{**seen, "link": n, "dead": n % 50 == 1} for n in range(1, filled.links + 1)])
     return sessions.begin(tx, filled.account, agent="Chrome")
 
 
 def _paths() -> list[str]:
     """Every page that can be asked for, and the lists in all the ways that cost."""
     found = []
-    for page in PAGES:
+    for page in DASHBOARD_PAGES:
         if page.method == "GET":
             path = page.path.replace("{id:int}", str(_ITEM))
             found += [path, *(f"{path}?{query}" for query in _LISTS.get(page.path, ()))]

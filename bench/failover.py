@@ -24,9 +24,9 @@ import psycopg
 
 from bench.servers import Server, call, environment, free_port, program, running, status, until
 from tests.postgres import Postgres, own_postgres
-from waypost.db import Database
-from waypost.server import make_account
-from waypost.upgrade import upgrade
+from waypost.db.database import Database
+from waypost.db.upgrade import upgrade
+from waypost.server.startup import make_account
 
 _AWAY_SECONDS, _AFTERWARDS_SECONDS = 2.0, 5.0
 _LIMIT = 200

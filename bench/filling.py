@@ -11,12 +11,12 @@ from typing import Any
 
 from sqlalchemy import Connection, insert, text
 
-from waypost import tallies
-from waypost.db import Database
-from waypost.links.fields import searchable
-from waypost.schema import aliases, links
-from waypost.server import make_account
-from waypost.upgrade import upgrade
+from waypost.db import page_counters
+from waypost.db.database import Database
+from waypost.db.schema import aliases, links
+from waypost.db.upgrade import upgrade
+from waypost.links.columns import searchable
+from waypost.server.startup import make_account
 
 PER_PAGE = 15
 ODD = "zeppelin"  # stands in a thousand links, evenly spread
@@ -129,7 +129,7 @@ def _insert(tx: Connection, account: int, batch: Sequence[Mapping[str, Any]]) ->
     held = [{"host": "", "alias": row["alias"], "account": account, "kind": "link", "item": row["id"]} for row in batch]
     tx.execute(insert(aliases), held)
     for block, n in Counter(row["id"] // _BLOCK for row in batch).items():
-        tallies.shift(tx, account, links.name, block * _BLOCK, n)
+        page_counters.shift(tx, account, links.name, block * _BLOCK, n)
 
 
 def _stop_indexing(tx: Connection) -> str:

@@ -19,13 +19,13 @@ from starlette.types import ASGIApp, Message, Scope
 from waypost.accounts import ops as accounts
 from waypost.app import build
 from waypost.bios import ops as bios
-from waypost.db import Database
+from waypost.db.database import Database
+from waypost.db.upgrade import upgrade
 from waypost.links import ops as links
 from waypost.overlays import ops as overlays
 from waypost.pixels import ops as pixels
 from waypost.settings import Settings
 from waypost.splash import ops as splashes
-from waypost.upgrade import upgrade
 
 _BAR_MS = 2.0
 _ROUNDS = 10

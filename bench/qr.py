@@ -24,9 +24,9 @@ from qrcode.image.styledpil import StyledPilImage
 from qrcode.image.styles.colormasks import SolidFillColorMask
 
 from bench import servers, tools
-from waypost.qr import proof
-from waypost.qr.draw import design
-from waypost.qr.styles import Gradient, Style
+from waypost.qrcode import verify
+from waypost.qrcode.render import design
+from waypost.qrcode.styles import Gradient, Style
 
 _INK, _PAPER = "#0b3d91", "#fff6e0"
 _SIZE = 512
@@ -99,7 +99,7 @@ _ALL = Style(_INK, _PAPER, Gradient("#802040"), "dots", "dot", caption="Scan me"
 
 def _proven(text: str, logo: bytes) -> bytes:
     drawing = design(text, _ALL, logo)
-    proof.must_scan(drawing, text)
+    verify.must_scan(drawing, text)
     return drawing.render("png", _SIZE)
 
 

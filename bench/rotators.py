@@ -15,10 +15,10 @@ from bench.pages import Walk, in_turns
 from waypost.accounts import ops as accounts
 from waypost.app import build
 from waypost.campaigns import ops as campaigns
-from waypost.db import Database
-from waypost.schema import links, rotations
+from waypost.db.database import Database
+from waypost.db.schema import links, rotations
+from waypost.db.upgrade import upgrade
 from waypost.settings import Settings
-from waypost.upgrade import upgrade
 
 _SIZES = (10, 10_000)
 _BAR_MS = 10.0

@@ -29,13 +29,13 @@ from bench.servers import Server, environment, free_port, program, read_wrk, run
 from bench.tools import need
 from tests.postgres import Postgres, own_postgres
 from waypost import clock
-from waypost.clicks.ingest import Ingester
-from waypost.clicks.journal import Journal
-from waypost.db import Database
-from waypost.schema import links
-from waypost.server import make_account
+from waypost.clicks.ingest.ingester import Ingester
+from waypost.clicks.journal.writer import Journal
+from waypost.db.database import Database
+from waypost.db.schema import links
+from waypost.db.upgrade import upgrade
+from waypost.server.startup import make_account
 from waypost.settings import Settings
-from waypost.upgrade import upgrade
 
 _LINKS = 1000
 _BAR = 50_000

@@ -5,10 +5,10 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFont
 
-from waypost.qr import proof
-from waypost.qr.draw import design
-from waypost.qr.layout import FONT
-from waypost.qr.styles import Gradient, Style
+from waypost.qrcode import verify
+from waypost.qrcode.layout import FONT
+from waypost.qrcode.render import design
+from waypost.qrcode.styles import Gradient, Style
 
 _TEXT = "https://go.example.com/spring"
 _COLUMNS, _SIDE, _GAP, _LINE = 4, 216, 28, 30
@@ -51,7 +51,7 @@ def main() -> None:
 def _picture(style: Style, logo: str) -> Image.Image:
     """A code that reads, drawn so large that each module is whole pixels, and made small."""
     drawing = design(_TEXT, style, _logo(logo) if logo else None)
-    proof.must_scan(drawing, _TEXT)
+    verify.must_scan(drawing, _TEXT)
     picture = drawing.picture(drawing.layout.width * 24).convert("RGB")
     return picture.resize((_SIDE, round(_SIDE * picture.height / picture.width)), Image.Resampling.LANCZOS)
 

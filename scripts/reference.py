@@ -14,8 +14,8 @@ from typing import Any, get_args
 import typer
 from pydantic.fields import FieldInfo
 
-from waypost.api.app import api_document
 from waypost.cli.main import app
+from waypost.routers import api_document
 from waypost.settings import Settings
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -10,12 +10,13 @@ from sqlalchemy import Connection
 
 from tests.conftest import BASE
 from tests.nodes import copied
-from waypost import archive, server
-from waypost.db import Database
+from waypost.backup import archive
+from waypost.db.database import Database
 from waypost.files import ops as files
 from waypost.links import ops as links
+from waypost.server import startup
 from waypost.settings import Settings
-from waypost.storage.opening import open_store
+from waypost.storage.factory import open_store
 from waypost.storage.store import Store
 
 
@@ -45,7 +46,7 @@ def installation(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory
     shutil.copy(sqlite_template, folder / "waypost.db")
     put(folder / "files" / "a" / "b", b"\x00\xff" * 5000)
     with closing(Database(f"sqlite:///{folder / 'waypost.db'}")) as database:
-        made = server.make_account(database, email="ana@example.com", username="ana", password="a password")
+        made = startup.make_account(database, email="ana@example.com", username="ana", password="a password")
         settings, title = Settings(data_dir=folder, base_url=BASE), "Needle in a haystack"
         database.write(lambda tx: links.add(tx, made.id, settings=settings, url="https://example.com/", title=title))
         database.write(lambda tx: _file_of(tx, made.id, "a/b"))

@@ -17,7 +17,7 @@ import structlog
 from tests.inside import Inside
 from waypost.app import build
 from waypost.cli.main import main
-from waypost.db import Database
+from waypost.db.database import Database
 from waypost.settings import Settings
 
 ANA = ("account", "add", "--email", "ana@example.com", "--username", "ana")

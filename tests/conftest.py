@@ -20,13 +20,14 @@ from tests.inside import Inside
 from tests.kept import Kept, compile_once
 from tests.postgres import Databases, running_postgres
 from waypost import credentials
-from waypost.accounts import keys, ops
+from waypost.accounts import ops
 from waypost.app import build
-from waypost.clicks import journal
-from waypost.clicks.ingest import Ingester
-from waypost.db import Database
+from waypost.auth import api_keys
+from waypost.clicks.ingest.ingester import Ingester
+from waypost.clicks.journal import writer as journal
+from waypost.db.database import Database
+from waypost.db.upgrade import upgrade
 from waypost.settings import Settings
-from waypost.upgrade import upgrade
 
 # For their fixtures.
 pytest_plugins = [
@@ -229,7 +230,7 @@ def _person(service: Inside, database: Database, name: str) -> Person:
     def work(tx: Connection) -> tuple[int, str]:
         hashed = credentials.hash_password(PASSWORD)
         made = ops.add(tx, email=f"{name}@example.com", username=name, password=hashed, rate_limit=1_000_000)
-        return made.id, keys.add(tx, made.id, name="first key")
+        return made.id, api_keys.add(tx, made.id, name="first key")
 
     account, key = database.write(work)
     return Person(account, name, key, service, database)

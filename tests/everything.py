@@ -19,8 +19,8 @@ from sqlalchemy import (
 from tests.conftest import Person
 from tests.families import FAMILIES
 from tests.families_with_aliases import BIO
-from waypost import schema
-from waypost.db import Database
+from waypost.db import schema
+from waypost.db.database import Database
 
 
 def use_everything(ana: Person, ben: Person) -> None:

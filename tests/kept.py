@@ -10,9 +10,9 @@ from sqlalchemy import create_engine
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 
-import waypost.db
-import waypost.postgres
-from waypost.db import Database
+import waypost.db.database
+import waypost.db.postgres
+from waypost.db.database import Database
 
 
 def compile_once() -> None:
@@ -25,7 +25,7 @@ def compile_once() -> None:
         dialect.__eq__ = lambda one, other: type(one) is type(other)  # type: ignore[method-assign]
         dialect.__hash__ = lambda one: hash(type(one))  # type: ignore[method-assign, assignment]
     compiled: dict[Any, Any] = {}
-    for module in (waypost.db, waypost.postgres):
+    for module in (waypost.db.database, waypost.db.postgres):
         module.create_engine = partial(create_engine, execution_options={"compiled_cache": compiled})  # type: ignore[attr-defined]
 
 

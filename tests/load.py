@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 from sqlalchemy import Connection
 
 from tests.serving import Server
-from waypost.accounts import keys
 from waypost.accounts import ops as accounts
+from waypost.auth import api_keys
 
 ALIASES = [f"link-{number}" for number in range(8)]
 LIMIT = 40
@@ -111,7 +111,7 @@ def until(condition: Callable[[], object]) -> None:
 def add_ana(tx: Connection) -> str:
     """The key of an account that may ask as often as it likes."""
     ana = accounts.add(tx, email="ana@example.com", username="ana", password="*", rate_limit=1_000_000)
-    return keys.add(tx, ana.id, name="first key")
+    return api_keys.add(tx, ana.id, name="first key")
 
 
 def check(server: Server, key: str, load: Load) -> None:

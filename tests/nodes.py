@@ -12,7 +12,7 @@ import psycopg
 
 from tests.load import add_ana
 from tests.serving import Server, serving
-from waypost.db import Database
+from waypost.db.database import Database
 
 _numbers = itertools.count(1)
 

@@ -14,7 +14,7 @@ from PIL import Image, ImageDraw
 
 from tests.conftest import BASE, Person
 from tests.programs import library
-from waypost.qr import proof
+from waypost.qrcode import verify
 
 
 def opened(data: bytes) -> Image.Image:
@@ -29,7 +29,7 @@ def opened(data: bytes) -> Image.Image:
 
 def zxing(data: bytes) -> str | None:
     """What zxing-cpp reads."""
-    return proof.decode(opened(data))
+    return verify.decode(opened(data))
 
 
 def opencv(data: bytes) -> str | None:

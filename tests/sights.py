@@ -10,7 +10,7 @@ from tests.conftest import Person
 from tests.filing import PNG, new_file
 from tests.visiting import new_link, visit
 from waypost import clock
-from waypost.abuse import ops
+from waypost.moderation import ops
 
 TARGET = "https://target.example/page"
 FRAMED = "http://framed.example/page"

@@ -11,7 +11,7 @@ from tests import accessibility
 from tests.browsing import HOST, browser, served
 from tests.conftest import PASSWORD
 from waypost.app import build
-from waypost.db import Database
+from waypost.db.database import Database
 from waypost.settings import Settings
 
 
@@ -39,7 +39,7 @@ def sign_in(page: Page, address: str) -> None:
 
 
 def examine(page: Page, path: str) -> None:
-    """Nothing on a page may be wider than a desk's screen or a phone's, and axe-core must have nothing against it."""
+    """Nothing on a page may be wider than a context's screen or a phone's, and axe-core must have nothing against it."""
     page.evaluate("document.querySelectorAll('details.part').forEach(part => { part.open = true })")
     for width in (1280, 360):
         page.set_viewport_size({"width": width, "height": 800})

@@ -15,12 +15,12 @@ from sqlalchemy import select, update
 from tests.load import add_ana
 from tests.s3 import Bucket, running_s3
 from tests.serving import Server, processes, serving
-from waypost import schema
-from waypost.db import Database
-from waypost.files.keeping import Keeper
+from waypost.db import schema
+from waypost.db.database import Database
+from waypost.db.upgrade import upgrade
 from waypost.settings import Settings
-from waypost.storage.opening import open_store
-from waypost.upgrade import upgrade
+from waypost.storage.cleanup import StorageCleaner
+from waypost.storage.factory import open_store
 
 CONTENT = os.urandom(100_000)
 LIMIT = 32 * 1024 * 1024
@@ -99,7 +99,7 @@ class House:
         """Tidy up in the storage once, as the service does now and then."""
         storage: dict[str, Any] = self.bucket.settings if self.bucket else {}
         with closing(self.database()) as database:
-            Keeper(database, open_store(Settings(data_dir=self.folder, **storage)), grace_days=7).step()
+            StorageCleaner(database, open_store(Settings(data_dir=self.folder, **storage)), grace_days=7).step()
 
     def database(self) -> Database:
         """The service's database, opened once more."""

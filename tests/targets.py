@@ -10,12 +10,12 @@ import time_machine
 
 from tests.outside import PUBLIC, Outside, empty, server, world
 from waypost.accounts import ops as accounts
-from waypost.db import Database
-from waypost.links import looks, ops
-from waypost.links.looks import Seen
-from waypost.links.selection import Only
-from waypost.links.watching import Pauses, Watcher
-from waypost.rows import Window
+from waypost.db.crud import PageRequest
+from waypost.db.database import Database
+from waypost.links import dead_links, ops
+from waypost.links.dead_link_checker import Pauses, Watcher
+from waypost.links.dead_links import Seen
+from waypost.links.filters import Only
 from waypost.settings import Settings
 
 NOW = 1_800_000_000
@@ -87,17 +87,17 @@ class Desk:
             pass
 
     def seen(self, link: int) -> Seen | None:
-        return self.database.read(lambda tx: looks.of(tx, self.account, link))
+        return self.database.read(lambda tx: dead_links.of(tx, self.account, link))
 
     def dead(self) -> list[int]:
         found = self.database.read(
-            lambda tx: ops.page(tx, self.account, Window(limit=100, page=1), only=Only(dead=True))
+            lambda tx: ops.page(tx, self.account, PageRequest(limit=100, page=1), only=Only(dead=True))
         )
         return [link.id for link in found.items]
 
 
 @pytest.fixture
-def desk(database: Database, settings: Settings) -> Desk:
+def context(database: Database, settings: Settings) -> Desk:
     """Ana's, where every target is looked at once a week."""
     watched = settings.model_copy(update={"dead_links_days": 7, "link_schemes": "mailto"})
     ana = database.write(lambda tx: accounts.add(tx, email="ana@example.com", username="ana", password="*"))

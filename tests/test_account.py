@@ -11,7 +11,7 @@ from tests.conftest import BASE, PASSWORD, Person
 from tests.problems import refused
 from waypost import credentials
 from waypost.accounts import ops
-from waypost.schema import accounts
+from waypost.db.schema import accounts
 
 TAKEN = "That e-mail address is taken. Please use another one."
 

@@ -13,12 +13,13 @@ from tests.conftest import BASE, Person
 from tests.everything import rows_of, use_everything
 from tests.families import FAMILIES
 from tests.inside import Inside
-from waypost import archive, schema, upgrade
-from waypost.accounts import keys
 from waypost.accounts import ops as accounts
 from waypost.app import build
+from waypost.auth import api_keys
+from waypost.backup import archive
 from waypost.campaigns import ops as campaigns
-from waypost.db import Database
+from waypost.db import schema, upgrade
+from waypost.db.database import Database
 from waypost.errors import Problem
 from waypost.links import ops as links
 from waypost.settings import Settings
@@ -47,7 +48,7 @@ def test_what_was_restored_is_a_working_service(
     empty_database: Database, archive_file: Path, empty_folder: Path
 ) -> None:
     archive.restore(empty_database, store_in(empty_folder), archive_file)
-    key = empty_database.write(lambda tx: keys.add(tx, 1, name="another"))
+    key = empty_database.write(lambda tx: api_keys.add(tx, 1, name="another"))
     with Inside(build(Settings(data_dir=empty_folder, base_url=BASE), empty_database)) as client:
         ana = Person(1, "ana", key, client, empty_database)
         found = ana.get("/urls", q="LE IN A HAY")["data"]["urls"]
@@ -74,8 +75,8 @@ def test_an_id_is_not_given_again_after_a_restore(
             made = again.call("POST", f"{family.one}/add", family.body(3)).json()["id"]
             assert made == last[family.noun] + 1, family.noun
         again.write(lambda tx: accounts.add_plan(tx, name="gold", status="pro", rate_limit=1, upload_limit=1))
-        again.write(lambda tx: keys.add(tx, ana.account, name="another"))
-        assert [key.id for key in again.write(lambda tx: keys.of(tx, ana.account))] == [2, 1]
+        again.write(lambda tx: api_keys.add(tx, ana.account, name="another"))
+        assert [key.id for key in again.write(lambda tx: api_keys.of(tx, ana.account))] == [2, 1]
 
 
 def test_a_backup_is_one_moment_while_somebody_writes(

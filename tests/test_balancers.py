@@ -21,7 +21,7 @@ from tests.programs import program
 from tests.relay import Relay, relaying
 from tests.s3 import running_s3
 from tests.serving import free_port
-from waypost.server import KEPT_IDLE
+from waypost.server.startup import KEPT_IDLE
 
 _DEPLOY = Path(__file__).parent.parent / "deploy"
 _HOST = "go.localhost"

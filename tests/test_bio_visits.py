@@ -9,7 +9,7 @@ from sqlalchemy import Connection, select, update
 from tests.blocks import BLOCKS, MASTODON, SHOP, clicks_of, follow, new_bio, open_bio
 from tests.conftest import BASE, Person
 from tests.visiting import ANDROID, CHROME, CURL, FIREFOX, GOOGLEBOT, IPHONE, PAGE, SLACK, new_link, sums, visit
-from waypost.schema import bio_blocks, bios
+from waypost.db.schema import bio_blocks, bios
 from waypost.settings import Settings
 
 ONCE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)

@@ -7,8 +7,8 @@ import pytest
 
 from tests.conftest import BASE, Person
 from tests.problems import refused
-from waypost.aliases import words
 from waypost.settings import Settings
+from waypost.urls import alias_rules
 
 TAKEN = "That alias is taken. Please choose another one."
 BLOCKS: tuple[dict[str, Any], ...] = (
@@ -65,7 +65,7 @@ def _shown(person: Person, bio: int) -> dict[str, Any]:
 def test_a_bio_page_needs_no_more_than_a_name(ana: Person) -> None:
     made = ana.post("/bio/add", {"name": " A bio page "})
     shown = _shown(ana, made["id"])
-    assert words.check(shown["alias"], field="alias")
+    assert alias_rules.check(shown["alias"], field="alias")
     assert made == {"error": 0, "id": shown["id"], "shorturl": f"{BASE}/{shown['alias']}"}
     rest = {"title": "", "description": "", "theme": "default", "blocks": [], "clicks": 0, "uniqueclicks": 0}
     same = {"name": "A bio page", "shorturl": made["shorturl"]}

@@ -14,13 +14,13 @@ from tests.url_fields import EVIL, URL_FIELDS
 from tests.visiting import CURL, IPHONE, PAGE, SLACK, clicks, new_link, visit
 from tests.walking import walk
 from tests.wire import wired
-from waypost.abuse import ops
-from waypost.db import Database
+from waypost.db.database import Database
 from waypost.errors import Problem
-from waypost.net import blocked
-from waypost.net.blocked import HOST, WORD, Blocked
+from waypost.moderation import ops
 from waypost.settings import Settings
-from waypost.visits.memory import Memory
+from waypost.urls import blocklist
+from waypost.urls.blocklist import HOST, WORD, Blocklist
+from waypost.visits.cache import Cache
 
 
 def _block(person: Person, value: str = "evil.example", kind: str = HOST) -> None:
@@ -59,8 +59,8 @@ def test_a_host_is_blocked_with_all_below_it_and_a_word_in_any_disguise(
     is_blocked: bool,  # noqa: FBT001  # a case
 ) -> None:
     hosts = frozenset({"evil.example", "xn--bcher-kva.example", "203.0.113.7"})
-    assert Blocked(hosts, ("casino",)).has(url) is is_blocked
-    assert not Blocked().has(url)
+    assert Blocklist(hosts, ("casino",)).has(url) is is_blocked
+    assert not Blocklist().has(url)
 
 
 @pytest.mark.parametrize(
@@ -164,11 +164,11 @@ def test_every_process_knows_within_a_second(
 
 
 def test_a_list_that_was_read_before_a_change_is_not_kept() -> None:
-    memory = Memory()
+    memory = Cache()
     version = memory.version
-    memory.forget([("", "")])
-    memory.keep_blocked(Blocked(), version=version)
-    assert memory.blocked is None
+    memory.invalidate([("", "")])
+    memory.put_blocklist(Blocklist(), version=version)
+    assert memory.blocklist is None
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_a_block_is_kept_in_one_spelling(value: str, kind: str, kept: str | None
         database.write(lambda tx: ops.block(tx, value, kind=kind))
     assert [(block.kind, block.value) for block in database.read(ops.blocks_of)] == [(kind, kept)]
     database.write(lambda tx: ops.unblock(tx, value, kind=kind))
-    assert database.read(blocked.read) == Blocked()
+    assert database.read(blocklist.read) == Blocklist()
     with pytest.raises(Problem):
         database.write(lambda tx: ops.unblock(tx, value, kind=kind))
 

@@ -18,8 +18,9 @@ from sqlalchemy import Connection
 from tests.programs import program
 from tests.serving import free_port, serving
 from waypost import credentials
-from waypost.accounts import keys, ops
-from waypost.db import Database
+from waypost.accounts import ops
+from waypost.auth import api_keys
+from waypost.db.database import Database
 
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "caddy.md"
 SECONDS = 30
@@ -76,7 +77,7 @@ def _get(host: str, path: str, port: int, root: Path) -> http.client.HTTPRespons
 def _key(tx: Connection) -> str:
     password = credentials.hash_password("a password")
     account = ops.add(tx, email="ana@example.com", username="ana", password=password)
-    return keys.add(tx, account.id, name="first key")
+    return api_keys.add(tx, account.id, name="first key")
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)

@@ -7,8 +7,8 @@ from sqlalchemy import update
 
 from tests.conftest import BASE, Person
 from tests.problems import refused
-from waypost import schema
-from waypost.aliases import words
+from waypost.db import schema
+from waypost.urls import alias_rules
 
 TAKEN_NAME = "You already have a campaign with that name."
 TAKEN_SLUG = "That alias is taken. Please choose another one."
@@ -103,7 +103,7 @@ def test_an_update_needs_the_name(ana: Person) -> None:
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_slugs_follow_the_rules_of_aliases(ana: Person) -> None:
     campaign = _campaign(ana, name="Spring")
-    reserved = sorted(word for word in words.RESERVED if len(word) >= 3)
+    reserved = sorted(word for word in alias_rules.RESERVED if len(word) >= 3)
     bad = ["a", "ab", "x" * 51, "a b", " abc", "a/b", "a.b", "ünï", *reserved, "API", "Login"]
     said = {slug: ana.call("POST", "/campaign/add", {"slug": slug}) for slug in bad}
     assert {slug: (r.status_code, r.json().get("field")) for slug, r in said.items()} == dict.fromkeys(

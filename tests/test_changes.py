@@ -6,41 +6,41 @@ import pytest
 import time_machine
 from sqlalchemy import Connection, text
 
-from waypost import changes
-from waypost.changes import Place
-from waypost.db import Database
-from waypost.visits.find import OWN_HOST, Target
-from waypost.visits.memory import HotAnswer, Memory
-from waypost.visits.watch import Watch
+from waypost.db import change_log
+from waypost.db.change_log import LogPosition
+from waypost.db.database import Database
+from waypost.visits.cache import Cache, HotResponse
+from waypost.visits.cache_invalidation import CacheInvalidator
+from waypost.visits.lookup import OWN_HOST, LinkView
 
 NOW = 1_800_000_000
-TARGET = Target(1, 1, "spring", "https://example.com/", "", None, None, None, "", "public")
-HOT = HotAnswer(b"", b"", 1 << 62)
+TARGET = LinkView(1, 1, "spring", "https://example.com/", "", None, None, None, "", "public")
+HOT = HotResponse(b"", b"", 1 << 62)
 
 
 def _note(database: Database, host: str, alias: str = "") -> None:
-    database.write(lambda tx: changes.note(tx, host, alias))
+    database.write(lambda tx: change_log.record(tx, host, alias))
 
 
-def _since(database: Database, place: Place) -> tuple[Place, list[tuple[str, str]] | None]:
-    return database.read(lambda tx: changes.since(tx, place))
+def _since(database: Database, place: LogPosition) -> tuple[LogPosition, list[tuple[str, str]] | None]:
+    return database.read(lambda tx: change_log.since(tx, place))
 
 
-def _full() -> Memory:
+def _full() -> Cache:
     """A memory of two names on two hosts each, all hot."""
-    memory = Memory()
+    memory = Cache()
     for host in ("", "brand.example"):
-        memory.keep_domain(host, OWN_HOST, version=0)
+        memory.put_domain(host, OWN_HOST, version=0)
         for alias in ("spring", "summer"):
-            memory.keep_hot(host.encode(), (host, alias), HOT, version=0)
-            memory.keep_found((host, alias), TARGET, version=0)
+            memory.put_hot(host.encode(), (host, alias), HOT, version=0)
+            memory.put_resolved((host, alias), TARGET, version=0)
     return memory
 
 
-def _known(memory: Memory) -> list[str]:
+def _known(memory: Cache) -> list[str]:
     """The names that are remembered, which are those that are hot."""
     names = [(host, alias) for host in ("", "brand.example") for alias in ("spring", "summer")]
-    known = [f"{host}/{alias}" for host, alias in names if memory.found((host, alias))[0]]
+    known = [f"{host}/{alias}" for host, alias in names if memory.get_resolved((host, alias))[0]]
     assert known == sorted(name.decode() for name in memory.hot)
     return known
 
@@ -64,43 +64,43 @@ def test_what_changed_is_forgotten_and_nothing_else(
     database: Database, noted: list[tuple[str, str]], left: list[str]
 ) -> None:
     memory = _full()
-    watch = Watch(database, memory)
+    watch = CacheInvalidator(database, memory)
     for name in noted:
         _note(database, *name)
     watch.catch_up()
     assert _known(memory) == left
     memory = _full()
-    Watch(database, memory).catch_up()  # whoever starts later has nothing to forget
+    CacheInvalidator(database, memory).catch_up()  # whoever starts later has nothing to forget
     assert _known(memory) == ALL
 
 
 def test_what_was_read_before_a_change_is_not_remembered_after_it(database: Database) -> None:
-    memory = Memory()
-    watch = Watch(database, memory)
+    memory = Cache()
+    watch = CacheInvalidator(database, memory)
     version = memory.version
     _note(database, "", "spring")
     watch.catch_up()
-    memory.keep_found(("", "spring"), TARGET, version=version)
-    memory.keep_hot(b"", ("", "spring"), HOT, version=version)
-    memory.keep_domain("", OWN_HOST, version=version)
-    assert (_known(memory), memory.domain("")) == ([], (False, None))
+    memory.put_resolved(("", "spring"), TARGET, version=version)
+    memory.put_hot(b"", ("", "spring"), HOT, version=version)
+    memory.put_domain("", OWN_HOST, version=version)
+    assert (_known(memory), memory.get_domain("")) == ([], (False, None))
 
 
 def test_what_is_hot_is_not_remembered_twice() -> None:
-    memory = Memory()
-    memory.keep_found(("", "spring"), TARGET, version=0)
-    memory.keep_hot(b"", ("", "spring"), HOT, version=0)
-    assert (memory.found(("", "spring")), list(memory.hot)) == ((False, None), [b"/spring"])
+    memory = Cache()
+    memory.put_resolved(("", "spring"), TARGET, version=0)
+    memory.put_hot(b"", ("", "spring"), HOT, version=0)
+    assert (memory.get_resolved(("", "spring")), list(memory.hot)) == ((False, None), [b"/spring"])
 
 
 def test_changes_are_told_once_and_in_order(database: Database) -> None:
-    assert database.read(changes.newest) == Place()
-    assert database.read(lambda tx: changes.since(tx, Place())) == (Place(), [])
+    assert database.read(change_log.newest) == LogPosition()
+    assert database.read(lambda tx: change_log.since(tx, LogPosition())) == (LogPosition(), [])
     for alias in ("aaa", "bbb", "aaa"):
         _note(database, "", alias)
-    newest, names = _since(database, Place())
+    newest, names = _since(database, LogPosition())
     assert names == [("", "aaa"), ("", "bbb"), ("", "aaa")]
-    assert newest == database.read(changes.newest)
+    assert newest == database.read(change_log.newest)
     assert _since(database, newest) == (newest, [])
 
 
@@ -108,18 +108,18 @@ def test_a_process_that_slept_too_long_forgets_everything(database: Database) ->
     with time_machine.travel(NOW, tick=False) as clock:
         _note(database, "", "first")
         awake, asleep = _full(), _full()
-        watching, sleeping = Watch(database, awake), Watch(database, asleep)
+        watching, sleeping = CacheInvalidator(database, awake), CacheInvalidator(database, asleep)
         for alias in ("spring", "another", "last"):
             _note(database, "", alias)
         watching.catch_up()
         clock.shift(2 * 3600)
-        database.write(changes.forget_old)
+        database.write(change_log.forget_old)
         watching.catch_up()
         sleeping.catch_up()
         assert (_known(awake), _known(asleep)) == (ALL[1:], [])
         _note(database, "", "summer")
-        asleep.keep_hot(b"", ("", "spring"), HOT, version=asleep.version)
-        asleep.keep_found(("", "spring"), TARGET, version=asleep.version)
+        asleep.put_hot(b"", ("", "spring"), HOT, version=asleep.version)
+        asleep.put_resolved(("", "spring"), TARGET, version=asleep.version)
         watching.catch_up()
         sleeping.catch_up()
         assert (_known(awake), _known(asleep)) == (ALL[2:], ["/spring"])
@@ -128,11 +128,11 @@ def test_a_process_that_slept_too_long_forgets_everything(database: Database) ->
 def test_a_process_from_before_the_first_change_can_sleep_too_long(database: Database) -> None:
     with time_machine.travel(NOW, tick=False) as clock:
         memory = _full()
-        watch = Watch(database, memory)
+        watch = CacheInvalidator(database, memory)
         for alias in ("spring", "summer", "last"):
             _note(database, "", alias)
         clock.shift(2 * 3600)
-        database.write(changes.forget_old)
+        database.write(change_log.forget_old)
         watch.catch_up()
         assert _known(memory) == []
 
@@ -142,23 +142,23 @@ def test_who_slept_finds_out_though_the_clocks_of_those_who_made_changes_differ(
         _note(database, "", "first")
         clock.shift(-100)
         memory = _full()
-        watch = Watch(database, memory)
+        watch = CacheInvalidator(database, memory)
         for alias in ("spring", "last"):
             _note(database, "", alias)
         clock.shift(3600 + 50)  # by which time the first one is not old, and those after it are
-        database.write(changes.forget_old)
+        database.write(change_log.forget_old)
         watch.catch_up()
         assert _known(memory) == []
 
 
 def test_no_change_is_overlooked_that_is_made_at_the_same_time(database: Database) -> None:
     _note(database, "", "first")
-    place = database.read(changes.newest)
+    place = database.read(change_log.newest)
     begun, go_on = threading.Event(), threading.Event()
 
     def slow() -> None:
         def work(tx: Connection) -> None:
-            changes.note(tx, "", "slow")
+            change_log.record(tx, "", "slow")
             begun.set()
             go_on.wait()
 
@@ -181,13 +181,13 @@ def test_no_change_is_overlooked_that_is_made_at_the_same_time(database: Databas
 def test_a_change_that_is_committed_after_later_ones_is_seen_by_who_was_there_and_who_comes(database: Database) -> None:
     memory, later = _full(), _full()
     _note(database, "", "first")
-    watching = Watch(database, memory)
+    watching = CacheInvalidator(database, memory)
     begun, go_on = threading.Event(), threading.Event()
 
     def slow(tx: Connection) -> None:
-        changes.note(tx, "", "spring")
+        change_log.record(tx, "", "spring")
         for number in range(1000):  # as many as one change may have
-            changes.note(tx, "", f"other-{number}")
+            change_log.record(tx, "", f"other-{number}")
         begun.set()
         go_on.wait()
 
@@ -199,7 +199,7 @@ def test_a_change_that_is_committed_after_later_ones_is_seen_by_who_was_there_an
             database.write(_fail)
         _note(database, "", "summer")  # waits for nobody
         watching.catch_up()
-        coming = Watch(database, later)
+        coming = CacheInvalidator(database, later)
         assert (_known(memory), _known(later)) == (["/spring", *ALL[2:]], ALL)
     finally:
         go_on.set()
@@ -212,7 +212,7 @@ def test_a_change_that_is_committed_after_later_ones_is_seen_by_who_was_there_an
 
 def _fail(tx: Connection) -> None:
     """Note a change that never comes: its number is missing for ever."""
-    changes.note(tx, "", "nobody")
+    change_log.record(tx, "", "nobody")
     raise ZeroDivisionError
 
 
@@ -222,17 +222,17 @@ def test_who_stood_still_looks_for_what_was_not_committed_before(database: Datab
     with time_machine.travel(NOW, tick=False) as clock:
         for alias in ("first", "late", "last"):
             _note(database, "", alias)
-        end = database.read(changes.newest).end
+        end = database.read(change_log.newest).end
         assert end is not None
-        seen = Place(end, {end.id - 1: NOW - stood_still})
-        assert _since(database, seen) == (Place(end), [("", "late")])
+        seen = LogPosition(end, {end.id - 1: NOW - stood_still})
+        assert _since(database, seen) == (LogPosition(end), [("", "late")])
         clock.shift(stood_still)
-        database.write(changes.forget_old)
+        database.write(change_log.forget_old)
         gone = stood_still > 3600
         after, names = _since(database, seen)
         assert (after.end, names) == (end, None if gone else [("", "late")])
-        missing = Place(end, {end.id + 100: NOW + stood_still - 200})  # whose transaction came to nothing
-        assert _since(database, missing) == (Place(end), [])
+        missing = LogPosition(end, {end.id + 100: NOW + stood_still - 200})  # whose transaction came to nothing
+        assert _since(database, missing) == (LogPosition(end), [])
 
 
 @pytest.mark.parametrize("later", [[], ["summer", "other", "other"]])
@@ -241,7 +241,7 @@ def test_who_has_seen_changes_that_a_fail_over_undid_forgets_everything_once(
 ) -> None:
     _note(database, "", "first")
     memory = _full()
-    watch = Watch(database, memory)
+    watch = CacheInvalidator(database, memory)
     for alias in ("spring", "another"):
         _note(database, "", alias)
     watch.catch_up()
@@ -251,8 +251,8 @@ def test_who_has_seen_changes_that_a_fail_over_undid_forgets_everything_once(
         _note(database, "", alias)
     watch.catch_up()
     assert _known(memory) == []
-    memory.keep_hot(b"", ("", "spring"), HOT, version=memory.version)
-    memory.keep_found(("", "spring"), TARGET, version=memory.version)
+    memory.put_hot(b"", ("", "spring"), HOT, version=memory.version)
+    memory.put_resolved(("", "spring"), TARGET, version=memory.version)
     watch.catch_up()
     assert _known(memory) == ["/spring"]
 

@@ -9,7 +9,7 @@ import time_machine
 
 from tests.conftest import BASE, Person
 from tests.problems import refused
-from waypost import rows, schema
+from waypost.db import crud, schema
 
 _numbers = itertools.count(1)
 KINDS = ("links", "bio", "qr")
@@ -26,7 +26,7 @@ def _item(person: Person, kind: str, alias: str = "") -> int:
     if kind == "bio":
         return int(person.post("/bio/add", {"name": "A bio page", "alias": alias})["id"])
     values = {"alias": alias, "type": "text", "data": "hello", "name": "A code"}
-    return int(person.write(lambda tx: rows.add(tx, schema.qrs, person.account, values)))
+    return int(person.write(lambda tx: crud.add(tx, schema.qrs, person.account, values)))
 
 
 def _assign(person: Person, channel: int, kind: str, item: int) -> None:
@@ -117,7 +117,7 @@ def test_the_title_of_an_item_is_never_empty(ana: Person) -> None:
     channel = _channel(ana)
     bare = ana.post("/url/add", {"url": "https://example.com/", "custom": "bare"})["id"]
     named = ana.post("/bio/add", {"name": "Name", "title": "Title"})["id"]
-    qr = ana.write(lambda tx: rows.add(tx, schema.qrs, ana.account, {"alias": "code", "type": "text", "data": "x"}))
+    qr = ana.write(lambda tx: crud.add(tx, schema.qrs, ana.account, {"alias": "code", "type": "text", "data": "x"}))
     for kind, item in (("links", bare), ("bio", named), ("qr", qr)):
         _assign(ana, channel, kind, item)
     titles = [item["title"] for item in ana.get(f"/channel/{channel}")["data"]["items"]]

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.agents import AGENTS
-from waypost.clicks import browsers, programs
-from waypost.clicks.classify import Agent, Referrer, agent, is_prefetch, language, referrer
-from waypost.clicks.countries import NAMES, name_of
+from waypost.clicks.classify import bots, user_agent_families
+from waypost.clicks.classify.classifier import Agent, Referrer, agent, is_prefetch, language, referrer
+from waypost.clicks.geo.countries import NAMES, name_of
 
 LINES = [line.split("|", 4) for line in AGENTS.strip("\n").split("\n")]
 REFERRERS = """
@@ -185,11 +185,11 @@ def test_every_country_has_a_name_of_its_own() -> None:
     assert all(len(code) == 2 and code.isupper() and name == name.strip() for code, name in NAMES.items())
 
 
-BROWSERS = {*browsers.BROWSERS.values(), *programs.APPS.values(), "Unknown"}
-PROGRAMS = {*programs.PREVIEWS.values(), *programs.PREVIEW_STARTS.values(), *programs.BOTS.values()}
-TOOLS = {*programs.TOOLS.values(), *programs.TOOL_PARTS.values()}
-SYSTEMS = {*browsers.SYSTEMS.values(), *browsers.SYSTEM_PARTS.values(), "Unknown"}
-PIECES = st.sampled_from([*programs.PREVIEWS, *programs.BOTS, *programs.TOOLS, *programs.APPS, *programs.BOT_PARTS])
+BROWSERS = {*user_agent_families.BROWSERS.values(), *bots.APPS.values(), "Unknown"}
+PROGRAMS = {*bots.PREVIEWS.values(), *bots.PREVIEW_STARTS.values(), *bots.BOTS.values()}
+TOOLS = {*bots.TOOLS.values(), *bots.TOOL_PARTS.values()}
+SYSTEMS = {*user_agent_families.SYSTEMS.values(), *user_agent_families.SYSTEM_PARTS.values(), "Unknown"}
+PIECES = st.sampled_from([*bots.PREVIEWS, *bots.BOTS, *bots.TOOLS, *bots.APPS, *bots.BOT_PARTS])
 AGENT_LIKE = st.lists(st.sampled_from([line[4] for line in LINES]) | PIECES | st.text(max_size=20)).map(" ".join)
 
 

@@ -12,13 +12,13 @@ import pytest
 
 from tests.commands import ANA, Run, status
 from waypost import __version__
-from waypost.abuse import ops as abuse
-from waypost.api.app import api_document
-from waypost.db import Database
+from waypost.db.database import Database
 from waypost.files import ops as files
-from waypost.server import open_database
+from waypost.moderation import ops as abuse
+from waypost.routers import api_document
+from waypost.server.startup import open_database
 from waypost.settings import Settings
-from waypost.storage.opening import open_store
+from waypost.storage.factory import open_store
 
 _GONE = "2001-01-01"
 

@@ -10,7 +10,7 @@ from sqlalchemy import text
 from tests.commands import ANA, Run, opened, status
 from tests.dashing import Browser
 from tests.serving import serving
-from waypost.server import open_database
+from waypost.server.startup import open_database
 from waypost.settings import Settings
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\Z")

@@ -12,7 +12,7 @@ import pytest
 
 from tests.load import ALIASES, Load, add_ana, check, new_link, until
 from tests.serving import Server, processes, serving
-from waypost.db import Database
+from waypost.db.database import Database
 
 
 def _kill(server: Server, what: str) -> None:

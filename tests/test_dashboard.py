@@ -8,13 +8,13 @@ import pytest
 from tests.conftest import Person
 from tests.dashing import Browser, hidden, window
 from tests.inside import Inside
-from waypost.dashboard.routes import PAGES
+from waypost.routers import DASHBOARD_PAGES
 
 ONLY_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 def _paths(method: str) -> list[Any]:
-    return [pytest.param(page, id=page.path) for page in PAGES if page.method == method]
+    return [pytest.param(page, id=page.path) for page in DASHBOARD_PAGES if page.method == method]
 
 
 @pytest.mark.parametrize("page", _paths("POST"))
@@ -27,7 +27,7 @@ def test_no_form_is_taken_that_we_did_not_show_to_this_browser(
     theirs = hidden(stranger.get("/signin"), "token")
     for token in ({}, {"token": ""}, {"token": theirs}, {"token": "é"}):
         fields = {**token, "url": "https://example.com/", "name": "x"}
-        if page.take:  # an upload
+        if page.stream_handler:  # an upload
             answer = inside.client.post(path, files={name: (None, value) for name, value in fields.items()})
         else:
             answer = inside.client.post(path, data=fields)

@@ -11,10 +11,9 @@ from tests.dashing import Browser, hidden, said, window
 from tests.inside import Inside
 from tests.mailbox import mailbox
 from waypost import clock
-from waypost.accounts import ops
+from waypost.accounts import email_links, ops
 from waypost.app import build
-from waypost.dashboard import passes
-from waypost.db import Database
+from waypost.db.database import Database
 from waypost.settings import Settings
 
 ONLY_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -91,7 +90,7 @@ def test_the_link_to_a_new_password_works_once_and_for_an_hour(
     ana: Person, browser: Browser, database: Database
 ) -> None:
     def path() -> str:
-        return database.read(lambda tx: passes.reset_link(tx, "", ana.account)).removeprefix("/dashboard")
+        return database.read(lambda tx: email_links.reset_link(tx, "", ana.account)).removeprefix("/dashboard")
 
     link = path()
     assert browser.send("/reset", at=link, **{"pass": link.partition("=")[2], "password": "short"}).status_code == 400
@@ -100,7 +99,7 @@ def test_the_link_to_a_new_password_works_once_and_for_an_hour(
     assert "Hello, ana" in browser.get("").text
     assert browser.get(link).status_code == 400
     late = path()
-    with time_machine.travel(clock.now() + passes.RESET_SECONDS + 1):
+    with time_machine.travel(clock.now() + email_links.RESET_SECONDS + 1):
         assert "no longer good" in browser.get(late).text
     changed = late.replace("=", "=A", 1)
     assert browser.get(changed).status_code == 400

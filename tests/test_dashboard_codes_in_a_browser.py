@@ -10,7 +10,7 @@ from tests.browsing import window
 from tests.conftest import Person
 from tests.scanning import LOGO, new_code, png
 from tests.signed_in import examine, fetched, sign_in
-from waypost.qr import proof
+from waypost.qrcode import verify
 from waypost.settings import Settings
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 def _read(picture: bytes) -> str | None:
     """What a scanner reads off the screen."""
-    return proof.decode(Image.open(BytesIO(picture)))
+    return verify.decode(Image.open(BytesIO(picture)))
 
 
 def test_design_a_code_read_it_off_the_screen_and_see_the_scan(

@@ -9,7 +9,7 @@ from sqlalchemy import select
 from tests.conftest import BASE, Person
 from tests.dashing import Browser, hidden, said, window
 from tests.filing import PNG, new_file
-from waypost.schema import accounts, leftovers, plans
+from waypost.db.schema import accounts, leftovers, plans
 
 _NEW = "/files/new"
 _TOKEN = re.compile(r'name="token" value="([^"]+)"')

@@ -9,7 +9,7 @@ from tests.browsing import window
 from tests.conftest import Person
 from tests.filing import PNG, new_file
 from tests.signed_in import examine, fetched, sign_in
-from waypost.schema import plans
+from waypost.db.schema import plans
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 

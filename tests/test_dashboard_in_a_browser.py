@@ -12,9 +12,9 @@ from sqlalchemy import Connection, text
 from tests.browsing import HOST, served, window
 from tests.conftest import PASSWORD, Person
 from tests.signed_in import examine, sign_in
-from waypost.abuse import ops as abuse
 from waypost.app import build
-from waypost.db import Database
+from waypost.db.database import Database
+from waypost.moderation import ops as abuse
 from waypost.settings import Settings
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)

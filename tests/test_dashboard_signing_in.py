@@ -12,10 +12,11 @@ from tests.conftest import HASHER_IN_SERVICE, PASSWORD, Person
 from tests.dashing import Browser, hidden, said, window
 from tests.inside import Inside
 from waypost import clock, credentials
-from waypost.accounts import ops, sessions
+from waypost.accounts import ops
 from waypost.app import build
-from waypost.db import Database
-from waypost.schema import sessions as table
+from waypost.auth import sessions
+from waypost.db.database import Database
+from waypost.db.schema import sessions as table
 from waypost.settings import Settings
 
 ONLY_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)

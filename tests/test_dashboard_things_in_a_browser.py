@@ -9,7 +9,7 @@ from tests.outside import PUBLIC, ok, server, world
 from tests.signed_in import examine, sign_in
 from tests.visiting import new_link
 from waypost.app import build
-from waypost.db import Database
+from waypost.db.database import Database
 from waypost.overlays import submissions
 from waypost.overlays.submissions import Sent
 from waypost.settings import Settings

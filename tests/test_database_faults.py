@@ -14,8 +14,8 @@ from tests.load import ALIASES, Load, add_ana, check, new_link, until
 from tests.postgres import FAST, Postgres, own_postgres
 from tests.relay import Relay, relaying
 from tests.serving import Server, at_once, processes, serving
-from waypost.db import Database
-from waypost.upgrade import upgrade
+from waypost.db.database import Database
+from waypost.db.upgrade import upgrade
 
 _CROWD = 200
 

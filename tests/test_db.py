@@ -7,11 +7,11 @@ import pytest
 from sqlalchemy import Connection, event, text
 
 from tests.conftest import Person
-from waypost import rows
 from waypost.campaigns import ops as campaigns
-from waypost.db import Database
+from waypost.db import crud
+from waypost.db.database import Database
+from waypost.db.schema import links
 from waypost.errors import Kind, Problem
-from waypost.schema import links
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
@@ -47,7 +47,7 @@ def test_who_refers_to_what_is_deleted_at_this_moment_is_told_that_it_is_gone(an
         if len(tries) == 1:
             database.write(lambda other: campaigns.remove(other, ana.account, campaign))
         values = {"host": "", "alias": "spring", "url": "https://example.com/", "campaign": campaign}
-        rows.add(tx, links, ana.account, values)
+        crud.add(tx, links, ana.account, values)
 
     with pytest.raises(Problem) as refused:
         database.write(work)

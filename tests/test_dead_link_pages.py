@@ -8,8 +8,8 @@ from sqlalchemy import insert, update
 
 from tests.conftest import Person
 from tests.dashing import Browser
-from waypost.db import Database
-from waypost.schema import accounts, looks
+from waypost.db.database import Database
+from waypost.db.schema import accounts, link_checks
 from waypost.settings import Settings
 
 NOW = 1_800_000_000
@@ -34,7 +34,7 @@ def _add(person: Person, database: Database, alias: str, **seen: Any) -> int:
     link = int(person.call("POST", "/url/add", {"url": f"https://{alias}.example/", "custom": alias}).json()["id"])
     if seen:
         row = {"account": person.account, "link": link, "due": NOW, "checked": NOW, "failures": 0, "dead": False}
-        database.write(lambda tx: tx.execute(insert(looks), {"status": 0, "failing": None, **row, **seen}))
+        database.write(lambda tx: tx.execute(insert(link_checks), {"status": 0, "failing": None, **row, **seen}))
     return link
 
 

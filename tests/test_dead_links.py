@@ -10,44 +10,44 @@ from tests.conftest import BASE
 from tests.outside import PUBLIC, empty, moved, ok
 from tests.targets import NOW, SITE, Desk, Web
 from waypost.accounts import ops as accounts
-from waypost.clicks.classify import agent
-from waypost.db import Database
+from waypost.clicks.classify.classifier import agent
+from waypost.db.database import Database
+from waypost.db.schema import accounts as accounts_table
+from waypost.db.schema import link_checks as table
 from waypost.links import ops
-from waypost.links.looks import DAY, Seen
-from waypost.schema import accounts as accounts_table
-from waypost.schema import looks as table
+from waypost.links.dead_links import DAY, Seen
 
 
 def test_a_target_is_dead_when_it_failed_for_two_days_and_not_when_it_answers_again(
-    desk: Desk, web: Web, time: Any
+    context: Desk, web: Web, time: Any
 ) -> None:
     web.has("/works", ok(b"hello"))
-    works, fails = desk.add(f"http://{SITE}/works"), desk.add(f"http://{SITE}/gone")
+    works, fails = context.add(f"http://{SITE}/works"), context.add(f"http://{SITE}/gone")
     for day in range(2):
-        desk.look()
-        assert (desk.dead(), desk.seen(fails)) == ([], Seen(NOW + day * DAY, 404, NOW, dead=False))
+        context.look()
+        assert (context.dead(), context.seen(fails)) == ([], Seen(NOW + day * DAY, 404, NOW, dead=False))
         time.shift(DAY)
-    desk.look()
-    assert (desk.dead(), desk.seen(fails)) == ([fails], Seen(NOW + 2 * DAY, 404, NOW, dead=True))
-    assert desk.seen(works) == Seen(NOW, 200, None, dead=False)  # a week has not passed
+    context.look()
+    assert (context.dead(), context.seen(fails)) == ([fails], Seen(NOW + 2 * DAY, 404, NOW, dead=True))
+    assert context.seen(works) == Seen(NOW, 200, None, dead=False)  # a week has not passed
     web.has("/gone", ok(b"back"))
     time.shift(DAY)
-    desk.look()
-    assert (desk.dead(), desk.seen(fails)) == ([], Seen(NOW + 3 * DAY, 200, None, dead=False))
+    context.look()
+    assert (context.dead(), context.seen(fails)) == ([], Seen(NOW + 3 * DAY, 200, None, dead=False))
     web.pages.clear()
     time.shift(7 * DAY)
-    desk.look()
-    assert desk.seen(works) == Seen(NOW + 10 * DAY, 404, NOW + 10 * DAY, dead=False)
+    context.look()
+    assert context.seen(works) == Seen(NOW + 10 * DAY, 404, NOW + 10 * DAY, dead=False)
 
 
-def test_many_failures_within_two_days_are_no_death(desk: Desk, web: Web, time: Any) -> None:
-    link = desk.add(f"http://{SITE}/gone")
+def test_many_failures_within_two_days_are_no_death(context: Desk, web: Web, time: Any) -> None:
+    link = context.add(f"http://{SITE}/gone")
     for _ in range(5):
-        desk.look()
-        desk.database.write(lambda tx: tx.execute(update(table).values(due=0)))
+        context.look()
+        context.database.write(lambda tx: tx.execute(update(table).values(due=0)))
         time.shift(3600)
-    assert (desk.dead(), len(web.asked)) == ([], 10)
-    seen = desk.seen(link)
+    assert (context.dead(), len(web.asked)) == ([], 10)
+    seen = context.seen(link)
     assert seen is not None
     assert seen.failing == NOW
 
@@ -78,80 +78,80 @@ def _endless() -> Iterator[bytes]:
     ],
 )
 def test_what_an_answer_means(
-    desk: Desk, web: Web, pages: dict[str, tuple[bytes, ...]], status: int, since: int | None, time: Any
+    context: Desk, web: Web, pages: dict[str, tuple[bytes, ...]], status: int, since: int | None, time: Any
 ) -> None:
     web.outside.has("inside.example", "10.0.0.7")
     for path, pieces in pages.items():
         web.has(path, *pieces)
-    link = desk.add(f"http://{SITE}/")
-    desk.look()
-    assert desk.seen(link) == Seen(NOW, status, since, dead=False)
+    link = context.add(f"http://{SITE}/")
+    context.look()
+    assert context.seen(link) == Seen(NOW, status, since, dead=False)
     assert set(web.outside.reached) == {PUBLIC}
 
 
-def test_an_endless_body_is_not_read(desk: Desk, web: Web, time: Any) -> None:
+def test_an_endless_body_is_not_read(context: Desk, web: Web, time: Any) -> None:
     web.pages["GET /"] = _endless
     web.has("HEAD /", empty(405))
-    link = desk.add(f"http://{SITE}/")
-    desk.look()
-    assert desk.seen(link) == Seen(NOW, 200, None, dead=False)
+    link = context.add(f"http://{SITE}/")
+    context.look()
+    assert context.seen(link) == Seen(NOW, 200, None, dead=False)
 
 
 def test_a_name_that_is_not_in_the_dns_fails_and_the_one_who_asks_says_who_it_is(
-    desk: Desk, web: Web, time: Any
+    context: Desk, web: Web, time: Any
 ) -> None:
     web.has("/", ok(b"hello"))
-    lost = desk.add("http://nowhere.example/")
-    desk.add(f"http://{SITE}/")
-    desk.look()
-    assert desk.seen(lost) == Seen(NOW, 0, NOW, dead=False)
+    lost = context.add("http://nowhere.example/")
+    context.add(f"http://{SITE}/")
+    context.look()
+    assert context.seen(lost) == Seen(NOW, 0, NOW, dead=False)
     (said,) = web.agents
     assert BASE in said
     assert agent(said.partition(" ")[2]).kind == "bot"  # among waypost's own, a look is no click
 
 
 def test_what_nobody_can_follow_and_what_is_no_website_is_left_alone(
-    desk: Desk, web: Web, database: Database, time: Any
+    context: Desk, web: Web, database: Database, time: Any
 ) -> None:
     quiet = [
-        desk.add(f"http://{SITE}/disabled", status="disabled"),
-        desk.add(f"http://{SITE}/expired", expiry="2020-01-01"),
-        desk.add("mailto:ana@example.com"),
+        context.add(f"http://{SITE}/disabled", status="disabled"),
+        context.add(f"http://{SITE}/expired", expiry="2020-01-01"),
+        context.add("mailto:ana@example.com"),
     ]
     ben = database.write(lambda tx: accounts.add(tx, email="ben@example.com", username="ben", password="*").id)
-    Desk(database, desk.settings, ben).add(f"http://{SITE}/suspended")
+    Desk(database, context.settings, ben).add(f"http://{SITE}/suspended")
     database.write(
         lambda tx: tx.execute(update(accounts_table).where(accounts_table.c.id == ben).values(suspended=True))
     )
-    desk.look()
-    assert (web.asked, [desk.seen(link) for link in quiet]) == ([], [None, None, None])
+    context.look()
+    assert (web.asked, [context.seen(link) for link in quiet]) == ([], [None, None, None])
 
 
-def test_a_new_target_begins_anew(desk: Desk, web: Web, time: Any) -> None:
+def test_a_new_target_begins_anew(context: Desk, web: Web, time: Any) -> None:
     web.has("/works", ok(b"hello"))
-    link = desk.add(f"http://{SITE}/gone")
+    link = context.add(f"http://{SITE}/gone")
     for _ in range(3):
-        desk.look()
+        context.look()
         time.shift(DAY)
-    assert desk.dead() == [link]
-    settings = desk.settings
-    desk.database.write(lambda tx: ops.change(tx, desk.account, link, settings=settings, title="Shop"))
-    assert desk.dead() == [link]
+    assert context.dead() == [link]
+    settings = context.settings
+    context.database.write(lambda tx: ops.change(tx, context.account, link, settings=settings, title="Shop"))
+    assert context.dead() == [link]
     url = f"http://{SITE}/works"
-    desk.database.write(lambda tx: ops.change(tx, desk.account, link, settings=settings, url=url))
-    assert (desk.dead(), desk.seen(link)) == ([], None)
-    desk.look()
-    assert desk.seen(link) == Seen(NOW + 3 * DAY, 200, None, dead=False)
+    context.database.write(lambda tx: ops.change(tx, context.account, link, settings=settings, url=url))
+    assert (context.dead(), context.seen(link)) == ([], None)
+    context.look()
+    assert context.seen(link) == Seen(NOW + 3 * DAY, 200, None, dead=False)
 
 
-def test_what_was_seen_of_an_old_target_is_not_held_against_a_new_one(desk: Desk, web: Web, time: Any) -> None:
-    link = desk.add(f"http://{SITE}/gone")
+def test_what_was_seen_of_an_old_target_is_not_held_against_a_new_one(context: Desk, web: Web, time: Any) -> None:
+    link = context.add(f"http://{SITE}/gone")
     url = f"http://{SITE}/works"
 
     def change_meanwhile() -> list[bytes]:
-        desk.database.write(lambda tx: ops.change(tx, desk.account, link, settings=desk.settings, url=url))
+        context.database.write(lambda tx: ops.change(tx, context.account, link, settings=context.settings, url=url))
         return [empty(404)]
 
     web.pages["/gone"] = change_meanwhile
-    desk.watcher().step()
-    assert desk.seen(link) is None
+    context.watcher().step()
+    assert context.seen(link) is None

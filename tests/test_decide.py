@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from waypost.visits.decide import Answer, Facts, Redirect, Refusal, decide, used_up
-from waypost.visits.find import Target
+from waypost.visits.lookup import LinkView
 
 NOW = 1_800_000_000
 PAGE = "https://example.com/page"
 OVER = "https://example.com/over"
-PLAIN = Target(
+PLAIN = LinkView(
     id=7,
     account=3,
     alias="spring",

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from waypost import app
-from waypost.aliases.words import RESERVED, check
-from waypost.api.app import api_document
 from waypost.errors import Problem
+from waypost.routers import api_document
 from waypost.settings import Settings
+from waypost.urls.alias_rules import RESERVED, check
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src" / "waypost"

@@ -11,7 +11,7 @@ import pytest
 
 from tests.commands import Ran, Run
 from tests.serving import free_port
-from waypost import checks
+from waypost.server import system_checks
 from waypost.settings import Settings
 
 
@@ -137,4 +137,4 @@ def test_a_storage_that_does_not_work_is_found_by_the_doctor_alone(run: Run, mon
 
 def test_half_a_key_of_a_storage_is_found(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path, storage_url="s3://bucket", storage_key="somebody")
-    assert [finding.id for finding in checks.run(settings)] == ["W032"]
+    assert [finding.id for finding in system_checks.run(settings)] == ["W032"]

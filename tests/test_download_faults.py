@@ -18,7 +18,7 @@ from tests.load import until
 from tests.s3 import Bucket
 from tests.serving import at_once, serving
 from tests.storehouse import CONTENT, SLOW, House
-from waypost import schema
+from waypost.db import schema
 
 
 def test_what_is_sent_comes_back_whole_and_in_parts(house: House, big: bytes) -> None:

@@ -11,11 +11,11 @@ from tests.conftest import Person
 from tests.filing import CONTENT, browse, downloads_left, fetch, new_file, objects
 from tests.inside import Inside
 from tests.visiting import behind_a_proxy, sums
-from waypost import schema
-from waypost.db import Database
-from waypost.files.keeping import Keeper
+from waypost.db import schema
+from waypost.db.database import Database
 from waypost.settings import Settings
-from waypost.storage.opening import open_store
+from waypost.storage.cleanup import StorageCleaner
+from waypost.storage.factory import open_store
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 NOW = 1_800_000_000
@@ -138,7 +138,7 @@ def test_bytes_are_removed_after_the_days_of_grace_and_the_count_stays(
     ana: Person, service: Inside, database: Database, settings: Settings, tmp_path: Path
 ) -> None:
     with time_machine.travel(NOW, tick=False) as clock:
-        keeper = Keeper(database, open_store(settings), grace_days=7)
+        keeper = StorageCleaner(database, open_store(settings), grace_days=7)
         used = new_file(ana, "a.bin", b"used", custom="used", maxdownloads=1)
         gone = new_file(ana, "b.bin", b"gone", custom="gone", expiry="2027-01-15")
         kept = new_file(ana, "c.bin", b"kept", custom="kept", expiry="2027-01-15")

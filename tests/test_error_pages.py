@@ -12,8 +12,8 @@ from sqlalchemy import text as sql
 import waypost
 from tests.conftest import Person
 from tests.visiting import PAGE, new_link, visit
-from waypost.files import kinds
-from waypost.visits import languages
+from waypost.http import media_types
+from waypost.visits import i18n
 
 ONCE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 GERMAN = {**PAGE, "Accept-Language": "de-CH,fr;q=0.9,en;q=0.8"}
@@ -111,14 +111,14 @@ def test_a_foreign_text_shows_no_more_than_it_must(ana: Person, links: None) -> 
     ],
 )
 def test_the_language_is_the_first_of_the_visitors_that_we_have(asked: str, language: str) -> None:
-    assert languages.chosen(asked) == language
+    assert i18n.chosen(asked) == language
 
 
 def test_every_text_of_the_pages_is_in_every_catalogue() -> None:
-    used = {*_in_templates(), *_in_code(), *kinds.WORDS.values(), *kinds.NOUNS.values()}
+    used = {*_in_templates(), *_in_code(), *media_types.WORDS.values(), *media_types.NOUNS.values()}
     assert len(used) > 40
-    for language in languages.LANGUAGES[1:]:
-        known = languages.catalogue(language).texts
+    for language in i18n.LANGUAGES[1:]:
+        known = i18n.catalogue(language).texts
         assert (used - known.keys(), known.keys() - used) == (set(), set()), language
         for message, forms in known.items():
             for form in forms:
@@ -145,8 +145,11 @@ def _in_templates() -> set[str]:
 def _in_code() -> set[str]:
     """The arguments of `text("…")`."""
     found = set()
-    for path in (SOURCE / "visits").glob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
+    for path in SOURCE.rglob("*.py"):
+        source = path.read_text()
+        if "from waypost.visits.i18n import text" not in source and path.name != "i18n.py":
+            continue
+        for node in ast.walk(ast.parse(source)):
             call: Any = node
             if isinstance(node, ast.Call) and getattr(call.func, "id", "") == "text":
                 found.add(str(ast.literal_eval(call.args[0])))

@@ -15,12 +15,13 @@ from sqlalchemy import Connection, text
 
 from tests.load import until
 from tests.postgres import FAST, Postgres, own_postgres
-from waypost import changes, checks, schema
-from waypost.db import Database
+from waypost.db import change_log, schema
+from waypost.db.database import Database
 from waypost.errors import Problem
+from waypost.server import system_checks
 from waypost.settings import Settings
-from waypost.visits.memory import HotAnswer, Memory
-from waypost.visits.watch import Watch
+from waypost.visits.cache import Cache, HotResponse
+from waypost.visits.cache_invalidation import CacheInvalidator
 
 _ENOUGH_SECONDS = 60
 
@@ -110,7 +111,7 @@ def test_after_a_first_server_was_killed_its_standby_takes_the_changes(pair: Pai
 
 
 def test_a_standby_alone_is_told_of_before_the_service_starts(pair: Pair, tmp_path: Path) -> None:
-    [found] = checks.run(Settings(database_url=f"{pair.standby.url}/postgres", data_dir=tmp_path))
+    [found] = system_checks.run(Settings(database_url=f"{pair.standby.url}/postgres", data_dir=tmp_path))
     assert (found.id, found.level, "during recovery" in found.text) == ("W014", "warning", True)
 
 
@@ -152,22 +153,22 @@ def test_who_was_kept_waiting_asks_every_server_before_the_next_change(pair: Pai
 def test_a_change_that_the_standby_had_not_taken_over_is_forgotten_with_all_that_was_known(pair: Pair) -> None:
     with closing(pair.opened()) as database:
         database.write(schema.changes.create)
-        database.write(lambda tx: changes.note(tx, "", "summer"))
+        database.write(lambda tx: change_log.record(tx, "", "summer"))
         until(lambda: _asked(pair.standby, "SELECT to_regclass('changes')") != [(None,)])
         until(lambda: _asked(pair.standby, "SELECT alias FROM changes") == [("summer",)])
-        memory = Memory()
-        watch = Watch(database, memory)
+        memory = Cache()
+        watch = CacheInvalidator(database, memory)
 
         def has_forgotten() -> bool:
             watch.follow()
             return memory.hot == {}
 
         def remember() -> None:
-            memory.keep_hot(b"", ("", "spring"), HotAnswer(b"", b"", 1 << 62), version=memory.version)
+            memory.put_hot(b"", ("", "spring"), HotResponse(b"", b"", 1 << 62), version=memory.version)
 
         pair.part()
         remember()
-        database.write(lambda tx: changes.note(tx, "", "spring"))
+        database.write(lambda tx: change_log.record(tx, "", "spring"))
         until(has_forgotten)
         remember()
         pair.first.kill()

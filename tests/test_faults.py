@@ -15,8 +15,8 @@ import time_machine
 
 from tests.serving import Server, at_once, serving
 from tests.wire import wired
-from waypost.clicks.ingest import Ingester
-from waypost.db import Database
+from waypost.clicks.ingest.ingester import Ingester
+from waypost.db.database import Database
 from waypost.settings import Settings
 
 _LOCKED_SECONDS = 5

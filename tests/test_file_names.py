@@ -6,9 +6,9 @@ import pytest
 
 from tests.conftest import Person
 from waypost.errors import Problem
-from waypost.files import kinds, names
-from waypost.visits import ranges
-from waypost.visits.ranges import Part, Unsatisfiable
+from waypost.files import ranges
+from waypost.files.ranges import Part, Unsatisfiable
+from waypost.http import file_names, media_types
 
 REFUSED: tuple[tuple[bytes, str], ...] = (
     (b"", "must not be empty"),
@@ -44,7 +44,7 @@ REFUSED: tuple[tuple[bytes, str], ...] = (
 def test_a_name_that_cannot_be_one_is_refused(ana: Person) -> None:
     for raw, told in REFUSED:
         with pytest.raises(Problem) as caught:
-            names.from_path(raw)
+            file_names.from_path(raw)
         assert told in caught.value.message, raw
         answer = ana.call("POST", f"/files/upload/{raw.decode()}", content=b"content")
         if b"/" not in raw and raw != b".":  # which the client takes away itself
@@ -75,8 +75,8 @@ NAMED: tuple[tuple[bytes, str, str], ...] = (
 
 def test_any_other_name_is_kept_and_travels_in_a_header_that_every_system_can_save() -> None:
     for raw, name, header in NAMED:
-        assert names.from_path(raw) == name
-        assert names.disposition(name) == header
+        assert file_names.from_path(raw) == name
+        assert file_names.disposition(name) == header
         assert header.isascii()
 
 
@@ -90,21 +90,21 @@ KINDS = (
     (b"\x00\x00\x00\x1cftypisom", "video/mp4"),
     (b"%PDF-1.7", "application/pdf"),
     (b"PK\x03\x04", "application/zip"),
-    (b"<svg xmlns=", kinds.UNKNOWN),
-    (b"<!doctype html>", kinds.UNKNOWN),
-    (b"\xef\xbb\xbf<html>", kinds.UNKNOWN),
-    (b"<?xml version=", kinds.UNKNOWN),
-    (b"#!/bin/sh", kinds.UNKNOWN),
-    (b"", kinds.UNKNOWN),
+    (b"<svg xmlns=", media_types.UNKNOWN),
+    (b"<!doctype html>", media_types.UNKNOWN),
+    (b"\xef\xbb\xbf<html>", media_types.UNKNOWN),
+    (b"<?xml version=", media_types.UNKNOWN),
+    (b"#!/bin/sh", media_types.UNKNOWN),
+    (b"", media_types.UNKNOWN),
 )
 
 
 def test_what_a_file_is_its_first_bytes_say() -> None:
     for start, kind in KINDS:
-        assert kinds.of(start) == kind
-    assert not {kind for kind in kinds.PICTURES if "svg" in kind or "html" in kind}
-    assert kinds.words("image/png") == ("%(format)s picture", "PNG")
-    assert kinds.words(kinds.UNKNOWN)[0] == ""
+        assert media_types.of(start) == kind
+    assert not {kind for kind in media_types.PICTURES if "svg" in kind or "html" in kind}
+    assert media_types.words("image/png") == ("%(format)s picture", "PNG")
+    assert media_types.words(media_types.UNKNOWN)[0] == ""
 
 
 def _p(*places: int) -> list[Part]:

@@ -11,12 +11,12 @@ from tests.conftest import BASE, Person
 from tests.filing import new_file, objects, send
 from tests.problems import refused
 from tests.shapes import FILE, FILE_DETAILS, differs
-from waypost import schema
 from waypost.accounts import ops as accounts
-from waypost.db import Database
-from waypost.files.keeping import Keeper
+from waypost.db import schema
+from waypost.db.database import Database
 from waypost.settings import Settings
-from waypost.storage.opening import open_store
+from waypost.storage.cleanup import StorageCleaner
+from waypost.storage.factory import open_store
 
 
 def _details(person: Person, file: int) -> dict[str, Any]:
@@ -200,7 +200,7 @@ def test_a_deleted_file_is_gone_with_its_bytes(
     assert ana.delete(f"/file/{file}/delete")["message"]
     assert (service.get("/mine").status_code, ana.get("/files")["result"]) == (404, 0)
     assert refused(ana.call("DELETE", f"/file/{file}/delete"), 404)
-    Keeper(database, open_store(settings), grace_days=7).step()
+    StorageCleaner(database, open_store(settings), grace_days=7).step()
     assert objects(tmp_path) == []
     assert database.read(lambda tx: tx.execute(select(schema.leftovers)).all()) == []
 
@@ -245,7 +245,7 @@ def test_a_plan_limits_what_an_account_keeps(
     new_file(ana, "b.bin", b"x" * 400)
     ana.delete(f"/file/{first}/delete")
     new_file(ana, "c.bin", b"x" * 600)
-    Keeper(database, open_store(settings), grace_days=7).step()
+    StorageCleaner(database, open_store(settings), grace_days=7).step()
     assert len(objects(tmp_path)) == 3
 
 

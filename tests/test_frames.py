@@ -10,9 +10,9 @@ from tests.conftest import Person
 from tests.outside import PUBLIC, Outside
 from tests.visiting import CURL, GOOGLEBOT, clicks, new_link, visit
 from tests.walking import Page, walk
-from waypost.net.guard import Seen
-from waypost.visits import framing
-from waypost.visits.framing import origins_of
+from waypost.http.safe_client import Seen
+from waypost.interstitials import frame_check
+from waypost.interstitials.frame_check import origins_of
 
 ONCE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 TARGET = "http://framed.example/page"
@@ -48,10 +48,10 @@ def site(world: Outside) -> Iterator[list[bytes]]:
         asked.append(head)
         return _answer(head)
 
-    with outside.server(answer) as door:
+    with outside.server(answer) as context:
         world.has("framed.example", PUBLIC)
         world.has("other.example", PUBLIC)
-        world.doors[PUBLIC] = door
+        world.doors[PUBLIC] = context
         yield asked
 
 
@@ -118,7 +118,7 @@ def test_no_visitor_waits_long_for_a_slow_target(ana: Person, site: list[bytes])
     new_link(ana, "spring", url="http://framed.example/slow", type="frame")
     began = time.monotonic()
     assert _goes_to(walk(ana, "spring")) == "http://framed.example/slow"
-    assert time.monotonic() - began < framing.PATIENCE + 1
+    assert time.monotonic() - began < frame_check.PATIENCE + 1
     for _ in range(100):  # the look went on, and is known to the next
         if walk(ana, "spring").status == 200:
             break

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.mmdb import mmdb
-from waypost.clicks import geo
-from waypost.clicks.countries import NAMES
-from waypost.clicks.geo import Countries, Status, fetched_file
+from waypost.clicks.geo import lookup as geo
+from waypost.clicks.geo.countries import NAMES
+from waypost.clicks.geo.lookup import Countries, Status, fetched_file
 from waypost.settings import Settings
 
 BUILT = 1_750_000_000  # 2025-06-15

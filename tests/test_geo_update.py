@@ -15,8 +15,8 @@ from tests.mmdb import mmdb
 from tests.outside import PUBLIC, Outside, moved, ok, server, world
 from waypost.cli import geo as cli_geo
 from waypost.cli.main import main
-from waypost.clicks import geo_fetch
-from waypost.clicks.geo import Countries, fetched_file
+from waypost.clicks.geo import download
+from waypost.clicks.geo.lookup import Countries, fetched_file
 from waypost.errors import Kind, Problem
 from waypost.settings import Settings
 
@@ -45,7 +45,7 @@ def file(tmp_path: Path) -> Path:
 @pytest.fixture
 def free_table(monkeypatch: pytest.MonkeyPatch) -> None:
     """DB-IP's address, without the certificate that only DB-IP has."""
-    monkeypatch.setattr(geo_fetch, "_DBIP", f"http://{NAME}/free/dbip-country-lite-{{:%Y-%m}}.mmdb.gz")
+    monkeypatch.setattr(download, "_DBIP", f"http://{NAME}/free/dbip-country-lite-{{:%Y-%m}}.mmdb.gz")
 
 
 @contextmanager
@@ -66,7 +66,7 @@ def _tables(outside: Outside, *bodies: bytes) -> Iterator[list[str]]:
 @pytest.mark.parametrize("body", [gzip.compress(TABLE), TABLE], ids=["packed", "plain"])
 def test_a_table_from_outside_takes_the_place_of_the_old_one(body: bytes, outside: Outside, file: Path) -> None:
     with _tables(outside, body) as asked:
-        done = geo_fetch.update(file, url=URL)
+        done = download.update(file, url=URL)
     assert asked == ["/country.mmdb.gz"]
     assert (done.url, done.file, done.built) == (URL, str(file), 1_767_312_000)
     assert "DB-IP" in done.credit
@@ -77,7 +77,7 @@ def test_a_table_from_outside_takes_the_place_of_the_old_one(body: bytes, outsid
 
 def test_the_first_table_makes_its_folder(outside: Outside, tmp_path: Path) -> None:
     with _tables(outside, gzip.compress(TABLE)):
-        geo_fetch.update(tmp_path / "new" / "geo" / "country.mmdb", url=URL)
+        download.update(tmp_path / "new" / "geo" / "country.mmdb", url=URL)
     assert (tmp_path / "new" / "geo" / "country.mmdb").read_bytes() == TABLE
 
 
@@ -91,14 +91,14 @@ def test_the_free_table_is_the_newest_there_is(
     bodies: tuple[bytes, ...], months: list[str], outside: Outside, file: Path
 ) -> None:
     with time_machine.travel("2026-01-31T23:59:00Z", tick=False), _tables(outside, *bodies) as asked:
-        geo_fetch.update(file)
+        download.update(file)
     assert asked == [f"/free/dbip-country-lite-{month}.mmdb.gz" for month in months]
     assert file.read_bytes() == TABLE
 
 
 def test_the_free_table_is_db_ips() -> None:
     with time_machine.travel("2026-03-01T00:00:00Z", tick=False):
-        urls = geo_fetch._months()
+        urls = download._months()
     assert urls == [
         "https://download.db-ip.com/free/dbip-country-lite-2026-03.mmdb.gz",
         "https://download.db-ip.com/free/dbip-country-lite-2026-02.mmdb.gz",
@@ -122,9 +122,9 @@ def test_the_free_table_is_db_ips() -> None:
 def test_what_is_no_good_table_changes_nothing(
     body: bytes, words: str, outside: Outside, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(geo_fetch, "_MOST_UNPACKED", 1_000_000)
+    monkeypatch.setattr(download, "_MOST_UNPACKED", 1_000_000)
     with _tables(outside, body), pytest.raises(Problem, match=words) as caught:
-        geo_fetch.update(file, url=URL)
+        download.update(file, url=URL)
     assert caught.value.kind is Kind.INVALID
     assert file.read_bytes() == OLD
     assert list(file.parent.iterdir()) == [file]
@@ -133,23 +133,23 @@ def test_what_is_no_good_table_changes_nothing(
 def test_a_table_that_is_too_large_is_not_read_to_its_end(
     outside: Outside, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(geo_fetch, "_MOST_PACKED", 1000)
+    monkeypatch.setattr(download, "_MOST_PACKED", 1000)
     with _tables(outside, bytes(100_000)), pytest.raises(Problem, match="larger than 1000 bytes") as caught:
-        geo_fetch.update(file, url=URL)
+        download.update(file, url=URL)
     assert caught.value.kind is Kind.UNAVAILABLE
     assert file.read_bytes() == OLD
 
 
 def test_a_table_that_is_not_there_is_said_to_be_missing(outside: Outside, file: Path) -> None:
     with _tables(outside, b""), pytest.raises(Problem, match="it answers 404"):
-        geo_fetch.update(file, url=URL)
+        download.update(file, url=URL)
     assert file.read_bytes() == OLD
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:9/x", "http://nowhere.example/x", "file:///etc/passwd", "x.mmdb"])
 def test_a_table_cannot_be_had_from_inside_the_house(url: str, outside: Outside, file: Path) -> None:
     with pytest.raises(Problem, match=r"cannot be fetched: .*WAYPOST_GEO_FILE"):
-        geo_fetch.update(file, url=url)
+        download.update(file, url=url)
     assert file.read_bytes() == OLD
     assert outside.reached == []
 
@@ -159,14 +159,14 @@ def test_a_redirect_is_followed_to_the_table(outside: Outside, file: Path) -> No
         return [ok(TABLE)] if head.startswith(b"GET /there ") else [moved(b"/there")]
 
     with server(answer) as outside.doors[PUBLIC]:
-        geo_fetch.update(file, url=URL)
+        download.update(file, url=URL)
     assert file.read_bytes() == TABLE
 
 
 def test_a_folder_that_cannot_be_written_is_said_so(outside: Outside, tmp_path: Path) -> None:
     (tmp_path / "geo").write_text("a file where the folder should be")
     with _tables(outside, TABLE), pytest.raises(Problem, match="cannot be written"):
-        geo_fetch.update(tmp_path / "geo" / "country.mmdb", url=URL)
+        download.update(tmp_path / "geo" / "country.mmdb", url=URL)
 
 
 def _waypost(patch: pytest.MonkeyPatch, folder: Path, *words: str) -> int:

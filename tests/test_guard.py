@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.outside import PUBLIC, Answer, Outside, moved, ok, server, world
-from waypost.net.guard import Fetched, Refused, fetch, is_public
+from waypost.http.safe_client import Fetched, Refused, fetch, is_public
 
 NAME = "pictures.example"
 INTERNAL_HOSTS = (

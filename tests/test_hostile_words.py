@@ -19,8 +19,8 @@ from tests.sights import sights
 from tests.url_fields import EVIL, URL_FIELDS
 from tests.visiting import CHROME, PAGE, visit
 from waypost.app import build
-from waypost.db import Database
-from waypost.schema import bios, campaigns, files, links, overlays, qrs, splashes
+from waypost.db.database import Database
+from waypost.db.schema import bios, campaigns, files, links, overlays, qrs, splashes
 from waypost.settings import Settings
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -80,9 +80,9 @@ _TRICKS = (
 def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[Outside]:
     """A destination that can be framed."""
     page = outside.ok(b"x", b"Content-Type: text/html")
-    with outside.world(monkeypatch) as found, outside.server(lambda _head: [page]) as door:
+    with outside.world(monkeypatch) as found, outside.server(lambda _head: [page]) as context:
         found.has("framed.example", PUBLIC)
-        found.doors[PUBLIC] = door
+        found.doors[PUBLIC] = context
         yield found
 
 

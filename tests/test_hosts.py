@@ -42,7 +42,7 @@ def test_only_our_own_host_is_asked_for_certificates(ana: Person) -> None:
 def test_very_many_unknown_names_do_not_fill_the_memory(ana: Person) -> None:
     for number in range(300):
         assert visit(ana.client, "tls/ask", params={"domain": f"x{number}.example"}).status_code == 404
-    memory = ana.client.app._house.traffic.memory  # type: ignore[attr-defined]  # behind the door, to count
+    memory = ana.client.app._house.traffic.cache  # type: ignore[attr-defined]  # behind the context, to count
     assert len(memory._domains) <= 10_000
 
 

@@ -6,7 +6,7 @@ import pytest
 import time_machine
 
 from tests.wire import Wire, wired
-from waypost.db import Database
+from waypost.db.database import Database
 from waypost.settings import Settings
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -247,11 +247,11 @@ def test_names_that_somebody_invents_do_not_fill_the_memory(wire: Wire) -> None:
     for start in range(0, 3000, 100):
         invented = b"".join(b"X-%d: 1\r\n" % n for n in range(start, start + 100))
         wire.ask(GET + invented + b"X" * 9000 + b": 1\r\n" + END)
-    names = wire.traffic.glance._harmless
+    names = wire.traffic.sniffer._harmless
     assert (len(names) <= 1000, max(map(len, names)) <= 64) == (True, True)
     for length in range(51, 100):
         wire.ask(b"GET /" + b"x" * length + b" HTTP/1.1\r\n" + HOST + END)
-    assert not [name for name in wire.traffic.memory._found if len(name[1]) > 50]
+    assert not [name for name in wire.traffic.cache._found if len(name[1]) > 50]
 
 
 LONG = b"https://news.example/" + b"y" * 3000

@@ -10,7 +10,7 @@ from tests.endpoints import DECISIONS, DOCUMENT, Row, World
 from tests.shapes import CAMPAIGN, FAILURE, ITEM, Shape, differs
 from tests.visiting import TARGET
 from waypost import clock
-from waypost.schema import accounts
+from waypost.db.schema import accounts
 
 
 @pytest.fixture

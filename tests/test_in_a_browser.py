@@ -11,7 +11,7 @@ from tests.test_overlay_pages import overlay
 from tests.test_pixel_pages import DOCUMENTED
 from tests.visiting import FIREFOX, clicks, new_link
 from waypost.app import build
-from waypost.db import Database
+from waypost.db.database import Database
 from waypost.settings import Settings
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -90,9 +90,9 @@ def test_an_overlay_over_a_framed_target_takes_a_letter(
     item = overlay(ana, "contact", position="center")
     new_link(ana, "spring", url=FRAMED, type=f"overlay-{item}")
     page = outside.ok(b"x", b"Content-Type: text/html")
-    with outside.world(monkeypatch) as world, outside.server(lambda _head: [page]) as door:
+    with outside.world(monkeypatch) as world, outside.server(lambda _head: [page]) as context:
         world.has("framed.example", PUBLIC)
-        world.doors[PUBLIC] = door
+        world.doors[PUBLIC] = context
         with window(chrome) as seen:
             seen.page.goto(f"{address}/spring")
             expect(seen.page.frame_locator("iframe").get_by_role("heading", name="The target")).to_be_visible()

@@ -12,13 +12,13 @@ from sqlalchemy import Connection, delete, func, select, update
 from tests.load import until
 from tests.visiting import CHROME, FIREFOX, GOOGLEBOT
 from waypost.accounts import ops as accounts
-from waypost.clicks.ingest import Ingester
-from waypost.clicks.journal import LATE, Journal, line, target_of
-from waypost.db import Database
+from waypost.clicks.ingest.ingester import Ingester
+from waypost.clicks.journal.writer import LATE, Journal, line, target_of
+from waypost.db.database import Database
+from waypost.db.schema import click_labels, click_times, events, segments, visitors
+from waypost.db.schema import links as links_table
 from waypost.errors import Kind, Problem
 from waypost.links import ops as links
-from waypost.schema import click_labels, click_times, events, segments, visitors
-from waypost.schema import links as links_table
 from waypost.settings import Settings
 
 FAULT_POINTS = [
@@ -102,8 +102,8 @@ def test_an_ingester_may_die_between_any_two_statements(database: Database, sett
 def test_an_ingester_may_be_killed(database: Database, settings: Settings, link: int, point: str) -> None:
     code = f"""
 import os, pathlib, sys
-from waypost.clicks.ingest import Ingester
-from waypost.db import Database
+from waypost.clicks.ingest.ingester import Ingester
+from waypost.db.database import Database
 from waypost.settings import Settings
 settings = Settings(data_dir=pathlib.Path(sys.argv[1]), database_url=sys.argv[2])
 Ingester(settings, Database(settings.database), fault_point=lambda name: name == {point!r} and os._exit(9)).step()

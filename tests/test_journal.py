@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from tests.wire import Wire, wired
-from waypost.clicks import journal, settled
-from waypost.clicks.journal import HEAD, LATE, PREFETCH, SCAN, Journal, line, target_of
-from waypost.db import Database
+from waypost.clicks.ingest import read_barrier
+from waypost.clicks.journal import writer as journal
+from waypost.clicks.journal.writer import HEAD, LATE, PREFETCH, SCAN, Journal, line, target_of
+from waypost.db.database import Database
 from waypost.settings import Settings
 
 LINK = target_of(3, "link", 7)
@@ -91,7 +92,7 @@ def test_a_segment_is_its_writers_until_it_closes_it(tmp_path: Path) -> None:
 
 
 def _run(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    start = "import os, resource, sys\nfrom pathlib import Path\nfrom waypost.clicks.journal import Journal\n"
+    start = "import os, resource, sys\nfrom pathlib import Path\nfrom waypost.clicks.journal.writer import Journal\n"
     command = [sys.executable, "-c", f"{start}journal = Journal(Path(sys.argv[1]))\n{code}", str(folder)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
@@ -158,7 +159,7 @@ class TestOfAService:
         assert kept.lost == 1
 
     def test_rather_no_number_than_a_wrong_one(self, wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(settled, "_PATIENCE", 0.01)  # nobody counts here
+        monkeypatch.setattr(read_barrier, "_PATIENCE", 0.01)  # nobody counts here
         answer = wire.ask(wire.api("GET", "/api/url/1"))
         assert answer[9:12] == b"503"
         assert b"retry-after: 5\r\n" in answer

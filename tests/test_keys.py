@@ -13,11 +13,12 @@ from structlog.testing import capture_logs
 from tests.conftest import Person
 from tests.inside import Inside
 from waypost import clock
-from waypost.accounts import keys, ops
-from waypost.api import limits
+from waypost.accounts import ops
+from waypost.api import rate_limit
 from waypost.app import build
-from waypost.db import Database
-from waypost.schema import api_keys
+from waypost.auth import api_keys as auth_api_keys
+from waypost.db.database import Database
+from waypost.db.schema import api_keys
 from waypost.settings import Settings
 
 REFUSAL = {"error": 1, "message": "A valid API key is required to use this service.", "code": "api_key_required"}
@@ -32,7 +33,7 @@ WRITES: tuple[tuple[str, str, Any], ...] = (
 
 
 def _key(person: Person, **options: Any) -> str:
-    made: str = person.write(lambda tx: keys.add(tx, person.account, name="another", **options))
+    made: str = person.write(lambda tx: auth_api_keys.add(tx, person.account, name="another", **options))
     return made
 
 
@@ -83,8 +84,8 @@ def test_without_a_key_every_endpoint_refuses_whatever_is_sent(ana: Person) -> N
 def test_a_revoked_key_is_refused_at_once(ana: Person, ben: Person) -> None:
     extra = _key(ana)
     assert _as(ana, extra).status_code == 200
-    (key, *_) = ana.database.read(lambda tx: keys.of(tx, ana.account))
-    ana.write(lambda tx: keys.revoke(tx, ana.account, key.id))
+    (key, *_) = ana.database.read(lambda tx: auth_api_keys.of(tx, ana.account))
+    ana.write(lambda tx: auth_api_keys.revoke(tx, ana.account, key.id))
     assert (_as(ana, extra).status_code, _as(ana, extra).json()) == (401, REFUSAL)
     assert ana.get("/account")
     assert ben.get("/account")
@@ -148,7 +149,7 @@ def test_a_crash_tells_its_id_and_nothing_else(ana: Person, monkeypatch: pytest.
     def crash(*_: object, **__: object) -> None:
         raise RuntimeError("secret words of the inside")
 
-    for module, name in ((ops, "get"), (limits, "claim")):  # behind the door, and in it
+    for module, name in ((ops, "get"), (rate_limit, "claim")):  # behind the context, and in it
         with monkeypatch.context() as patch, capture_logs():  # a traceback is long
             patch.setattr(module, name, crash)
             answer = ana.call("GET", "/account")

@@ -13,9 +13,9 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from tests.wire import Pipe, Wire, wired
 from waypost import clock
-from waypost.db import Database
+from waypost.db.database import Database
 from waypost.settings import Settings
-from waypost.visits.lane import Lane
+from waypost.visits.fast_path import FastPathProtocol
 
 TOMORROW = clock.day(clock.now() + 2 * 86_400)
 LINKS: dict[str, dict[str, object]] = {
@@ -207,7 +207,7 @@ def _talk(wire: Wire, protocol: type[HttpToolsProtocol], peer: str, blocks: Sequ
 def test_whatever_is_sent_the_lane_answers_and_counts_as_the_full_path(
     wire: Wire, blocks: list[list[bytes]], peer: str
 ) -> None:
-    by_lane = _talk(wire, Lane, peer, blocks)
+    by_lane = _talk(wire, FastPathProtocol, peer, blocks)
     by_full_path = _talk(wire, HttpToolsProtocol, peer, blocks)
     for lane, full in zip(by_lane, by_full_path, strict=True):
         if lane.answers != full.answers:

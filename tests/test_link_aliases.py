@@ -7,8 +7,8 @@ from sqlalchemy import update
 
 from tests.conftest import BASE, Person
 from tests.problems import refused
-from waypost import schema
-from waypost.aliases import words
+from waypost.db import schema
+from waypost.urls import alias_rules
 
 TAKEN = "That alias is taken. Please choose another one."
 ONCE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -41,7 +41,7 @@ def test_a_link_without_an_alias_gets_one(ana: Person) -> None:
     ]
     for link in made:
         alias = _details(ana, link["id"])["alias"]
-        assert words.check(alias, field="custom") == alias
+        assert alias_rules.check(alias, field="custom") == alias
         assert link["shorturl"] == link["short"] == f"{BASE}/{alias}"
     assert made[0]["shorturl"] != made[1]["shorturl"]
 
@@ -56,7 +56,7 @@ def test_an_alias_is_kept_letter_by_letter(ana: Person) -> None:
 @ONCE
 def test_what_is_no_alias_is_refused_in_a_new_link_and_in_a_change(ana: Person) -> None:
     link = _link(ana, "spring")
-    reserved = [word for word in sorted(words.RESERVED) if len(word) >= 3]
+    reserved = [word for word in sorted(alias_rules.RESERVED) if len(word) >= 3]
     bad = ["", "a", "ab", "x" * 51, "a b", " abc", "abc ", "a/b", "a.b", "ünï", "a+b", *reserved, "API", "Login", "qR"]
     for alias in bad:
         refused(ana.call("POST", "/url/add", {"url": "https://example.com/", "custom": alias}), 400, "custom")

@@ -10,9 +10,9 @@ from sqlalchemy import insert
 from tests.conftest import Person
 from tests.dashing import Browser, hidden, said
 from tests.visiting import CHROME, visit
-from waypost.abuse import ops as abuse
-from waypost.db import Database
-from waypost.schema import campaigns, channels
+from waypost.db.database import Database
+from waypost.db.schema import campaigns, channels
+from waypost.moderation import ops as abuse
 
 ONLY_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 TARGET = "https://example.com/sale"

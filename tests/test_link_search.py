@@ -8,15 +8,15 @@ from sqlalchemy import update
 
 from tests.conftest import BASE, Person
 from tests.problems import refused
-from waypost import schema
-from waypost.links import selection
+from waypost.db import schema
+from waypost.links import filters
 
 
 @pytest.fixture(autouse=True, params=["few links", "very many links"])
 def size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every test also by the way that is taken in an account with very many links: through the index."""
     if request.param == "very many links":
-        monkeypatch.setattr(selection, "FEW", -1)
+        monkeypatch.setattr(filters, "FEW", -1)
 
 
 LINKS: dict[str, dict[str, str]] = {

@@ -7,11 +7,11 @@ import pytest
 from sqlalchemy import Connection, case, insert, update
 
 from tests.conftest import Person
-from waypost import schema
-from waypost.links import glance, ops, selection
-from waypost.links.fields import Status
-from waypost.links.selection import Only
-from waypost.rows import Window
+from waypost.db import schema
+from waypost.db.crud import PageRequest
+from waypost.links import filters, ops, quick_search
+from waypost.links.columns import Status
+from waypost.links.filters import Only
 
 STATUSES: tuple[Status, ...] = ("public", "disabled", "private")
 WORDS = ("", "ap", "coat", "cheap coat")
@@ -25,9 +25,9 @@ ORDERS: tuple[ops.Order, ...] = ("date", "click")
 def most(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """Every way to the matches, with few links; how many matches are shown."""
     few, many, shown = request.param
-    monkeypatch.setattr(selection, "FEW", few)
-    monkeypatch.setattr(selection, "_MANY_MATCHES", many)
-    monkeypatch.setattr(glance, "MOST", shown)
+    monkeypatch.setattr(filters, "FEW", few)
+    monkeypatch.setattr(filters, "_MANY_MATCHES", many)
+    monkeypatch.setattr(quick_search, "MOST", shown)
     return int(shown)
 
 
@@ -51,7 +51,7 @@ def _fill(person: Person) -> dict[int, tuple[Only, str, int]]:
     told = [
         {"account": person.account, "link": link, "due": 1, "dead": kind.dead} for link, (kind, _, _) in made.items()
     ]
-    person.write(lambda tx: tx.execute(insert(schema.looks), told))
+    person.write(lambda tx: tx.execute(insert(schema.link_checks), told))
     clicks = case({link: clicks for link, (_, _, clicks) in made.items()}, value=schema.links.c.id)
     counted = update(schema.links).where(schema.links.c.id.in_(made)).values(clicks=clicks)
     person.write(lambda tx: tx.execute(counted))
@@ -79,7 +79,7 @@ def test_a_list_has_exactly_the_links_that_are_wanted(ana: Person, ben: Person, 
     made = _fill(ana)
     _fill(ben)
 
-    def look(tx: Connection, only: Only, q: str, order: ops.Order, window: Window) -> None:
+    def look(tx: Connection, only: Only, q: str, order: ops.Order, window: PageRequest) -> None:
         fitting = [link for link, (kind, words, _) in made.items() if _meets(kind, only) and q in words]
         newest = sorted(fitting, reverse=True)
         ranked = newest if order == "date" else sorted(newest, key=lambda link: (-made[link][2], -link))
@@ -88,7 +88,7 @@ def test_a_list_has_exactly_the_links_that_are_wanted(ana: Person, ben: Person, 
         all_of = ops.page(tx, account=ana.account, window=window, order=order, q=q, only=only)
         assert [link.id for link in all_of.items] == ranked[shown], told
         assert all_of.result == len(fitting), told
-        first = glance.page(tx, account=ana.account, window=window, order=order, q=q, only=only)
+        first = quick_search.page(tx, account=ana.account, window=window, order=order, q=q, only=only)
         shown_of = ranked[:most] if q else ranked
         assert [link.id for link in first.items] == shown_of[shown], told
         assert first.result == (min(len(fitting), most + 1) if q else len(fitting)), told
@@ -96,7 +96,7 @@ def test_a_list_has_exactly_the_links_that_are_wanted(ana: Person, ben: Person, 
     def look_at_all(tx: Connection) -> None:
         pages = itertools.cycle((1, 2, 2))  # eight orders and words a filter: in three filters each has both
         for only, q, order in itertools.product(_asked(made), WORDS, ORDERS):
-            look(tx, only, q, order, Window(5, next(pages)))
+            look(tx, only, q, order, PageRequest(5, next(pages)))
 
     ana.database.read(look_at_all)
 
@@ -106,8 +106,8 @@ def test_nobody_lists_by_what_is_somebody_elses(ana: Person, ben: Person, most: 
 
     def look(tx: Connection) -> None:
         for only, q in itertools.product((only for only in _asked(made) if only.campaign or only.channel), WORDS):
-            for page in (ops.page, glance.page):
-                found = page(tx, account=ben.account, window=Window(5, 1), q=q, only=only)
+            for page in (ops.page, quick_search.page):
+                found = page(tx, account=ben.account, window=PageRequest(5, 1), q=q, only=only)
                 assert (found.items, found.result) in (((), 0), ([], 0)), (only, q, most)
 
     ben.database.read(look)

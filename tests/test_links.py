@@ -9,7 +9,7 @@ from sqlalchemy import update
 
 from tests.conftest import BASE, Person
 from tests.problems import refused
-from waypost import schema
+from waypost.db import schema
 
 GOOD = "https://example.com/"
 NOW = datetime(2030, 6, 15, 12, 0, 0, tzinfo=UTC)

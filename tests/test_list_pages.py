@@ -10,7 +10,7 @@ from sqlalchemy import insert
 from tests.conftest import BASE, Person
 from tests.inside import Inside
 from tests.visiting import GOOGLEBOT, PAGE, SLACK, new_link, sums, visit
-from waypost import schema
+from waypost.db import schema
 
 OVERRIDE = "\u202e"
 

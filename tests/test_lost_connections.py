@@ -12,11 +12,11 @@ import pytest
 from sqlalchemy import Connection, make_url, text
 
 from tests.relay import Relay, relaying
-from waypost import changes
-from waypost.db import Database
+from waypost.db import change_log
+from waypost.db.database import Database
 from waypost.errors import Kind, Problem
-from waypost.visits.memory import HotAnswer, Memory
-from waypost.visits.watch import Watch
+from waypost.visits.cache import Cache, HotResponse
+from waypost.visits.cache_invalidation import CacheInvalidator
 
 T = TypeVar("T")
 pytestmark = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
@@ -50,18 +50,18 @@ def _ends(work: Callable[[], object]) -> None:
     assert not thread.is_alive()
 
 
-def _watch(database: Database) -> tuple[Watch, Memory]:
+def _watch(database: Database) -> tuple[CacheInvalidator, Cache]:
     """One who has followed the log for a while, over a database that answered quickly."""
-    memory = Memory()
-    memory.keep_hot(b"", ("", "spring"), HotAnswer(b"", b"", 1 << 62), version=0)
-    watch = Watch(database, memory)
+    memory = Cache()
+    memory.put_hot(b"", ("", "spring"), HotResponse(b"", b"", 1 << 62), version=0)
+    watch = CacheInvalidator(database, memory)
     for _ in range(_LOOKS):
         database.glance(_one)
     return watch, memory
 
 
 def _note(database: Database) -> None:
-    database.write(lambda tx: changes.note(tx, "", "spring"))
+    database.write(lambda tx: change_log.record(tx, "", "spring"))
 
 
 def _one(tx: Connection) -> int:
@@ -137,7 +137,7 @@ class _Held(Database):
 
 
 @contextmanager
-def _held_up(far: _Held, watch: Watch) -> Iterator[Callable[[], None]]:
+def _held_up(far: _Held, watch: CacheInvalidator) -> Iterator[Callable[[], None]]:
     """A request that takes in what changed, from when it is held up; called, it goes on to its end."""
     request = threading.Thread(target=watch.catch_up)
     request.start()
@@ -173,7 +173,7 @@ def test_what_a_request_has_taken_in_is_not_forgotten_again_by_who_follows(
         _note(database)
         go_on()
         assert memory.hot == {}
-        memory.keep_hot(b"", ("", "spring"), HotAnswer(b"", b"", 1 << 62), version=memory.version)
+        memory.put_hot(b"", ("", "spring"), HotResponse(b"", b"", 1 << 62), version=memory.version)
         _ends(watch.follow)
         assert len(memory.hot) == 1
 
@@ -190,13 +190,13 @@ def test_what_who_follows_has_taken_in_is_not_forgotten_again_by_a_request_that_
     with _held_up(far, watch) as go_on:
         _ends(watch.follow)
         assert memory.hot == {}
-        memory.keep_hot(b"", ("", "spring"), HotAnswer(b"", b"", 1 << 62), version=memory.version)
+        memory.put_hot(b"", ("", "spring"), HotResponse(b"", b"", 1 << 62), version=memory.version)
         go_on()
         assert len(memory.hot) == 1
 
 
 def _fail(tx: Connection) -> None:
-    changes.note(tx, "", "nobody")
+    change_log.record(tx, "", "nobody")
     raise ZeroDivisionError
 
 

@@ -16,15 +16,18 @@ from tests.commands import Run
 from tests.conftest import Person
 from tests.everything import rows_of, use_everything
 from tests.s3 import running_s3
-from waypost import checks, moving, moving_files, upgrade
-from waypost.db import Database
+from waypost.db import upgrade
+from waypost.db.database import Database
+from waypost.db.schema import events, installation, links
 from waypost.errors import Kind, Problem
 from waypost.files import ops as files
-from waypost.schema import events, facts, links
-from waypost.server import make_account
+from waypost.migrate import database as migrate_database
+from waypost.migrate import storage
+from waypost.server import system_checks
+from waypost.server.startup import make_account
 from waypost.settings import Settings
 from waypost.storage.disk import Disk
-from waypost.storage.opening import open_store
+from waypost.storage.factory import open_store
 
 _CONTENTS = {"a/one": b"\x00\xff" * 5000, "a/two": b"two", "b/three": bytes(range(256)) * 40_000}
 
@@ -81,12 +84,15 @@ def test_every_row_of_every_table_arrives(
     use_everything(ana, ben)
     copy = tmp_path / "stopped"
     copy.mkdir()
-    with closing(sqlite3.connect(tmp_path / "waypost.db")) as here, closing(sqlite3.connect(copy / "waypost.db")) as to:
+    with (
+        closing(sqlite3.connect(tmp_path / "waypost.db")) as here,
+        closing(sqlite3.connect(copy / "waypost.db")) as to,
+    ):
         here.backup(to)
     with closing(_open(copy)) as source:
         before = rows_of(source)
         assert all(before.values())
-        moved = moving.move(source, target, _silent)
+        moved = migrate_database.move(source, target, _silent)
         assert (moved.rows, moved.before) == (sum(len(rows) for rows in before.values()), 0)
         assert rows_of(target) == rows_of(source) == before
     assert target.read(upgrade.revision) == upgrade.newest()
@@ -107,13 +113,15 @@ def test_a_move_that_broke_off_goes_on(folder: Path, target: Database, target_ur
 
     with closing(_open(folder)) as source:
         with pytest.raises(Stopped):
-            moving.move(source, target, stop)
-        found = checks.run(Settings(data_dir=folder, database_url=target_url))
+            migrate_database.move(source, target, stop)
+        found = system_checks.run(Settings(data_dir=folder, database_url=target_url))
         assert [one.id for one in found if one.level == "error"] == ["W012"]  # nobody starts on a half of it
-        moved = moving.move(source, target, _silent)
+        moved = migrate_database.move(source, target, _silent)
         assert moved.rows == sum(len(rows) for rows in rows_of(source).values())
         assert rows_of(target) == rows_of(source)
-    assert not [one for one in checks.run(Settings(data_dir=folder, database_url=target_url)) if one.level == "error"]
+    assert not [
+        one for one in system_checks.run(Settings(data_dir=folder, database_url=target_url)) if one.level == "error"
+    ]
 
 
 def test_what_somebody_changed_in_the_target_is_found(folder: Path, target: Database) -> None:
@@ -122,7 +130,7 @@ def test_what_somebody_changed_in_the_target_is_found(folder: Path, target: Data
             target.write(lambda tx: tx.execute(update(links).values(title="another")))
 
     with closing(_open(folder)) as source, pytest.raises(Problem, match="links has 1 rows"):
-        moving.move(source, target, change)
+        migrate_database.move(source, target, change)
 
 
 def test_another_installation_does_not_go_on_with_it(folder: Path, target: Database) -> None:
@@ -132,32 +140,37 @@ def test_another_installation_does_not_go_on_with_it(folder: Path, target: Datab
 
     with closing(_open(folder)) as source:
         with pytest.raises(Stopped):
-            moving.move(source, target, stop)
-        source.write(lambda tx: tx.execute(update(facts).where(facts.c.name == "secret").values(value=b"x" * 32)))
+            migrate_database.move(source, target, stop)
+        source.write(
+            lambda tx: tx.execute(update(installation).where(installation.c.name == "secret").values(value=b"x" * 32))
+        )
         with pytest.raises(Problem, match="Another installation"):
-            moving.move(source, target, _silent)
+            migrate_database.move(source, target, _silent)
 
 
 def test_a_service_that_runs_is_not_moved_nor_into_one_that_is_used(folder: Path, target: Database) -> None:
     with closing(_open(folder)) as source:
         (folder / "journal").mkdir()
-        with moving._nobody_counts(folder / "journal"), pytest.raises(Problem, match="Stop it first"):
-            moving.move(source, target, _silent)
+        with migrate_database._nobody_counts(folder / "journal"), pytest.raises(Problem, match="Stop it first"):
+            migrate_database.move(source, target, _silent)
         with pytest.raises(Problem, match="Only a SQLite database"):
-            moving.move(target, source, _silent)
-        moving.move(source, target, _silent)
+            migrate_database.move(target, source, _silent)
+        migrate_database.move(source, target, _silent)
         with pytest.raises(Problem, match="tables in the target already"):
-            moving.move(source, target, _silent)
+            migrate_database.move(source, target, _silent)
 
 
 def test_nobody_can_write_while_everything_is_copied(folder: Path, target: Database) -> None:
     def write(what: str, _done: int, _of: int) -> None:
         if what == "links":
-            with closing(sqlite3.connect(folder / "waypost.db", timeout=0)) as other, pytest.raises(sqlite3.Error):
+            with (
+                closing(sqlite3.connect(folder / "waypost.db", timeout=0)) as other,
+                pytest.raises(sqlite3.Error),
+            ):
                 other.execute("DELETE FROM links")
 
     with closing(_open(folder)) as source:
-        moving.move(source, target, write)
+        migrate_database.move(source, target, write)
 
 
 def test_the_command_moves_a_data_folder(run: Run, folder: Path, target_url: str, target: Database) -> None:
@@ -197,9 +210,9 @@ def test_the_bytes_of_files_arrive_in_two_tries_too(filled: Database, folder: Pa
             raise Stopped
 
     with pytest.raises(Stopped):
-        moving_files.move(filled, source, target, stop)
+        storage.move(filled, source, target, stop)
     (tmp_path / "new" / "a" / "two").write_bytes(b"t")  # as a plug leaves it that is pulled while a file is written
-    assert moving_files.move(filled, source, target, _silent) == moving_files.Moved(copied=2, before=1, missing=0)
+    assert storage.move(filled, source, target, _silent) == storage.Moved(copied=2, before=1, missing=0)
     assert _contents(tmp_path / "new") == _contents(folder / "files") == _CONTENTS
 
 
@@ -207,16 +220,16 @@ def test_a_copy_that_went_wrong_is_made_again_and_an_original_is_told(
     filled: Database, folder: Path, tmp_path: Path
 ) -> None:
     source, target = Disk(folder / "files"), Disk(tmp_path / "new")
-    moving_files.move(filled, source, target, _silent)
+    storage.move(filled, source, target, _silent)
     (tmp_path / "new" / "a" / "two").write_bytes(b"twu")
-    assert moving_files.move(filled, source, target, _silent).before == 3
+    assert storage.move(filled, source, target, _silent).before == 3
     assert _contents(tmp_path / "new") == _CONTENTS
     (folder / "files" / "a" / "two").unlink()
     (tmp_path / "new" / "a" / "two").unlink()
-    assert moving_files.move(filled, source, target, _silent).missing == 1
+    assert storage.move(filled, source, target, _silent).missing == 1
     (folder / "files" / "a" / "two").write_bytes(b"tvo")
     with pytest.raises(Problem, match="comes back as something else") as refused:
-        moving_files.move(filled, source, target, _silent)
+        storage.move(filled, source, target, _silent)
     assert refused.value.kind is Kind.INVALID
 
 

@@ -14,13 +14,14 @@ from sqlalchemy import Connection, func, select
 from tests.load import until
 from tests.nodes import Nodes, two_nodes
 from tests.serving import Server, at_once
-from waypost import leases
-from waypost.accounts import keys, ops
-from waypost.clicks.ingest import Ingester
-from waypost.clicks.journal import Journal, line, target_of
-from waypost.db import Database
-from waypost.postgres import Bell
-from waypost.schema import links
+from waypost.accounts import ops
+from waypost.auth import api_keys
+from waypost.clicks.ingest.ingester import Ingester
+from waypost.clicks.journal.writer import Journal, line, target_of
+from waypost.db import leases
+from waypost.db.database import Database
+from waypost.db.postgres import Wakeup
+from waypost.db.schema import links
 from waypost.settings import Settings
 
 _HOST = {"Host": "go.localhost:8000"}
@@ -84,7 +85,7 @@ def test_the_rate_of_a_key_is_held_over_nodes(nodes: Nodes) -> None:
 
 def _add_ben(tx: Connection) -> str:
     made = ops.add(tx, email="ben@example.com", username="ben", password="*", rate_limit=25)
-    return keys.add(tx, made.id, name="first key")
+    return api_keys.add(tx, made.id, name="first key")
 
 
 def _on(nodes: Nodes, work: Callable[[Connection], str]) -> str:
@@ -130,7 +131,7 @@ def test_clicks_on_all_nodes_add_up(nodes: Nodes) -> None:
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 def test_who_waits_for_news_hears_of_them_at_once(database: Database, database_url: str) -> None:
     other = Database(database_url)
-    heard = threading.Thread(target=database.wait_for_news, args=(600, Bell()))
+    heard = threading.Thread(target=database.wait_for_news, args=(600, Wakeup()))
     heard.start()
     while heard.is_alive():  # it may not listen yet
         other.tell_news()
@@ -139,7 +140,7 @@ def test_who_waits_for_news_hears_of_them_at_once(database: Database, database_u
 
 
 def test_who_waits_for_news_is_let_go_when_it_is_over(database: Database) -> None:
-    bell = Bell()
+    bell = Wakeup()
     waiting = threading.Thread(target=database.wait_for_news, args=(600, bell))
     waiting.start()
     bell.ring()

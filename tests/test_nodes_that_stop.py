@@ -16,8 +16,8 @@ from sqlalchemy import Connection, select, update
 from tests.load import ALIASES, LIMIT, Load, check, until
 from tests.nodes import Nodes, two_nodes
 from tests.serving import Server
-from waypost.db import Database
-from waypost.schema import facts
+from waypost.db.database import Database
+from waypost.db.schema import installation
 
 
 @pytest.fixture
@@ -105,7 +105,7 @@ def test_what_stands_still_in_the_midst_of_a_change_holds_nobody_up_for_long(
     def still(tx: Connection) -> None:
         nonlocal tries
         tries += 1
-        tx.execute(update(facts).values(value=b"still"))
+        tx.execute(update(installation).values(value=b"still"))
         begun.set()
         go_on.wait()
 
@@ -114,11 +114,11 @@ def test_what_stands_still_in_the_midst_of_a_change_holds_nobody_up_for_long(
     other = Database(database_url)
     try:
         begun.wait()
-        other.write(lambda tx: tx.execute(update(facts).values(value=b"other")))
+        other.write(lambda tx: tx.execute(update(installation).values(value=b"other")))
     finally:
         go_on.set()
         thread.join()
         other.close()
     assert tries == 2
-    values = database.read(lambda tx: set(tx.execute(select(facts.c.value)).scalars()))
+    values = database.read(lambda tx: set(tx.execute(select(installation.c.value)).scalars()))
     assert values == {b"still"}

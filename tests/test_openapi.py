@@ -18,13 +18,12 @@ from structlog.testing import capture_logs
 
 from tests.conftest import Person
 from tests.inside import Inside
-from waypost.api.app import api_document
-from waypost.api.routes import ROUTERS
+from waypost.routers import API_ROUTERS, api_document
 from waypost.settings import Settings
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-NOUNS = sorted({str(tag) for router in ROUTERS for tag in router.tags})
-ROUTES = [route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)]
+NOUNS = sorted({str(tag) for router in API_ROUTERS for tag in router.tags})
+ROUTES = [route for router in API_ROUTERS for route in router.routes if isinstance(route, APIRoute)]
 FAILURES = {"400", "401", "403", "404", "408", "413", "429", "500", "503", "507"}
 EXPLORE: dict[str, Any] = {
     "seed": 1,

@@ -10,14 +10,14 @@ from tests.conftest import PASSWORD, Person
 from tests.dashing import Browser, hidden, said, window
 from tests.inside import Inside
 from waypost import __version__
-from waypost.abuse import ops as abuse
 from waypost.accounts import ops
-from waypost.dashboard.routes import PAGES
-from waypost.db import Database
-from waypost.schema import accounts
+from waypost.db.database import Database
+from waypost.db.schema import accounts
+from waypost.moderation import ops as abuse
+from waypost.routers import DASHBOARD_PAGES
 
 ONLY_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-OPERATORS = [page for page in PAGES if page.path.startswith("/dashboard/admin")]
+OPERATORS = [page for page in DASHBOARD_PAGES if page.path.startswith("/dashboard/admin")]
 TARGET = "https://shop.bad.example/offer"
 NEW = "another password"
 

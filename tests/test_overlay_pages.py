@@ -30,9 +30,9 @@ TYPES: dict[str, dict[str, Any]] = {
 def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[Outside]:
     """A destination that can be framed; everything else does not exist."""
     page = outside.ok(b"x", b"Content-Type: text/html")
-    with outside.world(monkeypatch) as found, outside.server(lambda _head: [page]) as door:
+    with outside.world(monkeypatch) as found, outside.server(lambda _head: [page]) as context:
         found.has("framed.example", PUBLIC)
-        found.doors[PUBLIC] = door
+        found.doors[PUBLIC] = context
         yield found
 
 

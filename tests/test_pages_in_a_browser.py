@@ -15,9 +15,9 @@ from tests.outside import PUBLIC
 from tests.serving import free_port
 from tests.sights import TARGET, sights
 from tests.visiting import CHROME, clicks
-from waypost.abuse.ops import reports_of
 from waypost.app import build
-from waypost.db import Database
+from waypost.db.database import Database
+from waypost.moderation.ops import reports_of
 from waypost.settings import Settings
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -32,9 +32,9 @@ def address(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[str
     port = free_port()
     told = {**settings.model_dump(), "base_url": f"http://{HOST}:{port}", "pixel_consent": "on"}
     page = outside.ok(b"x", b"Content-Type: text/html")
-    with outside.world(monkeypatch) as world, outside.server(lambda _head: [page]) as door:
+    with outside.world(monkeypatch) as world, outside.server(lambda _head: [page]) as context:
         world.has("framed.example", PUBLIC)
-        world.doors[PUBLIC] = door
+        world.doors[PUBLIC] = context
         with served(build(Settings(**told), Database(settings.database)), port) as url:
             yield url
 

@@ -10,7 +10,7 @@ from sqlalchemy import insert
 from tests.conftest import Person
 from tests.dashing import Browser, hidden, said
 from tests.visiting import CHROME, TARGET, visit
-from waypost.schema import links
+from waypost.db.schema import links
 
 ONLY_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 

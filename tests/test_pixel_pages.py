@@ -8,10 +8,10 @@ from tests.problems import refused
 from tests.visiting import CURL, GOOGLEBOT, PAGE, SLACK, TARGET, clicks, new_link, visit
 from tests.walking import Page, walk
 from waypost.app import build
-from waypost.db import Database
+from waypost.db.database import Database
+from waypost.interstitials.pixel_providers import PROVIDERS
 from waypost.pixels.ops import TYPES
 from waypost.settings import Settings
-from waypost.visits.providers import PROVIDERS
 
 ONCE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 # The documented address of each provider's script, and the calls that start it.

@@ -16,8 +16,8 @@ from sqlalchemy import Connection, make_url, text
 from tests.load import until
 from tests.programs import program
 from tests.serving import free_port
-from waypost import checks
-from waypost.db import Database
+from waypost.db.database import Database
+from waypost.server import system_checks
 from waypost.settings import Settings
 
 Pooled = Callable[..., AbstractContextManager[str]]
@@ -74,7 +74,7 @@ def _answers(url: str) -> bool:
 
 
 def _found(url: str, folder: Path) -> list[tuple[str, str]]:
-    found = checks.run(Settings(database_url=url, data_dir=folder))
+    found = system_checks.run(Settings(database_url=url, data_dir=folder))
     return [(one.id, one.text) for one in found]
 
 

@@ -4,7 +4,7 @@ import ipaddress
 
 import pytest
 
-from waypost.net.proxies import client_address, network_of
+from waypost.http.client_ip import client_address, network_of
 
 TRUSTED = tuple(ipaddress.ip_network(network) for network in ("127.0.0.1/32", "10.0.0.0/8", "fd00::/8"))
 VISITOR = "198.51.100.7"

@@ -8,8 +8,8 @@ from sqlalchemy import select, update
 from tests.conftest import BASE, Person
 from tests.scanning import LOGO, new_code, refused, zxing
 from waypost import clock
+from waypost.db.schema import accounts, qrs
 from waypost.qr import ops
-from waypost.schema import accounts, qrs
 from waypost.settings import Settings
 
 

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from tests.scanning import by_zbar, opencv, opened, png, zxing
 from tests.serving import at_once
 from waypost.errors import Problem
-from waypost.qr import layout, payloads, proof
-from waypost.qr.draw import Drawing, design
-from waypost.qr.layout import cannot_write
 from waypost.qr.logos import own_copy
-from waypost.qr.paths import Corner, loops, outlines, runs
-from waypost.qr.styles import Eyes, Gradient, Level, Modules, Style
-from waypost.qr.symbol import encode
+from waypost.qrcode import layout, payloads, verify
+from waypost.qrcode.encode import encode
+from waypost.qrcode.layout import cannot_write
+from waypost.qrcode.outlines import Corner, loops, outlines, runs
+from waypost.qrcode.render import Drawing, design
+from waypost.qrcode.styles import Eyes, Gradient, Level, Modules, Style
 from waypost.settings import Settings
 
 SETTINGS = Settings(base_url="https://go.example.com")
@@ -106,7 +106,7 @@ def test_every_pair_of_choices_is_read_by_three_decoders(part: int) -> None:
         look = {name: code[name] for name in ("modules", "eyes", "level", "margin", "caption")}
         foreground, background = code["colors"]
         drawing = design(text, Style(foreground, background, code["gradient"], **look), code["logo"])
-        proof.must_scan(drawing, text)
+        verify.must_scan(drawing, text)
         assert zxing(drawing.render("png", 400)) == text, code
         if code["eyes"] != "circle":
             assert _sees(opencv, drawing, text), code
@@ -197,19 +197,19 @@ def test_auto_is_as_safe_as_the_size_allows_and_rises_for_a_logo() -> None:
         symbol = encode(text, aspect=1.0)
         assert symbol.level in "QH"
         assert symbol.hole is not None
-        proof.must_scan(design(text, Style(), png()), text)
+        verify.must_scan(design(text, Style(), png()), text)
 
 
 def test_a_level_too_low_for_the_logo_is_told() -> None:
     text = "https://go.example.com/abcdef"
     with pytest.raises(Problem, match="level L is too low for the logo") as caught:
-        proof.must_scan(design(text, Style(level="L"), png()), text)
+        verify.must_scan(design(text, Style(level="L"), png()), text)
     assert caught.value.field == "level"
 
 
 def test_the_proof_refuses_what_does_not_read() -> None:
     with pytest.raises(Problem, match="cannot be scanned"):
-        proof.must_scan(design("one thing"), "another thing")
+        verify.must_scan(design("one thing"), "another thing")
 
 
 def test_captions_are_drawn_in_many_scripts() -> None:

@@ -89,9 +89,9 @@ def test_a_logo_by_url_is_fetched_once_and_kept(ana: Person, outside: Outside) -
         asked.append(head)
         return [ok(png(300), b"Content-Type: text/plain")]
 
-    with server(answer) as door:
+    with server(answer) as context:
         outside.has("logos.example", PUBLIC)
-        outside.doors[PUBLIC] = door
+        outside.doors[PUBLIC] = context
         code, alias = new_code(ana, logo="http://logos.example/a.png")
     assert len(asked) == 1
     assert ana.get(f"/qr/{code}")["details"]["logo"] is True
@@ -119,9 +119,9 @@ FETCHES: tuple[tuple[str, Any, str], ...] = (
 @pytest.mark.parametrize(("name", "answer", "words"), FETCHES, ids=[row[0] for row in FETCHES])
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_what_a_server_outside_may_not_do(ana: Person, outside: Outside, name: str, answer: Any, words: str) -> None:
-    with server(answer) as door:
+    with server(answer) as context:
         outside.has("evil.example", PUBLIC)
-        outside.doors[PUBLIC] = door
+        outside.doors[PUBLIC] = context
         field, message = refused(ana, type="text", data="x", logo="http://evil.example/logo.png")
     assert field == "logo"
     assert words in message

@@ -8,7 +8,7 @@ from typing import Any
 from tests.conftest import BASE, Person
 from tests.scanning import LOGO, new_code, zxing
 from tests.visiting import new_link
-from waypost.qr import bundle
+from waypost.qr import zip_stream
 
 
 def _image(answer: Any) -> bytes:
@@ -133,10 +133,10 @@ def test_an_archive_is_sent_while_it_is_made() -> None:
             made.append(number)
             yield f"{number}.png", bytes(1000)
 
-    pieces = bundle.stream(files())
+    pieces = zip_stream.stream(files())
     assert len(next(pieces)) >= 1000
     assert made == [0]
-    whole = b"".join(bundle.stream(files()))
+    whole = b"".join(zip_stream.stream(files()))
     with zipfile.ZipFile(io.BytesIO(whole)) as archive:
         assert archive.testzip() is None
         assert len(archive.namelist()) == 3

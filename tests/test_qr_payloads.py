@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from waypost.errors import Problem
-from waypost.qr import payloads
-from waypost.qr.parts import wifi_escaped, wifi_parts
+from waypost.qrcode import payloads
+from waypost.qrcode.payload_fields import wifi_escaped, wifi_parts
 from waypost.settings import Settings
 
 SETTINGS = Settings(base_url="https://go.example.com", link_schemes="itms-apps")

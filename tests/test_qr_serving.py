@@ -9,8 +9,8 @@ from tests.conftest import BASE, Person
 from tests.inside import Inside
 from tests.scanning import new_code, opened, zxing
 from tests.visiting import new_link
-from waypost.visits import memory
-from waypost.visits.memory import HotPicture, Memory
+from waypost.visits import cache
+from waypost.visits.cache import Cache, HotImage
 
 TYPES = {"png": "image/png", "svg": "image/svg+xml", "pdf": "application/pdf"}
 
@@ -108,34 +108,34 @@ def test_every_short_url_has_a_picture(ana: Person) -> None:
     assert ana.get("/stats")["data"]["total"]["clicks"] == 0
 
 
-def _picture(alias: str, size: int) -> HotPicture:
-    return HotPicture(own=bytes(size), target=b"", until_ms=0, tag="x", name=("", alias))
+def _picture(alias: str, size: int) -> HotImage:
+    return HotImage(own=bytes(size), target=b"", until_ms=0, tag="x", name=("", alias))
 
 
 def test_the_memory_of_pictures_has_a_bound_of_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "_MOST_BYTES_OF_PICTURES", 10_000)
-    known = Memory()
+    monkeypatch.setattr(cache, "_MOST_BYTES_OF_PICTURES", 10_000)
+    known = Cache()
     for number in range(20):
-        known.keep_picture(b"h", b"/qr/code%d" % number, _picture(f"code{number}", 1000), version=0)
-    assert len(known.pictures) == 9
-    assert b"/qr/code19" in known.pictures
-    known.forget([("", "code19"), ("", "code0")])
-    assert b"/qr/code19" not in known.pictures
-    known.keep_picture(b"h", b"/qr/late", _picture("late", 10), version=0)
-    assert b"/qr/late" not in known.pictures, "read before the change"
-    known.forget(None)
-    assert known.pictures == {}
+        known.put_image(b"h", b"/qr/code%d" % number, _picture(f"code{number}", 1000), version=0)
+    assert len(known.images) == 9
+    assert b"/qr/code19" in known.images
+    known.invalidate([("", "code19"), ("", "code0")])
+    assert b"/qr/code19" not in known.images
+    known.put_image(b"h", b"/qr/late", _picture("late", 10), version=0)
+    assert b"/qr/late" not in known.images, "read before the change"
+    known.invalidate(None)
+    assert known.images == {}
 
 
 def test_nothing_is_left_in_memory_of_a_picture_that_made_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "_MOST_BYTES_OF_PICTURES", 10_000)
-    known = Memory()
+    monkeypatch.setattr(cache, "_MOST_BYTES_OF_PICTURES", 10_000)
+    known = Cache()
     for number in range(5000):  # one code, asked for in ever other words
-        known.keep_picture(b"h", b"/qr/code?x=%d" % number, _picture("code", 1000), version=0)
-    assert len(known.pictures) == 9
+        known.put_image(b"h", b"/qr/code?x=%d" % number, _picture("code", 1000), version=0)
+    assert len(known.images) == 9
     assert sum(map(len, known._pictures_of.values())) == 9
-    known.forget([("", "code")])
-    assert (known.pictures, known._pictures_of, known._bytes_of_pictures) == ({}, {}, 0)
+    known.invalidate([("", "code")])
+    assert (known.images, known._pictures_of, known._bytes_of_pictures) == ({}, {}, 0)
 
 
 def test_many_at_once_get_the_same_picture(ana: Person) -> None:

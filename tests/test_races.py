@@ -10,8 +10,9 @@ from sqlalchemy import Connection
 
 from tests.serving import Server, at_once, serving
 from waypost import credentials
-from waypost.accounts import keys, ops
-from waypost.db import Database
+from waypost.accounts import ops
+from waypost.auth import api_keys
+from waypost.db.database import Database
 
 PEOPLE = 50
 
@@ -24,7 +25,7 @@ def _keys(database: Database) -> list[str]:
         made = []
         for name in ("ana", "ben"):
             account = ops.add(tx, email=f"{name}@example.com", username=name, password=password, rate_limit=1_000_000)
-            made.append(keys.add(tx, account.id, name="first key"))
+            made.append(api_keys.add(tx, account.id, name="first key"))
         return made
 
     return database.write(work) * (PEOPLE // 2)

@@ -16,10 +16,11 @@ from tests.conftest import Person
 from tests.inside import Inside
 from tests.serving import at_once, serving
 from waypost import credentials
-from waypost.accounts import keys, ops
+from waypost.accounts import ops
 from waypost.app import build
-from waypost.db import Database
-from waypost.schema import accounts
+from waypost.auth import api_keys
+from waypost.db.database import Database
+from waypost.db.schema import accounts
 from waypost.settings import Settings
 
 NOON = 1_900_000_000
@@ -37,7 +38,7 @@ def _limited(person: Person, limit: int | None) -> Person:
     """The same person with a new key, whose window is untouched."""
     values = update(accounts).where(accounts.c.id == person.account).values(rate_limit=limit)
     person.write(lambda tx: tx.execute(values))
-    key = person.write(lambda tx: keys.add(tx, person.account, name="fresh"))
+    key = person.write(lambda tx: api_keys.add(tx, person.account, name="fresh"))
     return Person(person.account, person.username, key, person.client, person.database)
 
 
@@ -111,7 +112,7 @@ def test_what_changes_about_a_key_in_use_holds_from_its_next_request_on(ana: Per
         told = ana.call("GET", "/account")
         return (told.status_code, *(_rates(told)[:2] if "x-ratelimit-limit" in told.headers else ()))
 
-    key = ana.write(lambda tx: keys.add(tx, ana.account, name="lent", expires=NOON + 5))
+    key = ana.write(lambda tx: api_keys.add(tx, ana.account, name="lent", expires=NOON + 5))
     ana = Person(ana.account, ana.username, key, ana.client, ana.database)
     limit(9)
     assert [answer(), answer()] == [(200, 9, 8), (200, 9, 7)]
@@ -127,11 +128,11 @@ def test_what_changes_about_a_key_in_use_holds_from_its_next_request_on(ana: Per
 
 @ON_SQLITE
 def test_a_database_that_is_read_as_it_was_once_is_away(ana: Person, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = ana.database.read(lambda tx: keys.find_caller(tx, credentials.digest(ana.key)))
+    seen = ana.database.read(lambda tx: api_keys.find_caller(tx, credentials.digest(ana.key)))
     assert seen is not None
-    ana.write(lambda tx: keys.revoke(tx, ana.account, seen.key))
+    ana.write(lambda tx: api_keys.revoke(tx, ana.account, seen.key))
     with monkeypatch.context() as patch:
-        patch.setattr(keys, "find_caller", lambda *_: seen)
+        patch.setattr(api_keys, "find_caller", lambda *_: seen)
         assert ana.call("GET", "/account").status_code == 503
     assert ana.call("GET", "/account").status_code == 401
 
@@ -179,7 +180,7 @@ def test_thirty_are_exactly_thirty_over_two_nodes_at_once(
 ) -> None:
     def busy(tx: Any) -> str:
         made = ops.add(tx, email="busy@example.com", username="busy", password=credentials.hash_password("secret"))
-        return keys.add(tx, made.id, name="first key")
+        return api_keys.add(tx, made.id, name="first key")
 
     key = database.write(busy)
     with (

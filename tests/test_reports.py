@@ -8,10 +8,9 @@ from tests.conftest import BASE, Person
 from tests.inside import Inside
 from tests.serving import at_once
 from tests.visiting import PAGE, new_link, visit
-from waypost.abuse import ops
-from waypost.db import Database
-from waypost.net.guesses import Try
-from waypost.visits import reports
+from waypost.db.database import Database
+from waypost.http.attempt_limiter import Limit
+from waypost.moderation import ops, public
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
@@ -19,7 +18,7 @@ FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first bound, of a minute, would hide the exact one, of an hour."""
-    monkeypatch.setattr(reports, "Try", lambda what, most: Try(what, most * 100))
+    monkeypatch.setattr(public, "Limit", lambda what, most: Limit(what, most * 100))
 
 
 def _report(service: Inside, url: str = f"{BASE}/one", reason: str = "spam", **fields: str) -> Any:

@@ -13,8 +13,9 @@ from sqlalchemy import inspect
 from tests.archives import files_in, put, store_in
 from tests.conftest import Person
 from tests.everything import rows_of
-from waypost import archive, upgrade
-from waypost.db import Database
+from waypost.backup import archive
+from waypost.db import upgrade
+from waypost.db.database import Database
 from waypost.errors import Problem
 
 

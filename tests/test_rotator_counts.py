@@ -7,9 +7,9 @@ from tests.inside import Inside
 from tests.problems import refused
 from tests.rotating import fill, goes, new_campaign
 from tests.visiting import CURL, GOOGLEBOT, SLACK, clicks, sums, visit
-from waypost import schema
-from waypost.clicks import verify
-from waypost.db import Database
+from waypost.clicks.stats import verify
+from waypost.db import schema
+from waypost.db.database import Database
 
 
 def test_a_visit_counts_once_for_the_link_and_once_for_the_campaign(service: Inside, ana: Person) -> None:

@@ -10,7 +10,7 @@ from tests.conftest import BASE, Person
 from tests.inside import Inside
 from tests.rotating import fill, goes, new_campaign
 from tests.visiting import IPHONE, PAGE, clicks, new_link, visit
-from waypost import schema
+from waypost.db import schema
 
 
 def test_a_rotator_leads_to_any_of_its_links(service: Inside, ana: Person) -> None:

@@ -15,11 +15,11 @@ from sqlalchemy import Connection
 from tests.conftest import Person
 from tests.serving import Server, serving
 from tests.visiting import new_link
-from waypost.accounts import keys
 from waypost.accounts import ops as accounts
-from waypost.db import Database
-from waypost.visits import rotation
-from waypost.visits.rotation import Spin
+from waypost.auth import api_keys
+from waypost.campaigns import rotator as campaigns_rotator
+from waypost.campaigns.rotator import Pick
+from waypost.db.database import Database
 
 _VISITS = 1000
 _CLIENTS = 40
@@ -28,7 +28,7 @@ _NONE = (None, None, None)
 
 def _add_ana(tx: Connection) -> str:
     ana = accounts.add(tx, email="ana@example.com", username="ana", password="*", rate_limit=1_000_000)
-    return keys.add(tx, ana.id, name="first key")
+    return api_keys.add(tx, ana.id, name="first key")
 
 
 def _campaign(call: Callable[..., Any], slug: str, quotas: tuple[int | None, ...], **fields: Any) -> int:
@@ -105,12 +105,12 @@ def test_turns_and_quotas_are_exact_for_many_threads(
     for link, quota, limit in zip(links, how.get("quotas", _NONE), how.get("limits", _NONE), strict=True):
         ana.post(f"/campaign/{campaign}/assign/{link}", {"quota": quota})
         ana.put(f"/url/{link}/update", {"clicklimit": limit})
-    rotator = database.read(lambda tx: rotation.find_rotator(tx, "spring"))
+    rotator = database.read(lambda tx: campaigns_rotator.find_rotator(tx, "spring"))
     assert rotator is not None
 
     def come(_number: int) -> int:
-        spin = Spin(takes=True, kept=None, leads_on=lambda _target: True, now=1)
-        target = database.count(lambda tx: rotation.give(tx, rotator, spin))
+        spin = Pick(takes=True, kept=None, leads_on=lambda _target: True, now=1)
+        target = database.count(lambda tx: campaigns_rotator.take(tx, rotator, spin))
         return target.id if target else 0
 
     with ThreadPoolExecutor(16) as threads:

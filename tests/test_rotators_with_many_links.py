@@ -13,9 +13,9 @@ from tests.conftest import Person
 from tests.inside import Inside
 from tests.visiting import visit
 from waypost import clock
-from waypost.schema import links, rotations
-from waypost.visits import places
-from waypost.visits.places import Field, Place
+from waypost.campaigns import rotator_candidates
+from waypost.campaigns.rotator_candidates import Candidate, CandidateQuery
+from waypost.db.schema import links, rotations
 
 _WORDS = ("host", "title", "search", "description", "expiryurl", "metatitle", "metadescription", "metaimage")
 
@@ -63,20 +63,22 @@ def test_every_usable_link_is_tried_once_and_no_other(ana: Person, count: int, *
     _told(ana, campaign, ids[5::7], weight=0)
     _told(ana, campaign, ids[6::7], weight=1000)
     good = ids[::7] + ids[6::7] + ([] if weighted else ids[5::7])
-    field = Field(campaign, weighted, now)
-    found = _ids(ana, lambda tx: places.by_chance(tx, field))
+    field = CandidateQuery(campaign, weighted, now)
+    found = _ids(ana, lambda tx: rotator_candidates.by_chance(tx, field))
     assert (len(found), set(found)) == (len(good), set(good))
     after = ids[len(ids) // 2]
     circle = [*sorted(link for link in good if link > after), *sorted(link for link in good if link <= after)]
-    assert _ids(ana, lambda tx: places.in_turn(tx, field, after)) == circle
-    assert _ids(ana, lambda tx: places.in_turn(tx, field, None)) == sorted(good)
+    assert _ids(ana, lambda tx: rotator_candidates.in_turn(tx, field, after)) == circle
+    assert _ids(ana, lambda tx: rotator_candidates.in_turn(tx, field, None)) == sorted(good)
 
 
 def test_few_usable_ones_among_many_are_found(ana: Person) -> None:
     campaign, ids = _campaign(ana, 1500)
     good = ids[700:766]
     _set(ana, [link for link in ids if link not in set(good)], status="disabled")
-    assert set(_ids(ana, lambda tx: places.by_chance(tx, Field(campaign, False, clock.now())))) == set(good)  # noqa: FBT003
+    assert set(
+        _ids(ana, lambda tx: rotator_candidates.by_chance(tx, CandidateQuery(campaign, False, clock.now())))
+    ) == set(good)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -97,12 +99,12 @@ def test_chances_are_what_they_should_be(ana: Person, *, weighted: bool) -> None
     _told(ana, campaign, good[2::10])
     # What has left the campaign keeps its weight there.
     ana.write(lambda tx: tx.execute(update(links).where(links.c.id == ids[129]).values(campaign=None)))
-    field = Field(campaign, weighted, clock.now())
+    field = CandidateQuery(campaign, weighted, clock.now())
     draws = 2000
     random.seed(20_260_801)
 
     def first(tx: Connection) -> Counter[int]:
-        return Counter(next(places.by_chance(tx, field)).id for _ in range(draws))
+        return Counter(next(rotator_candidates.by_chance(tx, field)).id for _ in range(draws))
 
     drawn = ana.database.read(first)
     assert sum(drawn[link] for link in good) == draws
@@ -159,8 +161,10 @@ def test_one_of_many_wins(ana: Person, rotation: str) -> None:
     assert set(_goes(ana.client, 4)) == {34}
     _set(ana, ids[34:35], status="disabled")
     assert len(set(_goes(ana.client, 12))) > 1
-    field = Field(campaign, rotation == "weighted", clock.now())
-    best: Place | None = ana.database.read(lambda tx: places.one(tx, field, places.most_clicked(tx, field) or 0))
+    field = CandidateQuery(campaign, rotation == "weighted", clock.now())
+    best: Candidate | None = ana.database.read(
+        lambda tx: rotator_candidates.one(tx, field, rotator_candidates.most_clicked(tx, field) or 0)
+    )
     assert best is not None
     assert best.id == ids[33]
 

@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import Connection, text
 
-from waypost.db import Database
+from waypost.db.database import Database
 
 # Tables whose keys say neither, and why none of them is ever cut into shards.
 NOBODYS = {

@@ -11,8 +11,8 @@ from tests.problems import refused
 from tests.visiting import CHROME, CURL, GOOGLEBOT, PAGE, SLACK, TARGET, clicks, new_link, sums, visit
 from tests.walking import walk
 from waypost.app import build
-from waypost.db import Database
-from waypost.schema import changes, links
+from waypost.db.database import Database
+from waypost.db.schema import changes, links
 from waypost.settings import Settings
 
 ONCE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)

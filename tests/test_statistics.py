@@ -15,7 +15,7 @@ from tests.inside import Inside
 from tests.problems import refused
 from tests.shapes import STATISTICS, differs
 from tests.visiting import CHROME, CURL, FIREFOX, GOOGLEBOT, IPHONE, SLACK, clicks, new_link, sums, visit
-from waypost.schema import events
+from waypost.db.schema import events
 
 ONLY_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 NOON = 1_800_014_400  # 2027-01-15 12:00:00 UTC

@@ -214,9 +214,9 @@ def test_what_is_sent_is_passed_on_to_the_owners_server(ana: Person, world: Outs
         heard.append(request)
         return [outside.ok(b"")]
 
-    with outside.server(answer) as door:
+    with outside.server(answer) as context:
         world.has("hook.example", PUBLIC)
-        world.doors[PUBLIC] = door
+        world.doors[PUBLIC] = context
         item, link, page = _shown(ana, "newsletter", webhook="http://hook.example/in?key=1")
         assert _send(ana, page, email="zoe@example.com").status_code == 200
         for _ in range(100):

@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection, delete, select
 
-from waypost import rows, schema, tallies
 from waypost.accounts import ops
-from waypost.db import Database
+from waypost.db import crud, page_counters, schema
+from waypost.db.database import Database
 
 NOUNS = ("pixels", "links")
 _borders = st.builds(
@@ -54,14 +54,14 @@ def _in_turn(database: Database, work: Callable[[Connection], None]) -> None:
 
 def _expect(tx: Connection, account: int, noun: str, ids: set[int]) -> None:
     newest = sorted(ids, reverse=True)
-    assert tallies.total(tx, account, noun) == len(newest)
+    assert page_counters.total(tx, account, noun) == len(newest)
     for offset, item in enumerate(newest):
-        ceiling, skip = tallies.locate(tx, account, noun, offset)
+        ceiling, skip = page_counters.locate(tx, account, noun, offset)
         below = [one for one in newest if one < ceiling]
         assert below[skip] == item
         assert 0 <= skip < 1024  # no more rows than that are ever skipped
     for offset in (len(newest), len(newest) + 1, 10**15):
-        ceiling, _ = tallies.locate(tx, account, noun, offset)
+        ceiling, _ = page_counters.locate(tx, account, noun, offset)
         assert [one for one in newest if one < ceiling] == []
 
 
@@ -74,7 +74,7 @@ def test_the_counts_know_where_every_row_stands(
         there: dict[tuple[int, str], set[int]] = defaultdict(set)
         for who, noun, item in events:  # what is there is removed, what is not is added
             ids = there[people[who], noun]
-            tallies.shift(tx, people[who], noun, item, -1 if item in ids else 1)
+            page_counters.shift(tx, people[who], noun, item, -1 if item in ids else 1)
             ids ^= {item}
         for account, noun in itertools.product(people, NOUNS):
             _expect(tx, account, noun, there[account, noun])
@@ -87,7 +87,7 @@ def test_many_rows_in_steps_of_any_size_are_found(step: int, database: Database,
     def work(tx: Connection) -> None:
         ids = set(range(5, 5 + 150 * step, step))
         for item in ids:
-            tallies.shift(tx, people[0], "pixels", item, 1)
+            page_counters.shift(tx, people[0], "pixels", item, 1)
         _expect(tx, people[0], "pixels", ids)
         _expect(tx, people[1], "pixels", set())
         _expect(tx, people[0], "links", set())
@@ -109,15 +109,15 @@ def test_a_page_is_what_skipping_every_row_before_it_would_give(
         owner: dict[int, int] = {}
         for who, item in events:
             if item in owner:
-                rows.remove(tx, pixels, owner.pop(item), item)
+                crud.remove(tx, pixels, owner.pop(item), item)
             else:
                 owner[item] = people[who]
-                rows.add(tx, pixels, people[who], {"id": item, "type": "qapixel", "name": f"{item}", "tag": "x"})
+                crud.add(tx, pixels, people[who], {"id": item, "type": "qapixel", "name": f"{item}", "tag": "x"})
         for account, (limit, number) in itertools.product(people, windows):
-            window = rows.Window(limit, number)
+            window = crud.PageRequest(limit, number)
             mine = select(pixels.c.id).where(pixels.c.account == account)
             newest = tx.execute(mine.order_by(pixels.c.id.desc())).scalars().all()
-            page = rows.page(tx, pixels, account, window, _Pixel)
+            page = crud.page(tx, pixels, account, window, _Pixel)
             assert [one.id for one in page.items] == newest[window.offset : window.offset + limit]
             assert [one.name for one in page.items] == [str(one.id) for one in page.items]
             assert (page.result, page.window) == (len(newest), window)
@@ -127,10 +127,10 @@ def test_a_page_is_what_skipping_every_row_before_it_would_give(
 
 def test_what_was_refused_is_not_counted(database: Database, people: tuple[int, int]) -> None:
     def work(tx: Connection) -> None:
-        rows.add(tx, schema.channels, people[0], {"name": "News"})
+        crud.add(tx, schema.channels, people[0], {"name": "News"})
 
     database.write(work)
     for _ in range(2):
         with pytest.raises(Exception, match=r"(?i)unique"):
             database.write(work)
-    assert database.read(lambda tx: tallies.total(tx, people[0], "channels")) == 1
+    assert database.read(lambda tx: page_counters.total(tx, people[0], "channels")) == 1

@@ -9,15 +9,15 @@ from sqlalchemy import Connection, func, insert, select
 
 from tests.conftest import BASE
 from tests.visiting import CHROME, FIREFOX
-from waypost import changes
 from waypost.accounts import ops as accounts
-from waypost.clicks.ingest import Ingester
-from waypost.clicks.journal import Journal, line, target_of
-from waypost.db import Database
+from waypost.clicks.ingest.ingester import Ingester
+from waypost.clicks.journal.writer import Journal, line, target_of
+from waypost.db import change_log
+from waypost.db.database import Database
+from waypost.db.schema import changes as changes_table
+from waypost.db.schema import events, metadata, salts, visitors
+from waypost.db.schema import links as links_table
 from waypost.links import ops as links
-from waypost.schema import changes as changes_table
-from waypost.schema import events, metadata, salts, visitors
-from waypost.schema import links as links_table
 from waypost.settings import Settings
 
 MIDNIGHT = 1_799_971_200  # 2027-01-15 00:00:00 UTC
@@ -137,8 +137,8 @@ def test_many_old_visits_are_thrown_away_bit_by_bit(database: Database, settings
 
 def test_changes_are_forgotten_after_an_hour_but_for_the_newest(database: Database, settings: Settings) -> None:
     with time_machine.travel(MIDNIGHT, tick=False) as clock:
-        database.write(lambda tx: changes.note(tx, "", "aaa"))
-        database.write(lambda tx: changes.note(tx, "", "bbb"))
+        database.write(lambda tx: change_log.record(tx, "", "aaa"))
+        database.write(lambda tx: change_log.record(tx, "", "bbb"))
         for seconds, expected in ((3600, ["aaa", "bbb"]), (61, ["bbb"]), (DAY, ["bbb"])):
             clock.shift(seconds)
             Ingester(settings, database).tidy()

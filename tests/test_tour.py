@@ -17,7 +17,7 @@ from typing import Any
 import httpx2
 
 from tests.serving import free_port
-from waypost.api.app import api_document
+from waypost.routers import api_document
 from waypost.settings import Settings
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -18,11 +18,11 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, inspect, text
 
-from waypost import upgrade
-from waypost.db import Database
+from waypost.db import upgrade
+from waypost.db.database import Database
+from waypost.db.postgres import pieces
+from waypost.db.schema import metadata
 from waypost.errors import Problem
-from waypost.postgres import pieces
-from waypost.schema import metadata
 
 _LATER = '''"""A later version of waypost."""
 
@@ -40,9 +40,9 @@ def upgrade() -> None:
 _PROCESS = """
 import sys
 from pathlib import Path
-from waypost import upgrade
-from waypost.db import Database
-from waypost.postgres import pieces
+from waypost.db import upgrade
+from waypost.db.database import Database
+from waypost.db.postgres import pieces
 
 upgrade._MIGRATIONS = Path(sys.argv[2])
 database = Database(sys.argv[1])
@@ -65,7 +65,7 @@ def test_the_migrations_make_the_schema(database: Database) -> None:
         return kind != "table" or not (str(name).startswith("links_search") or name in parts)  # SQLite's search index
 
     def alike(_one: Any, _name: str | None, kind: str, _is_found: bool, _other: Any) -> bool:  # noqa: FBT001  # Alembic's
-        """On PostgreSQL the account joins these (waypost.schema.columns); the next test compares them."""
+        """On PostgreSQL the account joins these (waypost.db.schema.columns); the next test compares them."""
         return database.is_sqlite or kind not in ("foreign_key_constraint", "unique_constraint")
 
     def difference(tx: Connection) -> list[Any]:

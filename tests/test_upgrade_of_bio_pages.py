@@ -8,9 +8,9 @@ from typing import Any
 from sqlalchemy import Connection, MetaData, select
 
 from tests.blocks import BLOCKS
-from waypost import upgrade
-from waypost.db import Database
-from waypost.schema import bio_blocks, bios
+from waypost.db import upgrade
+from waypost.db.database import Database
+from waypost.db.schema import bio_blocks, bios
 
 
 def test_pages_from_before_blocks_were_counted_get_their_numbers(tmp_path: Path) -> None:

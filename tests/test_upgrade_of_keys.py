@@ -12,15 +12,16 @@ from sqlalchemy import JSON, Boolean, Column, Connection, LargeBinary, MetaData,
 from tests.conftest import BASE, Person
 from tests.inside import Inside
 from tests.visiting import CHROME, FIREFOX
-from waypost import archive, credentials
+from waypost import credentials
 from waypost.app import build
-from waypost.clicks.batch import DAY, Reader, begun
-from waypost.clicks.ingest import Ingester
-from waypost.clicks.journal import Journal, line, target_of
-from waypost.db import Database
-from waypost.schema import links, metadata, visitors
+from waypost.backup import archive
+from waypost.clicks.ingest.aggregate import DAY, Reader, begun
+from waypost.clicks.ingest.ingester import Ingester
+from waypost.clicks.journal.writer import Journal, line, target_of
+from waypost.db.database import Database
+from waypost.db.schema import links, metadata, visitors
+from waypost.db.upgrade import migrate, upgrade
 from waypost.settings import Settings
-from waypost.upgrade import migrate, upgrade
 
 NOON = 1_800_014_400  # 2027-01-15 12:00:00 UTC
 TODAY = NOON // DAY

@@ -11,13 +11,14 @@ import psycopg
 import pytest
 from sqlalchemy import Connection, text
 
-from waypost.clicks import events, stats
-from waypost.clicks.ingest import Ingester
-from waypost.clicks.journal import Journal, line, target_of
-from waypost.clicks.stats import Interval, Span
-from waypost.db import Database
+from waypost.clicks.ingest.ingester import Ingester
+from waypost.clicks.journal.writer import Journal, line, target_of
+from waypost.clicks.stats import queries as stats
+from waypost.clicks.stats import raw_events
+from waypost.clicks.stats.queries import Interval, Span
+from waypost.db.database import Database
+from waypost.db.upgrade import migrate, upgrade
 from waypost.settings import Settings
-from waypost.upgrade import migrate, upgrade
 
 _IN_PIECES = ("events", "visitors", "click_times", "click_labels")
 _VISITS = 12_000
@@ -105,7 +106,7 @@ def _count(database: Database, url: str, folder: Path) -> None:
 def _told(database: Database) -> dict[str, Any]:
     """Everything that is told of the clicks, and the rows that it comes from."""
     exported = "".join(
-        "".join(events.export(database, account, form="csv", first=0, after=1 << 40)) for account in (1, 2)
+        "".join(raw_events.export(database, account, form="csv", first=0, after=1 << 40)) for account in (1, 2)
     )
     return {"exported": exported, **database.read(_read)}
 

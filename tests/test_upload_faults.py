@@ -15,7 +15,7 @@ from sqlalchemy import update
 
 from tests.load import until
 from tests.storehouse import CONTENT, LIMIT, House
-from waypost import schema
+from waypost.db import schema
 
 
 def _answer(connection: socket.socket) -> tuple[int, dict[str, Any]]:

@@ -10,7 +10,7 @@ from tests.inside import Inside
 from tests.load import until
 from tests.visiting import PAGE, TARGET, clicks, new_link, sums, visit
 from waypost.app import build
-from waypost.db import Database
+from waypost.db.database import Database
 from waypost.settings import Settings
 
 ONLY_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)

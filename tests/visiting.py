@@ -8,7 +8,7 @@ from typing import Any
 from tests.conftest import BASE, Person
 from tests.inside import Inside
 from waypost.app import build
-from waypost.db import Database
+from waypost.db.database import Database
 from waypost.settings import Settings
 
 CHROME = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120.0.0.0 Safari/537.36"

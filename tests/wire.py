@@ -12,12 +12,12 @@ from uvicorn import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from waypost.accounts import keys
 from waypost.accounts import ops as accounts
 from waypost.app import build
-from waypost.db import Database
+from waypost.auth import api_keys
+from waypost.db.database import Database
 from waypost.settings import Settings
-from waypost.visits.lane import STATE, Lane, Traffic
+from waypost.visits.fast_path import STATE, FastPathProtocol, WorkerState
 
 _HIGH_WATER = 64 * 1024
 _KEEP_ALIVE = 5
@@ -87,7 +87,7 @@ class Wire:
         loop.time = lambda: time.monotonic() + self._later  # type: ignore[method-assign]  # so that tests need not wait
         self._config = Config(
             app,
-            http=Lane,
+            http=FastPathProtocol,
             ws="none",
             loop="asyncio",
             log_config=None,
@@ -108,12 +108,12 @@ class Wire:
         loop.run_until_complete(self._tell("lifespan.startup"))
 
     @property
-    def traffic(self) -> Traffic:
+    def traffic(self) -> WorkerState:
         """What the connections of the lane share."""
-        traffic: Traffic = self._state[STATE]
+        traffic: WorkerState = self._state[STATE]
         return traffic
 
-    def connect(self, protocol: type[HttpToolsProtocol] = Lane, *, peer: str = "127.0.0.1") -> Pipe:
+    def connect(self, protocol: type[HttpToolsProtocol] = FastPathProtocol, *, peer: str = "127.0.0.1") -> Pipe:
         """A new connection."""
         pipe = Pipe(self.loop, peer)
         pipe.protocol = protocol(self._config, self._server, self._state, self.loop)
@@ -124,7 +124,9 @@ class Wire:
         """Let the pieces arrive, each in a turn of the event loop of its own, and wait for the answers."""
         self.loop.run_until_complete(self._send(pipe, pieces))
 
-    def ask(self, request: bytes, *, protocol: type[HttpToolsProtocol] = Lane, peer: str = "127.0.0.1") -> bytes:
+    def ask(
+        self, request: bytes, *, protocol: type[HttpToolsProtocol] = FastPathProtocol, peer: str = "127.0.0.1"
+    ) -> bytes:
         """The answer to one request, on a connection of its own."""
         pipe = self.connect(protocol, peer=peer)
         self.send(pipe, [request])
@@ -190,7 +192,7 @@ class Wire:
 
 def _add_ana(tx: Connection) -> str:
     ana = accounts.add(tx, email="ana@example.com", username="ana", password="*", rate_limit=1_000_000)
-    return keys.add(tx, ana.id, name="first key")
+    return api_keys.add(tx, ana.id, name="first key")
 
 
 @contextmanager

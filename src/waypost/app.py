@@ -14,31 +14,32 @@ import structlog
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from waypost import logs, metrics
-from waypost.aliases.hosts import is_own
 from waypost.api.app import create_api
-from waypost.clicks import settled
-from waypost.clicks.geo import Countries
-from waypost.clicks.journal import Journal
-from waypost.crowd import Crowd
+from waypost.clicks.geo.lookup import Countries
+from waypost.clicks.ingest import read_barrier
+from waypost.clicks.journal.writer import Journal
 from waypost.dashboard.app import Dashboard
-from waypost.db import Database
+from waypost.db.database import Database
+from waypost.db.upgrade import newest, revision
 from waypost.errors import Problem
-from waypost.files.keeping import Keeper
-from waypost.links import looks
-from waypost.metrics import Meter
-from waypost.net.guesses import Guesses
-from waypost.net.letters import Post
-from waypost.net.proxies import client_address, trusts
+from waypost.http.attempt_limiter import AttemptLimiter
+from waypost.http.client_ip import client_address, trusts
+from waypost.links import dead_links
+from waypost.links.dry_run import trial
+from waypost.mail import Mailer
+from waypost.observability import logging, metrics
+from waypost.observability.metrics import Meter
+from waypost.public_app import Visits
+from waypost.routers import DASHBOARD_PAGES, fastapi_app
+from waypost.server.load_shedding import LoadShedder
 from waypost.settings import Settings
-from waypost.storage.opening import open_store
-from waypost.upgrade import newest, revision
-from waypost.visits.app import Visits
-from waypost.visits.lane import STATE, Traffic
-from waypost.visits.memory import Memory
-from waypost.visits.trial import trial
-from waypost.visits.visit import Visitor
-from waypost.visits.watch import Watch
+from waypost.storage.cleanup import StorageCleaner
+from waypost.storage.factory import open_store
+from waypost.urls.hostnames import is_own
+from waypost.visits.cache import Cache
+from waypost.visits.cache_invalidation import CacheInvalidator
+from waypost.visits.fast_path import STATE, WorkerState
+from waypost.visits.visit import VisitService
 
 _log = structlog.get_logger("house")
 _LOOK_SECONDS = 0.25  # how often the log of changes is read; a change is in force everywhere within a second
@@ -50,7 +51,7 @@ _UPLOADS = "/api/files/upload/"
 def create() -> ASGIApp:
     """The service as the settings describe it; what the server calls in every worker."""
     settings = Settings()
-    logs.configure(settings)
+    logging.configure(settings)
     app = build(settings, Database(settings.database))
     gc.collect()
     gc.freeze()  # what is there from the start is not searched for garbage again and again while visitors wait
@@ -61,19 +62,26 @@ def build(settings: Settings, database: Database) -> ASGIApp:
     """The service over an open database, which it closes when it stops."""
     journal = Journal(settings.journal_dir, sync_always=settings.journal_sync == "always")
     header = settings.country_header.lower().encode()
-    traffic = Traffic(Memory(), journal, settings.proxies, header)
+    traffic = WorkerState(Cache(), journal, settings.proxies, header)
     meter = Meter(settings.metrics_dir)
-    watch = Watch(database, traffic.memory)
-    guesses = Guesses(settings.data_dir, database)
-    visitor = Visitor(database=database, traffic=traffic, countries=Countries(settings), guesses=guesses)
+    watch = CacheInvalidator(database, traffic.cache)
+    guesses = AttemptLimiter(settings.data_dir, database)
+    visitor = VisitService(database=database, traffic=traffic, countries=Countries(settings), guesses=guesses)
     store = open_store(settings)
-    keeper = Keeper(database, store, grace_days=settings.file_grace_days)
+    keeper = StorageCleaner(database, store, grace_days=settings.file_grace_days)
     visits = Visits(settings=settings, database=database, traffic=traffic, visitor=visitor, meter=meter, store=store)
     api = create_api(
-        settings=settings, database=database, changed=watch.catch_up, meter=meter, keeper=keeper, guesses=guesses
+        fastapi_app(),
+        settings=settings,
+        database=database,
+        changed=watch.catch_up,
+        meter=meter,
+        keeper=keeper,
+        guesses=guesses,
     )
-    post = Post(settings)
+    post = Mailer(settings)
     dashboard = Dashboard(
+        DASHBOARD_PAGES,
         settings=settings,
         database=database,
         changed=watch.catch_up,
@@ -85,23 +93,23 @@ def build(settings: Settings, database: Database) -> ASGIApp:
         preview=visits.previews.draw,
         trial=trial,
     )
-    house = _Housekeeping(settings, database, traffic, watch, meter, keeper, guesses, post)
-    return _Faces(api, dashboard.app(), visits.app(), house, meter)
+    house = BackgroundTasks(settings, database, traffic, watch, meter, keeper, guesses, post)
+    return Dispatcher(api, dashboard.app(), visits.app(), house, meter)
 
 
-class _Housekeeping:
+class BackgroundTasks:
     """What a worker does beside answering: follow changes, keep its journal safe and short, tidy up files."""
 
     def __init__(
         self,
         settings: Settings,
         database: Database,
-        traffic: Traffic,
-        watch: Watch,
+        traffic: WorkerState,
+        watch: CacheInvalidator,
         meter: Meter,
-        keeper: Keeper,
-        guesses: Guesses,
-        post: Post,
+        keeper: StorageCleaner,
+        guesses: AttemptLimiter,
+        post: Mailer,
     ) -> None:
         self.settings = settings
         self.database = database
@@ -154,16 +162,19 @@ class _Housekeeping:
         """The counts of every process of this machine, as Prometheus reads them."""
         self._count()
         self._meter.save()
-        behind = settled.lag(self.settings.journal_dir, self.database)
+        behind = read_barrier.lag(self.settings.journal_dir, self.database)
         gauges = {
             "journal_lag_bytes": ("Bytes of the journal that are not counted yet.", float(behind)),
             "hot_names": (
                 "Names that the fast lane of the answering worker knows.",
-                float(len(self.traffic.memory.hot)),
+                float(len(self.traffic.cache.hot)),
             ),
         }
         if self.settings.dead_links_days:
-            gauges["dead_links"] = ("Links with a dead target, of all nodes.", float(self.database.read(looks.count)))
+            gauges["dead_links"] = (
+                "Links with a dead target, of all nodes.",
+                float(self.database.read(dead_links.count)),
+            )
         return metrics.exposition(self.settings.metrics_dir, gauges)
 
     def _count(self) -> None:
@@ -195,15 +206,15 @@ def _stop_with_parent() -> None:
         signal.raise_signal(signal.SIGTERM)
 
 
-class _Faces:
+class Dispatcher:
     """One port, several faces: chosen by the first segment of the path."""
 
-    def __init__(self, api: ASGIApp, dashboard: ASGIApp, visits: ASGIApp, house: _Housekeeping, meter: Meter) -> None:
+    def __init__(self, api: ASGIApp, dashboard: ASGIApp, visits: ASGIApp, house: BackgroundTasks, meter: Meter) -> None:
         self._api = api
         self._visits = visits
         # Each has a crowd of its own: programs that wait for the API keep no visitor out.
-        self._crowd_of_api, self._crowd_of_visits = Crowd(api, meter), Crowd(visits, meter)
-        self._crowd_of_dashboard = Crowd(dashboard, meter)
+        self._crowd_of_api, self._crowd_of_visits = LoadShedder(api, meter), LoadShedder(visits, meter)
+        self._crowd_of_dashboard = LoadShedder(dashboard, meter)
         self._house = house
         self._newest = newest()
 

@@ -5,10 +5,10 @@ from pydantic import BaseModel, Field
 
 from waypost import clock, credentials
 from waypost.accounts import ops
-from waypost.api.answers import Done, Success
-from waypost.api.bodies import Body, JsonRoute
-from waypost.api.door import Came
-from waypost.api.fields import Line, Timestamp
+from waypost.api.middleware import Context
+from waypost.api.request_body import Body, JsonRoute
+from waypost.api.responses import Done, Success
+from waypost.api.types import Line, Timestamp
 from waypost.errors import invalid
 
 router = APIRouter(route_class=JsonRoute, tags=["Account"])
@@ -37,13 +37,13 @@ class AccountChange(Body):
 
 
 @router.get("/account")
-def read_account(door: Came) -> AccountAnswer:
-    account = door.read(lambda tx: ops.get(tx, door.account))
+def read_account(context: Context) -> AccountAnswer:
+    account = context.read(lambda tx: ops.get(tx, context.account))
     shown = AccountOut(
         id=account.id,
         email=account.email,
         username=account.username,
-        avatar=f"{door.settings.base}/u/{account.username}/avatar.svg",
+        avatar=f"{context.settings.base}/u/{account.username}/avatar.svg",
         status=account.status,
         plan=account.plan,
         expires=clock.NEVER if account.expires is None else clock.text(account.expires),
@@ -53,7 +53,7 @@ def read_account(door: Came) -> AccountAnswer:
 
 
 @router.put("/account/update")
-def update_account(door: Came, body: AccountChange) -> Done:
+def update_account(context: Context, body: AccountChange) -> Done:
     sent = body.sent()
     for field in ("email", "password"):
         if field in sent and sent[field] is None:
@@ -65,5 +65,5 @@ def update_account(door: Came, body: AccountChange) -> Done:
         ops.checked_email(body.email)
     if body.password is not None:
         hashed = credentials.hash_password(ops.checked_password(body.password))
-    door.write(lambda tx: ops.change(tx, door.account, email=body.email, password=hashed))
+    context.write(lambda tx: ops.change(tx, context.account, email=body.email, password=hashed))
     return Done(message="Account has been successfully updated.")

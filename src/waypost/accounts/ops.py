@@ -8,10 +8,11 @@ from typing import Literal
 import email_validator
 from sqlalchemy import Connection, RowMapping, Select, func, insert, or_, select, update
 
-from waypost import clock, rows
+from waypost import clock
+from waypost.db import crud
+from waypost.db.crud import Page, PageRequest
+from waypost.db.schema import accounts, plans, sessions
 from waypost.errors import invalid, not_found, taken
-from waypost.rows import Page, Window
-from waypost.schema import accounts, plans, sessions
 
 Status = Literal["free", "pro"]
 _USERNAME = re.compile(r"[A-Za-z0-9_-]{3,50}\Z")
@@ -100,7 +101,7 @@ def add(
         "owner": tx.execute(select(func.count()).select_from(accounts)).scalar_one() == 0,
         "registered": now,
     }
-    with rows.unique(_TAKEN):
+    with crud.unique(_TAKEN):
         account = tx.execute(insert(accounts).values(row).returning(accounts.c.id)).scalar_one()
     return get(tx, account)
 
@@ -138,7 +139,7 @@ def everyone(tx: Connection) -> list[Account]:
     return [_one(row) for row in tx.execute(_shown().order_by(accounts.c.id)).mappings()]
 
 
-def page(tx: Connection, window: Window, *, q: str = "") -> Page[Account]:
+def page(tx: Connection, window: PageRequest, *, q: str = "") -> Page[Account]:
     """A page of all accounts, oldest first; with `q`, of those whose name or address has it."""
     meets = _shown()
     if q:
@@ -167,7 +168,7 @@ def change(tx: Connection, account: int, *, email: str | None = None, password: 
     if password is not None:
         values |= {"password": password, "password_changed": clock.now()}
         tx.execute(sessions.delete().where(sessions.c.account == account))
-    with rows.unique(_TAKEN):
+    with crud.unique(_TAKEN):
         tx.execute(update(accounts).where(accounts.c.id == account).values(values))
 
 
@@ -198,14 +199,14 @@ def add_plan(
     """Make a plan. Raises TAKEN on `name`."""
     limits = {"rate_limit": rate_limit, "upload_limit": upload_limit, "storage_limit": storage_limit}
     row = {"name": name, "status": status, **limits}
-    with rows.unique({"plans_name_unique": taken("name", "There is a plan with that name already.")}):
+    with crud.unique({"plans_name_unique": taken("name", "There is a plan with that name already.")}):
         plan = tx.execute(insert(plans).values(row).returning(plans.c.id)).scalar_one()
     return Plan(plan, name, status, rate_limit, upload_limit, storage_limit)
 
 
 def all_plans(tx: Connection) -> Sequence[Plan]:
     """Every plan, oldest first."""
-    return [Plan(**row) for row in tx.execute(rows.columns(plans, Plan).order_by(plans.c.id)).mappings()]
+    return [Plan(**row) for row in tx.execute(crud.columns(plans, Plan).order_by(plans.c.id)).mappings()]
 
 
 def _plan(tx: Connection, name: str) -> int:

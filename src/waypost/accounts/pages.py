@@ -8,17 +8,18 @@ from sqlalchemy import Connection
 from starlette.responses import RedirectResponse, Response
 
 from waypost import clock, credentials
-from waypost.accounts import factors, keys, ops, sessions
-from waypost.accounts.keys import Scope
-from waypost.api.bodies import Body
-from waypost.api.fields import Expiry, Name
-from waypost.dashboard import pictures
-from waypost.dashboard.desk import HOME, THEME, Desk, own_path
+from waypost.accounts import ops
+from waypost.api.request_body import Body
+from waypost.api.types import Expiry, Name
+from waypost.auth import api_keys, sessions, two_factor
+from waypost.auth.api_keys import Scope
+from waypost.dashboard import qr_image
+from waypost.dashboard.context import HOME, THEME_COOKIE, PageContext, safe_redirect_path
 from waypost.dashboard.forms import Form, Shape
-from waypost.dashboard.pages import Pages
+from waypost.dashboard.routing import Router
 from waypost.errors import Kind, Problem, invalid
 
-pages = Pages()
+pages = Router()
 _ACCOUNT, _KEYS, _SESSIONS = "/dashboard/account", "/dashboard/account/keys", "/dashboard/account/sessions"
 _FACTOR = "/dashboard/account/factor"
 _PROPOSAL, _PROPOSAL_SECONDS = "app", 900
@@ -34,187 +35,197 @@ _KEY = Shape(moments=("expires",))
 
 
 @pages.get("/dashboard/account")
-def show_account(desk: Desk) -> Response:
-    return _account_page(desk, Form({"email": desk.you.email}))
+def show_account(context: PageContext) -> Response:
+    return _account_page(context, Form({"email": context.user.email}))
 
 
 @pages.post("/dashboard/account/email")
-def change_email(desk: Desk) -> Response:
-    form = desk.typed()
+def change_email(context: PageContext) -> Response:
+    form = context.form()
 
     def work() -> bool:
         email = ops.checked_email(form.text("email"))
-        _must_know(desk, form)
-        desk.write(lambda tx: ops.change(tx, desk.account, email=email))
+        _must_know(context, form)
+        context.write(lambda tx: ops.change(tx, context.account, email=email))
         return True
 
     if form.attempt(work):
-        return desk.go(_ACCOUNT, said="Your e-mail address is changed.")
-    return _account_page(desk, form, status=400)
+        return context.redirect(_ACCOUNT, said="Your e-mail address is changed.")
+    return _account_page(context, form, status=400)
 
 
 @pages.post("/dashboard/account/password")
-def change_password(desk: Desk) -> Response:
+def change_password(context: PageContext) -> Response:
     """Every session ends with it; this browser gets a new one."""
-    form = desk.typed()
+    form = context.form()
 
     def work() -> str:
         password = ops.checked_password(str(form["new"]), field="new")
-        _must_know(desk, form, field="old")
+        _must_know(context, form, field="old")
         hashed = credentials.hash_password(password)
 
         def change(tx: Connection) -> str:
-            agent = next((one.agent for one in sessions.of(tx, desk.account) if one.id == desk.you.session), "")
-            ops.change(tx, desk.account, password=hashed)
-            return sessions.begin(tx, desk.account, agent=agent)
+            agent = next((one.agent for one in sessions.of(tx, context.account) if one.id == context.user.session), "")
+            ops.change(tx, context.account, password=hashed)
+            return sessions.begin(tx, context.account, agent=agent)
 
-        return desk.write(change)
+        return context.write(change)
 
     token = form.attempt(work)
-    form.values |= {"old": "", "new": "", "email": desk.you.email}
+    form.values |= {"old": "", "new": "", "email": context.user.email}
     if token is None:
-        return _account_page(desk, form, status=400)
-    return desk.keep_session(desk.go(_ACCOUNT, said="Your password is changed. Other browsers are signed out."), token)
+        return _account_page(context, form, status=400)
+    return context.set_session_cookie(
+        context.redirect(_ACCOUNT, said="Your password is changed. Other browsers are signed out."), token
+    )
 
 
 @pages.get("/dashboard/account/sessions")
-def list_sessions(desk: Desk) -> Response:
-    found = desk.read(lambda tx: sessions.of(tx, desk.account))
-    return desk.page("account/sessions.html", sessions=found)
+def list_sessions(context: PageContext) -> Response:
+    found = context.read(lambda tx: sessions.of(tx, context.account))
+    return context.render("account/sessions.html", sessions=found)
 
 
 @pages.post("/dashboard/account/sessions/end")
-def end_session(desk: Desk) -> Response:
+def end_session(context: PageContext) -> Response:
     """One of them, or without an id all but this."""
-    picked = desk.picked()
+    picked = context.selected_ids()
     if picked:
-        desk.write(lambda tx: sessions.end(tx, desk.account, picked[0]))
+        context.write(lambda tx: sessions.end(tx, context.account, picked[0]))
     else:
-        desk.write(lambda tx: sessions.end_others(tx, desk.account, keep=desk.you.session))
-    return desk.go(_SESSIONS, said="Signed out there.")
+        context.write(lambda tx: sessions.end_others(tx, context.account, keep=context.user.session))
+    return context.redirect(_SESSIONS, said="Signed out there.")
 
 
 @pages.get("/dashboard/account/factor")
-def show_factor(desk: Desk) -> Response:
-    return _factor_page(desk, Form({}))
+def show_factor(context: PageContext) -> Response:
+    return _factor_page(context, Form({}))
 
 
 @pages.post("/dashboard/account/factor")
-def switch_factor_on(desk: Desk) -> Response:
+def switch_factor_on(context: PageContext) -> Response:
     """With the password, and a code of the app that shows that it works."""
-    form = desk.typed()
+    form = context.form()
 
     def work() -> list[str]:
-        told = desk.kit.seals.open(_PROPOSAL, form.text("sealed"), bound=desk.cookie)
+        told = context.services.signer.unsign(_PROPOSAL, form.text("sealed"), bound=context.cookie)
         if told is None:
             raise invalid("code", "That took too long. Please scan the new picture.")
-        _must_know(desk, form)
-        step = factors.fits(told[0], form.text("code"))
+        _must_know(context, form)
+        step = two_factor.fits(told[0], form.text("code"))
         if step is None:
             raise invalid("code", "This code is not right. Is the clock of your phone?")
-        return list(desk.write(lambda tx: factors.switch_on(tx, desk.account, secret=told[0], step=step)))
+        return list(context.write(lambda tx: two_factor.switch_on(tx, context.account, secret=told[0], step=step)))
 
     codes = form.attempt(work)
     if codes is None:
-        return _factor_page(desk, form, status=400)
-    return desk.page("account/codes.html", codes=codes)
+        return _factor_page(context, form, status=400)
+    return context.render("account/codes.html", codes=codes)
 
 
 @pages.post("/dashboard/account/factor/codes")
-def renew_codes(desk: Desk) -> Response:
+def renew_codes(context: PageContext) -> Response:
     """Fresh recovery codes."""
-    form = desk.typed()
+    form = context.form()
 
     def work() -> list[str]:
-        _must_know(desk, form)
-        return list(desk.write(lambda tx: factors.new_codes(tx, desk.account)))
+        _must_know(context, form)
+        return list(context.write(lambda tx: two_factor.new_codes(tx, context.account)))
 
     codes = form.attempt(work)
-    return _factor_page(desk, form, status=400) if codes is None else desk.page("account/codes.html", codes=codes)
+    return (
+        _factor_page(context, form, status=400) if codes is None else context.render("account/codes.html", codes=codes)
+    )
 
 
 @pages.post("/dashboard/account/factor/off")
-def switch_factor_off(desk: Desk) -> Response:
-    form = desk.typed()
+def switch_factor_off(context: PageContext) -> Response:
+    form = context.form()
 
     def work() -> bool:
-        _must_know(desk, form)
-        desk.write(lambda tx: factors.switch_off(tx, desk.account))
+        _must_know(context, form)
+        context.write(lambda tx: two_factor.switch_off(tx, context.account))
         return True
 
     if form.attempt(work):
-        return desk.go(_FACTOR, said="The second factor is off.")
-    return _factor_page(desk, form, status=400)
+        return context.redirect(_FACTOR, said="The second factor is off.")
+    return _factor_page(context, form, status=400)
 
 
 @pages.get("/dashboard/account/keys")
-def list_keys(desk: Desk) -> Response:
-    return _keys_page(desk, Form({"name": "", "scope": "write", "expires": ""}))
+def list_keys(context: PageContext) -> Response:
+    return _keys_page(context, Form({"name": "", "scope": "write", "expires": ""}))
 
 
 @pages.post("/dashboard/account/keys")
-def add_key(desk: Desk) -> Response:
+def add_key(context: PageContext) -> Response:
     """The answer shows the key, this once."""
-    form = desk.typed(_KEY)
+    form = context.form(_KEY)
 
     def work() -> str:
-        body = form.read(NewKey, desk.zone, _KEY)
+        body = form.read(NewKey, context.time_zone, _KEY)
         until = None if body.expires is None else clock.last_second(body.expires)
         new = {"name": body.name, "scope": body.scope, "expires": until}
-        return desk.write(lambda tx: keys.add(tx, desk.account, **new))  # type: ignore[arg-type]  # as the model says
+        return context.write(lambda tx: api_keys.add(tx, context.account, **new))  # type: ignore[arg-type]  # as the model says
 
     made = form.attempt(work)
     if made is None:
-        return _keys_page(desk, form, status=400)
-    return _keys_page(desk, Form({"name": "", "scope": "write", "expires": ""}), made=made)
+        return _keys_page(context, form, status=400)
+    return _keys_page(context, Form({"name": "", "scope": "write", "expires": ""}), made=made)
 
 
 @pages.post("/dashboard/account/keys/revoke")
-def revoke_key(desk: Desk) -> Response:
-    for key in desk.picked()[:1]:
-        desk.write(lambda tx, key=key: keys.revoke(tx, desk.account, key))  # type: ignore[misc]  # bound now
-    return desk.go(_KEYS, said="The key is revoked. Who used it gets 401 from now on.")
+def revoke_key(context: PageContext) -> Response:
+    for key in context.selected_ids()[:1]:
+        context.write(lambda tx, key=key: api_keys.revoke(tx, context.account, key))  # type: ignore[misc]  # bound now
+    return context.redirect(_KEYS, said="The key is revoked. Who used it gets 401 from now on.")
 
 
 @pages.post("/dashboard/theme", public=True)
-def choose_theme(desk: Desk) -> Response:
+def choose_theme(context: PageContext) -> Response:
     """Light, dark, or as the system has it."""
-    came_from = urlsplit(desk.request.headers.get("referer", ""))
-    back = own_path(came_from.path + (f"?{came_from.query}" if came_from.query else ""))
+    came_from = urlsplit(context.request.headers.get("referer", ""))
+    back = safe_redirect_path(came_from.path + (f"?{came_from.query}" if came_from.query else ""))
     response = RedirectResponse(back, status_code=303)
-    response.set_cookie(THEME, desk.typed().text("theme")[:5], max_age=365 * 86_400, path=HOME, samesite="lax")
+    response.set_cookie(THEME_COOKIE, context.form().text("theme")[:5], max_age=365 * 86_400, path=HOME, samesite="lax")
     return response
 
 
-def _account_page(desk: Desk, form: Form, *, status: int = 200) -> Response:
-    account = desk.read(lambda tx: ops.get(tx, desk.account))
-    factor = desk.read(lambda tx: factors.of(tx, desk.account))
-    return desk.page("account/account.html", status=status, form=form, account=account, factor=factor)
+def _account_page(context: PageContext, form: Form, *, status: int = 200) -> Response:
+    account = context.read(lambda tx: ops.get(tx, context.account))
+    factor = context.read(lambda tx: two_factor.of(tx, context.account))
+    return context.render("account/account.html", status=status, form=form, account=account, factor=factor)
 
 
-def _factor_page(desk: Desk, form: Form, *, status: int = 200) -> Response:
+def _factor_page(context: PageContext, form: Form, *, status: int = 200) -> Response:
     """What there is; or a new secret as a picture, which only this browser can switch on."""
-    factor = desk.read(lambda tx: factors.of(tx, desk.account))
+    factor = context.read(lambda tx: two_factor.of(tx, context.account))
     if factor is not None:
-        return desk.page("account/factor.html", status=status, form=form, factor=factor)
-    proposed = desk.kit.seals.open(_PROPOSAL, form.text("sealed"), bound=desk.cookie)
-    secret = proposed[0] if proposed else factors.new_secret()
-    form.values["sealed"] = desk.kit.seals.seal(_PROPOSAL, secret, life=_PROPOSAL_SECONDS, bound=desk.cookie)
-    address = factors.address(secret, username=desk.you.username, issuer=f"waypost ({desk.settings.own_host})")
-    told: dict[str, Any] = {"secret": secret, "picture": pictures.code(address)}
-    return desk.page("account/factor.html", status=status, form=form, factor=None, **told)
+        return context.render("account/factor.html", status=status, form=form, factor=factor)
+    proposed = context.services.signer.unsign(_PROPOSAL, form.text("sealed"), bound=context.cookie)
+    secret = proposed[0] if proposed else two_factor.new_secret()
+    form.values["sealed"] = context.services.signer.sign(
+        _PROPOSAL, secret, life=_PROPOSAL_SECONDS, bound=context.cookie
+    )
+    address = two_factor.address(
+        secret, username=context.user.username, issuer=f"waypost ({context.settings.own_host})"
+    )
+    told: dict[str, Any] = {"secret": secret, "picture": qr_image.code(address)}
+    return context.render("account/factor.html", status=status, form=form, factor=None, **told)
 
 
-def _keys_page(desk: Desk, form: Form, *, status: int = 200, made: str = "") -> Response:
-    found = desk.read(lambda tx: keys.of(tx, desk.account))
-    return desk.page("account/keys.html", status=status, form=form, keys=found, made=made, base=desk.settings.base)
+def _keys_page(context: PageContext, form: Form, *, status: int = 200, made: str = "") -> Response:
+    found = context.read(lambda tx: api_keys.of(tx, context.account))
+    return context.render(
+        "account/keys.html", status=status, form=form, keys=found, made=made, base=context.settings.base
+    )
 
 
-def _must_know(desk: Desk, form: Form, *, field: str = "password") -> None:
+def _must_know(context: PageContext, form: Form, *, field: str = "password") -> None:
     """Raise INVALID unless the form has the account's password: a window left open is not enough for what matters."""
-    if wait := desk.kit.tries.wait(f"account {desk.account}", desk.network):
+    if wait := context.services.login_throttle.wait(f"account {context.account}", context.network):
         raise Problem(Kind.RATE_LIMITED, f"Too many tries. Please wait {wait} seconds.", retry_after=wait)
-    hashed = desk.read(lambda tx: ops.hashed_password(tx, desk.account)) or ""
+    hashed = context.read(lambda tx: ops.hashed_password(tx, context.account)) or ""
     if not credentials.password_matches(hashed, str(form[field])[:1000]):
         raise invalid(field, "This is not your password.")
     form.values[field] = ""

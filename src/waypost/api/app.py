@@ -1,10 +1,8 @@
 """The API as one ASGI app: routes, and the error bodies for what never reaches a route."""
 
-from collections.abc import Callable
-from functools import cache
-from typing import Any
+from collections.abc import Callable, Sequence
 
-from fastapi import FastAPI, Request, Response
+from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
@@ -12,16 +10,15 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
 
 from waypost import __version__
-from waypost.api import docs
-from waypost.api.answers import Failure, problem_response, validation_problem
-from waypost.api.door import Gate, internal
-from waypost.api.routes import ROUTERS
-from waypost.db import Database
+from waypost.api import openapi
+from waypost.api.middleware import ApiMiddleware, internal
+from waypost.api.responses import Failure, problem_response, validation_problem
+from waypost.db.database import Database
 from waypost.errors import Kind, Problem
-from waypost.files.keeping import Keeper
-from waypost.metrics import Meter
-from waypost.net.guesses import Guesses
+from waypost.http.attempt_limiter import AttemptLimiter
+from waypost.observability.metrics import Meter
 from waypost.settings import Settings
+from waypost.storage.cleanup import StorageCleaner
 
 _FAILURES = {
     400: "The input breaks a rule; `field` names it.",
@@ -42,33 +39,30 @@ _SUMMARY = (
 
 
 def create_api(
+    api: FastAPI,
     *,
     settings: Settings,
     database: Database,
     changed: Callable[[], None],
     meter: Meter,
-    keeper: Keeper,
-    guesses: Guesses,
+    keeper: StorageCleaner,
+    guesses: AttemptLimiter,
 ) -> ASGIApp:
     """The whole of `/api`, around the data. `changed` is called after every change, before it is answered."""
-    api = _routed()
-    gate = Gate(api, settings=settings, database=database, changed=changed, meter=meter, keeper=keeper, guesses=guesses)
+    gate = ApiMiddleware(
+        api, settings=settings, database=database, changed=changed, meter=meter, keeper=keeper, guesses=guesses
+    )
     return CORSMiddleware(
         gate,
         allow_origins=["*"],
         allow_methods=["*"],
         allow_headers=["*", "Authorization", "Content-Type"],
-        expose_headers=[*docs.RATE_HEADERS, "Retry-After", "X-Request-Id"],
+        expose_headers=[*openapi.RATE_HEADERS, "Retry-After", "X-Request-Id"],
     )
 
 
-def api_document(settings: Settings) -> dict[str, Any]:
-    """OpenAPI 3.1 of the API, without a database."""
-    return {**docs.describe(_routed()), "servers": [{"url": settings.base}]}
-
-
-@cache
-def _routed() -> FastAPI:
+def route_api(routers: Sequence[APIRouter]) -> FastAPI:
+    """The routes of the API, without data behind them."""
     api = FastAPI(
         title="waypost",
         version=__version__,
@@ -85,9 +79,10 @@ def _routed() -> FastAPI:
             Exception: _on_crash,
         },
     )
-    for router in ROUTERS:
+    api.state.api_routes = [route for router in routers for route in router.routes if isinstance(route, APIRoute)]
+    for router in routers:
         api.include_router(router, prefix=PREFIX)
-    docs.add_routes(api)
+    openapi.add_routes(api)
     return api
 
 
@@ -130,7 +125,7 @@ def _not_allowed(request: Request) -> Response:
 def _methods(request: Request) -> set[str]:
     """Every method that some route takes at the request's path: at `/channel/add` that of adding, not of reading."""
     path = request.scope["path"].removeprefix(PREFIX)
-    routes = [route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)]
+    routes: list[APIRoute] = request.app.state.api_routes
     here = [route for route in routes if route.path == path] or [r for r in routes if r.path_regex.match(path)]
     methods = {method for route in here for method in route.methods or ()} or {"GET"}
     return methods | {"HEAD"} if "GET" in methods else methods

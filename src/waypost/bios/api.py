@@ -7,17 +7,16 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field
 from sqlalchemy import Connection
 
-from waypost.aliases.urls import short_url
-from waypost.api import lists
-from waypost.api.answers import Done, Success
-from waypost.api.bodies import Body, JsonRoute
-from waypost.api.door import Came, Door
-from waypost.api.fields import Line, Name, Paragraph, PathId, Target, Timestamp
-from waypost.api.spans import AskedSpan
+from waypost.api import pagination
+from waypost.api.date_range import AskedSpan
+from waypost.api.middleware import Context, RequestContext
+from waypost.api.request_body import Body, JsonRoute
+from waypost.api.responses import Done, ReportAnswer, Success
+from waypost.api.types import Line, Name, Paragraph, PathId, Target, Timestamp
 from waypost.bios import blocks, ops
-from waypost.clicks import stats
-from waypost.clicks.api import ReportAnswer, read_report
-from waypost.clicks.stats import Block
+from waypost.clicks.stats import queries as stats
+from waypost.clicks.stats.queries import Block
+from waypost.urls.short_urls import short_url
 
 router = APIRouter(route_class=JsonRoute, tags=["Bio pages"])
 
@@ -143,58 +142,58 @@ class NewBio(BioChange):
     name: Name
 
 
-@router.get("/bios", response_model=lists.envelope("bios", BioOut))
-def list_bios(door: Came, asked: lists.Asked) -> Any:
-    page = door.read_counts(lambda tx: ops.page(tx, door.account, asked))
-    return lists.answer("bios", page, lambda bio: BioOut(**_shown(bio, door)))
+@router.get("/bios", response_model=pagination.envelope("bios", BioOut))
+def list_bios(context: Context, asked: pagination.Asked) -> Any:
+    page = context.read_after_ingest(lambda tx: ops.page(tx, context.account, asked))
+    return pagination.answer("bios", page, lambda bio: BioOut(**_shown(bio, context)))
 
 
 @router.get("/bio/{id}")
-def read_bio(door: Came, id: PathId) -> BioAnswer:
+def read_bio(context: Context, id: PathId) -> BioAnswer:
     def work(tx: Connection) -> tuple[ops.Bio, Block, Mapping[int, tuple[int, int]]]:
-        bio = ops.own(tx, door.account, id)
+        bio = ops.own(tx, context.account, id)
         return bio, stats.block(tx, "bio", id, clicks=bio.clicks, uniques=bio.uniqueclicks), ops.clicks(tx, id)
 
-    bio, data, clicks = door.read_counts(work)
+    bio, data, clicks = context.read_after_ingest(work)
     sent = [{name: value for name, value in block.items() if name != "id"} for block in bio.blocks]
-    details = BioWhole(**_shown(bio, door), blocks=sent, sensitive=bio.sensitive)
+    details = BioWhole(**_shown(bio, context), blocks=sent, sensitive=bio.sensitive)
     return BioAnswer(
         details=details, data=data, blocks=[_counted(block, clicks) for block in bio.blocks if "id" in block]
     )
 
 
 @router.get("/bio/{id}/stats")
-def bio_statistics(door: Came, id: PathId, span: AskedSpan) -> ReportAnswer:
+def bio_statistics(context: Context, id: PathId, span: AskedSpan) -> ReportAnswer:
     """The visits of one bio page over time and by every dimension."""
-    door.read(lambda tx: ops.own(tx, door.account, id))
-    return ReportAnswer(data=read_report(door, "bio", id, span))
+    context.read(lambda tx: ops.own(tx, context.account, id))
+    return ReportAnswer(data=context.read_report("bio", id, span))
 
 
 @router.post("/bio/add")
-def add_bio(door: Came, body: NewBio) -> BioDone:
-    bio = door.write(lambda tx: ops.add(tx, door.account, settings=door.settings, **body.sent()))
-    return BioDone(id=bio.id, shorturl=_url(bio, door))
+def add_bio(context: Context, body: NewBio) -> BioDone:
+    bio = context.write(lambda tx: ops.add(tx, context.account, settings=context.settings, **body.sent()))
+    return BioDone(id=bio.id, shorturl=_url(bio, context))
 
 
 @router.put("/bio/{id}/update")
-def update_bio(door: Came, id: PathId, body: BioChange) -> Done:
-    door.write(lambda tx: ops.change(tx, door.account, id, settings=door.settings, **body.sent()))
+def update_bio(context: Context, id: PathId, body: BioChange) -> Done:
+    context.write(lambda tx: ops.change(tx, context.account, id, settings=context.settings, **body.sent()))
     return Done(message="Bio page has been updated successfully.")
 
 
 @router.delete("/bio/{id}/delete")
-def delete_bio(door: Came, id: PathId) -> Done:
-    door.write(lambda tx: ops.remove(tx, door.account, id))
+def delete_bio(context: Context, id: PathId) -> Done:
+    context.write(lambda tx: ops.remove(tx, context.account, id))
     return Done(message="Bio page has been deleted successfully.")
 
 
-def _url(bio: ops.Bio, door: Door) -> str:
-    return short_url(door.settings.base, "", None, bio.alias)
+def _url(bio: ops.Bio, context: RequestContext) -> str:
+    return short_url(context.settings.base, "", None, bio.alias)
 
 
-def _shown(bio: ops.Bio, door: Door) -> dict[str, Any]:
+def _shown(bio: ops.Bio, context: RequestContext) -> dict[str, Any]:
     same = ("id", "name", "alias", "title", "description", "theme", "clicks", "uniqueclicks")
-    return {**{name: getattr(bio, name) for name in same}, "shorturl": _url(bio, door), "date": bio.created}
+    return {**{name: getattr(bio, name) for name in same}, "shorturl": _url(bio, context), "date": bio.created}
 
 
 def _counted(block: blocks.Block, clicks: Mapping[int, tuple[int, int]]) -> BlockClicks:

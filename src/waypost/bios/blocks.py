@@ -7,10 +7,10 @@ from urllib.parse import unquote, urlsplit
 
 from sqlalchemy import Connection, delete, insert
 
+from waypost.db.schema import bio_blocks
 from waypost.errors import Problem, invalid
-from waypost.net import blocked, targets
-from waypost.schema import bio_blocks
 from waypost.settings import Settings
+from waypost.urls import blocklist, validation
 
 Block = Mapping[str, Any]
 _URLS = {"link": "url", "image": "link", "social": "url", "vcard": "site"}
@@ -45,7 +45,7 @@ def urls(block: Block) -> Iterator[str]:
 def checked(tx: Connection, blocks: Iterable[Block], settings: Settings) -> list[Block]:
     """The blocks with their URLs trimmed. Raises INVALID on `blocks`."""
     found = [_checked(tx, block, settings) for block in blocks]
-    blocked.refuse(tx, (url for block in found for url in urls(block)), field="blocks")
+    blocklist.refuse(tx, (url for block in found for url in urls(block)), field="blocks")
     return found
 
 
@@ -92,10 +92,10 @@ def _checked(tx: Connection, block: Block, settings: Settings) -> Block:
     found = {}
     name = _URLS.get(block["type"], "")
     if block.get(name) or name == "url":  # the others may be empty
-        found[name] = targets.target(block[name], field="blocks", settings=settings)
+        found[name] = validation.target(block[name], field="blocks", settings=settings)
         _refuse_circle(tx, found[name], settings)
     if block["type"] == "image":
-        found["image"] = targets.web_url(block["image"], field="blocks")
+        found["image"] = validation.web_url(block["image"], field="blocks")
     return {**block, **found}
 
 
@@ -104,6 +104,6 @@ def _refuse_circle(tx: Connection, url: str, settings: Settings) -> None:
     if not _OF_A_BLOCK.match(unquote(urlsplit(url).path)):
         return
     try:
-        targets.refuse_own(tx, url, field="blocks", settings=settings)
+        validation.refuse_own(tx, url, field="blocks", settings=settings)
     except Problem:
         raise invalid("blocks", "blocks must not lead to a block of a bio page: that could go in circles.") from None

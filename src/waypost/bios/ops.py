@@ -6,13 +6,13 @@ from typing import TypedDict, Unpack
 
 from sqlalchemy import Connection, select
 
-from waypost import changes, rows
-from waypost.aliases import namespace
 from waypost.bios import blocks as parts
 from waypost.bios.blocks import Block
-from waypost.rows import Page, Window
-from waypost.schema import bio_blocks, bios
+from waypost.db import change_log, crud
+from waypost.db.crud import Page, PageRequest
+from waypost.db.schema import bio_blocks, bios
 from waypost.settings import Settings
+from waypost.urls import alias_namespace
 
 
 @dataclass(frozen=True)
@@ -47,24 +47,24 @@ class Fields(TypedDict, total=False):
     sensitive: bool | None
 
 
-def page(tx: Connection, account: int, window: Window) -> Page[Bio]:
+def page(tx: Connection, account: int, window: PageRequest) -> Page[Bio]:
     """The account's bio pages."""
-    return rows.page(tx, bios, account, window, Bio)
+    return crud.page(tx, bios, account, window, Bio)
 
 
 def own(tx: Connection, account: int, bio: int) -> Bio:
     """One bio page."""
-    return rows.own(tx, bios, account, bio, Bio)
+    return crud.get_owned(tx, bios, account, bio, Bio)
 
 
 def add(tx: Connection, account: int, *, settings: Settings, **fields: Unpack[Fields]) -> Bio:
     """Make a bio page. Raises INVALID or TAKEN on `alias`, INVALID on `blocks`."""
-    alias = namespace.pick(tx, namespace.OWN, fields.get("alias"), field="alias")
+    alias = alias_namespace.pick(tx, alias_namespace.OWN, fields.get("alias"), field="alias")
     blocks = parts.checked(tx, fields.get("blocks") or (), settings)
-    bio = rows.add(tx, bios, account, {**fields, "alias": alias, "blocks": []})
+    bio = crud.add(tx, bios, account, {**fields, "alias": alias, "blocks": []})
     if blocks:
-        rows.change(tx, bios, account, bio, {"blocks": parts.numbered(tx, account, bio, blocks, before=())})
-    namespace.claim(tx, account, "bio", bio, host=namespace.OWN, alias=alias, field="alias")
+        crud.change(tx, bios, account, bio, {"blocks": parts.numbered(tx, account, bio, blocks, before=())})
+    alias_namespace.claim(tx, account, "bio", bio, host=alias_namespace.OWN, alias=alias, field="alias")
     return own(tx, account, bio)
 
 
@@ -74,21 +74,21 @@ def change(tx: Connection, account: int, bio: int, *, settings: Settings, **fiel
     before = own(tx, account, bio)
     alias = fields.get("alias") or before.alias
     if alias != before.alias:
-        namespace.release(tx, host=namespace.OWN, alias=before.alias)
-        new = namespace.pick(tx, namespace.OWN, alias, field="alias")
-        namespace.claim(tx, account, "bio", bio, host=namespace.OWN, alias=new, field="alias")
+        alias_namespace.release(tx, host=alias_namespace.OWN, alias=before.alias)
+        new = alias_namespace.pick(tx, alias_namespace.OWN, alias, field="alias")
+        alias_namespace.claim(tx, account, "bio", bio, host=alias_namespace.OWN, alias=new, field="alias")
     values = {**fields, "alias": alias}
     if "blocks" in fields:
         blocks = parts.checked(tx, fields["blocks"] or (), settings)
         values["blocks"] = parts.numbered(tx, account, bio, blocks, before=before.blocks)
-    rows.change(tx, bios, account, bio, values)
-    changes.note(tx, namespace.OWN, alias)
+    crud.change(tx, bios, account, bio, values)
+    change_log.record(tx, alias_namespace.OWN, alias)
 
 
 def remove(tx: Connection, account: int, bio: int) -> None:
     """Delete a bio page; its alias stays with the account, as a tombstone."""
-    namespace.release(tx, host=namespace.OWN, alias=own(tx, account, bio).alias)
-    rows.remove(tx, bios, account, bio)
+    alias_namespace.release(tx, host=alias_namespace.OWN, alias=own(tx, account, bio).alias)
+    crud.remove(tx, bios, account, bio)
 
 
 def clicks(tx: Connection, bio: int) -> Mapping[int, tuple[int, int]]:

@@ -9,16 +9,16 @@ from typing import Any
 from sqlalchemy import Connection
 from starlette.responses import Response
 
-from waypost.aliases.urls import short_url
 from waypost.bios import blocks, ops, themes
 from waypost.bios.api import BioChange, CardBlock, NewBio
 from waypost.dashboard import statistics
-from waypost.dashboard.desk import Desk
+from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape, Value
-from waypost.dashboard.pages import Pages
-from waypost.dashboard.words import plural
+from waypost.dashboard.i18n import plural
+from waypost.dashboard.routing import Router
+from waypost.urls.short_urls import short_url
 
-pages = Pages()
+pages = Router()
 SHAPE = Shape(flags=("sensitive",))
 _LIST = "/dashboard/bios"
 _MOST = 200
@@ -37,90 +37,94 @@ _NUMBER = re.compile(r"blocks (\d+)")
 
 
 @pages.get("/dashboard/bios")
-def list_bios(desk: Desk) -> Response:
-    page = desk.read_counts(lambda tx: ops.page(tx, desk.account, desk.window()))
-    return desk.page("bios/list.html", page=page, **_told(desk))
+def list_bios(context: PageContext) -> Response:
+    page = context.read_after_ingest(lambda tx: ops.page(tx, context.account, context.page_request()))
+    return context.render("bios/list.html", page=page, **_told(context))
 
 
 @pages.get("/dashboard/bios/new")
-def blank_bio(desk: Desk) -> Response:
-    return _builder(desk, Form({"base": "default", "blocks": [{"type": "link"}]}))
+def blank_bio(context: PageContext) -> Response:
+    return _builder(context, Form({"base": "default", "blocks": [{"type": "link"}]}))
 
 
 @pages.post("/dashboard/bios/new")
-def add_bio(desk: Desk) -> Response:
-    form = _typed(desk)
+def add_bio(context: PageContext) -> Response:
+    form = _typed(context)
     if _rearranged(form):
-        return _builder(desk, form)
-    bio = form.attempt(lambda: _add(desk, form))
+        return _builder(context, form)
+    bio = form.attempt(lambda: _add(context, form))
     if bio is None:
-        return _builder(desk, form, status=400)
-    return desk.go(f"{_LIST}/{bio.id}", said="Your page is there.", also=_url(bio, desk))
+        return _builder(context, form, status=400)
+    return context.redirect(f"{_LIST}/{bio.id}", said="Your page is there.", also=_url(bio, context))
 
 
 @pages.get("/dashboard/bios/phone")
-def blank_phone(desk: Desk) -> Response:
-    return _phone(desk, Form({}))
+def blank_phone(context: PageContext) -> Response:
+    return _phone(context, Form({}))
 
 
 @pages.post("/dashboard/bios/phone")
-def draft_phone(desk: Desk) -> Response:
+def draft_phone(context: PageContext) -> Response:
     """What is typed, as visitors would see it; nothing is saved."""
-    return _phone(desk, _typed(desk))
+    return _phone(context, _typed(context))
 
 
 @pages.get("/dashboard/bios/{id:int}/phone")
-def saved_phone(desk: Desk, id: int) -> Response:
-    return _phone(desk, Form(desk.read(lambda tx: _values(ops.own(tx, desk.account, id)))))
+def saved_phone(context: PageContext, id: int) -> Response:
+    return _phone(context, Form(context.read(lambda tx: _values(ops.own(tx, context.account, id)))))
 
 
 @pages.get("/dashboard/bios/{id:int}")
-def edit_bio(desk: Desk, id: int) -> Response:
-    bio = desk.read(lambda tx: ops.own(tx, desk.account, id))
-    return _builder(desk, Form(_values(bio)), id)
+def edit_bio(context: PageContext, id: int) -> Response:
+    bio = context.read(lambda tx: ops.own(tx, context.account, id))
+    return _builder(context, Form(_values(bio)), id)
 
 
 @pages.post("/dashboard/bios/{id:int}")
-def save_bio(desk: Desk, id: int) -> Response:
-    form = _typed(desk, desk.read(lambda tx: _values(ops.own(tx, desk.account, id))))
+def save_bio(context: PageContext, id: int) -> Response:
+    form = _typed(context, context.read(lambda tx: _values(ops.own(tx, context.account, id))))
     if _rearranged(form):
-        return _builder(desk, form, id)
-    form.attempt(lambda: _change(desk, id, form))
+        return _builder(context, form, id)
+    form.attempt(lambda: _change(context, id, form))
     if form.faults:
-        return _builder(desk, form, id, status=400)
-    return desk.go(f"{_LIST}/{id}", said="Saved.")
+        return _builder(context, form, id, status=400)
+    return context.redirect(f"{_LIST}/{id}", said="Saved.")
 
 
 @pages.get("/dashboard/bios/{id:int}/delete")
-def ask_to_delete(desk: Desk, id: int) -> Response:
-    return _question(desk, [id])
+def ask_to_delete(context: PageContext, id: int) -> Response:
+    return _question(context, [id])
 
 
 @pages.post("/dashboard/bios/bulk")
-def ask_to_delete_many(desk: Desk) -> Response:
-    ids = desk.picked()
-    return _question(desk, ids) if ids else desk.go(_LIST, said="Tick the pages that you mean first.", tone="bad")
+def ask_to_delete_many(context: PageContext) -> Response:
+    ids = context.selected_ids()
+    return (
+        _question(context, ids)
+        if ids
+        else context.redirect(_LIST, said="Tick the pages that you mean first.", tone="bad")
+    )
 
 
 @pages.post("/dashboard/bios/delete")
-def delete_bios(desk: Desk) -> Response:
-    count = desk.remove_ticked(ops.remove)
-    return desk.go(_LIST, said=plural(count, "The page is deleted.", "%(count)s pages are deleted."))
+def delete_bios(context: PageContext) -> Response:
+    count = context.delete_selected(ops.remove)
+    return context.redirect(_LIST, said=plural(count, "The page is deleted.", "%(count)s pages are deleted."))
 
 
 @pages.get("/dashboard/bios/{id:int}/stats")
-def bio_statistics(desk: Desk, id: int) -> Response:
-    bio = desk.read(lambda tx: ops.own(tx, desk.account, id))
-    return statistics.page(desk, "bio", id, title=bio.name, back=f"{_LIST}/{id}", short=_url(bio, desk))
+def bio_statistics(context: PageContext, id: int) -> Response:
+    bio = context.read(lambda tx: ops.own(tx, context.account, id))
+    return statistics.page(context, "bio", id, title=bio.name, back=f"{_LIST}/{id}", short=_url(bio, context))
 
 
-def _typed(desk: Desk, now: Mapping[str, Value] | None = None) -> Form:
+def _typed(context: PageContext, now: Mapping[str, Value] | None = None) -> Form:
     """The form that was sent: its blocks in the order in which they stood, its theme of the two choices."""
-    form = desk.typed(SHAPE, now=now)
+    form = context.form(SHAPE, now=now)
     found = []
-    for key in desk.fields.get("order", ())[: _MOST + 1]:
-        kind = (desk.fields.get(f"{key}.type") or [""])[-1]
-        values = {part: (desk.fields.get(f"{key}.{part}") or [""])[-1] for part in ("id", *PARTS.get(kind, ()))}
+    for key in context.fields.get("order", ())[: _MOST + 1]:
+        kind = (context.fields.get(f"{key}.type") or [""])[-1]
+        values = {part: (context.fields.get(f"{key}.{part}") or [""])[-1] for part in ("id", *PARTS.get(kind, ()))}
         found.append({"type": kind, **{part: value.replace("\r\n", "\n").strip() for part, value in values.items()}})
     mode = form.text("mode")
     form.values |= {"blocks": found, "theme": form.text("base") + (f"-{mode}" if mode else "")}
@@ -142,18 +146,18 @@ def _rearranged(form: Form) -> bool:
     return True
 
 
-def _add(desk: Desk, form: Form) -> ops.Bio:
-    fields = form.read(NewBio, desk.zone, SHAPE).sent()
-    return desk.write(lambda tx: ops.add(tx, desk.account, settings=desk.settings, **fields))
+def _add(context: PageContext, form: Form) -> ops.Bio:
+    fields = form.read(NewBio, context.time_zone, SHAPE).sent()
+    return context.write(lambda tx: ops.add(tx, context.account, settings=context.settings, **fields))
 
 
-def _change(desk: Desk, id: int, form: Form) -> None:
+def _change(context: PageContext, id: int, form: Form) -> None:
     """Set what differs from what there is, unless somebody else changed it meanwhile."""
-    fields = form.read(BioChange, desk.zone, SHAPE).sent()
-    desk.save(
+    fields = form.read(BioChange, context.time_zone, SHAPE).sent()
+    context.save(
         form,
-        lambda tx: _values(ops.own(tx, desk.account, id)),
-        lambda tx: ops.change(tx, desk.account, id, settings=desk.settings, **fields),
+        lambda tx: _values(ops.own(tx, context.account, id)),
+        lambda tx: ops.change(tx, context.account, id, settings=context.settings, **fields),
     )
 
 
@@ -168,7 +172,7 @@ def _values(bio: ops.Bio) -> Mapping[str, Value]:
     return {**same, "base": base, "mode": mode, "blocks": rows, "sensitive": "on" if bio.sensitive else ""}
 
 
-def _phone(desk: Desk, form: Form) -> Response:
+def _phone(context: PageContext, form: Form) -> Response:
     """The page as on a phone, in a frame of ours: it has no scripts, and nothing in it can be followed."""
     rows: Any = form["blocks"] or []
     found = []
@@ -176,7 +180,7 @@ def _phone(desk: Desk, form: Form) -> Response:
         if block["type"] in PARTS and block.get(_NEEDED.get(block["type"], "type")):
             plain = {part: block.get(part, "") for part in ("type", *PARTS[block["type"]])}
             found.append({**plain, "id": place} if blocks.counts(plain) else plain)
-    drawn = desk.kit.bio_page(
+    drawn = context.services.bio_page(
         alias=form.text("alias") or "phone",
         name=form.text("name") or "…",
         title=form.text("title"),
@@ -191,11 +195,11 @@ def _phone(desk: Desk, form: Form) -> Response:
     return Response(drawn, media_type="text/html", headers=headers)
 
 
-def _builder(desk: Desk, form: Form, id: int | None = None, *, status: int = 200) -> Response:
+def _builder(context: PageContext, form: Form, id: int | None = None, *, status: int = 200) -> Response:
     def work(tx: Connection) -> tuple[ops.Bio | None, Mapping[int, tuple[int, int]]]:
-        return (None, {}) if id is None else (ops.own(tx, desk.account, id), ops.clicks(tx, id))
+        return (None, {}) if id is None else (ops.own(tx, context.account, id), ops.clicks(tx, id))
 
-    bio, clicks = desk.read_counts(work)
+    bio, clicks = context.read_after_ingest(work)
     wrong = _NUMBER.match(form.faults.get("blocks", ""))
     told: dict[str, Any] = {
         "clicks": {str(block): number for block, (number, _) in clicks.items()},
@@ -204,17 +208,17 @@ def _builder(desk: Desk, form: Form, id: int | None = None, *, status: int = 200
     }
     told["wrong"] = int(wrong[1]) if wrong else 0
     told |= {"form": form, "themes": themes.THEMES}
-    return desk.page("bios/builder.html", status=status, frames=True, **told, **_told(desk))
+    return context.render("bios/builder.html", status=status, frames=True, **told, **_told(context))
 
 
-def _question(desk: Desk, ids: Sequence[int]) -> Response:
-    found = desk.read(lambda tx: [ops.own(tx, desk.account, bio) for bio in ids])
-    return desk.page("bios/delete.html", bios=found, **_told(desk))
+def _question(context: PageContext, ids: Sequence[int]) -> Response:
+    found = context.read(lambda tx: [ops.own(tx, context.account, bio) for bio in ids])
+    return context.render("bios/delete.html", bios=found, **_told(context))
 
 
-def _told(desk: Desk) -> dict[str, Any]:
-    return {"short": lambda bio: _url(bio, desk)}
+def _told(context: PageContext) -> dict[str, Any]:
+    return {"short": lambda bio: _url(bio, context)}
 
 
-def _url(bio: ops.Bio, desk: Desk) -> str:
-    return short_url(desk.settings.base, "", None, bio.alias)
+def _url(bio: ops.Bio, context: PageContext) -> str:
+    return short_url(context.settings.base, "", None, bio.alias)

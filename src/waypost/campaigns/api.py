@@ -7,17 +7,17 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field
 from sqlalchemy import Connection
 
-from waypost.aliases.urls import list_url, short_url
-from waypost.api import lists
-from waypost.api.answers import Done, Success
-from waypost.api.bodies import Body, JsonRoute
-from waypost.api.door import Came, Door
-from waypost.api.fields import Line, Name, PathId, Positive
-from waypost.api.spans import AskedSpan
+from waypost.api import pagination
+from waypost.api.date_range import AskedSpan
+from waypost.api.middleware import Context, RequestContext
+from waypost.api.request_body import Body, JsonRoute
+from waypost.api.responses import Done, Success
+from waypost.api.types import Line, Name, PathId, Positive
 from waypost.campaigns import ops
 from waypost.campaigns.ops import Rotation
-from waypost.clicks import stats
-from waypost.clicks.stats import Report
+from waypost.clicks.stats import queries as stats
+from waypost.clicks.stats.queries import Report
+from waypost.urls.short_urls import list_url, short_url
 
 router = APIRouter(route_class=JsonRoute, tags=["Campaigns"])
 
@@ -100,77 +100,79 @@ class Assignment(Body):
 _AS_IT_IS = Assignment()
 
 
-@router.get("/campaigns", response_model=lists.envelope("campaigns", CampaignOut))
-def list_campaigns(door: Came, asked: lists.Asked) -> Any:
-    page, shown = door.read_counts(
-        lambda tx: (ops.page(tx, door.account, asked), _shower(door, ops.username(tx, door.account)))
+@router.get("/campaigns", response_model=pagination.envelope("campaigns", CampaignOut))
+def list_campaigns(context: Context, asked: pagination.Asked) -> Any:
+    page, shown = context.read_after_ingest(
+        lambda tx: (ops.page(tx, context.account, asked), _shower(context, ops.username(tx, context.account)))
     )
-    return lists.answer("campaigns", page, shown)
+    return pagination.answer("campaigns", page, shown)
 
 
 @router.get("/campaign/{id}")
-def read_campaign(door: Came, id: PathId) -> CampaignDetails:
-    campaign, username, won = door.read_counts(
-        lambda tx: (ops.own(tx, door.account, id), ops.username(tx, door.account), ops.winner(tx, id))
+def read_campaign(context: Context, id: PathId) -> CampaignDetails:
+    campaign, username, won = context.read_after_ingest(
+        lambda tx: (ops.own(tx, context.account, id), ops.username(tx, context.account), ops.winner(tx, id))
     )
     told: Any = {"rotation": campaign.rotation, "sticky": campaign.sticky, "winner": campaign.winner}
-    shown = _shower(door, username)(campaign).model_dump()
+    shown = _shower(context, username)(campaign).model_dump()
     return CampaignDetails(details=CampaignWhole(**shown, **told, winnerlink=won))
 
 
 @router.get("/campaign/{id}/stats")
-def campaign_statistics(door: Came, id: PathId, span: AskedSpan) -> CampaignReport:
+def campaign_statistics(context: Context, id: PathId, span: AskedSpan) -> CampaignReport:
     """The visits of a campaign's rotator and list page over time and by every dimension, and by link."""
 
     def work(tx: Connection) -> tuple[Report, list[ops.Place]]:
-        ops.own(tx, door.account, id)
-        return stats.report(tx, "campaign", id, span), ops.places(tx, door.account, id, span)
+        ops.own(tx, context.account, id)
+        return stats.report(tx, "campaign", id, span), ops.places(tx, context.account, id, span)
 
-    report, places = door.read_counts(work)
-    return CampaignReport(data=report, links=[_place(door, place) for place in places])
+    report, places = context.read_after_ingest(work)
+    return CampaignReport(data=report, links=[_place(context, place) for place in places])
 
 
 @router.post("/campaign/add", status_code=201)
-def add_campaign(door: Came, body: NewCampaign) -> CampaignDone:
+def add_campaign(context: Context, body: NewCampaign) -> CampaignDone:
     return _done(
-        door, *door.write(lambda tx: (ops.add(tx, door.account, **body.sent()), ops.username(tx, door.account)))
+        context,
+        *context.write(lambda tx: (ops.add(tx, context.account, **body.sent()), ops.username(tx, context.account))),
     )
 
 
 @router.post("/campaign/{campaignid}/assign/{linkid}")
-def assign_link(door: Came, campaignid: PathId, linkid: PathId, body: Assignment = _AS_IT_IS) -> Done:
+def assign_link(context: Context, campaignid: PathId, linkid: PathId, body: Assignment = _AS_IT_IS) -> Done:
     """Put a link into a campaign; and, for its rotator, set the link's weight and its quota of clicks."""
     fields = body.sent()
-    door.write(lambda tx: ops.assign(tx, door.account, campaignid, linkid, **fields))
+    context.write(lambda tx: ops.assign(tx, context.account, campaignid, linkid, **fields))
     return Done(message="Link successfully added to the campaign.")
 
 
 @router.put("/campaign/{id}/update")
-def update_campaign(door: Came, id: PathId, body: CampaignChange) -> CampaignDone:
+def update_campaign(context: Context, id: PathId, body: CampaignChange) -> CampaignDone:
     fields = body.sent()
     return _done(
-        door, *door.write(lambda tx: (ops.change(tx, door.account, id, **fields), ops.username(tx, door.account)))
+        context,
+        *context.write(lambda tx: (ops.change(tx, context.account, id, **fields), ops.username(tx, context.account))),
     )
 
 
 @router.delete("/campaign/{id}/delete")
-def delete_campaign(door: Came, id: PathId) -> Done:
-    door.write(lambda tx: ops.remove(tx, door.account, id))
+def delete_campaign(context: Context, id: PathId) -> Done:
+    context.write(lambda tx: ops.remove(tx, context.account, id))
     return Done(message="Campaign has been deleted successfully.")
 
 
-def _done(door: Door, campaign: ops.Campaign, username: str) -> CampaignDone:
-    return CampaignDone(**_shower(door, username)(campaign).model_dump())
+def _done(context: RequestContext, campaign: ops.Campaign, username: str) -> CampaignDone:
+    return CampaignDone(**_shower(context, username)(campaign).model_dump())
 
 
-def _place(door: Door, place: ops.Place) -> PlaceOut:
-    url = short_url(door.settings.base, place.host, place.scheme, place.alias)
+def _place(context: RequestContext, place: ops.Place) -> PlaceOut:
+    url = short_url(context.settings.base, place.host, place.scheme, place.alias)
     told = {name: getattr(place, name) for name in ("id", "title", "clicks", "weight", "quota", "given")}
     return PlaceOut(shorturl=url, **told)
 
 
-def _shower(door: Door, username: str) -> Callable[[ops.Campaign], CampaignOut]:
-    base = door.settings.base
+def _shower(context: RequestContext, username: str) -> Callable[[ops.Campaign], CampaignOut]:
+    base = context.settings.base
 
     def shown(campaign: ops.Campaign) -> CampaignOut:
         return CampaignOut(

@@ -8,16 +8,16 @@ from typing import Any, Literal, TypedDict, Unpack
 
 from sqlalchemy import Connection, Select, func, or_, select, update
 
-from waypost import rows
-from waypost.aliases import namespace
-from waypost.aliases.words import check
-from waypost.clicks import stats
-from waypost.clicks.batch import label_of
-from waypost.clicks.stats import Span
-from waypost.db import upsert
+from waypost.clicks.ingest.aggregate import label_of
+from waypost.clicks.stats import queries as stats
+from waypost.clicks.stats.queries import Span
+from waypost.db import crud
+from waypost.db.crud import Page, PageRequest
+from waypost.db.database import upsert
+from waypost.db.schema import accounts, campaigns, domains, links, rotations, turns
 from waypost.errors import taken
-from waypost.rows import Page, Window
-from waypost.schema import accounts, campaigns, domains, links, rotations, turns
+from waypost.urls import alias_namespace
+from waypost.urls.alias_rules import check
 
 Rotation = Literal["random", "weighted", "ordered"]
 _MOST_LINKS = 1000  # that the statistics of a campaign name
@@ -87,14 +87,14 @@ class PlaceFields(TypedDict, total=False):
     quota: int | None
 
 
-def page(tx: Connection, account: int, window: Window) -> Page[Campaign]:
+def page(tx: Connection, account: int, window: PageRequest) -> Page[Campaign]:
     """The account's campaigns."""
-    return rows.page(tx, campaigns, account, window, Campaign)
+    return crud.page(tx, campaigns, account, window, Campaign)
 
 
 def own(tx: Connection, account: int, campaign: int) -> Campaign:
     """One campaign."""
-    return rows.own(tx, campaigns, account, campaign, Campaign)
+    return crud.get_owned(tx, campaigns, account, campaign, Campaign)
 
 
 def username(tx: Connection, account: int) -> str:
@@ -108,9 +108,9 @@ def add(tx: Connection, account: int, **fields: Unpack[Fields]) -> Campaign:
     named = fields.get("name")
     # The default name holds the id, which is known only after the insert.
     values = {**fields, "slug": slug, "name": named or f"campaign to be named {uuid.uuid4()}"}
-    campaign = rows.add(tx, campaigns, account, values, _TAKEN)
+    campaign = crud.add(tx, campaigns, account, values, _TAKEN)
     if named is None:
-        rows.change(tx, campaigns, account, campaign, {"name": _free_name(tx, account, f"Campaign {campaign}")})
+        crud.change(tx, campaigns, account, campaign, {"name": _free_name(tx, account, f"Campaign {campaign}")})
     _claim(tx, account, campaign, slug)
     return own(tx, account, campaign)
 
@@ -123,7 +123,7 @@ def change(tx: Connection, account: int, campaign: int, **fields: Unpack[Fields]
         if fields["slug"] != before.slug:
             _release(tx, before.slug)
             _claim(tx, account, campaign, fields["slug"])
-    rows.change(tx, campaigns, account, campaign, fields, _TAKEN)
+    crud.change(tx, campaigns, account, campaign, fields, _TAKEN)
     if fields.get("winner", before.winner) != before.winner:  # there is to be another one: the count begins anew
         mine = (turns.c.campaign == campaign, turns.c.account == account)
         tx.execute(update(turns).where(*mine).values(given=0, winner=None))
@@ -133,10 +133,10 @@ def change(tx: Connection, account: int, campaign: int, **fields: Unpack[Fields]
 def remove(tx: Connection, account: int, campaign: int) -> None:
     """Delete a campaign; its links stay."""
     _release(tx, own(tx, account, campaign).slug)
-    rows.hold(tx, campaigns, account, campaign)
+    crud.lock_row(tx, campaigns, account, campaign)
     inside = select(links.c.id).where(links.c.campaign == campaign)  # by links_campaign, and not all of the account
     tx.execute(update(links).where(links.c.account == account, links.c.id.in_(inside)).values(campaign=None))
-    rows.remove(tx, campaigns, account, campaign)
+    crud.remove(tx, campaigns, account, campaign)
 
 
 def assign(tx: Connection, account: int, campaign: int, link: int, **fields: Unpack[PlaceFields]) -> None:
@@ -145,7 +145,7 @@ def assign(tx: Connection, account: int, campaign: int, link: int, **fields: Unp
     A quota counts from when there is one: to take it away begins anew.
     """
     own(tx, account, campaign)
-    rows.change(tx, links, account, link, {"campaign": campaign})
+    crud.change(tx, links, account, link, {"campaign": campaign})
     values: dict[str, int | None] = {}
     if "weight" in fields:
         values["weight"] = 1 if fields["weight"] is None else fields["weight"]
@@ -172,7 +172,7 @@ def candidates(tx: Connection, account: int, campaign: int, most: int, *, q: str
     outside = (links.c.account == account) & links.c.campaign.is_distinct_from(campaign)
     if q:
         outside &= links.c.search.contains(q.casefold(), autoescape=True)
-    newest = rows.columns(links, Candidate).where(outside).order_by(links.c.id.desc()).limit(most)
+    newest = crud.columns(links, Candidate).where(outside).order_by(links.c.id.desc()).limit(most)
     return [Candidate(**row) for row in tx.execute(newest).mappings()]
 
 
@@ -197,7 +197,7 @@ def places(tx: Connection, account: int, campaign: int, span: Span) -> list[Plac
     return [_place(row, counted.get(label_of(row["id"]), 0)) for row in tx.execute(chosen).mappings()]
 
 
-def members(tx: Connection, campaign: int, window: Window) -> Page[Place]:
+def members(tx: Connection, campaign: int, window: PageRequest) -> Page[Place]:
     """The links of a campaign that went through `own`, oldest first (index links_campaign)."""
     result = sizes(tx, [campaign]).get(campaign, 0)
     inside = _placed(campaign).where(links.c.campaign == campaign).order_by(links.c.id)
@@ -223,12 +223,14 @@ def _checked(slug: str | None) -> str | None:
 
 def _claim(tx: Connection, account: int, campaign: int, slug: str | None) -> None:
     if slug is not None:
-        namespace.claim(tx, account, "campaign", campaign, host=namespace.ROTATORS, alias=slug, field="slug")
+        alias_namespace.claim(
+            tx, account, "campaign", campaign, host=alias_namespace.ROTATORS, alias=slug, field="slug"
+        )
 
 
 def _release(tx: Connection, slug: str | None) -> None:
     if slug is not None:
-        namespace.release(tx, host=namespace.ROTATORS, alias=slug)
+        alias_namespace.release(tx, host=alias_namespace.ROTATORS, alias=slug)
 
 
 def _free_name(tx: Connection, account: int, name: str) -> str:

@@ -7,19 +7,19 @@ from pydantic import field_validator
 from sqlalchemy import Connection
 from starlette.responses import Response
 
-from waypost.aliases.urls import list_url, short_url
-from waypost.api.bodies import Body
-from waypost.api.fields import ItemId
+from waypost.api.request_body import Body
+from waypost.api.types import ItemId
 from waypost.campaigns import ops
 from waypost.campaigns.api import Assignment, CampaignChange, NewCampaign
 from waypost.dashboard import statistics
-from waypost.dashboard.desk import Desk
+from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape, Value
-from waypost.dashboard.pages import Pages
-from waypost.dashboard.words import plural
-from waypost.rows import Page
+from waypost.dashboard.i18n import plural
+from waypost.dashboard.routing import Router
+from waypost.db.crud import Page
+from waypost.urls.short_urls import list_url, short_url
 
-pages = Pages()
+pages = Router()
 _SHAPE = Shape(flags=("public", "sticky"))
 _PLACES = Shape(rows={"place": ("id", "weight", "quota")})
 _LIST = "/dashboard/campaigns"
@@ -43,161 +43,163 @@ class _Places(Body):
 
 
 @pages.get("/dashboard/campaigns")
-def list_campaigns(desk: Desk) -> Response:
+def list_campaigns(context: PageContext) -> Response:
     def work(tx: Connection) -> tuple[Page[ops.Campaign], Mapping[int, int], str]:
-        page = ops.page(tx, desk.account, desk.window())
-        return page, ops.sizes(tx, [one.id for one in page.items]), ops.username(tx, desk.account)
+        page = ops.page(tx, context.account, context.page_request())
+        return page, ops.sizes(tx, [one.id for one in page.items]), ops.username(tx, context.account)
 
-    page, sizes, username = desk.read_counts(work)
-    told: dict[str, Any] = {"sizes": sizes, "addresses": lambda one: _addresses(desk, one, username)}
-    return desk.page("campaigns/list.html", page=page, **told)
+    page, sizes, username = context.read_after_ingest(work)
+    told: dict[str, Any] = {"sizes": sizes, "addresses": lambda one: _addresses(context, one, username)}
+    return context.render("campaigns/list.html", page=page, **told)
 
 
 @pages.get("/dashboard/campaigns/new")
-def blank_campaign(desk: Desk) -> Response:
-    return desk.page("campaigns/new.html", form=Form({"rotation": "random"}), base=desk.settings.base)
+def blank_campaign(context: PageContext) -> Response:
+    return context.render("campaigns/new.html", form=Form({"rotation": "random"}), base=context.settings.base)
 
 
 @pages.post("/dashboard/campaigns/new")
-def add_campaign(desk: Desk) -> Response:
-    form = desk.typed(_SHAPE)
+def add_campaign(context: PageContext) -> Response:
+    form = context.form(_SHAPE)
 
     def add() -> ops.Campaign:
-        fields = form.read(NewCampaign, desk.zone, _SHAPE).sent()
-        return desk.write(lambda tx: ops.add(tx, desk.account, **fields))
+        fields = form.read(NewCampaign, context.time_zone, _SHAPE).sent()
+        return context.write(lambda tx: ops.add(tx, context.account, **fields))
 
     campaign = form.attempt(add)
     if campaign is None:
-        return desk.page("campaigns/new.html", status=400, form=form, base=desk.settings.base)
-    return desk.go(_ADD.format(campaign.id), said="Your campaign is ready. Choose its links.")
+        return context.render("campaigns/new.html", status=400, form=form, base=context.settings.base)
+    return context.redirect(_ADD.format(campaign.id), said="Your campaign is ready. Choose its links.")
 
 
 @pages.get("/dashboard/campaigns/{id:int}")
-def edit_campaign(desk: Desk, id: int) -> Response:
-    return _editor(desk, id)
+def edit_campaign(context: PageContext, id: int) -> Response:
+    return _editor(context, id)
 
 
 @pages.post("/dashboard/campaigns/{id:int}")
-def save_campaign(desk: Desk, id: int) -> Response:
-    now = _values(desk.read(lambda tx: ops.own(tx, desk.account, id)))
+def save_campaign(context: PageContext, id: int) -> Response:
+    now = _values(context.read(lambda tx: ops.own(tx, context.account, id)))
     # The name is always sent on: the API wants it in every change.
-    form = desk.typed(_SHAPE, now={field: value for field, value in now.items() if field != "name"})
+    form = context.form(_SHAPE, now={field: value for field, value in now.items() if field != "name"})
 
     def change() -> None:
-        fields = form.read(CampaignChange, desk.zone, _SHAPE).sent()
-        desk.save(
+        fields = form.read(CampaignChange, context.time_zone, _SHAPE).sent()
+        context.save(
             form,
-            lambda tx: _values(ops.own(tx, desk.account, id)),
-            lambda tx: ops.change(tx, desk.account, id, **fields),
+            lambda tx: _values(ops.own(tx, context.account, id)),
+            lambda tx: ops.change(tx, context.account, id, **fields),
         )
 
     form.attempt(change)
     if form.faults:
-        return _editor(desk, id, form=form, status=400)
-    return desk.go(f"{_LIST}/{id}", said="Saved.")
+        return _editor(context, id, form=form, status=400)
+    return context.redirect(f"{_LIST}/{id}", said="Saved.")
 
 
 @pages.post("/dashboard/campaigns/{id:int}/links")
-def save_places(desk: Desk, id: int) -> Response:
+def save_places(context: PageContext, id: int) -> Response:
     """Weights and quotas of the links on one page of them."""
-    form = desk.typed(_PLACES)
+    form = context.form(_PLACES)
 
     def work(tx: Connection) -> None:
-        ops.own(tx, desk.account, id)
-        before = ops.members(tx, id, desk.window(_A_PAGE))
+        ops.own(tx, context.account, id)
+        before = ops.members(tx, id, context.page_request(_A_PAGE))
         form.refuse_stale(_rows(before))
         there = {place.id: place for place in before.items}
-        for row in form.read(_Places, desk.zone, _PLACES).place:
+        for row in form.read(_Places, context.time_zone, _PLACES).place:
             place = there.get(row.id)
             wanted = {"weight": 1 if row.weight is None else row.weight, "quota": row.quota}
             changed = {name: value for name, value in wanted.items() if place and getattr(place, name) != value}
             if changed:
-                ops.assign(tx, desk.account, id, row.id, **changed)
+                ops.assign(tx, context.account, id, row.id, **changed)
 
-    if form.attempt(lambda: desk.write(work) or True) is None:
-        return _editor(desk, id, places=form, status=400)
-    return desk.go(f"{_LIST}/{id}#links", said="Saved.")
+    if form.attempt(lambda: context.write(work) or True) is None:
+        return _editor(context, id, places=form, status=400)
+    return context.redirect(f"{_LIST}/{id}#links", said="Saved.")
 
 
 @pages.get("/dashboard/campaigns/{id:int}/add")
-def choose_links(desk: Desk, id: int) -> Response:
-    q = desk.asked("q")
+def choose_links(context: PageContext, id: int) -> Response:
+    q = context.query("q")
 
     def work(tx: Connection) -> tuple[ops.Campaign, list[ops.Candidate]]:
-        return ops.own(tx, desk.account, id), ops.candidates(tx, desk.account, id, _FOUND, q=q)
+        return ops.own(tx, context.account, id), ops.candidates(tx, context.account, id, _FOUND, q=q)
 
-    campaign, found = desk.read(work)
-    told: dict[str, Any] = {"q": q, "most": _FOUND, "own": desk.settings.own_host}
-    return desk.page("campaigns/add.html", campaign=campaign, found=found, **told)
+    campaign, found = context.read(work)
+    told: dict[str, Any] = {"q": q, "most": _FOUND, "own": context.settings.own_host}
+    return context.render("campaigns/add.html", campaign=campaign, found=found, **told)
 
 
 @pages.post("/dashboard/campaigns/{id:int}/add")
-def assign_links(desk: Desk, id: int) -> Response:
-    links = desk.picked()
+def assign_links(context: PageContext, id: int) -> Response:
+    links = context.selected_ids()
     if not links:
-        return desk.go(_ADD.format(id), said="Tick the links that you mean first.", tone="bad")
+        return context.redirect(_ADD.format(id), said="Tick the links that you mean first.", tone="bad")
 
     def work(tx: Connection) -> None:
         for link in links:
-            ops.assign(tx, desk.account, id, link)
+            ops.assign(tx, context.account, id, link)
 
-    desk.write(work)
-    return desk.go(f"{_LIST}/{id}", said=plural(len(links), "The link is in.", "%(count)s links are in."))
+    context.write(work)
+    return context.redirect(f"{_LIST}/{id}", said=plural(len(links), "The link is in.", "%(count)s links are in."))
 
 
 @pages.post("/dashboard/campaigns/{id:int}/remove")
-def unassign_links(desk: Desk, id: int) -> Response:
-    links = desk.picked()
+def unassign_links(context: PageContext, id: int) -> Response:
+    links = context.selected_ids()
     if not links:
-        return desk.go(f"{_LIST}/{id}", said="Tick the links that you mean first.", tone="bad")
-    count = desk.write(lambda tx: ops.unassign(tx, desk.account, id, links))
-    return desk.go(f"{_LIST}/{id}", said=plural(count, "The link is taken out.", "%(count)s links are taken out."))
+        return context.redirect(f"{_LIST}/{id}", said="Tick the links that you mean first.", tone="bad")
+    count = context.write(lambda tx: ops.unassign(tx, context.account, id, links))
+    return context.redirect(
+        f"{_LIST}/{id}", said=plural(count, "The link is taken out.", "%(count)s links are taken out.")
+    )
 
 
 @pages.get("/dashboard/campaigns/{id:int}/stats")
-def campaign_statistics(desk: Desk, id: int) -> Response:
-    span = statistics.asked_span(desk)
-    desk.count_clicks()
+def campaign_statistics(context: PageContext, id: int) -> Response:
+    span = statistics.asked_span(context)
+    context.wait_for_ingest()
 
     def work(tx: Connection) -> tuple[ops.Campaign, list[ops.Place], int | None]:
-        return ops.own(tx, desk.account, id), ops.places(tx, desk.account, id, span), ops.winner(tx, id)
+        return ops.own(tx, context.account, id), ops.places(tx, context.account, id, span), ops.winner(tx, id)
 
-    campaign, places, won = desk.read(work)
+    campaign, places, won = context.read(work)
     places.sort(key=lambda place: -place.clicks)
-    told: dict[str, Any] = {"targets": places, "won": won, "address": lambda place: _short(desk, place)}
+    told: dict[str, Any] = {"targets": places, "won": won, "address": lambda place: _short(context, place)}
     if campaign.slug:
-        told["short"] = f"{desk.settings.base}/r/{campaign.slug}"
+        told["short"] = f"{context.settings.base}/r/{campaign.slug}"
     told |= {"template": "campaigns/stats.html", "apart": "sources", "campaign": campaign}
-    return statistics.page(desk, "campaign", id, title=campaign.name, back=f"{_LIST}/{id}", **told)
+    return statistics.page(context, "campaign", id, title=campaign.name, back=f"{_LIST}/{id}", **told)
 
 
 @pages.get("/dashboard/campaigns/{id:int}/delete")
-def ask_to_delete(desk: Desk, id: int) -> Response:
-    campaign, sizes = desk.read(lambda tx: (ops.own(tx, desk.account, id), ops.sizes(tx, [id])))
-    return desk.page("campaigns/delete.html", campaign=campaign, size=sizes.get(id, 0))
+def ask_to_delete(context: PageContext, id: int) -> Response:
+    campaign, sizes = context.read(lambda tx: (ops.own(tx, context.account, id), ops.sizes(tx, [id])))
+    return context.render("campaigns/delete.html", campaign=campaign, size=sizes.get(id, 0))
 
 
 @pages.post("/dashboard/campaigns/{id:int}/delete")
-def delete_campaign(desk: Desk, id: int) -> Response:
-    desk.write(lambda tx: ops.remove(tx, desk.account, id))
-    return desk.go(_LIST, said="The campaign is deleted. Its links go on.")
+def delete_campaign(context: PageContext, id: int) -> Response:
+    context.write(lambda tx: ops.remove(tx, context.account, id))
+    return context.redirect(_LIST, said="The campaign is deleted. Its links go on.")
 
 
 def _editor(
-    desk: Desk, id: int, *, form: Form | None = None, places: Form | None = None, status: int = 200
+    context: PageContext, id: int, *, form: Form | None = None, places: Form | None = None, status: int = 200
 ) -> Response:
     def work(tx: Connection) -> tuple[ops.Campaign, Page[ops.Place], int | None, str]:
-        campaign = ops.own(tx, desk.account, id)
-        members = ops.members(tx, id, desk.window(_A_PAGE))
-        return campaign, members, ops.winner(tx, id), ops.username(tx, desk.account)
+        campaign = ops.own(tx, context.account, id)
+        members = ops.members(tx, id, context.page_request(_A_PAGE))
+        return campaign, members, ops.winner(tx, id), ops.username(tx, context.account)
 
-    campaign, page, won, username = desk.read_counts(work)
-    told: dict[str, Any] = {"page": page, "won": won, "base": desk.settings.base}
-    told |= {"addresses": _addresses(desk, campaign, username), "short": lambda place: _short(desk, place)}
+    campaign, page, won, username = context.read_after_ingest(work)
+    told: dict[str, Any] = {"page": page, "won": won, "base": context.settings.base}
+    told |= {"addresses": _addresses(context, campaign, username), "short": lambda place: _short(context, place)}
     told |= {"form": form or Form(_values(campaign)), "weights": places or Form(_rows(page))}
     typed = places["place"] if places else ()
     told["typed"] = {row["id"]: row for row in typed if isinstance(row, dict)}
-    return desk.page("campaigns/edit.html", status=status, campaign=campaign, **told)
+    return context.render("campaigns/edit.html", status=status, campaign=campaign, **told)
 
 
 def _values(campaign: ops.Campaign) -> Mapping[str, Value]:
@@ -213,11 +215,11 @@ def _rows(page: Page[ops.Place]) -> Mapping[str, Value]:
     return {"place": rows}
 
 
-def _addresses(desk: Desk, campaign: ops.Campaign, username: str) -> Mapping[str, str]:
-    base = desk.settings.base
+def _addresses(context: PageContext, campaign: ops.Campaign, username: str) -> Mapping[str, str]:
+    base = context.settings.base
     rotator = f"{base}/r/{campaign.slug}" if campaign.slug else ""
     return {"rotator": rotator, "list": list_url(base, username, campaign.slug, campaign.id)}
 
 
-def _short(desk: Desk, place: ops.Place) -> str:
-    return short_url(desk.settings.base, place.host, place.scheme, place.alias)
+def _short(context: PageContext, place: ops.Place) -> str:
+    return short_url(context.settings.base, place.host, place.scheme, place.alias)

@@ -6,13 +6,13 @@ from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
 from waypost import clock
-from waypost.aliases.urls import short_url
-from waypost.api import lists
-from waypost.api.answers import Done
-from waypost.api.bodies import Body, JsonRoute
-from waypost.api.door import Came
-from waypost.api.fields import Color, Name, Paragraph, PathId
+from waypost.api import pagination
+from waypost.api.middleware import Context
+from waypost.api.request_body import Body, JsonRoute
+from waypost.api.responses import Done
+from waypost.api.types import Color, Name, Paragraph, PathId
 from waypost.channels import ops
+from waypost.urls.short_urls import short_url
 
 router = APIRouter(route_class=JsonRoute, tags=["Channels"])
 
@@ -58,39 +58,39 @@ class ChannelChange(Body):
     starred: bool | None = None
 
 
-@router.get("/channels", response_model=lists.envelope("channels", ChannelOut))
-def list_channels(door: Came, asked: lists.Asked) -> Any:
-    page = door.read(lambda tx: ops.page(tx, door.account, asked))
-    return lists.answer("channels", page, ChannelOut.model_validate)
+@router.get("/channels", response_model=pagination.envelope("channels", ChannelOut))
+def list_channels(context: Context, asked: pagination.Asked) -> Any:
+    page = context.read(lambda tx: ops.page(tx, context.account, asked))
+    return pagination.answer("channels", page, ChannelOut.model_validate)
 
 
-@router.get("/channel/{id}", response_model=lists.envelope("items", ItemOut))
-def list_channel_items(door: Came, id: PathId, asked: lists.Asked) -> Any:
-    page = door.read(lambda tx: ops.items(tx, door.account, id, asked))
-    return lists.answer("items", page, lambda item: item_out(item, door.settings.base))
+@router.get("/channel/{id}", response_model=pagination.envelope("items", ItemOut))
+def list_channel_items(context: Context, id: PathId, asked: pagination.Asked) -> Any:
+    page = context.read(lambda tx: ops.items(tx, context.account, id, asked))
+    return pagination.answer("items", page, lambda item: item_out(item, context.settings.base))
 
 
 @router.post("/channel/add")
-def add_channel(door: Came, body: NewChannel) -> ChannelDone:
-    channel = door.write(lambda tx: ops.add(tx, door.account, **body.sent()))
+def add_channel(context: Context, body: NewChannel) -> ChannelDone:
+    channel = context.write(lambda tx: ops.add(tx, context.account, **body.sent()))
     return _done("Channel has been created successfully.", channel)
 
 
 @router.put("/channel/{id}/update")
-def update_channel(door: Came, id: PathId, body: ChannelChange) -> ChannelDone:
-    channel = door.write(lambda tx: ops.change(tx, door.account, id, **body.sent()))
+def update_channel(context: Context, id: PathId, body: ChannelChange) -> ChannelDone:
+    channel = context.write(lambda tx: ops.change(tx, context.account, id, **body.sent()))
     return _done("Channel has been updated successfully.", channel)
 
 
 @router.delete("/channel/{id}/delete")
-def delete_channel(door: Came, id: PathId) -> Done:
-    door.write(lambda tx: ops.remove(tx, door.account, id))
+def delete_channel(context: Context, id: PathId) -> Done:
+    context.write(lambda tx: ops.remove(tx, context.account, id))
     return Done(message="Channel has been deleted successfully.")
 
 
 @router.post("/channel/{channelid}/assign/{type}/{itemid}")
-def assign_to_channel(door: Came, channelid: PathId, type: Literal["links", "bio", "qr"], itemid: PathId) -> Done:
-    door.write(lambda tx: ops.assign(tx, door.account, channelid, type, itemid))
+def assign_to_channel(context: Context, channelid: PathId, type: Literal["links", "bio", "qr"], itemid: PathId) -> Done:
+    context.write(lambda tx: ops.assign(tx, context.account, channelid, type, itemid))
     return Done(message="Item successfully added to the channel.")
 
 

@@ -6,11 +6,12 @@ from typing import Any, Literal, TypedDict, Unpack
 
 from sqlalchemy import Connection, Table, and_, func, literal, select
 
-from waypost import clock, rows
-from waypost.db import upsert
+from waypost import clock
+from waypost.db import crud
+from waypost.db.crud import Page, PageRequest
+from waypost.db.database import upsert
+from waypost.db.schema import bios, channel_items, channels, domains, links, qrs
 from waypost.errors import taken
-from waypost.rows import Page, Window
-from waypost.schema import bios, channel_items, channels, domains, links, qrs
 
 ItemType = Literal["links", "bio", "qr"]
 _TAKEN = {"channels_account_name_unique": taken("name", "You already have a channel with this name.")}
@@ -62,37 +63,37 @@ class Fields(TypedDict, total=False):
     starred: bool | None
 
 
-def page(tx: Connection, account: int, window: Window) -> Page[Channel]:
+def page(tx: Connection, account: int, window: PageRequest) -> Page[Channel]:
     """The account's channels."""
-    return rows.page(tx, channels, account, window, Channel)
+    return crud.page(tx, channels, account, window, Channel)
 
 
 def own(tx: Connection, account: int, channel: int) -> Channel:
     """One channel."""
-    return rows.own(tx, channels, account, channel, Channel)
+    return crud.get_owned(tx, channels, account, channel, Channel)
 
 
 def add(tx: Connection, account: int, **fields: Unpack[Fields]) -> Channel:
     """Make a channel. Raises TAKEN on `name`."""
-    return own(tx, account, rows.add(tx, channels, account, fields, _TAKEN))
+    return own(tx, account, crud.add(tx, channels, account, fields, _TAKEN))
 
 
 def change(tx: Connection, account: int, channel: int, **fields: Unpack[Fields]) -> Channel:
     """Set the given fields. Raises TAKEN on `name`."""
-    rows.change(tx, channels, account, channel, fields, _TAKEN)
+    crud.change(tx, channels, account, channel, fields, _TAKEN)
     return own(tx, account, channel)
 
 
 def remove(tx: Connection, account: int, channel: int) -> None:
     """Delete a channel; what stood on it stays, unassigned."""
-    rows.remove(tx, channels, account, channel)
+    crud.remove(tx, channels, account, channel)
 
 
 def assign(tx: Connection, account: int, channel: int, kind: ItemType, item: int) -> None:
     """Put an item on a channel; doing it twice is doing it once."""
     own(tx, account, channel)
     column, table = _HOLDS[kind]
-    rows.own(tx, table, account, item, _Id)
+    crud.get_owned(tx, table, account, item, _Id)
     row = {"account": account, "channel": channel, "assigned": clock.now(), column: item}
     tx.execute(upsert(tx, channel_items).values(row).on_conflict_do_nothing())
 
@@ -132,7 +133,7 @@ def candidates(
     return [Candidate(kind, *row) for row in tx.execute(newest.limit(most))]
 
 
-def items(tx: Connection, account: int, channel: int, window: Window) -> Page[Item]:
+def items(tx: Connection, account: int, channel: int, window: PageRequest) -> Page[Item]:
     """What stands on a channel, latest assigned first (index channel_items_channel_id)."""
     own(tx, account, channel)
     on_it = and_(channel_items.c.channel == channel, channel_items.c.account == account)

@@ -5,12 +5,13 @@ from typing import Annotated, Any
 
 import typer
 
-from waypost import clock, server
-from waypost.accounts import keys, ops
-from waypost.accounts.keys import Key, Scope
+from waypost import clock
+from waypost.accounts import email_links, ops
 from waypost.accounts.ops import Account, Status
-from waypost.cli import out
-from waypost.dashboard import passes
+from waypost.auth import api_keys
+from waypost.auth.api_keys import Key, Scope
+from waypost.cli import console
+from waypost.server import startup
 
 account = typer.Typer(no_args_is_help=True, help="Accounts of this installation.")
 key = typer.Typer(no_args_is_help=True, help="API keys of an account.")
@@ -38,30 +39,30 @@ def add_account(
     rate_limit: Annotated[
         int | None, typer.Option(min=1, max=_MOST, help="Requests a minute and key, instead of the plan's.")
     ] = None,
-    json: out.AsJson = False,
+    json: console.AsJson = False,
 ) -> None:
     """Make an account with an API key. The first account of an installation is its owner."""
-    with out.database() as database:
-        made = server.make_account(
+    with console.database() as database:
+        made = startup.make_account(
             database, email=email, username=username, password=password, plan=plan, rate_limit=rate_limit
         )
     if json:
-        out.as_json(asdict(made))
+        console.as_json(asdict(made))
         return
-    out.console.print(f"Account {made.username} <{made.email}> is made. Shown once:")
-    out.console.print(f"  password  {made.password}")
-    out.console.print(f"  API key   {made.apikey}")
+    console.console.print(f"Account {made.username} <{made.email}> is made. Shown once:")
+    console.console.print(f"  password  {made.password}")
+    console.console.print(f"  API key   {made.apikey}")
 
 
 @account.command("list")
-def list_accounts(json: out.AsJson = False) -> None:
+def list_accounts(json: console.AsJson = False) -> None:
     """Show every account."""
-    with out.database() as database:
+    with console.database() as database:
         rows = [_account(one) for one in database.read(ops.everyone)]
     if json:
-        out.as_json(rows)
+        console.as_json(rows)
     else:
-        out.table(rows, ("id", "username", "email", "plan", "owner", "suspended", "registered"))
+        console.table(rows, ("id", "username", "email", "plan", "owner", "suspended", "registered"))
 
 
 @account.command("suspend")
@@ -69,10 +70,10 @@ def suspend_account(
     who: Who, undo: Annotated[bool, typer.Option("--undo", help="Let the account in again.")] = False
 ) -> None:
     """Shut an account out of the API. Its links and codes go on working."""
-    with out.database() as database:
-        found = out.find_account(database, who)
+    with console.database() as database:
+        found = console.find_account(database, who)
         database.write(lambda tx: ops.suspend(tx, found.id, suspended=not undo))
-    out.console.print(f"{found.username} is {'active again' if undo else 'suspended'}.")
+    console.console.print(f"{found.username} is {'active again' if undo else 'suspended'}.")
 
 
 @account.command("operator")
@@ -80,20 +81,20 @@ def make_operator(
     who: Who, undo: Annotated[bool, typer.Option("--undo", help="Take the operator's pages away again.")] = False
 ) -> None:
     """Show an account the operator's pages of the dashboard. The first account sees them from the start."""
-    with out.database() as database:
-        found = out.find_account(database, who)
+    with console.database() as database:
+        found = console.find_account(database, who)
         database.write(lambda tx: ops.make_operator(tx, found.id, operator=not undo))
-    out.console.print(f"{found.username} is {'no longer an operator' if undo else 'an operator'}.")
+    console.console.print(f"{found.username} is {'no longer an operator' if undo else 'an operator'}.")
 
 
 @account.command("reset")
 def reset_password(who: Who) -> None:
     """Print a link by which its owner chooses a new password: good for an hour, and once."""
-    with out.database() as database:
-        found = out.find_account(database, who)
-        link = database.read(lambda tx: passes.reset_link(tx, out.settings().base, found.id))
-    out.console.print(f"For {found.username}, within an hour:")
-    out.console.print(f"  {link}", soft_wrap=True)
+    with console.database() as database:
+        found = console.find_account(database, who)
+        link = database.read(lambda tx: email_links.reset_link(tx, console.settings().base, found.id))
+    console.console.print(f"For {found.username}, within an hour:")
+    console.console.print(f"  {link}", soft_wrap=True)
 
 
 @key.command("add")
@@ -102,7 +103,7 @@ def add_key(
     name: Annotated[str, typer.Option(help="What the key is for.", callback=_line)] = "key",
     scope: Annotated[Scope, typer.Option(help="What the key may do.")] = "write",
     expires: Annotated[str | None, typer.Option(help="Last day, YYYY-MM-DD, or YYYY-MM-DD HH:MM:SS, UTC.")] = None,
-    json: out.AsJson = False,
+    json: console.AsJson = False,
 ) -> None:
     """Make another API key; it is shown once."""
     try:
@@ -111,34 +112,34 @@ def add_key(
         raise typer.BadParameter("must be YYYY-MM-DD or YYYY-MM-DD HH:MM:SS", param_hint="--expires") from error
     if until is not None and until < clock.now():
         raise typer.BadParameter("must not be in the past", param_hint="--expires")
-    with out.database() as database:
-        found = out.find_account(database, who)
-        made = database.write(lambda tx: keys.add(tx, found.id, name=name, scope=scope, expires=until))
+    with console.database() as database:
+        found = console.find_account(database, who)
+        made = database.write(lambda tx: api_keys.add(tx, found.id, name=name, scope=scope, expires=until))
     if json:
-        out.as_json({"account": found.id, "name": name, "scope": scope, "apikey": made})
+        console.as_json({"account": found.id, "name": name, "scope": scope, "apikey": made})
     else:
-        out.console.print(f"API key for {found.username}, shown once:\n  {made}")
+        console.console.print(f"API key for {found.username}, shown once:\n  {made}")
 
 
 @key.command("list")
-def list_keys(who: Who, json: out.AsJson = False) -> None:
+def list_keys(who: Who, json: console.AsJson = False) -> None:
     """Show an account's API keys, without the keys themselves."""
-    with out.database() as database:
-        found = out.find_account(database, who)
-        rows = [_key(one) for one in database.read(lambda tx: keys.of(tx, found.id))]
+    with console.database() as database:
+        found = console.find_account(database, who)
+        rows = [_key(one) for one in database.read(lambda tx: api_keys.of(tx, found.id))]
     if json:
-        out.as_json(rows)
+        console.as_json(rows)
     else:
-        out.table(rows, ("id", "name", "hint", "scope", "expires", "created", "last_used"))
+        console.table(rows, ("id", "name", "hint", "scope", "expires", "created", "last_used"))
 
 
 @key.command("revoke")
 def revoke_key(who: Who, key: Annotated[int, typer.Argument(min=1, max=_MOST, help="Id, from `key list`.")]) -> None:
     """End an API key at once."""
-    with out.database() as database:
-        found = out.find_account(database, who)
-        database.write(lambda tx: keys.revoke(tx, found.id, key))
-    out.console.print(f"Key {key} of {found.username} is revoked.")
+    with console.database() as database:
+        found = console.find_account(database, who)
+        database.write(lambda tx: api_keys.revoke(tx, found.id, key))
+    console.console.print(f"Key {key} of {found.username} is revoked.")
 
 
 @plan.command("add")
@@ -150,10 +151,10 @@ def add_plan(
     storage_limit: Annotated[
         int | None, typer.Option(min=1, max=_MOST, help="Bytes of all files of an account; else as many as fit.")
     ] = None,
-    json: out.AsJson = False,
+    json: console.AsJson = False,
 ) -> None:
     """Make a plan."""
-    with out.database() as database:
+    with console.database() as database:
         made = database.write(
             lambda tx: ops.add_plan(
                 tx,
@@ -165,20 +166,20 @@ def add_plan(
             )
         )
     if json:
-        out.as_json(asdict(made))
+        console.as_json(asdict(made))
     else:
-        out.console.print(f"Plan {made.name} is made.")
+        console.console.print(f"Plan {made.name} is made.")
 
 
 @plan.command("list")
-def list_plans(json: out.AsJson = False) -> None:
+def list_plans(json: console.AsJson = False) -> None:
     """Show every plan."""
-    with out.database() as database:
+    with console.database() as database:
         rows = [asdict(one) for one in database.read(ops.all_plans)]
     if json:
-        out.as_json(rows)
+        console.as_json(rows)
     else:
-        out.table(rows, ("id", "name", "status", "rate_limit", "upload_limit", "storage_limit"))
+        console.table(rows, ("id", "name", "status", "rate_limit", "upload_limit", "storage_limit"))
 
 
 def _account(account: Account) -> dict[str, Any]:

@@ -9,11 +9,12 @@ from zoneinfo import ZoneInfo
 import typer
 
 from waypost import clock
-from waypost.cli import out
-from waypost.clicks import events, settled, verify
-from waypost.clicks.batch import DAY
-from waypost.clicks.events import Format
-from waypost.clicks.stats import Span
+from waypost.cli import console
+from waypost.clicks.ingest import read_barrier
+from waypost.clicks.ingest.aggregate import DAY
+from waypost.clicks.stats import raw_events, verify
+from waypost.clicks.stats.queries import Span
+from waypost.clicks.stats.raw_events import Format
 
 clicks = typer.Typer(no_args_is_help=True, help="Clicks: export single visits, check the sums.")
 _BEGINNING = "2000-01-01"
@@ -34,30 +35,30 @@ def export(
     except ValueError as error:
         raise typer.BadParameter("must be a day, YYYY-MM-DD", param_hint="--from / --to") from error
     start, after = span.seconds()
-    with out.database() as database:
-        account = out.find_account(database, who)
-        for text in events.export(database, account.id, form=form, first=start, after=after):
+    with console.database() as database:
+        account = console.find_account(database, who)
+        for text in raw_events.export(database, account.id, form=form, first=start, after=after):
             sys.stdout.write(text)
 
 
 @clicks.command("verify")
 def check(
     repair: Annotated[bool, typer.Option("--repair", help="Make the sums what the visits add up to.")] = False,
-    json: out.AsJson = False,
+    json: console.AsJson = False,
 ) -> None:
     """Compare the sums with the single visits that are kept. Exit code 1 when they differ and stay so."""
-    with out.database() as database:
-        if out.settings().journal_dir.is_dir() and settled.lag(out.settings().journal_dir, database):
-            out.errors.print("Some clicks are still in the journal; they are in neither.")
+    with console.database() as database:
+        if console.settings().journal_dir.is_dir() and read_barrier.lag(console.settings().journal_dir, database):
+            console.errors.print("Some clicks are still in the journal; they are in neither.")
         found = database.write(verify.differences)
         if repair and found:
             database.write(lambda tx: verify.repair(tx, verify.differences(tx)))
     if json:
-        out.as_json([asdict(one) for one in found])
+        console.as_json([asdict(one) for one in found])
     else:
         for one in found:
             told = f"{one.kind} {one.item} on {clock.day(one.day * DAY)}: sums {one.counted}, visits {one.kept}"
-            out.console.print(told, markup=False)
-        out.console.print(f"{len(found)} differences{' repaired' if repair and found else ''}.")
+            console.console.print(told, markup=False)
+        console.console.print(f"{len(found)} differences{' repaired' if repair and found else ''}.")
     if found and not repair:
         raise typer.Exit(1)

@@ -8,24 +8,27 @@ from typing import Annotated
 
 import typer
 
-from waypost import __version__, archive, checks, logs, server
-from waypost.api.app import api_document
-from waypost.cli import abuse, accounts, clicks, geo, moving, out
-from waypost.dashboard import passes
-from waypost.db import reason
+from waypost import __version__
+from waypost.accounts import email_links
+from waypost.backup import archive
+from waypost.cli import accounts, blocklist, clicks, console, geo, migrate
+from waypost.db.database import reason
 from waypost.errors import Problem
-from waypost.server import NewAccount
-from waypost.storage.opening import open_store
+from waypost.observability import logging
+from waypost.routers import api_document
+from waypost.server import startup, system_checks
+from waypost.server.startup import NewAccount
+from waypost.storage.factory import open_store
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Self-hosted short links, files and QR codes.")
 app.add_typer(accounts.account, name="account")
 app.add_typer(accounts.plan, name="plan")
 app.add_typer(geo.geo, name="geo")
 app.add_typer(clicks.clicks, name="clicks")
-app.add_typer(abuse.block, name="block")
-app.add_typer(abuse.reports, name="reports")
-app.command("migrate-database")(moving.migrate_database)
-app.command("migrate-storage")(moving.migrate_storage)
+app.add_typer(blocklist.block, name="block")
+app.add_typer(blocklist.reports, name="reports")
+app.command("migrate-database")(migrate.migrate_database)
+app.command("migrate-storage")(migrate.migrate_storage)
 
 
 def main() -> None:
@@ -34,14 +37,14 @@ def main() -> None:
         app()
     except Problem as problem:
         cause = reason(problem)
-        out.complain("waypost:", problem.message, cause and f"({cause})")
+        console.complain("waypost:", problem.message, cause and f"({cause})")
         sys.exit(1)
 
 
 @app.command()
 def version() -> None:
     """Print the version."""
-    out.console.print(__version__)
+    console.console.print(__version__)
 
 
 @app.command()
@@ -54,72 +57,72 @@ def serve(
     # The workers read the same settings from the environment.
     given = {"WAYPOST_HOST": host, "WAYPOST_PORT": port, "WAYPOST_WORKERS": workers}
     os.environ.update({name: str(value) for name, value in given.items() if value is not None})
-    settings = out.settings()
-    logs.configure(settings)
-    if _report(checks.run(settings)):
+    settings = console.settings()
+    logging.configure(settings)
+    if _report(system_checks.run(settings)):
         raise typer.Exit(2)
-    with out.database() as database:
-        owner = server.first_start(settings, database)
+    with console.database() as database:
+        owner = startup.first_start(settings, database)
         if owner is not None:
-            life = passes.WELCOME_SECONDS
-            link = database.read(lambda tx: passes.reset_link(tx, settings.base, owner.id, life=life))
+            life = email_links.WELCOME_SECONDS
+            link = database.read(lambda tx: email_links.reset_link(tx, settings.base, owner.id, life=life))
             _welcome(settings.base, owner, link)
-    out.errors.print(f"waypost {__version__} serves {settings.base}")
-    server.serve(settings)
+    console.errors.print(f"waypost {__version__} serves {settings.base}")
+    startup.serve(settings)
 
 
 @app.command()
 def doctor() -> None:
     """Check the settings, the data folder, the database and the file storage."""
-    settings = out.settings()
-    logs.configure(settings)
-    if _report(checks.run(settings)) or _report(checks.storage(settings)):
+    settings = console.settings()
+    logging.configure(settings)
+    if _report(system_checks.run(settings)) or _report(system_checks.storage(settings)):
         raise typer.Exit(1)
-    out.console.print("Nothing keeps this service from running.")
+    console.console.print("Nothing keeps this service from running.")
 
 
 @app.command()
 def backup(file: Annotated[Path, typer.Argument(help="Archive to write, such as waypost.tar.gz.")]) -> None:
     """Save the database and the files to one archive, while the service runs."""
-    settings = out.settings()
-    with closing(server.open_as_it_is(settings)) as database:
+    settings = console.settings()
+    with closing(startup.open_as_it_is(settings)) as database:
         saved = archive.backup(database, open_store(settings), file)
-    out.console.print(f"{file}: {saved.rows} rows and {saved.files} files, {file.stat().st_size} bytes.")
+    console.console.print(f"{file}: {saved.rows} rows and {saved.files} files, {file.stat().st_size} bytes.")
     _tell_missing(saved.missing)
 
 
 @app.command()
 def restore(file: Annotated[Path, typer.Argument(help="Archive that `backup` wrote.")]) -> None:
     """Fill an empty installation from an archive. Stop the service first."""
-    settings = out.settings()
-    with closing(server.open_as_it_is(settings)) as database:
+    settings = console.settings()
+    with closing(startup.open_as_it_is(settings)) as database:
         saved = archive.restore(database, open_store(settings), file)
-    out.console.print(f"{file}: {saved.rows} rows and {saved.files} files are back.")
+    console.console.print(f"{file}: {saved.rows} rows and {saved.files} files are back.")
     _tell_missing(saved.missing)
 
 
 def _tell_missing(count: int) -> None:
     if count:
-        out.complain("waypost:", f"The bytes of {count} files were not there.", colour="yellow")
+        console.complain("waypost:", f"The bytes of {count} files were not there.", colour="yellow")
 
 
 @app.command()
 def openapi() -> None:
     """Print the OpenAPI document of the API."""
-    out.as_json(api_document(out.settings()))
+    console.as_json(api_document(console.settings()))
 
 
-def _report(findings: list[checks.Finding]) -> bool:
+def _report(findings: list[system_checks.Finding]) -> bool:
     """Say what was found; whether any of it is an error."""
     for finding in findings:
         colour = "red" if finding.level == "error" else "yellow"
-        out.complain(finding.id, finding.text, finding.hint, colour=colour)
+        console.complain(finding.id, finding.text, finding.hint, colour=colour)
     return any(finding.level == "error" for finding in findings)
 
 
 def _welcome(base: str, owner: NewAccount, link: str) -> None:
     """What the owner needs, once (decision 16)."""
-    out.console.print(
+    console.console.print(
         f"""
 Welcome to waypost. This is shown once:
 

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, ValidationError
 
-from waypost.api.answers import words
+from waypost.api.responses import words
 from waypost.errors import Kind, Problem, invalid
 
 T = TypeVar("T")

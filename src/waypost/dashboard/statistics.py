@@ -8,11 +8,11 @@ from urllib.parse import quote
 
 from starlette.responses import Response
 
-from waypost import clock, sheets
-from waypost.api.spans import span
-from waypost.clicks import stats
-from waypost.clicks.stats import Interval, Report, Span
-from waypost.dashboard.desk import Desk
+from waypost import clock, csv_export
+from waypost.api.date_range import span
+from waypost.clicks.stats import queries as stats
+from waypost.clicks.stats.queries import Interval, Report, Span
+from waypost.dashboard.context import PageContext
 
 RANGES = (7, 30, 90, 365)
 _NAMES = {
@@ -28,22 +28,22 @@ _COUNTED = {"file": "Downloads", "qr": "Scans", "campaign": "Visits", "missing":
 """What a visit is called that counts for a thing of this kind."""
 
 
-def asked_span(desk: Desk) -> Span:
+def asked_span(context: PageContext) -> Span:
     """The span that the query asks for, in the viewer's time; 30 days by default. Raises INVALID."""
-    today = datetime.fromtimestamp(clock.now(), desk.zone).date()
-    days = desk.number("days")
-    first, last = desk.asked("from"), desk.asked("to") or today.isoformat()
+    today = datetime.fromtimestamp(clock.now(), context.time_zone).date()
+    days = context.query_id("days")
+    first, last = context.query("from"), context.query("to") or today.isoformat()
     if not first:
         first = (_day(last, today) - timedelta(days=min(days or 30, 3660) - 1)).isoformat()
     length = (_day(last, today) - _day(first, today)).days + 1
-    interval = desk.asked("interval")
+    interval = context.query("interval")
     usual: Interval = "hour" if length <= 2 else "day" if length <= 100 else "week" if length <= 400 else "month"
     chosen = next((one for one in _INTERVALS if one == interval), usual)
-    return span(first, last, chosen, desk.zone.key)
+    return span(first, last, chosen, context.time_zone.key)
 
 
 def page(
-    desk: Desk,
+    context: PageContext,
     kind: str,
     item: int,
     *,
@@ -56,14 +56,14 @@ def page(
     """The statistics of one thing that the caller has shown to be the account's own; `back` is its own page.
 
     `template` is one that extends that of all nouns, and shows the dimension `apart` itself."""
-    wanted = asked_span(desk)
-    report = desk.read_counts(lambda tx: stats.report(tx, kind, item, wanted))
-    if desk.asked("format") == "csv":
+    wanted = asked_span(context)
+    report = context.read_after_ingest(lambda tx: stats.report(tx, kind, item, wanted))
+    if context.query("format") == "csv":
         return _sheet(report, title)
-    return desk.page(template, title=title, back=back, apart=apart, **shown(desk, report, wanted, kind), **more)
+    return context.render(template, title=title, back=back, apart=apart, **shown(context, report, wanted, kind), **more)
 
 
-def shown(desk: Desk, report: Report, wanted: Span, kind: str = "") -> dict[str, Any]:
+def shown(context: PageContext, report: Report, wanted: Span, kind: str = "") -> dict[str, Any]:
     """What `parts/report.html` wants to know."""
     lists = [
         {
@@ -76,7 +76,7 @@ def shown(desk: Desk, report: Report, wanted: Span, kind: str = "") -> dict[str,
         if report.dimensions[key]
     ]
     days = (wanted.end - wanted.start).days + 1
-    at_end = wanted.end == datetime.fromtimestamp(clock.now(), desk.zone).date()
+    at_end = wanted.end == datetime.fromtimestamp(clock.now(), context.time_zone).date()
     preset = days if at_end and days in RANGES else 0
     told = {"report": report, "lists": lists, "counted": _COUNTED.get(kind, "Clicks")}
     return {**told, "preset": preset, "ranges": RANGES, "intervals": _INTERVALS}
@@ -108,4 +108,4 @@ def _sheet(report: Report, title: str) -> Response:
     name = "".join(letter if letter.isalnum() else "-" for letter in title)[:60] or "statistics"
     told = f"attachment; filename=\"statistics.csv\"; filename*=UTF-8''{quote(f'{name}.csv')}"
     headers = {"Content-Disposition": told}
-    return Response(sheets.lines(rows()), media_type="text/csv; charset=utf-8", headers=headers)
+    return Response(csv_export.lines(rows()), media_type="text/csv; charset=utf-8", headers=headers)

@@ -5,15 +5,14 @@ from typing import Any
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from waypost.aliases.urls import origin
-from waypost.api import lists
-from waypost.api.answers import Created, Done, Success
-from waypost.api.bodies import Body, JsonRoute
-from waypost.api.door import Came, Door
-from waypost.api.fields import PathId, Target
-from waypost.api.spans import AskedSpan
-from waypost.clicks.api import ReportAnswer, read_report
-from waypost.domains import check, ops
+from waypost.api import pagination
+from waypost.api.date_range import AskedSpan
+from waypost.api.middleware import Context, RequestContext
+from waypost.api.request_body import Body, JsonRoute
+from waypost.api.responses import Created, Done, ReportAnswer, Success
+from waypost.api.types import PathId, Target
+from waypost.domains import ops, ownership_check
+from waypost.urls.short_urls import origin
 
 router = APIRouter(route_class=JsonRoute, tags=["Branded domains"])
 
@@ -42,39 +41,39 @@ class DomainChange(Body):
     redirect404: Target | None = None
 
 
-@router.get("/domains", response_model=lists.envelope("domains", DomainOut))
-def list_domains(door: Came, asked: lists.Asked) -> Any:
-    return lists.answer("domains", door.read(lambda tx: ops.page(tx, door.account, asked)), _shown)
+@router.get("/domains", response_model=pagination.envelope("domains", DomainOut))
+def list_domains(context: Context, asked: pagination.Asked) -> Any:
+    return pagination.answer("domains", context.read(lambda tx: ops.page(tx, context.account, asked)), _shown)
 
 
 @router.get("/domain/{id}")
-def read_domain(door: Came, id: PathId) -> DomainDetails:
-    return DomainDetails(details=_shown(door.read(lambda tx: ops.own(tx, door.account, id))))
+def read_domain(context: Context, id: PathId) -> DomainDetails:
+    return DomainDetails(details=_shown(context.read(lambda tx: ops.own(tx, context.account, id))))
 
 
 @router.get("/domain/{id}/stats")
-def domain_statistics(door: Came, id: PathId, span: AskedSpan) -> ReportAnswer:
+def domain_statistics(context: Context, id: PathId, span: AskedSpan) -> ReportAnswer:
     """Visits to names that do not exist on the domain."""
-    door.read(lambda tx: ops.own(tx, door.account, id))
-    return ReportAnswer(data=read_report(door, "missing", id, span))
+    context.read(lambda tx: ops.own(tx, context.account, id))
+    return ReportAnswer(data=context.read_report("missing", id, span))
 
 
 @router.post("/domain/add")
-def add_domain(door: Came, body: NewDomain) -> Created:
-    refuse_elsewhere(door, body.domain)
-    domain = door.write(lambda tx: ops.add(tx, door.account, settings=door.settings, **body.sent()))
+def add_domain(context: Context, body: NewDomain) -> Created:
+    refuse_elsewhere(context, body.domain)
+    domain = context.write(lambda tx: ops.add(tx, context.account, settings=context.settings, **body.sent()))
     return Created(id=domain.id)
 
 
 @router.put("/domain/{id}/update")
-def update_domain(door: Came, id: PathId, body: DomainChange) -> Done:
-    door.write(lambda tx: ops.change(tx, door.account, id, settings=door.settings, **body.sent()))
+def update_domain(context: Context, id: PathId, body: DomainChange) -> Done:
+    context.write(lambda tx: ops.change(tx, context.account, id, settings=context.settings, **body.sent()))
     return Done(message="Domain has been updated successfully.")
 
 
 @router.delete("/domain/{id}/delete")
-def delete_domain(door: Came, id: PathId) -> Done:
-    door.write(lambda tx: ops.remove(tx, door.account, id))
+def delete_domain(context: Context, id: PathId) -> Done:
+    context.write(lambda tx: ops.remove(tx, context.account, id))
     return Done(message="Domain has been deleted successfully.")
 
 
@@ -83,15 +82,15 @@ def _shown(domain: ops.Domain) -> DomainOut:
     return DomainOut(id=domain.id, domain=address, redirectroot=domain.redirectroot, redirect404=domain.redirect404)
 
 
-def refuse_elsewhere(door: Door, domain: str) -> None:
+def refuse_elsewhere(context: RequestContext, domain: str) -> None:
     """Ask the domain itself where it points, before and outside the transaction that adds it (decision 39)."""
-    scheme, host = ops.parse(domain, door.settings)
-    if door.settings.checks_domains:
-        ask(door, scheme, host)
+    scheme, host = ops.parse(domain, context.settings)
+    if context.settings.checks_domains:
+        ask(context, scheme, host)
 
 
-def ask(door: Door, scheme: str, host: str) -> None:
+def ask(context: RequestContext, scheme: str, host: str) -> None:
     """Raise INVALID on `domain` unless it points at this service now."""
-    challenge = check.new_challenge()
-    expected = door.read(lambda tx: check.proof(tx, challenge))
-    check.must_point_here(scheme, host, challenge=challenge, expected=expected)
+    challenge = ownership_check.new_challenge()
+    expected = context.read(lambda tx: ownership_check.proof(tx, challenge))
+    ownership_check.must_point_here(scheme, host, challenge=challenge, expected=expected)

@@ -7,12 +7,12 @@ from typing import TypedDict, Unpack
 
 from sqlalchemy import Connection, func, select
 
-from waypost import changes, rows
+from waypost.db import change_log, crud
+from waypost.db.crud import Page, PageRequest
+from waypost.db.schema import aliases, domains
 from waypost.errors import invalid, taken
-from waypost.net import blocked, targets
-from waypost.rows import Page, Window
-from waypost.schema import aliases, domains
 from waypost.settings import Settings
+from waypost.urls import blocklist, validation
 
 _TAKEN = {"domains_host_unique": taken("domain", "That domain is in use already.")}
 _FORM = re.compile(r"(https?)://([^/?#@:\\\s]+)/?\Z", re.IGNORECASE)
@@ -36,14 +36,14 @@ class Fields(TypedDict, total=False):
     redirect404: str | None
 
 
-def page(tx: Connection, account: int, window: Window) -> Page[Domain]:
+def page(tx: Connection, account: int, window: PageRequest) -> Page[Domain]:
     """The account's domains."""
-    return rows.page(tx, domains, account, window, Domain)
+    return crud.page(tx, domains, account, window, Domain)
 
 
 def own(tx: Connection, account: int, domain: int) -> Domain:
     """One domain."""
-    return rows.own(tx, domains, account, domain, Domain)
+    return crud.get_owned(tx, domains, account, domain, Domain)
 
 
 def parse(domain: str, settings: Settings) -> tuple[str, str]:
@@ -51,7 +51,7 @@ def parse(domain: str, settings: Settings) -> tuple[str, str]:
     found = _FORM.match(domain.strip())
     if found is None:
         raise invalid("domain", "domain must be http:// or https:// and a host name, without port and path.")
-    host = targets.ascii_host(found[2])
+    host = validation.ascii_host(found[2])
     if host is None or "." not in host or host.rpartition(".")[2].isdigit():
         raise invalid("domain", "domain must be a host name, such as https://go.example.com.")
     if host == settings.own_host:
@@ -63,21 +63,21 @@ def add(tx: Connection, account: int, *, domain: str, settings: Settings, **fiel
     """Register a domain. Raises INVALID or TAKEN."""
     scheme, host = parse(domain, settings)
     values = {"scheme": scheme, "host": host, **_checked(tx, host, fields, settings)}
-    changes.note(tx, host)
-    return own(tx, account, rows.add(tx, domains, account, values, _TAKEN))
+    change_log.record(tx, host)
+    return own(tx, account, crud.add(tx, domains, account, values, _TAKEN))
 
 
 def change(tx: Connection, account: int, domain: int, *, settings: Settings, **fields: Unpack[Fields]) -> None:
     """Set the given fields."""
     host = own(tx, account, domain).host
-    rows.change(tx, domains, account, domain, _checked(tx, host, fields, settings))
-    changes.note(tx, host)
+    crud.change(tx, domains, account, domain, _checked(tx, host, fields, settings))
+    change_log.record(tx, host)
 
 
 def remove(tx: Connection, account: int, domain: int) -> None:
     """Delete a domain: its links answer 404 until it is back or they are moved."""
-    changes.note(tx, own(tx, account, domain).host)
-    rows.remove(tx, domains, account, domain)
+    change_log.record(tx, own(tx, account, domain).host)
+    crud.remove(tx, domains, account, domain)
 
 
 def uses(tx: Connection, account: int, host: str) -> Mapping[str, int]:
@@ -92,14 +92,14 @@ def _checked(tx: Connection, host: str, fields: Fields, settings: Settings) -> d
     checked: dict[str, str | None] = {}
     for name, value in fields.items():
         assert value is None or isinstance(value, str)
-        url = checked[name] = targets.web_url(value, field=name) if value else None
+        url = checked[name] = validation.web_url(value, field=name) if value else None
         if url:
             _refuse_circle(tx, url, host=host, field=name, settings=settings)
-            blocked.refuse(tx, [url], field=name)
+            blocklist.refuse(tx, [url], field=name)
     return checked
 
 
 def _refuse_circle(tx: Connection, url: str, *, host: str, field: str, settings: Settings) -> None:
-    targets.refuse_own(tx, url, field=field, settings=settings)
-    if targets.host_of(url) == host:
+    validation.refuse_own(tx, url, field=field, settings=settings)
+    if validation.host_of(url) == host:
         raise invalid(field, f"{field} must not lead to the domain itself: that would go in circles.")

@@ -10,17 +10,17 @@ from pydantic import BaseModel, BeforeValidator, Field
 from starlette.convertors import Convertor, register_url_convertor
 
 from waypost import clock, credentials
-from waypost.aliases.urls import short_url
-from waypost.api import lists
-from waypost.api.answers import Done, Success, problem_response, validation_problem
-from waypost.api.bodies import Body, JsonRoute
-from waypost.api.door import Came, Door
-from waypost.api.fields import Expiry, Line, Name, PathId, Positive, Timestamp, Words, whole
-from waypost.api.spans import AskedSpan
-from waypost.clicks.api import ReportAnswer, read_report
+from waypost.api import pagination
+from waypost.api.date_range import AskedSpan
+from waypost.api.middleware import Context, RequestContext
+from waypost.api.request_body import Body, JsonRoute
+from waypost.api.responses import Done, ReportAnswer, Success, problem_response, validation_problem
+from waypost.api.types import Expiry, Line, Name, PathId, Positive, Timestamp, Words, whole
 from waypost.errors import Problem
-from waypost.files import names, ops, upload
-from waypost.files.linger import Heard, Lingering
+from waypost.files import ops, upload
+from waypost.http import file_names
+from waypost.http.lingering_close import BodyTracker, LingeringResponse
+from waypost.urls.short_urls import short_url
 
 
 class _Rest(Convertor[str]):
@@ -45,13 +45,13 @@ class StreamRoute(JsonRoute):
         handler = super().get_route_handler()
 
         async def patient(request: Request) -> Response:
-            heard = Heard(request)
+            heard = BodyTracker(request)
             try:
                 return await handler(Request(request.scope, heard))
             except RequestValidationError as error:
-                return Lingering(problem_response(validation_problem(error)), heard)
+                return LingeringResponse(problem_response(validation_problem(error)), heard)
             except Problem as problem:
-                return Lingering(problem_response(problem), heard)
+                return LingeringResponse(problem_response(problem), heard)
 
         return patient
 
@@ -69,7 +69,7 @@ class FileOut(BaseModel):
     date: Timestamp
 
 
-class FileList(lists.Paging, Success):
+class FileList(pagination.Paging, Success):
     """A page of files: flat, unlike every other list."""
 
     list: list[FileOut]
@@ -114,17 +114,19 @@ class FileChange(Body):
 
 
 @router.get("/files")
-def list_files(door: Came, asked: lists.Asked, name: Annotated[Words, Query(max_length=255)] = "") -> FileList:
+def list_files(
+    context: Context, asked: pagination.Asked, name: Annotated[Words, Query(max_length=255)] = ""
+) -> FileList:
     """The files, newest first; with `name`, those that have it in their name."""
-    page = door.read_counts(lambda tx: ops.page(tx, door.account, asked, name=name))
-    return FileList(**lists.paging(page), list=[FileOut(**_shown(file, door)) for file in page.items])
+    page = context.read_after_ingest(lambda tx: ops.page(tx, context.account, asked, name=name))
+    return FileList(**pagination.paging(page), list=[FileOut(**_shown(file, context)) for file in page.items])
 
 
 _BODY: Mapping[str, Any] = {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}
 
 
 async def upload_file(
-    door: Came,
+    context: Context,
     request: Request,
     filename: Annotated[str, Path(description="The file's name with its extension, percent-encoded.")],  # noqa: ARG001
     name: Annotated[Name | None, Query(description="Name to show instead of the file's.")] = None,
@@ -135,13 +137,13 @@ async def upload_file(
     maxdownloads: Annotated[Positive | None, Query(), BeforeValidator(whole)] = None,
 ) -> FileDone:
     """Keep the body, whatever its Content-Type, as a file. Content-MD5 and Repr-Digest are checked where sent."""
-    named = names.from_path(_last_part(request))
+    named = file_names.from_path(_last_part(request))
     hashed = await anyio.to_thread.run_sync(credentials.hash_password, password) if password is not None else None
     fields = ops.Fields(
         name=name, custom=custom, domain=domain, password=hashed, expiry=expiry, maxdownloads=maxdownloads
     )
-    file = await upload.receive(request, door, named, **fields)
-    return FileDone(id=file.id, shorturl=_url(file, door))
+    file = await upload.receive(request, context, named, **fields)
+    return FileDone(id=file.id, shorturl=_url(file, context))
 
 
 router.add_api_route(
@@ -154,10 +156,10 @@ router.add_api_route(
 
 
 @router.get("/file/{id}")
-def read_file(door: Came, id: PathId) -> FileAnswer:
-    file = door.read_counts(lambda tx: ops.own(tx, door.account, id))
+def read_file(context: Context, id: PathId) -> FileAnswer:
+    file = context.read_after_ingest(lambda tx: ops.own(tx, context.account, id))
     details = FileWhole(
-        **_shown(file, door),
+        **_shown(file, context),
         filename=file.filename,
         size=file.size,
         type=file.mime,
@@ -173,25 +175,25 @@ def read_file(door: Came, id: PathId) -> FileAnswer:
 
 
 @router.get("/file/{id}/stats")
-def file_statistics(door: Came, id: PathId, span: AskedSpan) -> ReportAnswer:
+def file_statistics(context: Context, id: PathId, span: AskedSpan) -> ReportAnswer:
     """The downloads of one file over time and by every dimension."""
-    door.read(lambda tx: ops.own(tx, door.account, id))
-    return ReportAnswer(data=read_report(door, "file", id, span))
+    context.read(lambda tx: ops.own(tx, context.account, id))
+    return ReportAnswer(data=context.read_report("file", id, span))
 
 
 @router.put("/file/{id}/update")
-def update_file(door: Came, id: PathId, body: FileChange) -> Done:
+def update_file(context: Context, id: PathId, body: FileChange) -> Done:
     """Change what was sent; `null` clears. A file at its end can be extended while its bytes are kept."""
     fields = body.sent()
     if body.maxdownloads is not None:
-        door.count_clicks()  # what was downloaded before a limit counts against it
-    door.write(lambda tx: ops.change(tx, door.account, id, **fields))
+        context.wait_for_ingest()  # what was downloaded before a limit counts against it
+    context.write(lambda tx: ops.change(tx, context.account, id, **fields))
     return Done(message="File has been updated successfully.")
 
 
 @router.delete("/file/{id}/delete")
-def delete_file(door: Came, id: PathId) -> Done:
-    door.write(lambda tx: ops.remove(tx, door.account, id))
+def delete_file(context: Context, id: PathId) -> Done:
+    context.write(lambda tx: ops.remove(tx, context.account, id))
     return Done(message="File has been deleted successfully.")
 
 
@@ -201,10 +203,10 @@ def _last_part(request: Request) -> bytes:
     return raw.partition(b"?")[0].split(b"/", 4)[-1]
 
 
-def _shown(file: ops.File, door: Door) -> dict[str, Any]:
+def _shown(file: ops.File, context: RequestContext) -> dict[str, Any]:
     shown = {name: getattr(file, name) for name in ("id", "name", "downloads")}
-    return {**shown, "shorturl": _url(file, door), "date": file.created}
+    return {**shown, "shorturl": _url(file, context), "date": file.created}
 
 
-def _url(file: ops.File, door: Door) -> str:
-    return short_url(door.settings.base, file.host, file.scheme, file.alias)
+def _url(file: ops.File, context: RequestContext) -> str:
+    return short_url(context.settings.base, file.host, file.scheme, file.alias)

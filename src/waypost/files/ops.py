@@ -7,12 +7,14 @@ from typing import Any, Literal, TypedDict, TypeVar, Unpack
 
 from sqlalchemy import Connection, delete, func, insert, or_, select, update
 
-from waypost import changes, clock, rows
-from waypost.aliases import hosts, namespace
+from waypost import clock
+from waypost.db import change_log, crud
+from waypost.db.crud import Page, PageRequest
+from waypost.db.schema import accounts, aliases, domains, files, leftovers, plans
 from waypost.errors import Kind, Problem, invalid, taken
-from waypost.rows import Page, Window
-from waypost.schema import accounts, aliases, domains, files, leftovers, plans
 from waypost.settings import Settings
+from waypost.storage import orphans
+from waypost.urls import alias_namespace, hostnames
 
 R = TypeVar("R", bound="File")
 Order = Literal["date", "downloads", "size"]
@@ -82,13 +84,13 @@ class Room:
     left: int | None
 
 
-def page(tx: Connection, account: int, window: Window, *, name: str = "", order: Order = "date") -> Page[Details]:
+def page(tx: Connection, account: int, window: PageRequest, *, name: str = "", order: Order = "date") -> Page[Details]:
     """The account's files, or those with `name` in their name, whatever the case; newest first, else the most first.
 
     Newest first costs the same for any page, the other orders as much as the account has files.
     """
     if not name and order == "date":
-        found = rows.page(tx, files, account, window, _Id)
+        found = crud.page(tx, files, account, window, _Id)
         return Page(_all(tx, [item.id for item in found.items], Details), found.result, window)
     mine = (files.c.account == account) & files.c.search.contains(_searchable(name), autoescape=True)
     result = tx.execute(select(func.count()).select_from(files).where(mine)).scalar_one()
@@ -100,7 +102,7 @@ def page(tx: Connection, account: int, window: Window, *, name: str = "", order:
 
 def own(tx: Connection, account: int, file: int) -> Details:
     """One file. Raises NOT_FOUND."""
-    return _all(tx, [rows.own(tx, files, account, file, _Id).id], Details)[0]
+    return _all(tx, [crud.get_owned(tx, files, account, file, _Id).id], Details)[0]
 
 
 def room(tx: Connection, account: int) -> Room:
@@ -116,10 +118,10 @@ def check(tx: Connection, account: int, *, settings: Settings, **fields: Unpack[
     custom = fields.get("custom")
     if custom is None:
         return
-    alias = namespace.pick(tx, host, custom)
+    alias = alias_namespace.pick(tx, host, custom)
     row = tx.execute(select(aliases).where(aliases.c.host == host, aliases.c.alias == alias)).first()
     if row is not None and (row.kind is not None or row.account != account):
-        raise taken("custom", namespace.TAKEN)
+        raise taken("custom", alias_namespace.TAKEN)
 
 
 def begin(tx: Connection, name: str) -> None:
@@ -133,11 +135,6 @@ def go_on(tx: Connection, name: str) -> None:
     tx.execute(update(leftovers).where(*mine).values(due=clock.now() + _UPLOAD_SECONDS))
 
 
-def forget(tx: Connection, name: str) -> None:
-    """The object that was noted is not there any more."""
-    tx.execute(delete(leftovers).where(leftovers.c.object == name))
-
-
 def add(tx: Connection, account: int, stored: Stored, *, settings: Settings, **fields: Unpack[Fields]) -> File:
     """Make a file of a noted object. Raises INVALID or TAKEN on the field at fault, STORAGE_FULL over the quota."""
     mine = (leftovers.c.object == stored.object, leftovers.c.doomed.is_(False))
@@ -145,7 +142,7 @@ def add(tx: Connection, account: int, stored: Stored, *, settings: Settings, **f
         raise Problem(Kind.UNAVAILABLE, "The upload took too long. Please try again.", retry_after=5)
     _keep(tx, account, stored.size)
     host = _host(tx, account, fields, settings)
-    alias = namespace.pick(tx, host, fields.get("custom"))
+    alias = alias_namespace.pick(tx, host, fields.get("custom"))
     name = fields.get("name") or stored.filename
     values = {
         **{field.name: getattr(stored, field.name) for field in fields_of(Stored)},
@@ -153,38 +150,32 @@ def add(tx: Connection, account: int, stored: Stored, *, settings: Settings, **f
         "host": host,
         "alias": alias,
     }
-    file = rows.add(tx, files, account, values)
-    namespace.claim(tx, account, "file", file, host=host, alias=alias)
+    file = crud.add(tx, files, account, values)
+    alias_namespace.claim(tx, account, "file", file, host=host, alias=alias)
     return _all(tx, [file], File)[0]
 
 
 def change(tx: Connection, account: int, file: int, **fields: Unpack[Fields]) -> None:
     """Set name, password, expiry or maxdownloads. Raises INVALID where an end is taken from a file without bytes."""
     before = own(tx, account, file)
-    rows.change(tx, files, account, file, _columns(fields, before.filename))
+    crud.change(tx, files, account, file, _columns(fields, before.filename))
     after = own(tx, account, file)
     if before.purged is not None and not after.is_over(clock.now()):
         field = "expiry" if "expiry" in fields else "maxdownloads"
         raise invalid(field, f"{field} cannot bring this file back: its bytes are removed. Please upload it again.")
     if not after.is_over(clock.now()):
         tx.execute(update(files).where(files.c.id == file).values(ended=None))
-    changes.note(tx, before.host, before.alias)
+    change_log.record(tx, before.host, before.alias)
 
 
 def remove(tx: Connection, account: int, file: int) -> None:
     """Delete a file: its alias stays with the account, its bytes are removed in a moment."""
     gone = own(tx, account, file)
     named = tx.execute(select(files.c.object).where(files.c.id == file)).scalar_one()
-    namespace.release(tx, host=gone.host, alias=gone.alias)
+    alias_namespace.release(tx, host=gone.host, alias=gone.alias)
     if gone.purged is None:
-        leave(tx, account, named, gone.size)
-    rows.remove(tx, files, account, file)
-
-
-def leave(tx: Connection, account: int, name: str, size: int) -> None:
-    """Give an object up: it counts for the account no longer, and is removed soon."""
-    tx.execute(insert(leftovers).values(object=name, due=clock.now(), doomed=False))
-    tx.execute(update(accounts).where(accounts.c.id == account).values(stored=accounts.c.stored - size))
+        orphans.release(tx, account, named, gone.size)
+    crud.remove(tx, files, account, file)
 
 
 def is_past(now: int, *, expiry: int | None, most: int | None, used: int) -> bool:
@@ -209,7 +200,7 @@ def _keep(tx: Connection, account: int, size: int) -> None:
 
 def _host(tx: Connection, account: int, fields: Fields, settings: Settings) -> str:
     domain = fields.get("domain")
-    return namespace.OWN if domain is None else hosts.chosen(tx, account, domain, settings=settings)
+    return alias_namespace.OWN if domain is None else hostnames.chosen(tx, account, domain, settings=settings)
 
 
 def _columns(fields: Fields, filename: str) -> dict[str, Any]:

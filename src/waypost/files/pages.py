@@ -9,21 +9,22 @@ from sqlalchemy import Connection, select
 from starlette.responses import JSONResponse, Response
 
 from waypost import clock
-from waypost.aliases.urls import short_url
-from waypost.api.fields import Line
-from waypost.dashboard import forms, pictures, statistics
-from waypost.dashboard.desk import Desk
+from waypost.api.types import Line
+from waypost.dashboard import forms, qr_image, statistics
+from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape, Value
-from waypost.dashboard.pages import Pages
-from waypost.dashboard.parts import Parts
-from waypost.dashboard.words import plural
+from waypost.dashboard.i18n import plural
+from waypost.dashboard.routing import Router
+from waypost.db.schema import domains
 from waypost.errors import Kind, Problem
-from waypost.files import kinds, names, ops, upload
+from waypost.files import ops, upload
 from waypost.files.api import FileChange
-from waypost.schema import domains
+from waypost.http import file_names, media_types
+from waypost.http.multipart import Parts
+from waypost.urls.short_urls import short_url
 
 T = TypeVar("T")
-pages = Pages()
+pages = Router()
 SHAPE = Shape(flags=("unlock",), moments=("expiry",))
 _LIST = "/dashboard/files"
 
@@ -36,20 +37,20 @@ class NewFile(FileChange):
 
 
 @pages.get("/dashboard/files")
-def list_files(desk: Desk) -> Response:
-    order: ops.Order = next((one for one in get_args(ops.Order) if one == desk.asked("order")), "date")
-    window, q = desk.window(), desk.asked("q")
-    page = desk.read_counts(lambda tx: ops.page(tx, desk.account, window, name=q, order=order))
-    return desk.page("files/list.html", page=page, q=q, order=order, **_told(desk))
+def list_files(context: PageContext) -> Response:
+    order: ops.Order = next((one for one in get_args(ops.Order) if one == context.query("order")), "date")
+    window, q = context.page_request(), context.query("q")
+    page = context.read_after_ingest(lambda tx: ops.page(tx, context.account, window, name=q, order=order))
+    return context.render("files/list.html", page=page, q=q, order=order, **_told(context))
 
 
 @pages.get("/dashboard/files/new")
-def blank_upload(desk: Desk) -> Response:
-    return _new_page(desk, Form({}))
+def blank_upload(context: PageContext) -> Response:
+    return _new_page(context, Form({}))
 
 
 @pages.stream("/dashboard/files/new")
-async def take_files(desk: Desk, parts: Parts) -> Response:
+async def take_files(context: PageContext, parts: Parts) -> Response:
     """Each file goes straight into the store, under what the fields before it say. The first fault ends it."""
     typed: dict[str, list[str]] = {}
     form, taken, now = Form({}), list[ops.File](), ""
@@ -60,131 +61,137 @@ async def take_files(desk: Desk, parts: Parts) -> Response:
             elif part.filename:
                 now = part.filename
                 form = Form(forms.shaped(typed, SHAPE))
-                fields = await _threaded(lambda form=form: form.read(NewFile, desk.zone, SHAPE).sent())  # type: ignore[misc]
-                taken.append(await upload.receive(part.request(), desk, names.checked(now), **fields))
+                fields = await _threaded(lambda form=form: form.read(NewFile, context.time_zone, SHAPE).sent())  # type: ignore[misc]
+                taken.append(await upload.receive(part.request(), context, file_names.checked(now), **fields))
     except Problem as problem:
         if problem.kind not in _OURS:
             raise
         form.faults.setdefault(problem.field if problem.field in NewFile.model_fields else "", problem.message)
     if not taken and not form.faults:
         form.faults["file"] = "Choose a file first."
-    return await _threaded(lambda: _received(desk, form, taken, now))
+    return await _threaded(lambda: _received(context, form, taken, now))
 
 
 @pages.get("/dashboard/files/{id:int}")
-def edit_file(desk: Desk, id: int) -> Response:
-    return _edit_page(desk, id, Form(desk.read(lambda tx: _values(tx, desk, id))))
+def edit_file(context: PageContext, id: int) -> Response:
+    return _edit_page(context, id, Form(context.read(lambda tx: _values(tx, context, id))))
 
 
 @pages.post("/dashboard/files/{id:int}")
-def save_file(desk: Desk, id: int) -> Response:
-    form = desk.typed(SHAPE, now=desk.read(lambda tx: _values(tx, desk, id)))
-    form.attempt(lambda: _change(desk, id, form))
+def save_file(context: PageContext, id: int) -> Response:
+    form = context.form(SHAPE, now=context.read(lambda tx: _values(tx, context, id)))
+    form.attempt(lambda: _change(context, id, form))
     if form.faults:
-        return _edit_page(desk, id, form, status=400)
-    file = desk.read(lambda tx: ops.own(tx, desk.account, id))
-    return desk.go(f"{_LIST}/{id}", said="Saved.", also=_url(file, desk))
+        return _edit_page(context, id, form, status=400)
+    file = context.read(lambda tx: ops.own(tx, context.account, id))
+    return context.redirect(f"{_LIST}/{id}", said="Saved.", also=_url(file, context))
 
 
 @pages.get("/dashboard/files/{id:int}/delete")
-def ask_to_delete(desk: Desk, id: int) -> Response:
-    return _question(desk, [id])
+def ask_to_delete(context: PageContext, id: int) -> Response:
+    return _question(context, [id])
 
 
 @pages.post("/dashboard/files/bulk")
-def ask_to_delete_many(desk: Desk) -> Response:
-    ids = desk.picked()
-    return _question(desk, ids) if ids else desk.go(_LIST, said="Tick the files that you mean first.", tone="bad")
+def ask_to_delete_many(context: PageContext) -> Response:
+    ids = context.selected_ids()
+    return (
+        _question(context, ids)
+        if ids
+        else context.redirect(_LIST, said="Tick the files that you mean first.", tone="bad")
+    )
 
 
 @pages.post("/dashboard/files/delete")
-def delete_files(desk: Desk) -> Response:
-    count = desk.remove_ticked(ops.remove)
-    return desk.go(_LIST, said=plural(count, "The file is deleted.", "%(count)s files are deleted."))
+def delete_files(context: PageContext) -> Response:
+    count = context.delete_selected(ops.remove)
+    return context.redirect(_LIST, said=plural(count, "The file is deleted.", "%(count)s files are deleted."))
 
 
 @pages.get("/dashboard/files/{id:int}/stats")
-def file_statistics(desk: Desk, id: int) -> Response:
-    file = desk.read(lambda tx: ops.own(tx, desk.account, id))
-    return statistics.page(desk, "file", id, title=file.name, back=f"{_LIST}/{id}", short=_url(file, desk))
+def file_statistics(context: PageContext, id: int) -> Response:
+    file = context.read(lambda tx: ops.own(tx, context.account, id))
+    return statistics.page(context, "file", id, title=file.name, back=f"{_LIST}/{id}", short=_url(file, context))
 
 
 _OURS = frozenset({Kind.INVALID, Kind.TAKEN, Kind.TOO_LARGE, Kind.STORAGE_FULL, Kind.TOO_SLOW})
 
 
-def _received(desk: Desk, form: Form, taken: Sequence[ops.File], name: str) -> Response:
+def _received(context: PageContext, form: Form, taken: Sequence[ops.File], name: str) -> Response:
     """What became of the files that were sent: a page, or JSON for the script that sends one after the other."""
     told = next(iter(form.faults.items()), None)
-    if "application/json" in desk.request.headers.get("accept", ""):
+    if "application/json" in context.request.headers.get("accept", ""):
         if told is not None:
             return JSONResponse({"field": told[0], "message": told[1]}, 400)
-        made = [{"id": file.id, "name": file.name, "url": _url(file, desk)} for file in taken]
+        made = [{"id": file.id, "name": file.name, "url": _url(file, context)} for file in taken]
         return JSONResponse({"files": made})
     if told is not None:
-        return _new_page(desk, form, taken=taken, failed=name, status=400)
+        return _new_page(context, form, taken=taken, failed=name, status=400)
     if len(taken) == 1:
-        return desk.go(f"{_LIST}/{taken[0].id}", said="Your file is there.", also=_url(taken[0], desk))
-    return desk.go(_LIST, said=plural(len(taken), "The file is uploaded.", "%(count)s files are uploaded."))
+        return context.redirect(f"{_LIST}/{taken[0].id}", said="Your file is there.", also=_url(taken[0], context))
+    return context.redirect(_LIST, said=plural(len(taken), "The file is uploaded.", "%(count)s files are uploaded."))
 
 
-def _change(desk: Desk, id: int, form: Form) -> None:
+def _change(context: PageContext, id: int, form: Form) -> None:
     """Set what differs from what there is, unless somebody else changed it meanwhile."""
-    body = form.read(FileChange, desk.zone, SHAPE)
+    body = form.read(FileChange, context.time_zone, SHAPE)
     fields = body.sent()
     if form.text("unlock"):
         fields["password"] = None
     if body.maxdownloads is not None:
-        desk.count_clicks()  # what was downloaded before a limit counts against it
-    desk.save(form, lambda tx: _values(tx, desk, id), lambda tx: ops.change(tx, desk.account, id, **fields))
+        context.wait_for_ingest()  # what was downloaded before a limit counts against it
+    context.save(form, lambda tx: _values(tx, context, id), lambda tx: ops.change(tx, context.account, id, **fields))
 
 
-def _values(tx: Connection, desk: Desk, id: int) -> Mapping[str, Value]:
+def _values(tx: Connection, context: PageContext, id: int) -> Mapping[str, Value]:
     """What the editor shows of a file."""
-    file = ops.own(tx, desk.account, id)
+    file = ops.own(tx, context.account, id)
     return {
         "name": file.name,
         "password": "",
-        "expiry": "" if file.expiry is None else forms.local(file.expiry, desk.zone),
+        "expiry": "" if file.expiry is None else forms.local(file.expiry, context.time_zone),
         "maxdownloads": "" if file.maxdownloads is None else str(file.maxdownloads),
     }
 
 
 def _new_page(
-    desk: Desk, form: Form, *, taken: Sequence[ops.File] = (), failed: str = "", status: int = 200
+    context: PageContext, form: Form, *, taken: Sequence[ops.File] = (), failed: str = "", status: int = 200
 ) -> Response:
-    mine = select(domains.c.host).where(domains.c.account == desk.account).order_by(domains.c.id.desc()).limit(500)
+    mine = select(domains.c.host).where(domains.c.account == context.account).order_by(domains.c.id.desc()).limit(500)
 
     def work(tx: Connection) -> tuple[ops.Room, Sequence[str]]:
-        return ops.room(tx, desk.account), tx.execute(mine).scalars().all()
+        return ops.room(tx, context.account), tx.execute(mine).scalars().all()
 
-    room, hosts = desk.read(work)
+    room, hosts = context.read(work)
     told: dict[str, Any] = {"room": room, "hosts": [(host, host) for host in hosts], "taken": taken, "failed": failed}
-    return desk.page("files/new.html", status=status, form=form, own=desk.settings.own_host, **told, **_told(desk))
+    return context.render(
+        "files/new.html", status=status, form=form, own=context.settings.own_host, **told, **_told(context)
+    )
 
 
-def _edit_page(desk: Desk, id: int, form: Form, *, status: int = 200) -> Response:
-    file = desk.read_counts(lambda tx: ops.own(tx, desk.account, id))
-    picture = pictures.code(_url(file, desk))
-    return desk.page("files/edit.html", status=status, form=form, file=file, picture=picture, **_told(desk))
+def _edit_page(context: PageContext, id: int, form: Form, *, status: int = 200) -> Response:
+    file = context.read_after_ingest(lambda tx: ops.own(tx, context.account, id))
+    picture = qr_image.code(_url(file, context))
+    return context.render("files/edit.html", status=status, form=form, file=file, picture=picture, **_told(context))
 
 
-def _question(desk: Desk, ids: Sequence[int]) -> Response:
-    found = desk.read(lambda tx: [ops.own(tx, desk.account, file) for file in ids])
-    return desk.page("files/delete.html", files=found, **_told(desk))
+def _question(context: PageContext, ids: Sequence[int]) -> Response:
+    found = context.read(lambda tx: [ops.own(tx, context.account, file) for file in ids])
+    return context.render("files/delete.html", files=found, **_told(context))
 
 
-def _told(desk: Desk) -> dict[str, Any]:
+def _told(context: PageContext) -> dict[str, Any]:
     """What every page of files knows: short URLs, whether a file is at its end, what kind it is."""
     now = clock.now()
     return {
-        "short": lambda file: _url(file, desk),
+        "short": lambda file: _url(file, context),
         "over": lambda file: file.purged is not None or file.is_over(now),
-        "kind": lambda file: kinds.words(file.mime),
+        "kind": lambda file: media_types.words(file.mime),
     }
 
 
-def _url(file: ops.File, desk: Desk) -> str:
-    return short_url(desk.settings.base, file.host, file.scheme, file.alias)
+def _url(file: ops.File, context: PageContext) -> str:
+    return short_url(context.settings.base, file.host, file.scheme, file.alias)
 
 
 async def _threaded(work: Callable[[], T]) -> T:

@@ -14,10 +14,11 @@ import anyio.to_thread
 from fastapi import Request
 from sqlalchemy import Connection
 
-from waypost.api.door import Door
+from waypost.api.middleware import RequestContext
 from waypost.errors import Kind, Problem, invalid
-from waypost.files import kinds, names, ops
+from waypost.files import ops
 from waypost.files.ops import Fields, File, Room, Stored
+from waypost.http import file_names, media_types
 from waypost.storage.store import full
 
 T = TypeVar("T")
@@ -27,44 +28,46 @@ _DIGEST = re.compile(r"\s*([a-z0-9-]+)\s*=\s*:([A-Za-z0-9+/=]*):\s*")
 _KNOWN = {"md5": "md5", "sha": "sha1", "sha-256": "sha256", "sha-512": "sha512"}
 
 
-async def receive(request: Request, door: Door, filename: str, **fields: Unpack[Fields]) -> File:
+async def receive(request: Request, context: RequestContext, filename: str, **fields: Unpack[Fields]) -> File:
     """Take the request's body as a new file of the account. When this raises, neither object nor row is left.
 
     Raises INVALID or TAKEN on the field at fault, TOO_LARGE, STORAGE_FULL, TOO_SLOW, UNAVAILABLE.
     """
 
     def look(tx: Connection) -> Room:
-        ops.check(tx, door.account, settings=door.settings, **fields)
-        return ops.room(tx, door.account)
+        ops.check(tx, context.account, settings=context.settings, **fields)
+        return ops.room(tx, context.account)
 
-    room = await _threaded(lambda: door.read(look))
-    _refuse_early(request, room, await _threaded(door.store.room))
-    body = Body(request, room, door, expected=_expected(request))
+    room = await _threaded(lambda: context.read(look))
+    _refuse_early(request, room, await _threaded(context.store.room))
+    body = Body(request, room, context, expected=_expected(request))
     random = secrets.token_hex(16)
     name = body.name = f"{random[:2]}/{random}"
-    await _threaded(lambda: door.write(lambda tx: ops.begin(tx, name)))
+    await _threaded(lambda: context.write(lambda tx: ops.begin(tx, name)))
     try:
-        told = names.disposition(filename)
-        await door.store.put(name, body.chunks(), seen=body.seen, disposition=told)
+        told = file_names.disposition(filename)
+        await context.store.put(name, body.chunks(), seen=body.seen, disposition=told)
         body.verify()
-        stored = Stored(name, filename, body.size, body.sha256, kinds.of(body.start))
-        add = lambda tx: ops.add(tx, door.account, stored, settings=door.settings, **fields)  # noqa: E731
-        return await _threaded(lambda: door.write(add))
+        stored = Stored(name, filename, body.size, body.sha256, media_types.of(body.start))
+        add = lambda tx: ops.add(tx, context.account, stored, settings=context.settings, **fields)  # noqa: E731
+        return await _threaded(lambda: context.write(add))
     except BaseException:
-        await asyncio.shield(asyncio.ensure_future(_threaded(lambda: door.keeper.discard(name))))
+        await asyncio.shield(asyncio.ensure_future(_threaded(lambda: context.cleaner.discard(name))))
         raise
 
 
 class Body:
     """The body of one upload, as far as it has come: `size` bytes, of which `start` are the first."""
 
-    def __init__(self, request: Request, room: Room, door: Door, *, expected: Mapping[str, tuple[str, bytes]]) -> None:
+    def __init__(
+        self, request: Request, room: Room, context: RequestContext, *, expected: Mapping[str, tuple[str, bytes]]
+    ) -> None:
         self.name = ""
         self.size = 0
         self.start = b""
         self._request = request
         self._room = room
-        self._door = door
+        self._door = context
         self._sha256 = hashlib.sha256()
         self._expected = expected
         self._others = {name: hashlib.new(name, usedforsecurity=False) for name in expected if name != "sha256"}
@@ -121,8 +124,8 @@ class Body:
             raise Problem(Kind.TOO_SLOW, told) from None
 
     def _grow(self, chunk: bytes) -> None:
-        if len(self.start) < kinds.LOOKED_AT:
-            self.start = (self.start + chunk)[: kinds.LOOKED_AT]
+        if len(self.start) < media_types.LOOKED_AT:
+            self.start = (self.start + chunk)[: media_types.LOOKED_AT]
         self.size += len(chunk)
         _refuse(self.size, self._room)
 

@@ -8,18 +8,17 @@ from pydantic import BaseModel, Field
 from sqlalchemy import Connection
 
 from waypost import clock, credentials
-from waypost.aliases.urls import origin, short_url
-from waypost.api import lists
-from waypost.api.answers import Done, Success
-from waypost.api.bodies import Body, JsonRoute
-from waypost.api.door import Came, Door
-from waypost.api.fields import Expiry, ItemId, Line, Paragraph, PathId, Positive, Target, Timestamp, Words, either
-from waypost.api.spans import AskedSpan
-from waypost.clicks import stats
-from waypost.clicks.api import ReportAnswer, read_report
-from waypost.clicks.stats import Block
+from waypost.api import pagination
+from waypost.api.date_range import AskedSpan
+from waypost.api.middleware import Context, RequestContext
+from waypost.api.request_body import Body, JsonRoute
+from waypost.api.responses import Done, ReportAnswer, Success
+from waypost.api.types import Expiry, ItemId, Line, Paragraph, PathId, Positive, Target, Timestamp, Words, either
+from waypost.clicks.stats import queries as stats
+from waypost.clicks.stats.queries import Block
 from waypost.links import ops
-from waypost.links.fields import Status
+from waypost.links.columns import Status
+from waypost.urls.short_urls import origin, short_url
 
 router = APIRouter(route_class=JsonRoute, tags=["Links"])
 
@@ -154,59 +153,59 @@ class NewLink(LinkChange):
     url: Target
 
 
-@router.get("/urls", response_model=lists.envelope("urls", LinkOut) | LinkAnswer)
+@router.get("/urls", response_model=pagination.envelope("urls", LinkOut) | LinkAnswer)
 def list_links(
-    door: Came,
-    asked: lists.Asked,
+    context: Context,
+    asked: pagination.Asked,
     order: str = "date",
     q: Annotated[Words, Query(max_length=255)] = "",
     short: Annotated[Words | None, Query(max_length=8192)] = None,
 ) -> Any:
     """The links, newest or most clicked (`order=click`) first; or, with `short`, the one link behind it."""
     if short is not None:
-        return _answer(door, lambda tx: ops.own_by_alias(tx, door.account, short, settings=door.settings))
+        return _answer(context, lambda tx: ops.own_by_alias(tx, context.account, short, settings=context.settings))
     by: ops.Order = "click" if order == "click" else "date"
-    page = door.read_counts(lambda tx: ops.page(tx, door.account, asked, order=by, q=q))
-    return lists.answer("urls", page, lambda link: LinkOut(**_shown(link, door)))
+    page = context.read_after_ingest(lambda tx: ops.page(tx, context.account, asked, order=by, q=q))
+    return pagination.answer("urls", page, lambda link: LinkOut(**_shown(link, context)))
 
 
 @router.get("/url/{id}")
-def read_link(door: Came, id: PathId) -> LinkAnswer:
-    return _answer(door, lambda tx: ops.own(tx, door.account, id))
+def read_link(context: Context, id: PathId) -> LinkAnswer:
+    return _answer(context, lambda tx: ops.own(tx, context.account, id))
 
 
 @router.get("/url/{id}/stats")
-def link_statistics(door: Came, id: PathId, span: AskedSpan) -> ReportAnswer:
+def link_statistics(context: Context, id: PathId, span: AskedSpan) -> ReportAnswer:
     """The visits of one link over time and by every dimension."""
-    door.read(lambda tx: ops.own(tx, door.account, id))
-    return ReportAnswer(data=read_report(door, "link", id, span))
+    context.read(lambda tx: ops.own(tx, context.account, id))
+    return ReportAnswer(data=context.read_report("link", id, span))
 
 
 @router.post("/url/add")
-def add_link(door: Came, body: NewLink) -> LinkDone:
+def add_link(context: Context, body: NewLink) -> LinkDone:
     fields = body.sent()
-    link = door.write(lambda tx: ops.add(tx, door.account, settings=door.settings, **fields))
-    url = _url(link, door)
+    link = context.write(lambda tx: ops.add(tx, context.account, settings=context.settings, **fields))
+    url = _url(link, context)
     return LinkDone(id=link.id, shorturl=url, short=url)
 
 
 @router.put("/url/{id}/update")
-def update_link(door: Came, id: PathId, body: LinkChange) -> LinkUpdated:
+def update_link(context: Context, id: PathId, body: LinkChange) -> LinkUpdated:
     fields = body.sent()
     if body.clicklimit is not None:
-        door.count_clicks()  # what was clicked before a limit counts against it
-    link = door.write(lambda tx: ops.change(tx, door.account, id, settings=door.settings, **fields))
-    url = _url(link, door)
+        context.wait_for_ingest()  # what was clicked before a limit counts against it
+    link = context.write(lambda tx: ops.change(tx, context.account, id, settings=context.settings, **fields))
+    url = _url(link, context)
     return LinkUpdated(id=link.id, shorturl=url, short=url, message="Link has been updated successfully.")
 
 
 @router.delete("/url/{id}/delete")
-def delete_link(door: Came, id: PathId) -> Done:
-    door.write(lambda tx: ops.remove(tx, door.account, id))
+def delete_link(context: Context, id: PathId) -> Done:
+    context.write(lambda tx: ops.remove(tx, context.account, id))
     return Done(message="Link has been deleted successfully.")
 
 
-def _answer(door: Door, find: Callable[[Connection], ops.Link]) -> LinkAnswer:
+def _answer(context: RequestContext, find: Callable[[Connection], ops.Link]) -> LinkAnswer:
     """One link with its details and statistics, read in one transaction."""
 
     def work(tx: Connection) -> tuple[ops.Link, ops.Details, Block]:
@@ -214,17 +213,17 @@ def _answer(door: Door, find: Callable[[Connection], ops.Link]) -> LinkAnswer:
         block = stats.block(tx, "link", link.id, clicks=link.clicks, uniques=link.uniqueclicks)
         return link, ops.details(tx, link.id), block
 
-    link, details, block = door.read_counts(work)
+    link, details, block = context.read_after_ingest(work)
     told = {**vars(details), "expiry": "" if details.expiry is None else clock.text(details.expiry)}
-    return LinkAnswer(details=LinkDetails(**_shown(link, door), **told), data=block)
+    return LinkAnswer(details=LinkDetails(**_shown(link, context), **told), data=block)
 
 
-def _shown(link: ops.Link, door: Door) -> dict[str, Any]:
+def _shown(link: ops.Link, context: RequestContext) -> dict[str, Any]:
     return {
         **{name: getattr(link, name) for name in _SAME},
-        "shorturl": _url(link, door),
+        "shorturl": _url(link, context),
         "longurl": link.url,
-        "domain": origin(door.settings.base, link.host, link.scheme),
+        "domain": origin(context.settings.base, link.host, link.scheme),
         "date": link.created,
     }
 
@@ -232,5 +231,5 @@ def _shown(link: ops.Link, door: Door) -> dict[str, Any]:
 _SAME = ("id", "alias", "title", "description", "clicks", "uniqueclicks", "campaign", "channel")
 
 
-def _url(link: ops.Link, door: Door) -> str:
-    return short_url(door.settings.base, link.host, link.scheme, link.alias)
+def _url(link: ops.Link, context: RequestContext) -> str:
+    return short_url(context.settings.base, link.host, link.scheme, link.alias)

@@ -7,17 +7,17 @@ from typing import Literal, Unpack
 
 from sqlalchemy import ColumnElement, Connection, Select, Table, delete, func, insert, select
 
-from waypost import changes, clock, rows, tallies
-from waypost.aliases import hosts, namespace
-from waypost.db import upsert
+from waypost import clock
+from waypost.db import change_log, crud, page_counters
+from waypost.db.crud import Page, PageRequest
+from waypost.db.database import upsert
+from waypost.db.schema import channel_items, channels, domains, link_pixels, links, pixels, submissions
 from waypost.errors import not_found
-from waypost.links import looks, selection
-from waypost.links.fields import Fields, Status, columns, searchable
-from waypost.links.selection import ALL, Only
-from waypost.net import targets
-from waypost.rows import Page, Window
-from waypost.schema import channel_items, channels, domains, link_pixels, links, pixels, submissions
+from waypost.links import dead_links, filters
+from waypost.links.columns import Fields, Status, columns, searchable
+from waypost.links.filters import ALL, Only
 from waypost.settings import Settings
+from waypost.urls import alias_namespace, hostnames, validation
 
 Order = Literal["date", "click"]
 
@@ -62,7 +62,7 @@ class Details:
 
 
 def page(
-    tx: Connection, account: int, window: Window, *, order: Order = "date", q: str = "", only: Only = ALL
+    tx: Connection, account: int, window: PageRequest, *, order: Order = "date", q: str = "", only: Only = ALL
 ) -> Page[Link]:
     """The account's links: newest or most clicked first; with `q`, those that have it in their words.
 
@@ -72,26 +72,26 @@ def page(
     if q or only != ALL:
         return _search(tx, account, window, order=order, q=q.casefold(), only=only)
     mine = select(links.c.id).where(links.c.account == account)
-    result = tallies.total(tx, account, links.name)
+    result = page_counters.total(tx, account, links.name)
     if window.offset >= result:
         return Page((), result, window)
     if order == "click":
         return Page(listed(tx, _slice(tx, mine, window, result, links.c.clicks, links.c.id)), result, window)
-    ceiling, skip = tallies.locate(tx, account, links.name, window.offset)
+    ceiling, skip = page_counters.locate(tx, account, links.name, window.offset)
     newest = mine.where(links.c.id < ceiling).order_by(links.c.id.desc()).limit(window.limit).offset(skip)
     return Page(listed(tx, tx.execute(newest).scalars().all()), result, window)
 
 
 def own(tx: Connection, account: int, link: int) -> Link:
     """One link, as lists show it."""
-    rows.own(tx, links, account, link, _Id)
+    crud.get_owned(tx, links, account, link, _Id)
     return listed(tx, [link])[0]
 
 
 def own_by_alias(tx: Connection, account: int, short: str, *, settings: Settings) -> Link:
     """The account's link with that alias or short URL. Raises NOT_FOUND."""
-    host, alias = hosts.split_short(short, settings=settings)
-    link = namespace.own(tx, account, "link", host=host, alias=alias)
+    host, alias = hostnames.split_short(short, settings=settings)
+    link = alias_namespace.own(tx, account, "link", host=host, alias=alias)
     if link is None:
         raise not_found("link")
     return own(tx, account, link)
@@ -118,10 +118,10 @@ def details(tx: Connection, link: int) -> Details:
 def add(tx: Connection, account: int, *, settings: Settings, **fields: Unpack[Fields]) -> Link:
     """Make a link. Raises INVALID or TAKEN on the field at fault."""
     host = _host(tx, account, fields, settings)
-    alias = namespace.pick(tx, host, fields.get("custom"))
+    alias = alias_namespace.pick(tx, host, fields.get("custom"))
     values = {**columns(tx, account, fields, settings), "host": host, "alias": alias}
-    link = rows.add(tx, links, account, {**values, "search": searchable(values)})
-    namespace.claim(tx, account, "link", link, host=host, alias=alias)
+    link = crud.add(tx, links, account, {**values, "search": searchable(values)})
+    alias_namespace.claim(tx, account, "link", link, host=host, alias=alias)
     _relate(tx, account, link, fields)
     return own(tx, account, link)
 
@@ -132,15 +132,15 @@ def change(tx: Connection, account: int, link: int, *, settings: Settings, **fie
     host = _host(tx, account, fields, settings) if "domain" in fields else before.host
     alias = fields.get("custom") or before.alias
     if (host, alias) != (before.host, before.alias):
-        namespace.release(tx, host=before.host, alias=before.alias)
-        namespace.claim(tx, account, "link", link, host=host, alias=namespace.pick(tx, host, alias))
-    changes.note(tx, host, alias)
+        alias_namespace.release(tx, host=before.host, alias=before.alias)
+        alias_namespace.claim(tx, account, "link", link, host=host, alias=alias_namespace.pick(tx, host, alias))
+    change_log.record(tx, host, alias)
     if host != before.host and "url" not in fields:
         # Its target may have become a branded domain since: on one itself, the link could go in circles.
-        targets.refuse_own(tx, before.url, field="domain", settings=settings)
+        validation.refuse_own(tx, before.url, field="domain", settings=settings)
     values = {**columns(tx, account, fields, settings), "host": host, "alias": alias}
-    rows.change(tx, links, account, link, {**values, "search": searchable({**vars(before), **values})})
-    looks.follow(tx, account, link, old=before.url, new=values.get("url", before.url))
+    crud.change(tx, links, account, link, {**values, "search": searchable({**vars(before), **values})})
+    dead_links.follow(tx, account, link, old=before.url, new=values.get("url", before.url))
     _relate(tx, account, link, fields)
     return own(tx, account, link)
 
@@ -148,11 +148,11 @@ def change(tx: Connection, account: int, link: int, *, settings: Settings, **fie
 def remove(tx: Connection, account: int, link: int) -> None:
     """Delete a link; its alias stays with the account, as a tombstone."""
     before = own(tx, account, link)
-    namespace.release(tx, host=before.host, alias=before.alias)
-    rows.hold(tx, links, account, link)
+    alias_namespace.release(tx, host=before.host, alias=before.alias)
+    crud.lock_row(tx, links, account, link)
     sent = submissions.c
     tx.execute(submissions.update().where(sent.link == link, sent.account == account).values(link=None))
-    rows.remove(tx, links, account, link)
+    crud.remove(tx, links, account, link)
 
 
 @dataclass(frozen=True)
@@ -162,18 +162,18 @@ class _Id:
 
 def _host(tx: Connection, account: int, fields: Fields, settings: Settings) -> str:
     domain = fields.get("domain")
-    return namespace.OWN if domain is None else hosts.chosen(tx, account, domain, settings=settings)
+    return alias_namespace.OWN if domain is None else hostnames.chosen(tx, account, domain, settings=settings)
 
 
-def _search(tx: Connection, account: int, window: Window, *, order: Order, q: str, only: Only) -> Page[Link]:
+def _search(tx: Connection, account: int, window: PageRequest, *, order: Order, q: str, only: Only) -> Page[Link]:
     """`page` of what matches."""
-    found = selection.matching(tx, account, q=q, only=only)
+    found = filters.matching(tx, account, q=q, only=only)
     result = int(tx.execute(select(func.count()).select_from(found.subquery())).scalar_one())
     if order == "date":
         ids = _slice(tx, found, window, result, *found.selected_columns)
     else:
         ranked = select(links.c.id).where(links.c.id.in_(found))
-        if result > selection.FEW:  # they are walked past by clicks, rather than sorted
+        if result > filters.FEW:  # they are walked past by clicks, rather than sorted
             walks = found.selected_columns[0] is links.c.id and only.campaign is None
             ranked = found if walks else ranked.where(links.c.account == account)
         ids = _slice(tx, ranked, window, result, links.c.clicks, links.c.id)
@@ -181,7 +181,7 @@ def _search(tx: Connection, account: int, window: Window, *, order: Order, q: st
 
 
 def _slice(
-    tx: Connection, chosen: Select[int], window: Window, result: int, *order: ColumnElement[int]
+    tx: Connection, chosen: Select[int], window: PageRequest, result: int, *order: ColumnElement[int]
 ) -> Sequence[int]:
     """The window of the chosen ids, of which there are `result`, greatest first; counted off from the nearer end."""
     length = min(window.limit, result - window.offset)
@@ -228,5 +228,5 @@ def _relate(tx: Connection, account: int, link: int, fields: Fields) -> None:
 def _known(tx: Connection, account: int, ids: Iterable[int], table: Table, field: str) -> list[int]:
     wanted = list(dict.fromkeys(ids))
     for item in wanted:
-        rows.known(tx, table, account, item, field=field)
+        crud.require_reference(tx, table, account, item, field=field)
     return wanted

@@ -6,11 +6,11 @@ from fastapi import APIRouter
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from waypost.api import lists
-from waypost.api.answers import Created, Done, Success
-from waypost.api.bodies import Body, JsonRoute
-from waypost.api.door import Came
-from waypost.api.fields import Color, Line, Name, Paragraph, PathId, Target, Timestamp
+from waypost.api import pagination
+from waypost.api.middleware import Context
+from waypost.api.request_body import Body, JsonRoute
+from waypost.api.responses import Created, Done, Success
+from waypost.api.types import Color, Line, Name, Paragraph, PathId, Target, Timestamp
 from waypost.overlays import ops, submissions
 
 router = APIRouter(route_class=JsonRoute, tags=["CTA overlays"])
@@ -92,47 +92,47 @@ class OverlayChange(_Looks):
     type: ops.Type = "message"
 
 
-@router.get("/overlay", response_model=lists.envelope("cta", OverlayItem))
-def list_overlays(door: Came, asked: lists.Asked) -> Any:
-    page = door.read(lambda tx: ops.page(tx, door.account, asked))
-    return lists.answer("cta", page, OverlayItem.model_validate)
+@router.get("/overlay", response_model=pagination.envelope("cta", OverlayItem))
+def list_overlays(context: Context, asked: pagination.Asked) -> Any:
+    page = context.read(lambda tx: ops.page(tx, context.account, asked))
+    return pagination.answer("cta", page, OverlayItem.model_validate)
 
 
 @router.get("/overlay/{id}")
-def read_overlay(door: Came, id: PathId) -> OverlayDetails:
-    overlay = door.read(lambda tx: ops.own(tx, door.account, id))
+def read_overlay(context: Context, id: PathId) -> OverlayDetails:
+    overlay = context.read(lambda tx: ops.own(tx, context.account, id))
     return OverlayDetails(details=OverlayOut.model_validate(overlay))
 
 
-@router.get("/overlay/{id}/submissions", response_model=lists.envelope("submissions", SubmissionOut))
-def list_submissions(door: Came, id: PathId, asked: lists.Asked) -> Any:
+@router.get("/overlay/{id}/submissions", response_model=pagination.envelope("submissions", SubmissionOut))
+def list_submissions(context: Context, id: PathId, asked: pagination.Asked) -> Any:
     """What visitors sent by an overlay, newest first."""
-    page = door.read(lambda tx: submissions.page(tx, door.account, id, asked))
-    return lists.answer("submissions", page, SubmissionOut.model_validate)
+    page = context.read(lambda tx: submissions.page(tx, context.account, id, asked))
+    return pagination.answer("submissions", page, SubmissionOut.model_validate)
 
 
 @router.get("/overlay/{id}/submissions/export", response_class=StreamingResponse)
-def export_submissions(door: Came, id: PathId) -> StreamingResponse:
+def export_submissions(context: Context, id: PathId) -> StreamingResponse:
     """All of it as CSV, oldest first."""
-    overlay = door.read(lambda tx: ops.own(tx, door.account, id))
+    overlay = context.read(lambda tx: ops.own(tx, context.account, id))
     headers = {"Content-Disposition": f'attachment; filename="overlay-{overlay.id}.csv"'}
-    lines = submissions.export(door.database, door.account, overlay.id)
+    lines = submissions.export(context.database, context.account, overlay.id)
     return StreamingResponse(lines, media_type="text/csv; charset=utf-8", headers=headers)
 
 
 @router.post("/overlay/add")
-def add_overlay(door: Came, body: NewOverlay) -> Created:
-    overlay = door.write(lambda tx: ops.add(tx, door.account, **body.sent()))
+def add_overlay(context: Context, body: NewOverlay) -> Created:
+    overlay = context.write(lambda tx: ops.add(tx, context.account, **body.sent()))
     return Created(id=overlay.id)
 
 
 @router.put("/overlay/{id}/update")
-def update_overlay(door: Came, id: PathId, body: OverlayChange) -> Done:
-    door.write(lambda tx: ops.change(tx, door.account, id, **body.sent()))
+def update_overlay(context: Context, id: PathId, body: OverlayChange) -> Done:
+    context.write(lambda tx: ops.change(tx, context.account, id, **body.sent()))
     return Done(message="Overlay has been updated successfully.")
 
 
 @router.delete("/overlay/{id}/delete")
-def delete_overlay(door: Came, id: PathId) -> Done:
-    door.write(lambda tx: ops.remove(tx, door.account, id))
+def delete_overlay(context: Context, id: PathId) -> Done:
+    context.write(lambda tx: ops.remove(tx, context.account, id))
     return Done(message="Overlay has been deleted successfully.")

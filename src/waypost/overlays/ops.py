@@ -6,11 +6,11 @@ from typing import Any, Literal, TypedDict, Unpack
 
 from sqlalchemy import Connection, and_, func, select, update
 
-from waypost import changes, rows
+from waypost.db import change_log, crud
+from waypost.db.crud import Page, PageRequest
+from waypost.db.schema import links, overlays
 from waypost.errors import invalid
-from waypost.net import blocked, targets
-from waypost.rows import Page, Window
-from waypost.schema import links, overlays
+from waypost.urls import blocklist, validation
 
 Type = Literal["message", "contact", "poll", "newsletter", "coupon", "image"]
 Position = Literal["top-left", "top-center", "top-right", "bottom-left", "bottom-center", "bottom-right", "center"]
@@ -69,21 +69,21 @@ class Fields(TypedDict, total=False):
     webhook: str | None
 
 
-def page(tx: Connection, account: int, window: Window) -> Page[Overlay]:
+def page(tx: Connection, account: int, window: PageRequest) -> Page[Overlay]:
     """The account's overlays."""
-    return rows.page(tx, overlays, account, window, Overlay)
+    return crud.page(tx, overlays, account, window, Overlay)
 
 
 def own(tx: Connection, account: int, overlay: int) -> Overlay:
     """One overlay."""
-    return rows.own(tx, overlays, account, overlay, Overlay)
+    return crud.get_owned(tx, overlays, account, overlay, Overlay)
 
 
 def add(tx: Connection, account: int, **fields: Unpack[Fields]) -> Overlay:
     """Make an overlay. Raises INVALID on a URL, or on what its type needs and lacks."""
     values = _checked(tx, fields["type"], fields)
     _refuse_incomplete(fields["type"], values)
-    return own(tx, account, rows.add(tx, overlays, account, values))
+    return own(tx, account, crud.add(tx, overlays, account, values))
 
 
 def change(tx: Connection, account: int, overlay: int, **fields: Unpack[Fields]) -> None:
@@ -92,17 +92,17 @@ def change(tx: Connection, account: int, overlay: int, **fields: Unpack[Fields])
     kind = fields.get("type", before.type)
     values = _checked(tx, kind, fields)
     _refuse_incomplete(kind, {**vars(before), **values})
-    changes.note_links(tx, links.c.overlay == overlay)
-    rows.change(tx, overlays, account, overlay, values)
+    change_log.record_links(tx, links.c.overlay == overlay)
+    crud.change(tx, overlays, account, overlay, values)
 
 
 def remove(tx: Connection, account: int, overlay: int) -> None:
     """Delete an overlay; links that had it lead straight to their target."""
-    rows.hold(tx, overlays, account, overlay)
+    crud.lock_row(tx, overlays, account, overlay)
     mine = and_(links.c.overlay == overlay, links.c.account == account)
-    changes.note_links(tx, mine)
+    change_log.record_links(tx, mine)
     tx.execute(update(links).where(mine).values(type="direct", overlay=None))
-    rows.remove(tx, overlays, account, overlay)
+    crud.remove(tx, overlays, account, overlay)
 
 
 def uses(tx: Connection, chosen: Sequence[int]) -> Mapping[int, int]:
@@ -114,10 +114,10 @@ def uses(tx: Connection, chosen: Sequence[int]) -> Mapping[int, int]:
 
 def _checked(tx: Connection, kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     urls = {
-        name: targets.web_url(fields[name], field=name) for name in ("link", "image", "webhook") if fields.get(name)
+        name: validation.web_url(fields[name], field=name) for name in ("link", "image", "webhook") if fields.get(name)
     }
     for name, url in urls.items():
-        blocked.refuse(tx, [url], field=name)
+        blocklist.refuse(tx, [url], field=name)
     of_other_types = frozenset().union(*EXTRAS.values()) - EXTRAS[kind]
     return {**fields, **urls, **dict.fromkeys(of_other_types)}
 

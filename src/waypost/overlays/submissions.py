@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, Connection, and_, func, insert, select
 
-from waypost import clock, rows, sheets
-from waypost.db import Database
-from waypost.rows import Page, Window
-from waypost.schema import links, overlays, submissions
+from waypost import clock, csv_export
+from waypost.db import crud
+from waypost.db.crud import Page, PageRequest
+from waypost.db.database import Database
+from waypost.db.schema import links, overlays, submissions
 
 MOST = 100_000
 """Submissions that one overlay keeps: what comes after is refused, so that nobody can fill the disk with them."""
@@ -56,12 +57,12 @@ def add(tx: Connection, account: int, overlay: int, sent: Sent, *, link: int) ->
     return True
 
 
-def page(tx: Connection, account: int, overlay: int, window: Window) -> Page[Submission]:
+def page(tx: Connection, account: int, overlay: int, window: PageRequest) -> Page[Submission]:
     """What was sent, newest first (index submissions_overlay_id). Raises NOT_FOUND as every gate."""
-    rows.own(tx, overlays, account, overlay, _Id)
+    crud.get_owned(tx, overlays, account, overlay, _Id)
     of_it = _of(account, overlay)
     result = tx.execute(select(func.count()).select_from(submissions).where(of_it)).scalar_one()
-    newest = rows.columns(submissions, Submission).where(of_it).order_by(submissions.c.id.desc())
+    newest = crud.columns(submissions, Submission).where(of_it).order_by(submissions.c.id.desc())
     found = tx.execute(newest.limit(window.limit).offset(window.offset)).mappings() if window.offset < result else ()
     return Page([Submission(**row) for row in found], result, window)
 
@@ -75,7 +76,7 @@ def votes(tx: Connection, account: int, overlay: int) -> Mapping[str, int]:
 
 def remove(tx: Connection, account: int, overlay: int, chosen: Sequence[int]) -> int:
     """Delete some of what was sent; how many of it there were. Raises NOT_FOUND as every gate."""
-    rows.own(tx, overlays, account, overlay, _Id)
+    crud.get_owned(tx, overlays, account, overlay, _Id)
     mine = submissions.delete().where(_of(account, overlay), submissions.c.id.in_(chosen))
     return int(tx.execute(mine).rowcount)
 
@@ -89,14 +90,14 @@ def export(database: Database, account: int, overlay: int) -> Iterator[str]:
     last = 0
     while found := database.read(lambda tx, after=last: _after(tx, account, overlay, after)):  # type: ignore[misc]
         last = found[-1].id
-        yield sheets.lines(
+        yield csv_export.lines(
             (one.id, clock.text(one.created), one.link or "", one.name, one.email, one.message, one.choice)
             for one in found
         )
 
 
 def _after(tx: Connection, account: int, overlay: int, last: int) -> list[Submission]:
-    chosen = rows.columns(submissions, Submission)
+    chosen = crud.columns(submissions, Submission)
     next_ones = chosen.where(_of(account, overlay), submissions.c.id > last).order_by(submissions.c.id)
     return [Submission(*row) for row in tx.execute(next_ones.limit(_AT_ONCE))]
 

@@ -5,11 +5,11 @@ from typing import Any
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
-from waypost.api import lists
-from waypost.api.answers import Created, Done, Success
-from waypost.api.bodies import Body, JsonRoute
-from waypost.api.door import Came
-from waypost.api.fields import Line, Name, PathId, Timestamp
+from waypost.api import pagination
+from waypost.api.middleware import Context
+from waypost.api.request_body import Body, JsonRoute
+from waypost.api.responses import Created, Done, Success
+from waypost.api.types import Line, Name, PathId, Timestamp
 from waypost.pixels import ops
 
 router = APIRouter(route_class=JsonRoute, tags=["Pixels"])
@@ -42,31 +42,31 @@ class PixelChange(Body):
     tag: Line
 
 
-@router.get("/pixels", response_model=lists.envelope("pixels", PixelOut))
-def list_pixels(door: Came, asked: lists.Asked) -> Any:
-    page = door.read(lambda tx: ops.page(tx, door.account, asked))
-    return lists.answer("pixels", page, PixelOut.model_validate)
+@router.get("/pixels", response_model=pagination.envelope("pixels", PixelOut))
+def list_pixels(context: Context, asked: pagination.Asked) -> Any:
+    page = context.read(lambda tx: ops.page(tx, context.account, asked))
+    return pagination.answer("pixels", page, PixelOut.model_validate)
 
 
 @router.get("/pixel/{id}")
-def read_pixel(door: Came, id: PathId) -> PixelDetails:
-    pixel = door.read(lambda tx: ops.own(tx, door.account, id))
+def read_pixel(context: Context, id: PathId) -> PixelDetails:
+    pixel = context.read(lambda tx: ops.own(tx, context.account, id))
     return PixelDetails(details=PixelOut.model_validate(pixel))
 
 
 @router.post("/pixel/add")
-def add_pixel(door: Came, body: NewPixel) -> Created:
-    pixel = door.write(lambda tx: ops.add(tx, door.account, **body.sent()))
+def add_pixel(context: Context, body: NewPixel) -> Created:
+    pixel = context.write(lambda tx: ops.add(tx, context.account, **body.sent()))
     return Created(id=pixel.id)
 
 
 @router.put("/pixel/{id}/update")
-def update_pixel(door: Came, id: PathId, body: PixelChange) -> Done:
-    door.write(lambda tx: ops.change(tx, door.account, id, **body.sent()))
+def update_pixel(context: Context, id: PathId, body: PixelChange) -> Done:
+    context.write(lambda tx: ops.change(tx, context.account, id, **body.sent()))
     return Done(message="Pixel has been updated successfully.")
 
 
 @router.delete("/pixel/{id}/delete")
-def delete_pixel(door: Came, id: PathId) -> Done:
-    door.write(lambda tx: ops.remove(tx, door.account, id))
+def delete_pixel(context: Context, id: PathId) -> Done:
+    context.write(lambda tx: ops.remove(tx, context.account, id))
     return Done(message="Pixel has been deleted successfully.")

@@ -7,10 +7,10 @@ from typing import TypedDict, Unpack
 
 from sqlalchemy import Connection, func, select
 
-from waypost import changes, rows
+from waypost.db import change_log, crud
+from waypost.db.crud import Page, PageRequest
+from waypost.db.schema import link_pixels, links, pixels
 from waypost.errors import invalid
-from waypost.rows import Page, Window
-from waypost.schema import link_pixels, links, pixels
 
 # The API document's names, in its order, each with the name that clients send beside it (decision 38).
 TYPES = {
@@ -50,14 +50,14 @@ class Fields(TypedDict, total=False):
     tag: str
 
 
-def page(tx: Connection, account: int, window: Window) -> Page[Pixel]:
+def page(tx: Connection, account: int, window: PageRequest) -> Page[Pixel]:
     """The account's pixels."""
-    return rows.page(tx, pixels, account, window, Pixel)
+    return crud.page(tx, pixels, account, window, Pixel)
 
 
 def own(tx: Connection, account: int, pixel: int) -> Pixel:
     """One pixel."""
-    return rows.own(tx, pixels, account, pixel, Pixel)
+    return crud.get_owned(tx, pixels, account, pixel, Pixel)
 
 
 def add(tx: Connection, account: int, *, type: str, name: str, tag: str) -> Pixel:
@@ -66,7 +66,7 @@ def add(tx: Connection, account: int, *, type: str, name: str, tag: str) -> Pixe
     if known not in TYPES:
         raise invalid("type", f"type must be one of {', '.join(TYPES)}.")
     values = {"type": known, "name": name, "tag": _checked_tag(tag)}
-    return own(tx, account, rows.add(tx, pixels, account, values))
+    return own(tx, account, crud.add(tx, pixels, account, values))
 
 
 def change(tx: Connection, account: int, pixel: int, **fields: Unpack[Fields]) -> None:
@@ -74,14 +74,14 @@ def change(tx: Connection, account: int, pixel: int, **fields: Unpack[Fields]) -
     if "tag" in fields:
         _checked_tag(fields["tag"])
     _note(tx, account, pixel)
-    rows.change(tx, pixels, account, pixel, fields)
+    crud.change(tx, pixels, account, pixel, fields)
 
 
 def remove(tx: Connection, account: int, pixel: int) -> None:
     """Delete a pixel; links that had it go on without."""
     own(tx, account, pixel)
     _note(tx, account, pixel)
-    rows.remove(tx, pixels, account, pixel)
+    crud.remove(tx, pixels, account, pixel)
 
 
 def uses(tx: Connection, chosen: Sequence[int]) -> Mapping[int, int]:
@@ -93,7 +93,7 @@ def uses(tx: Connection, chosen: Sequence[int]) -> Mapping[int, int]:
 
 def _note(tx: Connection, account: int, pixel: int) -> None:
     on = select(link_pixels.c.link).where(link_pixels.c.pixel == pixel, link_pixels.c.account == account)
-    changes.note_links(tx, (links.c.account == account) & links.c.id.in_(on))
+    change_log.record_links(tx, (links.c.account == account) & links.c.id.in_(on))
 
 
 def _checked_tag(tag: str) -> str:

@@ -6,13 +6,13 @@ from typing import Any
 from sqlalchemy import Connection
 from starlette.responses import Response
 
-from waypost.dashboard.desk import Desk
+from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Value
-from waypost.dashboard.pages import Pages
+from waypost.dashboard.routing import Router
 from waypost.pixels import ops
 from waypost.pixels.api import NewPixel, PixelChange
 
-pages = Pages()
+pages = Router()
 _LIST = "/dashboard/pixels"
 # For each type: what people call it, what a tag looks like, and where its provider shows it.
 KINDS = {
@@ -33,70 +33,70 @@ KINDS = {
 
 
 @pages.get("/dashboard/pixels")
-def list_pixels(desk: Desk) -> Response:
+def list_pixels(context: PageContext) -> Response:
     def work(tx: Connection) -> tuple[Any, Mapping[int, int]]:
-        page = ops.page(tx, desk.account, desk.window())
+        page = ops.page(tx, context.account, context.page_request())
         return page, ops.uses(tx, [one.id for one in page.items])
 
-    page, uses = desk.read(work)
-    return desk.page("pixels/list.html", page=page, uses=uses, kinds=KINDS)
+    page, uses = context.read(work)
+    return context.render("pixels/list.html", page=page, uses=uses, kinds=KINDS)
 
 
 @pages.get("/dashboard/pixels/new")
-def blank_pixel(desk: Desk) -> Response:
-    kind = desk.asked("type")
-    return desk.page("pixels/new.html", form=Form({"type": kind if kind in KINDS else ""}), kinds=KINDS)
+def blank_pixel(context: PageContext) -> Response:
+    kind = context.query("type")
+    return context.render("pixels/new.html", form=Form({"type": kind if kind in KINDS else ""}), kinds=KINDS)
 
 
 @pages.post("/dashboard/pixels/new")
-def add_pixel(desk: Desk) -> Response:
-    form = desk.typed()
+def add_pixel(context: PageContext) -> Response:
+    form = context.form()
 
     def add() -> ops.Pixel:
-        fields = form.read(NewPixel, desk.zone).sent()
-        return desk.write(lambda tx: ops.add(tx, desk.account, **fields))
+        fields = form.read(NewPixel, context.time_zone).sent()
+        return context.write(lambda tx: ops.add(tx, context.account, **fields))
 
     if form.attempt(add) is None:
-        return desk.page("pixels/new.html", status=400, form=form, kinds=KINDS)
-    return desk.go(_LIST, said="Your pixel is ready. Choose it in the links that should start it.")
+        return context.render("pixels/new.html", status=400, form=form, kinds=KINDS)
+    return context.redirect(_LIST, said="Your pixel is ready. Choose it in the links that should start it.")
 
 
 @pages.get("/dashboard/pixels/{id:int}")
-def edit_pixel(desk: Desk, id: int) -> Response:
-    pixel = desk.read(lambda tx: ops.own(tx, desk.account, id))
-    return desk.page("pixels/edit.html", pixel=pixel, form=Form(_values(pixel)), kinds=KINDS)
+def edit_pixel(context: PageContext, id: int) -> Response:
+    pixel = context.read(lambda tx: ops.own(tx, context.account, id))
+    return context.render("pixels/edit.html", pixel=pixel, form=Form(_values(pixel)), kinds=KINDS)
 
 
 @pages.post("/dashboard/pixels/{id:int}")
-def save_pixel(desk: Desk, id: int) -> Response:
-    before = desk.read(lambda tx: ops.own(tx, desk.account, id))
+def save_pixel(context: PageContext, id: int) -> Response:
+    before = context.read(lambda tx: ops.own(tx, context.account, id))
     # The tag is always sent on: the API wants it in every change.
-    form = desk.typed(now={"name": before.name})
+    form = context.form(now={"name": before.name})
 
     def change() -> None:
-        fields = form.read(PixelChange, desk.zone).sent()
-        desk.save(
+        fields = form.read(PixelChange, context.time_zone).sent()
+        context.save(
             form,
-            lambda tx: _values(ops.own(tx, desk.account, id)),
-            lambda tx: ops.change(tx, desk.account, id, **fields),
+            lambda tx: _values(ops.own(tx, context.account, id)),
+            lambda tx: ops.change(tx, context.account, id, **fields),
         )
 
     form.attempt(change)
     if form.faults:
-        return desk.page("pixels/edit.html", status=400, pixel=before, form=form, kinds=KINDS)
-    return desk.go(_LIST, said="Saved.")
+        return context.render("pixels/edit.html", status=400, pixel=before, form=form, kinds=KINDS)
+    return context.redirect(_LIST, said="Saved.")
 
 
 @pages.get("/dashboard/pixels/{id:int}/delete")
-def ask_to_delete(desk: Desk, id: int) -> Response:
-    pixel, uses = desk.read(lambda tx: (ops.own(tx, desk.account, id), ops.uses(tx, [id])))
-    return desk.page("pixels/delete.html", pixel=pixel, uses=uses.get(id, 0))
+def ask_to_delete(context: PageContext, id: int) -> Response:
+    pixel, uses = context.read(lambda tx: (ops.own(tx, context.account, id), ops.uses(tx, [id])))
+    return context.render("pixels/delete.html", pixel=pixel, uses=uses.get(id, 0))
 
 
 @pages.post("/dashboard/pixels/{id:int}/delete")
-def delete_pixel(desk: Desk, id: int) -> Response:
-    desk.write(lambda tx: ops.remove(tx, desk.account, id))
-    return desk.go(_LIST, said="The pixel is deleted. Links that had it go on without.")
+def delete_pixel(context: PageContext, id: int) -> Response:
+    context.write(lambda tx: ops.remove(tx, context.account, id))
+    return context.redirect(_LIST, said="The pixel is deleted. Links that had it go on without.")
 
 
 def _values(pixel: ops.Pixel) -> Mapping[str, Value]:

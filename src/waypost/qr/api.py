@@ -9,22 +9,21 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, BeforeValidator, Field
 from sqlalchemy import Connection
 
-from waypost.aliases.urls import short_url
-from waypost.api import lists
-from waypost.api.answers import Done, Failure, Success
-from waypost.api.bodies import JsonRoute
-from waypost.api.door import Came, Door
-from waypost.api.fields import PathId, Timestamp, whole
-from waypost.api.spans import AskedSpan
-from waypost.clicks import stats
-from waypost.clicks.api import ReportAnswer, read_report
-from waypost.clicks.stats import Block
+from waypost.api import pagination
+from waypost.api.date_range import AskedSpan
+from waypost.api.middleware import Context, RequestContext
+from waypost.api.request_body import JsonRoute
+from waypost.api.responses import Done, Failure, ReportAnswer, Success
+from waypost.api.types import PathId, Timestamp, whole
+from waypost.clicks.stats import queries as stats
+from waypost.clicks.stats.queries import Block
 from waypost.errors import Problem, invalid
-from waypost.qr import bundle, groups, make, ops
-from waypost.qr.draw import MEDIA, Format, design
-from waypost.qr.fields import CodeChange, NewCode, NewCodes, PreviewCode, parsed
-from waypost.qr.payloads import Type
-from waypost.qr.styles import LEAST_SIZE, MOST_SIZE
+from waypost.qr import export, ops, service, zip_stream
+from waypost.qr.schemas import CodeChange, NewCode, NewCodes, PreviewCode, parsed
+from waypost.qrcode.payloads import Type
+from waypost.qrcode.render import MEDIA, Format, design
+from waypost.qrcode.styles import LEAST_SIZE, MOST_SIZE
+from waypost.urls.short_urls import short_url
 
 router = APIRouter(route_class=JsonRoute, tags=["QR codes"])
 
@@ -87,15 +86,15 @@ class CodesDone(Done):
 _GroupId = Annotated[int | None, Query(ge=1), BeforeValidator(whole)]
 
 
-@router.get("/qr", response_model=lists.envelope("qrs", CodeOut))
-def list_codes(door: Came, asked: lists.Asked) -> Any:
-    page = door.read_counts(lambda tx: ops.page(tx, door.account, asked))
-    return lists.answer("qrs", page, lambda code: CodeOut(**_shown(code, door)))
+@router.get("/qr", response_model=pagination.envelope("qrs", CodeOut))
+def list_codes(context: Context, asked: pagination.Asked) -> Any:
+    page = context.read_after_ingest(lambda tx: ops.page(tx, context.account, asked))
+    return pagination.answer("qrs", page, lambda code: CodeOut(**_shown(code, context)))
 
 
 @router.get("/qr/zip", response_class=StreamingResponse)
 def zip_codes(
-    door: Came,
+    context: Context,
     campaign: _GroupId = None,
     channel: _GroupId = None,
     format: Format = "png",
@@ -105,107 +104,109 @@ def zip_codes(
     if (campaign is None) == (channel is None):
         raise invalid("campaign", "Either campaign or channel must be given: the id of what to draw.")
 
-    def work(tx: Connection) -> Sequence[groups.Member]:
+    def work(tx: Connection) -> Sequence[export.Member]:
         if campaign is not None:
-            return groups.of_campaign(tx, door.account, campaign)
-        return groups.of_channel(tx, door.account, channel or 0)
+            return export.of_campaign(tx, context.account, campaign)
+        return export.of_channel(tx, context.account, channel or 0)
 
-    members = door.read(work)
+    members = context.read(work)
     name = f"qr-campaign-{campaign}" if campaign is not None else f"qr-channel-{channel}"
     headers = {"Content-Disposition": f'attachment; filename="{name}.zip"'}
-    files = bundle.stream(_files(door, members, format, size))
+    files = zip_stream.stream(_files(context, members, format, size))
     return StreamingResponse(files, media_type="application/zip", headers=headers)
 
 
 @router.get("/qr/{id}")
-def read_code(door: Came, id: PathId) -> CodeAnswer:
+def read_code(context: Context, id: PathId) -> CodeAnswer:
     """One code with its scans."""
 
     def work(tx: Connection) -> tuple[ops.Code, bool, Block]:
-        code = ops.own(tx, door.account, id)
+        code = ops.own(tx, context.account, id)
         block = stats.block(tx, "qr", id, clicks=code.scans, uniques=code.uniquescans)
         return code, ops.has_logo(tx, id), block
 
-    code, logo, block = door.read_counts(work)
+    code, logo, block = context.read_after_ingest(work)
     told = {name: value for name, value in vars(code).items() if name in CodeDetails.model_fields}
-    url = short_url(door.settings.base, "", None, code.alias)
-    return CodeAnswer(details=CodeDetails(**{**told, **_shown(code, door)}, logo=logo, shorturl=url), data=block)
+    url = short_url(context.settings.base, "", None, code.alias)
+    return CodeAnswer(details=CodeDetails(**{**told, **_shown(code, context)}, logo=logo, shorturl=url), data=block)
 
 
 @router.get("/qr/{id}/stats")
-def code_statistics(door: Came, id: PathId, span: AskedSpan) -> ReportAnswer:
+def code_statistics(context: Context, id: PathId, span: AskedSpan) -> ReportAnswer:
     """The scans of one code over time and by every dimension."""
-    door.read(lambda tx: ops.own(tx, door.account, id))
-    return ReportAnswer(data=read_report(door, "qr", id, span))
+    context.read(lambda tx: ops.own(tx, context.account, id))
+    return ReportAnswer(data=context.read_report("qr", id, span))
 
 
 @router.post("/qr/add")
-def add_code(door: Came, body: NewCode) -> CodeDone:
+def add_code(context: Context, body: NewCode) -> CodeDone:
     """Make a code. It is drawn and read before it is saved."""
-    code = make.add(door, body, make.Logos(door))
-    return CodeDone(id=code.id, link=picture_url(code, door))
+    code = service.add(context, body, service.Logos(context))
+    return CodeDone(id=code.id, link=picture_url(code, context))
 
 
 @router.post("/qr/preview")
-def preview_code(door: Came, body: PreviewCode) -> Preview:
+def preview_code(context: Context, body: PreviewCode) -> Preview:
     """Draw a code without saving it. A tracked one holds an address that nothing answers yet."""
-    new = make.draft(door, body, make.Logos(door))
-    drawing = make.prove(new)
+    new = service.draft(context, body, service.Logos(context))
+    drawing = service.prove(new)
     packed = base64.b64encode(drawing.render(body.format, body.size)).decode()
     image = f"data:{MEDIA[body.format]};base64,{packed}"
     return Preview(image=image, content=new.text, level=drawing.symbol.level, modules=drawing.symbol.side)
 
 
 @router.post("/qr/bulk")
-def add_codes(door: Came, body: NewCodes) -> CodesDone:
+def add_codes(context: Context, body: NewCodes) -> CodesDone:
     """Make up to 500 codes, each for itself: `results` has what `/qr/add` would have answered to each."""
-    shelf = make.Logos(door)
-    results = [_added(door, item, shelf) for item in body.codes]
+    shelf = service.Logos(context)
+    results = [_added(context, item, shelf) for item in body.codes]
     made = sum(isinstance(result, CodeDone) for result in results)
     return CodesDone(message=f"{made} of {len(results)} QR codes have been created.", results=results)
 
 
 @router.put("/qr/{id}/update")
-def update_code(door: Came, id: PathId, body: CodeChange) -> Done:
+def update_code(context: Context, id: PathId, body: CodeChange) -> Done:
     """Change a code. The picture of a tracked one goes on leading here, wherever it is printed."""
-    door.read(lambda tx: ops.own(tx, door.account, id))  # nothing is fetched for somebody else's
-    fields = make.Logos(door).resolved(body)
+    context.read(lambda tx: ops.own(tx, context.account, id))  # nothing is fetched for somebody else's
+    fields = service.Logos(context).resolved(body)
 
     def work(tx: Connection) -> ops.Draft:
-        return ops.draft_change(tx, door.account, id, settings=door.settings, **fields)
+        return ops.draft_change(tx, context.account, id, settings=context.settings, **fields)
 
-    make.change(door, id, work)
+    service.change(context, id, work)
     return Done(message="QR code has been updated successfully.")
 
 
 @router.delete("/qr/{id}/delete")
-def delete_code(door: Came, id: PathId) -> Done:
-    door.write(lambda tx: ops.remove(tx, door.account, id))
+def delete_code(context: Context, id: PathId) -> Done:
+    context.write(lambda tx: ops.remove(tx, context.account, id))
     return Done(message="QR code has been deleted successfully.")
 
 
-def picture_url(code: ops.Listed, door: Door) -> str:
+def picture_url(code: ops.Listed, context: RequestContext) -> str:
     """Where a code's picture is."""
-    return f"{door.settings.base}/qr/{code.alias}"
+    return f"{context.settings.base}/qr/{code.alias}"
 
 
-def _added(door: Door, item: Any, shelf: make.Logos) -> CodeDone | Failure:
+def _added(context: RequestContext, item: Any, shelf: service.Logos) -> CodeDone | Failure:
     """One of many: what goes wrong with it is its own answer."""
     try:
-        code = make.add(door, parsed(item), shelf)
+        code = service.add(context, parsed(item), shelf)
     except Problem as problem:
         return Failure(error=1, message=problem.message, code=problem.kind.code, field=problem.field)
-    return CodeDone(id=code.id, link=picture_url(code, door))
+    return CodeDone(id=code.id, link=picture_url(code, context))
 
 
-def _files(door: Door, members: Sequence[groups.Member], form: Format, size: int) -> Iterator[tuple[str, bytes]]:
+def _files(
+    context: RequestContext, members: Sequence[export.Member], form: Format, size: int
+) -> Iterator[tuple[str, bytes]]:
     """Name and content of each picture, read and drawn one after the other."""
     for member in members:
-        new = door.read(lambda tx, member=member: groups.to_draw(tx, member, door.settings))  # type: ignore[misc]
+        new = context.read(lambda tx, member=member: export.to_draw(tx, member, context.settings))  # type: ignore[misc]
         if new is not None:
             yield f"{member.name}.{form}", design(new.text, new.style, new.logo).render(form, size)
 
 
-def _shown(code: ops.Listed, door: Door) -> dict[str, Any]:
-    link = picture_url(code, door)
+def _shown(code: ops.Listed, context: RequestContext) -> dict[str, Any]:
+    link = picture_url(code, context)
     return {"id": code.id, "link": link, "scans": code.scans, "name": code.name, "date": code.created}

@@ -9,12 +9,12 @@ from urllib.parse import unquote_to_bytes
 from PIL import Image, ImageOps, UnidentifiedImageError
 from sqlalchemy import Connection, select
 
-from waypost.aliases import hosts, namespace
+from waypost.db.schema import files
 from waypost.errors import Problem, invalid
-from waypost.net import guard, targets
-from waypost.net.guard import Resolve
-from waypost.schema import files
+from waypost.http import safe_client
+from waypost.http.safe_client import Resolve
 from waypost.settings import Settings
+from waypost.urls import alias_namespace, hostnames, validation
 
 _MOST_BYTES = 2 * 1024 * 1024
 MOST_SIDE = 4096
@@ -26,8 +26,8 @@ _KINDS = "logo must be a PNG or JPEG picture"
 
 def own_file(tx: Connection, account: int, short: str, *, settings: Settings) -> tuple[str, int] | None:
     """(object, size) of the account's file with that alias or short URL, while its bytes are kept."""
-    host, alias = hosts.split_short(short, settings=settings)
-    file = namespace.own(tx, account, "file", host=host, alias=alias)
+    host, alias = hostnames.split_short(short, settings=settings)
+    file = alias_namespace.own(tx, account, "file", host=host, alias=alias)
     kept = select(files.c.object, files.c.size).where(files.c.id == file, files.c.purged.is_(None))
     row = tx.execute(kept).first()
     return (row.object, row.size) if row else None
@@ -43,12 +43,12 @@ def is_data(logo: str) -> bool:
     return logo.strip().lower().startswith("data:")
 
 
-def fetch(url: str, *, resolver: Resolve = guard.resolve) -> bytes:
+def fetch(url: str, *, resolver: Resolve = safe_client.resolve) -> bytes:
     """The bytes behind a public URL. Raises INVALID on `logo`."""
-    url = targets.web_url(url, field="logo")
+    url = validation.web_url(url, field="logo")
     try:
-        answer = guard.fetch(url, max_bytes=_MOST_BYTES, seconds=_SECONDS, resolver=resolver)
-    except guard.Refused as error:
+        answer = safe_client.fetch(url, max_bytes=_MOST_BYTES, seconds=_SECONDS, resolver=resolver)
+    except safe_client.Refused as error:
         raise invalid("logo", f"logo cannot be fetched: {error}.") from error
     if answer.status != 200:
         raise invalid("logo", f"logo cannot be fetched: its server answers {answer.status}.")

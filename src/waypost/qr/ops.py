@@ -6,17 +6,16 @@ from typing import Any, TypedDict, Unpack
 
 from sqlalchemy import Connection, select, update
 
-from waypost import changes, rows
-from waypost.aliases import namespace
-from waypost.aliases.urls import short_url
+from waypost.db import change_log, crud
+from waypost.db.crud import Page, PageRequest
+from waypost.db.schema import qrs
 from waypost.errors import invalid
-from waypost.net import blocked
-from waypost.qr import layout, payloads, styles
-from waypost.qr.payloads import Data, Type
-from waypost.qr.styles import PLAIN, Eyes, Gradient, Level, Modules, Style
-from waypost.rows import Page, Window
-from waypost.schema import qrs
+from waypost.qrcode import layout, payloads, styles
+from waypost.qrcode.payloads import Data, Type
+from waypost.qrcode.styles import PLAIN, Eyes, Gradient, Level, Modules, Style
 from waypost.settings import Settings
+from waypost.urls import alias_namespace, blocklist
+from waypost.urls.short_urls import short_url
 
 
 @dataclass(frozen=True)
@@ -79,17 +78,17 @@ class Draft:
     version: int = 1
 
 
-def page(tx: Connection, account: int, window: Window, *, q: str = "") -> Page[Listed]:
+def page(tx: Connection, account: int, window: PageRequest, *, q: str = "") -> Page[Listed]:
     """The account's codes, or those with `q` in their name or alias."""
     if not q:
-        return rows.page(tx, qrs, account, window, Listed)
+        return crud.page(tx, qrs, account, window, Listed)
     found = qrs.c.name.icontains(q, autoescape=True) | qrs.c.alias.icontains(q, autoescape=True)
-    return rows.filtered(tx, qrs, account, window, Listed, found)
+    return crud.filtered(tx, qrs, account, window, Listed, found)
 
 
 def own(tx: Connection, account: int, code: int) -> Code:
     """One code."""
-    return rows.own(tx, qrs, account, code, Code)
+    return crud.get_owned(tx, qrs, account, code, Code)
 
 
 def has_logo(tx: Connection, code: int) -> bool:
@@ -99,7 +98,7 @@ def has_logo(tx: Connection, code: int) -> bool:
 
 def draft(tx: Connection, *, settings: Settings, custom: str | None = None, **fields: Unpack[Fields]) -> Draft:
     """A new code. Raises INVALID on the field at fault. `add` saves it."""
-    alias = namespace.pick(tx, namespace.OWN, custom)
+    alias = alias_namespace.pick(tx, alias_namespace.OWN, custom)
     dynamic = fields.get("dynamic")
     tracked = fields["type"] in payloads.TRACKED if dynamic is None else dynamic
     return _draft(tx, alias, {**fields, "dynamic": tracked}, fields.get("logo"), settings)
@@ -117,8 +116,8 @@ def draft_change(tx: Connection, account: int, code: int, *, settings: Settings,
 
 def add(tx: Connection, account: int, new: Draft) -> Code:
     """Save a new code. Raises TAKEN on `custom`."""
-    code = rows.add(tx, qrs, account, {**new.values, "alias": new.alias})
-    namespace.claim(tx, account, "qr", code, host=namespace.OWN, alias=new.alias)
+    code = crud.add(tx, qrs, account, {**new.values, "alias": new.alias})
+    alias_namespace.claim(tx, account, "qr", code, host=alias_namespace.OWN, alias=new.alias)
     return own(tx, account, code)
 
 
@@ -129,19 +128,19 @@ def change(tx: Connection, account: int, code: int, new: Draft) -> bool:
     if tx.execute(update(qrs).where(*mine).values(now)).rowcount == 0:
         own(tx, account, code)
         return False
-    changes.note(tx, namespace.OWN, new.alias)
+    change_log.record(tx, alias_namespace.OWN, new.alias)
     return True
 
 
 def remove(tx: Connection, account: int, code: int) -> None:
     """Delete a code; its alias stays with the account, as a tombstone."""
-    namespace.release(tx, host=namespace.OWN, alias=own(tx, account, code).alias)
-    rows.remove(tx, qrs, account, code)
+    alias_namespace.release(tx, host=alias_namespace.OWN, alias=own(tx, account, code).alias)
+    crud.remove(tx, qrs, account, code)
 
 
 def saved(tx: Connection, code: int, settings: Settings) -> Draft | None:
     """What is needed to draw a code that was saved; None when there is none."""
-    found = tx.execute(rows.columns(qrs, Code).add_columns(qrs.c.logo).where(qrs.c.id == code)).mappings().first()
+    found = tx.execute(crud.columns(qrs, Code).add_columns(qrs.c.logo).where(qrs.c.id == code)).mappings().first()
     if found is None:
         return None
     row = {str(name): value for name, value in found.items()}
@@ -170,7 +169,7 @@ def _draft(
     if whole["type"] == "app" and not whole["dynamic"]:
         raise invalid("dynamic", "dynamic must be true for an app: which store it leads to is decided at the scan.")
     content = payloads.read(whole["type"], whole["data"], settings)
-    blocked.refuse(tx, content.urls(), field="data")
+    blocklist.refuse(tx, content.urls(), field="data")
     text = text_of({**whole, "alias": alias}, settings)
     if content.uri == short_url(settings.base, "", None, alias):
         raise invalid("data", "data must not be the address of this code itself: that goes in circles.")

@@ -5,11 +5,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
-from waypost.api import lists
-from waypost.api.answers import Created, Done, Success
-from waypost.api.bodies import Body, JsonRoute
-from waypost.api.door import Came
-from waypost.api.fields import Line, Name, Paragraph, PathId, Target, Timestamp
+from waypost.api import pagination
+from waypost.api.middleware import Context
+from waypost.api.request_body import Body, JsonRoute
+from waypost.api.responses import Created, Done, Success
+from waypost.api.types import Line, Name, Paragraph, PathId, Target, Timestamp
 from waypost.splash import ops
 
 router = APIRouter(route_class=JsonRoute, tags=["Splash pages"])
@@ -58,31 +58,31 @@ class SplashChange(NewSplash):
     name: Name = ""
 
 
-@router.get("/splash", response_model=lists.envelope("splash", SplashItem))
-def list_splash(door: Came, asked: lists.Asked) -> Any:
-    page = door.read(lambda tx: ops.page(tx, door.account, asked))
-    return lists.answer("splash", page, SplashItem.model_validate)
+@router.get("/splash", response_model=pagination.envelope("splash", SplashItem))
+def list_splash(context: Context, asked: pagination.Asked) -> Any:
+    page = context.read(lambda tx: ops.page(tx, context.account, asked))
+    return pagination.answer("splash", page, SplashItem.model_validate)
 
 
 @router.get("/splash/{id}")
-def read_splash(door: Came, id: PathId) -> SplashDetails:
-    splash = door.read(lambda tx: ops.own(tx, door.account, id))
+def read_splash(context: Context, id: PathId) -> SplashDetails:
+    splash = context.read(lambda tx: ops.own(tx, context.account, id))
     return SplashDetails(details=SplashOut.model_validate(splash))
 
 
 @router.post("/splash/add")
-def add_splash(door: Came, body: NewSplash) -> Created:
-    splash = door.write(lambda tx: ops.add(tx, door.account, **body.sent()))
+def add_splash(context: Context, body: NewSplash) -> Created:
+    splash = context.write(lambda tx: ops.add(tx, context.account, **body.sent()))
     return Created(id=splash.id)
 
 
 @router.put("/splash/{id}/update")
-def update_splash(door: Came, id: PathId, body: SplashChange) -> Done:
-    door.write(lambda tx: ops.change(tx, door.account, id, **body.sent()))
+def update_splash(context: Context, id: PathId, body: SplashChange) -> Done:
+    context.write(lambda tx: ops.change(tx, context.account, id, **body.sent()))
     return Done(message="Splash page has been updated successfully.")
 
 
 @router.delete("/splash/{id}/delete")
-def delete_splash(door: Came, id: PathId) -> Done:
-    door.write(lambda tx: ops.remove(tx, door.account, id))
+def delete_splash(context: Context, id: PathId) -> Done:
+    context.write(lambda tx: ops.remove(tx, context.account, id))
     return Done(message="Splash page has been deleted successfully.")

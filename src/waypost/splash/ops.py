@@ -6,10 +6,10 @@ from typing import Any, TypedDict, Unpack
 
 from sqlalchemy import Connection, and_, func, select, update
 
-from waypost import changes, rows
-from waypost.net import blocked, targets
-from waypost.rows import Page, Window
-from waypost.schema import links, splashes
+from waypost.db import change_log, crud
+from waypost.db.crud import Page, PageRequest
+from waypost.db.schema import links, splashes
+from waypost.urls import blocklist, validation
 
 
 @dataclass(frozen=True)
@@ -41,34 +41,34 @@ class Fields(TypedDict, total=False):
     logo: str | None
 
 
-def page(tx: Connection, account: int, window: Window) -> Page[Splash]:
+def page(tx: Connection, account: int, window: PageRequest) -> Page[Splash]:
     """The account's splash pages."""
-    return rows.page(tx, splashes, account, window, Splash)
+    return crud.page(tx, splashes, account, window, Splash)
 
 
 def own(tx: Connection, account: int, splash: int) -> Splash:
     """One splash page."""
-    return rows.own(tx, splashes, account, splash, Splash)
+    return crud.get_owned(tx, splashes, account, splash, Splash)
 
 
 def add(tx: Connection, account: int, **fields: Unpack[Fields]) -> Splash:
     """Make a splash page. Raises INVALID on a URL."""
-    return own(tx, account, rows.add(tx, splashes, account, _checked(tx, fields)))
+    return own(tx, account, crud.add(tx, splashes, account, _checked(tx, fields)))
 
 
 def change(tx: Connection, account: int, splash: int, **fields: Unpack[Fields]) -> None:
     """Set the given fields; its links show them at once. Raises INVALID on a URL."""
-    changes.note_links(tx, links.c.splash == splash)
-    rows.change(tx, splashes, account, splash, _checked(tx, fields))
+    change_log.record_links(tx, links.c.splash == splash)
+    crud.change(tx, splashes, account, splash, _checked(tx, fields))
 
 
 def remove(tx: Connection, account: int, splash: int) -> None:
     """Delete a splash page; links that had it lead straight to their target."""
-    rows.hold(tx, splashes, account, splash)
+    crud.lock_row(tx, splashes, account, splash)
     mine = and_(links.c.splash == splash, links.c.account == account)
-    changes.note_links(tx, mine)
+    change_log.record_links(tx, mine)
     tx.execute(update(links).where(mine).values(type="direct", splash=None))
-    rows.remove(tx, splashes, account, splash)
+    crud.remove(tx, splashes, account, splash)
 
 
 def uses(tx: Connection, chosen: Sequence[int]) -> Mapping[int, int]:
@@ -79,7 +79,9 @@ def uses(tx: Connection, chosen: Sequence[int]) -> Mapping[int, int]:
 
 
 def _checked(tx: Connection, fields: Mapping[str, Any]) -> dict[str, Any]:
-    urls = {name: targets.web_url(fields[name], field=name) for name in ("link", "banner", "logo") if fields.get(name)}
+    urls = {
+        name: validation.web_url(fields[name], field=name) for name in ("link", "banner", "logo") if fields.get(name)
+    }
     for name, url in urls.items():
-        blocked.refuse(tx, [url], field=name)
+        blocklist.refuse(tx, [url], field=name)
     return {**fields, **urls}

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlencode, urlsplit
 
-from waypost.visits.find import Target
+from waypost.visits.lookup import LinkView
 
 Why = Literal["missing", "disabled", "gone", "locked", "guessing", "blocked", "flood", "unclear"]
 _WEB = ("http://", "https://")
@@ -44,7 +44,7 @@ class Refusal:
 Answer = Redirect | Refusal
 
 
-def decide(target: Target, facts: Facts) -> Answer:
+def decide(target: LinkView, facts: Facts) -> Answer:
     """The answer to a visit. A click limit is asked later, when everything else says yes."""
     if target.status == "disabled":
         return Refusal("disabled")
@@ -55,12 +55,12 @@ def decide(target: Target, facts: Facts) -> Answer:
     return Redirect(_with_query(_chosen(target, facts), target, facts.query))
 
 
-def used_up(target: Target) -> Answer:
+def used_up(target: LinkView) -> Answer:
     """The answer of a link that is past its end."""
     return Redirect(target.expiryurl, counts=False) if target.expiryurl else Refusal("gone")
 
 
-def _chosen(target: Target, facts: Facts) -> str:
+def _chosen(target: LinkView, facts: Facts) -> str:
     """Where this visitor goes: country before device before app before language before everybody."""
     here = {facts.country.casefold(), facts.country_code.casefold()} - {""}
     for element in target.geotarget:
@@ -83,7 +83,7 @@ def _is_device(wanted: str, facts: Facts) -> bool:
     return _DEVICES.get(wanted) == (os, device) or wanted in (os, device)
 
 
-def _with_query(url: str, target: Target, query: str) -> str:
+def _with_query(url: str, target: LinkView, query: str) -> str:
     """The link's own parameters and the visitor's query at the end of a web address."""
     if not url.lower().startswith(_WEB) or not (query or target.parameters):
         return url

@@ -9,76 +9,77 @@ import anyio.to_thread
 from sqlalchemy import Connection, or_, select, update
 
 from waypost import clock
-from waypost.aliases import words
-from waypost.clicks import classify, journal
-from waypost.clicks.countries import code_of
-from waypost.clicks.geo import Countries
-from waypost.db import Database
-from waypost.net import blocked
-from waypost.net.blocked import Blocked
-from waypost.net.guesses import Guesses
-from waypost.schema import links
-from waypost.visits import bio_page
-from waypost.visits.asked import Asked
-from waypost.visits.cleaned import cleaned
+from waypost.clicks.classify import classifier
+from waypost.clicks.geo.countries import code_of
+from waypost.clicks.geo.lookup import Countries
+from waypost.clicks.journal import writer as journal
+from waypost.db.database import Database
+from waypost.db.schema import links
+from waypost.http.attempt_limiter import AttemptLimiter
+from waypost.urls import alias_rules, blocklist
+from waypost.urls.blocklist import Blocklist
+from waypost.visits.blocklist_filter import cleaned
 from waypost.visits.decide import Answer, Facts, Redirect, Refusal, decide, used_up
-from waypost.visits.find import Bio, Domain, Found, Target, find, find_domain
-from waypost.visits.lane import Traffic
-from waypost.visits.passwords import Passwords
+from waypost.visits.fast_path import WorkerState
+from waypost.visits.lookup import BioView, DomainView, LinkView, Resolved, find_domain, resolve
+from waypost.visits.password_check import PasswordCheck
+from waypost.visits.request import VisitRequest
 
 T = TypeVar("T")
 _LARGE_BIO = 16_384  # characters: very many larger ones would be too much to remember
 _READS_AT_ONCE = 4  # reads take most of their time in Python, so more threads only get in each other's way
 
 
-class Visitor:
+class VisitService:
     """Answers visits with what this process remembers, and what the database knows."""
 
-    def __init__(self, *, database: Database, traffic: Traffic, countries: Countries, guesses: Guesses) -> None:
+    def __init__(
+        self, *, database: Database, traffic: WorkerState, countries: Countries, guesses: AttemptLimiter
+    ) -> None:
         self._database = database
         self._traffic = traffic
         self._countries = countries
-        self.guesses = guesses
-        self.passwords = Passwords(guesses)
+        self.attempt_limiter = guesses
+        self.passwords = PasswordCheck(guesses)
         self._reading = anyio.CapacityLimiter(_READS_AT_ONCE)
 
-    async def find(self, host: str, alias: str) -> Found | None:
+    async def resolve(self, host: str, alias: str) -> Resolved | None:
         """What a name leads to, from memory or by one read."""
-        if not (can_be(host, _LONGEST_HOST) and can_be(alias, words.MAX_LENGTH)):
+        if not (can_be(host, _LONGEST_HOST) and can_be(alias, alias_rules.MAX_LENGTH)):
             return None
-        memory = self._traffic.memory
-        known, found = memory.found((host, alias))
+        memory = self._traffic.cache
+        known, found = memory.get_resolved((host, alias))
         if not known:
             version = memory.version
-            forbidden = await self.blocked()
-            found = await self.read(lambda tx: cleaned(find(tx, host, alias), forbidden))
-            if not isinstance(found, Bio) or bio_page.size(found) <= _LARGE_BIO:
-                memory.keep_found((host, alias), found, version=version)
+            forbidden = await self.blocklist()
+            found = await self.read(lambda tx: cleaned(resolve(tx, host, alias), forbidden))
+            if not isinstance(found, BioView) or found.size <= _LARGE_BIO:
+                memory.put_resolved((host, alias), found, version=version)
         return found
 
-    async def domain(self, host: str) -> Domain | None:
+    async def domain(self, host: str) -> DomainView | None:
         """The branded domain that a host is, from memory or by one read."""
         if not can_be(host, _LONGEST_HOST):
             return None
-        memory = self._traffic.memory
-        known, domain = memory.domain(host)
+        memory = self._traffic.cache
+        known, domain = memory.get_domain(host)
         if not known:
             version = memory.version
             domain = await self.read(lambda tx: find_domain(tx, host))
-            memory.keep_domain(host, domain, version=version)
+            memory.put_domain(host, domain, version=version)
         return domain
 
-    async def blocked(self) -> Blocked:
+    async def blocklist(self) -> Blocklist:
         """What nothing may lead to, from memory or by one read."""
-        memory = self._traffic.memory
-        if memory.blocked is not None:
-            return memory.blocked
+        memory = self._traffic.cache
+        if memory.blocklist is not None:
+            return memory.blocklist
         version = memory.version
-        found = await self.read(blocked.read)
-        memory.keep_blocked(found, version=version)
+        found = await self.read(blocklist.read)
+        memory.put_blocklist(found, version=version)
         return found
 
-    async def visit(self, asked: Asked, target: Target, *, has_taken: bool = False) -> Answer:
+    async def visit(self, asked: VisitRequest, target: LinkView, *, has_taken: bool = False) -> Answer:
         """Decide on a link and act. When this returns, what is to be counted is on disk.
 
         `has_taken`: the click is taken from the link's limit already, if it has one.
@@ -90,8 +91,8 @@ class Visitor:
                 return Refusal("guessing")
         facts = self._facts(target, asked, unlocked=bool(unlocked))
         answer = decide(target, facts)
-        takes = target.clicklimit is not None and asked.would_count
-        forbidden = await self.blocked()
+        takes = target.clicklimit is not None and asked.is_countable
+        forbidden = await self.blocklist()
         if is_blocked(forbidden, target, answer, facts):
             return Refusal("blocked")
         if isinstance(answer, Redirect) and answer.counts and not has_taken:
@@ -104,39 +105,39 @@ class Visitor:
             self.write(journal.target_of(target.account, "link", target.id), asked, fate)
         return answer
 
-    async def look(self, target: Target) -> Answer:
+    async def peek(self, target: LinkView) -> Answer:
         """What a link would answer to a visit, without one (decision 50)."""
         facts = Facts(now=clock.now())
         answer = decide(target, facts)
         if isinstance(answer, Redirect) and answer.counts:
             answer = answer if await self._has_left(target, takes=False) else used_up(target)
-        return Refusal("blocked") if is_blocked(await self.blocked(), target, answer, facts) else answer
+        return Refusal("blocked") if is_blocked(await self.blocklist(), target, answer, facts) else answer
 
-    def leads_on(self, asked: Asked, target: Target, forbidden: Blocked) -> bool:
+    def leads_on(self, asked: VisitRequest, target: LinkView, forbidden: Blocklist) -> bool:
         """Whether this visitor would get anywhere, as far as no limit is asked."""
         facts = self._facts(target, asked, unlocked=False)
         answer = decide(target, facts)
         good = isinstance(answer, Redirect) and answer.counts
         return good and not is_blocked(forbidden, target, answer, facts)
 
-    async def note_missing(self, asked: Asked) -> None:
+    async def note_missing(self, asked: VisitRequest) -> None:
         """Write down that a branded domain, or the service's own host, was asked for what it does not have."""
         domain = await self.domain(asked.host)
         if domain is not None:
             self.write(journal.target_of(domain.account, "missing", domain.id), asked)
 
-    def write(self, target: bytes, asked: Asked, flags: bytes = b"") -> None:
+    def write(self, target: bytes, asked: VisitRequest, flags: bytes = b"") -> None:
         """Write a visit of `target` into the journal, with flags beside those of the request."""
         words = (asked.agent, asked.referrer, asked.language)
         told = (asked.address.encode(), asked.country_code[:2], words)
         self._traffic.journal.write(journal.line(target, clock.now_ms(), asked.flags + flags, *told))
 
-    def _facts(self, target: Target, asked: Asked, *, unlocked: bool) -> Facts:
+    def _facts(self, target: LinkView, asked: VisitRequest, *, unlocked: bool) -> Facts:
         """Only what the target asks for is looked up."""
         now = clock.now()
         if target.is_plain:
             return Facts(now=now, unlocked=unlocked, query=asked.query)
-        who = classify.agent(asked.agent.decode("utf-8", "replace"))
+        who = classifier.agent(asked.agent.decode("utf-8", "replace"))
         code = asked.country_code.decode("latin-1")
         country = self._countries.name_of(code) if code else self._countries.country(asked.address)
         return Facts(
@@ -146,11 +147,11 @@ class Visitor:
             country_code=code_of(country),
             os=who.os,
             device=who.device,
-            language=classify.language(asked.language.decode("latin-1")),
+            language=classifier.language(asked.language.decode("latin-1")),
             query=asked.query,
         )
 
-    async def _has_left(self, target: Target, *, takes: bool) -> bool:
+    async def _has_left(self, target: LinkView, *, takes: bool) -> bool:
         """Whether a link has a click left; one with a limit has one less when this visit takes it."""
         if target.clicklimit is None:
             return True
@@ -172,7 +173,7 @@ def can_be(name: str, longest: int) -> bool:
     return len(name) <= longest and name.isprintable()
 
 
-def is_blocked(forbidden: Blocked, target: Target, answer: Answer, facts: Facts) -> bool:
+def is_blocked(forbidden: Blocklist, target: LinkView, answer: Answer, facts: Facts) -> bool:
     """Whether the operator has blocked where an answer leads. What the visitor adds to it has no say."""
     if not isinstance(answer, Redirect) or not forbidden:
         return False

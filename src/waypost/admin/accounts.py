@@ -1,0 +1,120 @@
+"""The operator's pages of everybody's accounts, and of plans."""
+
+from typing import Annotated
+
+from pydantic import Field
+from starlette.responses import RedirectResponse, Response
+
+from waypost.accounts import email_links, ops
+from waypost.accounts.ops import Status
+from waypost.api.request_body import Body
+from waypost.api.types import MAX_INTEGER, Name
+from waypost.dashboard.context import PageContext
+from waypost.dashboard.forms import Form
+from waypost.dashboard.routing import Router
+from waypost.errors import invalid
+
+pages = Router(operator=True)
+_ACCOUNTS, _PLANS = "/dashboard/admin/accounts", "/dashboard/admin/plans"
+_Count = Annotated[int, Field(ge=1, le=MAX_INTEGER)]
+
+
+class NewPlan(Body):
+    name: Annotated[Name, Field(max_length=64)]
+    status: Status = "pro"
+    rate_limit: _Count
+    upload_limit: _Count
+    storage_limit: _Count | None = None
+
+
+_BLANK = {"name": "", "status": "pro", "rate_limit": "30", "upload_limit": str(512 * 2**20), "storage_limit": ""}
+
+
+@pages.get("/dashboard/admin")
+def first(_context: PageContext) -> Response:
+    return RedirectResponse(_ACCOUNTS, status_code=303)
+
+
+@pages.get("/dashboard/admin/accounts")
+def list_accounts(context: PageContext) -> Response:
+    q = context.query("q")
+    page = context.read(lambda tx: ops.page(tx, context.page_request(), q=q))
+    return context.render("admin/accounts.html", page=page, q=q)
+
+
+@pages.get("/dashboard/admin/accounts/{id:int}")
+def show_account(context: PageContext, id: int) -> Response:
+    return _account_page(context, id, Form({}))
+
+
+@pages.post("/dashboard/admin/accounts/{id:int}/plan")
+def move_account(context: PageContext, id: int) -> Response:
+    form = context.form()
+
+    def work() -> bool:
+        found = context.read(lambda tx: ops.get(tx, id))
+        context.write(lambda tx: ops.move(tx, found.id, plan=form.text("plan")))
+        return True
+
+    if form.attempt(work):
+        return context.redirect(f"{_ACCOUNTS}/{id}", said="The account has another plan now.")
+    return _account_page(context, id, form, status=400)
+
+
+@pages.post("/dashboard/admin/accounts/{id:int}/suspend")
+def suspend_account(context: PageContext, id: int) -> Response:
+    """Or let it in again, as the form says. Nobody shuts out oneself."""
+    form = context.form()
+    suspended = form.text("suspended") == "yes"
+
+    def work() -> bool:
+        found = context.read(lambda tx: ops.get(tx, id))
+        if suspended and found.id == context.account:
+            raise invalid("", "This is your own account: you would shut out yourself.")
+        context.write(lambda tx: ops.suspend(tx, found.id, suspended=suspended))
+        return True
+
+    if form.attempt(work):
+        told = "The account is suspended. Its links go on working." if suspended else "The account is active again."
+        return context.redirect(f"{_ACCOUNTS}/{id}", said=told)
+    return _account_page(context, id, form, status=400)
+
+
+@pages.post("/dashboard/admin/accounts/{id:int}/reset")
+def make_reset_link(context: PageContext, id: int) -> Response:
+    """Show, this once, a link by which the account's owner chooses a new password."""
+
+    found = context.read(lambda tx: ops.get(tx, id))
+    link = context.read(lambda tx: email_links.reset_link(tx, context.settings.base, found.id))
+    return _account_page(context, id, Form({}), link=link)
+
+
+@pages.get("/dashboard/admin/plans")
+def list_plans(context: PageContext) -> Response:
+    return _plans_page(context, Form(_BLANK))
+
+
+@pages.post("/dashboard/admin/plans")
+def add_plan(context: PageContext) -> Response:
+    form = context.form()
+
+    def work() -> str:
+        body = form.read(NewPlan, context.time_zone)
+        limits = {"rate_limit": body.rate_limit, "upload_limit": body.upload_limit}
+        new = {"name": body.name, "status": body.status, "storage_limit": body.storage_limit, **limits}
+        return context.write(lambda tx: ops.add_plan(tx, **new)).name  # type: ignore[arg-type]  # as the model says
+
+    made = form.attempt(work)
+    if made is None:
+        return _plans_page(context, form, status=400)
+    return context.redirect(_PLANS, said=f"The plan {made} is made.")
+
+
+def _account_page(context: PageContext, id: int, form: Form, *, status: int = 200, link: str = "") -> Response:
+    account, plans = context.read(lambda tx: (ops.get(tx, id), ops.all_plans(tx)))
+    form.values.setdefault("plan", account.plan)
+    return context.render("admin/account.html", status=status, form=form, account=account, plans=plans, link=link)
+
+
+def _plans_page(context: PageContext, form: Form, *, status: int = 200) -> Response:
+    return context.render("admin/plans.html", status=status, form=form, plans=context.read(ops.all_plans))

@@ -1,0 +1,49 @@
+"""The span of time that a statistics request asks for: `from`, `to`, `interval`, `timezone`."""
+
+from datetime import date, timedelta
+from typing import Annotated
+from zoneinfo import ZoneInfo
+
+from fastapi import Depends, Query
+
+from waypost import clock
+from waypost.clicks.stats.queries import MOST_POINTS, Interval, Span
+from waypost.errors import invalid
+
+_DAYS = 30
+_POINTS_A_DAY = {"hour": 24.0, "day": 1.0, "week": 1 / 7, "month": 1 / 28}
+_EARLIEST, _LATEST = date(2000, 1, 1), date(2200, 1, 1)
+
+
+def span(
+    first: Annotated[str | None, Query(alias="from", description="First day, YYYY-MM-DD; 30 days by default.")] = None,
+    last: Annotated[str | None, Query(alias="to", description="Last day, YYYY-MM-DD; today by default.")] = None,
+    interval: Interval = "day",
+    timezone: Annotated[str, Query(max_length=64, description="A name such as Europe/Berlin.")] = "UTC",
+) -> Span:
+    """The span, 30 days by default. Raises INVALID on the field at fault."""
+    try:
+        zone = ZoneInfo(timezone)
+    except (OSError, ValueError, LookupError):  # what zoneinfo raises for names that are none
+        raise invalid("timezone", "timezone must be the name of a time zone, such as Europe/Berlin or UTC.") from None
+    end = _day("to", last) if last is not None else date.fromisoformat(clock.day(clock.now()))
+    start = _day("from", first) if first is not None else end - timedelta(days=_DAYS - 1)
+    if start > end:
+        raise invalid("from", "from must not be after to.")
+    if ((end - start).days + 1) * _POINTS_A_DAY[interval] > MOST_POINTS:
+        raise invalid("interval", f"interval is too short for this span: at most {MOST_POINTS} points at once.")
+    return Span(start, end, interval, zone)
+
+
+def _day(field: str, value: str) -> date:
+    try:
+        day = date.fromisoformat(value) if len(value) == len("2026-01-31") else None
+    except ValueError:
+        day = None
+    if day is None or not _EARLIEST <= day <= _LATEST:
+        raise invalid(field, f"{field} must be a day, YYYY-MM-DD.")
+    return day
+
+
+AskedSpan = Annotated[Span, Depends(span)]
+"""The span that the query asks for."""

@@ -1,0 +1,220 @@
+"""The way into the API: request id, key, rate limit, and one error body for whatever goes wrong behind it.
+
+`Gate` stands around the whole API; `Door` is what it hands to a route: the caller and one transaction.
+"""
+
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, TypeVar
+from urllib.parse import unquote_plus, unquote_to_bytes
+
+import anyio.to_thread
+import structlog
+from fastapi import Depends, Request
+from sqlalchemy import Connection
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from waypost import clock
+from waypost.api.rate_limit import Callers, Usage
+from waypost.api.request_body import DOOR
+from waypost.api.responses import problem_response
+from waypost.clicks.ingest import read_barrier
+from waypost.clicks.stats import queries as stats
+from waypost.db.database import Database
+from waypost.errors import Kind, Problem, invalid
+from waypost.http.attempt_limiter import AttemptLimiter, Limit
+from waypost.http.client_ip import client_address, network_of
+from waypost.observability.metrics import Meter
+from waypost.settings import Settings
+from waypost.storage.cleanup import StorageCleaner
+from waypost.storage.store import Store
+
+T = TypeVar("T")
+_log = structlog.get_logger("api")
+REQUEST_ID = "waypost.request_id"
+_MOST_BAD_KEYS = 30  # of a network in a minute
+_READING = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+@dataclass(frozen=True)
+class RequestContext:
+    """A request that came in: the account it speaks for, and the way to the data."""
+
+    account: int
+    settings: Settings
+    database: Database
+    publish_changes: Callable[[], None]
+    cleaner: StorageCleaner
+
+    @property
+    def store(self) -> Store:
+        """Where the bytes of files are."""
+        return self.cleaner.store
+
+    def read(self, work: Callable[[Connection], T]) -> T:
+        """Run `work` in the request's one transaction, reading."""
+        return self.database.read(work)
+
+    def write(self, work: Callable[[Connection], T]) -> T:
+        """Run `work` in the request's one transaction, writing; committed when this returns."""
+        answer = self.database.write(work)
+        self.publish_changes()
+        return answer
+
+    def read_after_ingest(self, work: Callable[[Connection], T]) -> T:
+        """The same as `read`, for numbers of clicks: all that were answered before are counted (decision 48)."""
+        self.wait_for_ingest()
+        return self.database.read(work)
+
+    def wait_for_ingest(self) -> None:
+        """Return when all clicks that were answered before are counted."""
+        read_barrier.wait(self.settings.journal_dir, self.database)
+
+    def read_report(self, kind: str, item: int, span: stats.Span) -> stats.Report:
+        """Click statistics of one item that belongs to the account."""
+        return self.read_after_ingest(lambda tx: stats.report(tx, kind, item, span))
+
+
+def _enter(request: Request) -> RequestContext:
+    context = request.scope.get(DOOR)
+    if not isinstance(context, RequestContext):
+        raise key_required()
+    return context
+
+
+Context = Annotated[RequestContext, Depends(_enter)]
+"""The context of a request with a valid key. Raises KEY_REQUIRED without one."""
+
+
+def key_required() -> Problem:
+    """401: no key, or none that is known (decision 3)."""
+    return Problem(Kind.KEY_REQUIRED, "A valid API key is required to use this service.")
+
+
+def internal(scope: Scope) -> Problem:
+    """500: a fault of ours, under the id by which the operator finds it in the log (decision 2)."""
+    told = f"Internal error. If it happens again, tell the operator this request id: {scope[REQUEST_ID]}"
+    return Problem(Kind.INTERNAL, told)
+
+
+class ApiMiddleware:
+    """Around every request: finds the caller, takes from the limit, answers what nobody else did, logs."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        settings: Settings,
+        database: Database,
+        changed: Callable[[], None],
+        meter: Meter,
+        keeper: StorageCleaner,
+        guesses: AttemptLimiter,
+    ) -> None:
+        self._app = app
+        self._keeper = keeper
+        self._settings = settings
+        self._database = database
+        self._callers = Callers(database)
+        self._changed = changed
+        self._meter = meter
+        self._guesses = guesses
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request = _Answered(send)
+        scope[REQUEST_ID] = request.id
+        # Whatever answers GET answers HEAD; the server leaves the body away.
+        asked = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
+        began = time.perf_counter()
+        try:
+            await self._let_in(asked, receive, request)
+        except Problem as problem:
+            await problem_response(problem)(scope, receive, request.send)
+        except Exception:  # noqa: BLE001  # the outermost edge of a request
+            self._meter.count("errors")
+            _log.exception("request failed", request_id=request.id)
+            if not request.status:
+                await problem_response(internal(scope))(scope, receive, request.send)
+        seconds = time.perf_counter() - began
+        self._meter.time("api", seconds)
+        self._meter.count("api_requests", str(request.status))
+        spent = round(seconds * 1000, 1)
+        told = {"method": scope["method"], "path": scope["path"], "status": request.status, "ms": spent}
+        _log.info("request", request_id=request.id, account=request.account, **told)
+
+    async def _let_in(self, scope: Scope, receive: Receive, request: "_Answered") -> None:
+        _must_be_text(scope["query_string"])
+        headers = Headers(scope=scope)
+        if not (presented := _presented_key(headers.get("authorization", ""))):
+            await self._app(scope, receive, request.send)
+            return
+        reading = scope["method"] in _READING
+        known = await anyio.to_thread.run_sync(self._callers.let_in, presented)
+        if known is None:
+            raise await anyio.to_thread.run_sync(self._bad_key, scope, headers)
+        caller, usage = known
+        request.extra, request.account = usage.headers(), caller.account
+        if not usage.allowed:
+            raise _over_limit(usage)
+        if caller.suspended:
+            raise Problem(Kind.SUSPENDED, "This account is suspended. Please ask the operator of this service.")
+        if caller.scope == "read" and not reading:
+            raise Problem(Kind.READ_ONLY_KEY, "This API key may read only. Use a key with the scope write.")
+        scope[DOOR] = RequestContext(caller.account, self._settings, self._database, self._changed, self._keeper)
+        await self._app(scope, receive, request.send)
+
+    def _bad_key(self, scope: Scope, headers: Headers) -> Problem:
+        peer = scope["client"][0] if scope.get("client") else ""
+        forwarded = [value.encode("latin-1") for value in headers.getlist("x-forwarded-for")]
+        address = client_address(peer, forwarded, self._settings.proxies)
+        wait = self._guesses.acquire(Limit(f"keys from {network_of(address)}", _MOST_BAD_KEYS))
+        if not wait:
+            return key_required()
+        message = f"Too many requests with a bad API key. Please wait {wait} seconds."
+        return Problem(Kind.RATE_LIMITED, message, retry_after=wait)
+
+
+def _must_be_text(query: bytes) -> None:
+    """Raise INVALID on the first parameter that is not UTF-8: else it would be kept as something that nobody sent."""
+    for part in query.split(b"&") if b"%" in query or not query.isascii() else ():
+        try:
+            unquote_to_bytes(part).decode()
+        except UnicodeDecodeError as error:
+            name = unquote_plus(part.partition(b"=")[0].decode("latin-1"), errors="replace")
+            raise invalid(name, f"{name} must be UTF-8, percent-encoded.") from error
+
+
+class _Answered:
+    """The way back: adds the headers that stand on every answer, and remembers the status."""
+
+    def __init__(self, send: Send) -> None:
+        self.id = uuid.uuid4().hex
+        self.extra: list[tuple[bytes, bytes]] = []
+        self.account: int | None = None
+        self.status = 0
+        self._send = send
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            own = [(b"x-request-id", self.id.encode()), (b"cache-control", b"no-store")]
+            message["headers"] = [*message.get("headers", ()), *self.extra, *own]
+        await self._send(message)
+
+
+def _presented_key(authorization: str) -> str:
+    """The key in `Bearer K`, `Token K` or `K`; scheme names in any case (decision 7)."""
+    first, _, rest = authorization.strip().partition(" ")
+    return rest.strip() if first.lower() in ("bearer", "token") else authorization.strip()
+
+
+def _over_limit(usage: Usage) -> Problem:
+    wait = max(1, usage.reset - clock.now())
+    message = f"Over the limit of {usage.limit} requests a minute. Please wait {wait} seconds."
+    return Problem(Kind.RATE_LIMITED, message, retry_after=wait)

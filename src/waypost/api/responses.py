@@ -1,0 +1,116 @@
+"""How the API says things: the one body of every failure, and the small shapes of success."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, Field
+
+from waypost.clicks.stats.queries import Report
+from waypost.errors import Kind, Problem, not_found
+
+
+class Failure(BaseModel):
+    """What every failure answers (decision 2)."""
+
+    error: int = Field(1, examples=[1])
+    message: str = Field(description="One sentence a person can act on.")
+    code: str = Field(description="Stable name of the problem.", examples=[kind.code for kind in Kind])
+    field: str | None = Field(None, description="The name of the input at fault.")
+
+
+class Success(BaseModel):
+    """What every success begins with (decision 1)."""
+
+    error: int = Field(0, examples=[0])
+
+
+class Done(Success):
+    """What an action answers."""
+
+    message: str
+
+
+class Created(Success):
+    """What a create answers when only the id matters."""
+
+    id: int
+
+
+def problem_response(problem: Problem) -> JSONResponse:
+    """The answer that a problem means: the one place where failures get their body."""
+    body: dict[str, Any] = {"error": 1, "message": _printable(problem.message), "code": problem.kind.code}
+    if problem.field is not None:
+        body["field"] = _printable(problem.field)
+    headers = {}
+    if problem.retry_after is not None:
+        headers["Retry-After"] = str(problem.retry_after)
+    if problem.kind is Kind.KEY_REQUIRED:
+        headers["WWW-Authenticate"] = "Bearer"
+    if problem.kind in (Kind.TOO_LARGE, Kind.TOO_SLOW):
+        headers["Connection"] = "close"  # the rest of the body is not read
+    return JSONResponse(body, status_code=problem.kind.status, headers=headers)
+
+
+def _printable(words: str) -> str:
+    """A client's own words can hold half a surrogate pair, which JSON can say and UTF-8 cannot."""
+    return words.encode(errors="backslashreplace").decode()
+
+
+def validation_problem(error: RequestValidationError) -> Problem:
+    """The first fault that the input has, in words."""
+    first = error.errors()[0]
+    place, *names = first["loc"]
+    if place == "path" and str(names[0]).endswith("id"):
+        return not_found()
+    field = str(names[0]) if names else "body"
+    return Problem(Kind.INVALID, f"{_dotted(names) or 'The body'} {words(first)}.", field=field)
+
+
+def _dotted(names: Sequence[str | int]) -> str:
+    """`geotarget[0].link`"""
+    path = ""
+    for name in names:
+        path += f"[{name}]" if isinstance(name, int) else f".{name}"
+    return path.lstrip(".")
+
+
+def words(fault: dict[str, Any]) -> str:
+    """What is wrong with a value, to follow its name."""
+    kind = fault["type"]
+    if isinstance(fault["input"], str):  # a length that is looked at after another check is not called a string's
+        kind = {"too_short": "string_too_short", "too_long": "string_too_long"}.get(kind, kind)
+    told = _WORDS.get(kind)
+    return told.format(**fault.get("ctx", {})) if told else f"is not right: {fault['msg']}"
+
+
+_WORDS = {
+    "missing": "is required",
+    "string_type": "must be a string",
+    "string_unicode": "must be a string of valid Unicode",
+    "string_too_long": "must be at most {max_length} characters",
+    "string_too_short": "must not be empty",
+    "string_pattern_mismatch": "must match {pattern}",
+    "bool_type": "must be true or false",
+    "int_type": "must be a whole number",
+    "int_parsing": "must be a whole number",
+    "int_parsing_size": "must be a smaller number",
+    "list_type": "must be a list",
+    "too_long": "must have at most {max_length} elements",
+    "too_short": "must have {min_length} or more elements",
+    "model_type": "must be an object",
+    "model_attributes_type": "must be an object",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than_equal": "must be at most {le}",
+    "literal_error": "must be one of {expected}",
+    "union_tag_invalid": "must have a {discriminator} that is one of {expected_tags}",
+    "union_tag_not_found": "must have a {discriminator}",
+    "value_error": "{error}",
+}
+
+
+class ReportAnswer(Success):
+    """The visits of a span."""
+
+    data: Report

@@ -1,0 +1,102 @@
+"""The kinds of values that the API takes and gives, each with its rule and its words when the rule is broken."""
+
+import re
+from typing import Annotated, Any
+
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WithJsonSchema,
+    WrapValidator,
+)
+
+from waypost import clock
+
+MAX_INTEGER = 2**53 - 1  # what every JSON client can hold
+_CONTROL = re.compile(r"[\x00-\x1f\x7f\u2028\u2029]")
+_CONTROL_IN_TEXT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_DIGITS = re.compile(r"[0-9]{1,15}\Z")
+_HEX = re.compile(r"#[0-9A-Fa-f]{6}\Z")
+
+
+def _line(value: str) -> str:
+    if _CONTROL.search(value):
+        raise ValueError("must not have control characters or line ends")
+    return value
+
+
+def _text(value: str) -> str:
+    if _CONTROL_IN_TEXT.search(value):
+        raise ValueError("must not have control characters")
+    return value
+
+
+def _trimmed(value: str) -> str:
+    trimmed = value.strip()
+    if not trimmed:
+        raise ValueError("must not be empty")
+    return trimmed
+
+
+def _color(value: str) -> str:
+    if not _HEX.match(value):
+        raise ValueError("must be a colour of the form #RRGGBB")
+    return value
+
+
+def _expiry(value: str) -> str:
+    try:
+        end = clock.last_second(value)
+    except ValueError:
+        raise ValueError("must be a date, YYYY-MM-DD, or YYYY-MM-DD HH:MM:SS in UTC") from None
+    if end < clock.now():
+        raise ValueError("must not be in the past")
+    return value
+
+
+def whole(value: Any) -> Any:
+    """A number in a path or a query: digits and nothing else."""
+    if isinstance(value, str) and not _DIGITS.match(value):
+        raise ValueError("must be a whole number from 1")
+    return value
+
+
+def either(words: str) -> WrapValidator:
+    """For a value of several kinds: one sentence instead of a fault for each kind."""
+
+    def check(value: Any, accept: ValidatorFunctionWrapHandler) -> Any:
+        try:
+            return accept(value)
+        except ValidationError:
+            raise ValueError(words) from None
+
+    return WrapValidator(check)
+
+
+Line = Annotated[str, Field(max_length=255), AfterValidator(_line)]
+"""One line of text, perhaps empty."""
+Name = Annotated[str, Field(min_length=1, max_length=255), AfterValidator(_line), AfterValidator(_trimmed)]
+"""One line that names something: trimmed, not empty."""
+Words = Annotated[str, AfterValidator(_text)]
+"""Text of any length, perhaps with line ends, perhaps empty."""
+Paragraph = Annotated[str, Field(max_length=5000), AfterValidator(_text)]
+"""Text with line ends, perhaps empty."""
+Target = Annotated[str, Field(max_length=8192)]
+"""A URL, checked by the rules of waypost.urls.validation."""
+Color = Annotated[str, AfterValidator(_color), Field(json_schema_extra={"pattern": "^#[0-9A-Fa-f]{6}$"})]
+Expiry = Annotated[str, AfterValidator(_expiry), Field(max_length=32)]
+"""A date or timestamp that is not past; `clock.last_second` reads it."""
+Count = Annotated[int, Field(ge=0, le=MAX_INTEGER)]
+Positive = Annotated[int, Field(ge=1, le=MAX_INTEGER)]
+ItemId = Annotated[int, Field(ge=1, le=MAX_INTEGER)]
+PathId = Annotated[int, Field(ge=1), BeforeValidator(whole)]
+"""An id in a path: what is not a number is as unknown as an id nobody has."""
+Timestamp = Annotated[
+    str,
+    BeforeValidator(lambda second: clock.text(second) if isinstance(second, int) else second),
+    WithJsonSchema({"type": "string", "examples": ["2026-11-21 09:30:00"]}),
+]
+"""`YYYY-MM-DD HH:MM:SS`, UTC (decision 5)."""

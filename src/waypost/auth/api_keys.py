@@ -1,0 +1,90 @@
+"""API keys of an account: made, found, revoked."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from sqlalchemy import Connection, func, insert, or_, select
+
+from waypost import clock, credentials
+from waypost.db.schema import accounts, api_keys, plans
+from waypost.errors import not_found
+
+Scope = Literal["read", "write"]
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who a valid key speaks for, what it may do, and where it stood in its rate window a moment ago."""
+
+    key: int
+    account: int
+    scope: Scope
+    suspended: bool
+    limit: int
+    window_start: int
+    window_used: int
+
+
+@dataclass(frozen=True)
+class Key:
+    """An API key as it may be shown: `hint` is its beginning, the key itself is not known any more."""
+
+    id: int
+    name: str
+    hint: str
+    scope: Scope
+    expires: int | None
+    created: int
+    last_used: int | None
+
+
+def find_caller(tx: Connection, digest: bytes) -> Caller | None:
+    """The caller behind the key of this digest, if it exists and has not expired."""
+    limit = func.coalesce(accounts.c.rate_limit, plans.c.rate_limit).label("limit")
+    statement = (
+        select(
+            api_keys.c.id.label("key"),
+            api_keys.c.account,
+            api_keys.c.scope,
+            accounts.c.suspended,
+            limit,
+            api_keys.c.window_start,
+            api_keys.c.window_used,
+        )
+        .join(accounts, accounts.c.id == api_keys.c.account)
+        .join(plans, plans.c.id == accounts.c.plan)
+        .where(api_keys.c.digest == digest)
+        .where(or_(api_keys.c.expires.is_(None), api_keys.c.expires > clock.now()))
+    )
+    row = tx.execute(statement).mappings().first()
+    return Caller(**row) if row else None
+
+
+def add(tx: Connection, account: int, *, name: str, scope: Scope = "write", expires: int | None = None) -> str:
+    """Make a key; the answer is the only time that it can be read."""
+    key = credentials.new_key()
+    row = {
+        "account": account,
+        "name": name,
+        "digest": credentials.digest(key),
+        "hint": key[: credentials.HINT_LENGTH],
+        "scope": scope,
+        "expires": expires,
+        "created": clock.now(),
+    }
+    tx.execute(insert(api_keys).values(row))
+    return key
+
+
+def of(tx: Connection, account: int) -> list[Key]:
+    """The account's keys, newest first."""
+    shown = ("id", "name", "hint", "scope", "expires", "created", "last_used")
+    statement = select(*(api_keys.c[name] for name in shown)).where(api_keys.c.account == account)
+    return [Key(**row) for row in tx.execute(statement.order_by(api_keys.c.id.desc())).mappings()]
+
+
+def revoke(tx: Connection, account: int, key: int) -> None:
+    """End a key. Raises NOT_FOUND when the account has no such key."""
+    done = tx.execute(api_keys.delete().where(api_keys.c.id == key, api_keys.c.account == account))
+    if done.rowcount == 0:
+        raise not_found("API key")

@@ -1,0 +1,224 @@
+"""What a click tells of its visitor: pure functions of header values, each behind a bounded cache."""
+
+import ipaddress
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Literal
+from urllib.parse import urlsplit
+
+from publicsuffixlist import PublicSuffixList
+from ua_parser.loaders import load_lazy_builtins
+from ua_parser.regex import Resolver
+
+from waypost.clicks.classify import bots, referrers, user_agent_families
+from waypost.urls.validation import ascii_host
+
+UNKNOWN = "Unknown"
+DIRECT = "Direct"
+LONGEST_LABEL = 100
+
+Kind = Literal["human", "tool", "bot", "preview"]
+Device = Literal["Desktop", "Mobile", "Tablet", "TV", "Console", "Watch", "Other"]
+
+# Longer values are cut before they are kept in a cache: real ones are shorter, and invented ones must not fill it.
+_LONGEST_AGENT = 512
+_LONGEST_REFERRER = 512
+_LONGEST_LANGUAGES = 128
+_WORD = re.compile(r"[a-z0-9][a-z0-9._-]*")
+_APP = re.compile(r"[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+\Z")
+_LANGUAGE = re.compile(r"[a-z]{2,3}\Z")
+_QUALITY = re.compile(r"(?:q=([01](?:\.\d*)?)?)?\Z")
+_PREFETCHES = frozenset({"prefetch", "prerender", "preview"})
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """A visitor's program. `tool` counts as a click like `human`; `bot` and `preview` do not (decision 47).
+
+    `browser` and `os` are names from our own tables or "Unknown". For a tool, a bot or a preview `browser` is the
+    program's or its maker's name, and `device` is "Other".
+    """
+
+    kind: Kind
+    browser: str
+    os: str
+    device: Device
+
+
+@dataclass(frozen=True, slots=True)
+class Referrer:
+    """Where a visitor comes from: a site's registrable domain in lower case, `gmail`, or "Direct".
+
+    All domains of one site are one label, so `t.co`, `twitter.com` and `mobile.twitter.com` are `x.com`; Google's and
+    Amazon's countries stay apart (`google.de`). An app is the site it belongs to, or its id. `network` is `social_a`,
+    `social_b`, `social_c` (decision 36) or "". `label` has at most 100 characters, all printable.
+    """
+
+    label: str
+    network: str
+
+
+_DIRECT = Referrer(DIRECT, "")
+
+
+def agent(user_agent: str) -> Agent:
+    """What the value of `User-Agent` says of the program; never fails."""
+    return _agent(user_agent[:_LONGEST_AGENT])
+
+
+def referrer(value: str) -> Referrer:
+    """What the value of `Referer` says of the way here; never fails."""
+    return _referrer(value[:_LONGEST_REFERRER])
+
+
+def language(accept_language: str) -> str:
+    """The language that `Accept-Language` prefers, without its country, such as `de`; else "Unknown"."""
+    return _language(accept_language[:_LONGEST_LANGUAGES])
+
+
+def is_prefetch(purpose: str) -> bool:
+    """Whether a value of `Sec-Purpose`, `Purpose`, `X-Purpose` or `X-Moz` says that nobody has followed the link."""
+    if not purpose:
+        return False
+    return not _PREFETCHES.isdisjoint(part.strip() for part in re.split("[;,]", purpose[:64].lower()))
+
+
+@lru_cache(maxsize=32_768)
+def _agent(user_agent: str) -> Agent:
+    written = user_agent.encode("utf-8", "replace").decode()  # half a surrogate pair is no text for ua-parser
+    text = written.lower()
+    plain = bots.MODEL.sub("()", text)
+    words = set(_WORD.findall(plain))
+    preview = _preview(plain, words)
+    if preview is not None:
+        return Agent("preview", preview, UNKNOWN, "Other")
+    bot = _bot(plain, words)
+    if bot is not None:
+        return Agent("bot", bot, UNKNOWN, "Other")
+    family = _family(written) or _family(bots.MODEL.sub("()", written))
+    system = _system(written, text)
+    tool = _tool(plain)
+    if tool is None and family is None and not bots.BROWSER.match(plain):
+        tool = UNKNOWN
+    if tool is not None:
+        return Agent("tool", tool, system, "Other")
+    return Agent("human", _first(words, bots.APPS) or family or UNKNOWN, system, _device(text))
+
+
+def _preview(text: str, words: set[str]) -> str | None:
+    """The name of a link preview, or None when it is none."""
+    started = next((name for start, name in bots.PREVIEW_STARTS.items() if text.startswith(start)), None)
+    named = started or _first(words, bots.PREVIEWS)
+    if named is None and any(part in text for part in bots.PREVIEW_PARTS):
+        return UNKNOWN
+    return named
+
+
+def _bot(text: str, words: set[str]) -> str | None:
+    """The name of a robot, or None when it is none."""
+    named = _first(words, bots.BOTS)
+    if named is not None:
+        return named
+    if ("bot" in text and bots.BOT.search(text)) or any(part in text for part in bots.BOT_PARTS):
+        return UNKNOWN
+    if _tool(text) is None and (bots.ADDRESS.search(text) or bots.COMPATIBLE.search(text)):
+        return UNKNOWN  # who leaves an address to complain to, and is no library that does so for everybody
+    return None
+
+
+def _tool(text: str) -> str | None:
+    """The name of a known tool, or None when it is none."""
+    started = _WORD.match(text)
+    return (bots.TOOLS.get(started[0]) if started else None) or _part(text, bots.TOOL_PARTS)
+
+
+def _family(user_agent: str) -> str | None:
+    found = _parser().ua.extract(user_agent)
+    return user_agent_families.BROWSERS.get(found.family) if found else None
+
+
+def _system(user_agent: str, text: str) -> str:
+    found = _parser().os.extract(user_agent)
+    known = user_agent_families.SYSTEMS.get(found.family) if found else None
+    return known or _part(text, user_agent_families.SYSTEM_PARTS) or UNKNOWN
+
+
+def _device(text: str) -> Device:
+    return next(
+        (device for device, parts in user_agent_families.DEVICES if any(part in text for part in parts)), "Other"
+    )
+
+
+def _first(words: set[str], names: Mapping[str, str]) -> str | None:
+    found = words & names.keys()
+    return next((name for word, name in names.items() if word in found), None) if found else None
+
+
+def _part(text: str, names: Mapping[str, str]) -> str | None:
+    return next((name for part, name in names.items() if part in text), None)
+
+
+@cache
+def _parser() -> Resolver:
+    """ua-parser in Rust. Its extractors are asked directly: its own result objects cost more than finding them.
+
+    Without devices, since those are models, of which there is no end, and most of its memory.
+    """
+    user_agents, systems, _ = load_lazy_builtins()
+    return Resolver((user_agents, systems, []))
+
+
+@lru_cache(maxsize=16_384)
+def _referrer(value: str) -> Referrer:
+    try:
+        parts = urlsplit(value.strip())
+        host = parts.hostname or ""
+    except ValueError:
+        return _DIRECT
+    if parts.scheme == "android-app":
+        label = referrers.APPS.get(host) or (host if _APP.match(host) else DIRECT)
+    elif parts.scheme in ("http", "https") and "\\" not in parts.netloc:  # browsers take a backslash for a slash
+        label = _site(host)
+    else:
+        return _DIRECT
+    return Referrer(label[:LONGEST_LABEL], referrers.NETWORKS.get(label, ""))
+
+
+@lru_cache(maxsize=16_384)
+def _site(host: str) -> str:
+    name = ascii_host(host)
+    if not name:
+        return DIRECT
+    if _is_address(name):
+        return name
+    if ":" in name:
+        return DIRECT
+    domain = referrers.HOSTS.get(name) or _suffixes().privatesuffix(name) or name
+    return referrers.DOMAINS.get(domain, domain)
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return "%" not in name
+
+
+@cache
+def _suffixes() -> PublicSuffixList:
+    return PublicSuffixList()
+
+
+@lru_cache(maxsize=4_096)
+def _language(accept_language: str) -> str:
+    best, weight = UNKNOWN, 0.0
+    for part in accept_language.lower().split(","):
+        tag, _, told = part.partition(";")
+        primary = tag.strip().partition("-")[0]
+        quality = _QUALITY.match(told.replace(" ", ""))
+        if quality and float(quality[1] or 1) > weight and _LANGUAGE.match(primary):
+            best, weight = referrers.LANGUAGES.get(primary, primary), float(quality[1] or 1)
+    return best

@@ -1,0 +1,108 @@
+"""From a body to a code: the logo fetched, the picture proven, and only then a transaction that writes."""
+
+from collections.abc import Callable
+from typing import Any
+
+from sqlalchemy import Connection
+
+from waypost.api.middleware import RequestContext
+from waypost.errors import Kind, Problem, invalid
+from waypost.qr import logos, ops
+from waypost.qr.ops import Draft
+from waypost.qr.schemas import CodeChange, NewCode
+from waypost.qrcode import verify
+from waypost.qrcode.render import Drawing, design
+from waypost.storage.store import Missing
+
+_MOST_LOGOS = 10
+_TRIES = 5
+
+
+class Logos:
+    """The logos of one request: each is fetched once, however many codes have it."""
+
+    def __init__(self, context: RequestContext) -> None:
+        self._door = context
+        self._known: dict[str, bytes | Problem] = {}
+
+    def resolved(self, body: CodeChange) -> dict[str, Any]:
+        """The fields that stood in a body, with the logo as our own copy. Raises INVALID on `logo`."""
+        fields = body.sent()
+        wanted = fields.get("logo")
+        if wanted is not None:
+            fields["logo"] = self._copy(wanted)
+        return fields
+
+    def _copy(self, wanted: str) -> bytes:
+        found = self._known.get(wanted)
+        if found is None:
+            if len(self._known) >= _MOST_LOGOS:
+                raise invalid("logo", f"logo: one request can have at most {_MOST_LOGOS} different ones.")
+            try:
+                found = logos.own_copy(self._bytes(wanted))
+            except Problem as problem:
+                found = problem
+            self._known[wanted] = found
+        if isinstance(found, Problem):
+            raise found
+        return found
+
+    def _bytes(self, wanted: str) -> bytes:
+        if logos.is_data(wanted):
+            return logos.from_data(wanted)
+        own = self._own(wanted)
+        if own is not None:
+            return own
+        if logos.is_url(wanted):
+            return logos.fetch(wanted)
+        raise invalid("logo", "logo must be an http(s) URL, a data: URL, or the short URL or alias of a file of yours.")
+
+    def _own(self, wanted: str) -> bytes | None:
+        """The bytes of the account's file of that name."""
+        context = self._door
+        found = context.read(lambda tx: logos.own_file(tx, context.account, wanted, settings=context.settings))
+        if found is None:
+            return None
+        name, size = found
+        logos.must_fit(size)
+        try:
+            return b"".join(context.store.load(name)[1])
+        except Missing:
+            return None
+
+
+def add(context: RequestContext, body: NewCode, shelf: Logos) -> ops.Code:
+    """A new code, proven and saved. Raises INVALID, TAKEN."""
+    new = draft(context, body, shelf)
+    prove(new)
+    return context.write(lambda tx: ops.add(tx, context.account, new))
+
+
+def change(context: RequestContext, code: int, draft: Callable[[Connection], Draft]) -> None:
+    """Change a code to what `draft` makes of it, proven. Raises INVALID, NOT_FOUND."""
+    if not any(_saved(context, code, draft) for _ in range(_TRIES)):
+        raise Problem(Kind.UNAVAILABLE, "Somebody else is changing this QR code. Please try again.", retry_after=1)
+
+
+def draft(context: RequestContext, body: NewCode, shelf: Logos) -> Draft:
+    """A new code, not proven and not saved."""
+    fields = shelf.resolved(body)
+
+    def work(tx: Connection) -> Draft:
+        return ops.draft(tx, settings=context.settings, **fields)
+
+    return context.read(work)
+
+
+def prove(new: Draft) -> Drawing:
+    """The drawing, read back. Raises INVALID on what has to change (decision 33)."""
+    drawing = design(new.text, new.style, new.logo)
+    verify.must_scan(drawing, new.text)
+    return drawing
+
+
+def _saved(context: RequestContext, code: int, draft: Callable[[Connection], Draft]) -> bool:
+    """Whether the draft was proven and saved before anybody else changed the code."""
+    new = context.read(draft)
+    prove(new)
+    return context.write(lambda tx: ops.change(tx, context.account, code, new))

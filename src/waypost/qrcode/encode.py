@@ -1,0 +1,171 @@
+"""The symbol: which modules are dark (ISO/IEC 18004, encoded by zxing-cpp)."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import zxingcpp
+
+from waypost.errors import Problem, invalid
+from waypost.qrcode.styles import Level
+
+EYE = 7
+"""Modules along a side of a finder pattern."""
+LEVELS = ("L", "M", "Q", "H")
+_RECOVERS = {"L": 0.07, "M": 0.15, "Q": 0.25, "H": 0.30}
+_LOGO_SHARE = 0.26  # of the symbol's side that a logo may clear
+_SAFETY = 2.0  # a logo hides at most one in this many of the modules that the level recovers
+_LARGEST = 40
+_DARK = bytes.maketrans(b"\x00\xff", b"10")
+_OVERFLOW = re.compile(r"requires (\d+) codewords \(maximum (\d+)\)")
+
+
+@dataclass(frozen=True)
+class Hole:
+    """The modules that a logo clears, from (x, y), `width` by `height`."""
+
+    x: int
+    y: int
+    width: int
+    height: int
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """The dark modules without the eyes: bit x of `rows[y]`. A symbol is `side` modules high and wide."""
+
+    rows: tuple[int, ...]
+    side: int
+    level: str
+    hole: Hole | None = None
+
+    @property
+    def eyes(self) -> tuple[tuple[int, int], ...]:
+        """The upper left modules of the three finder patterns."""
+        far = self.side - EYE
+        return (0, 0), (far, 0), (0, far)
+
+
+def encode(text: str, level: Level = "auto", *, aspect: float | None = None) -> Symbol:
+    """The symbol for a text. `aspect` is width by height of a logo, which clears the modules in the middle.
+
+    `auto` is M, more where the logo needs it, and more where the same size has room. Raises INVALID on `data` when
+    the text does not fit.
+    """
+    if level != "auto":
+        return _built(_matrix(text, level), level, aspect)
+    rows, least = _least(text, aspect)
+    for better in LEVELS[:least:-1]:
+        more = _fitting(text, better, _version(len(rows)))
+        if more is not None:
+            return _built(more, better, aspect)
+    return _built(rows, LEVELS[least], aspect)
+
+
+def _least(text: str, aspect: float | None) -> tuple[tuple[int, ...], int]:
+    """The rows at the lowest level that reads with the logo on it, and that level's place."""
+    for place, level in enumerate(LEVELS[:-1]):
+        # L is only for what fits no other level, and a logo wants more than M.
+        if (level in "LM" and aspect is not None) or (level == "L" and _fitting(text, "M") is not None):
+            continue
+        rows = _matrix(text, level)
+        hole = _hole(len(rows), aspect)
+        if hole is None or _reads_with(hole, len(rows), level):
+            return rows, place
+    rows = _matrix(text, LEVELS[-1])
+    for version in range(_version(len(rows)) + 1, _LARGEST + 1):  # a short text is on a symbol too small for a logo
+        hole = _hole(len(rows), aspect)
+        if hole is None or _reads_with(hole, len(rows), LEVELS[-1]):
+            break
+        rows = _matrix(text, LEVELS[-1], version)
+    return rows, len(LEVELS) - 1
+
+
+def _reads_with(hole: Hole, side: int, level: str) -> bool:
+    """Whether what a hole takes away can be recovered, with a reserve for the dirt of the world."""
+    return hole.width * hole.height * _SAFETY <= _RECOVERS[level] * _data_modules(_version(side))
+
+
+def _version(side: int) -> int:
+    return (side - 17) // 4
+
+
+def _data_modules(version: int) -> int:
+    """How many modules hold codewords, and not the patterns that every symbol has."""
+    count = (16 * version + 128) * version + 64
+    if version > 1:
+        patterns = version // 7 + 2
+        count -= (25 * patterns - 10) * patterns - 55
+    return count - 36 if version > 6 else count
+
+
+def _fitting(text: str, level: str, version: int = 0) -> tuple[int, ...] | None:
+    try:
+        return _matrix(text, level, version)
+    except Problem:
+        return None
+
+
+@lru_cache(maxsize=64)
+def _matrix(text: str, level: str, version: int = 0) -> tuple[int, ...]:
+    # What is not ASCII says that it is UTF-8. Without that readers guess, and guess wrong.
+    told: dict[str, object] = {} if text.isascii() else {"eci": "UTF-8"}
+    if version:
+        told["version"] = version
+    try:
+        made = zxingcpp.create_barcode(text, zxingcpp.BarcodeFormat.QRCode, ec_level=level, **told)
+    except ValueError as error:
+        raise _too_long(str(error), level, text) from error
+    image = memoryview(zxingcpp.write_barcode_to_image(made, scale=1, add_quiet_zones=False))  # type: ignore[arg-type]  # it is a buffer
+    side = image.shape[0]  # type: ignore[index]  # of two dimensions
+    dark = image.tobytes().translate(_DARK)
+    return tuple(int(dark[start : start + side][::-1], 2) for start in range(0, side * side, side))
+
+
+def _too_long(why: str, level: str, text: str) -> Problem:
+    found = _OVERFLOW.search(why)
+    if found is None:
+        return invalid("data", "data cannot be written as a QR code.")
+    over = int(found[1]) - int(found[2])
+    words = f"{over} byte{'s' if over > 1 else ''} too many ({len(text.encode())} in all)"
+    advice = "shorten it" if level == "L" else "shorten it, or lower the error correction or leave the logo away"
+    return invalid("data", f"data is too long for a QR code at level {level}: {words}; {advice}.")
+
+
+def _built(rows: tuple[int, ...], level: str, aspect: float | None) -> Symbol:
+    side = len(rows)
+    eye = (1 << EYE) - 1
+    left, both = ~eye, ~(eye | eye << (side - EYE))
+    bare = [row & (both if y < EYE else left if y >= side - EYE else -1) for y, row in enumerate(rows)]
+    hole = _hole(side, aspect)
+    if hole is not None:
+        kept = ~(((1 << hole.width) - 1) << hole.x)
+        for y in range(hole.y, hole.y + hole.height):
+            bare[y] &= kept
+    return Symbol(tuple(bare), side, level, hole)
+
+
+def _hole(side: int, aspect: float | None) -> Hole | None:
+    """In the middle, odd like the side of every symbol, so that it ends where modules do."""
+    if aspect is None:
+        return None
+    most = side * _LOGO_SHARE
+    width, height = (_odd(most * min(1.0, aspect)), _odd(most * min(1.0, 1 / aspect)))
+    return Hole((side - width) // 2, (side - height) // 2, width, height)
+
+
+def _odd(length: float) -> int:
+    return max(3, int((length - 1) / 2 + 0.5) * 2 + 1)
+
+
+def columns(rows: Iterable[int], side: int) -> list[int]:
+    """The same modules by column: bit y of `columns[x]`."""
+    found = [0] * side
+    for y, row in enumerate(rows):
+        bit, left = 1 << y, row
+        while left:
+            low = left & -left
+            found[low.bit_length() - 1] |= bit
+            left ^= low
+    return found

@@ -1,0 +1,258 @@
+"""What a code says, by type: the data checked, and the text that a scanner reads. Pure.
+
+Sources: RFC 2426 (vCard 3.0), RFC 5545 (iCalendar), RFC 6068 (mailto), RFC 3966 (tel), RFC 5724 (sms), RFC 5870 (geo),
+BIP 21 (bitcoin), and ZXing's WIFI: and SMSTO:.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_args
+
+from waypost.errors import invalid
+from waypost.qrcode import payload_fields, vcard
+from waypost.settings import Settings
+from waypost.urls.blocklist import addresses
+
+Type = Literal["text", "vcard", "link", "email", "phone", "sms", "wifi", "event", "geo", "whatsapp", "app", "crypto"]
+TYPES: tuple[Type, ...] = get_args(Type)
+TRACKED = frozenset({"link", "vcard", "email", "phone", "sms", "event", "whatsapp", "app"})
+"""The types whose picture holds our own address unless `dynamic` says otherwise (decision 31)."""
+Data = str | Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Content:
+    """Checked data. `text` is what a scanner reads from a code that is not tracked.
+
+    A visit of a tracked code gets `file` (a card, an event) or goes to `uri`: `apple` on iOS, `google` on Android where
+    those are set. Without any of them it gets a page that shows `rows`, or `text`. `data` is what there is to keep.
+    """
+
+    type: Type
+    text: str
+    uri: str = ""
+    apple: str = ""
+    google: str = ""
+    file: str = ""
+    name: str = ""
+    rows: Mapping[str, str] = field(default_factory=dict)
+    data: Data = ""
+
+    def urls(self) -> list[str]:
+        """Every address that somebody who scans it can be led to."""
+        return [*filter(None, (self.uri, self.apple, self.google)), *addresses(self.text), *addresses(self.file)]
+
+
+def read(type: Type, data: Data, settings: Settings) -> Content:
+    """The content that the data means. Raises INVALID on `data` (decision 32)."""
+    if isinstance(data, str):
+        payload_fields.must_be_text(data)
+        if not data.strip():
+            raise invalid("data", "data must not be empty.")
+        return replace(_STRINGS[type](data, settings), data=data)
+    told = payload_fields.Fields(type, data)
+    return replace(_OBJECTS[type](told, settings), data=told.used)
+
+
+def _text(data: str, _settings: Settings) -> Content:
+    return Content("text", data)
+
+
+def _text_object(data: payload_fields.Fields, settings: Settings) -> Content:
+    return _text(data.needed("text", lines=True), settings)
+
+
+def _link(data: str, settings: Settings) -> Content:
+    url = payload_fields.url(data, settings)
+    return Content("link", url, uri=url)
+
+
+def _link_object(data: payload_fields.Fields, settings: Settings) -> Content:
+    return _link(data.needed("link"), settings)
+
+
+def _email(data: str, _settings: Settings) -> Content:
+    return _mail(data, "", "")
+
+
+def _email_object(data: payload_fields.Fields, _settings: Settings) -> Content:
+    return _mail(data.needed("email"), data.text("subject"), data.text("body", lines=True))
+
+
+def _mail(address: str, subject: str, body: str) -> Content:
+    address = payload_fields.email(address)
+    uri = payload_fields.with_query(
+        f"mailto:{payload_fields.percent(address, safe='@')}", subject=subject, body=payload_fields.crlf(body)
+    )
+    return Content("email", uri, uri=uri, name=address)
+
+
+def _phone(data: str, _settings: Settings) -> Content:
+    number = payload_fields.phone(data)
+    return Content("phone", f"tel:{number}", uri=f"tel:{number}", name=number)
+
+
+def _phone_object(data: payload_fields.Fields, settings: Settings) -> Content:
+    return _phone(data.needed("phone"), settings)
+
+
+def _sms(data: str, _settings: Settings) -> Content:
+    """A number, or what another maker's code says: `SMSTO:number:message`, `sms:number?body=message`."""
+    return _message(*payload_fields.sms_parts(data))
+
+
+def _sms_object(data: payload_fields.Fields, _settings: Settings) -> Content:
+    return _message(data.needed("phone"), data.text("message", lines=True))
+
+
+def _message(number: str, message: str) -> Content:
+    number = payload_fields.phone(number)
+    uri = payload_fields.with_query(f"sms:{number}", body=message)
+    # iOS wants the text behind an ampersand: what follows a question mark becomes part of the number.
+    apple = uri.replace("?", "&", 1)
+    return Content("sms", f"SMSTO:{number}:{message}", uri=uri, apple=apple, name=number)
+
+
+def _wifi(data: str, _settings: Settings) -> Content:
+    """The name of an open network, or a whole `WIFI:` text."""
+    return _network(*payload_fields.wifi_parts(data))
+
+
+def _wifi_object(data: payload_fields.Fields, _settings: Settings) -> Content:
+    password = data.text("pass")
+    return _network(data.needed("ssid"), password, data.text("encryption"), hidden=data.flag("hidden"))
+
+
+_ENCRYPTIONS = {
+    **dict.fromkeys(("wpa", "wpa2", "wpa3", "wpa/wpa2", "wpa2/wpa3", "wpa/wpa2/wpa3"), "WPA"),
+    **dict.fromkeys(("nopass", "none", "open"), "nopass"),
+    "wep": "WEP",
+}
+
+
+def _network(ssid: str, password: str, encryption: str, *, hidden: bool = False) -> Content:
+    named = encryption.strip().lower() or ("wpa" if password else "nopass")
+    kind = _ENCRYPTIONS.get(named)
+    if kind is None:
+        raise invalid("data", "data.encryption must be WPA, WEP or nopass.")
+    if len(ssid.encode()) > 32:
+        raise invalid("data", "data.ssid must be at most 32 bytes: no network has a longer name.")
+    if kind != "nopass" and not password:
+        raise invalid("data", f"data.pass is required for {kind}; an open network has the encryption nopass.")
+    secret = "" if kind == "nopass" else f"P:{payload_fields.wifi_escaped(password)};"
+    text = f"WIFI:T:{kind};S:{payload_fields.wifi_escaped(ssid)};{secret}{'H:true;' if hidden else ''};"
+    rows = {"Network": ssid, **({} if kind == "nopass" else {"Password": password}), "Security": kind}
+    return Content("wifi", text, name=ssid, rows=rows)
+
+
+def _vcard(data: str, _settings: Settings) -> Content:
+    card = vcard.whole_card(data) or vcard.vcard(vcard.named(payload_fields.line(data)))
+    return Content("vcard", card, file=card, name=vcard.name_in(card))
+
+
+def _vcard_object(data: payload_fields.Fields, _settings: Settings) -> Content:
+    card = vcard.vcard({name: data.text(name, lines=name == "street") for name in vcard.CARD_FIELDS})
+    return Content("vcard", card, file=card, name=vcard.name_in(card))
+
+
+def _event(data: str, _settings: Settings) -> Content:
+    calendar = vcard.whole_calendar(data)
+    return Content("event", calendar, file=calendar, name="event")
+
+
+def _event_object(data: payload_fields.Fields, _settings: Settings) -> Content:
+    title = data.needed("title")
+    told = {name: data.text(name, lines=name == "description") for name in ("location", "description", "url")}
+    calendar = vcard.calendar(title, data.needed("start"), data.text("end"), told)
+    return Content("event", calendar, file=calendar, name=title)
+
+
+def _geo(data: str, _settings: Settings) -> Content:
+    """`52.52,13.4`, with or without `geo:` in front."""
+    latitude, _, longitude = data.strip().removeprefix("geo:").partition("?")[0].partition(",")
+    return _place(latitude, longitude, "")
+
+
+def _geo_object(data: payload_fields.Fields, _settings: Settings) -> Content:
+    return _place(data.number("lat"), data.number("lng"), data.text("name"))
+
+
+def _place(latitude: str, longitude: str, name: str) -> Content:
+    north, east = payload_fields.degrees(latitude, 90, "latitude"), payload_fields.degrees(longitude, 180, "longitude")
+    at = f"{north},{east}"
+    apple = payload_fields.with_query("https://maps.apple.com/", ll=at, q=name or at)
+    google = payload_fields.with_query(f"geo:{at}", q=f"{at}({name})" if name else at)
+    web = f"https://www.openstreetmap.org/?mlat={north}&mlon={east}#map=16/{north}/{east}"
+    return Content("geo", f"geo:{at}", uri=web, apple=apple, google=google, name=name or at)
+
+
+def _whatsapp(data: str, _settings: Settings) -> Content:
+    return _chat(data, "")
+
+
+def _whatsapp_object(data: payload_fields.Fields, _settings: Settings) -> Content:
+    return _chat(data.needed("phone"), data.text("message", lines=True))
+
+
+def _chat(number: str, message: str) -> Content:
+    digits = payload_fields.phone(number).removeprefix("+").removeprefix("00")
+    uri = payload_fields.with_query(f"https://wa.me/{digits}", text=message)
+    return Content("whatsapp", uri, uri=uri, name=f"+{digits}")
+
+
+def _app(data: str, settings: Settings) -> Content:
+    url = payload_fields.url(data, settings)
+    return Content("app", url, uri=url)
+
+
+def _app_object(data: payload_fields.Fields, settings: Settings) -> Content:
+    """Where each kind of device goes: its own store, else `url`, else whatever there is."""
+    apple, google, url = (
+        payload_fields.url(text, settings) if (text := data.text(name)) else "" for name in ("apple", "google", "url")
+    )
+    if not (apple or google or url):
+        raise invalid("data", "data must have apple, google or url: the page of the app in a store.")
+    uri = url or apple or google
+    return Content("app", uri, uri=uri, apple=apple or uri, google=google or uri)
+
+
+def _crypto(data: str, _settings: Settings) -> Content:
+    """An address alone is one of Bitcoin; else a whole URI, such as `litecoin:address?amount=1`."""
+    uri = payload_fields.coin_uri(data)
+    return Content("crypto", uri, uri=uri)
+
+
+def _crypto_object(data: payload_fields.Fields, _settings: Settings) -> Content:
+    told = {"amount": data.number("amount"), "label": data.text("label"), "message": data.text("message")}
+    uri = payload_fields.coin(data.text("currency") or "bitcoin", data.needed("address"), told)
+    return Content("crypto", uri, uri=uri)
+
+
+_STRINGS: Mapping[Type, Callable[[str, Settings], Content]] = {
+    "text": _text,
+    "vcard": _vcard,
+    "link": _link,
+    "email": _email,
+    "phone": _phone,
+    "sms": _sms,
+    "wifi": _wifi,
+    "event": _event,
+    "geo": _geo,
+    "whatsapp": _whatsapp,
+    "app": _app,
+    "crypto": _crypto,
+}
+_OBJECTS: Mapping[Type, Callable[[payload_fields.Fields, Settings], Content]] = {
+    "text": _text_object,
+    "vcard": _vcard_object,
+    "link": _link_object,
+    "email": _email_object,
+    "phone": _phone_object,
+    "sms": _sms_object,
+    "wifi": _wifi_object,
+    "event": _event_object,
+    "geo": _geo_object,
+    "whatsapp": _whatsapp_object,
+    "app": _app_object,
+    "crypto": _crypto_object,
+}

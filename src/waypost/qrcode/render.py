@@ -1,0 +1,44 @@
+"""A code as a file: the symbol, placed, as PNG, SVG or PDF. Pure."""
+
+from dataclasses import dataclass
+from io import BytesIO
+from typing import Literal
+
+from PIL import Image
+
+from waypost.qrcode import pdf, png, svg
+from waypost.qrcode.encode import Symbol, encode
+from waypost.qrcode.layout import Layout, arrange
+from waypost.qrcode.styles import PLAIN, Style
+
+Format = Literal["png", "svg", "pdf"]
+MEDIA: dict[Format, str] = {"png": "image/png", "svg": "image/svg+xml", "pdf": "application/pdf"}
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A code, ready to be drawn in any format and size. `logo` is a PNG of our own."""
+
+    symbol: Symbol
+    style: Style
+    layout: Layout
+    logo: bytes | None
+
+    def render(self, form: Format, size: int) -> bytes:
+        """The file: `size` is the width in pixels, for PDF in points."""
+        draw = {"png": png.draw, "svg": svg.draw, "pdf": pdf.draw}[form]
+        return draw(self.symbol, self.style, self.layout, self.logo, size)
+
+    def picture(self, size: int) -> Image.Image:
+        """The PNG before it is packed."""
+        return png.picture(self.symbol, self.style, self.layout, self.logo, size)
+
+
+def design(text: str, style: Style = PLAIN, logo: bytes | None = None) -> Drawing:
+    """The code that holds a text. Raises INVALID on `data` when it is too long."""
+    aspect = None
+    if logo is not None:
+        with Image.open(BytesIO(logo), formats=("PNG",)) as opened:
+            aspect = opened.width / opened.height
+    symbol = encode(text, style.level, aspect=aspect)
+    return Drawing(symbol, style, arrange(symbol, style, aspect), logo)

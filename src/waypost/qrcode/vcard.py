@@ -1,0 +1,148 @@
+"""Cards and events as text: vCard 3.0 (RFC 2426) and iCalendar (RFC 5545). Pure. Raises INVALID on `data`."""
+
+import hashlib
+import re
+from collections.abc import Mapping
+from datetime import date, datetime, timedelta
+
+from waypost.errors import invalid
+from waypost.qrcode.payload_fields import crlf, email, phone, web
+
+CARD_FIELDS = (
+    *("fname", "lname", "org", "title", "phone", "cell", "fax", "email", "site"),
+    *("street", "city", "state", "zip", "country"),
+)
+_SPECIAL = re.compile(r"([\\;,])")
+_LONGEST_LINE = 75  # bytes
+_NAME = re.compile(r"^FN[^:\r\n]*:([^\r\n]+)", re.MULTILINE | re.IGNORECASE)
+_YEARS = (1000, 9998)  # an event may end in the year after
+_TIMES = ("%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%SZ")
+
+
+def vcard(told: Mapping[str, str]) -> str:
+    """A card of the fields of decision 32; those that are absent or empty leave no line."""
+    values = {name: told.get(name, "").strip() for name in CARD_FIELDS}
+    full = " ".join(part for part in (values["fname"], values["lname"]) if part) or values["org"]
+    if not full:
+        raise invalid("data", "data needs a name: fname, lname or org.")
+    lines = [
+        "BEGIN:VCARD",
+        "VERSION:3.0",
+        f"N:{escaped(values['lname'])};{escaped(values['fname'])};;;",
+        f"FN:{escaped(full)}",
+    ]
+    for name, head in (("org", "ORG"), ("title", "TITLE")):
+        if values[name]:
+            lines.append(f"{head}:{escaped(values[name])}")
+    for name, kind in (("phone", "WORK,VOICE"), ("cell", "CELL"), ("fax", "FAX")):
+        if values[name]:
+            lines.append(f"TEL;TYPE={kind}:{phone(values[name])}")
+    if values["email"]:
+        lines.append(f"EMAIL;TYPE=INTERNET:{email(values['email'])}")
+    if values["site"]:
+        lines.append(f"URL:{web(values['site'])}")
+    address = [values[name] for name in ("street", "city", "state", "zip", "country")]
+    if any(address):
+        lines.append(f"ADR;TYPE=WORK:;;{';'.join(escaped(part) for part in address)}")
+    return _joined([*lines, "END:VCARD"])
+
+
+def named(full: str) -> dict[str, str]:
+    """A full name as fields: the last word is the family name."""
+    first, _, last = full.rpartition(" ")
+    return {"fname": first.strip(), "lname": last} if first else {"fname": last}
+
+
+def whole_card(data: str) -> str | None:
+    """The card, if the text is one; None when it is a name."""
+    text = data.strip()
+    if not text.upper().startswith("BEGIN:VCARD"):
+        return None
+    if not text.upper().endswith("END:VCARD") or not _NAME.search(text):
+        raise invalid("data", "data begins with BEGIN:VCARD but has no FN: line, or no END:VCARD at its end.")
+    return crlf(text) + "\r\n"
+
+
+def name_in(card: str) -> str:
+    """The full name in a card."""
+    found = _NAME.search(card.replace("\r\n ", ""))
+    return re.sub(r"\\(.)", r"\1", found[1]) if found else "contact"
+
+
+def calendar(title: str, start: str, end: str, told: Mapping[str, str]) -> str:
+    """An event. Times are UTC; a date alone is a whole day. Without an end it lasts an hour, or its day."""
+    begins, is_day = _moment(start, "start")
+    ends, end_is_day = _moment(end, "end") if end else (begins + timedelta(days=0 if is_day else 1 / 24), is_day)
+    if is_day != end_is_day or ends < begins:
+        raise invalid("data", "data.end must not be before data.start, and both dates or both times.")
+    form = "%Y%m%d" if is_day else "%Y%m%dT%H%M%SZ"
+    kind = ";VALUE=DATE" if is_day else ""
+    after = ends + timedelta(days=1) if is_day else ends  # the last day belongs to it
+    first, last = begins.strftime(form), after.strftime(form)
+    uid = hashlib.sha256(f"{title}\n{first}\n{last}".encode()).hexdigest()[:24]
+    lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//waypost//QR//EN", "BEGIN:VEVENT", f"UID:{uid}"]
+    lines += [f"DTSTAMP:{begins:%Y%m%dT%H%M%SZ}", f"DTSTART{kind}:{first}", f"DTEND{kind}:{last}"]
+    lines.append(f"SUMMARY:{escaped(title)}")
+    for name, head in (("location", "LOCATION"), ("description", "DESCRIPTION")):
+        if told[name]:
+            lines.append(f"{head}:{escaped(told[name])}")
+    if told["url"]:
+        lines.append(f"URL:{web(told['url'])}")
+    return _joined([*lines, "END:VEVENT", "END:VCALENDAR"])
+
+
+def whole_calendar(data: str) -> str:
+    """A calendar or an event that was written elsewhere."""
+    text = data.strip()
+    upper = text.upper()
+    if upper.startswith("BEGIN:VEVENT") and upper.endswith("END:VEVENT"):
+        text = f"BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//waypost//QR//EN\r\n{text}\r\nEND:VCALENDAR"
+    elif not (upper.startswith("BEGIN:VCALENDAR") and upper.endswith("END:VCALENDAR")):
+        raise invalid("data", "data must be an object with title and start, or a whole text from BEGIN:VCALENDAR.")
+    return crlf(text) + "\r\n"
+
+
+def escaped(value: str) -> str:
+    r"""Text as a value: backslash, semicolon and comma behind a backslash, a line end as `\n`."""
+    return _SPECIAL.sub(r"\\\1", value).replace("\r\n", "\n").replace("\r", "\n").replace("\n", "\\n")
+
+
+def _moment(value: str, name: str) -> tuple[datetime, bool]:
+    """A moment, and whether it is a whole day. Years of other than four digits cannot be written."""
+    moment, is_day = _read(value, name)
+    if not _YEARS[0] <= moment.year <= _YEARS[1]:
+        raise invalid("data", f"data.{name} must be in a year from {_YEARS[0]} to {_YEARS[1]}.")
+    return moment, is_day
+
+
+def _read(value: str, name: str) -> tuple[datetime, bool]:
+    text = value.strip()
+    try:
+        day = date.fromisoformat(text) if len(text) == len("2026-01-31") else None
+    except ValueError:
+        day = None
+    if day is not None:
+        return datetime(day.year, day.month, day.day), True  # noqa: DTZ001  # UTC is said when it is written
+    for form in _TIMES:
+        try:
+            return datetime.strptime(text, form), False  # noqa: DTZ007  # as above
+        except ValueError:
+            continue
+    raise invalid("data", f"data.{name} must be YYYY-MM-DD, or YYYY-MM-DD HH:MM:SS in UTC.")
+
+
+def _joined(lines: list[str]) -> str:
+    return "".join(f"{_folded(line)}\r\n" for line in lines)
+
+
+def _folded(line: str) -> str:
+    """With a line end and a blank after every 75 bytes, never inside a character."""
+    pieces: list[bytes] = []
+    piece = b""
+    for letter in line:
+        written = letter.encode()
+        if len(piece) + len(written) > (_LONGEST_LINE if not pieces else _LONGEST_LINE - 1):
+            pieces.append(piece)
+            piece = b""
+        piece += written
+    return b"\r\n ".join([*pieces, piece]).decode()

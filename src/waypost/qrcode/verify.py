@@ -1,0 +1,46 @@
+"""What is accepted can be scanned: the finished picture is decoded before anybody prints it (decision 33)."""
+
+import zxingcpp
+from PIL import Image
+
+from waypost.errors import invalid
+from waypost.qrcode.render import Drawing
+from waypost.qrcode.styles import must_be_readable
+
+SCREEN = 300
+"""Pixels of a code on a screen."""
+LEAST_PIXELS = 3
+"""Pixels that a camera has for a module of the smallest print that we answer for: 0.4 mm, from a hand's distance."""
+
+
+def decode(image: Image.Image) -> str | None:
+    """The text in a picture, read as a plain scanner does: not turned, not inverted, in no other size."""
+    found = zxingcpp.read_barcode(
+        image.convert("L"),
+        formats=zxingcpp.BarcodeFormats(zxingcpp.BarcodeFormat.QRCode),
+        try_rotate=False,
+        try_downscale=False,
+        try_invert=False,
+        text_mode=zxingcpp.TextMode.Plain,
+    )
+    return found.text if found is not None else None
+
+
+def must_scan(drawing: Drawing, text: str) -> None:
+    """Raise INVALID, saying what to change, unless the picture reads as `text` on a screen and in small print."""
+    must_be_readable(drawing.style)
+    smallest = LEAST_PIXELS * drawing.layout.width
+    for size in {max(SCREEN, smallest), smallest}:
+        if decode(drawing.picture(size)) != text:
+            raise _unreadable(drawing)
+
+
+def _unreadable(drawing: Drawing) -> Exception:
+    style = drawing.style
+    if drawing.logo is not None and style.level not in ("auto", "H"):
+        return invalid("level", f"This code cannot be scanned: level {style.level} is too low for the logo; use auto.")
+    if drawing.logo is not None:
+        return invalid("logo", "This code cannot be scanned with that logo on it; use a smaller text, or no logo.")
+    if style.modules != "square":
+        return invalid("modules", f"This code cannot be scanned with {style.modules}; use square modules.")
+    return invalid("foreground", "This code cannot be scanned; use colours that differ more, such as black on white.")

@@ -1,0 +1,143 @@
+"""What could stop the service or surprise its operator, checked at every start and by `waypost doctor`."""
+
+import os
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from sqlalchemy.exc import DatabaseError
+
+from waypost.db.database import Database, reason
+from waypost.db.upgrade import known, newest, revision
+from waypost.errors import Problem
+from waypost.migrate import database as migrate_database
+from waypost.settings import Settings
+from waypost.storage.factory import open_store, probe
+
+_LOW_SPACE = 512 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something found: `error` keeps the service from starting, `warning` does not."""
+
+    id: str
+    level: Literal["error", "warning"]
+    text: str
+    hint: str
+
+
+def run(settings: Settings) -> list[Finding]:
+    """Everything that is wrong, errors first."""
+    found = [
+        *_data_dir(settings),
+        *_sqlite(settings),
+        *_database(settings),
+        *_addresses(settings),
+        *_storage_settings(settings),
+    ]
+    return sorted(found, key=lambda finding: finding.level)
+
+
+def _data_dir(settings: Settings) -> Iterator[Finding]:
+    folder = settings.data_dir
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        hint = f"Make it writable for user {os.geteuid()}, or set WAYPOST_DATA_DIR to another folder."
+        yield Finding("W001", "error", f"The data folder {folder} is not writable: {error.strerror}.", hint)
+        return
+    if shutil.disk_usage(folder).free < _LOW_SPACE:
+        hint = "Free some space, or move WAYPOST_DATA_DIR to a larger disk."
+        yield Finding("W002", "warning", f"Less than 512 MiB are free at {folder.resolve()}.", hint)
+
+
+def _sqlite(settings: Settings) -> Iterator[Finding]:
+    if settings.database_url and not settings.database_url.startswith("sqlite"):
+        return
+    with sqlite3.connect(":memory:") as connection:
+        try:
+            connection.execute("CREATE VIRTUAL TABLE t USING fts5(x, tokenize='trigram')")
+        except sqlite3.OperationalError:
+            text = f"This Python's SQLite {sqlite3.sqlite_version} lacks the FTS5 trigram index."
+            yield Finding("W003", "error", text, "Use a Python with SQLite 3.35 or newer, or PostgreSQL.")
+
+
+def _database(settings: Settings) -> Iterator[Finding]:
+    if not settings.database_url and not (settings.data_dir / "waypost.db").exists():
+        return
+    database = Database(settings.database)
+    try:
+        current, is_unfinished = database.read(lambda tx: (revision(tx), migrate_database.is_unfinished(tx)))
+        yield from _sessions(database)
+    except (Problem, DatabaseError) as error:
+        hint = (
+            "Check WAYPOST_DATABASE_URL, and the server."
+            if settings.database_url
+            else "Restore a backup into an empty folder."
+        )
+        yield Finding("W010", "error", f"The database does not answer: {reason(error)}.", hint)
+        return
+    finally:
+        database.close()
+    if is_unfinished:
+        text = "The move of an installation into this database did not come to its end."
+        yield Finding("W012", "error", text, "Run waypost migrate-database again, with the same words.")
+    if current is not None and current not in known():
+        text = f"The database is at revision {current}, this version of waypost knows only {newest()}."
+        yield Finding("W011", "error", text, "Install the newer waypost again, or restore a backup.")
+
+
+def _sessions(database: Database) -> Iterator[Finding]:
+    try:
+        is_heard = database.is_heard()
+    except Problem as problem:
+        text = f"The database can be read, and takes no changes: {reason(problem)}."
+        hint = "Name all its servers in WAYPOST_DATABASE_URL, with target_session_attrs=read-write, or wait for it."
+        yield Finding("W014", "warning", text, hint)
+        return
+    if not is_heard:
+        text = "A pooler on the way to the database gives each transaction another connection."
+        hint = "Set pool_mode = session in PgBouncer, or name the database's own port in WAYPOST_DATABASE_URL."
+        yield Finding("W013", "error", text, hint)
+
+
+def _addresses(settings: Settings) -> Iterator[Finding]:
+    if not settings.base_url and settings.host not in ("127.0.0.1", "localhost", "::1"):
+        text = f"Links will be printed as {settings.base}, which only this machine can open."
+        yield Finding("W020", "warning", text, "Set WAYPOST_BASE_URL to the public address of the service.")
+    if settings.base_url.startswith("https://") and not settings.trusted_proxies:
+        text = "The service is behind HTTPS, but no proxy is trusted: every visitor will seem to be the proxy."
+        yield Finding("W021", "warning", text, "Set WAYPOST_TRUSTED_PROXIES to the proxy's address, such as 127.0.0.1.")
+    if settings.country_header and not settings.trusted_proxies:
+        text = "WAYPOST_COUNTRY_HEADER is set, but no proxy is trusted, so it is never believed."
+        yield Finding("W022", "warning", text, "Set WAYPOST_TRUSTED_PROXIES too.")
+
+
+def storage(settings: Settings) -> list[Finding]:
+    """Whether files can be kept, by keeping one. Not at a start: links work without."""
+    store = open_store(settings)
+    try:
+        what = probe(store)
+    finally:
+        store.close()
+    if not what:
+        return []
+    hint = "Check WAYPOST_STORAGE_URL, its endpoint, region and keys." if settings.storage_url else "Check the disk."
+    where = settings.storage_url or str(settings.data_dir / "files")
+    return [Finding("W030", "error", f"The file storage {where} does not work: {what}.", hint)]
+
+
+def _storage_settings(settings: Settings) -> Iterator[Finding]:
+    others = ("storage_endpoint", "storage_region", "storage_key")
+    if not settings.storage_url and any(getattr(settings, name) for name in others):
+        text = "There are settings for an S3 store, but no WAYPOST_STORAGE_URL: files are kept in the data folder."
+        yield Finding("W031", "warning", text, "Set WAYPOST_STORAGE_URL to s3:// and the bucket.")
+    if bool(settings.storage_key) != bool(settings.storage_secret.get_secret_value()):
+        text = "Of WAYPOST_STORAGE_KEY and WAYPOST_STORAGE_SECRET only one is set."
+        yield Finding("W032", "warning", text, "Set both, or none to use the machine's own.")

@@ -1,0 +1,122 @@
+"""Which URLs may stand in the service, as a target or a picture (decision 44)."""
+
+import ipaddress
+import re
+import socket
+from urllib.parse import SplitResult, urlsplit
+
+import idna
+from sqlalchemy import Connection, select
+
+from waypost.db.schema import domains
+from waypost.errors import invalid
+from waypost.settings import Settings
+
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
+_BLANK = re.compile(r"[\x00-\x20\x7f\u0085\u00a0\u2028\u2029\\]")
+_LABEL = r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?"
+_HOST = re.compile(rf"{_LABEL}(\.{_LABEL})*\Z")
+_AUTHORITY = re.compile(r"(.*@)?(\[[^\[\]@]*\]|[^\[\]@:]*)(:\d*)?\Z")
+_LOOPBACK = re.compile(r"(localhost|.*\.localhost|127\.\d+\.\d+\.\d+|0\.0\.0\.0|::1|::)\Z")
+_WEB_PORTS = {"http": 80, "https": 443}
+
+
+def web_url(value: str, *, field: str) -> str:
+    """The URL, trimmed, if it is http or https with a real host. Raises INVALID on `field`."""
+    url = value.strip()
+    _split(url, field)
+    return url
+
+
+def target(value: str, *, field: str, settings: Settings) -> str:
+    """The URL, trimmed, if a link may lead there: http, https, or an app scheme that the operator allows."""
+    url = value.strip()
+    scheme = _scheme(url)
+    if scheme not in _WEB_PORTS and scheme in settings.schemes and not _BLANK.search(url):
+        return url
+    _split(url, field, extra=settings.schemes)
+    return url
+
+
+def refuse_own(tx: Connection, url: str, *, field: str, settings: Settings) -> None:
+    """Raise INVALID on `field` when `url` leads to the service itself or to a branded domain: that can loop."""
+    if _scheme(url) not in _WEB_PORTS:
+        return
+    parts = _split(url, field)
+    host = ascii_host(parts.hostname or "") or ""
+    known = select(domains.c.id).where(domains.c.host == host)
+    if _is_own(host, parts, settings) or tx.execute(known).first() is not None:
+        raise invalid(field, f"{field} must not lead to this service itself: that could go in circles.")
+
+
+def host_of(url: str) -> str | None:
+    """The host of a URL that `web_url` let through."""
+    return ascii_host(urlsplit(url).hostname or "")
+
+
+def ascii_host(name: str) -> str | None:
+    """A host name as it stands on the wire: lower-case, IDNA, no root dot, odd spellings of addresses made plain.
+
+    None when it cannot be one.
+    """
+    name = name.lower().removesuffix(".")
+    if ":" in name:
+        return _ipv6(name)
+    if not name.isascii():
+        try:
+            name = idna.encode(name, uts46=True).decode()
+        except idna.IDNAError:
+            return None
+    if len(name) > 253 or not _HOST.match(name):
+        return None
+    last = name.rpartition(".")[2]
+    if last.isdigit() or last.startswith("0x"):
+        try:
+            return socket.inet_ntoa(socket.inet_aton(name))
+        except OSError:
+            return None
+    return name
+
+
+def _ipv6(name: str) -> str | None:
+    """An IPv6 address in its one short spelling; the IPv4 address where it only wraps one."""
+    try:
+        address = ipaddress.IPv6Address(name.partition("%")[0])
+    except ValueError:
+        return None
+    return str(address.ipv4_mapped or address)
+
+
+def _scheme(url: str) -> str:
+    found = _SCHEME.match(url)
+    return found[1].lower() if found else ""
+
+
+def _split(url: str, field: str, extra: frozenset[str] = frozenset()) -> SplitResult:
+    allowed = ", ".join(["http://", "https://", *(f"{scheme}:" for scheme in sorted(extra))])
+    if _scheme(url) not in _WEB_PORTS or url[len(_scheme(url)) :][:3] != "://":
+        raise invalid(
+            field, f"{field} must begin with {allowed}.".replace("http://, https://.", "http:// or https://.")
+        )
+    if _BLANK.search(url):
+        raise invalid(
+            field, f"{field} must not have blanks, control characters or backslashes; write them as %20 or so."
+        )
+    try:
+        url.encode()
+        parts = urlsplit(url)
+        whole = parts.port != 0 and _AUTHORITY.match(parts.netloc) is not None
+        usable = whole and ascii_host(parts.hostname or "") is not None
+    except ValueError:  # a port or an IPv6 address that is none, or half a surrogate pair
+        usable = False
+    if not usable:
+        raise invalid(field, f"{field} must have a valid host name, such as https://example.com/page.")
+    return parts
+
+
+def _is_own(host: str, parts: SplitResult, settings: Settings) -> bool:
+    base = urlsplit(settings.base)
+    same = host == settings.own_host or (_LOOPBACK.match(host) and _LOOPBACK.match(settings.own_host))
+    port = parts.port or _WEB_PORTS[parts.scheme]
+    ours = {base.port} if base.port else set(_WEB_PORTS.values())
+    return bool(same) and port in ours
