@@ -24,7 +24,7 @@ from sqlalchemy import Connection, insert
 from bench.clicks import lines
 from bench.filling import LETTERS, ODD, PAIR, Filled, fill
 from bench.servers import Server, waypost
-from tests.browsing import HOST, browser
+from tests.support.browser import HOST, browser
 from waypost import clock
 from waypost.auth import sessions
 from waypost.clicks.ingest.ingester import Ingester

@@ -23,7 +23,7 @@ from statistics import median
 import psycopg
 
 from bench.servers import Server, call, environment, free_port, program, running, status, until
-from tests.postgres import Postgres, own_postgres
+from tests.support.postgres import Postgres, own_postgres
 from waypost.db.database import Database
 from waypost.db.upgrade import upgrade
 from waypost.server.startup import make_account

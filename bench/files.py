@@ -25,7 +25,7 @@ import psutil
 
 from bench import servers, tools
 from bench.servers import Server
-from tests.s3 import running_s3
+from tests.support.s3 import running_s3
 
 _MIB = 1 << 20
 _READERS = 200

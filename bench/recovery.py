@@ -22,8 +22,8 @@ from statistics import median
 import psycopg
 
 from bench.servers import Server, call, environment, free_port, program, running, status, until
-from tests.postgres import Postgres, own_postgres
-from tests.relay import Relay, relaying
+from tests.support.postgres import Postgres, own_postgres
+from tests.support.tcp_proxy import Relay, relaying
 from waypost.db.database import Database
 from waypost.db.upgrade import upgrade
 from waypost.server.startup import make_account

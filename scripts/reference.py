@@ -2,7 +2,7 @@
 
 usage: .venv/bin/python scripts/reference.py        (or: make docs)
 
-tests/test_docs.py fails when one of them is not what this would write.
+tests/docs/test_docs.py fails when one of them is not what this would write.
 """
 
 import json

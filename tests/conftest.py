@@ -16,9 +16,9 @@ import pytest
 from argon2 import PasswordHasher
 from sqlalchemy import Connection
 
-from tests.inside import Inside
-from tests.kept import Kept, compile_once
-from tests.postgres import Databases, running_postgres
+from tests.support.asgi_client import Inside
+from tests.support.connection_cache import Kept, compile_once
+from tests.support.postgres import Databases, running_postgres
 from waypost import credentials
 from waypost.accounts import ops
 from waypost.app import build
@@ -31,12 +31,12 @@ from waypost.settings import Settings
 
 # For their fixtures.
 pytest_plugins = [
-    "tests.archives",
-    "tests.commands",
-    "tests.dashing",
-    "tests.signed_in",
-    "tests.storehouse",
-    "tests.targets",
+    "tests.support.backup",
+    "tests.support.cli",
+    "tests.support.dashboard_client",
+    "tests.support.browser_login",
+    "tests.support.file_server",
+    "tests.support.dead_links",
 ]
 PASSWORD = "their old password"
 BASE = "http://go.localhost:8000"

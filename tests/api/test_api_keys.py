@@ -1,0 +1,178 @@
+"""API keys: how they are sent, what each may do, and what is said to one that is not known (decisions 3 and 7)."""
+
+import hashlib
+import re
+from typing import Any
+
+import psycopg
+import pytest
+import time_machine
+from sqlalchemy import make_url, select
+from structlog.testing import capture_logs
+
+from tests.conftest import Person
+from tests.support.asgi_client import Inside
+from waypost import clock
+from waypost.accounts import ops
+from waypost.api import rate_limit
+from waypost.app import build
+from waypost.auth import api_keys as auth_api_keys
+from waypost.db.database import Database
+from waypost.db.schema import api_keys
+from waypost.settings import Settings
+
+REFUSAL = {"error": 1, "message": "A valid API key is required to use this service.", "code": "api_key_required"}
+RATE_HEADERS = ("x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset")
+WRITES: tuple[tuple[str, str, Any], ...] = (
+    ("PUT", "/account/update", {"email": "else@example.com"}),
+    ("POST", "/channel/add", {"name": "New"}),
+    ("POST", "/channel/1/assign/links/1", None),
+    ("PUT", "/channel/1/update", {"name": "Else"}),
+    ("DELETE", "/channel/1/delete", None),
+)
+
+
+def _key(person: Person, **options: Any) -> str:
+    made: str = person.write(lambda tx: auth_api_keys.add(tx, person.account, name="another", **options))
+    return made
+
+
+def _as(person: Person, key: str, method: str = "GET", path: str = "/account", body: Any = None) -> Any:
+    return Person(person.account, person.username, key, person.client, person.database).call(method, path, body)
+
+
+def _sent(person: Person, authorization: str | bytes) -> Any:
+    return person.client.get("/api/account", headers=[(b"authorization", _bytes(authorization))])
+
+
+def _bytes(value: str | bytes) -> bytes:
+    return value if isinstance(value, bytes) else value.encode()
+
+
+def test_a_key_is_accepted_in_every_form_that_clients_send(ana: Person) -> None:
+    forms = ("Bearer {}", "Token {}", "{}", "bearer {}", "BEARER {}", "tOKEN {}", "Bearer   {}", " Bearer {} ", " {}")
+    for form in forms:
+        answer = _sent(ana, form.format(ana.key))
+        assert answer.status_code == 200, form
+        assert answer.json()["data"]["username"] == "ana"
+
+
+def test_what_is_no_known_key_is_refused_in_the_same_words(ana: Person) -> None:
+    digest = hashlib.sha256(ana.key.encode()).hexdigest()
+    forms: tuple[str | bytes, ...] = (
+        *("", " ", "Bearer", "Token", "Bearer ", "wp_", "Bearer wp_unknown", "0", "null"),
+        *(f"Bearer {ana.key[:-1]}", f"Bearer {ana.key}x", f"Bearer {ana.key} x", f"Bearer,{ana.key}"),
+        *(f"Basic {ana.key}", f"Bearer Token {ana.key}", f"Key={ana.key}", f'"{ana.key}"'),
+        *(ana.key.swapcase(), digest, f"Bearer {digest}", ana.key[:8], f"Bearer {'x' * 4000}"),
+        *(b"Bearer \xff\xfe", "Bearer ключ", "' OR 1=1 --"),
+    )
+    for form in forms:
+        answer = _sent(ana, form)
+        assert (answer.status_code, answer.json()) == (401, REFUSAL), form
+        assert answer.headers["www-authenticate"] == "Bearer"
+        assert not answer.headers.keys() & set(RATE_HEADERS)
+
+
+def test_without_a_key_every_endpoint_refuses_whatever_is_sent(ana: Person) -> None:
+    paths = ana.client.get("/api/openapi.json").json()["paths"]
+    for path, operations in paths.items():
+        for method in operations:
+            answer = ana.client.request(method, re.sub(r"{\w+}", "1", path), content=b"{not json")
+            assert (answer.status_code, answer.json()) == (401, REFUSAL), (method, path)
+
+
+def test_a_revoked_key_is_refused_at_once(ana: Person, ben: Person) -> None:
+    extra = _key(ana)
+    assert _as(ana, extra).status_code == 200
+    (key, *_) = ana.database.read(lambda tx: auth_api_keys.of(tx, ana.account))
+    ana.write(lambda tx: auth_api_keys.revoke(tx, ana.account, key.id))
+    assert (_as(ana, extra).status_code, _as(ana, extra).json()) == (401, REFUSAL)
+    assert ana.get("/account")
+    assert ben.get("/account")
+
+
+def test_a_key_works_to_its_last_second(ana: Person) -> None:
+    end = clock.now() + 1000
+    brief = _key(ana, expires=end)
+    with time_machine.travel(end - 1, tick=False):
+        assert _as(ana, brief).status_code == 200
+    with time_machine.travel(end, tick=False):
+        answer = _as(ana, brief)
+        assert (answer.status_code, answer.json()) == (401, REFUSAL)
+        assert answer.headers["www-authenticate"] == "Bearer"
+        assert ana.get("/account")
+
+
+def test_a_key_is_long_and_new_every_time_and_only_its_hash_is_kept(ana: Person) -> None:
+    made = {_key(ana) for _ in range(50)}
+    assert len(made) == 50
+    for key in made:
+        assert re.fullmatch(r"wp_[A-Za-z0-9_-]{32}", key)  # 32 letters of 6 bits: 192 bits
+    stored = ana.database.read(lambda tx: tx.execute(select(api_keys)).mappings().all())
+    by_digest = {bytes(row["digest"]): row for row in stored}
+    for key in made:
+        row = by_digest[hashlib.sha256(key.encode()).digest()]
+        assert row["hint"] == key[:8]
+        assert key[8:] not in repr(dict(row))
+
+
+def test_a_key_for_reading_reads_and_changes_nothing(ana: Person) -> None:
+    ana.post("/url/add", {"url": "https://example.com/"})
+    ana.post("/channel/add", {"name": "Friends"})
+    reader = _key(ana, scope="read")
+    before = (ana.get("/account"), ana.get("/channels"), ana.get("/channel/1"))
+    for method, path, body in WRITES:
+        answer = _as(ana, reader, method, path, body)
+        assert answer.status_code == 403, (method, path)
+        assert answer.json()["code"] == "read_only_key"
+        assert set(RATE_HEADERS) <= answer.headers.keys()
+    for method, path in (("GET", "/account"), ("GET", "/channel/1"), ("HEAD", "/channels")):
+        assert _as(ana, reader, method, path).status_code == 200, (method, path)
+    assert (ana.get("/account"), ana.get("/channels"), ana.get("/channel/1")) == before
+
+
+def test_a_suspended_account_is_shut_out_until_it_is_let_in_again(ana: Person, ben: Person) -> None:
+    ana.post("/channel/add", {"name": "Friends"})
+    ana.write(lambda tx: ops.suspend(tx, ana.account, suspended=True))
+    for method, path, body in (*WRITES, ("GET", "/account", None), ("GET", "/nothing", None)):
+        answer = ana.call(method, path, body)
+        assert answer.status_code == 403, (method, path)
+        assert answer.json()["error"] == 1
+        assert answer.json()["code"] == "account_suspended"
+        assert set(RATE_HEADERS) <= answer.headers.keys()
+    assert ben.get("/account")
+    ana.write(lambda tx: ops.suspend(tx, ana.account, suspended=False))
+    assert [channel["name"] for channel in ana.get("/channels")["data"]["channels"]] == ["Friends"]
+
+
+def test_a_crash_tells_its_id_and_nothing_else(ana: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    def crash(*_: object, **__: object) -> None:
+        raise RuntimeError("secret words of the inside")
+
+    for module, name in ((ops, "get"), (rate_limit, "claim")):  # behind the context, and in it
+        with monkeypatch.context() as patch, capture_logs():  # a traceback is long
+            patch.setattr(module, name, crash)
+            answer = ana.call("GET", "/account")
+        body = answer.json()
+        assert answer.status_code == 500
+        assert body.keys() == {"error", "message", "code"}
+        assert (body["error"], body["code"]) == (1, "internal")
+        assert body["message"].startswith("Internal error")
+        assert answer.headers["x-request-id"] in body["message"]
+        assert "secret" not in answer.text
+        assert "RuntimeError" not in answer.text
+    assert ana.get("/account")
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+def test_a_database_that_is_away_is_worth_another_try(settings: Settings, database: Database, postgres: str) -> None:
+    name = make_url(settings.database).database
+    client = Inside(build(settings, database))
+    with psycopg.connect(f"{postgres}/postgres", autocommit=True) as admin:
+        admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false".encode())
+        admin.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [name])
+        answer = client.get("/api/account", headers={"Authorization": "wp_any"})
+        admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true".encode())
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
+    assert (answer.json()["error"], answer.json()["code"]) == (1, "unavailable")
+    assert client.get("/api/account", headers={"Authorization": "wp_any"}).status_code == 401

@@ -1,0 +1,205 @@
+"""Campaigns: links that belong together, their rotator and their list page (decisions 24 to 29)."""
+
+from typing import Any
+
+import pytest
+from sqlalchemy import update
+
+from tests.conftest import BASE, Person
+from tests.support.assertions import refused
+from waypost.db import schema
+from waypost.urls import alias_rules
+
+TAKEN_NAME = "You already have a campaign with that name."
+TAKEN_SLUG = "That alias is taken. Please choose another one."
+
+
+def _campaign(person: Person, **fields: Any) -> int:
+    return int(person.post("/campaign/add", fields)["id"])
+
+
+def _link(person: Person, **fields: Any) -> int:
+    return int(person.post("/url/add", {"url": "https://example.com/", **fields})["id"])
+
+
+def _details(person: Person, campaign: int) -> dict[str, Any]:
+    details: dict[str, Any] = person.get(f"/campaign/{campaign}")["details"]
+    return details
+
+
+def test_a_campaign_is_answered_the_same_everywhere_with_its_name_three_times(ana: Person) -> None:
+    response = ana.call("POST", "/campaign/add", {"name": "Spring", "slug": "spring", "public": True})
+    assert response.status_code == 201
+    made = response.json()
+    item = made["id"]
+    expected = {
+        "id": item,
+        **dict.fromkeys(("name", "domain", "campaign"), "Spring"),
+        "public": True,
+        "rotator": f"{BASE}/r/spring",
+        "list": f"{BASE}/u/ana/spring-{item}",
+        "views": 0,
+    }
+    assert made == {"error": 0, **expected}
+    more = {"rotation": "random", "sticky": False, "winner": None, "winnerlink": None}
+    assert _details(ana, item) == {**expected, **more}
+    assert ana.get("/campaigns")["data"]["campaigns"] == [expected]
+    assert ana.put(f"/campaign/{item}/update", {"name": "Spring"}) == {"error": 0, **expected}
+
+
+def test_a_campaign_without_a_slug_has_no_rotator_and_is_not_public(ana: Person) -> None:
+    made = ana.post("/campaign/add", {"name": "Spring"})
+    assert (made["rotator"], made["public"], made["list"]) == (False, False, f"{BASE}/u/ana/list-{made['id']}")
+
+
+def test_a_campaign_without_a_name_is_called_by_its_id(ana: Person) -> None:
+    for body in (None, {}, {"name": None}, {"name": None, "slug": None, "public": None}):
+        made = ana.post("/campaign/add", body)
+        assert made["name"] == made["domain"] == made["campaign"] == f"Campaign {made['id']}"
+
+
+def test_a_campaign_without_a_name_is_made_even_when_its_name_would_be_taken(ana: Person) -> None:
+    first = _campaign(ana)
+    for number in range(first + 1, first + 6):
+        ana.put(f"/campaign/{first}/update", {"name": f"Campaign {number}"})
+        made = ana.post("/campaign/add", {})
+        names = [campaign["name"] for campaign in ana.get("/campaigns")["data"]["campaigns"]]
+        assert len(set(names)) == len(names)
+        assert made["id"] == number
+        assert made["name"].startswith(f"Campaign {number}")
+        assert made["name"] != f"Campaign {number}"
+
+
+def test_names_are_trimmed_and_kept_as_given(ana: Person) -> None:
+    for given, kept in (("  Spring ", "Spring"), ("a  b", "a  b"), ("\u2003Été\u00a0", "Été"), ("<b>'\"", "<b>'\"")):
+        assert ana.post("/campaign/add", {"name": given})["name"] == kept
+
+
+def test_a_name_stands_once_in_an_account(ana: Person, ben: Person) -> None:
+    _campaign(ana, name="Spring")
+    for name in ("Spring", " Spring "):
+        assert refused(ana.call("POST", "/campaign/add", {"name": name}), 400, "name") == TAKEN_NAME
+    other = _campaign(ana, name="spring")
+    assert refused(ana.call("PUT", f"/campaign/{other}/update", {"name": "Spring"}), 400, "name") == TAKEN_NAME
+    assert _details(ana, other)["name"] == "spring"
+    assert ana.put(f"/campaign/{other}/update", {"name": "spring"})["name"] == "spring"
+    _campaign(ben, name="Spring")
+    assert len(ana.get("/campaigns")["data"]["campaigns"]) == 2
+
+
+def test_a_refused_campaign_takes_no_slug(ana: Person, ben: Person) -> None:
+    _campaign(ana, name="Spring")
+    refused(ana.call("POST", "/campaign/add", {"name": "Spring", "slug": "summer"}), 400, "name")
+    assert ben.post("/campaign/add", {"slug": "summer"})["rotator"] == f"{BASE}/r/summer"
+
+
+def test_an_update_needs_the_name(ana: Person) -> None:
+    campaign = _campaign(ana, name="Spring")
+    for body in ({}, {"slug": "spring"}, {"name": None}, {"name": " "}):
+        refused(ana.call("PUT", f"/campaign/{campaign}/update", body), 400, "name")
+    assert _details(ana, campaign)["rotator"] is False
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_slugs_follow_the_rules_of_aliases(ana: Person) -> None:
+    campaign = _campaign(ana, name="Spring")
+    reserved = sorted(word for word in alias_rules.RESERVED if len(word) >= 3)
+    bad = ["a", "ab", "x" * 51, "a b", " abc", "a/b", "a.b", "ünï", *reserved, "API", "Login"]
+    said = {slug: ana.call("POST", "/campaign/add", {"slug": slug}) for slug in bad}
+    assert {slug: (r.status_code, r.json().get("field")) for slug, r in said.items()} == dict.fromkeys(
+        bad, (400, "slug")
+    )
+    refused(ana.call("PUT", f"/campaign/{campaign}/update", {"name": "Spring", "slug": "a b"}), 400, "slug")
+    for slug in ("abc", "A_b-9", "x" * 50):
+        assert ana.post("/campaign/add", {"slug": slug})["rotator"] == f"{BASE}/r/{slug}"
+
+
+def test_a_slug_of_nothing_takes_the_rotator_away(ana: Person) -> None:
+    for number, nothing in enumerate((None, "")):
+        campaign = _campaign(ana, name=f"Spring {number}", slug="spring")
+        changed = ana.put(f"/campaign/{campaign}/update", {"name": f"Spring {number}", "slug": nothing})
+        assert (changed["rotator"], changed["list"]) == (False, f"{BASE}/u/ana/list-{campaign}")
+        assert _details(ana, campaign)["rotator"] is False
+        assert ana.post("/campaign/add", {"name": f"Other {number}", "slug": nothing})["rotator"] is False
+
+
+def test_an_update_without_a_slug_leaves_it(ana: Person) -> None:
+    campaign = _campaign(ana, name="Spring", slug="spring", public=True)
+    changed = ana.put(f"/campaign/{campaign}/update", {"name": "Summer"})
+    assert (changed["rotator"], changed["public"]) == (f"{BASE}/r/spring", True)
+    assert ana.put(f"/campaign/{campaign}/update", {"name": "Summer", "public": None})["public"] is False
+
+
+def test_a_slug_can_be_had_once_in_the_whole_service(ana: Person, ben: Person) -> None:
+    _campaign(ana, slug="spring")
+    for person in (ana, ben):
+        response = person.call("POST", "/campaign/add", {"name": "Mine", "slug": "spring"})
+        assert refused(response, 400, "slug") == TAKEN_SLUG
+        assert response.json()["code"] == "taken"
+    his = _campaign(ben, name="His", slug="Spring")
+    response = ben.call("PUT", f"/campaign/{his}/update", {"name": "Renamed", "slug": "spring"})
+    assert refused(response, 400, "slug") == TAKEN_SLUG
+    assert (_details(ben, his)["name"], _details(ben, his)["rotator"]) == ("His", f"{BASE}/r/Spring")
+
+
+def test_a_slug_and_an_alias_do_not_meet(ana: Person, ben: Person) -> None:
+    _link(ben, custom="spring")
+    assert ana.post("/campaign/add", {"slug": "spring"})["rotator"] == f"{BASE}/r/spring"
+
+
+@pytest.mark.parametrize("how", ["changed", "taken away", "deleted"])
+def test_a_slug_given_up_stays_with_its_account(how: str, ana: Person, ben: Person) -> None:
+    campaign = _campaign(ana, name="Old", slug="spring")
+    if how == "deleted":
+        ana.delete(f"/campaign/{campaign}/delete")
+    else:
+        slug = "summer" if how == "changed" else None
+        ana.put(f"/campaign/{campaign}/update", {"name": "Old", "slug": slug})
+    assert refused(ben.call("POST", "/campaign/add", {"slug": "spring"}), 400, "slug") == TAKEN_SLUG
+    again = ana.post("/campaign/add", {"name": "New", "slug": "spring"})
+    assert (again["rotator"], again["views"]) == (f"{BASE}/r/spring", 0)
+    assert refused(ana.call("POST", "/campaign/add", {"slug": "spring"}), 400, "slug") == TAKEN_SLUG
+
+
+def test_a_campaign_can_take_its_own_old_slug_again(ana: Person) -> None:
+    campaign = _campaign(ana, name="Spring", slug="spring")
+    for slug in ("summer", "spring", "spring", None, "summer"):
+        changed = ana.put(f"/campaign/{campaign}/update", {"name": "Spring", "slug": slug})
+        assert changed["rotator"] == (f"{BASE}/r/{slug}" if slug else False)
+
+
+def test_views_are_those_that_were_counted(ana: Person) -> None:
+    campaign = _campaign(ana)
+    table = schema.campaigns
+    ana.write(lambda tx: tx.execute(update(table).where(table.c.id == campaign).values(views=7)))
+    assert _details(ana, campaign)["views"] == ana.get("/campaigns")["data"]["campaigns"][0]["views"] == 7
+
+
+def test_a_link_is_in_one_campaign_at_most(ana: Person) -> None:
+    first, second, link = _campaign(ana), _campaign(ana), _link(ana)
+    assert ana.get(f"/url/{link}")["details"]["campaign"] is None
+    for campaign in (first, first, second):
+        assert ana.post(f"/campaign/{campaign}/assign/{link}")["message"] == "Link successfully added to the campaign."
+        assert ana.get(f"/url/{link}")["details"]["campaign"] == campaign
+    assert ana.get("/urls")["data"]["urls"][0]["campaign"] == second
+
+
+def test_only_own_links_go_into_own_campaigns(ana: Person, ben: Person) -> None:
+    hers, his = (_campaign(ana), _link(ana)), (_campaign(ben), _link(ben))
+    said = {
+        (campaign, link): refused(ana.call("POST", f"/campaign/{campaign}/assign/{link}"), 404)
+        for campaign, link in ((his[0], hers[1]), (999999, hers[1]), (hers[0], his[1]), (hers[0], 999999), ("x", "y"))
+    }
+    assert said[his[0], hers[1]] == said[999999, hers[1]]
+    assert said[hers[0], his[1]] == said[hers[0], 999999]
+    assert ana.get(f"/url/{hers[1]}")["details"]["campaign"] is None
+    assert ben.get(f"/url/{his[1]}")["details"]["campaign"] is None
+
+
+def test_a_deleted_campaign_leaves_its_links(ana: Person) -> None:
+    campaign, other = _campaign(ana), _campaign(ana)
+    kept, elsewhere = _link(ana, campaign=campaign), _link(ana, campaign=other)
+    assert ana.delete(f"/campaign/{campaign}/delete")["message"]
+    refused(ana.call("GET", f"/campaign/{campaign}"), 404)
+    assert ana.get(f"/url/{kept}")["details"]["campaign"] is None
+    assert ana.get(f"/url/{elsewhere}")["details"]["campaign"] == other

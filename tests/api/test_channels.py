@@ -1,0 +1,257 @@
+"""Channels: shelves for links, bio pages and QR codes (API document, section Channels; decision 37)."""
+
+import itertools
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+import time_machine
+
+from tests.conftest import BASE, Person
+from tests.support.assertions import refused
+from waypost.db import crud, schema
+
+_numbers = itertools.count(1)
+KINDS = ("links", "bio", "qr")
+
+
+def _channel(person: Person, name: str = "News") -> int:
+    return int(person.post("/channel/add", {"name": name})["id"])
+
+
+def _item(person: Person, kind: str, alias: str = "") -> int:
+    alias = alias or f"alias-{next(_numbers)}"
+    if kind == "links":
+        return int(person.post("/url/add", {"url": "https://example.com/", "custom": alias, "title": "A link"})["id"])
+    if kind == "bio":
+        return int(person.post("/bio/add", {"name": "A bio page", "alias": alias})["id"])
+    values = {"alias": alias, "type": "text", "data": "hello", "name": "A code"}
+    return int(person.write(lambda tx: crud.add(tx, schema.qrs, person.account, values)))
+
+
+def _assign(person: Person, channel: int, kind: str, item: int) -> None:
+    assert person.post(f"/channel/{channel}/assign/{kind}/{item}")["message"]
+
+
+def _items(person: Person, channel: int, **params: Any) -> list[tuple[str, int]]:
+    return [(item["type"], item["id"]) for item in person.get(f"/channel/{channel}", **params)["data"]["items"]]
+
+
+def test_a_channel_without_more_is_black_and_not_starred(ana: Person) -> None:
+    made = ana.post("/channel/add", {"name": "News"})
+    assert made.pop("message")
+    assert made == {
+        "error": 0,
+        "id": made["id"],
+        "name": "News",
+        "description": "",
+        "color": "#000000",
+        "starred": False,
+    }
+
+
+def test_create_and_update_answer_the_message_and_the_whole_channel(ana: Person) -> None:
+    body = {"name": "News", "description": "of the day", "color": "#aB12cd", "starred": True}
+    made = ana.post("/channel/add", body)
+    assert made.pop("message") == "Channel has been created successfully."
+    assert made == {"error": 0, "id": made["id"], **body}
+    changed = ana.put(f"/channel/{made['id']}/update", {"name": "Old news", "starred": False})
+    assert changed.pop("message") == "Channel has been updated successfully."
+    assert changed == {**made, "name": "Old news", "starred": False}
+    listed = ana.get("/channels")["data"]["channels"]
+    assert [{"error": 0, **channel} for channel in listed] == [changed]
+
+
+def test_an_update_of_nothing_is_fine(ana: Person) -> None:
+    channel = _channel(ana)
+    assert ana.put(f"/channel/{channel}/update", {})["name"] == "News"
+    assert ana.put(f"/channel/{channel}/update")["name"] == "News"
+
+
+def test_a_name_stands_once_in_an_account(ana: Person, ben: Person) -> None:
+    _channel(ana)
+    for name in ("News", " News", "News\u2003", "\u00a0News "):
+        response = ana.call("POST", "/channel/add", {"name": name})
+        assert refused(response, 400, "name") == "You already have a channel with this name.", name
+        assert response.json()["code"] == "taken"
+    for name in ("news", "NEWS", "New s", "Ne\u0301ws", "News."):
+        _channel(ana, name)
+    _channel(ben)
+    assert len(ana.get("/channels")["data"]["channels"]) == 6
+
+
+def test_a_channel_cannot_take_the_name_of_another_one_of_its_account(ana: Person, ben: Person) -> None:
+    news, sport = _channel(ana, "News"), _channel(ana, "Sport")
+    _channel(ben, "Weather")
+    for name in ("News", " News "):
+        response = ana.call("PUT", f"/channel/{sport}/update", {"name": name, "starred": True})
+        assert refused(response, 400, "name") == "You already have a channel with this name."
+    assert [(c["name"], c["starred"]) for c in ana.get("/channels")["data"]["channels"]] == [
+        ("Sport", False),
+        ("News", False),
+    ]
+    assert ana.put(f"/channel/{news}/update", {"name": "News"})["name"] == "News"
+    assert ana.put(f"/channel/{news}/update", {"name": "Weather"})["name"] == "Weather"
+    assert ana.put(f"/channel/{sport}/update", {"name": "News"})["name"] == "News"
+
+
+def test_the_name_of_a_deleted_channel_is_free(ana: Person) -> None:
+    first = _channel(ana)
+    ana.delete(f"/channel/{first}/delete")
+    assert _channel(ana) != first
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_item_is_shown_with_its_picture_and_its_public_address(kind: str, ana: Person) -> None:
+    channel, item = _channel(ana), _item(ana, kind, "spring")
+    with time_machine.travel(datetime(2031, 2, 3, 23, 59, 59, tzinfo=UTC), tick=False):
+        _assign(ana, channel, kind, item)
+    title = {"links": "A link", "bio": "A bio page", "qr": "A code"}[kind]
+    preview = f"{BASE}/qr/spring" if kind == "qr" else f"{BASE}/spring/qr"
+    assert ana.get(f"/channel/{channel}")["data"]["items"] == [
+        {"type": kind, "id": item, "title": title, "preview": preview, "link": f"{BASE}/spring", "date": "2031-02-03"}
+    ]
+
+
+def test_the_title_of_an_item_is_never_empty(ana: Person) -> None:
+    channel = _channel(ana)
+    bare = ana.post("/url/add", {"url": "https://example.com/", "custom": "bare"})["id"]
+    named = ana.post("/bio/add", {"name": "Name", "title": "Title"})["id"]
+    qr = ana.write(lambda tx: crud.add(tx, schema.qrs, ana.account, {"alias": "code", "type": "text", "data": "x"}))
+    for kind, item in (("links", bare), ("bio", named), ("qr", qr)):
+        _assign(ana, channel, kind, item)
+    titles = [item["title"] for item in ana.get(f"/channel/{channel}")["data"]["items"]]
+    assert titles == [f"{BASE}/code", "Title", f"{BASE}/bare"]
+
+
+def test_an_item_on_a_branded_domain_is_shown_there(ana: Person) -> None:
+    ana.post("/domain/add", {"domain": "http://go.brand.example"})
+    link = ana.post("/url/add", {"url": "https://example.com/", "custom": "spring", "domain": "go.brand.example"})
+    channel = _channel(ana)
+    _assign(ana, channel, "links", link["id"])
+    (item,) = ana.get(f"/channel/{channel}")["data"]["items"]
+    assert (item["link"], item["preview"]) == (
+        "http://go.brand.example/spring",
+        "http://go.brand.example/spring/qr",
+    )
+
+
+def test_items_stand_by_the_time_of_their_assignment_and_pages_are_whole(ana: Person) -> None:
+    channel = _channel(ana)
+    made = [(kind, _item(ana, kind)) for kind in (*KINDS, "links", "links")]
+    order = [made[place] for place in (3, 0, 4, 2, 1)]
+    for kind, item in order:
+        _assign(ana, channel, kind, item)
+    pages = [ana.get(f"/channel/{channel}", limit=2, page=page)["data"] for page in (1, 2, 3, 4)]
+    shown = [[(item["type"], item["id"]) for item in page["items"]] for page in pages]
+    newest = order[::-1]
+    assert shown == [newest[:2], newest[2:4], newest[4:], []]
+    assert [page["nextpage"] for page in pages] == [2, 3, None, None]
+    assert {(page["result"], page["perpage"], page["maxpage"]) for page in pages} == {(5, 2, 3)}
+    assert [page["currentpage"] for page in pages] == [1, 2, 3, 4]
+
+
+def test_a_channel_without_items_has_an_empty_page(ana: Person) -> None:
+    paging = {"result": 0, "perpage": 15, "currentpage": 1, "nextpage": None, "maxpage": 1}
+    assert ana.get(f"/channel/{_channel(ana)}")["data"] == {**paging, "items": []}
+
+
+def test_the_same_id_of_another_type_is_another_item(ana: Person) -> None:
+    channel = _channel(ana)
+    made = [(kind, _item(ana, kind)) for kind in KINDS]
+    assert len({item for _, item in made}) == 1  # the first of each
+    for kind, item in made:
+        _assign(ana, channel, kind, item)
+    assert _items(ana, channel) == made[::-1]
+
+
+def test_assigning_twice_is_assigning_once(ana: Person) -> None:
+    for kind in KINDS:
+        channel, item, other = _channel(ana, kind), _item(ana, kind), _item(ana, kind)
+        for one in (item, other, item, item):
+            _assign(ana, channel, kind, one)
+        assert _items(ana, channel) == [(kind, other), (kind, item)]
+
+
+def test_an_item_can_stand_on_several_channels(ana: Person) -> None:
+    shelves = [_channel(ana, "One"), _channel(ana, "Two")]
+    made = [(kind, _item(ana, kind)) for kind in KINDS]
+    for (kind, item), channel in itertools.product(made, shelves):
+        _assign(ana, channel, kind, item)
+    assert [_items(ana, channel) for channel in shelves] == [made[::-1]] * 2
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_only_own_items_go_on_own_channels(kind: str, ana: Person, ben: Person) -> None:
+    hers, his = (_channel(ana), _item(ana, kind)), (_channel(ben), _item(ben, kind))
+    places = {
+        "his channel": f"/channel/{his[0]}/assign/{kind}/{hers[1]}",
+        "no channel": f"/channel/999999/assign/{kind}/{hers[1]}",
+        "his item": f"/channel/{hers[0]}/assign/{kind}/{his[1]}",
+        "no item": f"/channel/{hers[0]}/assign/{kind}/999999",
+        "no number": f"/channel/{hers[0]}/assign/{kind}/x",
+        "no channel number": f"/channel/x/assign/{kind}/{hers[1]}",
+    }
+    said = {place: refused(ana.call("POST", path), 404) for place, path in places.items()}
+    assert said["his channel"] == said["no channel"]
+    assert said["his item"] == said["no item"]
+    assert _items(ana, hers[0]) == _items(ben, his[0]) == []
+
+
+def test_an_unknown_type_is_refused(ana: Person) -> None:
+    channel, link = _channel(ana), _item(ana, "links")
+    for kind in ("link", "LINKS", "bios", "qrs", "urls", "files", "x", "links%20", "0"):
+        refused(ana.call("POST", f"/channel/{channel}/assign/{kind}/{link}"), 400, "type")
+    assert _items(ana, channel) == []
+
+
+def test_the_items_of_somebody_elses_channel_are_not_shown(ana: Person, ben: Person) -> None:
+    channel = _channel(ana)
+    _assign(ana, channel, "links", _item(ana, "links"))
+    assert refused(ben.call("GET", f"/channel/{channel}"), 404) == refused(ben.call("GET", "/channel/999999"), 404)
+
+
+def test_a_deleted_channel_leaves_its_items(ana: Person) -> None:
+    channel, other = _channel(ana, "One"), _channel(ana, "Two")
+    made = [(kind, _item(ana, kind)) for kind in KINDS]
+    for kind, item in made:
+        _assign(ana, channel, kind, item)
+        _assign(ana, other, kind, item)
+    assert ana.delete(f"/channel/{channel}/delete")["message"]
+    refused(ana.call("GET", f"/channel/{channel}"), 404)
+    assert _items(ana, other) == made[::-1]
+    assert ana.get(f"/url/{made[0][1]}")["details"]["channel"] == [other]
+    assert ana.get(f"/bio/{made[1][1]}")["details"]["name"] == "A bio page"
+
+
+@pytest.mark.parametrize(("kind", "noun"), [("links", "url"), ("bio", "bio")])
+def test_a_deleted_item_leaves_its_channels(kind: str, noun: str, ana: Person) -> None:
+    channel, item, other = _channel(ana), _item(ana, kind), _item(ana, kind)
+    for one in (item, other):
+        _assign(ana, channel, kind, one)
+    ana.delete(f"/{noun}/{item}/delete")
+    assert _items(ana, channel) == [(kind, other)]
+    assert ana.get(f"/channel/{channel}")["data"]["result"] == 1
+
+
+def test_a_link_knows_its_channels(ana: Person) -> None:
+    link, first, second = _item(ana, "links"), _channel(ana, "One"), _channel(ana, "Two")
+    for channel in (second, first):
+        _assign(ana, channel, "links", link)
+    assert ana.get(f"/url/{link}")["details"]["channel"] == [first, second]
+    assert ana.get("/urls")["data"]["urls"][0]["channel"] == [first, second]
+    ana.put(f"/url/{link}/update", {"channel": second})
+    assert _items(ana, first) == []
+    assert _items(ana, second) == [("links", link)]
+
+
+def test_a_link_that_stays_on_a_channel_keeps_its_place_there(ana: Person) -> None:
+    first, second = _channel(ana, "One"), _channel(ana, "Two")
+    link, other = _item(ana, "links"), _item(ana, "links")
+    with time_machine.travel(datetime(2031, 2, 3, tzinfo=UTC), tick=False):
+        _assign(ana, first, "links", link)
+    _assign(ana, first, "links", other)
+    ana.put(f"/url/{link}/update", {"channel": [first, second]})
+    assert _items(ana, first) == [("links", other), ("links", link)]
+    assert ana.get(f"/channel/{first}")["data"]["items"][1]["date"] == "2031-02-03"
+    assert _items(ana, second) == [("links", link)]

@@ -1,0 +1,146 @@
+"""Must a branded domain point at the service? Asked of the domain itself, past the guard (decision 39)."""
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.conftest import Person
+from tests.support.assertions import refused
+from tests.support.fake_internet import PUBLIC, Answer, Outside, moved, ok, server, world
+from waypost.settings import Settings
+
+ONCE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+CHECKED = pytest.mark.parametrize("settings", [{"domain_check": "on"}], indirect=True, ids=["on"])
+
+
+@pytest.fixture
+def settings(settings: Settings, request: pytest.FixtureRequest) -> Settings:
+    """Those of every test, with what a test's parameter says instead."""
+    return Settings(**{**settings.model_dump(exclude_unset=True), **getattr(request, "param", {})})
+
+
+@pytest.fixture
+def outside(monkeypatch: pytest.MonkeyPatch) -> Iterator[Outside]:
+    with world(monkeypatch) as one:
+        yield one
+
+
+def _add(person: Person, domain: str) -> int:
+    return int(person.post("/domain/add", {"domain": domain})["id"])
+
+
+@pytest.mark.parametrize(
+    ("base", "setting", "checked"),
+    [
+        ("https://go.example.com", "auto", True),
+        ("http://go.example.com:8080", "auto", True),
+        ("", "auto", False),
+        ("http://localhost:8000", "auto", False),
+        ("http://go.localhost:8000", "auto", False),
+        ("http://waypost", "auto", False),
+        ("http://waypost.local", "auto", False),
+        ("http://waypost.home.arpa", "auto", False),
+        ("https://links.corp.internal", "auto", False),
+        ("http://127.0.0.1:8000", "auto", False),
+        ("http://203.0.113.5", "auto", False),
+        ("http://[2606:4700::1111]:8000", "auto", False),
+        ("https://localhost.example.com", "auto", True),
+        ("https://go.example.com", "off", False),
+        ("http://localhost:8000", "on", True),
+    ],
+)
+def test_domains_are_checked_when_the_service_is_public_or_the_operator_says_so(
+    base: str, setting: Any, checked: object
+) -> None:
+    assert Settings(base_url=base, domain_check=setting).checks_domains is checked
+
+
+@ONCE
+def test_without_the_check_a_domain_need_not_exist(ana: Person, outside: Outside) -> None:
+    _add(ana, "https://go.brand.example")
+    assert outside.reached == []
+
+
+@ONCE
+@CHECKED
+def test_a_domain_that_does_not_stand_on_the_open_internet_is_refused(ana: Person, outside: Outside) -> None:
+    inside = (["127.0.0.1"], ["192.168.1.1"], ["::1"], ["::ffff:10.0.0.1"], [PUBLIC, "127.0.0.1"])
+    outside.names = {f"go{number}.brand.example": addresses for number, addresses in enumerate(inside)}
+    why = {**dict.fromkeys(outside.names, "leads to an internal address"), "brand.example": "has no address in the DNS"}
+    for host, scheme in itertools.product(why, ("http", "https")):
+        message = refused(ana.call("POST", "/domain/add", {"domain": f"{scheme}://{host}"}), 400, "domain")
+        assert f"{host} {why[host]}" in message
+    assert outside.reached == []
+    assert ana.get("/domains")["data"]["result"] == 0
+
+
+def _standing(person: Person, host: str, asked: list[str]) -> Any:
+    """A web server behind `host` that is this service itself: it hands on what it is asked."""
+
+    def answer(head: bytes) -> list[bytes]:
+        path = head.split()[1].decode()
+        asked.append(path)
+        return [ok(person.client.get(path, headers={"Host": host}).content)]
+
+    return server(answer)
+
+
+@CHECKED
+def test_a_domain_that_points_here_is_accepted(ana: Person, outside: Outside) -> None:
+    asked: list[str] = []
+    outside.has("go.brand.example", PUBLIC)
+    with _standing(ana, "go.brand.example", asked) as outside.doors[PUBLIC]:
+        item = _add(ana, "http://Go.Brand.example/")
+        ana.delete(f"/domain/{item}/delete")
+        _add(ana, "http://go.brand.example")
+    assert all(path.startswith("/.well-known/waypost/") for path in asked)
+    assert len(set(asked)) == 2  # never the same question twice
+    assert set(outside.reached) == {PUBLIC}
+
+
+@ONCE
+@CHECKED
+def test_a_domain_with_letters_of_another_alphabet_is_asked_under_its_name_on_the_wire(
+    ana: Person, outside: Outside
+) -> None:
+    outside.has("xn--bcher-kva.example", PUBLIC)
+    with _standing(ana, "xn--bcher-kva.example", []) as outside.doors[PUBLIC]:
+        assert _add(ana, "http://b\u00fccher.example")
+
+
+@ONCE
+@CHECKED
+def test_a_domain_that_sends_us_on_to_ourselves_points_here(ana: Person, outside: Outside) -> None:
+    outside.has("go.brand.example", PUBLIC)
+    outside.has("www.brand.example", "93.184.216.35")
+    with _standing(ana, "www.brand.example", []) as outside.doors["93.184.216.35"]:
+        path = b"http://www.brand.example"
+        with server(lambda head: [moved(path + head.split()[1])]) as outside.doors[PUBLIC]:
+            assert _add(ana, "http://go.brand.example")
+
+
+def _saying(said: bytes) -> Answer:
+    return lambda _: [said]
+
+
+@ONCE
+@CHECKED
+def test_a_domain_that_points_at_another_service_is_refused(ana: Person, outside: Outside) -> None:
+    outside.has("go.brand.example", PUBLIC)
+    bodies = (b"", b"hello", b"0" * 64, b"\xff" * 64, b"x" * 5000)
+    for said in (*map(ok, bodies), b"no HTTP at all", moved(b"http://[")):
+        with server(_saying(said)) as outside.doors[PUBLIC]:
+            message = refused(ana.call("POST", "/domain/add", {"domain": "http://go.brand.example"}), 400, "domain")
+        assert message.startswith("domain must point at this service before it is added; go.brand.example does not")
+    assert ana.get("/domains")["data"]["result"] == 0
+
+
+@ONCE
+@CHECKED
+def test_a_wrong_domain_is_refused_before_anybody_is_asked(ana: Person, outside: Outside) -> None:
+    outside.has("go.localhost", PUBLIC)
+    for domain in ("http://go.localhost", "http://127.0.0.1", "http://go.brand.example/path"):
+        refused(ana.call("POST", "/domain/add", {"domain": domain}), 400, "domain")
+    assert outside.reached == []

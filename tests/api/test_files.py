@@ -1,0 +1,284 @@
+"""Files through the API: sent, listed, found, changed, deleted, on both databases (decisions 17 to 23)."""
+
+import base64
+import hashlib
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import select, update
+
+from tests.conftest import BASE, Person
+from tests.contract.shapes import FILE, FILE_DETAILS, differs
+from tests.support.assertions import refused
+from tests.support.files import new_file, objects, send
+from waypost.accounts import ops as accounts
+from waypost.db import schema
+from waypost.db.database import Database
+from waypost.settings import Settings
+from waypost.storage.cleanup import StorageCleaner
+from waypost.storage.factory import open_store
+
+
+def _details(person: Person, file: int) -> dict[str, Any]:
+    details: dict[str, Any] = person.get(f"/file/{file}")["details"]
+    return details
+
+
+def test_a_password_has_a_length_in_characters(ana: Person) -> None:
+    file = new_file(ana, "a.bin")
+    for password, words in (
+        ("", "password must not be empty."),
+        ("x" * 129, "password must be at most 128 characters."),
+    ):
+        answer = ana.call("PUT", f"/file/{file}/update", {"password": password})
+        assert (answer.status_code, answer.json()["message"]) == (400, words)
+
+
+def test_an_empty_list_is_flat(ana: Person) -> None:
+    paging = {"result": 0, "perpage": 15, "currentpage": 1, "nextpage": None, "maxpage": 1}
+    assert ana.get("/files") == {"error": 0, **paging, "list": []}
+
+
+def test_what_is_sent_is_listed_and_can_be_read(ana: Person, tmp_path: Path) -> None:
+    made = send(ana, "report.pdf", b"%PDF-1.7 hello", name="My report", custom="my-report").json()
+    assert made == {"error": 0, "id": made["id"], "shorturl": f"{BASE}/my-report"}
+    (shown,) = ana.get("/files")["list"]
+    assert not differs(shown, FILE)
+    assert (shown["id"], shown["name"], shown["downloads"]) == (made["id"], "My report", 0)
+    assert shown["shorturl"] == made["shorturl"]
+    details = _details(ana, made["id"])
+    assert not differs(details, FILE_DETAILS)
+    assert details | shown == details
+    assert (details["filename"], details["size"], details["type"]) == ("report.pdf", 14, "application/pdf")
+    assert details["sha256"] == hashlib.sha256(b"%PDF-1.7 hello").hexdigest()
+    assert (details["password"], details["expiry"], details["maxdownloads"]) == (False, "", None)
+    (kept,) = objects(tmp_path)
+    assert kept.read_bytes() == b"%PDF-1.7 hello"
+    assert "report" not in str(kept.relative_to(tmp_path))
+    assert kept.stat().st_mode & 0o077 == 0
+
+
+def test_the_body_is_the_file_whatever_its_type_says(ana: Person, service: Any) -> None:
+    for number, kind in enumerate(("application/json", "text/plain", "multipart/form-data; boundary=x", "nonsense")):
+        new_file(ana, f"{number}.json", b'{"not json', headers={"Content-Type": kind}, custom=f"file-{number}")
+        assert service.get(f"/file-{number}").content == b'{"not json'
+
+
+def test_a_body_in_pieces_without_a_length_is_taken_whole(ana: Person, service: Any) -> None:
+    pieces = [bytes([n]) * 70_000 for n in range(30)]
+    new_file(ana, "pieces", iter(pieces), custom="pieces")
+    assert service.get("/pieces").content == b"".join(pieces)
+
+
+def test_a_list_is_newest_first_and_searched_by_name(ana: Person, ben: Person) -> None:
+    names = ("Alpha.txt", "beta 100%.txt", "ALPHABET.doc", "größe_1.pdf", "GRÖSSE.pdf")
+    made = {name: new_file(ana, name) for name in names}
+    new_file(ben, "alpha of ben.txt")
+    assert [item["name"] for item in ana.get("/files")["list"]] == list(names[::-1])
+    for wanted, found in (
+        ("alpha", ["ALPHABET.doc", "Alpha.txt"]),
+        ("100%", ["beta 100%.txt"]),
+        ("%", ["beta 100%.txt"]),
+        ("_", ["größe_1.pdf"]),
+        ("grösse", ["GRÖSSE.pdf", "größe_1.pdf"]),
+        ("nothing like it", []),
+        ("'; DROP TABLE files; --", []),
+    ):
+        page = ana.get("/files", name=wanted)
+        assert [item["name"] for item in page["list"]] == found, wanted
+        assert page["result"] == len(found)
+    pages = [ana.get("/files", limit=2, page=page) for page in (1, 3, 4)]
+    assert [[item["id"] for item in page["list"]] for page in pages] == [
+        [made["GRÖSSE.pdf"], made["größe_1.pdf"]],
+        [made["Alpha.txt"]],
+        [],
+    ]
+    assert [(page["nextpage"], page["maxpage"], page["result"]) for page in pages] == [
+        (2, 3, 5),
+        (None, 3, 5),
+        (None, 3, 5),
+    ]
+    assert ana.get("/files", limit=1, page=2, name="alpha")["list"][0]["name"] == "Alpha.txt"
+
+
+def test_what_is_set_on_sending_is_kept(ana: Person) -> None:
+    ana.post("/domain/add", {"domain": "https://go.brand.example"})
+    query = {"expiry": "2999-12-31", "maxdownloads": 7, "password": "a secret", "domain": "go.brand.example:443"}
+    made = send(ana, "a.bin", custom="mine", **query).json()
+    assert made["shorturl"] == "https://go.brand.example/mine"
+    details = _details(ana, made["id"])
+    assert (details["expiry"], details["maxdownloads"], details["password"]) == ("2999-12-31 23:59:59", 7, True)
+
+
+def test_a_change_sets_just_what_was_sent_and_null_clears(ana: Person) -> None:
+    file = new_file(ana, "a.bin", name="First", password="a secret", expiry="2999-12-31", maxdownloads=7)
+    before = _details(ana, file)
+    ana.put(f"/file/{file}/update", {})
+    assert _details(ana, file) == before
+    for field, value, shown in (
+        ("name", "Second", "Second"),
+        ("expiry", "2998-01-01", "2998-01-01 23:59:59"),
+        ("maxdownloads", 8, 8),
+        ("password", "another", True),
+        ("name", None, "a.bin"),
+        ("expiry", None, ""),
+        ("maxdownloads", None, None),
+        ("password", None, False),
+    ):
+        expected = {**_details(ana, file), field: shown}
+        assert ana.put(f"/file/{file}/update", {field: value})["message"]
+        assert _details(ana, file) == expected, field
+    assert [item["name"] for item in ana.get("/files", name="a.b")["list"]] == ["a.bin"]
+
+
+WRONG: dict[str, tuple[Any, ...]] = {
+    "name": ("", "   ", "x" * 256, "a\nb", "a\x00b"),
+    "custom": ("", "ab", "has space", "ünïcode", "a/b", "x" * 51, "api", "files"),
+    "domain": ("", "elsewhere.example", "https://elsewhere.example"),
+    "password": ("", "x" * 129, "a\nb"),
+    "expiry": ("", "2001-01-01", "tomorrow", "2030-02-30", "x" * 100),
+    "maxdownloads": ("", "0", "-1", "1.5", "x", "1e3", "٣", "9" * 30, "true"),
+}
+
+
+def test_each_wrong_value_is_refused_before_anything_is_kept(ana: Person, tmp_path: Path) -> None:
+    for field, values in WRONG.items():
+        for value in values:
+            answer = send(ana, "a.bin", **{field: value})
+            assert refused(answer, 400, field), (field, value)
+    file = new_file(ana, "a.bin")
+    before = _details(ana, file)
+    for field in ("name", "password", "expiry", "maxdownloads"):
+        for value in (*WRONG[field], 1.5, True, [], {}):
+            answer = ana.call("PUT", f"/file/{file}/update", {field: value})
+            assert (answer.status_code, answer.json()["field"]) == (400, field), (field, value)
+    assert _details(ana, file) == before
+    assert len(objects(tmp_path)) == 1
+
+
+def test_an_empty_body_is_no_file(ana: Person, tmp_path: Path) -> None:
+    for content in (b"", iter(())):
+        answer = send(ana, "a.bin", content)
+        assert (answer.status_code, answer.json()["field"]) == (400, "body")
+    assert (objects(tmp_path), ana.get("/files")["result"]) == ([], 0)
+
+
+def test_an_alias_is_taken_once_by_anything(ana: Person, ben: Person, tmp_path: Path) -> None:
+    ana.post("/url/add", {"url": "https://example.com/", "custom": "spring"})
+    file = new_file(ana, "a.bin", custom="summer")
+    for person, alias in ((ana, "spring"), (ben, "spring"), (ana, "summer"), (ben, "summer")):
+        answer = send(person, "b.bin", custom=alias)
+        assert answer.json() == {
+            "error": 1,
+            "message": "That alias is taken. Please choose another one.",
+            "code": "taken",
+            "field": "custom",
+        }
+    ana.delete(f"/file/{file}/delete")
+    assert send(ben, "b.bin", custom="summer").json()["field"] == "custom"
+    assert new_file(ana, "c.bin", custom="summer") > file
+    assert len(ana.get("/files")["list"]) == 1
+
+
+def test_what_is_anas_is_nobody_elses(ana: Person, ben: Person, service: Any) -> None:
+    file = new_file(ana, "a.bin", custom="mine")
+    for method, path in (("GET", ""), ("GET", "/stats"), ("PUT", "/update"), ("DELETE", "/delete")):
+        foreign = ben.call(method, f"/file/{file}{path}", {"name": "Mine"} if method == "PUT" else None)
+        absent = ben.call(method, f"/file/999999{path}", {"name": "Mine"} if method == "PUT" else None)
+        assert refused(foreign, 404) == refused(absent, 404)
+        assert ana.client.request(method, f"/api/file/{file}{path}").status_code == 401
+    assert ben.get("/files")["list"] == []
+    assert _details(ana, file)["name"] == "a.bin"
+    assert service.post("/api/files/upload/a.bin", content=b"x").status_code == 401
+
+
+def test_a_deleted_file_is_gone_with_its_bytes(
+    ana: Person, service: Any, database: Database, settings: Settings, tmp_path: Path
+) -> None:
+    file = new_file(ana, "a.bin", custom="mine")
+    assert service.get("/mine").status_code == 200
+    assert ana.delete(f"/file/{file}/delete")["message"]
+    assert (service.get("/mine").status_code, ana.get("/files")["result"]) == (404, 0)
+    assert refused(ana.call("DELETE", f"/file/{file}/delete"), 404)
+    StorageCleaner(database, open_store(settings), grace_days=7).step()
+    assert objects(tmp_path) == []
+    assert database.read(lambda tx: tx.execute(select(schema.leftovers)).all()) == []
+
+
+def test_downloads_are_counted_and_appear_in_the_statistics(ana: Person, service: Any) -> None:
+    file = new_file(ana, "a.bin", custom="mine")
+    for agent in ("curl/8.5.0", "Wget/1.21", "curl/8.5.0"):
+        assert service.get("/mine", headers={"User-Agent": agent}).status_code == 200
+    assert ana.get("/files")["list"][0]["downloads"] == 3
+    details = _details(ana, file)
+    assert (details["downloads"], details["uniquedownloads"]) == (3, 2)
+    report = ana.get(f"/file/{file}/stats")["data"]
+    assert (report["total"]["clicks"], report["total"]["uniqueClicks"]) == (3, 2)
+    assert ana.get("/stats")["data"]["total"]["clicks"] == 3
+    assert ",file," in ana.call("GET", "/stats/export").text
+
+
+def _limit(person: Person, **limits: int | None) -> None:
+    person.write(lambda tx: tx.execute(update(schema.plans).values(limits)))
+
+
+def test_a_plan_limits_the_size_of_a_file(ana: Person, tmp_path: Path) -> None:
+    _limit(ana, upload_limit=1000)
+    for content in (b"x" * 1001, iter([b"x" * 600, b"x" * 600])):
+        answer = send(ana, "a.bin", content)
+        assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
+        assert "1000 bytes" in answer.json()["message"]
+    assert new_file(ana, "a.bin", b"x" * 1000)
+    assert len(objects(tmp_path)) == 1
+
+
+def test_a_plan_limits_what_an_account_keeps(
+    ana: Person, ben: Person, database: Database, settings: Settings, tmp_path: Path
+) -> None:
+    _limit(ana, storage_limit=1000)
+    first = new_file(ana, "a.bin", b"x" * 600)
+    for content in (b"x" * 401, iter([b"x" * 200, b"x" * 201])):
+        answer = send(ana, "b.bin", content)
+        assert (answer.status_code, answer.json()["code"]) == (507, "storage_full")
+        assert "400 bytes more" in answer.json()["message"]
+    new_file(ben, "b.bin", b"x" * 1000)
+    new_file(ana, "b.bin", b"x" * 400)
+    ana.delete(f"/file/{first}/delete")
+    new_file(ana, "c.bin", b"x" * 600)
+    StorageCleaner(database, open_store(settings), grace_days=7).step()
+    assert len(objects(tmp_path)) == 3
+
+
+def test_what_the_sender_says_of_the_bytes_is_checked(ana: Person, tmp_path: Path) -> None:
+    content = b"hello" * 1000
+    md5, sha256, sha512 = (
+        base64.b64encode(hashlib.new(name, content).digest()).decode() for name in ("md5", "sha256", "sha512")
+    )
+    for number, headers in enumerate(
+        (
+            {"Content-MD5": md5},
+            {"Repr-Digest": f"sha-256=:{sha256}:"},
+            {"Content-Digest": f"sha-512=:{sha512}:, unixsum=:AAA=:"},
+        )
+    ):
+        assert new_file(ana, f"{number}.bin", content, headers=headers)
+    other = base64.b64encode(hashlib.sha256(b"else").digest()).decode()
+    for headers in (
+        {"Content-MD5": base64.b64encode(hashlib.md5(b"else").digest()).decode()},
+        {"Content-MD5": "nonsense"},
+        {"Content-MD5": ""},
+        {"Repr-Digest": f"sha-256=:{other}:"},
+        {"Repr-Digest": "sha-256=abc"},
+        {"Repr-Digest": "sha-256=:AAAA:"},
+        {"Content-Digest": f"sha-512=:{sha512}:, sha-256=:{other}:"},
+    ):
+        answer = send(ana, "a.bin", content, headers=headers)
+        assert (answer.status_code, answer.json()["field"]) == (400, next(iter(headers)))
+    assert len(objects(tmp_path)) == 3
+
+
+def test_a_plan_has_its_limits_from_the_start(ana: Person) -> None:
+    made = ana.write(
+        lambda tx: accounts.add_plan(tx, name="x", status="pro", rate_limit=1, upload_limit=2, storage_limit=3)
+    )
+    assert (made.upload_limit, made.storage_limit) == (2, 3)

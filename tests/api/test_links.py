@@ -1,0 +1,296 @@
+"""What can be set on a link (decisions 42 and 43)."""
+
+import re
+from datetime import UTC, datetime
+from typing import Any
+
+import time_machine
+from sqlalchemy import update
+
+from tests.conftest import BASE, Person
+from tests.support.assertions import refused
+from waypost.db import schema
+
+GOOD = "https://example.com/"
+NOW = datetime(2030, 6, 15, 12, 0, 0, tzinfo=UTC)
+EMPTY: dict[str, Any] = {
+    **dict.fromkeys(("title", "description", "expiry", "expiryurl", "metatitle", "metadescription", "metaimage"), ""),
+    **{name: [] for name in ("pixels", "channel", "geotarget", "devicetarget", "languagetarget", "parameters")},
+    **dict.fromkeys(("clicklimit", "campaign")),
+    "status": "public",
+    "type": "direct",
+    "password": False,
+    "deeplink": {},
+}
+
+
+def _link(person: Person, **fields: Any) -> int:
+    return int(person.post("/url/add", {"url": GOOD, **fields})["id"])
+
+
+def _details(person: Person, link: int) -> dict[str, Any]:
+    details: dict[str, Any] = person.get(f"/url/{link}")["details"]
+    return details
+
+
+def _things(person: Person) -> dict[str, int]:
+    """One of each thing that a link can hold or stand in."""
+    bodies = {
+        "campaign": {"name": "A campaign"},
+        "channel": {"name": "A channel"},
+        "pixel": {"name": "A pixel", "type": "tiktok", "tag": "T-1"},
+        "splash": {"name": "A splash page"},
+        "overlay": {"name": "An overlay", "type": "message"},
+    }
+    return {noun: person.post(f"/{noun}/add", body)["id"] for noun, body in bodies.items()}
+
+
+def test_a_link_with_nothing_set_answers_the_empty_value_of_every_field(ana: Person) -> None:
+    answer = ana.post("/url/add", {"url": GOOD, "custom": "spring"})
+    link = answer["id"]
+    assert answer == {"error": 0, "id": link, "shorturl": f"{BASE}/spring", "short": f"{BASE}/spring"}
+    details = _details(ana, link)
+    assert details.pop("date")
+    same = {"id": link, "alias": "spring", "shorturl": f"{BASE}/spring", "longurl": GOOD, "domain": BASE}
+    assert details == {**EMPTY, **same, "clicks": 0, "uniqueclicks": 0}
+
+
+def test_a_link_is_answered_with_its_statistics(ana: Person) -> None:
+    link, table = _link(ana, custom="spring"), schema.links
+    ana.write(lambda tx: tx.execute(update(table).where(table.c.id == link).values(clicks=9, uniqueclicks=4)))
+    by_id = ana.get(f"/url/{link}")
+    assert by_id == ana.get("/urls", short="spring")
+    assert (by_id["details"]["clicks"], by_id["details"]["uniqueclicks"]) == (9, 4)
+    block = by_id["data"]
+    assert (block["clicks"], block["uniqueClicks"]) == (9, 4)
+    assert block["socialCount"] == {"social_a": 0, "social_b": 0, "social_c": 0}
+    assert all(isinstance(block[name], dict) for name in ("topCountries", "topReferrers", "topBrowsers", "topOs"))
+
+
+SET: dict[str, tuple[Any, Any, Any]] = {  # field: what is set, what it is changed to, what the change shows
+    "url": (GOOD, "https://other.example/?a=b#c", "https://other.example/?a=b#c"),
+    "title": ("Title", "New <b>title</b>", "New <b>title</b>"),
+    "description": ("Words", "Two\nlines", "Two\nlines"),
+    "expiry": ("2099-01-01", "2098-01-01 10:00:00", "2098-01-01 10:00:00"),
+    "clicklimit": (5, 1, 1),
+    "expiryurl": (GOOD, "https://other.example/", "https://other.example/"),
+    "type": ("frame", "splash", "splash"),
+    "status": ("private", "disabled", "disabled"),
+    "metatitle": ("Meta", "New meta", "New meta"),
+    "metadescription": ("Meta words", "New\nwords", "New\nwords"),
+    "metaimage": ("https://example.com/a.png", "https://example.com/b.png", "https://example.com/b.png"),
+    "password": ("secret", "another", True),
+    "geotarget": (
+        [{"location": "France", "link": GOOD}],
+        [{"location": "Canada", "link": GOOD}, {"location": "Chad", "link": GOOD}],
+        [{"location": "Canada", "link": GOOD}, {"location": "Chad", "link": GOOD}],
+    ),
+    "devicetarget": (
+        [{"device": "iPhone", "link": GOOD}],
+        [{"device": "Android", "link": " https://a.example/ "}],
+        [{"device": "Android", "link": "https://a.example/"}],
+    ),
+    "languagetarget": (
+        [{"language": "fr", "link": GOOD}],
+        [{"language": "de", "link": "https://a.example/", "extra": 1}],
+        [{"language": "de", "link": "https://a.example/"}],
+    ),
+    "deeplink": (
+        {"apple": GOOD, "google": GOOD},
+        {"auto": True, "apple": "https://apps.example/1", "google": None},
+        {"apple": "https://apps.example/1"},
+    ),
+    "parameters": (
+        [{"name": "ref", "value": "1"}],
+        [{"name": "aff", "value": "3"}, {"device": "x", "value": "skipped"}, {"name": "", "value": "y"}, {"name": "b"}],
+        [{"name": "aff", "value": "3"}, {"name": "b", "value": ""}],
+    ),
+}
+
+
+def test_each_field_can_be_changed_by_itself(ana: Person) -> None:
+    link = _link(ana, custom="spring", **{name: first for name, (first, _, _) in SET.items() if name != "url"})
+    for field, (_, changed, shown) in SET.items():
+        before = _details(ana, link)
+        ana.put(f"/url/{link}/update", {field: changed})
+        assert _details(ana, link) == {**before, "longurl" if field == "url" else field: shown}, field
+
+
+def test_every_field_can_be_cleared_and_an_empty_change_changes_nothing(ana: Person) -> None:
+    bare = _details(ana, _link(ana, custom="bare"))
+    fields = {name: first for name, (first, _, _) in SET.items() if name != "url"}
+    link = _link(ana, custom="spring", **fields)
+    before = _details(ana, link)
+    assert ana.put(f"/url/{link}/update", {})["id"] == link
+    assert _details(ana, link) == before
+    ana.put(f"/url/{link}/update", dict.fromkeys(fields))
+    cleared = _details(ana, link)
+    assert {name: cleared[name] for name in fields} == {name: bare[name] for name in fields}
+
+
+def test_a_link_holds_things_of_its_account(ana: Person) -> None:
+    things, more = _things(ana), ana.post("/channel/add", {"name": "More"})["id"]
+    second = ana.post("/pixel/add", {"name": "Second", "type": "gtmpixel", "tag": "G-1"})["id"]
+    fields = {"campaign": things["campaign"], "channel": [more, things["channel"]], "pixels": [second, things["pixel"]]}
+    link = _link(ana, **fields)
+    shown = _details(ana, link)
+    assert {name: shown[name] for name in fields} == {
+        "campaign": things["campaign"],
+        "channel": sorted([things["channel"], more]),
+        "pixels": sorted([things["pixel"], second]),
+    }
+    twice = {"channel": [more, more], "pixels": [second] * 3, "campaign": None}
+    ana.put(f"/url/{link}/update", twice)
+    shown = _details(ana, link)
+    assert (shown["channel"], shown["pixels"], shown["campaign"]) == ([more], [second], None)
+    ana.put(f"/url/{link}/update", {"channel": things["channel"], "pixels": []})
+    assert (_details(ana, link)["channel"], _details(ana, link)["pixels"]) == ([things["channel"]], [])
+    ana.put(f"/url/{link}/update", {"channel": []})
+    assert ana.get(f"/channel/{things['channel']}")["data"]["items"] == []
+
+
+def test_a_link_goes_on_without_a_thing_that_is_deleted(ana: Person) -> None:
+    things = _things(ana)
+    held = {"campaign": things["campaign"], "channel": things["channel"], "pixels": [things["pixel"]]}
+    links = [_link(ana, type=kind, **held) for kind in (str(things["splash"]), f"overlay-{things['overlay']}")]
+    for noun, item in things.items():
+        ana.delete(f"/{noun}/{item}/delete")
+    shown = [_details(ana, link) for link in links]
+    assert [(link["campaign"], link["channel"], link["pixels"]) for link in shown] == [(None, [], [])] * 2
+    assert [link["type"] for link in shown] == ["direct", "direct"]
+
+
+def test_a_type_is_direct_frame_splash_or_the_id_of_a_page_of_ones_own(ana: Person) -> None:
+    things = _things(ana)
+    splash, overlay = things["splash"], f"overlay-{things['overlay']}"
+    link = _link(ana)
+    for given, shown in (
+        *(("direct", "direct"), ("frame", "frame"), ("splash", "splash"), (overlay, overlay), ("splash", "splash")),
+        *(
+            (splash, str(splash)),
+            (str(splash), str(splash)),
+            (None, "direct"),
+            (splash, str(splash)),
+            ("frame", "frame"),
+        ),
+    ):
+        assert _details(ana, _link(ana, type=given))["type"] == shown
+        ana.put(f"/url/{link}/update", {"type": given})
+        assert _details(ana, link)["type"] == shown
+
+
+def test_any_other_type_is_refused(ana: Person) -> None:
+    things = _things(ana)
+    splash, overlay = things["splash"], things["overlay"]
+    bad: tuple[Any, ...] = (
+        *("", "Direct", "popup", "overlay", "overlay-", "overlay-x", f"overlay--{overlay}", f"-{splash}", f"+{splash}"),
+        *(f"splash-{splash}", f"x-{splash}", f" {splash}", f"{splash}.0", "9" * 30, "\u0661", "0", "overlay-0"),
+        *(0, -1, 1.5, True, [], {}),
+    )
+    for kind in bad:
+        refused(ana.call("POST", "/url/add", {"url": GOOD, "type": kind}), 400, "type")
+    for kind, noun in ((999999, "a splash page"), ("overlay-999999", "an overlay")):
+        message = refused(ana.call("POST", "/url/add", {"url": GOOD, "type": kind}), 400, "type")
+        assert message == f"type must be the id of {noun} in this account; 999999 is not."
+
+
+def test_a_thing_of_somebody_else_is_as_unknown_as_one_that_never_was(ana: Person, ben: Person) -> None:
+    _things(ana)
+    his = _things(ben)
+    ways: list[tuple[str, Any, Any]] = [
+        ("campaign", his["campaign"], 999999),
+        ("channel", his["channel"], 999999),
+        ("channel", [his["channel"]], [999999]),
+        ("pixels", [his["pixel"]], [999999]),
+        ("type", his["splash"], 999999),
+        ("type", str(his["splash"]), "999999"),
+        ("type", f"overlay-{his['overlay']}", "overlay-999999"),
+    ]
+    link = _link(ana)
+    for field, foreign, unknown in ways:
+        said = set()
+        for method, path in (("POST", "/url/add"), ("PUT", f"/url/{link}/update")):
+            for value in (foreign, unknown):
+                response = ana.call(method, path, {"url": GOOD, field: value})
+                said.add(re.sub(r"\d+", "N", refused(response, 400, field)))
+        assert len(said) == 1, said
+    assert ana.get("/urls")["data"]["result"] == 1
+
+
+# What everybody copies from the manuals of such services, in structure; the ids are put in.
+SAMPLE: dict[str, Any] = {
+    "url": "https://shop.example/",
+    "status": "private",
+    "custom": "our-shop",
+    "password": "open sesame",
+    "expiry": "2035-11-11 12:00:00",
+    "metatitle": "A shop",
+    "metadescription": "Where everything is",
+    "metaimage": "https://shop.example/picture.png",
+    "description": "For the campaign",
+    "deeplink": {"auto": True, "apple": "https://apps.example/1", "google": "https://apps.example/g?id=1&hl=en"},
+    "geotarget": [{"location": "Canada", "link": GOOD}, {"location": "United States", "link": "https://us.example/"}],
+    "devicetarget": [{"device": "iPhone", "link": GOOD}, {"device": "Android", "link": "https://a.example/"}],
+    "languagetarget": [{"language": "en", "link": "https://shop.example/en"}],
+    "parameters": [{"name": "aff", "value": "3"}, {"device": "gtm_source", "link": "api"}],
+}
+
+
+def test_the_sample_body_that_everybody_copies_works(ana: Person) -> None:
+    things = _things(ana)
+    ids = {"pixels": [things["pixel"]], "channel": things["channel"], "campaign": things["campaign"], "type": "splash"}
+    made = ana.post("/url/add", {**SAMPLE, **ids})
+    assert made["shorturl"] == f"{BASE}/our-shop"
+    shown = _details(ana, made["id"])
+    same = ("status", "expiry", "metatitle", "metaimage", "description", "geotarget", "devicetarget", "languagetarget")
+    assert {name: shown[name] for name in same} == {name: SAMPLE[name] for name in same}
+    assert shown["deeplink"] == {name: SAMPLE["deeplink"][name] for name in ("apple", "google")}
+    assert shown["parameters"] == [{"name": "aff", "value": "3"}]
+    assert (shown["channel"], shown["type"]) == ([things["channel"]], "splash")
+
+
+def test_a_password_is_never_shown_nor_kept_as_it_is(ana: Person) -> None:
+    body = {"url": GOOD, "custom": "secret-one", "password": "open sesame"}
+    answers = [ana.call("POST", "/url/add", body), ana.call("GET", "/urls")]
+    link = answers[0].json()["id"]
+    answers += [ana.call("PUT", f"/url/{link}/update", {"title": "x"}), ana.call("GET", f"/url/{link}")]
+    assert answers[-1].json()["details"]["password"] is True
+    assert all("open sesame" not in answer.text and "argon2" not in answer.text for answer in answers)
+    row = ana.write(lambda tx: tx.execute(schema.links.select()).mappings().one())
+    assert "open sesame" not in str(dict(row))
+    ana.put(f"/url/{link}/update", {"password": None})
+    assert _details(ana, link)["password"] is False
+
+
+def test_an_expiry_is_a_date_to_its_end_or_a_moment(ana: Person) -> None:
+    sent = {
+        "2030-06-15": "2030-06-15 23:59:59",
+        "2031-02-28": "2031-02-28 23:59:59",
+        "2030-06-15 12:00:00": "2030-06-15 12:00:00",
+        "2030-06-15 12:00:01": "2030-06-15 12:00:01",
+        "2030-06-15T13:14:15Z": "2030-06-15 13:14:15",
+        "2030-06-15 13:14": "2030-06-15 13:14:00",
+        "9999-12-31": "9999-12-31 23:59:59",
+        "9999-12-31 23:59:59": "9999-12-31 23:59:59",
+    }
+    with time_machine.travel(NOW, tick=False):
+        assert {value: _details(ana, _link(ana, expiry=value))["expiry"] for value in sent} == sent
+
+
+def test_an_expiry_in_the_past_or_no_expiry_at_all_is_refused(ana: Person) -> None:
+    past = ("2030-06-14", "2030-06-15 11:59:59", "2030-06-15 11:59", "1970-01-01", "0001-01-01")
+    none = ("tomorrow", "2030-13-01", "2031-02-29", "2031-W05-1", "2031-6-1", "15.06.2031", "2031-06-15T10:00:00+02:00")
+    with time_machine.travel(NOW, tick=False):
+        link = _link(ana, expiry="2031-01-01")
+        for value in (*past, *none):
+            refused(ana.call("POST", "/url/add", {"url": GOOD, "expiry": value}), 400, "expiry")
+            refused(ana.call("PUT", f"/url/{link}/update", {"expiry": value}), 400, "expiry")
+    assert _details(ana, link)["expiry"] == "2031-01-01 23:59:59"
+
+
+def test_a_link_that_has_expired_can_still_be_changed(ana: Person) -> None:
+    with time_machine.travel(NOW, tick=False):
+        link = _link(ana, expiry="2030-06-15")
+    with time_machine.travel(NOW.replace(year=2032), tick=False):
+        ana.put(f"/url/{link}/update", {"title": "x"})
+        assert _details(ana, link)["expiry"] == "2030-06-15 23:59:59"

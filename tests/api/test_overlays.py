@@ -1,0 +1,171 @@
+"""CTA overlays: what each type has, and what it cannot do without (decision 40)."""
+
+from typing import Any
+
+import pytest
+
+from tests.conftest import Person
+from tests.support.assertions import refused
+
+COMMON = {
+    "name": "An overlay",
+    "message": "Two\nlines",
+    "label": "Look",
+    "link": "https://example.com/",
+    "position": "center",
+    "color": "#112233",
+    "background": "#AABBCC",
+    "delay": 7,
+    "webhook": "https://example.com/hook",
+}
+EXTRAS: dict[str, Any] = {
+    "button": "Send",
+    "thanks": "Thank\nyou",
+    "options": ["Red", "Blue"],
+    "code": "SAVE-10",
+    "image": "https://example.com/picture.png",
+}
+NOTHING = {"button": "", "thanks": "", "options": [], "code": "", "image": ""}
+HAS = {
+    "message": (),
+    "contact": ("button", "thanks"),
+    "poll": ("options",),
+    "newsletter": ("button", "thanks"),
+    "coupon": ("code",),
+    "image": ("image",),
+}
+ONCE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+NEEDS = {"poll": "options", "coupon": "code", "image": "image"}
+
+
+def _add(person: Person, **fields: Any) -> int:
+    return int(person.post("/overlay/add", {"name": "An overlay", **fields})["id"])
+
+
+def _whole(person: Person, kind: str) -> int:
+    return _add(person, type=kind, **{name: EXTRAS[name] for name in HAS[kind]})
+
+
+def _shown(person: Person, overlay: int) -> dict[str, Any]:
+    details: dict[str, Any] = person.get(f"/overlay/{overlay}")["details"]
+    return details
+
+
+def _extras(kind: str) -> dict[str, Any]:
+    return {**NOTHING, **{name: EXTRAS[name] for name in HAS[kind]}}
+
+
+def test_an_overlay_has_what_its_type_has_and_nothing_else(ana: Person) -> None:
+    for kind in HAS:
+        overlay = _add(ana, type=kind, **COMMON, **EXTRAS)
+        shown = _shown(ana, overlay)
+        assert shown.pop("date")
+        assert shown == {"id": overlay, "type": kind, **COMMON, **_extras(kind)}
+
+
+def test_an_overlay_is_listed_by_type_and_name(ana: Person) -> None:
+    made = {kind: _whole(ana, kind) for kind in HAS}
+    listed = ana.get("/overlay")["data"]["cta"]
+    assert [(item["id"], item["type"], item["name"]) for item in listed] == [
+        (overlay, kind, "An overlay") for kind, overlay in reversed(made.items())
+    ]
+    assert {tuple(item) for item in listed} == {("id", "type", "name", "date")}
+
+
+@ONCE
+def test_an_overlay_is_refused_without_what_its_type_needs(ana: Person) -> None:
+    nothing: dict[str, Any] = {"options": [], "code": "", "image": ""}
+    for kind, field in NEEDS.items():
+        body = {"name": "x", "type": kind, **{name: value for name, value in EXTRAS.items() if name != field}}
+        for lacking in (body, {**body, field: None}, {**body, field: nothing[field]}):
+            assert field in refused(ana.call("POST", "/overlay/add", lacking), 400, field)
+    assert ana.get("/overlay")["data"]["result"] == 0
+
+
+@ONCE
+def test_other_types_need_nothing(ana: Person) -> None:
+    for kind in HAS.keys() - NEEDS.keys():
+        assert {name: _shown(ana, _add(ana, type=kind))[name] for name in NOTHING} == NOTHING
+
+
+def test_a_change_leaves_what_was_not_sent(ana: Person) -> None:
+    for kind in HAS:
+        overlay = _whole(ana, kind)
+        changed = {**_shown(ana, overlay), "name": "Renamed", "delay": 9}
+        for body in ({"name": "Renamed", "delay": 9}, {}, {"type": kind}):
+            ana.put(f"/overlay/{overlay}/update", body)
+            assert _shown(ana, overlay) == changed
+
+
+@ONCE
+def test_what_a_type_needs_cannot_be_cleared(ana: Person) -> None:
+    for kind, field in NEEDS.items():
+        overlay = _whole(ana, kind)
+        before = _shown(ana, overlay)
+        refused(ana.call("PUT", f"/overlay/{overlay}/update", {field: None, "name": "Renamed"}), 400, field)
+        assert _shown(ana, overlay) == before
+
+
+@ONCE
+def test_what_a_type_only_has_can_be_cleared(ana: Person) -> None:
+    for kind in ("contact", "newsletter"):
+        overlay = _whole(ana, kind)
+        ana.put(f"/overlay/{overlay}/update", {"button": None, "thanks": None})
+        assert {name: _shown(ana, overlay)[name] for name in NOTHING} == NOTHING
+
+
+@pytest.mark.parametrize("kind", HAS)
+@ONCE
+def test_another_type_takes_its_needs_and_drops_what_it_does_not_have(kind: str, ana: Person) -> None:
+    overlay = _add(ana, type="contact", **COMMON, button="Old", thanks="Old")
+    path = f"/overlay/{overlay}/update"
+    if kind in NEEDS:
+        refused(ana.call("PUT", path, {"type": kind}), 400, NEEDS[kind])
+        assert _shown(ana, overlay)["type"] == "contact"
+    ana.put(path, {"type": kind, **EXTRAS})
+    shown = _shown(ana, overlay)
+    assert {name: shown[name] for name in ("type", *COMMON, *EXTRAS)} == {"type": kind, **COMMON, **_extras(kind)}
+    ana.put(path, {"type": "message"})
+    assert {name: _shown(ana, overlay)[name] for name in NOTHING} == NOTHING
+    if kind in NEEDS:  # what was dropped is gone
+        refused(ana.call("PUT", path, {"type": kind}), 400, NEEDS[kind])
+
+
+@ONCE
+def test_a_field_of_another_type_is_not_kept_by_a_change(ana: Person) -> None:
+    overlay = _whole(ana, "coupon")
+    ana.put(f"/overlay/{overlay}/update", {"image": EXTRAS["image"], "button": "Send", "options": ["a", "b"]})
+    assert {name: _shown(ana, overlay)[name] for name in NOTHING} == _extras("coupon")
+
+
+@ONCE
+def test_a_poll_has_two_to_ten_options_in_their_order(ana: Person) -> None:
+    for options, kept in (
+        (["a", "b"], ["a", "b"]),
+        (["b", "a", "c"], ["b", "a", "c"]),
+        ([" a ", "<b>"], ["a", "<b>"]),
+        ([str(number) for number in range(10)], [str(number) for number in range(10)]),
+    ):
+        assert _shown(ana, _add(ana, type="poll", options=options))["options"] == kept
+    bad: tuple[list[Any], ...] = (["a"], ["a"] * 11, ["a", ""], ["a", "  "], ["a", None], ["a", 1], ["a", "x\ny"])
+    for options in (*bad, ["a", "x" * 256]):
+        refused(ana.call("POST", "/overlay/add", {"name": "x", "type": "poll", "options": options}), 400, "options")
+
+
+@ONCE
+def test_an_overlay_stands_at_an_edge_or_in_the_middle(ana: Person) -> None:
+    edges = [f"{edge}-{side}" for edge in ("top", "bottom") for side in ("left", "center", "right")]
+    for position in (*edges, "center"):
+        assert _shown(ana, _add(ana, type="message", position=position))["position"] == position
+
+
+@ONCE
+def test_pictures_and_links_are_on_the_web(ana: Person) -> None:
+    for url in ("javascript:alert(1)", "data:image/png;base64,AA", "/x.png", "mailto:ana@example.com", "https://"):
+        refused(ana.call("POST", "/overlay/add", {"name": "x", "type": "image", "image": url}), 400, "image")
+        refused(ana.call("POST", "/overlay/add", {"name": "x", "type": "message", "link": url}), 400, "link")
+    overlay = _add(ana, type="image", image=" https://example.com/x.png ", link="https://example.com/y\n")
+    assert [_shown(ana, overlay)[name] for name in ("image", "link")] == [
+        "https://example.com/x.png",
+        "https://example.com/y",
+    ]

@@ -1,0 +1,84 @@
+"""Paths, methods and origins: what the API says to a request that no endpoint is for (decisions 2, 3 and 6)."""
+
+import pytest
+
+from tests.conftest import Person
+from tests.support.assertions import refused
+
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+NOT_FOUND = {"error": 1, "message": "There is nothing at this path. See /api/docs.", "code": "not_found"}
+
+
+def test_another_method_is_told_which_are_possible(ana: Person) -> None:
+    for path, allowed in (
+        ("/account", "GET, HEAD"),
+        ("/account/update", "PUT"),
+        ("/channels", "GET, HEAD"),
+        ("/channel/1", "GET, HEAD"),
+        ("/channel/add", "POST"),
+        ("/channel/1/update", "PUT"),
+        ("/channel/1/delete", "DELETE"),
+        ("/channel/1/assign/links/1", "POST"),
+        ("/openapi.json", "GET, HEAD"),
+        ("/docs", "GET, HEAD"),
+    ):
+        for method in {"GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "PROPFIND"} - set(
+            allowed.split(", ")
+        ):
+            answer = ana.call(method, path)
+            assert allowed in refused(answer, 405), (method, path)
+            assert answer.headers["allow"] == allowed, (method, path)
+            assert answer.json()["code"] == "method_not_allowed"
+
+
+def test_a_path_that_is_none_is_answered_like_every_failure(ana: Person) -> None:
+    for path in ("", "/", "/nothing", "/account/", "//account", "/Account", "/account/update/more", "/channel/1/2"):
+        for method in ("GET", "POST", "PATCH"):
+            answer = ana.call(method, path)
+            assert (answer.status_code, answer.json()) == (404, NOT_FOUND), (method, path)
+            assert answer.headers["content-type"] == "application/json"
+            stranger = ana.client.request(method, f"/api{path}")
+            assert (stranger.status_code, stranger.json()) == (404, NOT_FOUND), (method, path)
+
+
+def test_head_answers_as_get_does_without_the_body(ana: Person) -> None:
+    for path, status in (
+        ("/account", 200),
+        ("/channels", 200),
+        ("/channel/999", 404),
+        ("/nothing", 404),
+        ("/docs", 200),
+    ):
+        got, head = ana.call("GET", path), ana.call("HEAD", path)
+        assert (head.status_code, head.content) == (status, b""), path
+        for name in ("content-type", "content-length", "x-ratelimit-limit"):
+            assert head.headers[name] == got.headers[name], (path, name)
+    assert refused(ana.call("GET", "/account/update"), 405) == "GET is not possible here. Use PUT."
+    assert ana.call("HEAD", "/account/update").headers["allow"] == "PUT"
+
+
+def test_a_page_of_any_site_may_call_the_api(ana: Person) -> None:
+    for method, path in (("GET", "/account"), ("PUT", "/account/update"), ("DELETE", "/channel/1/delete")):
+        asks = {
+            "Origin": "https://elsewhere.example",
+            "Access-Control-Request-Method": method,
+            "Access-Control-Request-Headers": "authorization,content-type",
+        }
+        answer = ana.client.options(f"/api{path}", headers=asks)
+        assert answer.status_code == 200
+        assert answer.headers["access-control-allow-origin"] == "*"
+        assert method in answer.headers["access-control-allow-methods"].split(", ")
+        allowed = answer.headers["access-control-allow-headers"].lower().replace(" ", "").split(",")
+        assert {"authorization", "content-type"} <= set(allowed)
+        assert "access-control-allow-credentials" not in answer.headers
+
+
+def test_a_page_of_any_site_may_read_every_answer_and_its_limits(ana: Person) -> None:
+    for path, status in (("/account", 200), ("/channel/999", 404), ("/nothing", 404), ("/account/update", 405)):
+        answer = ana.call("GET", path, headers={"Origin": "https://elsewhere.example"})
+        assert answer.status_code == status
+        assert answer.headers["access-control-allow-origin"] == "*"
+        exposed = {name.strip().lower() for name in answer.headers["access-control-expose-headers"].split(",")}
+        assert exposed >= {"x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset", "retry-after"}
+    refusal = ana.client.get("/api/account", headers={"Origin": "https://elsewhere.example"})
+    assert (refusal.status_code, refusal.headers["access-control-allow-origin"]) == (401, "*")

@@ -1,0 +1,101 @@
+"""Files in a real browser: from the upload to the download that is one too many."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.conftest import Person
+from tests.support.browser import window
+from tests.support.browser_login import examine, fetched, sign_in
+from tests.support.files import PNG, new_file
+from waypost.db.schema import plans
+
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_upload_a_file_and_have_it_fetched_as_often_as_it_may_be(
+    ana: Person, chrome: Browser, address: str, ingester: None, tmp_path: Path, *, scripts: bool
+) -> None:
+    path = tmp_path / "leaflet.png"
+    path.write_bytes(PNG)
+    with window(chrome, scripts=scripts) as seen:
+        page = seen.page
+        sign_in(page, address)
+        page.goto(f"{address}/dashboard/files")
+        page.get_by_role("main").get_by_role("link", name="Upload").first.click()
+        page.get_by_text("Who, how long, how often").click()
+        page.get_by_label("At most downloads").fill("2")
+        page.get_by_role("textbox", name="Short name").fill("leaflet")
+        page.locator("#file").set_input_files(path)
+        if scripts:
+            expect(page.locator("[data-uploads] [data-state=good]")).to_contain_text("/leaflet")
+            page.get_by_role("link", name="Settings", exact=True).click()
+        else:
+            page.get_by_role("button", name="Upload").click()
+            expect(page.get_by_role("status").first).to_contain_text("Your file is there.")
+        expect(page.get_by_role("heading", name="leaflet.png")).to_be_visible()
+        for _ in range(2):
+            assert fetched(address, "leaflet").content == PNG
+        assert fetched(address, "leaflet").status_code == 410
+        page.reload()
+        expect(page.get_by_text("This file has ended")).to_be_visible()
+        page.get_by_label("At most downloads").fill("3")
+        page.get_by_role("button", name="Save").click()
+        assert fetched(address, "leaflet").content == PNG
+        page.get_by_role("link", name="downloads").click()
+        expect(page.locator(".tiles div").first.locator("dd")).to_have_text("3")
+
+
+def _drop(page: Page, *files: tuple[str, int]) -> None:
+    page.evaluate(
+        """files => {
+          const data = new DataTransfer();
+          for (const [name, size] of files) data.items.add(new File([new Uint8Array(size)], name));
+          for (const kind of ["dragenter", "dragover", "drop"]) {
+            document.body.dispatchEvent(new DragEvent(kind, {dataTransfer: data, bubbles: true, cancelable: true}));
+          }
+        }""",
+        files,
+    )
+
+
+def test_several_files_are_dropped_and_each_says_what_became_of_it(ana: Person, chrome: Browser, address: str) -> None:
+    new_file(ana, "a.txt", custom="taken")
+    ana.write(lambda tx: tx.execute(plans.update().values(upload_limit=500_000)))
+    with window(chrome) as seen:
+        page = seen.page
+        sign_in(page, address)
+        page.goto(f"{address}/dashboard/files/new")
+        expect(page.get_by_text("At most 500 kB a file.")).to_be_visible()
+        _drop(page, ("one.bin", 400_000), ("too large.bin", 600_000), ("two.bin", 10), ("empty.bin", 0))
+        lines = page.locator("[data-uploads] li")
+        expect(lines.nth(0)).to_have_attribute("data-state", "good")
+        expect(lines.nth(1)).to_contain_text("is larger than your plan allows: 500 kB")
+        expect(lines.nth(2)).to_have_attribute("data-state", "good")
+        expect(lines.nth(3)).to_contain_text("it is empty")
+        seen.complaints.clear()  # the browser notes each answer that is not 200
+        page.goto(f"{address}/dashboard/files")
+        expect(page.locator("tbody tr")).to_have_count(3)
+        page.get_by_role("link", name="Size").click()
+        expect(page.locator("tbody tr").first).to_contain_text("one.bin")
+        page.get_by_label("All on this page").check()
+        page.get_by_role("button", name="Delete …").click()
+        page.get_by_role("button", name="Delete", exact=True).click()
+        expect(page.get_by_role("status").first).to_contain_text("3 files are deleted.")
+        expect(page.get_by_role("heading", name="Your first file")).to_be_visible()
+
+
+def test_axe_finds_no_fault_with_the_pages_of_files(ana: Person, chrome: Browser, address: str) -> None:
+    for name in ("تقرير.pdf", "x" * 200, "locked.txt"):
+        new_file(ana, name, password="geheim", maxdownloads=2)
+    with window(chrome) as seen:
+        sign_in(seen.page, address)
+        for path in ("", "?q=nothing", "/new", "/1", "/2/stats", "/2/delete"):
+            seen.page.goto(f"{address}/dashboard/files{path}")
+            if path == "/new":
+                _drop(seen.page, ("done.txt", 100))
+                expect(seen.page.locator("[data-state=good]")).to_be_visible()
+            examine(seen.page, path)
+        assert seen.asked == []

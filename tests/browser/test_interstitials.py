@@ -1,0 +1,122 @@
+"""The pages on the way to a target, in a real browser; nothing leaves this machine."""
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.conftest import Person
+from tests.support import fake_internet
+from tests.support.browser import served, window
+from tests.support.fake_internet import PUBLIC
+from tests.support.visits import FIREFOX, clicks, new_link
+from tests.visits.test_overlays import overlay
+from tests.visits.test_pixels import DOCUMENTED
+from waypost.app import build
+from waypost.db.database import Database
+from waypost.settings import Settings
+
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+TARGET = "https://target.example/page"
+FRAMED = "http://framed.example/page"
+
+
+def _splash(person: Person, **fields: object) -> str:
+    return str(person.post("/splash/add", {"name": "A page", "title": "Wait", **fields})["id"])
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_a_splash_page_goes_on_by_itself_and_counts_once(
+    ana: Person, chrome: Browser, address: str, *, scripts: bool
+) -> None:
+    link = new_link(ana, "spring", url=TARGET, type=_splash(ana, counter=2))
+    with window(chrome, scripts=scripts) as seen:
+        seen.page.goto(f"{address}/spring")
+        expect(seen.page.get_by_role("heading", name="Wait")).to_be_visible()
+        seen.page.wait_for_url(TARGET)
+    assert clicks(ana, link) == (1, 1)
+
+
+def test_the_button_of_a_splash_page_comes_in_time_and_leads_on(ana: Person, chrome: Browser, address: str) -> None:
+    new_link(ana, "spring", url=TARGET, type=_splash(ana, counter=60, skip=1))
+    with window(chrome) as seen:
+        seen.page.goto(f"{address}/spring")
+        button = seen.page.get_by_role("link", name="Skip")
+        expect(button).not_to_be_visible()
+        expect(button).to_be_visible()
+        button.click()
+        seen.page.wait_for_url(TARGET)
+
+
+def test_all_thirteen_providers_are_started_and_the_visitor_goes_on(ana: Person, chrome: Browser, address: str) -> None:
+    pixels = [ana.post("/pixel/add", {"type": kind, "name": kind, "tag": "TAG-1"})["id"] for kind in DOCUMENTED]
+    link = new_link(ana, "spring", url=TARGET, pixels=pixels)
+    with window(chrome) as seen:
+        seen.page.goto(f"{address}/spring", wait_until="commit")
+        seen.page.wait_for_url(TARGET)
+        assert set(seen.asked) == {TARGET, *(script for script, _ in DOCUMENTED.values())}
+    with window(chrome, scripts=False) as seen:
+        seen.page.goto(f"{address}/spring", wait_until="commit")
+        seen.page.wait_for_url(TARGET)
+        assert seen.asked == [TARGET]
+    assert clicks(ana, link)[0] == 2
+
+
+def test_nothing_is_loaded_before_a_yes_nor_after_a_no(ana: Person, chrome: Browser, settings: Settings) -> None:
+    pixel = ana.post("/pixel/add", {"type": "qapixel", "name": "x", "tag": "TAG-1"})["id"]
+    link = new_link(ana, "spring", url=TARGET, pixels=[pixel])
+    script = DOCUMENTED["qapixel"][0]
+    asking = Settings(**{**settings.model_dump(), "pixel_consent": "on"})
+    with served(build(asking, Database(asking.database))) as address:
+        for said, asked in (("Decline", [TARGET]), ("Allow", [script, TARGET])):
+            context = chrome.new_context(user_agent=FIREFOX)
+            with window(chrome, context=context) as seen:
+                seen.page.goto(f"{address}/spring")
+                expect(seen.page.get_by_role("heading", name="May this link be measured?")).to_be_visible()
+                seen.page.wait_for_timeout(300)
+                assert seen.asked == []
+                seen.page.get_by_role("button", name=said).click()
+                seen.page.wait_for_url(TARGET)
+                assert seen.asked == asked
+            with window(chrome, context=context) as seen:
+                seen.page.goto(f"{address}/spring", wait_until="commit")
+                seen.page.wait_for_url(TARGET)
+                assert seen.asked == asked
+            context.close()
+    assert clicks(ana, link)[0] == 4
+
+
+def test_an_overlay_over_a_framed_target_takes_a_letter(
+    ana: Person, chrome: Browser, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    item = overlay(ana, "contact", position="center")
+    new_link(ana, "spring", url=FRAMED, type=f"overlay-{item}")
+    page = fake_internet.ok(b"x", b"Content-Type: text/html")
+    with fake_internet.world(monkeypatch) as world, fake_internet.server(lambda _head: [page]) as context:
+        world.has("framed.example", PUBLIC)
+        world.doors[PUBLIC] = context
+        with window(chrome) as seen:
+            seen.page.goto(f"{address}/spring")
+            expect(seen.page.frame_locator("iframe").get_by_role("heading", name="The target")).to_be_visible()
+            seen.page.get_by_label("Your name").fill("Zoë")
+            seen.page.get_by_label("Your e-mail").fill("zoe@example.com")
+            seen.page.get_by_label("Your message").fill("Hello")
+            seen.page.get_by_role("button", name="Write").click()
+            expect(seen.page.get_by_text("We answer soon")).to_be_visible()
+        with window(chrome, scripts=False) as seen:
+            seen.page.goto(f"{address}/spring")
+            expect(seen.page.get_by_role("dialog")).to_be_visible()
+            seen.page.get_by_role("button", name="Close").click()
+            expect(seen.page.get_by_role("dialog")).not_to_be_visible()
+    assert [kept["message"] for kept in ana.get(f"/overlay/{item}/submissions")["data"]["submissions"]] == ["Hello"]
+
+
+def test_an_interstitial_takes_a_letter_without_scripts_too(ana: Person, chrome: Browser, address: str) -> None:
+    item = overlay(ana, "newsletter")
+    new_link(ana, "spring", url=TARGET, type=f"overlay-{item}")
+    with window(chrome, scripts=False) as seen:
+        seen.page.goto(f"{address}/spring")
+        seen.page.get_by_label("Your e-mail").fill("zoe@example.com")
+        seen.page.get_by_role("button", name="Sign me up").click()
+        expect(seen.page.get_by_role("heading", name="Thank you")).to_be_visible()
+        seen.page.get_by_role("link", name="Continue").click()
+        seen.page.wait_for_url(TARGET)
+    assert len(ana.get(f"/overlay/{item}/submissions")["data"]["submissions"]) == 1

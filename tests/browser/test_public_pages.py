@@ -1,0 +1,181 @@
+"""Every page that a visitor can meet, in a real browser: on desktop and phone, by day and by night, and used."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.conftest import Person
+from tests.support import fake_internet
+from tests.support.accessibility import faults, show
+from tests.support.browser import HOST, served, window
+from tests.support.fake_internet import PUBLIC
+from tests.support.public_pages import TARGET, sights
+from tests.support.server import free_port
+from tests.support.visits import CHROME, clicks
+from waypost.app import build
+from waypost.db.database import Database
+from waypost.moderation.ops import reports_of
+from waypost.settings import Settings
+
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+DESKTOP: dict[str, Any] = {"viewport": {"width": 1280, "height": 800}, "color_scheme": "light"}
+PHONE: dict[str, Any] = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark", "has_touch": True}
+SCREENS = pytest.mark.parametrize("screen", [DESKTOP, PHONE], ids=["desktop by day", "phone by night"])
+
+
+@pytest.fixture
+def address(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The service at an address that it knows itself, asking before pixels, with one site that can be framed."""
+    port = free_port()
+    told = {**settings.model_dump(), "base_url": f"http://{HOST}:{port}", "pixel_consent": "on"}
+    page = fake_internet.ok(b"x", b"Content-Type: text/html")
+    with fake_internet.world(monkeypatch) as world, fake_internet.server(lambda _head: [page]) as context:
+        world.has("framed.example", PUBLIC)
+        world.doors[PUBLIC] = context
+        with served(build(Settings(**told), Database(settings.database)), port) as url:
+            yield url
+
+
+def test_every_page_fits_and_has_no_fault(ana: Person, chrome: Browser, address: str) -> None:
+    found = {}
+    with window(chrome, stays=True) as seen:
+        for sight in sights(ana):
+            answer = seen.page.goto(f"{address}/{sight.path}")
+            assert (sight.path, answer and answer.status) == (sight.path, sight.status)
+            if sight.says:
+                expect(seen.page.get_by_text(sight.says).first).to_be_visible()
+            for screen in (DESKTOP, PHONE):
+                seen.page.set_viewport_size(screen["viewport"])
+                show(seen.page, screen["color_scheme"])
+                found[sight.path, screen["color_scheme"]] = _troubles(seen.page)
+    assert {page: troubles for page, troubles in found.items() if troubles} == {}
+
+
+def _troubles(page: Page) -> list[object]:
+    """What is wrong with a page: wider than the screen, a picture that is not there, a fault that axe-core finds."""
+    fits = page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    broken = page.evaluate("[...document.images].filter(one => one.complete && !one.naturalWidth).map(one => one.src)")
+    return [*([] if fits else ["too wide"]), *broken, *faults(page)]
+
+
+@SCREENS
+def test_a_password_is_asked_for_until_it_is_right_or_was_wrong_too_often(
+    ana: Person, chrome: Browser, address: str, screen: Any
+) -> None:
+    link = ana.post("/url/add", {"url": TARGET, "custom": "locked", "password": "a password"})["id"]
+    context = chrome.new_context(user_agent=CHROME, **screen)
+    with window(chrome, context=context) as seen:
+        page = seen.page
+
+        def guess(word: str) -> None:
+            page.get_by_label("Password").fill(word)
+            page.get_by_role("button", name="Continue").click()
+
+        page.goto(f"{address}/locked")
+        expect(page.get_by_label("Password")).to_be_focused()
+        guess("a passwort")
+        expect(page.get_by_role("alert")).to_have_text("That is not the password.")
+        assert "a passwort" not in page.content()
+        assert _troubles(page) == []
+        guess("a password")
+        page.wait_for_url(TARGET)
+        page.goto(f"{address}/locked")
+        while page.get_by_label("Password").is_visible():
+            with page.expect_navigation():
+                guess("a passwort")
+        expect(page.get_by_role("heading")).to_have_text("Too many tries")
+        assert _troubles(page) == []
+    context.close()
+    assert clicks(ana, link) == (1, 1)
+
+
+def test_a_sensitive_page_warns_once_and_its_card_can_be_taken(ana: Person, chrome: Browser, address: str) -> None:
+    sights(ana)
+    context = chrome.new_context(user_agent=CHROME, accept_downloads=True)
+    with window(chrome, context=context) as seen:
+        page = seen.page
+        page.goto(f"{address}/shy")
+        expect(page.get_by_text("Potter in Lisbon")).not_to_be_visible()
+        page.get_by_role("button", name="Show the page").click()
+        expect(page.get_by_text("Potter in Lisbon")).to_be_visible()
+        assert _troubles(page) == []
+        page.goto(f"{address}/shy")
+        expect(page.get_by_text("Potter in Lisbon")).to_be_visible()
+        with page.expect_download() as taken:
+            page.get_by_role("link", name="Save contact").click()
+        card = Path(taken.value.path()).read_text()
+        assert (taken.value.suggested_filename, "FN:Ana Costa" in card) == ("Ana Costa.vcf", True)
+        page.get_by_role("link", name="Mastodon").click()
+        page.wait_for_url("https://social.example/@ana")
+    context.close()
+
+
+def test_a_list_is_searched_turned_over_and_followed(ana: Person, chrome: Browser, address: str) -> None:
+    listed = next(sight.path for sight in sights(ana) if sight.says == "Things to read")
+    with window(chrome, scripts=False) as seen:
+        page = seen.page
+        page.goto(f"{address}/{listed}")
+        page.get_by_role("link", name="Older").click()
+        expect(page.get_by_text("Page 2 of")).to_be_visible()
+        page.get_by_role("searchbox").fill("clay")
+        page.get_by_role("button", name="Search").click()
+        expect(page.get_by_text("8 links with “clay”")).to_be_visible()
+        page.get_by_role("link", name="How clay is dug").first.click()
+        page.wait_for_url("https://site-*.example/")
+
+
+def test_a_file_is_looked_at_and_downloaded(ana: Person, chrome: Browser, address: str) -> None:
+    sights(ana)
+    context = chrome.new_context(user_agent=CHROME, accept_downloads=True)
+    with window(chrome, context=context) as seen:
+        page = seen.page
+        page.goto(f"{address}/prices")
+        expect(page.get_by_text("3 downloads left")).to_be_visible()
+        page.get_by_text("Checksum").click()
+        expect(page.get_by_text("SHA-256 should be")).to_be_visible()
+        assert _troubles(page) == []
+        with page.expect_download() as taken:
+            page.get_by_role("link", name="Download").click()
+        assert taken.value.suggested_filename == "price list.pdf"
+        assert Path(taken.value.path()).stat().st_size == 2_000_009
+        page.reload()
+        expect(page.get_by_text("2 downloads left")).to_be_visible()
+    context.close()
+
+
+@pytest.mark.parametrize("path", ["waiting", "before-message", "prices", "ocean", "read-0+", "r/reading"])
+def test_whatever_stands_on_the_way_can_be_reported(ana: Person, chrome: Browser, address: str, path: str) -> None:
+    sights(ana)
+    splash = ana.get("/splash")["data"]["splash"][-1]["id"]
+    for link in ana.get("/urls", limit=1000)["data"]["urls"]:
+        if link["alias"].startswith("read-"):
+            ana.put(f"/url/{link['id']}/update", {"type": str(splash)})
+    with window(chrome, scripts=False) as seen:
+        page = seen.page
+        page.goto(f"{address}/{path}")
+        page.get_by_role("link", name="Report abuse").click()
+        expect(page.get_by_label("Short link")).to_have_value(f"{address}/{path.removesuffix('+')}")
+        page.get_by_label("Something else").check()
+        page.get_by_label("More about it").fill("It <b>lies</b>")
+        page.get_by_label("Short link").fill("https://elsewhere.example/x")
+        page.get_by_role("button", name="Send report").click()
+        expect(page.get_by_role("alert")).to_have_text(
+            "That is no short link of this service. Please check the address."
+        )
+        expect(page.get_by_label("More about it")).to_have_value("It <b>lies</b>")
+        page.get_by_label("Short link").fill(f"{address}/{path}")
+        page.get_by_role("button", name="Send report").click()
+        expect(page.get_by_role("heading", name="Thank you")).to_be_visible()
+    assert [one.comment for one in ana.database.read(reports_of)] == ["It <b>lies</b>"]
+
+
+def test_a_preview_says_where_a_link_goes_and_goes_there(ana: Person, chrome: Browser, address: str) -> None:
+    sights(ana)
+    with window(chrome, scripts=False) as seen:
+        seen.page.goto(f"{address}/read-0+")
+        expect(seen.page.get_by_text("https://site-0.example/")).to_be_visible()
+        seen.page.get_by_role("link", name="Go there").click()
+        seen.page.wait_for_url("https://site-0.example/")

@@ -1,0 +1,90 @@
+"""QR codes in a real browser: designed, read off the screen, scanned, counted."""
+
+from io import BytesIO
+
+import pytest
+from PIL import Image
+from playwright.sync_api import Browser, expect
+
+from tests.conftest import Person
+from tests.support.browser import window
+from tests.support.browser_login import examine, fetched, sign_in
+from tests.support.qr_decoders import LOGO, new_code, png
+from waypost.qrcode import verify
+from waypost.settings import Settings
+
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+
+
+def _read(picture: bytes) -> str | None:
+    """What a scanner reads off the screen."""
+    return verify.decode(Image.open(BytesIO(picture)))
+
+
+def test_design_a_code_read_it_off_the_screen_and_see_the_scan(
+    ana: Person, chrome: Browser, address: str, settings: Settings, ingester: None
+) -> None:
+    with window(chrome) as seen:
+        page = seen.page
+        sign_in(page, address)
+        page.goto(f"{address}/dashboard/qr")
+        page.get_by_role("main").get_by_role("link", name="New QR code").first.click()
+        page.wait_for_load_state()  # the preview listens from here on
+        page.get_by_role("textbox", name="Leads to").fill("https://target.example/menu")
+        code = page.locator("#preview img")
+        expect(code).to_be_visible()
+        page.get_by_label("Ground", exact=True).fill("#222222")
+        expect(page.locator("#preview")).to_contain_text("scanners need 3:1")
+        page.get_by_label("Ground", exact=True).fill("#fff3e0")
+        expect(code).to_be_visible()
+        page.get_by_label("Dots", exact=True).check(force=True)
+        page.get_by_role("textbox", name="Short name").fill("menu")
+        page.get_by_role("textbox", name="Caption").fill("OUR MENU")
+        page.locator("#logo-file").set_input_files({"name": "logo.png", "mimeType": "image/png", "buffer": png(900)})
+        expect(page.locator("[data-logo] img")).to_be_visible()
+        page.get_by_role("button", name="Make it").click()
+        expect(page.get_by_role("status").first).to_contain_text("Your QR code is ready.")
+        expect(page.get_by_text("There is one. Another replaces it.")).to_be_visible()
+        read = _read(code.screenshot())
+        assert read == f"{settings.base}/menu"
+        assert fetched(address, "menu").headers["location"] == "https://target.example/menu"
+        page.get_by_role("textbox", name="Leads to").fill("https://target.example/new-menu")
+        page.get_by_role("button", name="Save").click()
+        expect(page.get_by_role("status").first).to_contain_text("Saved.")
+        assert fetched(address, "menu").headers["location"] == "https://target.example/new-menu"
+        for name, start in (("SVG", b"<svg"), ("PDF", b"%PDF"), ("PNG 1024", b"\x89PNG")):
+            with page.expect_download() as download:
+                page.get_by_role("link", name=name, exact=True).click()
+            assert download.value.path().read_bytes().startswith(start)
+        page.reload()
+        page.get_by_role("link", name="2 scans").click()
+        expect(page.locator(".tiles div").first.locator("dd")).to_have_text("2")
+
+
+def test_without_scripts_the_type_is_chosen_and_the_code_previewed_and_made(
+    ana: Person, chrome: Browser, address: str
+) -> None:
+    with window(chrome, scripts=False) as seen:
+        page = seen.page
+        sign_in(page, address)
+        page.goto(f"{address}/dashboard/qr/new")
+        expect(page.get_by_role("textbox", name="Leads to")).to_be_visible()
+        page.get_by_label("Wi-Fi").check(force=True)
+        expect(page.get_by_role("textbox", name="Leads to")).not_to_be_visible()
+        page.get_by_role("textbox", name="Name of the network").fill("Café")
+        page.get_by_role("button", name="Preview").click()
+        assert _read(page.locator("#preview img").screenshot()) == "WIFI:T:nopass;S:Café;;"
+        page.get_by_role("textbox", name="Password", exact=True).fill("geheim")
+        page.get_by_role("button", name="Make it").click()
+        assert _read(page.locator("#preview img").screenshot()) == "WIFI:T:WPA;S:Café;P:geheim;;"
+
+
+def test_axe_finds_no_fault_with_the_pages_of_codes(ana: Person, chrome: Browser, address: str) -> None:
+    new_code(ana, name="x" * 200, logo=LOGO, gradient={"color": "#000044"})
+    new_code(ana, "vcard", {"fname": "مرحبا"}, name="مرحبا", caption="SCAN ME")
+    with window(chrome) as seen:
+        sign_in(seen.page, address)
+        for path in ("", "?q=nothing", "/new", "/new?type=event", "/1", "/2", "/1/stats", "/2/delete"):
+            seen.page.goto(f"{address}/dashboard/qr{path}")
+            examine(seen.page, path)
+        assert seen.asked == []

@@ -1,0 +1,198 @@
+"""Whatever anybody writes stays words: on every page a visitor can meet, in a real browser."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page
+from sqlalchemy import Connection, Table, select, update
+
+from tests.conftest import BASE, Person
+from tests.support import fake_internet
+from tests.support.assertions import refused
+from tests.support.browser import served, window
+from tests.support.fake_internet import PUBLIC, Outside
+from tests.support.public_pages import sights
+from tests.support.url_fields import EVIL, URL_FIELDS
+from tests.support.visits import CHROME, PAGE, visit
+from waypost.app import build
+from waypost.db.database import Database
+from waypost.db.schema import bios, campaigns, files, links, overlays, qrs, splashes
+from waypost.settings import Settings
+
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+NASTY = (
+    "\"'>--></title></style></script></textarea></svg><script>window.hacked=1</script>"
+    "<img src=x onerror=window.hacked=1><svg onload=window.hacked=1><a href=javascript:window.hacked=1>x</a>"
+    "<iframe srcdoc=x></iframe><base href=//evil.example><meta http-equiv=refresh content=0;url=//evil.example>"
+    "{{7*7}}{% raw %}*/}body{display:none}\u202e\u2066gpj.exe"
+)
+_KEPT = frozenset({"type", "url", "image", "link", "id"})  # of a block: what is no text
+_WORDS: dict[Table, tuple[str, ...]] = {
+    splashes: ("title", "message"),
+    overlays: ("message", "label", "button", "thanks", "code"),
+    links: ("title", "description", "metatitle", "metadescription"),
+    files: ("name", "filename"),
+    bios: ("name", "title", "description"),
+}
+# What a page is made of: its elements, their attributes, and the values of those that lead or load. Tickets differ.
+_SKELETON = """() => {
+    const leads = /^(href|src|action|method|rel|target|sandbox|http-equiv)$/, ours = /\\d{5,}|[\\w-]{22,}/g;
+    const told = (one, {name, value}) => !leads.test(name) || one.tagName === "LINK" ? name
+        : `${name}=${value.replace(ours, "…")}`;
+    return [...document.querySelectorAll("*")].map(
+        one => [one.tagName, ...[...one.attributes].map(attribute => told(one, attribute))].join(" "));
+}"""
+# Words that turn writing around, with words of ours beside them that would be turned around too.
+_TURNED = """() => {
+    const found = [], texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) {
+        let one = texts.currentNode.parentElement;
+        if (!texts.currentNode.data.includes("\\u202e") || one.closest("script, style, textarea")) continue;
+        while (!/isolate|plaintext/.test(getComputedStyle(one).unicodeBidi)) one = one.parentElement;
+        const beside = [...one.childNodes].filter(other => !other.textContent.includes("\\u202e"));
+        if (beside.some(other => /\\w{2}/.test(other.textContent))) found.push(one.outerHTML.slice(0, 200));
+    }
+    return found;
+}"""
+_IS_WHOLE = "window.hacked === undefined && getComputedStyle(document.body).display !== 'none'"
+_TRICKS = (
+    *("//evil.example", "//evil.example/", "///evil.example/..", "/%2F%2Fevil.example", "/%5C%5Cevil.example"),
+    *(
+        "/\\evil.example",
+        "/http://evil.example",
+        "/one//evil.example",
+        "/u//evil.example/x-1",
+        "/ana-costa//evil.example",
+    ),
+    *("/report?url=https://evil.example", "/?next=https://evil.example", "/one?url=https://evil.example"),
+    *("/one?@evil.example", "/one?.evil.example", "/one+?url=//evil.example", "/one/qr?to=//evil.example"),
+    *("/r/spring?url=//evil.example", "/u/ana/x-1?q=//evil.example", "/u/ana//evil.example-1"),
+    *("/locked?url=//evil.example", "/ana-costa?sure=1&url=//evil.example", "/overlay/1?url=//evil.example"),
+    "/one%0d%0aLocation:%20//evil.example",
+)
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[Outside]:
+    """A destination that can be framed."""
+    page = fake_internet.ok(b"x", b"Content-Type: text/html")
+    with fake_internet.world(monkeypatch) as found, fake_internet.server(lambda _head: [page]) as context:
+        found.has("framed.example", PUBLIC)
+        found.doors[PUBLIC] = context
+        yield found
+
+
+@contextmanager
+def _seen(chrome: Browser, settings: Settings) -> Iterator[tuple[Page, str]]:
+    """A window before a process of the service that remembers nothing; and its address."""
+    asking = Settings(**{**settings.model_dump(), "pixel_consent": "on"})
+    context = chrome.new_context(user_agent=CHROME)
+    app = build(asking, Database(settings.database))
+    with served(app) as address, window(chrome, context=context, stays=True) as it:
+        it.page.on("dialog", lambda dialog: it.complaints.append(dialog.message))
+        yield it.page, address
+    context.close()
+
+
+def _write(tx: Connection, words: str) -> None:
+    """Every text that an owner can write, past the API and whatever it would refuse."""
+    for table, names in _WORDS.items():
+        tx.execute(update(table).values({name: f"{words} {name}" for name in names}))
+    tx.execute(update(overlays).where(overlays.c.type == "poll").values(options=[words, f"{words} again"]))
+    for row in tx.execute(select(campaigns.c.id)).all():
+        tx.execute(update(campaigns).where(campaigns.c.id == row.id).values(name=f"{words} {row.id}"))
+    for row in tx.execute(select(bios.c.id, bios.c.blocks).where(bios.c.alias != "broken")).all():
+        blocks = [{name: value if name in _KEPT else words for name, value in block.items()} for block in row.blocks]
+        tx.execute(update(bios).where(bios.c.id == row.id).values(blocks=blocks))
+    tx.execute(update(qrs).where(qrs.c.type == "text").values(data=words))
+
+
+def test_no_words_change_what_a_page_is_made_of(
+    ana: Person, chrome: Browser, settings: Settings, world: Outside
+) -> None:
+    paths = [sight.path for sight in sights(ana) if sight.status == 200 and "?" not in sight.path]
+    made: list[dict[str, list[str]]] = []
+    for words in ("Plain words", NASTY):
+        ana.write(partial(_write, words=words))
+        made.append({})
+        with _seen(chrome, settings) as (tab, address):
+            for path in paths:
+                tab.goto(f"{address}/{path}")
+                made[-1][path] = tab.evaluate(_SKELETON)
+                assert tab.evaluate(_IS_WHOLE), path
+                assert tab.evaluate(_TURNED) == [], path
+    assert len(paths) > 30
+    for path in paths:
+        assert made[0][path] == made[1][path], path
+
+
+def test_what_visitors_write_stays_words_too(ana: Person, chrome: Browser, settings: Settings) -> None:
+    sights(ana)
+    with _seen(chrome, settings) as (tab, address):
+        for path, field, most in (("report", "url", 2048), ("u/ana/reading-1", "q", 255)):
+            tab.goto(f"{address}/{path}?{field}=plain")
+            plain = tab.evaluate(_SKELETON)
+            tab.evaluate("words => { location.search = new URLSearchParams(words) }", {field: NASTY})
+            tab.wait_for_url(f"{address}/{path}?{field}=%22*")
+            assert tab.evaluate(_SKELETON) == plain
+            assert tab.evaluate(_IS_WHOLE)
+            assert tab.evaluate(_TURNED) == []
+            assert tab.input_value(f"[name={field}]") == NASTY[:most]
+
+
+def test_every_page_forbids_frames_and_foreign_code(ana: Person, world: Outside) -> None:
+    quiet = ana.client.another(raises=False)
+    for sight in sights(ana):
+        headers = visit(quiet, sight.path, headers=PAGE).headers
+        parts = {name: rest for name, *rest in map(str.split, headers["content-security-policy"].split(";"))}
+        assert (parts["default-src"], parts["frame-ancestors"], parts["base-uri"]) == (["'none'"],) * 3, sight.path
+        assert not {"'unsafe-inline'", "'unsafe-eval'", "*", "data:", "https:"}.intersection(
+            parts.get("script-src", ())
+        )
+        assert headers["x-content-type-options"] == "nosniff"
+
+
+@pytest.mark.parametrize(
+    "url", ["javascript:alert(1)", " JaVaScRiPt:alert(1)", "data:text/html,x", "vbscript:x", "//x"]
+)
+def test_no_url_that_runs_is_taken_anywhere(ana: Person, url: str) -> None:
+    tried = 0
+    for noun, body, field in URL_FIELDS:
+        told = json.loads(json.dumps(body).replace(EVIL, url))
+        if body != told and noun != "/qr":  # a code may hold any text; what it leads to has tests of its own
+            refused(ana.call("POST", f"{noun}/add", told), 400, field)
+            tried += 1
+    assert tried > 15
+
+
+@pytest.mark.parametrize(
+    "color", ["red;} body{display:none", "#fff;}", "#12345", "url(//x)", "#GGGGGG", "var(--x)", "#000000;", "#00000\n0"]
+)
+def test_no_style_breaks_out_of_a_color(ana: Person, color: str) -> None:
+    for field in ("color", "background"):
+        told: dict[str, Any] = {"name": "x", "type": "message", "message": "x", field: color}
+        refused(ana.call("POST", "/overlay/add", told), 400, field)
+
+
+@pytest.mark.parametrize("path", _TRICKS)
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_no_address_of_ours_leads_where_a_stranger_wants(ana: Person, path: str, method: str) -> None:
+    campaign = ana.post("/campaign/add", {"slug": "spring", "public": True})["id"]
+    for alias, fields in (("one", {"campaign": campaign}), ("locked", {"password": "a password"})):
+        ana.post("/url/add", {"url": "https://example.com/page", "custom": alias, **fields})
+    ana.post("/bio/add", {"name": "x", "alias": "ana-costa", "sensitive": True})
+    forged = {"X-Forwarded-Host": "evil.example", "X-Forwarded-Proto": "https", "Referer": "https://evil.example/"}
+    sent = {"url": "https://evil.example/", "next": "//evil.example", "ticket": "x", "link": "1", "overlay": "1"}
+    for headers in (PAGE, {**PAGE, **forged}):
+        data = sent if method == "POST" else None
+        answer = ana.client.request(method, f"{BASE}{path}", headers=headers, data=data)
+        goes = answer.headers.get("location", "/one")
+        assert goes.startswith(
+            ("https://example.com/page", "/one", "/locked", "/ana-costa", "/dashboard", f"{BASE}/")
+        ), goes
+        assert not goes.startswith(("https://example.com/page@", "https://example.com/page.")), goes
+        assert "evil" not in "".join(value for name, value in answer.headers.items() if name != "location")

@@ -1,0 +1,118 @@
+"""Rotators under load: turns and quotas are exact however many come at once, to however many processes."""
+
+import threading
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from sqlalchemy import Connection
+
+from tests.conftest import Person
+from tests.support.server import Server, serving
+from tests.support.visits import new_link
+from waypost.accounts import ops as accounts
+from waypost.auth import api_keys
+from waypost.campaigns import rotator as campaigns_rotator
+from waypost.campaigns.rotator import Pick
+from waypost.db.database import Database
+
+_VISITS = 1000
+_CLIENTS = 40
+_NONE = (None, None, None)
+
+
+def _add_ana(tx: Connection) -> str:
+    ana = accounts.add(tx, email="ana@example.com", username="ana", password="*", rate_limit=1_000_000)
+    return api_keys.add(tx, ana.id, name="first key")
+
+
+def _campaign(call: Callable[..., Any], slug: str, quotas: tuple[int | None, ...], **fields: Any) -> int:
+    """A campaign whose links are called by its slug and their number."""
+    campaign = int(call("POST", "/campaign/add", {"slug": slug, **fields})["id"])
+    for number, quota in enumerate(quotas):
+        url = f"https://example.com/{slug}-{number}"
+        link = call("POST", "/url/add", {"url": url, "custom": f"{slug}-{number}"})["id"]
+        call("POST", f"/campaign/{campaign}/assign/{link}", {"quota": quota})
+    return campaign
+
+
+def _visits(server: Server, path: str) -> Counter[str]:
+    """Where many visitors are sent, who all come at once, each on a connection of its own."""
+    port = urlsplit(server.url).port
+    assert port is not None
+    ready = threading.Barrier(_CLIENTS)
+
+    def come(_number: int) -> list[str]:
+        seen = []
+        ready.wait(60)
+        for _ in range(_VISITS // _CLIENTS):
+            client = HTTPConnection("127.0.0.1", port, timeout=60)
+            client.request("GET", path, headers={"User-Agent": "curl/8.5.0"})
+            answer = client.getresponse()
+            seen.append(answer.getheader("Location", str(answer.status)).rpartition("/")[2])
+            client.close()
+        return seen
+
+    with ThreadPoolExecutor(_CLIENTS) as threads:
+        return Counter(name for seen in threads.map(come, range(_CLIENTS)) for name in seen)
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_turns_and_quotas_are_exact_over_two_processes(database: Database, database_url: str, tmp_path: Path) -> None:
+    key = database.write(_add_ana)
+    with serving(tmp_path / "node", database_url=database_url, workers=2) as server:
+
+        def call(method: str, path: str, body: Any = None) -> Any:
+            return server.call(method, f"/api{path}", key=key, json=body).json()
+
+        turns = _campaign(call, "turns", (None, None, None), rotation="ordered")
+        quotas = _campaign(call, "quotas", (300, 150, 50))
+        expected = {
+            turns: ("turns", {"turns-0": 334, "turns-1": 333, "turns-2": 333}),
+            quotas: ("quotas", {"quotas-0": 300, "quotas-1": 150, "quotas-2": 50, "404": 500}),
+        }
+        for campaign, (slug, where) in expected.items():
+            assert _visits(server, f"/r/{slug}") == where
+            told = call("GET", f"/campaign/{campaign}/stats")
+            assert {place["shorturl"].rpartition("/")[2]: place["clicks"] for place in told["links"]} == {
+                name: n for name, n in where.items() if name != "404"
+            }
+            assert told["data"]["total"]["clicks"] == _VISITS - where.get("404", 0)
+        assert "Traceback" not in server.output()
+
+
+@pytest.mark.parametrize(
+    ("how", "expected"),
+    [
+        ({"rotation": "ordered"}, [67, 67, 66, 0]),
+        ({"rotation": "random", "quotas": (60, 30, 10)}, [60, 30, 10, 100]),
+        ({"rotation": "random", "limits": (60, 30, 10)}, [60, 30, 10, 100]),
+        ({"rotation": "weighted", "quotas": (60, 30, 10), "limits": (50, 40, 5)}, [50, 30, 5, 115]),
+        ({"rotation": "ordered", "quotas": (20, None, None), "limits": (None, 30, None)}, [20, 30, 150, 0]),
+    ],
+    ids=("turns", "quotas", "limits", "both", "turns and both"),
+)
+def test_turns_and_quotas_are_exact_for_many_threads(
+    how: dict[str, Any], expected: list[int], ana: Person, database: Database
+) -> None:
+    campaign = int(ana.post("/campaign/add", {"slug": "spring", "rotation": how["rotation"]})["id"])
+    links = [new_link(ana, f"link-{number}", campaign=campaign) for number in range(3)]
+    for link, quota, limit in zip(links, how.get("quotas", _NONE), how.get("limits", _NONE), strict=True):
+        ana.post(f"/campaign/{campaign}/assign/{link}", {"quota": quota})
+        ana.put(f"/url/{link}/update", {"clicklimit": limit})
+    rotator = database.read(lambda tx: campaigns_rotator.find_rotator(tx, "spring"))
+    assert rotator is not None
+
+    def come(_number: int) -> int:
+        spin = Pick(takes=True, kept=None, leads_on=lambda _target: True, now=1)
+        target = database.count(lambda tx: campaigns_rotator.take(tx, rotator, spin))
+        return target.id if target else 0
+
+    with ThreadPoolExecutor(16) as threads:
+        seen = Counter(threads.map(come, range(200)))
+    assert [seen[link] for link in (*links, 0)] == expected

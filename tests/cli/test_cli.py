@@ -1,0 +1,183 @@
+"""The command line: backups, blocks, reports, what is printed for programs, and how every command says no."""
+
+import io
+import os
+import re
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.support.cli import ANA, Run, status
+from waypost import __version__
+from waypost.db.database import Database
+from waypost.files import ops as files
+from waypost.moderation import ops as abuse
+from waypost.routers import api_document
+from waypost.server.startup import open_database
+from waypost.settings import Settings
+from waypost.storage.factory import open_store
+
+_GONE = "2001-01-01"
+
+
+def test_the_version(run: Run) -> None:
+    assert run("version").out == f"{__version__}\n"
+    assert __version__ in (Path(__file__).parents[2] / "pyproject.toml").read_text()
+
+
+def test_the_openapi_document_is_printed(run: Run, home: Path) -> None:
+    printed = run("openapi").json
+    assert printed == api_document(Settings())
+    assert printed["servers"] == [{"url": "http://go.localhost:8000"}]
+    assert list(home.iterdir()) == []
+
+
+def test_a_backup_comes_back(filled: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = filled(*ANA, "--json").json["apikey"]
+    _keep_a_file(home / "data")
+    said = filled("backup", "saved[1].tar.gz").out
+    size = (home / "saved[1].tar.gz").stat().st_size
+    assert re.fullmatch(rf"saved\[1\]\.tar\.gz: \d+ rows and 1 files, {size} bytes\.\n", said)
+    monkeypatch.setenv("WAYPOST_DATA_DIR", "other")
+    rows = re.findall(r"\d+ rows and 1 files", said)[0]
+    assert filled("restore", "saved[1].tar.gz").out == f"saved[1].tar.gz: {rows} are back.\n"
+    assert (home / "other" / "files" / "aa" / "bb").read_bytes() == b"content"
+    (home / "other" / "files" / "aa" / "bb").unlink()
+    assert filled("backup", "again.tar.gz").err == "waypost: The bytes of 1 files were not there.\n"
+    assert status(key) == 200
+
+
+def _keep_a_file(folder: Path) -> None:
+    store = open_store(Settings(data_dir=folder))
+    store.save("aa/bb", io.BytesIO(b"content"), disposition="attachment")
+    with closing(Database(f"sqlite:///{folder / 'waypost.db'}")) as database:
+        database.write(lambda tx: files.begin(tx, "aa/bb"))
+        stored = files.Stored("aa/bb", "a.txt", 7, b"", "text/plain")
+        database.write(lambda tx: files.add(tx, 1, stored, settings=Settings()))
+
+
+def test_a_restore_over_accounts_is_refused(filled: Run) -> None:
+    filled(*ANA)
+    filled("backup", "saved.tar.gz")
+    refused = filled("restore", "saved.tar.gz")
+    assert (refused.code, refused.out) == (1, "")
+    assert refused.err == "waypost: There are accounts in this database already. Restore into an empty one.\n"
+
+
+def test_the_operator_blocks_and_unblocks_hosts_and_words(run: Run) -> None:
+    assert run("block", "list", "--json").json == []
+    assert run("block", "add", "https://Bad.example/x", "*.worse.example").out.splitlines() == [
+        "Blocked the host bad.example.",
+        "Blocked the host worse.example.",
+    ]
+    assert run("block", "add", "--word", "Casino").out == "Blocked the word casino.\n"
+    listed = [(one["kind"], one["value"]) for one in run("block", "list", "--json").json]
+    assert listed == [("host", "bad.example"), ("host", "worse.example"), ("word", "casino")]
+    assert "worse.example" in run("block", "list").out
+    assert run("block", "remove", "bad.example", "worse.example").code == 0
+    assert [one["value"] for one in run("block", "list", "--json").json] == ["casino"]
+    for words, said in (
+        (("add", "no host"), "is not a host name"),
+        (("add", "--word", "ab"), "at least 3 letters"),
+        (("remove", "casino"), "The host casino is not blocked."),
+        (("add", "good.example", ".."), "is not a host name"),
+    ):
+        ran = run("block", *words)
+        assert (ran.code, said in ran.err) == (1, True), ran.err
+    assert [one["value"] for one in run("block", "list", "--json").json] == ["casino"]
+
+
+def test_the_operator_reads_and_closes_reports(run: Run, home: Path) -> None:
+    assert run("reports", "list", "--json").json == []
+    with closing(open_database(Settings())) as database:
+        for host, alias in (("", "one"), ("go.brand.example", "two"), ("/r", "spring")):
+            told = {
+                "host": host,
+                "alias": alias,
+                "comment": "Look:\n\x1b[2Jgone \u202e",
+                "reporter": b"x" + host.encode(),
+            }
+            database.write(lambda tx, told=told: abuse.report(tx, reason="spam", **told))  # type: ignore[misc]
+    urls = [one["url"] for one in run("reports", "list", "--json").json]
+    base = "http://go.localhost:8000"
+    assert urls == [f"{base}/one", "https://go.brand.example/two", f"{base}/r/spring"]
+    shown = run("reports", "list").out
+    assert "Look:  [2Jgone" in shown
+    assert "\x1b" not in shown
+    assert "\u202e" not in shown
+    assert run("reports", "close", 1).out == "Report 1 is closed.\n"
+    assert [one["id"] for one in run("reports", "list", "--json").json] == [2, 3]
+    assert [one["id"] for one in run("reports", "list", "--all", "--json").json] == [1, 2, 3]
+    assert run("reports", "close", 99).code == 1
+
+
+class Case(NamedTuple):
+    """A wrong command line, and the words in which it is refused."""
+
+    words: Sequence[object]
+    told: str
+    code: int = 1
+
+
+WRONG = (
+    Case((*ANA[:-1], "ana"), "That username is taken. Please choose another one."),
+    Case((*ANA[:-1], "ben"), "That e-mail address is taken. Please use another one."),
+    Case(("account", "add", "--email", "ben@example.com", "--username", "b"), "username must be 3 to 50 characters"),
+    Case(("account", "add", "--email", "nobody", "--username", "ben"), "email must be an e-mail address"),
+    Case((*ANA, "--password", "short"), "password must be 8 to 128 characters."),
+    Case((*ANA, "--plan", "[/x]"), "there is none called '[/x]'."),
+    Case((*ANA, "--rate-limit", "0"), "'--rate-limit'", 2),
+    Case((*ANA, "--rate-limit", "many"), "'--rate-limit'", 2),
+    Case((*ANA, "--rate-limit", 10**30), "'--rate-limit'", 2),
+    Case(("account", "add", "--username", "ben"), "Missing option '--email'", 2),
+    Case(("account", "suspend"), "Missing argument 'who'", 2),
+    Case(("account", "suspend", "nobody"), "There is no account with the username, e-mail address or id nobody."),
+    Case(("account", "suspend", "[/x]"), "There is no account with the username, e-mail address or id [/x]."),
+    Case(("account", "key", "list", "99"), "There is no account"),
+    Case(("account", "key", "add", "nobody"), "There is no account"),
+    Case(("account", "key", "add", "ana", "--scope", "all"), "'--scope'", 2),
+    Case(("account", "key", "add", "ana", "--expires", "tomorrow"), "must be YYYY-MM-DD or YYYY-MM-DD HH:MM:SS", 2),
+    Case(("account", "key", "add", "ana", "--expires", _GONE), "must not be in the past", 2),
+    Case(("account", "key", "add", "ana", "--name", " "), "must be 1 to 64 characters on one line", 2),
+    Case(("account", "key", "revoke", "ana", "99"), "No such API key in this account."),
+    Case(("account", "key", "revoke", "ana", "x"), "'key'", 2),
+    Case(("account", "key", "revoke", "ana", 10**30), "'key'", 2),
+    Case(("plan", "add", "free"), "There is a plan with that name already."),
+    Case(("plan", "add", "x" * 65), "must be 1 to 64 characters on one line", 2),
+    Case(("plan", "add", "gold", "--status", "rich"), "'--status'", 2),
+    Case(("plan", "add", "gold", "--upload-limit", "-1"), "'--upload-limit'", 2),
+    Case(("backup", "nowhere/x.tar.gz"), "nowhere/x.tar.gz cannot be written: No such file or directory."),
+    Case(("backup", "data"), "data cannot be written: Is a directory."),
+    Case(("restore", "nowhere"), "nowhere cannot be read: No such file or directory."),
+    Case(("restore", "data/waypost.db"), "data/waypost.db cannot be read: "),
+    Case(("serve", "--port", "x"), "'--port'", 2),
+    Case(("serve", "--port", "99999"), "WAYPOST_PORT: Input should be less than or equal to 65535.", 2),
+    Case(("serve", "--workers", "0"), "WAYPOST_WORKERS: Input should be greater than or equal to 1.", 2),
+    Case(("nonsense",), "No such command 'nonsense'", 2),
+    Case(("account", "add", "--nonsense"), "No such option: --nonsense", 2),
+)
+
+
+def test_what_is_wrong_is_said_in_a_sentence(filled: Run) -> None:
+    filled(*ANA)
+    before = _everything(filled)
+    for case in WRONG:
+        for name in ("WAYPOST_PORT", "WAYPOST_WORKERS"):
+            os.environ.pop(name, None)  # where `serve` puts its options, for its workers
+        refused = filled(*case.words)
+        assert (refused.code, refused.out) == (case.code, ""), case
+        assert case.told in " ".join(refused.err.split()), (case, refused.err)
+        assert "Traceback" not in refused.err, case
+        if case.code == 1:
+            assert refused.err.startswith("waypost: "), case
+            assert refused.err.count("\n") == 1, case
+            assert re.search(r"[.)]\n\Z", refused.err), case
+    assert _everything(filled) == before
+
+
+def _everything(run: Run) -> list[Any]:
+    lists = (("account", "list"), ("plan", "list"), ("account", "key", "list", "ana"))
+    return [*(run(*words, "--json").json for words in lists), sorted(Path().iterdir())]

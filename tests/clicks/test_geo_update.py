@@ -1,0 +1,224 @@
+"""`waypost geo`: a new country table comes from outside, and takes the old one's place only when it is a good one."""
+
+import gzip
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import pytest
+import time_machine
+
+from tests.support.fake_internet import PUBLIC, Outside, moved, ok, server, world
+from tests.support.mmdb import mmdb
+from waypost.cli import geo as cli_geo
+from waypost.cli.main import main
+from waypost.clicks.geo import download
+from waypost.clicks.geo.lookup import Countries, fetched_file
+from waypost.errors import Kind, Problem
+from waypost.settings import Settings
+
+NAME = "tables.example"
+URL = f"http://{NAME}/country.mmdb.gz"
+TABLE = mmdb({"8.8.8.0/24": {"country": {"iso_code": "US"}}}, built=1_767_312_000, kind="DBIP-Country-Lite")
+OLD = b"the table of last month"
+
+
+@pytest.fixture
+def outside(monkeypatch: pytest.MonkeyPatch) -> Iterator[Outside]:
+    with world(monkeypatch) as one:
+        one.has(NAME, PUBLIC)
+        yield one
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """Where the table goes, with an old one in place."""
+    place = tmp_path / "geo" / "country.mmdb"
+    place.parent.mkdir()
+    place.write_bytes(OLD)
+    return place
+
+
+@pytest.fixture
+def free_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    """DB-IP's address, without the certificate that only DB-IP has."""
+    monkeypatch.setattr(download, "_DBIP", f"http://{NAME}/free/dbip-country-lite-{{:%Y-%m}}.mmdb.gz")
+
+
+@contextmanager
+def _tables(outside: Outside, *bodies: bytes) -> Iterator[list[str]]:
+    """NAME answers with the bodies in turn, b"" for a 404; yields the paths that were asked for."""
+    asked: list[str] = []
+    left = list(bodies)
+
+    def answer(head: bytes) -> list[bytes]:
+        asked.append(head.split()[1].decode())
+        body = left.pop(0)
+        return [ok(body)] if body else [b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"]
+
+    with server(answer) as outside.doors[PUBLIC]:
+        yield asked
+
+
+@pytest.mark.parametrize("body", [gzip.compress(TABLE), TABLE], ids=["packed", "plain"])
+def test_a_table_from_outside_takes_the_place_of_the_old_one(body: bytes, outside: Outside, file: Path) -> None:
+    with _tables(outside, body) as asked:
+        done = download.update(file, url=URL)
+    assert asked == ["/country.mmdb.gz"]
+    assert (done.url, done.file, done.built) == (URL, str(file), 1_767_312_000)
+    assert "DB-IP" in done.credit
+    assert file.read_bytes() == TABLE
+    assert file.stat().st_mode & 0o777 == 0o644
+    assert list(file.parent.iterdir()) == [file]
+
+
+def test_the_first_table_makes_its_folder(outside: Outside, tmp_path: Path) -> None:
+    with _tables(outside, gzip.compress(TABLE)):
+        download.update(tmp_path / "new" / "geo" / "country.mmdb", url=URL)
+    assert (tmp_path / "new" / "geo" / "country.mmdb").read_bytes() == TABLE
+
+
+@pytest.mark.usefixtures("free_table")
+@pytest.mark.parametrize(
+    ("bodies", "months"),
+    [((gzip.compress(TABLE),), ["2026-01"]), ((b"", gzip.compress(TABLE)), ["2026-01", "2025-12"])],
+    ids=["this month's", "last month's"],
+)
+def test_the_free_table_is_the_newest_there_is(
+    bodies: tuple[bytes, ...], months: list[str], outside: Outside, file: Path
+) -> None:
+    with time_machine.travel("2026-01-31T23:59:00Z", tick=False), _tables(outside, *bodies) as asked:
+        download.update(file)
+    assert asked == [f"/free/dbip-country-lite-{month}.mmdb.gz" for month in months]
+    assert file.read_bytes() == TABLE
+
+
+def test_the_free_table_is_db_ips() -> None:
+    with time_machine.travel("2026-03-01T00:00:00Z", tick=False):
+        urls = download._months()
+    assert urls == [
+        "https://download.db-ip.com/free/dbip-country-lite-2026-03.mmdb.gz",
+        "https://download.db-ip.com/free/dbip-country-lite-2026-02.mmdb.gz",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (b"<html>Please log in</html>", "not an .mmdb file"),
+        (gzip.compress(b"<html>Please log in</html>"), "not an .mmdb file"),
+        (gzip.compress(TABLE)[:-20], "its end is missing"),
+        (gzip.compress(TABLE)[:20] + b"\0" * 200, "cannot be unpacked"),
+        (gzip.compress(TABLE[:-60]), "not an .mmdb file"),
+        (gzip.compress(mmdb({"80.67.0.0/16": {"country": {"iso_code": "FR"}}})), "has none for 8.8.8.8"),
+        (gzip.compress(mmdb({"8.8.8.0/24": {"autonomous_system_number": 15169}})), "has none for 8.8.8.8"),
+        (gzip.compress(bytes(3_000_000)), "larger than 1000000 bytes when unpacked"),
+    ],
+    ids=["a page", "a packed page", "torn", "damaged", "half a table", "one country", "networks", "a bomb"],
+)
+def test_what_is_no_good_table_changes_nothing(
+    body: bytes, words: str, outside: Outside, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(download, "_MOST_UNPACKED", 1_000_000)
+    with _tables(outside, body), pytest.raises(Problem, match=words) as caught:
+        download.update(file, url=URL)
+    assert caught.value.kind is Kind.INVALID
+    assert file.read_bytes() == OLD
+    assert list(file.parent.iterdir()) == [file]
+
+
+def test_a_table_that_is_too_large_is_not_read_to_its_end(
+    outside: Outside, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(download, "_MOST_PACKED", 1000)
+    with _tables(outside, bytes(100_000)), pytest.raises(Problem, match="larger than 1000 bytes") as caught:
+        download.update(file, url=URL)
+    assert caught.value.kind is Kind.UNAVAILABLE
+    assert file.read_bytes() == OLD
+
+
+def test_a_table_that_is_not_there_is_said_to_be_missing(outside: Outside, file: Path) -> None:
+    with _tables(outside, b""), pytest.raises(Problem, match="it answers 404"):
+        download.update(file, url=URL)
+    assert file.read_bytes() == OLD
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:9/x", "http://nowhere.example/x", "file:///etc/passwd", "x.mmdb"])
+def test_a_table_cannot_be_had_from_inside_the_house(url: str, outside: Outside, file: Path) -> None:
+    with pytest.raises(Problem, match=r"cannot be fetched: .*WAYPOST_GEO_FILE"):
+        download.update(file, url=url)
+    assert file.read_bytes() == OLD
+    assert outside.reached == []
+
+
+def test_a_redirect_is_followed_to_the_table(outside: Outside, file: Path) -> None:
+    def answer(head: bytes) -> list[bytes]:
+        return [ok(TABLE)] if head.startswith(b"GET /there ") else [moved(b"/there")]
+
+    with server(answer) as outside.doors[PUBLIC]:
+        download.update(file, url=URL)
+    assert file.read_bytes() == TABLE
+
+
+def test_a_folder_that_cannot_be_written_is_said_so(outside: Outside, tmp_path: Path) -> None:
+    (tmp_path / "geo").write_text("a file where the folder should be")
+    with _tables(outside, TABLE), pytest.raises(Problem, match="cannot be written"):
+        download.update(tmp_path / "geo" / "country.mmdb", url=URL)
+
+
+def _waypost(patch: pytest.MonkeyPatch, folder: Path, *words: str) -> int:
+    """Run a command on an installation in the folder; the exit code."""
+    patch.setenv("WAYPOST_DATA_DIR", str(folder))
+    patch.setattr(sys, "argv", ["waypost", *words])
+    patch.setattr(cli_geo, "Countries", partial(Countries, tor=folder / "no-tor"))
+    try:
+        main()
+    except SystemExit as ended:
+        return int(ended.code or 0)
+    return 0
+
+
+def test_the_command_fetches_a_table_that_is_then_in_use(
+    outside: Outside, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _waypost(monkeypatch, tmp_path, "geo", "status") == 0
+    assert "Run: waypost geo update" in capsys.readouterr().out
+    with _tables(outside, gzip.compress(TABLE)):
+        assert _waypost(monkeypatch, tmp_path, "geo", "update", "--url", URL) == 0
+    told = capsys.readouterr().out
+    assert "built on 2026-01-02" in told
+    assert "https://db-ip.com, CC BY 4.0" in told
+    assert _waypost(monkeypatch, tmp_path, "geo", "status") == 0
+    assert "fetched by waypost geo update, built on 2026-01-02" in capsys.readouterr().out
+    assert _waypost(monkeypatch, tmp_path, "geo", "status", "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["source"] == "update"
+    assert told["built"] == "2026-01-02"
+    assert told["problem"] == ""
+    assert Countries(Settings(data_dir=tmp_path)).country("8.8.8.8") == "United States"
+
+
+def test_the_command_says_when_another_table_stays_in_use(
+    outside: Outside, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("WAYPOST_GEO_FILE", str(tmp_path / "mine.mmdb"))
+    with _tables(outside, TABLE):
+        assert _waypost(monkeypatch, tmp_path, "geo", "update", "--url", URL) == 0
+    assert "WAYPOST_GEO_FILE names another table" in capsys.readouterr().err
+    assert fetched_file(Settings(data_dir=tmp_path)).exists()
+
+
+def test_the_commands_fail_in_one_sentence(
+    outside: Outside, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with _tables(outside, b""):
+        assert _waypost(monkeypatch, tmp_path, "geo", "update", "--url", URL) == 1
+    assert "it answers 404" in capsys.readouterr().err
+    monkeypatch.setenv("WAYPOST_GEO_FILE", str(tmp_path / "mine.mmdb"))
+    assert _waypost(monkeypatch, tmp_path, "geo", "status") == 1
+    assert "mine.mmdb cannot be read: No such file or directory" in capsys.readouterr().err
+    assert _waypost(monkeypatch, tmp_path, "geo", "status", "--json") == 1
+    assert "No such file" in json.loads(capsys.readouterr().out)["problem"]

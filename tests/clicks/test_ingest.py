@@ -1,0 +1,285 @@
+"""Every whole line of the journal counts exactly once, whatever dies when, on both databases."""
+
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection, delete, func, select, update
+
+from tests.support.load import until
+from tests.support.visits import CHROME, FIREFOX, GOOGLEBOT
+from waypost.accounts import ops as accounts
+from waypost.clicks.ingest.ingester import Ingester
+from waypost.clicks.journal.writer import LATE, Journal, line, target_of
+from waypost.db.database import Database
+from waypost.db.schema import click_labels, click_times, events, segments, visitors
+from waypost.db.schema import links as links_table
+from waypost.errors import Kind, Problem
+from waypost.links import ops as links
+from waypost.settings import Settings
+
+FAULT_POINTS = [
+    *("classified", "visitors", "times", "labels", "totals", "events", "positions", "committed", "removed"),
+]
+NOW_MS = 1_800_014_400_000  # 2027-01-15 12:00:00 UTC
+
+
+class Died(BaseException):
+    """What kills an ingester in these tests."""
+
+
+@pytest.fixture
+def link(database: Database, settings: Settings) -> int:
+    """A link of an account."""
+
+    def work(tx: Connection) -> int:
+        ana = accounts.add(tx, email="ana@example.com", username="ana", password="*")
+        return links.add(tx, ana.id, settings=settings, url="https://example.com/").id
+
+    return database.write(work)
+
+
+def _click(link: int, address: str = "203.0.113.1", agent: str = CHROME, flags: bytes = b"", ms: int = NOW_MS) -> bytes:
+    words = (agent.encode(), b"https://t.co/x", b"de")
+    return line(target_of(1, "link", link), ms, flags, address.encode(), b"", words)
+
+
+def _numbers(database: Database, link: int) -> set[tuple[int, int]]:
+    """(clicks, distinct visitors) of a link, as every place says it that counts them: one pair, when all is well."""
+
+    def work(tx: Connection) -> set[tuple[int, int]]:
+        row = tx.execute(select(links_table.c.clicks, links_table.c.uniqueclicks).where(links_table.c.id == link)).one()
+        found = {(int(row[0]), int(row[1]))}
+        for kind, item in (("link", link), ("account", 1)):
+            c = click_times.c
+            sums = select(func.sum(c.clicks), func.sum(c.uniques)).where(c.kind == kind, c.item == item)
+            found.add(tuple(int(n or 0) for n in tx.execute(sums).one()))  # type: ignore[arg-type]  # two of them
+            label = click_labels.c
+            for dimension in ("browser", "network", "country"):
+                mine = (label.kind == kind, label.item == item, label.dimension == dimension)
+                for days in (label.day == -1, label.day >= 0):
+                    n = tx.execute(select(func.sum(label.n)).where(*mine, days)).scalar_one()
+                    found.add((int(n or 0), int(row[1])))
+        c = events.c
+        single = select(func.count(), func.count().filter(c.first)).where(c.sort == "click")
+        return found | {(int(n), int(firsts)) for n, firsts in tx.execute(single)}
+
+    return database.read(work)
+
+
+def _run_out(ingester: Ingester) -> None:
+    while ingester.step():
+        pass
+
+
+def _dies_at(point: str, error: BaseException) -> Callable[[str], None]:
+    left = [point]
+
+    def fault(name: str) -> None:
+        if name in left:
+            left.remove(name)
+            raise error
+
+    return fault
+
+
+def test_an_ingester_may_die_between_any_two_statements(database: Database, settings: Settings, link: int) -> None:
+    for number, point in enumerate(FAULT_POINTS, 1):
+        kept = Journal(settings.journal_dir)
+        kept.write(_click(link) * 3 + _click(link, f"203.0.113.{number + 100}"), clicks=4)
+        kept.close()
+        with pytest.raises(Died):
+            _run_out(Ingester(settings, database, fault_point=_dies_at(point, Died())))
+        _run_out(Ingester(settings, database))
+        assert (point, _numbers(database, link)) == (point, {(4 * number, 1 + number)})
+    assert not list(settings.journal_dir.glob("*.log"))
+
+
+@pytest.mark.parametrize("point", ["labels", "committed"])
+def test_an_ingester_may_be_killed(database: Database, settings: Settings, link: int, point: str) -> None:
+    code = f"""
+import os, pathlib, sys
+from waypost.clicks.ingest.ingester import Ingester
+from waypost.db.database import Database
+from waypost.settings import Settings
+settings = Settings(data_dir=pathlib.Path(sys.argv[1]), database_url=sys.argv[2])
+Ingester(settings, Database(settings.database), fault_point=lambda name: name == {point!r} and os._exit(9)).step()
+"""
+    kept = Journal(settings.journal_dir)
+    kept.write(_click(link) * 5, clicks=5)
+    killed = subprocess.run([sys.executable, "-c", code, settings.data_dir, settings.database_url], check=False)
+    assert killed.returncode == 9
+    _run_out(Ingester(settings, database))
+    assert _numbers(database, link) == {(5, 1)}
+    kept.close()
+
+
+def test_what_was_committed_before_the_connection_broke_is_not_counted_again(
+    database: Database, settings: Settings, link: int
+) -> None:
+    broken = _dies_at("committed", Problem(Kind.UNAVAILABLE, "the connection broke"))
+    ingester, stop = Ingester(settings, database, fault_point=broken), threading.Event()
+    kept = Journal(settings.journal_dir)
+    kept.write(_click(link) * 2, clicks=2)
+    thread = threading.Thread(target=ingester.run, args=(stop,))
+    thread.start()
+    try:
+        until(lambda: _numbers(database, link) == {(2, 1)})
+        kept.write(_click(link))
+        until(lambda: (3, 1) in _numbers(database, link))
+    finally:
+        stop.set()
+        thread.join()
+    assert _numbers(database, link) == {(3, 1)}
+    kept.close()
+
+
+def test_two_that_count_the_same_lines_count_them_once(database: Database, settings: Settings, link: int) -> None:
+    kept = Journal(settings.journal_dir)
+    slow, fast = Ingester(settings, database), Ingester(settings, database)
+    for number in range(1, 4):  # as on a disk whose locks do not hold
+        assert not slow.step() or number == 1
+        kept.write(_click(link))
+        fast.step()
+        with pytest.raises(Problem, match="counted already"):
+            slow.step()
+        assert _numbers(database, link) == {(number, 1)}
+        slow = Ingester(settings, database)
+    kept.close()
+
+
+def test_a_database_that_has_forgotten_the_newest_clicks_is_told_them_again(
+    database: Database, settings: Settings, link: int
+) -> None:
+    def forget(tx: Connection) -> None:  # as a standby that had not heard of them when it became the first server
+        for table in (segments, events, click_times, click_labels, visitors):
+            tx.execute(delete(table))
+        tx.execute(update(links_table).values(clicks=0, uniqueclicks=0))
+
+    kept, ingester = Journal(settings.journal_dir), Ingester(settings, database)
+    kept.write(_click(link) * 3, clicks=3)
+    ingester.step()
+    database.write(forget)
+    kept.write(_click(link))
+    with pytest.raises(Problem, match="counted already"):
+        ingester.step()
+    _run_out(Ingester(settings, database))
+    assert _numbers(database, link) == {(4, 1)}
+    kept.close()
+
+
+def test_of_two_ingesters_one_waits_for_its_turn(
+    database: Database, database_url: str, settings: Settings, link: int
+) -> None:
+    counting, go_on = threading.Event(), threading.Event()
+
+    def fault(name: str) -> None:
+        if name == "classified":
+            counting.set()
+            go_on.wait()
+
+    other_database = Database(database_url)
+    kept = Journal(settings.journal_dir)
+    kept.write(_click(link) * 7, clicks=7)
+    stops = threading.Event(), threading.Event()
+    first = threading.Thread(target=Ingester(settings, database, fault_point=fault).run, args=(stops[0],))
+    first.start()
+    counting.wait()
+    told_to_stop = threading.Event()
+    told_to_stop.set()
+    Ingester(settings, other_database).run(told_to_stop)  # whoever must go before its turn counts nothing
+    assert _numbers(other_database, link) == {(0, 0)}
+    second = threading.Thread(target=Ingester(settings, other_database).run, args=(stops[1],))
+    second.start()
+    go_on.set()
+    until(lambda: (7, 1) in _numbers(other_database, link))
+    stops[0].set()
+    first.join()
+    kept.write(_click(link))
+    until(lambda: (8, 1) in _numbers(other_database, link))  # the other one has taken over
+    stops[1].set()
+    second.join()
+    assert _numbers(other_database, link) == {(8, 1)}
+    kept.close()
+    other_database.close()
+
+
+def test_counted_segments_vanish_and_with_them_every_address(
+    database: Database, settings: Settings, link: int, tmp_path: Path
+) -> None:
+    ingester = Ingester(settings, database)
+    one, two = Journal(settings.journal_dir), Journal(settings.journal_dir)
+    one.write(_click(link, "203.0.113.77"))
+    two.write(_click(link, "2001:db8::7777", FIREFOX))
+    assert _found(tmp_path, b"203.0.113.77")
+    assert _found(tmp_path, b"2001:db8::7777")
+    one.close()
+    ingester.step()
+    assert len(list(settings.journal_dir.glob("*.log"))) == 1  # the other one is still being written
+    two.write(_click(link, "2001:db8::7777", FIREFOX))
+    ingester.step()
+    two.close()
+    ingester.step()
+    assert not list(settings.journal_dir.glob("*.log"))
+    assert not _found(tmp_path, b"203.0.113.77")
+    assert not _found(tmp_path, b"2001:db8::7777")
+    assert database.read(lambda tx: tx.execute(select(segments)).all()) == []
+    assert _numbers(database, link) == {(3, 2)}
+
+
+def test_a_line_that_was_torn_by_a_crash_was_never_answered(database: Database, settings: Settings, link: int) -> None:
+    folder = settings.journal_dir
+    ingester = Ingester(settings, database)
+    (folder / "1.log").write_bytes(_click(link) * 2 + _click(link)[:40])
+    (folder / "2.log").write_bytes(_click(link)[:-1])
+    (folder / "3.log").write_bytes(b"")
+    (folder / "4.log").write_bytes(_click(link))
+    _run_out(ingester)
+    assert _numbers(database, link) == {(3, 1)}
+    assert not list(folder.glob("*.log"))
+
+
+def test_a_line_that_is_none_stops_nobody(database: Database, settings: Settings, link: int) -> None:
+    good = _click(link)
+    fields = good.split(b"\t")
+    spoilt = [
+        b"\n",
+        b"\0" * 512 + b"\n",
+        b"\t" * 9 + b"\n",
+        b"x" * 100_000 + b"\n",
+        good[:20] + good,
+        *(b"\t".join([*fields[:place], worse, *fields[place + 1 :]]) for place in (0, 1, 3) for worse in _NOT_NUMBERS),
+        *(b"\t".join([*fields[:2], worse, *fields[3:]]) for worse in _NOT_KINDS),
+    ]
+    (settings.journal_dir).mkdir(exist_ok=True)
+    (settings.journal_dir / "1.log").write_bytes(b"".join(good + bad for bad in spoilt))
+    _run_out(Ingester(settings, database))
+    assert _numbers(database, link) == {(len(spoilt), 1)}
+
+
+_NOT_KINDS = (b"", b"\xff", b"no such kind", b"li\0k", b"LINK" * 9)
+_NOT_NUMBERS = (b"", b"x", b"-1", b"1.5", b"9" * 30, b"9" * 5000, b"\0", b"\xff")
+
+
+def test_visits_of_any_time_are_counted_in_their_own(database: Database, settings: Settings, link: int) -> None:
+    kept = Journal(settings.journal_dir)
+    for ms in (0, NOW_MS + 86_400_000, NOW_MS, 4_102_444_800_000):  # a clock may jump
+        kept.write(
+            _click(link, ms=ms) + _click(link, ms=ms, flags=LATE) + _click(link, agent=GOOGLEBOT, ms=ms), clicks=3
+        )
+    _run_out(Ingester(settings, database))
+    assert _numbers(database, link) == {(4, 4)}
+    c = click_times.c
+    rows = select(c.at, c.clicks, c.late, c.bots).where(c.kind == "link").order_by(c.at)
+    found = database.read(lambda tx: tx.execute(rows).all())
+    assert [tuple(row) for row in found] == [
+        (at, 1, 1, 1) for at in (0, NOW_MS // 1000, NOW_MS // 1000 + 86_400, 4_102_444_800)
+    ]
+    kept.close()
+
+
+def _found(folder: Path, needle: bytes) -> bool:
+    return any(needle in path.read_bytes() for path in folder.rglob("*") if path.is_file())

@@ -1,0 +1,189 @@
+"""The journal: one whole line on disk for every click, whatever the disk does."""
+
+import fcntl
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.protocol import Wire, wired
+from waypost.clicks.ingest import read_barrier
+from waypost.clicks.journal import writer as journal
+from waypost.clicks.journal.writer import HEAD, LATE, PREFETCH, SCAN, Journal, line, target_of
+from waypost.db.database import Database
+from waypost.settings import Settings
+
+LINK = target_of(3, "link", 7)
+CUT = b"\t".join((b"x" * 512, b"y" * 1024, b"z" * 64))
+GET = b"GET /spring HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+
+def _segments(folder: Path) -> list[bytes]:
+    """What stands in the segments, oldest first."""
+    return [path.read_bytes() for path in sorted(folder.glob("*.log"))]
+
+
+def _is_free(path: Path) -> bool:
+    """Whether nobody writes to that segment any more."""
+    with path.open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+    return True
+
+
+@pytest.mark.parametrize(
+    ("flags", "country", "words", "told"),
+    [
+        (b"", b"", (b"", b"", b""), b"\t\t1.2.3.4\t\t\t\t\n"),
+        (HEAD + LATE, b"DE", (b"a", b"b", b"c"), b"\thl\t1.2.3.4\tDE\ta\tb\tc\n"),
+        (PREFETCH + SCAN, b"XYZ", (b"a b", b"", b""), b"\tpq\t1.2.3.4\tXY\ta b\t\t\n"),
+        (b"", b"", (b"x" * 513, b"y" * 1025, b"z" * 65), b"\t\t1.2.3.4\t\t" + CUT + b"\n"),
+        (b"", b"\t", (b"\t" * 600, b"\ta", b"b\t"), b"\t\t1.2.3.4\t \t%b\t a\tb \n" % (b" " * 512)),
+        (b"", b"", (b"\xff\x00", b"\x7f", b"\x80"), b"\t\t1.2.3.4\t\t\xff\x00\t\x7f\t\x80\n"),
+    ],
+)  # fmt: skip
+def test_a_click_is_one_line_of_ten_fields_and_of_bounded_length(
+    flags: bytes, country: bytes, words: tuple[bytes, bytes, bytes], told: bytes
+) -> None:
+    written = line(LINK, 1_800_000_000_123, flags, b"1.2.3.4", country, words)
+    assert written == b"1800000000123\t3\tlink\t7" + told
+    assert (written.count(b"\t"), written.count(b"\n")) == (9, 1)
+
+
+def test_clicks_stand_in_one_segment_until_it_is_old_or_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = Journal(tmp_path)
+    kept.rotate()
+    assert _segments(tmp_path) == []  # nothing is made before there is a click
+    for entry in (b"1\n", b"2\n"):
+        assert kept.write(entry)
+        kept.rotate()
+    assert _segments(tmp_path) == [b"1\n2\n"]
+    kept._opened -= 4
+    kept.rotate()
+    kept.write(b"3\n4\n", clicks=2)
+    assert _segments(tmp_path) == [b"1\n2\n", b"3\n4\n"]
+    monkeypatch.setattr(journal, "_MAX_BYTES", 3)
+    kept.rotate()
+    kept.write(b"5\n")
+    kept.close()
+    kept.close()
+    assert _segments(tmp_path) == [b"1\n2\n", b"3\n4\n", b"5\n"]
+    assert kept.lost == 0
+    assert not list(tmp_path.glob("*.new"))
+
+
+def test_a_segment_is_its_writers_until_it_closes_it(tmp_path: Path) -> None:
+    one, two = Journal(tmp_path), Journal(tmp_path)
+    one.write(b"1\n")
+    two.write(b"2\n")
+    first, second = sorted(tmp_path.glob("*.log"))
+    assert (_is_free(first), _is_free(second)) == (False, False)
+    one.close()
+    assert (_is_free(first), _is_free(second)) == (True, False)
+    assert (first.stat().st_mode & 0o777, _segments(tmp_path)) == (0o600, [b"1\n", b"2\n"])
+    two.close()
+
+
+def _run(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    start = "import os, resource, sys\nfrom pathlib import Path\nfrom waypost.clicks.journal.writer import Journal\n"
+    command = [sys.executable, "-c", f"{start}journal = Journal(Path(sys.argv[1]))\n{code}", str(folder)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_a_segment_is_free_when_its_writer_was_killed(tmp_path: Path) -> None:
+    done = _run("journal.write(b'1\\n')\nos.kill(os.getpid(), 9)", tmp_path)
+    assert done.returncode == -9
+    assert _segments(tmp_path) == [b"1\n"]
+    assert _is_free(next(tmp_path.glob("*.log")))
+
+
+def test_a_disk_that_fills_up_costs_only_the_clicks_that_do_not_fit(tmp_path: Path) -> None:
+    done = _run(
+        """
+told = [journal.write(b"123456789\\n")]
+resource.setrlimit(resource.RLIMIT_FSIZE, (45, resource.RLIM_INFINITY))
+told.append(journal.write(b"abcdefghi\\n" * 6, clicks=6))  # three and a half of them fit
+told.append(journal.write(b"lost at all\\n"))
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+told.append(journal.write(b"good again\\n"))
+print(told, journal.lost)
+""",
+        tmp_path,
+    )
+    assert done.stdout.splitlines()[-1] == "[True, False, False, True] 4"
+    assert "clicks are lost" in done.stdout + done.stderr
+    assert _segments(tmp_path) == [b"123456789\n" + b"abcdefghi\n" * 3 + b"good again\n"]
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+class TestOfAService:
+    """What visitors and operators see when the journal cannot be written."""
+
+    @pytest.fixture
+    def wire(self, settings: Settings, database: Database) -> Iterator[Wire]:
+        with wired(settings, database) as made:
+            made.link("spring")
+            made.ask(GET)
+            yield made
+
+    def test_redirects_go_on_and_the_loss_is_told(self, wire: Wire, settings: Settings) -> None:
+        folder = settings.journal_dir
+        wire.traffic.journal.close()
+        shutil.rmtree(folder)
+        folder.touch()  # so that no segment can be made there
+        cold = GET.replace(b"Host", b"Connection: close\r\nHost")
+        for number, request in enumerate((GET, cold, GET, cold), 1):
+            assert wire.ask(request)[9:12] == b"302"
+            assert self._ready(wire) == {"status": "ok", "database": "ok", "clicks_lost": number}
+        folder.unlink()
+        folder.mkdir()
+        assert wire.ask(GET)[9:12] == b"302"
+        assert (len(wire.lines()), self._ready(wire)["clicks_lost"]) == (1, 4)
+
+    def test_a_segment_that_cannot_be_synced_or_shortened_is_left_behind(self, wire: Wire) -> None:
+        kept = wire.traffic.journal
+        os.close(kept._fd)
+        kept._fd = os.open("/dev/full", os.O_WRONLY)  # every write fails: no space left
+        assert wire.ask(GET)[9:12] == b"302"
+        assert kept.lost == 1
+        kept._unsynced = True
+        kept.sync()
+        assert wire.ask(GET)[9:12] == b"302"
+        assert kept.lost == 1
+
+    def test_rather_no_number_than_a_wrong_one(self, wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(read_barrier, "_PATIENCE", 0.01)  # nobody counts here
+        answer = wire.ask(wire.api("GET", "/api/url/1"))
+        assert answer[9:12] == b"503"
+        assert b"retry-after: 5\r\n" in answer
+
+    def _ready(self, wire: Wire) -> dict[str, object]:
+        answer = wire.ask(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        told: dict[str, object] = json.loads(answer.partition(b"\r\n\r\n")[2])
+        return told
+
+
+def test_an_ingester_that_leaves_while_it_is_told_something_harms_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.mkfifo(tmp_path / journal.WAKE)
+    reader = os.open(tmp_path / journal.WAKE, os.O_RDONLY | os.O_NONBLOCK)
+    opened: list[int] = []
+
+    def open_too_late(path: Path, flags: int) -> int:
+        opened.append(really(path, flags))
+        os.close(reader)
+        return opened[0]
+
+    really = os.open
+    monkeypatch.setattr(os, "open", open_too_late)
+    journal.wake(tmp_path)
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(opened[0])

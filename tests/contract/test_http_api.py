@@ -1,0 +1,167 @@
+"""What the API answers is what its document says: each endpoint, what is left out, and each failure."""
+
+from typing import Any
+
+import pytest
+from sqlalchemy import update
+
+from tests.conftest import BASE, Person
+from tests.contract.endpoints import DECISIONS, DOCUMENT, Row, World
+from tests.contract.shapes import CAMPAIGN, FAILURE, ITEM, Shape, differs
+from tests.support.visits import TARGET
+from waypost import clock
+from waypost.db.schema import accounts
+
+
+@pytest.fixture
+def world(ana: Person) -> World:
+    """The ids of one thing of each kind, all Ana's: the link in the campaign, and on the channel."""
+    new = {
+        "campaign": {"name": "Spring"},
+        "channel": {"name": "Friends"},
+        "url": {"url": TARGET, "custom": "a-link"},
+        "bio": {"name": "Me", "blocks": [{"type": "link", "title": "Shop", "url": TARGET}]},
+        "pixel": {"type": "analyticspixel", "name": "Site", "tag": "G-1"},
+        "domain": {"domain": "https://brand.example"},
+        "splash": {"name": "Wait"},
+        "qr": {"type": "link", "data": TARGET, "name": "Code"},
+        "overlay": {"name": "Ask", "type": "poll", "options": ["Red", "Blue"]},
+    }
+    made = {noun: int(ana.post(f"/{noun}/add", body)["id"]) for noun, body in new.items()}
+    made["file"] = ana.call("POST", "/files/upload/a.bin", content=b"content").json()["id"]
+    ana.post(f"/channel/{made['channel']}/assign/links/{made['url']}")
+    return made
+
+
+ON_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+ON_POSTGRESQL = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+
+
+def _answers(row: Row, ana: Person, world: World) -> None:
+    options = {} if row.content is None else {"content": row.content}
+    response = ana.call(row.name.split()[0], row.path(world), row.body, **options)
+    assert response.status_code == row.status, f"{row}: {response.text}"
+    assert response.headers["content-type"] == "application/json"
+    assert not differs(response.json(), {"error": 0, **row.answer}, row.name)
+
+
+@ON_SQLITE
+@pytest.mark.parametrize("row", DOCUMENT + DECISIONS, ids=str)
+def test_each_endpoint_answers_as_its_row_says(row: Row, ana: Person, world: World) -> None:
+    _answers(row, ana, world)
+
+
+@ON_POSTGRESQL
+@pytest.mark.parametrize("method", ["GET", "PUT", "POST", "DELETE"])
+def test_each_endpoint_answers_the_same_on_postgresql(method: str, ana: Person, world: World) -> None:
+    for row in DOCUMENT + DECISIONS:
+        if row.name.startswith(method):
+            _answers(row, ana, world)
+
+
+@ON_SQLITE
+def test_every_row_stands_in_the_openapi_document(ana: Person) -> None:
+    documented = {
+        f"{method.upper()} {path.removeprefix('/api').replace('{', ':').replace('}', '')}"
+        for path, operations in ana.client.get("/api/openapi.json").json()["paths"].items()
+        for method in operations
+    }
+    assert {row.name for row in DOCUMENT + DECISIONS} <= documented
+
+
+DEFAULTS: tuple[tuple[str, Any, Shape], ...] = (
+    ("/campaign/add", None, {"public": False, "rotator": False}),
+    ("/campaign/add", {"slug": "abc"}, {"rotator": f"{BASE}/r/abc", "list": f"{BASE}/u/ana/abc-2"}),
+    ("/campaign/add", {"name": "A"}, {"name": "A", "domain": "A", "campaign": "A", "list": f"{BASE}/u/ana/list-3"}),
+    ("/channel/add", {"name": "A"}, {"name": "A", "description": "", "color": "#000000", "starred": False}),
+    ("/url/add", {"url": TARGET, "custom": "abc"}, {"shorturl": f"{BASE}/abc", "short": f"{BASE}/abc"}),
+    ("/bio/add", {"name": "A", "alias": "def"}, {"shorturl": f"{BASE}/def"}),
+)
+
+
+def test_what_is_left_out_has_its_documented_value(ana: Person) -> None:
+    for path, body, answer in DEFAULTS:
+        made = ana.post(path, body)
+        assert {name: made[name] for name in answer} == answer, (path, body)
+
+
+def test_a_campaign_without_a_name_is_called_after_its_id(ana: Person) -> None:
+    made = ana.post("/campaign/add")
+    assert made["name"] == made["domain"] == made["campaign"] == f"Campaign {made['id']}"
+
+
+def test_a_deleted_channel_leaves_its_items_unassigned(ana: Person, world: World) -> None:
+    assert ana.get(f"/url/{world['url']}")["details"]["channel"] == [world["channel"]]
+    ana.delete(f"/channel/{world['channel']}/delete")
+    assert ana.get(f"/url/{world['url']}")["details"]["channel"] == []
+    assert ana.call("GET", f"/channel/{world['channel']}").status_code == 404
+
+
+def test_every_item_type_goes_on_a_channel(ana: Person, world: World) -> None:
+    ana.post(f"/channel/{world['channel']}/assign/bio/{world['bio']}")
+    items = ana.get(f"/channel/{world['channel']}")["data"]["items"]
+    assert not differs(items, [ITEM])
+    assert [(item["type"], item["id"]) for item in items] == [("bio", world["bio"]), ("links", world["url"])]
+
+
+def test_a_list_says_where_its_pages_are(ana: Person) -> None:
+    for _ in range(5):
+        ana.post("/campaign/add")
+    pages = [ana.get("/campaigns", limit=2, page=page)["data"] for page in (1, 2, 3)]
+    assert [(page["currentpage"], page["nextpage"], len(page["campaigns"])) for page in pages] == [
+        (1, 2, 2),
+        (2, 3, 2),
+        (3, None, 1),
+    ]
+    for page in pages:
+        assert (page["result"], page["perpage"], page["maxpage"]) == (5, 2, 3)
+        assert not differs(page["campaigns"], [CAMPAIGN])
+
+
+ERRORS = (
+    ("no such path", "GET", "/nothing/here", None, 404, "not_found", None),
+    ("an id that nobody has", "PUT", "/channel/999999/update", {"name": "A"}, 404, "not_found", None),
+    ("assigning to a campaign that is not there", "POST", "/campaign/999999/assign/1", None, 404, "not_found", None),
+    ("assigning a link that is not there", "POST", "/campaign/1/assign/999999", None, 404, "not_found", None),
+    ("an unknown item type", "POST", "/channel/1/assign/links1/1", None, 400, "invalid", "type"),
+    ("an item that is not there", "POST", "/channel/1/assign/qr/999999", None, 404, "not_found", None),
+    ("a required field left out", "PUT", "/campaign/1/update", {"slug": "abc"}, 400, "invalid", "name"),
+    ("a value of the wrong type", "POST", "/channel/add", {"name": "A", "starred": "yes"}, 400, "invalid", "starred"),
+    ("an id in the body that is not there", "PUT", "/url/1/update", {"campaign": 999_999}, 400, "invalid", "campaign"),
+    ("a page that is none", "GET", "/pixels?page=0", None, 400, "invalid", "page"),
+    ("another method", "PATCH", "/account", None, 405, "method_not_allowed", None),
+)
+
+
+def test_a_failure_says_what_is_wrong(ana: Person, world: World) -> None:
+    for name, method, path, body, status, code, field in ERRORS:
+        response = ana.call(method, path, body)
+        assert response.status_code == status, name
+        assert not differs(response.json(), {**FAILURE, "code": code, **({"field": field} if field else {})}, name)
+
+
+TAKEN: tuple[tuple[str, Shape, str, str], ...] = (
+    ("/channel/add", {"name": "Friends"}, "name", "You already have a channel with this name."),
+    ("/campaign/add", {"name": "Spring"}, "name", "You already have a campaign with that name."),
+    ("/url/add", {"url": TARGET, "custom": "a-link"}, "custom", "That alias is taken. Please choose another one."),
+    ("/bio/add", {"name": "B", "alias": "a-link"}, "alias", "That alias is taken. Please choose another one."),
+)
+
+
+def test_a_name_that_is_taken_is_refused_in_the_documented_words(ana: Person, world: World) -> None:
+    for path, body, field, message in TAKEN:
+        response = ana.call("POST", path, body)
+        assert response.status_code == 400, path
+        assert response.json() == {"error": 1, "message": message, "code": "taken", "field": field}
+
+
+def test_every_answer_counts_down_the_requests_left(ana: Person) -> None:
+    ana.write(lambda tx: tx.execute(update(accounts).values(rate_limit=None)))  # as the plan has it
+    began = clock.now()
+    answers = [ana.call("GET", "/account") for _ in range(3)]
+    shown = [
+        [int(answer.headers[f"x-ratelimit-{name}"]) for name in ("limit", "remaining", "reset")] for answer in answers
+    ]
+    assert [(limit, remaining) for limit, remaining, _ in shown] == [(30, 29), (30, 28), (30, 27)]
+    assert len({reset for _, _, reset in shown}) == 1
+    assert began + 60 <= shown[0][2] <= clock.now() + 61

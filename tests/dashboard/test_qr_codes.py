@@ -1,0 +1,209 @@
+"""QR codes in the dashboard: the designer's form, its preview, and what others can do there."""
+
+import base64
+import html
+import re
+from typing import Any
+
+import pytest
+
+from tests.conftest import BASE, Person
+from tests.support.dashboard_client import Browser, hidden, said
+from tests.support.qr_decoders import LOGO, new_code, zxing
+
+_PICTURE = re.compile(r'<img class="code" src="data:image/svg\+xml;base64,([^"]+)" alt="Your QR code">')
+
+
+def _design(browser: Browser, path: str = "/qr/new", at: str = "/qr/new", /, **fields: str) -> Any:
+    """The answer to the designer's form, as it is sent with what stands in it at first."""
+    usual = {"foreground": "#000000", "background": "#ffffff", "modules": "square", "eyes": "square", "level": "auto"}
+    run = {"gradient.color": "#0d6b4f", "gradient.type": "linear", "gradient.angle": "45", "margin": "4"}
+    told = {name.replace("__", "."): value for name, value in fields.items()}
+    return browser.send(path, at=at, **{**usual, **run, "caption": "", "logo": "", "name": "", **told})
+
+
+def _shown(page: Any) -> str | None:
+    """What the picture on a page says."""
+    found = _PICTURE.search(page.text)
+    return zxing(base64.b64decode(found[1])) if found else None
+
+
+def _newest(person: Person) -> Any:
+    return person.get(f"/qr/{person.get('/qr')['data']['qrs'][0]['id']}")["details"]
+
+
+_CONTENTS: dict[str, tuple[dict[str, str], Any]] = {
+    "link": ({"link": "https://example.com/page"}, {"link": "https://example.com/page"}),
+    "text": ({"text": "One\r\nTwo"}, {"text": "One\nTwo"}),
+    "vcard": ({"fname": "Ana", "email": "ana@example.com"}, {"fname": "Ana", "email": "ana@example.com"}),
+    "wifi": (
+        {"ssid": "Café", "pass": "a;b", "encryption": "WPA", "hidden": "true"},
+        {"ssid": "Café", "pass": "a;b", "encryption": "WPA", "hidden": "true"},
+    ),
+    "email": ({"email": "ana@example.com", "subject": "Hi"}, {"email": "ana@example.com", "subject": "Hi"}),
+    "phone": ({"phone": "+49 30 1234567"}, {"phone": "+49 30 1234567"}),
+    "sms": ({"phone": "+49301234567", "message": "Hi"}, {"phone": "+49301234567", "message": "Hi"}),
+    "whatsapp": ({"phone": "+49301234567", "message": ""}, {"phone": "+49301234567"}),
+    "event": ({"title": "Party", "start": "2026-12-24T18:00"}, {"title": "Party", "start": "2026-12-24 17:00:00"}),
+    "geo": ({"lat": "52.52", "lng": "13.405"}, {"lat": "52.52", "lng": "13.405"}),
+    "app": ({"apple": "https://apps.apple.com/app/id1"}, {"apple": "https://apps.apple.com/app/id1"}),
+    "crypto": (
+        {"currency": "litecoin", "address": "LcHKx8yQZ1k9vHn5pQ2dTgRz"},
+        {"currency": "litecoin", "address": "LcHKx8yQZ1k9vHn5pQ2dTgRz"},
+    ),
+}
+
+
+@pytest.mark.parametrize("type", _CONTENTS)
+def test_every_type_is_made_shown_and_saved_again_as_it_was(ana: Person, inside: Browser, type: str) -> None:
+    typed, data = _CONTENTS[type]
+    inside.client.cookies.set("waypost_zone", "Europe/Berlin", path="/dashboard")
+    parts = re.findall(rf'name="{type}\.([a-z]+)"', inside.get("/qr/new").text)
+    fields = {f"{type}__{part}": typed.get(part, "") for part in dict.fromkeys(parts)}
+    assert said(_design(inside, type=type, **fields), inside) == "Your QR code is ready."
+    made = _newest(ana)
+    assert (made["type"], made["data"]) == (type, data)
+    page = inside.get(f"/qr/{made['id']}")
+    assert _shown(page) == zxing(inside.client.get(f"/qr/{made['alias']}?size=600").content)
+    again = {
+        f"{type}__{part}": html.unescape(found[1] or found[2] or "")
+        for part in dict.fromkeys(parts)
+        if (
+            found := re.search(rf'name="{type}\.{part}"[^>]*?(?:value="([^"]*)"[^>]*>|rows="\d">\n([^<]*)<)', page.text)
+        )
+    }
+    again |= {f"{type}__{part}": typed.get(part, "") for part in ("encryption", "hidden", "currency") if part in parts}
+    path = f"/qr/{made['id']}"
+    assert said(_design(inside, path, path, type=type, version=hidden(page, "version"), **again), inside) == "Saved."
+    assert _newest(ana)["data"] == data
+
+
+def test_a_code_is_designed_with_everything_there_is(ana: Person, inside: Browser) -> None:
+    answer = _design(
+        inside,
+        type="link",
+        link__link="https://example.com/",
+        name="Spring",
+        custom="spring",
+        dynamic="true",
+        foreground="#101060",
+        background="#fff8f0",
+        blend="on",
+        gradient__color="#601010",
+        gradient__type="radial",
+        gradient__angle="90",
+        modules="rounded",
+        eyes="circle",
+        caption="SCAN ME",
+        logo=LOGO,
+        level="H",
+        margin="6",
+    )
+    assert said(answer, inside) == "Your QR code is ready."
+    made = _newest(ana)
+    assert made["gradient"] == {"color": "#601010", "type": "radial", "angle": 90}
+    assert (made["name"], made["shorturl"], made["dynamic"]) == ("Spring", f"{BASE}/spring", True)
+    assert [made[name] for name in ("foreground", "background", "modules", "eyes", "caption", "level", "margin")] == [
+        *("#101060", "#fff8f0", "rounded", "circle", "SCAN ME", "H", 6)
+    ]
+    assert made["logo"] is True
+
+
+def test_the_preview_draws_and_saves_nothing(ana: Person, inside: Browser) -> None:
+    page = _design(inside, "/qr/preview", type="text", text__text="Hello, world")
+    assert page.status_code == 200
+    assert _shown(page) == "Hello, world"
+    assert ana.get("/qr")["data"]["result"] == 0
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"foreground": "#ffff00"}, "scanners need 3:1"),
+        ({"foreground": "#ffffff", "background": "#000000"}, "swap them"),
+        ({"blend": "on", "gradient__color": "#ffffee"}, "gradient #ffffee"),
+        ({"text__text": ""}, "text is required for the type text"),
+        ({"text__text": "x" * 4000}, "too long"),
+        ({"caption": "漢字"}, "cannot be drawn"),
+        ({"margin": "99"}, "Margin "),
+        ({"logo": "no such thing"}, "logo must be"),
+        ({"type": "nothing"}, "type "),
+        ({"type": "phone", "phone__phone": "one two"}, "phone must be a phone number"),
+    ],
+)
+def test_what_could_not_be_scanned_is_refused_with_the_reason(
+    ana: Person, inside: Browser, fields: dict[str, str], words: str
+) -> None:
+    told = {"type": "text", "text__text": "Hello", **fields}
+    preview = _design(inside, "/qr/preview", **told)
+    assert preview.status_code == 200
+    shown = preview.text.partition('id="preview"')[2].partition("</div>\n")[0]
+    assert _shown(preview) is None
+    assert words in html.unescape(shown) or words.lower() in html.unescape(shown)
+    saved = _design(inside, **told)
+    assert saved.status_code == 400
+    assert words in html.unescape(saved.text)
+    assert ana.get("/qr")["data"]["result"] == 0
+
+
+def test_a_logo_stays_until_it_is_taken_away_and_the_second_of_two_tabs_is_told(ana: Person, inside: Browser) -> None:
+    code, _ = new_code(ana, "text", "Hello", logo=LOGO, gradient={"color": "#000044"})
+    path = f"/qr/{code}"
+    version = hidden(inside.get(path), "version")
+    fields = {"type": "text", "text__text": "Changed"}
+    assert said(_design(inside, path, path, version=version, **fields), inside) == "Saved."
+    details = ana.get(path)["details"]
+    assert (details["data"], details["logo"], details["gradient"]) == ({"text": "Changed"}, True, None)
+    second = _design(inside, path, path, version=version, type="text", text__text="By the second")
+    assert second.status_code == 400
+    assert "changed since you opened it" in second.text
+    assert ana.get(path)["details"]["data"] == {"text": "Changed"}
+    assert (
+        said(_design(inside, path, path, version=hidden(second, "version"), unlogo="on", **fields), inside) == "Saved."
+    )
+    assert ana.get(path)["details"]["logo"] is False
+
+
+@pytest.mark.parametrize(
+    ("type", "data"),
+    [
+        ("vcard", "BEGIN:VCARD\r\nVERSION:3.0\r\nFN:Ana\r\nEND:VCARD\r\n"),
+        ("crypto", "litecoin:LcHKx8yQZ1k9vHn5pQ2dTgRz?amount=1"),
+        ("geo", "52.52,13.405"),
+        ("sms", "SMSTO:+4930123456:Hello"),
+        ("wifi", "WIFI:T:WPA;S:Net;P:pass;;"),
+        ("app", "https://apps.apple.com/app/id1"),
+        ("link", "https://example.com/"),
+    ],
+)
+def test_content_that_came_as_one_text_can_be_edited(ana: Person, inside: Browser, type: str, data: str) -> None:
+    code, _ = new_code(ana, type, data)
+    page = inside.get(f"/qr/{code}")
+    assert page.status_code == 200
+    assert _shown(page) is not None
+    shown = html.unescape(page.text)
+    assert any(part in shown for part in (data.strip(), "+4930123456", 'value="Net"'))
+
+
+def test_codes_are_found_and_deleted_together_and_nobody_reaches_those_of_another(
+    ana: Person, ben: Person, inside: Browser
+) -> None:
+    mine = [new_code(ana, name=name)[0] for name in ("Menu", "Poster", "<script>alert(1)</script>")]
+    theirs, _ = new_code(ben, name="bens")
+
+    def listed(q: str) -> list[str]:
+        return re.findall(r"<bdi>(.*?)</bdi>", inside.get("/qr", params={"q": q}).text)
+
+    assert listed("") == ["&lt;script&gt;alert(1)&lt;/script&gt;", "Poster", "Menu"]
+    assert listed("poST") == ["Poster"]
+    assert listed("bens") == []
+    for path in (f"/qr/{theirs}", f"/qr/{theirs}/delete", f"/qr/{theirs}/stats"):
+        assert inside.get(path).status_code == 404, path
+    for path in (f"/qr/{theirs}", f"/qr/{theirs}/preview"):
+        assert _design(inside, path, "/qr/new", type="text", text__text="Mine").status_code == 404, path
+    for path in ("/qr/delete", "/qr/bulk"):
+        assert inside.send(path, at="/qr", id=[theirs, mine[0]]).status_code == 404
+    assert "Delete 2 QR codes?" in inside.send("/qr/bulk", at="/qr", id=mine[:2]).text
+    assert said(inside.send("/qr/delete", at="/qr", id=mine[:2]), inside) == "2 QR codes are deleted."
+    assert said(inside.send("/qr/bulk", at="/qr"), inside) == "Tick the QR codes that you mean first."
+    assert (ana.get("/qr")["data"]["result"], ben.get("/qr")["data"]["result"]) == (1, 1)

@@ -1,0 +1,153 @@
+"""What stands in deploy/ fits the service: no container engine is needed to see that."""
+
+import fnmatch
+import json
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.support.load import until
+from tests.support.nodes import copied
+from tests.support.server import free_port, serving
+from tests.support.system_packages import program
+from waypost.settings import Settings
+
+ROOT = Path(__file__).parents[2]
+DEPLOY = ROOT / "deploy"
+COMPOSE = ("compose.one.yaml", "compose.many.yaml")
+_GIVEN = {"WAYPOST_SITE": "go.example.com", "POSTGRES_PASSWORD": "secret", "STORAGE_SECRET": "testing"}
+
+
+def _compose(name: str) -> dict[str, Any]:
+    """The file, with the variables filled in that its reader has to give; none without an explanation."""
+    text = re.sub(r"\$\{(\w+):\?[^}]+\}", lambda found: _GIVEN[found[1]], (DEPLOY / name).read_text())
+    assert "${" not in text
+    found: dict[str, Any] = yaml.safe_load(text)
+    return found
+
+
+def _nodes(compose: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {name: one for name, one in compose["services"].items() if one["image"] == "waypost"}
+
+
+def _instructions() -> list[tuple[str, str]]:
+    """(instruction, words) of the Dockerfile."""
+    lines = (line for line in (DEPLOY / "Dockerfile").read_text().splitlines() if not line.startswith("#"))
+    text = "\n".join(lines).replace("\\\n", " ")
+    return [(name, rest) for name, _, rest in (line.partition(" ") for line in text.splitlines() if line.strip())]
+
+
+def _last(name: str) -> str:
+    return [words for one, words in _instructions() if one == name][-1].strip()
+
+
+@pytest.mark.parametrize("name", COMPOSE)
+def test_compose_files_are_whole(name: str) -> None:
+    compose = _compose(name)
+    services, volumes, networks = compose["services"], set(compose["volumes"]), set(compose["networks"])
+    used: list[str] = []
+    for service in services.values():
+        assert set(service.get("depends_on", ())) <= set(services)
+        assert set(service["networks"]) <= networks
+        for volume in service.get("volumes", ()):
+            source = volume.partition(":")[0]
+            used += [] if source.startswith(".") else [source]
+            assert source in volumes or (DEPLOY / source).is_file()
+    assert sorted(used) == sorted(volumes)  # each by one: no two nodes write into the same folder
+    for node in _nodes(compose).values():
+        assert node["read_only"] is True
+        assert (node["cap_drop"], node["security_opt"]) == (["ALL"], ["no-new-privileges:true"])
+        assert (DEPLOY / node["build"]["context"] / node["build"]["dockerfile"]).samefile(DEPLOY / "Dockerfile")
+        settings = {key.removeprefix("WAYPOST_").lower(): value for key, value in node["environment"].items()}
+        assert Settings(**settings).proxies
+    told = services["caddy"]["environment"]
+    assert set(re.findall(r"\{\$(\w+):", (DEPLOY / "Caddyfile").read_text())) == set(told)
+    assert told["WAYPOST_NODES"].split() == [f"{node}:8000" for node in _nodes(compose)]
+
+
+def test_the_image_is_made_of_what_is_there_and_runs_as_nobody_in_particular() -> None:
+    known = {"FROM", "RUN", "COPY", "WORKDIR", "ENV", "USER", "VOLUME", "EXPOSE", "HEALTHCHECK", "ENTRYPOINT", "CMD"}
+    assert {name for name, _ in _instructions()} == known
+    sent = [line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")]
+    for name, words in _instructions():
+        if name == "COPY" and "--from" not in words:
+            *sources, _target = words.split()
+            assert all((ROOT / source).exists() for source in sources)
+            assert all(any(fnmatch.fnmatch(source.removeprefix("./"), one) for one in sent) for source in sources)
+    assert int(_last("USER")) > 0
+    settings = dict(re.findall(r"WAYPOST_(\w+)=(\S+)", _last("ENV")))
+    assert settings == {"DATA_DIR": _last("VOLUME"), "HOST": "0.0.0.0", "PORT": _last("EXPOSE")}
+
+
+def test_a_linter_has_nothing_against_the_image() -> None:
+    linter = Path(sys.executable).parent / "hadolint"
+    told = subprocess.run([linter, DEPLOY / "Dockerfile"], capture_output=True, text=True, check=False)
+    assert (told.returncode, told.stdout) == (0, "")
+
+
+def test_what_is_sent_to_the_image_makes_the_whole_package(tmp_path: Path) -> None:
+    sent = tmp_path / "sent"
+    for words in (words for name, words in _instructions() if name == "COPY" and "--from" not in words):
+        *sources, target = words.split()
+        for source in sources:
+            _send(Path(source), sent / target)
+    uv = shutil.which("uv") or ROOT / ".tools" / "bin" / "uv"
+    subprocess.run([uv, "build", "--quiet", "--wheel", "--out-dir", tmp_path, sent], check=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    packed = set(zipfile.ZipFile(wheel).namelist())
+    ours = (path for path in (ROOT / "src").rglob("*.*") if not {"static", "__pycache__"} & set(path.parts))
+    assert {path.relative_to(ROOT / "src").as_posix() for path in ours if path.is_file()} <= packed
+    assert "waypost/dashboard/static/manifest.json" in packed
+
+
+def _send(source: Path, target: Path) -> None:
+    """COPY a file into a folder, or what is in a folder, without what .dockerignore holds back."""
+    held = [line for line in (ROOT / ".dockerignore").read_text().splitlines()[1:] if not line.startswith("!")]
+    for path in [path for path in (ROOT / source).rglob("*") if path.is_file()] or [ROOT / source]:
+        name = path.relative_to(ROOT)
+        if not any(fnmatch.fnmatch(str(part), one) for part in (name, *name.parents) for one in held):
+            place = target / name.relative_to(source if (ROOT / source).is_dir() else source.parent)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, place)
+
+
+def test_a_node_starts_as_its_container_would_and_is_found_healthy(postgres: str, tmp_path: Path) -> None:
+    compose = _compose("compose.many.yaml")
+    node = _nodes(compose)["waypost-1"]
+    assert (json.loads(_last("ENTRYPOINT")), node["command"], json.loads(_last("CMD"))) == (
+        ["waypost"],
+        ["serve"],
+        ["serve"],
+    )
+    given = {key.removeprefix("WAYPOST_").lower(): value for key, value in node["environment"].items()}
+    port = free_port()
+    check = json.loads(_last("HEALTHCHECK").partition("CMD")[2])
+    assert check[0] == "python"
+    asked = [sys.executable, *(word.replace(":8000/", f":{port}/") for word in check[1:])]
+
+    def is_healthy() -> bool:
+        return subprocess.run(asked, capture_output=True, check=False).returncode == 0
+
+    assert not is_healthy()
+    with copied(postgres, "template") as url, serving(tmp_path, port=port, **{**given, "database_url": url}):
+        until(is_healthy)
+
+
+def test_systemd_finds_nothing_wrong_with_the_unit(tmp_path: Path) -> None:
+    unit = (DEPLOY / "waypost.service").read_text()
+    command = re.search(r"^ExecStart=/opt/waypost/\.venv/bin/(\S+) (\S+)$", unit, re.M)
+    assert command is not None
+    assert command.groups() == ("waypost", "serve")
+    analyze = program("systemd-analyze", "systemd")
+    (tmp_path / "waypost.service").write_text(unit.replace("/opt/waypost/.venv/bin/waypost", sys.executable))
+    told = subprocess.run(
+        [analyze, "verify", "--man=no", tmp_path / "waypost.service"], capture_output=True, text=True, check=False
+    )
+    assert (told.returncode, [line for line in told.stderr.splitlines() if "waypost.service" in line]) == (0, [])

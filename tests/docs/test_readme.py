@@ -1,0 +1,206 @@
+"""What a newcomer does: start, paste the line that the start prints, and take the README's tour, on a real service."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+import httpx2
+
+from tests.support.server import free_port
+from waypost.routers import api_document
+from waypost.settings import Settings
+
+ROOT = Path(__file__).resolve().parents[2]
+_SECONDS = 60
+# Stands in for curl: writes down what was asked and what was answered.
+_CURL = """#!/usr/bin/env bash
+set -euo pipefail
+call=$(mktemp "$CALLS/$(date +%s%N).XXXXXX")
+printf '%s\\0' "$@" > "$call"
+PATH=${PATH#*:} curl "$@" | tee "$call.answer"
+"""
+
+
+@dataclass(frozen=True)
+class Call:
+    """A curl call of the tour, and its answer."""
+
+    words: list[str]
+    answer: str
+
+    @property
+    def method(self) -> str:
+        return self.words[self.words.index("-X") + 1] if "-X" in self.words else "GET"
+
+    @property
+    def path(self) -> str:
+        url = next(word for word in self.words if word.startswith("http"))
+        return "/" + url.split("/", 3)[3].partition("?")[0]
+
+    @cached_property
+    def json(self) -> Any:
+        return json.loads(self.answer)
+
+
+@dataclass(frozen=True)
+class Newcomer:
+    """Somebody in a folder of their own with nothing but the command, as after `make install`."""
+
+    folder: Path
+    port: int
+
+    @property
+    def base(self) -> str:
+        return f"http://localhost:{self.port}"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        here = {"HOME": str(self.folder / "home"), "TMPDIR": str(self.folder / "tmp")}
+        settings = {"WAYPOST_PORT": str(self.port), "WAYPOST_DOMAIN_CHECK": "off"}
+        return {"PATH": os.environ["PATH"], "NO_PROXY": "*", "PYTHONDONTWRITEBYTECODE": "1", **here, **settings}
+
+    def shell(self, script: str, **more: str) -> subprocess.CompletedProcess[str]:
+        """Run a script in bash, as if pasted, but ending at the first thing that fails."""
+        return subprocess.run(
+            ["bash", "-c", f"set -euo pipefail\n{script}"],
+            cwd=self.folder / "work",
+            env={**self.environment, **more},
+            capture_output=True,
+            text=True,
+            timeout=_SECONDS,
+            check=False,
+        )
+
+    @contextmanager
+    def serving(self, log: str) -> Iterator[Path]:
+        """`waypost serve`, as `make run` starts it, until the block ends; where its output is."""
+        output = self.folder / log
+        with output.open("wb") as out:
+            command = [".venv/bin/waypost", "serve"]
+            process = subprocess.Popen(
+                command, cwd=self.folder / "work", env=self.environment, stdout=out, stderr=subprocess.STDOUT
+            )
+        try:
+            self._wait_for(process, output)
+            yield output
+        finally:
+            process.terminate()
+            process.wait(_SECONDS)
+
+    def _wait_for(self, process: subprocess.Popen[bytes], output: Path) -> None:
+        deadline = time.monotonic() + _SECONDS
+        while process.poll() is None and time.monotonic() < deadline:
+            with suppress(httpx2.TransportError):
+                httpx2.get(f"http://127.0.0.1:{self.port}/healthz", trust_env=False)
+                return
+            time.sleep(0.1)
+        raise AssertionError(f"the service did not start:\n{output.read_text()}")
+
+
+def _newcomer(folder: Path) -> Newcomer:
+    for name in ("home", "tmp", "work"):
+        (folder / name).mkdir()
+    (folder / "work" / ".venv").symlink_to(Path(sys.prefix))
+    return Newcomer(folder, free_port())
+
+
+def _tour() -> list[str]:
+    """The shell blocks of the README's tour."""
+    tour = re.search(r"^## A tour .*?^## ", (ROOT / "README.md").read_text(), flags=re.MULTILINE | re.DOTALL)
+    assert tour
+    return re.findall(r"^```sh\n(.*?)^```$", tour[0], flags=re.MULTILINE | re.DOTALL)
+
+
+def _calls(folder: Path) -> list[Call]:
+    asked = sorted(path for path in folder.iterdir() if path.suffix != ".answer")
+    return [
+        Call(path.read_text().split("\0")[:-1], path.with_name(f"{path.name}.answer").read_text()) for path in asked
+    ]
+
+
+def test_the_first_start_tells_all_that_is_needed_and_the_second_tells_nothing(tmp_path: Path) -> None:
+    newcomer = _newcomer(tmp_path)
+    with newcomer.serving("first.log") as output:
+        told = output.read_text()
+        pasted = re.findall(r"^ *(curl .*)$", told, flags=re.MULTILINE)
+        assert len(pasted) == 1
+        answer = newcomer.shell(pasted[0])
+        body = json.loads(answer.stdout)
+        assert body["error"] == 0
+        owner = body["data"]
+        assert (owner["username"], owner["email"]) == ("owner", "owner@example.com")
+        secrets = re.findall(r"(?:password|API key) +(\S+)$", told, flags=re.MULTILINE)
+        assert len(secrets) == 2
+        for word in (newcomer.base, owner["username"], owner["email"], *secrets):
+            assert word in told
+    with newcomer.serving("second.log") as output:
+        answer = newcomer.shell(pasted[0])
+        assert json.loads(answer.stdout)["data"]["id"] == owner["id"]
+        told = output.read_text()
+    assert not [word for word in (*secrets, "wp_", "password", "API key", "curl") if word in told], told
+    # A start writes nothing outside the data folder.
+    assert sorted(path.name for path in (tmp_path / "work").iterdir()) == [".venv", "data"]
+    assert list((tmp_path / "home").rglob("*")) == []
+    assert list((tmp_path / "tmp").rglob("*")) == []
+    assert {path.name for path in (tmp_path / "work" / "data").iterdir()} >= {"waypost.db"}
+
+
+def test_the_tour_leads_through_every_endpoint(tmp_path: Path) -> None:
+    newcomer = _newcomer(tmp_path)
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "curl").write_text(_CURL)
+    (tmp_path / "bin" / "curl").chmod(0o755)
+    (tmp_path / "calls").mkdir()
+    assert shutil.which("curl")
+    script = "\n".join(_tour())
+    assert script.count("http://localhost:8000") == 1
+    with newcomer.serving("serve.log"):
+        path = f"{tmp_path / 'bin'}:{os.environ['PATH']}"
+        script = script.replace("http://localhost:8000", newcomer.base)
+        done = newcomer.shell(script, PATH=path, CALLS=str(tmp_path / "calls"))
+    assert done.returncode == 0, done.stderr
+    calls = _calls(tmp_path / "calls")
+    api = [call for call in calls if call.path.startswith("/api/")]
+    assert [call for call in api if not call.path.endswith(("/export", "/zip")) and call.json["error"] != 0] == []
+    visits = [call for call in calls if call not in api]
+    assert [call.answer.splitlines()[0] for call in visits] == [
+        "HTTP/1.1 302 Found",
+        "Hello from a file",
+        "HTTP/1.1 302 Found",
+    ]
+    assert "location: https://example.com/sale" in visits[0].answer.lower()
+    before, after = (call.json["data"]["clicks"] for call in api if re.fullmatch(r"/api/url/\d+", call.path))
+    assert (before, after) == (0, 1)
+    exported = next(call.answer for call in api if call.path.endswith("/export"))
+    assert len(exported.splitlines()) == 2  # the header, and the visit
+    assert _endpoints() - {_endpoint(call) for call in api} == set()
+
+
+def test_the_tour_names_every_id_that_it_makes(tmp_path: Path) -> None:
+    """Nobody should have to know that an id is 1."""
+    assert not re.search(r"/\d+", re.sub(r"\d+\.\d+|//\S+", "", "\n".join(_tour())))
+
+
+@cache
+def _endpoints() -> set[str]:
+    paths = api_document(Settings())["paths"]
+    return {f"{method.upper()} {path}" for path, methods in paths.items() for method in methods}
+
+
+def _endpoint(call: Call) -> str:
+    """The endpoint behind a call, as the OpenAPI document writes it."""
+    for endpoint in sorted(_endpoints(), key=lambda one: one.count("{")):
+        method, path = endpoint.split()
+        if method == call.method and re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", path), call.path):
+            return endpoint
+    raise AssertionError(f"{call.method} {call.path} is no endpoint")

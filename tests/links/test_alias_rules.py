@@ -1,0 +1,83 @@
+"""What an alias may be (decision 19)."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.support.asgi_client import Inside
+from waypost.errors import Problem
+from waypost.urls import alias_rules
+
+
+@pytest.mark.parametrize(
+    "alias",
+    ["abc", "ABC", "123", "a-b", "a_b", "---", "___", "-ab", "ab-", "x" * 50, "Spring2030", "apis", "my-api", "api2"],
+)
+def test_three_to_fifty_plain_characters_are_an_alias(alias: str) -> None:
+    assert alias_rules.check(alias, field="custom") == alias
+
+
+@pytest.mark.parametrize(
+    "alias",
+    [
+        *("", "a", "ab", "x" * 51, "x" * 5000),
+        *("a b", " abc", "abc ", "abc\n", "abc\r\n", "a\tb", "abc\x00", "a/b", "../a", "a.b", "a%62c", "a+b", "a~b"),
+        *("a?b", "a#b", "a&b", "a'b", 'a"b', "a\\b", "a:b", "a@b", "abc,", "<abc>"),
+        *(
+            "\u00e4\u00f6\u00fc",
+            "a\uff42c",
+            "ab\u0441",
+            "abc\u200b",
+            "\u202eabc",
+            "\u0663\u0664\u0665",
+            "\uff58\uff59\uff5a",
+            "🦊🦊🦊",
+            "\u017ftr",
+            "\u212ael",
+        ),
+    ],
+)
+def test_anything_else_is_not(alias: str) -> None:
+    with pytest.raises(Problem, match=r"custom must be 3 to 50 characters") as refusal:
+        alias_rules.check(alias, field="custom")
+    assert refusal.value.field == "custom"
+
+
+@pytest.mark.parametrize("spelled", [str.lower, str.upper, str.title])
+def test_a_reserved_word_is_no_alias_however_it_is_spelled(spelled: Callable[[str], str]) -> None:
+    for word in (word for word in alias_rules.RESERVED if len(word) >= 3):
+        with pytest.raises(Problem, match="slug is a word this service uses itself") as refusal:
+            alias_rules.check(spelled(word), field="slug")
+        assert refusal.value.field == "slug"
+
+
+def test_what_the_service_answers_itself_is_reserved() -> None:
+    answered = {"api", "login", "static", "healthz", "readyz", "metrics", "r", "u", "qr", "well-known", "robots"}
+    assert answered <= alias_rules.RESERVED
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_no_alias_could_hide_a_path_of_the_service(service: Inside) -> None:
+    for word in ("healthz", "readyz", "api"):
+        assert word in alias_rules.RESERVED
+        assert service.get(f"/{word}").json().get("code") != "missing"  # what an unknown alias answers
+    assert service.get("/no-such-alias").json()["code"] == "missing"
+
+
+@pytest.mark.parametrize("length", [3, 6, 12, 50])
+def test_a_generated_alias_is_one(length: int) -> None:
+    made = [alias_rules.generate(length) for _ in range(500)]
+    assert all(alias_rules.check(alias, field="custom") == alias for alias in made)
+    assert {len(alias) for alias in made} == {length}
+    assert not set("".join(made)) & set("aeiouAEIOU01l")
+
+
+def test_a_word_of_our_own_is_not_generated(monkeypatch: pytest.MonkeyPatch) -> None:
+    letters = iter("QrStLsxyz")
+    monkeypatch.setattr("waypost.urls.alias_rules.secrets.choice", lambda _letters: next(letters))
+    assert alias_rules.generate(3) == "xyz"
+
+
+def test_generated_aliases_differ() -> None:
+    assert len({alias_rules.generate() for _ in range(2000)}) == 2000
+    assert {len(alias_rules.generate()) for _ in range(10)} == {6}

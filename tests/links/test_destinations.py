@@ -1,0 +1,241 @@
+"""Where a link may lead: nothing in disguise, and never back to this service (decision 44)."""
+
+import itertools
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+
+from tests.conftest import Person
+from tests.support.assertions import refused
+from waypost.settings import Settings
+
+GOOD = "https://example.com/"
+PLACES: dict[str, Callable[[str], dict[str, Any]]] = {
+    "url": lambda url: {"url": url},
+    "expiryurl": lambda url: {"url": GOOD, "expiryurl": url},
+    "geotarget": lambda url: {"url": GOOD, "geotarget": [{"location": "France", "link": url}]},
+    "devicetarget": lambda url: {"url": GOOD, "devicetarget": [{"device": "iPhone", "link": url}]},
+    "languagetarget": lambda url: {"url": GOOD, "languagetarget": [{"language": "fr", "link": url}]},
+    "deeplink": lambda url: {"url": GOOD, "deeplink": {"apple": GOOD, "google": url}},
+}
+SOME = ("url", "geotarget")  # where the rule is the same one, and only its cases are in question
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+
+SCRIPTS = (
+    *("javascript:alert(1)", "JavaScript:alert(1)", "JAVASCRIPT:alert(1)", "javascript://example.com/%0aalert(1)"),
+    *(" javascript:alert(1)", "\tjavascript:alert(1)", "\njavascript:alert(1)", "\u00a0javascript:alert(1)"),
+    *("\u2028javascript:alert(1)", "\ufeffjavascript:alert(1)", "\u200bjavascript:alert(1)", "\x01javascript:alert(1)"),
+    *("\x1fjavascript:alert(1)", "\x00javascript:alert(1)", "java\tscript:alert(1)", "java\nscript:alert(1)"),
+    *("java\rscript:alert(1)", "java\x00script:alert(1)", "javascript\t:alert(1)", "javascript :alert(1)"),
+    *("\uff4aavascript:alert(1)", "java\u017fcript:alert(1)", "javascript\uff1aalert(1)", "javascript&colon;alert(1)"),
+    *("javascript%3Aalert(1)", "javascript:https://example.com/", "feed:javascript:alert(1)", "vbscript:msgbox(1)"),
+    *("VBScript:x", "data:text/html,<script>alert(1)</script>", "DATA:text/html;base64,PHNjcmlwdD4", " data:,x"),
+    *(
+        "file:///etc/passwd",
+        "FILE://localhost/etc/passwd",
+        "blob:https://example.com/x",
+        "filesystem:https://a.example/",
+    ),
+    *("view-source:https://example.com/", "about:blank", "jar:https://example.com!/", "intent://x#Intent;end"),
+)
+NOT_WEB = (
+    *("ftp://example.com/", "ws://example.com/", "mailto:ana@example.com", "tel:+4912345", "whatsapp://send?text=x"),
+    *("//example.com/", "/path", "?x", "#x", "example.com", "www.example.com/x", "https", "https:", "://example.com"),
+    *("https:example.com", "https:/example.com", "https:///example.com", "https://", "https://?x", "https://#x"),
+    *("https://:80/", "https://user@/", "https://@", "https://.", "https://..", "https://.example.com/"),
+    *("https://example..com/", "https://-example.com/", "https://example-.com/", "https://exam!ple.com/"),
+    *("https://exa mple.com/", "https://example.com/a b", "https://example.com\\@evil.example/", "https:\\\\a.example"),
+    *("https://example.com\t/", "ht\ntps://example.com/", "https://example.com/\x00", "https://example.com/\x7f"),
+    *("https://example.com/\r\nSet-Cookie: a=b", "https://example.com/\u0085x", "https://example.com/\u2029x"),
+    *("https://[::1", "https://::1]/", "https://[x]/", "https://[::1]x/", "https://example.com:x/"),
+    *("https://example.com:99999/", "https://example.com:-1/", "https://example.com:0/", "https://example.com:8 0/"),
+    *("https://%65xample.com/", "https://example%2ecom/", "https://999.999.999.999/", "https://0x1ffffffff/"),
+    *(f"https://{'x' * 64}.example/", f"https://{'x.' * 130}example/", "https://\u200b/", "https://exa\u2044mple.com/"),
+)
+GOOD_TARGETS = (
+    *("https://example.com", "https://example.com/", "HTTPS://EXAMPLE.COM/Path", "http://example.com:8080/a?b=c#d"),
+    *("https://user:pass@example.com/", "https://b\u00fccher.example/stra\u00dfe?q=\u00fc#\u00df", "https://example/"),
+    *("https://example.com/%20%0A?x=javascript:alert(1)", "https://example.com/'\"<>{}|^`", "https://example.com./"),
+    *("https://[2606:4700::1111]/", "https://93.184.216.34/", "https://a_b.example.com/", "https://example.com:443/"),
+    *("https://xn--bcher-kva.example", "https://example.com:/", "https://example.com/\U0001f98a"),
+)
+
+
+@pytest.fixture
+def settings(settings: Settings, request: pytest.FixtureRequest) -> Settings:
+    """Those of every test, with what a test's parameter says instead."""
+    return Settings(**{**settings.model_dump(exclude_unset=True), **getattr(request, "param", {})})
+
+
+def _tried(person: Person, urls: Iterable[str], places: Iterable[str]) -> dict[tuple[str, str], tuple[int, str | None]]:
+    """Status and blamed field of a link with each URL in each place."""
+    answers = {}
+    for place, url in itertools.product(places, urls):
+        response = person.call("POST", "/url/add", PLACES[place](url))
+        answers[place, url] = (response.status_code, response.json().get("field"))
+    return answers
+
+
+def _all_refused(person: Person, urls: Iterable[str], places: Iterable[str] = PLACES) -> None:
+    tried = _tried(person, urls, places)
+    assert tried == {(place, url): (400, place) for place, url in tried}
+
+
+def _all_taken(person: Person, urls: Iterable[str], places: Iterable[str] = PLACES) -> None:
+    tried = _tried(person, urls, places)
+    assert tried == dict.fromkeys(tried, (200, None))
+
+
+def test_a_script_or_a_file_is_no_target_in_any_disguise(ana: Person) -> None:
+    _all_refused(ana, SCRIPTS)
+
+
+def test_what_is_no_whole_web_address_is_no_target(ana: Person) -> None:
+    _all_refused(ana, NOT_WEB)
+
+
+def test_any_other_web_address_is_a_target(ana: Person) -> None:
+    _all_taken(ana, GOOD_TARGETS)
+
+
+def test_a_target_is_trimmed_and_kept_as_it_was_given(ana: Person) -> None:
+    for url in (*GOOD_TARGETS, "  https://example.com/x \n"):
+        link = ana.post("/url/add", {"url": url, "expiryurl": url})["id"]
+        details = ana.get(f"/url/{link}")["details"]
+        assert (details["longurl"], details["expiryurl"]) == (url.strip(), url.strip())
+
+
+def test_a_target_is_checked_again_when_it_is_changed(ana: Person) -> None:
+    link = ana.post("/url/add", {"url": GOOD})["id"]
+    for place, url in itertools.product(PLACES, ("javascript:alert(1)", "http://go.localhost:8000/x")):
+        refused(ana.call("PUT", f"/url/{link}/update", PLACES[place](url)), 400, place)
+    assert ana.get(f"/url/{link}")["details"]["longurl"] == GOOD
+
+
+OWN = (
+    *("http://go.localhost:8000", "http://go.localhost:8000/", "http://go.localhost:8000/abc?x#y"),
+    *(
+        "https://go.localhost:8000/",
+        "HTTP://GO.LOCALHOST:8000/",
+        "http://Go.LocalHost:8000/",
+        "http://go.localhost.:8000/",
+    ),
+    *("http://go.localhost:08000/", "http://user@go.localhost:8000/", "http://evil.example@go.localhost:8000/"),
+    *("http://user:evil.example@go.localhost:8000/", "http://go.localhost:8000#@evil.example/"),
+    *(
+        "http://go.localhost:8000?@evil.example/",
+        "http://\uff47\uff4f.localhost:8000/",
+        "http://go\uff0elocalhost:8000/",
+    ),
+    *("http://go\u3002localhost:8000/", "http://g\u00ado.localhost:8000/", "http://go\u200b.localhost:8000/"),
+    *("http://\u24d6\u24de.localhost:8000/", "http://%67o.localhost:8000/", "http://go%2elocalhost:8000/"),
+    *("http://localhost:8000/", "http://127.0.0.1:8000/", "http://0.0.0.0:8000/", "http://[::1]:8000/"),
+)
+NOT_OWN = (
+    *("http://go.localhost:9000/", "http://go.localhost.evil.example:8000/", "http://xgo.example:8000/"),
+    *("http://go.localhost:8000@evil.example/", "http://evil.example#@go.localhost:8000/"),
+    *("http://evil.example/http://go.localhost:8000/", "http://evil.example:8000/go.localhost"),
+)
+
+
+def test_no_spelling_of_the_services_own_host_is_a_target(ana: Person) -> None:
+    _all_refused(ana, OWN)
+
+
+def test_what_only_looks_like_the_services_own_host_is_a_target(ana: Person) -> None:
+    _all_taken(ana, NOT_OWN)
+
+
+@pytest.mark.parametrize("settings", [{"base_url": "http://127.0.0.1:8000"}], indirect=True, ids=["127.0.0.1"])
+def test_no_spelling_of_the_services_own_address_is_a_target(ana: Person) -> None:
+    hosts = (
+        *("127.0.0.1", "127.0.0.1.", "2130706433", "0x7f000001", "0X7F000001", "017700000001", "0177.0.0.1", "127.1"),
+        *(
+            "127.0.1",
+            "0x7f.1",
+            "0x7f.0x0.0x0.0x1",
+            "00000177.0.0.1",
+            "\uff11\uff12\uff17.0.0.1",
+            "127\u30020\u30020\u30021",
+        ),
+        *(
+            "\u2460\u2461\u2466.0.0.1",
+            "%31%32%37.0.0.1",
+            "127.0.0.2",
+            "0",
+            "0.0.0.0",
+            "localhost",
+            "LOCALHOST.",
+            "a.localhost",
+        ),
+        *("[::1]", "[0:0:0:0:0:0:0:1]", "[0000::0001]", "[::]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "user@127.1"),
+    )
+    _all_refused(ana, [f"http://{host}:8000/x" for host in hosts], SOME)
+    _all_taken(ana, ["http://127.0.0.1:8001/", "http://128.0.0.1:8000/", "http://[2606:4700::1111]:8000/"], SOME)
+
+
+@pytest.mark.parametrize("settings", [{"base_url": "https://go.example.com"}], indirect=True, ids=["https"])
+def test_both_web_ports_of_a_public_host_are_the_service(ana: Person) -> None:
+    own = (
+        *(
+            "https://go.example.com/x",
+            "http://go.example.com/x",
+            "https://go.example.com:443/",
+            "https://go.example.com:/",
+        ),
+        *("http://go.example.com:80/", "https://GO.example.com./", "https://user:pass@go.example.com"),
+    )
+    other = ("https://go.example.com:8443/", "https://example.com/", "https://go.example.com.evil.example/")
+    _all_refused(ana, own, SOME)
+    _all_taken(ana, other, SOME)
+
+
+def test_a_branded_domain_is_no_target_whoever_has_it(ana: Person, ben: Person) -> None:
+    made = [
+        ben.post("/domain/add", {"domain": domain})["id"]
+        for domain in ("https://go.brand.example", "http://b\u00fccher.example")
+    ]
+    branded = (
+        *("https://go.brand.example", "http://go.brand.example/x", "https://GO.brand.example:8443/"),
+        *("https://go.brand.example./", "https://\uff47o.brand.example/", "https://user@go.brand.example/"),
+        *("https://b\u00fccher.example/", "https://B\u00dcCHER.example/", "https://xn--bcher-kva.example/"),
+        *("https://XN--BCHER-KVA.example/", "https://bu\u0308cher.example/"),
+    )
+    for person in (ana, ben):
+        _all_refused(person, branded, SOME)
+    _all_taken(ana, ["https://brand.example/", "https://x.go.brand.example/", "https://bucher.example/"], SOME)
+    for domain in made:
+        ben.delete(f"/domain/{domain}/delete")
+    _all_taken(ana, branded, SOME)
+
+
+@pytest.mark.parametrize("settings", [{"link_schemes": "mailto, tel,whatsapp"}], indirect=True, ids=["apps"])
+def test_an_app_is_a_target_where_the_operator_allows_it(ana: Person) -> None:
+    apps = ("mailto:ana@example.com?subject=x%20y", "MAILTO:ana@example.com", "tel:+4912345", "whatsapp://send?text=hi")
+    _all_taken(ana, [*apps, GOOD])
+    _all_refused(ana, ["mailto:a b", "mailto:a\nb", "mailto:a\x00", "mail\tto:a", "sms:+49", "tels:1", "tel"])
+    _all_refused(ana, [*SCRIPTS, "http://go.localhost:8000/"], SOME)
+
+
+@pytest.mark.parametrize("settings", [{"link_schemes": "mailto"}], indirect=True, ids=["apps"])
+def test_a_picture_is_always_on_the_web(ana: Person) -> None:
+    for url in ("mailto:ana@example.com", "data:image/png;base64,AAAA", "javascript:alert(1)", "x.png"):
+        refused(ana.call("POST", "/url/add", {"url": GOOD, "metaimage": url}), 400, "metaimage")
+    ana.post("/url/add", {"url": GOOD, "metaimage": "https://example.com/x.png"})
+
+
+def test_the_refusal_says_what_would_be_right(ana: Person) -> None:
+    said = {
+        url: refused(ana.call("POST", "/url/add", {"url": url}), 400, "url")
+        for url in ("ftp://a.example/", "https://a b/", "https:///x", "http://go.localhost:8000/")
+    }
+    assert [
+        word in text for word, text in zip(("http://", "%20", "host name", "circles"), said.values(), strict=True)
+    ] == [True] * 4
+
+
+def test_a_link_cannot_move_onto_a_domain_that_its_target_has_become(ana: Person) -> None:
+    link = ana.post("/url/add", {"url": "https://late.brand.example/circle", "custom": "circle"})["id"]
+    ana.post("/domain/add", {"domain": "https://late.brand.example"})
+    refused(ana.call("PUT", f"/url/{link}/update", {"domain": "late.brand.example"}), 400, "domain")

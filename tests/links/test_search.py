@@ -1,0 +1,282 @@
+"""Finding links: by words (`q`), by their short URL (`short`), in the order wanted (decision 42)."""
+
+import itertools
+from typing import Any
+
+import pytest
+from sqlalchemy import update
+
+from tests.conftest import BASE, Person
+from tests.support.assertions import refused
+from waypost.db import schema
+from waypost.links import filters
+
+
+@pytest.fixture(autouse=True, params=["few links", "very many links"])
+def size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every test also by the way that is taken in an account with very many links: through the index."""
+    if request.param == "very many links":
+        monkeypatch.setattr(filters, "FEW", -1)
+
+
+LINKS: dict[str, dict[str, str]] = {
+    "shop": {
+        "title": "Winter SALE 50%",
+        "url": "https://shop.example/Coats?size=a_b&x=50%25",
+        "custom": "Winter-Sale",
+        "description": 'Say "coat" *now*\nand save, it\'s <b>cheap</b> \\o/',
+    },
+    "fruit": {
+        "title": "\u00c4PFEL und \u00d6l",
+        "url": "https://example.com/obst?q=\u00dcber",
+        "custom": "fruit_1",
+        "description": "Stra\u00dfe in \u0130stanbul"
+        " \u03a3\u0399\u03a3\u03a5\u03a6\u039f\u03a3 \u65e5\u672c\u8a9e \U0001f98a",
+    },
+    "bare": {"url": "https://example.com/plain", "custom": "plain-one"},
+}
+FOUND: dict[str, set[str]] = {
+    # in each of the four places
+    "winter sale": {"shop"},
+    "shop.example/coats": {"shop"},
+    "winter-sale": {"shop"},
+    "cheap": {"shop"},
+    "https://": {"shop", "fruit", "bare"},
+    "plain": {"bare"},
+    # in any case
+    "SALE": {"shop"},
+    "sAlE 5": {"shop"},
+    "FRUIT_1": {"fruit"},
+    "\u00e4pfel": {"fruit"},
+    "\u00c4pfel": {"fruit"},
+    "\u00dcBER": {"fruit"},
+    "\u00fcber": {"fruit"},
+    "stra\u00dfe": {"fruit"},
+    "STRASSE": {"fruit"},
+    "\u0130stanbul": {"fruit"},
+    "\u0130STANBUL": {"fruit"},
+    "\u03c3\u03b9\u03c3\u03c5\u03c6\u03bf\u03c2": {"fruit"},
+    # of one, two and three characters
+    "w": {"shop"},
+    "W": {"shop"},
+    "wi": {"shop"},
+    "win": {"shop"},
+    "5": {"shop"},
+    "1": {"fruit"},
+    "\u00f6": {"fruit"},
+    "\u00d6L": {"fruit"},
+    "\u00e4p": {"fruit"},
+    "\u00c4PF": {"fruit"},
+    "\u0130": {"fruit"},
+    "\u0130s": {"fruit"},
+    "\u672c": {"fruit"},
+    "\u65e5\u672c": {"fruit"},
+    "\u65e5\u672c\u8a9e": {"fruit"},
+    "\U0001f98a": {"fruit"},
+    # letter by letter: nothing means more than itself
+    "%": {"shop"},
+    "%%": set(),
+    "0%": {"shop"},
+    "50%25": {"shop"},
+    "5_%": set(),
+    "w%r": set(),
+    "w_nter": set(),
+    "a_b": {"shop"},
+    "_b": {"shop"},
+    "_": {"shop", "fruit"},
+    "__": set(),
+    "___": set(),
+    "*": {"shop"},
+    "*now*": {"shop"},
+    "wint*": set(),
+    '"': {"shop"},
+    '"coat"': {"shop"},
+    '""': set(),
+    '"winter"': set(),
+    "'s <b>": {"shop"},
+    "\\": {"shop"},
+    "\\o/": {"shop"},
+    "\\%": set(),
+    "/%": set(),
+    "/_": set(),
+    "now*\nand": {"shop"},
+    "e i": {"fruit"},  # "strasse in", as it is compared
+    "winter OR fruit": set(),
+    "AND": {"shop"},
+    "NOT winter": set(),
+    "NEAR(winter sale)": set(),
+    "title:winter": set(),
+    "search:win": set(),
+    "^win": set(),
+    "win + sale": set(),
+    "-sale": {"shop"},
+    "'; DROP TABLE links; --": set(),
+    "' OR '1'='1": set(),
+    "nowhere": set(),
+    "zzz": set(),
+    "k": set(),
+}
+
+
+def _made(person: Person) -> dict[int, str]:
+    return {int(person.post("/url/add", body)["id"]): name for name, body in LINKS.items()}
+
+
+def _found(person: Person, q: str, **more: Any) -> list[int]:
+    page = person.get("/urls", q=q, **more)["data"]
+    assert page["result"] == len(page["urls"]) or more
+    return [link["id"] for link in page["urls"]]
+
+
+def test_a_search_finds_a_literal_part_in_any_case(ana: Person, ben: Person) -> None:
+    names = _made(ana)
+    found = {q: {names[link] for link in _found(ana, q)} for q in FOUND}
+    assert found == FOUND
+    assert {q: _found(ben, q) for q in FOUND} == {q: [] for q in FOUND}
+
+
+def test_an_empty_search_finds_everything(ana: Person) -> None:
+    names = _made(ana)
+    assert _found(ana, "") == sorted(names, reverse=True)
+
+
+def test_a_search_never_finds_the_end_of_one_field_with_the_begin_of_another(ana: Person) -> None:
+    fields = {"title": "aaab", "url": "https://c.example/ccd", "custom": "eeef", "description": "gggh"}
+    ana.post("/url/add", {**fields, "title": "aaab"})
+    ends = [(one[-n:], other[:n]) for one, other in itertools.permutations(fields.values(), 2) for n in (1, 2)]
+    across = [end + between + begin for end, begin in ends for between in ("", " ", "\n", "%", "*")]
+    assert {q: _found(ana, q) for q in across} == {q: [] for q in across}
+    assert all(_found(ana, field) for field in fields.values())
+
+
+def test_control_characters_are_in_no_link(ana: Person) -> None:
+    _made(ana)
+    for q in ("\x00", "a\x00b", "winter\x00", "\x1f", "%\x1f", "\x1fhttps", "\x01", "\x7f"):
+        refused(ana.call("GET", "/urls", params={"q": q}), 400, "q")
+
+
+def test_a_search_is_at_most_255_characters(ana: Person) -> None:
+    ana.post("/url/add", {"url": "https://example.com/", "description": "\u00df" * 255})
+    assert len(_found(ana, "\u00df" * 255)) == 1
+    refused(ana.call("GET", "/urls", params={"q": "x" * 256}), 400, "q")
+
+
+CHANGES: tuple[tuple[dict[str, Any], set[str]], ...] = (  # what is sent, and which words are then no longer found
+    ({"title": "Summer"}, {"winter sale"}),
+    ({"title": None}, {"summer"}),
+    ({"url": "https://new.example/"}, {"shop.example", "coats"}),
+    ({"custom": "summer-1"}, {"winter-s"}),
+    ({"clicklimit": 5}, set()),
+    ({"description": "Gone"}, {"cheap", "*"}),
+    ({"description": None}, {"gone"}),
+)
+
+
+def test_a_search_knows_what_a_link_says_now(ana: Person) -> None:
+    link = ana.post("/url/add", LINKS["shop"])["id"]
+    words = {"winter sale", "shop.example", "coats", "winter-s", "cheap", "*"}
+    for change, gone in CHANGES:
+        assert {q for q in words if _found(ana, q) == [link]} == words
+        ana.put(f"/url/{link}/update", change)
+        words = (words - gone) | {str(value).lower() for value in change.values() if isinstance(value, str)}
+        assert {q for q in gone if _found(ana, q)} == set()
+    assert {q for q in words if _found(ana, q) == [link]} == words == {"summer-1", "https://new.example/"}
+
+
+def test_a_search_does_not_find_what_is_deleted(ana: Person) -> None:
+    first, second = (ana.post("/url/add", {"url": "https://example.com/", "title": "Winter"})["id"] for _ in range(2))
+    ana.delete(f"/url/{second}/delete")
+    assert [_found(ana, q) for q in ("w", "wi", "win", "winter")] == [[first]] * 4
+    ana.delete(f"/url/{first}/delete")
+    assert [_found(ana, q) for q in ("w", "wi", "win", "winter")] == [[]] * 4
+
+
+def test_what_is_found_comes_in_whole_pages(ana: Person) -> None:
+    words = ["Winter", "Other", "winter 2", "WINTER", "Spring", "a winter", "Winter"]
+    made = [ana.post("/url/add", {"url": "https://e.com/", "title": title})["id"] for title in words]
+    for q in ("in", "winter"):  # Spring has only the first
+        matching = [link for link, title in zip(made, words, strict=True) if q in title.lower()][::-1]
+        pages = [ana.get("/urls", q=q, limit=2, page=page)["data"] for page in (1, 2, 3, 4)]
+        assert [[link["id"] for link in page["urls"]] for page in pages] == [
+            matching[start : start + 2] for start in (0, 2, 4, 6)
+        ]
+        assert {(page["result"], page["maxpage"]) for page in pages} == {(len(matching), 3)}
+
+
+def _clicked(person: Person, clicks: int) -> int:
+    """A link that was clicked that often."""
+    link = int(person.post("/url/add", {"url": "https://example.com/", "title": f"Title {clicks}"})["id"])
+    counted = update(schema.links).where(schema.links.c.id == link).values(clicks=clicks)
+    person.write(lambda tx: tx.execute(counted))
+    return link
+
+
+def test_links_can_be_listed_by_clicks_or_by_date(ana: Person, ben: Person) -> None:
+    a, b, c, d, e = (_clicked(ana, clicks) for clicks in (5, 0, 12, 5, 100))
+    _clicked(ben, 7)
+    by_click, by_date = [e, c, d, a, b], [e, d, c, b, a]
+    for order, expected in {
+        "click": by_click,
+        "date": by_date,
+        "": by_date,
+        "clicks": by_date,
+        "CLICK": by_date,
+    }.items():
+        assert [link["id"] for link in ana.get("/urls", order=order)["data"]["urls"]] == expected, order
+    assert [link["id"] for link in ana.get("/urls")["data"]["urls"]] == by_date
+    assert [link["clicks"] for link in ana.get("/urls", order="click")["data"]["urls"]] == [100, 12, 5, 5, 0]
+
+
+def test_links_by_clicks_come_in_whole_pages_and_with_a_search(ana: Person) -> None:
+    a, b, c, d, e = (_clicked(ana, clicks) for clicks in (5, 0, 12, 5, 100))
+    pages = [ana.get("/urls", order="click", limit=2, page=page)["data"]["urls"] for page in (1, 2, 3, 4)]
+    assert [[link["id"] for link in page] for page in pages] == [[e, c], [d, a], [b], []]
+    assert _found(ana, "title 5", order="click") == [d, a]
+    assert _found(ana, "title 1", order="click") == [e, c]
+    assert _found(ana, "1", order="click", limit=1, page=2) == [c]
+
+
+def test_a_link_is_found_by_its_alias_or_its_short_url(ana: Person, ben: Person) -> None:
+    link = ana.post("/url/add", {"url": "https://example.com/", "custom": "spring"})["id"]
+    whole = ana.get(f"/url/{link}")
+    forms = (
+        "spring",
+        f"{BASE}/spring",
+        "go.localhost:8000/spring",
+        "go.localhost/spring",
+        "https://GO.localhost/spring",
+    )
+    assert {form: ana.get("/urls", short=form) for form in (*forms, " spring ")} == dict.fromkeys(
+        (*forms, " spring "), whole
+    )
+    assert (whole["details"]["id"], whole["data"]["clicks"]) == (link, 0)
+    others = (
+        *("Spring", "sprin", "springs", "", "/", BASE, f"{BASE}/", f"{BASE}/x/spring", f"{BASE}/r/spring", "%00"),
+        *("https://elsewhere.example/spring", "elsewhere.example/spring", "spring?x", "https://[::1/spring"),
+    )
+    unknown = refused(ben.call("GET", "/urls", params={"short": "unknown"}), 404)
+    for form in others:
+        assert refused(ana.call("GET", "/urls", params={"short": form}), 404) == unknown, form
+    for form in forms:
+        assert refused(ben.call("GET", "/urls", params={"short": form}), 404) == unknown, form
+
+
+def test_a_link_on_a_branded_domain_is_found_by_its_short_url(ana: Person, ben: Person) -> None:
+    ana.post("/domain/add", {"domain": "https://b\u00fccher.example"})
+    body = {"url": "https://example.com/", "custom": "spring", "domain": "b\u00fccher.example"}
+    link = ana.post("/url/add", body)["id"]
+    forms = (
+        "https://xn--bcher-kva.example/spring",
+        "xn--bcher-kva.example/spring",
+        "http://XN--bcher-kva.example:80/spring",
+    )
+    for form in (*forms, "https://b\u00fccher.example/spring", "B\u00dcCHER.example/spring"):
+        assert ana.get("/urls", short=form)["details"]["id"] == link, form
+        refused(ben.call("GET", "/urls", params={"short": form}), 404)
+    for form in ("spring", f"{BASE}/spring", "https://www.xn--bcher-kva.example/spring"):
+        refused(ana.call("GET", "/urls", params={"short": form}), 404)
+
+
+def test_an_alias_of_something_else_is_no_link(ana: Person) -> None:
+    ana.post("/bio/add", {"name": "Ana", "alias": "about-ana"})
+    refused(ana.call("GET", "/urls", params={"short": "about-ana"}), 404)

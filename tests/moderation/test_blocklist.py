@@ -1,0 +1,275 @@
+"""What the operator blocks: nothing new may lead there, and what leads there already says so."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import BASE, Person
+from tests.support.asgi_client import Inside
+from tests.support.assertions import refused
+from tests.support.html import walk
+from tests.support.protocol import wired
+from tests.support.server import serving
+from tests.support.url_fields import EVIL, URL_FIELDS
+from tests.support.visits import CURL, IPHONE, PAGE, SLACK, clicks, new_link, visit
+from waypost.db.database import Database
+from waypost.errors import Problem
+from waypost.moderation import ops
+from waypost.settings import Settings
+from waypost.urls import blocklist
+from waypost.urls.blocklist import HOST, WORD, Blocklist
+from waypost.visits.cache import Cache
+
+
+def _block(person: Person, value: str = "evil.example", kind: str = HOST) -> None:
+    """As the operator does it, in another process; a change of somebody's makes this one look at once."""
+    person.write(lambda tx: ops.block(tx, value, kind=kind))
+    person.put("/account/update", {"email": f"{person.username}@example.com"})
+
+
+@pytest.mark.parametrize(
+    ("url", "is_blocked"),
+    [
+        ("https://evil.example", True),
+        ("http://EVIL.example./x", True),
+        ("https://a.b.evil.example:8443/x", True),
+        ("https://user:evil@evil.example/", True),
+        ("https://\uff45vil.example/", True),
+        ("https://xn--bcher-kva.example/", True),
+        ("https://bücher.example/", True),
+        ("http://3405803783/", True),
+        ("http://0xCB007107/", True),
+        ("https://notevil.example/", False),
+        ("https://evil.example.com/", False),
+        ("https://example.com/?u=evil.example", False),
+        ("https://example.com/CASINO", True),
+        ("https://example.com/c%61sino", True),
+        ("https://example.com/c%2561sino", True),
+        ("https://example.com/\uff43asino", True),
+        ("https://online-casino.example/", True),
+        ("tel:casino", True),
+        ("https://example.com/cas-ino", False),
+        ("https://[::1/", False),
+    ],
+)
+def test_a_host_is_blocked_with_all_below_it_and_a_word_in_any_disguise(
+    url: str,
+    is_blocked: bool,  # noqa: FBT001  # a case
+) -> None:
+    hosts = frozenset({"evil.example", "xn--bcher-kva.example", "203.0.113.7"})
+    assert Blocklist(hosts, ("casino",)).has(url) is is_blocked
+    assert not Blocklist().has(url)
+
+
+@pytest.mark.parametrize(
+    ("noun", "body", "field"), URL_FIELDS, ids=lambda value: value if isinstance(value, str) else ""
+)
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_nothing_new_leads_to_what_is_blocked(noun: str, body: dict[str, Any], field: str, ana: Person) -> None:
+    made = ana.post(f"{noun}/add", body)["id"]
+    _block(ana)
+    assert "evil.example" in refused(ana.call("POST", f"{noun}/add", body), 400, field)
+    update = {name: value for name, value in body.items() if name not in ("domain", "type") or noun == "/qr"}
+    assert "evil.example" in refused(ana.call("PUT", f"{noun}/{made}/update", update), 400, field)
+
+
+def test_a_blocked_word_is_named(ana: Person) -> None:
+    _block(ana, " Casino ", WORD)
+    message = refused(ana.call("POST", "/url/add", {"url": "https://example.com/CASINO"}), 400, "url")
+    assert message == "url must not have the word casino, which the operator of this service has blocked."
+
+
+def test_a_link_whose_target_is_blocked_later_says_so(service: Inside, ana: Person) -> None:
+    link = new_link(ana, "one", url=EVIL, title="One")
+    assert visit(service, "one").status_code == visit(service, "one").status_code == 302
+    _block(ana)
+    answer = visit(service, "one", headers=PAGE)
+    assert (answer.status_code, "location" in answer.headers) == (403, False)
+    assert "Blocked" in answer.text
+    assert "evil.example" not in answer.text
+    assert visit(service, "one", agent=CURL).json()["code"] == "blocked"
+    assert visit(service, "one+").status_code == 403
+    assert clicks(ana, link)[0] == 2
+    ana.put(f"/url/{link}/update", {"title": "Still there"})
+    assert visit(service, "one").status_code == 403
+    ana.put(f"/url/{link}/update", {"url": "https://example.com/"})
+    assert visit(service, "one").status_code == 302
+    ana.write(lambda tx: ops.unblock(tx, "evil.example", kind=HOST))
+
+
+def test_only_visitors_who_would_be_led_there_are_stopped(service: Inside, ana: Person) -> None:
+    new_link(ana, "one", devicetarget=[{"device": "iphone", "link": EVIL}], expiryurl=EVIL, clicklimit=1)
+    _block(ana)
+    assert visit(service, "one", agent=IPHONE).status_code == 403
+    assert visit(service, "one").status_code == 302
+    assert visit(service, "one").status_code == 403  # used up, and its expiryurl is blocked
+
+
+def test_what_a_visitor_adds_to_a_link_blocks_nothing(service: Inside, ana: Person) -> None:
+    new_link(ana, "one")
+    _block(ana, "casino", WORD)
+    assert visit(service, "one?q=casino").status_code == 302
+
+
+def test_codes_and_domains_whose_target_is_blocked_later_say_so(service: Inside, ana: Person) -> None:
+    ana.post("/qr/add", {"type": "link", "data": EVIL, "custom": "code"})
+    domain = {"domain": "https://go.brand.example", "redirectroot": EVIL, "redirect404": EVIL}
+    ana.post("/domain/add", domain)
+    paths = [("code", BASE), ("", "https://go.brand.example"), ("nothing", "https://go.brand.example")]
+
+    def statuses() -> set[int]:
+        hosts = [(path, base.partition("://")[2]) for path, base in paths]
+        return {visit(service, path, headers={"Host": host}).status_code for path, host in hosts}
+
+    assert statuses() == {302}
+    _block(ana)
+    assert statuses() == {403}
+    assert visit(service, "code+").status_code == 403
+
+
+def test_a_rotator_passes_by_what_is_blocked(service: Inside, ana: Person) -> None:
+    campaign = ana.post("/campaign/add", {"slug": "spring"})["id"]
+    new_link(ana, "one", url=EVIL, campaign=campaign)
+    new_link(ana, "two", campaign=campaign)
+    _block(ana)
+    assert {visit(service, "r/spring").headers["location"] for _ in range(12)} == {"https://example.com/page"}
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_the_fast_lane_forgets_what_is_blocked(settings: Settings, database: Database) -> None:
+    with wired(settings, database) as wire:
+        wire.link("one", url=EVIL)
+        get = b"GET /one HTTP/1.1\r\nHost: go.localhost\r\n\r\n"
+        assert [wire.ask(get)[9:12] for _ in range(3)] == [b"302"] * 3
+        assert wire.traffic.hits == 2
+        database.write(lambda tx: ops.block(tx, "evil.example", kind=HOST))
+        wire.ask(wire.api("PUT", "/api/account/update", {"email": "ana@example.org"}))
+        assert [wire.ask(get)[9:12] for _ in range(3)] == [b"403"] * 3
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_every_process_knows_within_a_second(
+    database: Database, database_url: str, tmp_path: Path, ana: Person
+) -> None:
+    new_link(ana, "one", url=EVIL)
+    with serving(tmp_path / "node", database_url=database_url, workers=2) as server:
+        for _ in range(20):
+            assert server.call("GET", "/one", headers={"Connection": "close"}).status_code == 302
+        database.write(lambda tx: ops.block(tx, "evil.example", kind=HOST))
+        time.sleep(1)
+        statuses = {server.call("GET", "/one", headers={"Connection": "close"}).status_code for _ in range(20)}
+    assert statuses == {403}
+
+
+def test_a_list_that_was_read_before_a_change_is_not_kept() -> None:
+    memory = Cache()
+    version = memory.version
+    memory.invalidate([("", "")])
+    memory.put_blocklist(Blocklist(), version=version)
+    assert memory.blocklist is None
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "kept"),
+    [
+        ("Evil.Example", HOST, "evil.example"),
+        ("https://evil.example:8443/x?y", HOST, "evil.example"),
+        ("*.evil.example", HOST, "evil.example"),
+        ("bücher.example", HOST, "xn--bcher-kva.example"),
+        ("  CaSino ", WORD, "casino"),
+        ("not a host", HOST, None),
+        ("", HOST, None),
+        ("https://", HOST, None),
+        ("ab", WORD, None),
+        ("   ", WORD, None),
+    ],
+)
+def test_a_block_is_kept_in_one_spelling(value: str, kind: str, kept: str | None, database: Database) -> None:
+    if kept is None:
+        with pytest.raises(Problem):
+            database.write(lambda tx: ops.block(tx, value, kind=kind))
+        return
+    for _ in range(2):
+        database.write(lambda tx: ops.block(tx, value, kind=kind))
+    assert [(block.kind, block.value) for block in database.read(ops.blocks_of)] == [(kind, kept)]
+    database.write(lambda tx: ops.unblock(tx, value, kind=kind))
+    assert database.read(blocklist.read) == Blocklist()
+    with pytest.raises(Problem):
+        database.write(lambda tx: ops.unblock(tx, value, kind=kind))
+
+
+def _way(person: Person, kind: str) -> None:
+    """A splash page or an overlay before a good target, with a bad button and a bad picture, and a rotator to it."""
+    shown: dict[str, dict[str, Any]] = {
+        "splash": {"link": EVIL, "banner": f"{EVIL}/b.png", "logo": "https://good.example/l.png", "counter": 0},
+        "overlay": {"type": "image", "link": EVIL, "image": f"{EVIL}/b.png", "label": "Look", "message": "Hello"},
+    }
+    item = person.post(f"/{kind}/add", {"name": "x", **shown[kind]})["id"]
+    campaign = person.post("/campaign/add", {"slug": "spring"})["id"]
+    new_link(person, "one", type=f"overlay-{item}" if kind == "overlay" else str(item), campaign=campaign)
+
+
+@pytest.mark.parametrize("kind", ["splash", "overlay"])
+def test_a_button_and_a_picture_that_are_blocked_later_are_not_shown(kind: str, ana: Person) -> None:
+    _way(ana, kind)
+    for path in ("one", "r/spring"):
+        page = walk(ana, path)
+        assert EVIL in [link.attributes["href"] for link in page.all("a")]
+        assert "https://sub.evil.example" in page.policy["img-src"]
+    _block(ana)
+    for path in ("one", "r/spring"):
+        page = walk(ana, path)
+        assert (page.status, "evil.example" in page.response.text) == (200, False)
+        assert "evil.example" not in page.response.headers["content-security-policy"]
+        assert "https://example.com/page" in [link.attributes["href"] for link in page.all("a")]
+        assert ("https://good.example/l.png" in page.response.text) == (kind == "splash")
+    ana.write(lambda tx: ops.unblock(tx, "evil.example", kind=HOST))
+    _block(ana, "something", WORD)
+    assert EVIL in walk(ana, "one").response.text
+
+
+def test_a_picture_for_link_previews_that_is_blocked_later_is_not_shown(ana: Person) -> None:
+    new_link(ana, "one", metatitle="A title", metaimage=f"{EVIL}/b.png")
+    assert "evil.example" in walk(ana, "one", agent=SLACK).response.text
+    _block(ana)
+    page = walk(ana, "one", agent=SLACK)
+    assert ("A title" in page.response.text, "evil.example" in page.response.text) == (True, False)
+
+
+def test_the_way_on_after_a_form_is_not_shown_when_it_is_blocked_later(ana: Person) -> None:
+    item = ana.post("/overlay/add", {"name": "x", "type": "newsletter", "message": "Hello"})["id"]
+    new_link(ana, "one", url=EVIL, type=f"overlay-{item}")
+    page = walk(ana, "one")
+    sent = {field.attributes["name"]: field.attributes["value"] for field in page.all("input", type="hidden")}
+    sent["email"] = "zoe@example.com"
+    assert EVIL in visit(ana.client, f"overlay/{item}", "POST", data=sent, headers=PAGE).text
+    _block(ana)
+    answer = visit(ana.client, f"overlay/{item}", "POST", data=sent, headers=PAGE)
+    assert (answer.status_code, "evil.example" in answer.text) == (403, False)
+
+
+def test_blocks_of_a_bio_page_that_are_blocked_later_are_not_shown_and_their_address_says_why(ana: Person) -> None:
+    blocks = [
+        {"type": "link", "title": "Good", "url": "https://example.com/"},
+        {"type": "link", "title": "Bad", "url": EVIL},
+        {"type": "image", "image": f"{EVIL}/b.png", "link": "https://example.com/", "alt": "A picture"},
+        {"type": "image", "image": "https://good.example/b.png", "link": EVIL, "alt": "Another"},
+        {"type": "social", "network": "Mastodon", "url": EVIL},
+        {"type": "vcard", "fname": "Zoe", "site": EVIL},
+    ]
+    bio = ana.post("/bio/add", {"name": "x", "alias": "ana-costa", "blocks": blocks})["id"]
+    ids = [block["id"] for block in ana.get(f"/bio/{bio}")["blocks"]]
+    page = walk(ana, "ana-costa")
+    assert all(word in page.response.text for word in ("Good", "Bad", "A picture", "Another", "Mastodon", "Zoe"))
+    _block(ana)
+    page = walk(ana, "ana-costa")
+    assert "Good" in page.response.text
+    assert not any(word in page.response.text for word in ("Bad", "picture", "Another", "Mastodon", "Zoe", "evil"))
+    assert page.policy["img-src"] == ["data:"]
+    told = visit(ana.client, "ana-costa")
+    assert ([block["title"] for block in told.json()["blocks"]], "evil" in told.text) == (["Good"], False)
+    statuses = [visit(ana.client, f"ana-costa/{part}", headers=PAGE).status_code for part in (*ids, "vcard")]
+    assert statuses == [302, *[403] * 6]
+    assert [block["clicks"] for block in ana.get(f"/bio/{bio}")["blocks"]] == [1, 0, 0, 0, 0, 0]

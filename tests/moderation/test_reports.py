@@ -1,0 +1,129 @@
+"""Reports: a visitor tells the operator of a link that leads to something bad."""
+
+from typing import Any
+
+import pytest
+
+from tests.conftest import BASE, Person
+from tests.support.asgi_client import Inside
+from tests.support.server import at_once
+from tests.support.visits import PAGE, new_link, visit
+from waypost.db.database import Database
+from waypost.http.attempt_limiter import Limit
+from waypost.moderation import ops, public
+
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+
+
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first bound, of a minute, would hide the exact one, of an hour."""
+    monkeypatch.setattr(public, "Limit", lambda what, most: Limit(what, most * 100))
+
+
+def _report(service: Inside, url: str = f"{BASE}/one", reason: str = "spam", **fields: str) -> Any:
+    return visit(service, "report", "POST", data={"url": url, "reason": reason, **fields})
+
+
+def _kept(database: Database) -> list[tuple[str, str, str]]:
+    return [(one.host, one.alias, one.reason) for one in database.read(ops.reports_of)]
+
+
+def test_a_preview_leads_to_the_form_and_the_form_to_the_operator(
+    service: Inside, ana: Person, database: Database
+) -> None:
+    new_link(ana, "one")
+    address = f"{BASE}/report?url=http%3A%2F%2Fgo.localhost%3A8000%2Fone"
+    assert f'href="{address}"' in visit(service, "one+", headers=PAGE).text
+    form = visit(service, address, headers=PAGE)
+    assert (form.status_code, f'value="{BASE}/one"' in form.text) == (200, True)
+    assert "default-src 'none'" in form.headers["content-security-policy"]
+    sent = {"url": f"{BASE}/one", "reason": "phishing", "comment": "It asks for\nmy <b>card</b>"}
+    thanks = visit(service, "report", "POST", data=sent, headers=PAGE)
+    assert (thanks.status_code, "Thank you" in thanks.text) == (200, True)
+    (one,) = database.read(ops.reports_of)
+    assert (one.host, one.alias, one.reason) == ("", "one", "phishing")
+    assert one.comment == sent["comment"]
+
+
+def test_whatever_leads_somewhere_can_be_reported(service: Inside, ana: Person, database: Database) -> None:
+    ana.post("/domain/add", {"domain": "https://go.brand.example"})
+    new_link(ana, "one")
+    new_link(ana, "two", domain="go.brand.example")
+    ana.post("/campaign/add", {"slug": "spring"})
+    urls = (f"{BASE}/one+", f"{BASE}/one?x=1#y", "https://go.brand.example/two/", f"{BASE}/r/spring", f"{BASE}/one/qr")
+    for url in urls:
+        assert _report(service, url).json()["error"] == 0, url
+    assert [(host, alias) for host, alias, _ in _kept(database)] == [
+        ("", "one"),
+        ("", "one"),
+        ("go.brand.example", "two"),
+        ("/r", "spring"),
+        ("", "one"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fields", "at_fault"),
+    [
+        ({"url": f"{BASE}/nothing"}, "url"),
+        ({"url": "https://example.com/one"}, "url"),
+        ({"url": ""}, "url"),
+        ({"url": "https://[/one"}, "url"),
+        ({"url": f"{BASE}/r/nothing"}, "url"),
+        ({"url": "x" * 9000}, "url"),
+        ({"url": f"{BASE}/\u202e\x01"}, "url"),
+        ({"reason": "because"}, "reason"),
+        ({"reason": ""}, "reason"),
+        ({"comment": "x" * 20_000}, "reason"),
+        ({f"field{number}": "x" for number in range(20)}, "reason"),
+    ],
+)
+def test_what_is_no_report_is_refused(
+    fields: dict[str, str], at_fault: str, service: Inside, ana: Person, database: Database
+) -> None:
+    new_link(ana, "one")
+    answer = _report(service, **fields)
+    assert (answer.status_code, answer.json()["field"]) == (400, at_fault)
+    page = visit(service, "report", "POST", data={"reason": "spam", **fields}, headers=PAGE)
+    assert page.status_code == 400
+    assert _kept(database) == []
+
+
+def test_what_was_written_stays_in_the_form_and_stays_text(service: Inside, ana: Person) -> None:
+    bad = '"><script>alert(1)</script>'
+    page = visit(service, "report", "POST", data={"url": bad, "reason": "spam", "comment": bad}, headers=PAGE).text
+    assert "<script" not in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;</textarea>" in page
+    assert 'value="spam" required checked' in page
+    assert "<script" not in visit(service, f"report?url={bad}", headers=PAGE).text
+
+
+def test_a_network_sends_so_many_an_hour_and_no_more(service: Inside, ana: Person, database: Database) -> None:
+    for number in range(ops.MOST_AN_HOUR + 3):
+        new_link(ana, f"link-{number}")
+    calls = [lambda number=number: _report(service, f"{BASE}/link-{number}") for number in range(ops.MOST_AN_HOUR + 3)]
+    statuses = [answer.status_code for answer in at_once(calls)]
+    assert sorted(statuses) == [200] * ops.MOST_AN_HOUR + [429] * 3
+    assert len(_kept(database)) == ops.MOST_AN_HOUR
+    last = visit(service, "report", "POST", data={"url": f"{BASE}/link-1", "reason": "spam"}, headers=PAGE)
+    assert (last.status_code, last.headers["retry-after"]) == (429, "3600")
+    assert "try again in an hour" in last.text
+
+
+def test_a_link_that_many_report_fills_no_table(database: Database) -> None:
+    told = {"host": "", "alias": "one", "reason": "spam", "comment": ""}
+    for number in range(40):
+        assert database.write(lambda tx, n=number: ops.report(tx, **told, reporter=bytes([n])))  # type: ignore[arg-type, misc]
+    kept = database.read(ops.reports_of)
+    assert len(kept) == 20
+    database.write(lambda tx: ops.close(tx, kept[0].id))
+    assert len(database.read(ops.reports_of)) == 19
+    assert len(database.read(lambda tx: ops.reports_of(tx, closed=True))) == 20
+
+
+def test_no_address_is_kept_with_a_report(service: Inside, ana: Person, database: Database) -> None:
+    new_link(ana, "one")
+    _report(service)
+    rows = database.read(lambda tx: [tuple(row) for row in tx.exec_driver_sql("SELECT * FROM reports")])
+    assert "testclient" not in str(rows)

@@ -1,0 +1,171 @@
+"""QR codes through the API: what only they have (decisions 30 to 36)."""
+
+from typing import Any
+
+import pytest
+from sqlalchemy import select, update
+
+from tests.conftest import BASE, Person
+from tests.support.qr_decoders import LOGO, new_code, refused, zxing
+from waypost import clock
+from waypost.db.schema import accounts, qrs
+from waypost.qr import ops
+from waypost.settings import Settings
+
+
+def _picture(person: Person, alias: str, **query: Any) -> bytes:
+    response = person.client.get(f"/qr/{alias}", params=query)
+    assert response.status_code == 200, response.text
+    return bytes(response.content)
+
+
+def test_a_tracked_code_holds_our_address_and_the_others_hold_their_content(ana: Person) -> None:
+    wifi = {"ssid": "Home", "pass": "secret words"}
+    held = {"text": "Hello", "wifi": "WIFI:T:WPA;S:Home;P:secret words;;", "geo": "geo:52.52,13.4"}
+    for kind, data in (("text", "Hello"), ("wifi", wifi), ("geo", "52.52, 13.40")):
+        code, alias = new_code(ana, kind, data)
+        assert zxing(_picture(ana, alias)) == held[kind]
+        assert ana.get(f"/qr/{code}")["details"]["dynamic"] is False
+    for kind, data in (
+        ("vcard", "Ana"),
+        ("link", "https://e.com/"),
+        ("email", "a@e.com"),
+        ("phone", "112"),
+        ("sms", "112"),
+    ):
+        code, alias = new_code(ana, kind, data)
+        assert zxing(_picture(ana, alias)) == f"{BASE}/{alias}"
+        assert ana.get(f"/qr/{code}")["details"]["dynamic"] is True
+
+
+def test_dynamic_chooses_otherwise_and_never_changes(ana: Person) -> None:
+    code, alias = new_code(ana, "link", "https://example.com/a", dynamic=False)
+    assert zxing(_picture(ana, alias)) == "https://example.com/a"
+    response = ana.call("PUT", f"/qr/{code}/update", {"data": "https://example.com/b", "dynamic": True})
+    assert (response.status_code, response.json()["field"]) == (400, "dynamic")
+    ana.put(f"/qr/{code}/update", {"data": "https://example.com/b", "dynamic": False})
+    assert zxing(_picture(ana, alias)) == "https://example.com/b"
+    assert refused(ana, type="app", data="https://example.com/", dynamic=False)[0] == "dynamic"
+
+
+def test_unknown_parts_of_the_data_are_not_kept(ana: Person) -> None:
+    deep = "[" * 900 + "]" * 900
+    for junk in (r'"\ud800": 1', r'"junk": "\u0000"', r'"junk": "\ud800"', '"junk": 1e400', f'"junk": {deep}'):
+        body = f'{{"type": "sms", "data": {{"phone": "112", {junk}}}}}'
+        answer = ana.call("POST", "/qr/add", content=body.encode())
+        assert answer.status_code == 200, answer.text
+        assert ana.get(f"/qr/{answer.json()['id']}")["details"]["data"] == {"phone": "112"}
+
+
+def test_another_type_keeps_the_alias_and_checks_the_data(ana: Person) -> None:
+    code, alias = new_code(ana)
+    before = _picture(ana, alias)
+    ana.put(f"/qr/{code}/update", {"type": "email", "data": {"email": "ana@example.com"}})
+    assert _picture(ana, alias) == before
+    assert ana.client.get(f"/{alias}").headers["location"] == "mailto:ana@example.com"
+    response = ana.call("PUT", f"/qr/{code}/update", {"type": "phone", "data": "not a number"})
+    assert (response.status_code, response.json()["field"]) == (400, "data")
+
+
+def test_a_change_of_looks_keeps_what_was_not_sent(ana: Person) -> None:
+    code, _ = new_code(ana, "text", "Hello", foreground="rgb(10, 20, 120)", logo=LOGO, name="Card")
+    ana.put(f"/qr/{code}/update", {"data": "Hello you"})
+    details = ana.get(f"/qr/{code}")["details"]
+    assert (details["foreground"], details["logo"], details["name"], details["version"]) == ("#0a1478", True, "Card", 2)
+    ana.put(f"/qr/{code}/update", {"data": "Hello you", "logo": None})
+    assert ana.get(f"/qr/{code}")["details"]["logo"] is False
+
+
+COLOURS = (
+    ({"foreground": "#ffffff", "background": "#000000"}, "foreground", "swap them"),
+    ({"foreground": "#ffd000"}, "foreground", "contrast of 1.5:1"),
+    ({"background": "#303030"}, "foreground", "make foreground darker or background lighter"),
+    ({"gradient": {"color": "#ffee88"}}, "gradient", "make gradient darker"),
+    ({"foreground": "#123"}, "foreground", "rgb(r,g,b)"),
+    ({"foreground": "rgb(0,0,300)"}, "foreground", "0 to 255"),
+)
+
+
+@pytest.mark.parametrize(("colours", "field", "words"), COLOURS)
+def test_colours_that_a_scanner_cannot_read_are_refused_with_the_reason(
+    ana: Person, colours: dict[str, Any], field: str, words: str
+) -> None:
+    told = refused(ana, type="text", data="Hello", **colours)
+    assert told[0] == field
+    assert words in told[1]
+    assert ana.get("/qr")["data"]["result"] == 0
+
+
+@pytest.mark.parametrize(("level", "most"), [("L", 2953), ("M", 2331), ("Q", 1663), ("H", 1273)])
+def test_content_past_the_capacity_is_told_by_how_many_bytes(ana: Person, level: str, most: int) -> None:
+    field, message = refused(ana, type="text", data="a" * (most + 7), level=level)
+    assert field == "data"
+    assert f"7 bytes too many ({most + 7} in all)" in message
+    assert "1 byte too many" in refused(ana, type="text", data="a" * (most + 1), level=level)[1]
+    _, alias = new_code(ana, "text", "a" * most, level=level)
+    assert zxing(_picture(ana, alias, size=1000)) == "a" * most
+
+
+def test_auto_takes_the_level_that_fits(ana: Person) -> None:
+    _, alias = new_code(ana, "text", "a" * 2953)
+    assert zxing(_picture(ana, alias, size=1000)) == "a" * 2953
+
+
+def test_a_code_may_hold_an_own_short_link_but_not_itself(ana: Person) -> None:
+    ana.post("/url/add", {"url": "https://example.com/", "custom": "spring"})
+    code, alias = new_code(ana, "link", f"{BASE}/spring")
+    response = ana.call("PUT", f"/qr/{code}/update", {"data": f"{BASE}/{alias}"})
+    assert (response.status_code, response.json()["field"]) == (400, "data")
+
+
+def test_an_alias_of_ones_choice_is_taken_once(ana: Person, ben: Person) -> None:
+    new_code(ana, custom="my-code")
+    assert refused(ben, type="text", data="x", custom="my-code") == (
+        "custom",
+        "That alias is taken. Please choose another one.",
+    )
+
+
+def test_a_deleted_code_is_gone_and_its_alias_is_nobody_elses(ana: Person, ben: Person) -> None:
+    code, alias = new_code(ana, custom="printed")
+    ana.delete(f"/qr/{code}/delete")
+    for path in (f"/{alias}", f"/qr/{alias}", f"/{alias}/qr"):
+        assert ana.client.get(path).status_code == 404
+    assert refused(ben, type="text", data="x", custom="printed")[0] == "custom"
+    new_code(ana, custom="printed")
+
+
+def test_codes_go_on_working_when_a_plan_expires(ana: Person) -> None:
+    _, alias = new_code(ana)
+    ana.write(lambda tx: tx.execute(update(accounts).values(expires=clock.now() - 86_400)))
+    assert ana.client.get(f"/{alias}").headers["location"] == "https://example.com/page"
+    assert zxing(_picture(ana, alias)) == f"{BASE}/{alias}"
+
+
+def test_two_changes_at_once_do_not_mix(ana: Person) -> None:
+    """The second is made again on top of the first, so that what is saved is what was proven."""
+    code, _ = new_code(ana, "text", "Hello")
+    settings = Settings(base_url=BASE)
+
+    def work(tx: Any) -> tuple[bool, bool]:
+        first = ops.draft_change(tx, ana.account, code, settings=settings, foreground="#111111")
+        second = ops.draft_change(tx, ana.account, code, settings=settings, background="#eeeeee")
+        return ops.change(tx, ana.account, code, first), ops.change(tx, ana.account, code, second)
+
+    assert ana.write(work) == (True, False)
+    assert ana.get(f"/qr/{code}")["details"]["background"] == "#ffffff"
+
+
+def test_the_preview_of_a_code_on_a_channel_is_its_picture(ana: Person) -> None:
+    code, alias = new_code(ana, name="Card")
+    channel = ana.post("/channel/add", {"name": "Friends"})["id"]
+    ana.post(f"/channel/{channel}/assign/qr/{code}")
+    (item,) = ana.get(f"/channel/{channel}")["data"]["items"]
+    assert item["preview"] == f"{BASE}/qr/{alias}"
+    assert zxing(ana.client.get(item["preview"]).content) == item["link"] == f"{BASE}/{alias}"
+
+
+def test_a_logo_is_kept_as_our_own_copy(ana: Person) -> None:
+    code, _ = new_code(ana, logo=LOGO)
+    kept = ana.write(lambda tx: tx.execute(select(qrs.c.logo).where(qrs.c.id == code)).scalar_one())
+    assert kept.startswith(b"\x89PNG")

@@ -1,0 +1,142 @@
+"""Previews, many codes at once, and archives of pictures."""
+
+import base64
+import io
+import zipfile
+from typing import Any
+
+from tests.conftest import BASE, Person
+from tests.support.qr_decoders import LOGO, new_code, zxing
+from tests.support.visits import new_link
+from waypost.qr import zip_stream
+
+
+def _image(answer: Any) -> bytes:
+    return base64.b64decode(answer["image"].partition(",")[2])
+
+
+def test_a_preview_is_drawn_and_not_saved(ana: Person) -> None:
+    body = {"type": "text", "data": "Hello", "modules": "dots", "gradient": {"color": "#a00020"}, "caption": "Read me"}
+    answer = ana.post("/qr/preview", body)
+    assert answer.keys() == {"error", "image", "content", "level", "modules"}
+    assert zxing(_image(answer)) == answer["content"] == "Hello"
+    for form, media in (("svg", "image/svg+xml"), ("pdf", "application/pdf")):
+        answer = ana.post("/qr/preview", {**body, "format": form, "size": 200, "logo": LOGO})
+        assert answer["image"].startswith(f"data:{media};base64,")
+        assert zxing(_image(answer)) == "Hello"
+        assert answer["level"] in "QH"
+    tracked = ana.post("/qr/preview", {"type": "link", "data": "https://example.com/", "custom": "my-code"})
+    assert tracked["content"] == f"{BASE}/my-code"
+    assert ana.get("/qr")["data"]["result"] == 0
+    assert ana.client.get("/my-code").status_code == 404
+
+
+def test_a_preview_is_as_strict_as_the_real_thing(ana: Person) -> None:
+    for wrong, field in (
+        ({"foreground": "#eeeeee"}, "foreground"),
+        ({"size": 63}, "size"),
+        ({"format": "gif"}, "format"),
+        ({"logo": "/etc/passwd"}, "logo"),
+        ({"data": "x" * 3000}, "data"),
+    ):
+        response = ana.call("POST", "/qr/preview", {"type": "text", "data": "Hello", **wrong})
+        assert (response.status_code, response.json()["field"]) == (400, field)
+
+
+def test_many_codes_at_once_each_with_its_own_result(ana: Person, ben: Person) -> None:
+    new_code(ben, custom="taken-one")
+    codes: list[Any] = [
+        {"type": "text", "data": "One", "name": "First", "logo": LOGO},
+        {"type": "text", "data": "Two", "foreground": "#ffffff"},
+        {"type": "link", "data": "https://example.com/", "custom": "taken-one"},
+        {"type": "nothing", "data": "x"},
+        {"type": "text"},
+        "no object",
+        {"type": "text", "data": "Three", "logo": LOGO},
+    ]
+    answer = ana.post("/qr/bulk", {"codes": codes})
+    assert answer["message"] == "2 of 7 QR codes have been created."
+    assert [result.get("field") for result in answer["results"]] == [
+        None, "foreground", "custom", "type", "data", "codes", None,
+    ]  # fmt: skip
+    assert [result["error"] for result in answer["results"]] == [0, 1, 1, 1, 1, 1, 0]
+    assert answer["results"][2]["message"] == "That alias is taken. Please choose another one."
+    assert {code["id"] for code in ana.get("/qr")["data"]["qrs"]} == {answer["results"][n]["id"] for n in (0, 6)}
+    assert zxing(ana.client.get(answer["results"][6]["link"]).content) == "Three"
+
+
+def test_a_bulk_has_bounds(ana: Person) -> None:
+    wrong: tuple[object, ...] = ([], [{}] * 501, {}, "x", None)
+    for codes in wrong:
+        response = ana.call("POST", "/qr/bulk", {"codes": codes})
+        assert (response.status_code, response.json()["field"]) == (400, "codes")
+    logos = [{"type": "text", "data": "x", "logo": f"http://127.0.0.1/{n}.png"} for n in range(12)]
+    last = ana.post("/qr/bulk", {"codes": logos})["results"][-1]
+    assert (last["field"], "at most 10 different" in last["message"]) == ("logo", True)
+
+
+def _archive(person: Person, **query: Any) -> dict[str, bytes]:
+    response = person.call("GET", "/qr/zip", params=query)
+    assert response.status_code == 200, response.text
+    assert response.headers["content-type"] == "application/zip"
+    with zipfile.ZipFile(io.BytesIO(response.content)) as archive:
+        assert archive.testzip() is None
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def test_an_archive_has_the_pictures_of_a_campaign(ana: Person) -> None:
+    campaign = ana.post("/campaign/add", {"name": "Spring"})["id"]
+    ana.post("/domain/add", {"domain": "https://brand.example"})
+    new_link(ana, "one", campaign=campaign)
+    new_link(ana, "one", campaign=campaign, domain="brand.example")
+    new_link(ana, "other")
+    found = _archive(ana, campaign=campaign)
+    assert {name: zxing(data) for name, data in found.items()} == {
+        "one.png": f"{BASE}/one",
+        "brand.example_one.png": "https://brand.example/one",
+    }
+
+
+def test_an_archive_has_everything_on_a_channel(ana: Person) -> None:
+    channel = ana.post("/channel/add", {"name": "Friends"})["id"]
+    code, alias = new_code(ana, "text", "Hello", modules="dots")
+    ana.post(f"/channel/{channel}/assign/qr/{code}")
+    ana.post(f"/channel/{channel}/assign/links/{new_link(ana, 'one')}")
+    bio = ana.post("/bio/add", {"name": "Me", "alias": "about-me"})["id"]
+    ana.post(f"/channel/{channel}/assign/bio/{bio}")
+    found = _archive(ana, channel=channel, format="svg", size=300)
+    held = {f"{alias}.svg": "Hello", "one.svg": f"{BASE}/one", "about-me.svg": f"{BASE}/about-me"}
+    assert {name: zxing(data) for name, data in found.items()} == held
+    assert _archive(ana, channel=ana.post("/channel/add", {"name": "Empty"})["id"]) == {}
+
+
+def test_an_archive_is_of_one_own_thing(ana: Person, ben: Person) -> None:
+    campaign = ben.post("/campaign/add", {"name": "Hers"})["id"]
+    for query, field in (
+        ({}, "campaign"),
+        ({"campaign": campaign, "channel": 1}, "campaign"),
+        ({"campaign": campaign}, "campaign"),
+        ({"channel": 999}, "channel"),
+        ({"channel": "x"}, "channel"),
+        ({"channel": 1, "format": "gif"}, "format"),
+        ({"channel": 1, "size": 10}, "size"),
+    ):
+        response = ana.call("GET", "/qr/zip", params=query)
+        assert (response.status_code, response.json()["field"]) == (400, field), query
+
+
+def test_an_archive_is_sent_while_it_is_made() -> None:
+    made = []
+
+    def files() -> Any:
+        for number in range(3):
+            made.append(number)
+            yield f"{number}.png", bytes(1000)
+
+    pieces = zip_stream.stream(files())
+    assert len(next(pieces)) >= 1000
+    assert made == [0]
+    whole = b"".join(zip_stream.stream(files()))
+    with zipfile.ZipFile(io.BytesIO(whole)) as archive:
+        assert archive.testzip() is None
+        assert len(archive.namelist()) == 3

@@ -1,0 +1,157 @@
+"""Pictures as visitors get them: formats, sizes, caching, and the lane."""
+
+import threading
+from typing import Any
+
+import pytest
+
+from tests.conftest import BASE, Person
+from tests.support.asgi_client import Inside
+from tests.support.qr_decoders import new_code, opened, zxing
+from tests.support.visits import new_link
+from waypost.visits import cache
+from waypost.visits.cache import Cache, HotImage
+
+TYPES = {"png": "image/png", "svg": "image/svg+xml", "pdf": "application/pdf"}
+
+
+def _starts(form: str) -> bytes:
+    return {"png": b"\x89PNG", "svg": b"<svg", "pdf": b"%PDF-1.4"}[form]
+
+
+def test_each_format_by_ending_and_by_query(ana: Person) -> None:
+    _, alias = new_code(ana)
+    for form, media in TYPES.items():
+        by_ending, by_query = ana.client.get(f"/qr/{alias}.{form}"), ana.client.get(f"/qr/{alias}?format={form}")
+        assert by_ending.content == by_query.content
+        assert by_ending.headers["content-type"] == media
+        assert by_ending.content.startswith(_starts(form))
+        assert zxing(by_ending.content) == f"{BASE}/{alias}"
+        assert by_ending.headers["x-content-type-options"] == "nosniff"
+        assert "sandbox" in by_ending.headers["content-security-policy"]
+    assert ana.client.get(f"/qr/{alias}").content == ana.client.get(f"/qr/{alias}.png?size=512").content
+
+
+def test_sizes_are_exact_and_have_bounds(ana: Person) -> None:
+    _, alias = new_code(ana)
+    for size in (64, 333, 4096):
+        assert opened(ana.client.get(f"/qr/{alias}?size={size}").content).size == (size, size)
+    for wrong in ("63", "4097", "0", "-5", "1e3", "x", "", "512.5", "9" * 30, "٥١٢"):
+        answer = ana.client.get(f"/qr/{alias}", params={"size": wrong})
+        assert (answer.status_code, answer.json()["field"]) == (400, "size"), wrong
+    answer = ana.client.get(f"/qr/{alias}?format=gif")
+    assert (answer.status_code, answer.json()["field"]) == (400, "format")
+
+
+def test_a_download_has_a_name(ana: Person) -> None:
+    _, alias = new_code(ana)
+    assert "content-disposition" not in ana.client.get(f"/qr/{alias}").headers
+    told = ana.client.get(f"/qr/{alias}.svg?download=1").headers["content-disposition"]
+    assert told == f'attachment; filename="{alias}.svg"'
+
+
+def test_who_has_the_picture_is_told_that_it_is_the_same(ana: Person) -> None:
+    code, alias = new_code(ana)
+    first = ana.client.get(f"/qr/{alias}")
+    tag = first.headers["etag"]
+    assert first.headers["cache-control"] == "public, no-cache"
+    for told in (tag, f"W/{tag}", f'"x", {tag}', "*"):
+        again = ana.client.get(f"/qr/{alias}", headers={"If-None-Match": told})
+        assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", tag)
+    ana.put(f"/qr/{code}/update", {"data": "https://example.com/else", "foreground": "#400000"})
+    changed = ana.client.get(f"/qr/{alias}", headers={"If-None-Match": tag})
+    assert changed.status_code == 200
+    assert changed.headers["etag"] != tag
+
+
+def test_a_version_may_be_kept_for_ever(ana: Person) -> None:
+    code, alias = new_code(ana)
+    kept = "public, max-age=31536000, immutable"
+    assert ana.client.get(f"/qr/{alias}?v=1").headers["cache-control"] == kept
+    ana.put(f"/qr/{code}/update", {"data": "https://example.com/else"})
+    assert ana.get(f"/qr/{code}")["details"]["version"] == 2
+    assert ana.client.get(f"/qr/{alias}?v=1").headers["cache-control"] == "public, no-cache"
+    assert ana.client.get(f"/qr/{alias}?v=2").headers["cache-control"] == kept
+
+
+def test_head_tells_what_get_would(ana: Person) -> None:
+    _, alias = new_code(ana)
+    got, told = ana.client.get(f"/qr/{alias}"), ana.client.head(f"/qr/{alias}")
+    assert {name: told.headers[name] for name in ("etag", "content-type", "content-length")} == {
+        name: got.headers[name] for name in ("etag", "content-type", "content-length")
+    }
+
+
+def test_every_short_url_has_a_picture(ana: Person) -> None:
+    new_link(ana, "spring", password="secret")
+    ana.post("/bio/add", {"name": "Me", "alias": "about-ana"})
+    ana.post("/domain/add", {"domain": "https://brand.example"})
+    ana.post("/url/add", {"url": "https://example.com/", "custom": "sale", "domain": "brand.example"})
+    _, code = new_code(ana)
+    for alias in ("spring", "about-ana", code):
+        assert zxing(ana.client.get(f"/{alias}/qr").content) == f"{BASE}/{alias}"
+    assert zxing(ana.client.get("/spring/qr?format=svg&size=300").content) == f"{BASE}/spring"
+    branded = ana.client.get("/sale/qr", headers={"Host": "brand.example"})
+    assert zxing(branded.content) == "https://brand.example/sale"
+    for path in (
+        "/nothing/qr",
+        "/sale/qr",
+        "/qr/spring",
+        "/qr/nothing",
+        "/qr/x",
+        f"/qr/{code}.gif",
+        "/qr/",
+        "/x%00y/qr",
+    ):
+        assert ana.client.get(path).status_code == 404, path
+    assert ana.client.get(f"/qr/{code}", headers={"Host": "brand.example"}).status_code == 404
+    assert ana.get("/stats")["data"]["total"]["clicks"] == 0
+
+
+def _picture(alias: str, size: int) -> HotImage:
+    return HotImage(own=bytes(size), target=b"", until_ms=0, tag="x", name=("", alias))
+
+
+def test_the_memory_of_pictures_has_a_bound_of_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "_MOST_BYTES_OF_PICTURES", 10_000)
+    known = Cache()
+    for number in range(20):
+        known.put_image(b"h", b"/qr/code%d" % number, _picture(f"code{number}", 1000), version=0)
+    assert len(known.images) == 9
+    assert b"/qr/code19" in known.images
+    known.invalidate([("", "code19"), ("", "code0")])
+    assert b"/qr/code19" not in known.images
+    known.put_image(b"h", b"/qr/late", _picture("late", 10), version=0)
+    assert b"/qr/late" not in known.images, "read before the change"
+    known.invalidate(None)
+    assert known.images == {}
+
+
+def test_nothing_is_left_in_memory_of_a_picture_that_made_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "_MOST_BYTES_OF_PICTURES", 10_000)
+    known = Cache()
+    for number in range(5000):  # one code, asked for in ever other words
+        known.put_image(b"h", b"/qr/code?x=%d" % number, _picture("code", 1000), version=0)
+    assert len(known.images) == 9
+    assert sum(map(len, known._pictures_of.values())) == 9
+    known.invalidate([("", "code")])
+    assert (known.images, known._pictures_of, known._bytes_of_pictures) == ({}, {}, 0)
+
+
+def test_many_at_once_get_the_same_picture(ana: Person) -> None:
+    _, alias = new_code(ana, "text", "x" * 300, modules="rounded")
+    found: list[Any] = []
+    threads = [
+        threading.Thread(target=lambda: found.append(ana.client.get(f"/qr/{alias}?size=700").content)) for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 8
+    assert len(set(found)) == 1
+
+
+def test_a_strangers_page_says_what_is_wrong(service: Inside) -> None:
+    answer = service.get("/qr/nothing-here")
+    assert (answer.status_code, answer.json()["code"]) == (404, "missing")

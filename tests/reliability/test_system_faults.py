@@ -1,0 +1,145 @@
+"""A disk that fills up, a database that is locked, a clock that jumps: what was answered is counted, to the click."""
+
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+import time_machine
+
+from tests.support.protocol import wired
+from tests.support.server import Server, at_once, serving
+from waypost.clicks.ingest.ingester import Ingester
+from waypost.db.database import Database
+from waypost.settings import Settings
+
+_LOCKED_SECONDS = 5
+_NEW = '{"url": "https://example.com/page", "custom": "%s"}'
+
+
+def _small_disk(folder: Path) -> Sequence[str]:
+    """The words before a command that let it see a disk of 24 MiB at `folder`, which goes away with it."""
+    spaces = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-Urm"]
+    mount = f"mount -t tmpfs -o size=24m tmpfs '{folder}'"
+    if shutil.which("unshare") is None or subprocess.run([*spaces, "sh", "-c", mount], check=False).returncode:
+        pytest.skip("THIS MACHINE CANNOT MOUNT A SMALL DISK: what happens on a full one is not tested here")
+    return [*spaces, "sh", "-c", f'{mount} && exec "$@"', "sh"]
+
+
+def _key(server: Server) -> str:
+    """What the first start tells the owner."""
+    found = re.search(r"API key\s+(wp_\S+)", server.output())
+    assert found is not None
+    return found[1]
+
+
+def _visit(server: Server, alias: str, times: int) -> int:
+    """How many of so many visits were answered with a redirect."""
+    answers = [server.call("GET", f"/{alias}", follow_redirects=False).status_code for _ in range(times)]
+    return answers.count(302)
+
+
+def _clicks(server: Server, key: str, alias: str) -> int:
+    answer = server.call("GET", "/api/urls", key=key, params={"short": alias})
+    assert answer.status_code == 200, answer.text
+    return int(answer.json()["data"]["clicks"])
+
+
+def test_a_full_disk_stops_no_redirect_and_tells_every_click_that_it_cost(tmp_path: Path) -> None:
+    folder = tmp_path / "node"
+    folder.mkdir()
+    with serving(folder, inside=_small_disk(folder), log_level="info") as server:
+        key = _key(server)
+        for alias in ("hot", "cold"):
+            assert server.call("POST", "/api/url/add", key=key, content=_NEW % alias).status_code == 200
+        answered = {"hot": _visit(server, "hot", 20), "cold": 0}
+        assert _clicks(server, key, "hot") == 20
+        disk = Path(f"/proc/{server.process.pid}/root{folder}")
+        _fill(disk / "ballast")
+        answered["hot"] += _visit(server, "hot", 300)
+        answered["cold"] += _visit(server, "cold", 1)
+        assert answered == {"hot": 320, "cold": 1}
+        refused = server.call("POST", "/api/url/add", key=key, content=_NEW % "never")
+        assert (refused.status_code, refused.json()["code"]) == (507, "storage_full")
+        lost = server.call("GET", "/readyz").json()["clicks_lost"]
+        assert lost > 0
+        (disk / "ballast").unlink()
+        answered["hot"] += _visit(server, "hot", 30)
+        assert sum(_clicks(server, key, alias) for alias in answered) == sum(answered.values()) - lost
+        assert server.call("GET", "/readyz").json()["clicks_lost"] == lost
+        assert server.call("POST", "/api/url/add", key=key, content=_NEW % "never").status_code == 200
+
+
+def _fill(file: Path) -> None:
+    """Leave not a byte on the disk."""
+    with file.open("wb", buffering=0) as ballast:
+        for size in (1 << 20, 1 << 12, 1):
+            try:
+                while ballast.write(bytes(size)):
+                    pass
+            except OSError:
+                continue
+
+
+def test_a_database_that_is_locked_for_seconds_costs_nothing(tmp_path: Path) -> None:
+    folder = tmp_path / "node"
+    with serving(folder, workers=2, log_level="info") as server:
+        key = _key(server)
+        for alias in ("hot", "cold"):
+            assert server.call("POST", "/api/url/add", key=key, content=_NEW % alias).status_code == 200
+        answered = _visit(server, "hot", 20)
+        with closing(sqlite3.connect(folder / "waypost.db", isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            until, cold = time.monotonic() + _LOCKED_SECONDS, 0
+            while time.monotonic() < until:
+                answered += _visit(server, "hot", 10)
+                cold += _visit(server, "cold", 1)
+                time.sleep(0.03)
+            other.execute("ROLLBACK")
+        made = [server.call("POST", "/api/url/add", key=key, content=_NEW % f"new-{n}") for n in range(4)]
+        assert [answer.status_code for answer in made] == [200] * 4
+        assert (_clicks(server, key, "hot"), _clicks(server, key, "cold")) == (answered, cold)
+        assert "Traceback" not in server.output()
+
+
+def test_a_write_waits_for_a_database_that_is_locked(tmp_path: Path) -> None:
+    folder = tmp_path / "node"
+    with serving(folder, log_level="info") as server:
+        key = _key(server)
+        other = sqlite3.connect(folder / "waypost.db", isolation_level=None, check_same_thread=False)
+        other.execute("BEGIN IMMEDIATE")
+
+        def release() -> int:
+            time.sleep(1)
+            other.close()
+            return 200
+
+        def add() -> int:
+            return server.call("POST", "/api/url/add", key=key, content=_NEW % "late").status_code
+
+        assert at_once([release, add]) == [200, 200]
+        assert _visit(server, "late", 1) == 1
+
+
+def test_a_clock_that_jumps_costs_nothing(settings: Settings, database: Database) -> None:
+    day = 86_400
+    with wired(settings, database) as wire, time_machine.travel(1_800_000_000, tick=False) as clock:
+        wire.link("spring")
+        visit = b"GET /spring HTTP/1.1\r\nHost: localhost\r\nUser-Agent: curl/8\r\n\r\n"
+        jumps = (0, day, -3 * day, 1, 40 * day, -day)
+        for seconds in jumps:
+            clock.shift(seconds)
+            for _ in range(3):  # the first finds, the next goes by the lane
+                assert wire.ask(visit)[9:12] == b"302"
+        ingester = Ingester(settings, database)
+        wire.traffic.journal.close()
+        while ingester.step():
+            ingester.tidy()
+        answer = wire.ask(wire.api("GET", "/api/urls?short=spring"))
+    assert f'"clicks":{3 * len(jumps)}'.encode() in answer.replace(b" ", b"")

@@ -1,0 +1,62 @@
+"""The dashboard in a real browser: what the files about its pages share."""
+
+import time
+from collections.abc import Iterator
+
+import httpx2
+import pytest
+from playwright.sync_api import Browser, Page
+
+from tests.conftest import PASSWORD
+from tests.support import accessibility
+from tests.support.browser import HOST, browser, served
+from waypost.app import build
+from waypost.db.database import Database
+from waypost.settings import Settings
+
+
+@pytest.fixture(scope="module")
+def chrome() -> Iterator[Browser]:
+    """A browser for the tests of a file."""
+    with browser() as opened:
+        yield opened
+
+
+@pytest.fixture
+def address(settings: Settings) -> Iterator[str]:
+    """Where the service is, for a browser."""
+    with served(build(settings, Database(settings.database))) as url:
+        yield url
+
+
+def sign_in(page: Page, address: str) -> None:
+    """Ana, through the form."""
+    page.goto(f"{address}/dashboard/signin")
+    page.get_by_label("Username or e-mail").fill("ana")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url(f"{address}/dashboard")
+
+
+def examine(page: Page, path: str) -> None:
+    """Fail if a page scrolls sideways on desktop or phone, or if axe-core reports a violation."""
+    page.evaluate("document.querySelectorAll('details.part').forEach(part => { part.open = true })")
+    for width in (1280, 360):
+        page.set_viewport_size({"width": width, "height": 800})
+        _fits(page, path)
+        assert accessibility.faults(page) == [], (path, width)
+    assert accessibility.faults_by_night(page) == [], path
+
+
+def _fits(page: Page, path: str) -> None:
+    """Wait until nothing on a page is wider than the screen: a chart follows it a moment later."""
+    deadline = time.monotonic() + 10
+    while not page.evaluate("document.documentElement.scrollWidth <= innerWidth"):
+        assert time.monotonic() < deadline, (path, page.viewport_size)
+        time.sleep(0.05)
+
+
+def fetched(address: str, name: str) -> httpx2.Response:
+    """The answer to somebody else who visits."""
+    port = address.rpartition(":")[2]
+    return httpx2.get(f"http://127.0.0.1:{port}/{name}", headers={"Host": f"{HOST}:{port}"}, trust_env=False)

@@ -1,0 +1,136 @@
+"""One of every page that a visitor can meet."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import text
+
+from tests.conftest import Person
+from tests.support.files import PNG, new_file
+from tests.support.visits import new_link, visit
+from waypost import clock
+from waypost.moderation import ops
+
+TARGET = "https://target.example/page"
+FRAMED = "http://framed.example/page"
+PICTURE = "https://pictures.example/wide.png"
+THEMES = ("default", "ocean", "forest", "sunset", "paper", "mono")
+CALLS: dict[str, dict[str, Any]] = {
+    "message": {"label": "See the new glazes", "link": "https://shop.example/"},
+    "contact": {"button": "Write to me"},
+    "poll": {"options": ["Celadon, as it was", "Something new"], "label": "Send my vote"},
+    "newsletter": {"button": "Sign me up"},
+    "coupon": {"code": "SPRING-10", "link": "https://shop.example/", "label": "To the shop"},
+    "image": {"image": PICTURE, "link": "https://shop.example/", "label": "Bowls on a shelf"},
+}
+BLOCKS: tuple[dict[str, Any], ...] = (
+    {"type": "link", "title": "My shop", "url": "https://shop.example/"},
+    {"type": "link", "title": "Glazes that I make myself, and how you can make them too", "url": TARGET},
+    {"type": "heading", "text": "About me"},
+    {"type": "text", "text": "I throw bowls and cups in Lisbon.\nVisitors are welcome on Saturdays."},
+    {"type": "image", "image": PICTURE, "link": "https://shop.example/", "alt": "Bowls on a shelf"},
+    {"type": "social", "network": "instagram", "url": "https://social.example/ana"},
+    {"type": "social", "network": "mastodon", "url": "https://social.example/@ana"},
+    {"type": "social", "network": "Some New Network", "url": "https://social.example/x"},
+    {"type": "vcard", "fname": "Ana", "lname": "Costa", "org": "Costa Ceramics", "title": "Potter"},
+)
+WORDS = "New glazes are in the shop.\nHave a look before you go on."
+
+
+@dataclass(frozen=True)
+class Sight:
+    """A page: where it is, a word of it that a visitor reads, and its status."""
+
+    path: str
+    says: str
+    status: int = 200
+
+
+def sights(person: Person) -> list[Sight]:
+    """Makes them all. They need FRAMED to be there, and pixels to wait for consent."""
+    return [*_refusals(person), *_bios(person), *_things(person), *_on_the_way(person)]
+
+
+def _refusals(person: Person) -> list[Sight]:
+    new_link(person, "off", url=TARGET, status="disabled")
+    new_link(person, "bad", url="https://evil.example/")
+    new_link(person, "used-up", url=TARGET, clicklimit=1)
+    visit(person.client, "used-up")
+    new_link(person, "locked", url=TARGET, password="a password")
+    person.write(lambda tx: ops.block(tx, "evil.example", kind="host"))
+    broken = person.post("/bio/add", {"name": "x", "alias": "broken"})["id"]
+    person.write(lambda tx: tx.execute(text("UPDATE bios SET blocks = '1' WHERE id = :id"), {"id": broken}))
+    return [
+        Sight("nobody", "Nothing here", 404),
+        Sight("off", "Switched off", 403),
+        Sight("bad", "Blocked", 403),
+        Sight("used-up", "No longer available", 410),
+        Sight("locked", "Password needed", 401),
+        Sight("broken", "Something went wrong", 500),
+    ]
+
+
+def _bios(person: Person) -> list[Sight]:
+    about = {"title": "Ana Costa", "description": "Potter in Lisbon.\nBowls, cups, and what happens to them."}
+    for theme in THEMES:
+        person.post("/bio/add", {"name": theme, "alias": theme, "theme": theme, "blocks": list(BLOCKS), **about})
+    person.post("/bio/add", {"name": "x", "alias": "shy", "sensitive": True, "blocks": list(BLOCKS), **about})
+    person.post("/bio/add", {"name": "Nothing yet", "alias": "empty"})
+    return [
+        *(Sight(theme, "Ana Costa") for theme in THEMES),
+        Sight("shy", "Sensitive content"),
+        Sight("empty", "Nothing yet"),
+    ]
+
+
+def _things(person: Person) -> list[Sight]:
+    campaign = person.post("/campaign/add", {"name": "Things to read", "slug": "reading", "public": True})["id"]
+    titles = ("How clay is dug", "", "Firing at home, a very long story in many parts " * 3, "مرحبا بالعالم")
+    for n in range(30):
+        new_link(person, f"read-{n}", url=f"https://site-{n}.example/", title=titles[n % 4], campaign=campaign)
+    none = person.post("/campaign/add", {"name": "Empty", "slug": "none", "public": True})["id"]
+    new_file(person, "a very long name of a picture, in many words, as cameras and people make them.png", PNG)
+    until = clock.text(clock.now() + int(timedelta(days=3).total_seconds()))[:10]
+    new_file(person, "price list.pdf", b"%PDF-1.7 " + bytes(2_000_000), custom="prices", maxdownloads=3, expiry=until)
+    new_file(person, "picture.png", PNG, custom="picture")
+    person.post("/qr/add", {"type": "text", "data": "Two lines\nof text", "custom": "words", "dynamic": True})
+    person.post("/qr/add", {"type": "phone", "data": "+351 21 123 4567", "custom": "ring"})
+    listed = f"u/{person.username}/reading-{campaign}"
+    return [
+        Sight(listed, "Things to read"),
+        Sight(f"{listed}?q=nothing-like-it", "No link here matches"),
+        Sight(f"u/{person.username}/none-{none}", "There are no links here right now"),
+        Sight("prices", "price list.pdf"),
+        Sight("picture", "picture.png"),
+        Sight("words", "Two lines"),
+        Sight("read-0+", "This short link leads to"),
+        Sight("report", "Report a link"),
+    ]
+
+
+def _on_the_way(person: Person) -> list[Sight]:
+    page: dict[str, Any] = {"name": "x", "title": "Before you go on", "message": WORDS, "link": "https://shop.example/"}
+    splash = person.post("/splash/add", {**page, "counter": 600, "skip": 0, "banner": PICTURE, "logo": PICTURE})["id"]
+    calm = person.post("/splash/add", {"name": "y", "title": "Before you go on", "message": WORDS, "counter": 0})["id"]
+    tags = [person.post("/pixel/add", {"type": kind, "name": kind, "tag": "TAG-1"})["id"] for kind in _PROVIDERS]
+    new_link(person, "waiting", url=TARGET, type=str(splash))
+    new_link(person, "calm", url=TARGET, type=str(calm), pixels=tags)
+    new_link(person, "measured", url=TARGET, pixels=tags)
+    new_link(person, "framed", url=FRAMED, type="frame", title="A framed page")
+    for kind, fields in CALLS.items():
+        colors = {"color": "#FFFFFF", "background": "#0B5C92"} if kind != "poll" else {}
+        call = person.post("/overlay/add", {"name": kind, "type": kind, "message": WORDS, **fields, **colors})["id"]
+        new_link(person, f"before-{kind}", url=TARGET, type=f"overlay-{call}")
+        new_link(person, f"over-{kind}", url=FRAMED, type=f"overlay-{call}", title="A framed page")
+    return [
+        Sight("waiting", "Before you go on"),
+        Sight("calm", "May this link be measured?"),
+        Sight("measured", "May this link be measured?"),
+        Sight("framed", ""),
+        *(Sight(f"{where}-{kind}", _SAYS.get(kind, "New glazes")) for kind in CALLS for where in ("before", "over")),
+    ]
+
+
+_PROVIDERS = ("qapixel", "socialapixel")
+_SAYS = {"coupon": "SPRING-10"}

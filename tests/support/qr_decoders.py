@@ -1,0 +1,88 @@
+"""People with scanners: three decoders that share no code, and pictures to put on codes."""
+
+import base64
+from functools import cache
+from importlib import import_module
+from io import BytesIO
+from typing import Any
+
+import cv2
+import numpy as np
+import pypdfium2
+import resvg_py
+from PIL import Image, ImageDraw
+
+from tests.conftest import BASE, Person
+from tests.support.system_packages import library
+from waypost.qrcode import verify
+
+
+def opened(data: bytes) -> Image.Image:
+    """A PNG, an SVG or a PDF as a grey picture. SVG and PDF are drawn by resvg and PDFium."""
+    if data.startswith(b"<svg"):
+        data = bytes(resvg_py.svg_to_bytes(svg_string=data.decode()))
+    if data.startswith(b"%PDF"):
+        page: Image.Image = pypdfium2.PdfDocument(data)[0].render(scale=1).to_pil()
+        return page.convert("L")
+    return Image.open(BytesIO(data)).convert("L")
+
+
+def zxing(data: bytes) -> str | None:
+    """What zxing-cpp reads."""
+    return verify.decode(opened(data))
+
+
+def opencv(data: bytes) -> str | None:
+    """What OpenCV reads."""
+    try:
+        found: Any = cv2.QRCodeDetector().detectAndDecodeBytes(np.asarray(opened(data)))[0]
+    except (cv2.error, ValueError):
+        return None
+    return bytes(found).decode() if found else None
+
+
+def by_zbar(data: bytes) -> list[str]:
+    """What zbar reads."""
+    found = _zbar().decode(opened(data), symbols=[_zbar().ZBarSymbol.QRCODE])
+    return [one.data.decode() for one in found]
+
+
+@cache
+def _zbar() -> Any:
+    library("zbar", "libzbar0")
+    return import_module("pyzbar.pyzbar")  # it looks for the library at once
+
+
+def png(side: int = 200, *, kind: str = "PNG", height: int | None = None) -> bytes:
+    """A logo: a red disc with a white bar on nothing."""
+    image = Image.new("RGBA", (side, height or side), (0, 0, 0, 0))
+    pen = ImageDraw.Draw(image)
+    pen.ellipse((0, 0, side - 1, (height or side) - 1), (200, 30, 50, 255))
+    pen.rectangle((side * 0.4, 0, side * 0.6, height or side), (255, 255, 255, 255))
+    out = BytesIO()
+    (image if kind == "PNG" else image.convert("RGB")).save(out, kind)
+    return out.getvalue()
+
+
+def data_url(data: bytes, media: str = "image/png") -> str:
+    """A picture as a `data:` URL."""
+    return f"data:{media};base64,{base64.b64encode(data).decode()}"
+
+
+LOGO = data_url(png())
+
+
+def new_code(
+    person: Person, type: str = "link", data: Any = "https://example.com/page", **fields: Any
+) -> tuple[int, str]:
+    """(id, alias) of a new code of that person."""
+    made = person.post("/qr/add", {"type": type, "data": data, **fields})
+    return made["id"], made["link"].removeprefix(f"{BASE}/qr/")
+
+
+def refused(person: Person, **body: Any) -> tuple[str, str]:
+    """(field, message) of a code that is refused."""
+    response = person.call("POST", "/qr/add", body)
+    told = response.json()
+    assert response.status_code == 400, told
+    return told["field"], told["message"]

@@ -1,0 +1,60 @@
+"""People who follow short links, and what their visits are counted as."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.conftest import BASE, Person
+from tests.support.asgi_client import Inside
+from waypost.app import build
+from waypost.db.database import Database
+from waypost.settings import Settings
+
+CHROME = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120.0.0.0 Safari/537.36"
+FIREFOX = "Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:121.0) Gecko/20100101 Firefox/121.0"
+IPHONE = (
+    "Mozilla/5.0 (iPhone; CPU iPhone OS 17_2 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.2"
+    " Mobile/15E148 Safari/604.1"
+)
+ANDROID = (
+    "Mozilla/5.0 (Linux; Android 13; Pixel 7) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/116.0.0.0 Mobile"
+    " Safari/537.36"
+)
+GOOGLEBOT = "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)"
+SLACK = "Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)"
+CURL = "curl/8.5.0"
+PAGE = {"Accept": "text/html,application/xhtml+xml"}
+TARGET = "https://example.com/page"
+
+
+def visit(client: Any, path: str, method: str = "GET", *, agent: str = CHROME, **options: Any) -> Any:
+    """The answer to a visit, without following it. `path` is an alias, or a whole URL."""
+    headers = {"User-Agent": agent, **options.pop("headers", {})}
+    return client.request(method, path if "://" in path else f"/{path}", headers=headers, **options)
+
+
+def new_link(person: Person, alias: str, **fields: Any) -> int:
+    """The id of a new link of that person."""
+    return int(person.post("/url/add", {"url": TARGET, "custom": alias, **fields})["id"])
+
+
+def clicks(person: Person, link: int) -> tuple[int, int]:
+    """(clicks, distinct visitors) of a link."""
+    data = person.get(f"/url/{link}")["data"]
+    return data["clicks"], data["uniqueClicks"]
+
+
+def sums(person: Person, path: str, **span: str) -> dict[str, int]:
+    """The visits of a statistics report by what they were counted as, without those that are 0."""
+    total: dict[str, int] = person.get(f"{path}/stats", **span)["data"]["total"]
+    return {name: n for name, n in total.items() if n}
+
+
+@contextmanager
+def behind_a_proxy(folder: Path, database_url: str) -> Iterator[Inside]:
+    """One more process of a service, behind a proxy on 127.0.0.1 that it trusts."""
+    trusting = Settings(data_dir=folder, base_url=BASE, database_url=database_url, trusted_proxies="127.0.0.1")
+    app = build(trusting, Database(database_url))
+    with Inside(app, address="127.0.0.1") as client:
+        yield client

@@ -1,0 +1,74 @@
+"""Where settings come from, and how a bad one is named before anything is begun."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli import ANA, Run
+
+SETTINGS = {
+    "WAYPOST_PORT": ("0", "99999", "x", ""),
+    "WAYPOST_WORKERS": ("0", "65", "1.5"),
+    "WAYPOST_BASE_URL": (
+        "go.example.com",
+        "ftp://go.example.com",
+        "https://go.example.com/path",
+        "https://",
+        "http://[::",
+    ),
+    "WAYPOST_DATABASE_URL": (
+        *("nonsense", "mysql://localhost/x", "postgresql://localhost", "sqlite://", "sqlite:///"),
+        *("postgresql://db1:5432,db2:5432/waypost", "postgresql:///waypost?host=db1&host=db2&port=1&port=2"),
+    ),
+    "WAYPOST_TRUSTED_PROXIES": ("everybody", "10.0.0.0/33", "127.0.0.1,[/x]"),
+    "WAYPOST_DOMAIN_CHECK": ("maybe", ""),
+    "WAYPOST_LINK_SCHEMES": ("javascript", "mailto,DATA", "9x", "[/x]"),
+    "WAYPOST_LOG_LEVEL": ("loud",),
+    "WAYPOST_LOG_FORMAT": ("xml",),
+    "WAYPOST_SHUTDOWN_SECONDS": ("-1",),
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_a_bad_setting_is_named(name: str, run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for value in SETTINGS[name]:
+        monkeypatch.setenv(name, value)
+        for words in (("doctor",), ("serve",), ("account", "list")):
+            refused = run(*words)
+            assert (refused.code, refused.out) == (2, ""), value
+            assert refused.err.startswith(f"W000 {name}: "), refused.err
+            assert refused.err.count("\n") == 1, refused.err
+            assert "Value error" not in refused.err
+    assert list(home.iterdir()) == []
+
+
+def test_settings_come_from_a_file(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (home / "waypost.toml").write_text('data_dir = "here"\nlink_schemes = "mailto"\nport = 9000\n')
+    (home / "other.toml").write_text('data_dir = "there"\n')
+    monkeypatch.delenv("WAYPOST_BASE_URL")
+    run(*ANA)
+    assert (home / "here" / "waypost.db").is_file()
+    assert run("openapi").json["servers"] == [{"url": "http://localhost:9000"}]
+    monkeypatch.setenv("WAYPOST_PORT", "9001")  # the environment comes first
+    assert run("openapi").json["servers"] == [{"url": "http://localhost:9001"}]
+    monkeypatch.setenv("WAYPOST_CONFIG", "other.toml")
+    run("account", "list")
+    assert (home / "there" / "waypost.db").is_file()
+
+
+FILES = {
+    "port = 'x'\n": "W000 WAYPOST_PORT: ",
+    "prot = 9000\n": "W000 WAYPOST_PROT: there is no such setting.\n",
+    "port = \n": "W000 waypost.toml: Invalid value",
+    "\x00": "W000 waypost.toml: ",
+}
+
+
+def test_a_bad_settings_file_is_named(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for content, told in FILES.items():
+        (home / "waypost.toml").write_text(content)
+        refused = run("doctor")
+        assert (refused.code, refused.out) == (2, ""), content
+        assert refused.err.startswith(told), refused.err
+    monkeypatch.setenv("WAYPOST_CONFIG", "nowhere.toml")
+    assert run("doctor").err == "W000 nowhere.toml: there is no such file.\n"

@@ -1,0 +1,199 @@
+"""What visitors meet at the alias of a bio page, whatever its owner wrote (decisions 45, 47 and 50)."""
+
+import re
+
+import pytest
+
+from tests.conftest import BASE, Person
+from tests.support.bios import BLOCKS, new_bio, open_bio
+from tests.support.html import Page
+from tests.support.visits import CHROME, CURL, GOOGLEBOT, SLACK, sums, visit
+
+ONCE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+HOSTILE = (
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "</title><svg onload=alert(1)>",
+    "</style><script>alert(1)</script>",
+    "'; } body { display: none } a { x: '",
+    "{{ 7 * 7 }}{% raw %}",
+    "\u202egnp.exe \u2066x",
+    "&lt;b&gt; &amp;",
+    "W" * 250,
+)
+
+
+def _all(page: Page, name: str, attribute: str) -> list[str]:
+    """What the elements of that name that have this attribute have there."""
+    return [element.attributes[attribute] for element in page.all(name) if attribute in element.attributes]
+
+
+def test_a_page_shows_its_blocks_in_their_order(ana: Person) -> None:
+    new_bio(ana, title="Ana Costa", description="Potter.\nLisbon.")
+    answer = open_bio(ana)
+    page = Page(answer)
+    assert (answer.status_code, answer.headers["cache-control"]) == (200, "private, no-store")
+    words = ("Ana Costa", "Potter.\nLisbon.", "Shop", "Blog", "About me", "Two\nlines", "Mastodon", "Ana Costa")
+    places: list[int] = []
+    for word in words:
+        places.append(page.one("body").text.index(word, places[-1] + 1 if places else 0))
+    assert places == sorted(places)
+    assert [e.name for e in page.elements if e.name in ("h1", "h2", "main", "header")] == ["main", "header", "h1", "h2"]
+    assert _all(page, "img", "src") == ["https://pictures.example:8443/a.png", "http://other.example/b.png"]
+    assert _all(page, "img", "alt") == ["example.com", "A cat"]
+
+
+@ONCE
+def test_a_page_without_anything_in_it_has_its_name(ana: Person) -> None:
+    new_bio(ana, blocks=[])
+    assert '<h1 dir="auto">My page</h1>' in open_bio(ana).text
+
+
+@ONCE
+@pytest.mark.parametrize("words", HOSTILE)
+def test_nothing_that_an_owner_writes_breaks_out_of_its_place(ana: Person, words: str) -> None:
+    blocks = [
+        {"type": "heading", "text": words},
+        {"type": "text", "text": words},
+        {"type": "link", "title": words, "url": "https://example.com/'\"><script>alert(1)</script>"},
+        {"type": "image", "image": "https://pictures.example/'\"onerror=alert(1)><script>", "alt": words},
+        {"type": "social", "network": words, "url": 'https://example.com/"onclick=alert(1)'},
+        {"type": "vcard", **dict.fromkeys(("fname", "lname", "org", "title"), words)},
+    ]
+    bio = new_bio(ana, name=words, title=words, description=words, blocks=blocks)
+    answer = open_bio(ana)
+    page = Page(answer)
+    assert {element.name for element in page.elements} <= {
+        *("html", "head", "meta", "title", "link", "style", "body", "main", "header", "svg", "rect", "text", "path"),
+        *("h1", "h2", "p", "ul", "li", "a", "bdi", "figure", "img", "div", "footer"),
+    }
+    assert not [name for element in page.elements for name in element.attributes if name.startswith("on")]
+    assert answer.text.count("</style>") == 1
+    texts = (page.one("title").text, page.one("body").text)
+    assert sum(text.count(words) for text in texts) >= 7  # as it was written, and nowhere as anything else
+    hrefs = _all(page, "a", "href")
+    assert hrefs.pop() == f"{BASE}/report?url=http%3A%2F%2Fgo.localhost%3A8000%2Fana-costa"
+    assert all(re.fullmatch(r"/ana-costa/[0-9]+", href) for href in hrefs)
+    policy = answer.headers["content-security-policy"]
+    assert "script" not in policy
+    assert "img-src data: https://pictures.example; " in policy
+    for block in ana.get(f"/bio/{bio}")["blocks"]:
+        followed = visit(ana.client, f"ana-costa/{block['id']}")
+        assert followed.status_code in (200, 302)
+        assert not set(followed.headers.get("location", "")) & set('"<>')
+
+
+@ONCE
+def test_texts_of_people_find_their_own_direction(ana: Person) -> None:
+    new_bio(ana, title="\u05d0\u05e0\u05d4", description="\u05e9\u05dc\u05d5\u05dd")
+    texts = [e.attributes for e in Page(open_bio(ana)).elements if e.name in ("h1", "h2", "p")]
+    assert all(attributes.get("dir") == "auto" for attributes in texts if attributes.get("class") != "about")
+
+
+@ONCE
+def test_a_page_loads_nothing_but_its_own_pictures(ana: Person) -> None:
+    new_bio(ana)
+    answer = open_bio(ana)
+    told = dict(part.strip().split(" ", 1) for part in answer.headers["content-security-policy"].split(";"))
+    assert told == {
+        "default-src": "'none'",
+        "style-src": "'unsafe-inline'",
+        "img-src": "data: http://other.example https://pictures.example:8443",
+        "frame-ancestors": "'none'",
+        "base-uri": "'none'",
+    }
+    page = Page(answer)
+    assert _all(page, "img", "loading") == ["lazy"] * 2
+    assert _all(page, "img", "referrerpolicy") == ["no-referrer"] * 2
+    assert "url(" not in answer.text
+    assert [href[:5] for href in _all(page, "link", "href")] == ["http:", "data:"]  # canonical, and the icon
+    ana.put(f"/bio/{new_bio(ana, 'bare', blocks=[])}/update", {"theme": "ocean"})
+    assert "img-src data:; " in open_bio(ana, "bare").headers["content-security-policy"]
+    many = [{"type": "image", "image": f"https://{n}.example/{'x' * 100}"} for n in range(100)]
+    new_bio(ana, "many", blocks=many)
+    assert len(open_bio(ana, "many").headers["content-security-policy"]) < 1000
+
+
+@ONCE
+def test_a_page_tells_others_what_it_is(ana: Person) -> None:
+    new_bio(ana, title="Ana Costa", description="Potter.\nLisbon.")
+    page = Page(open_bio(ana))
+    metas = [element.attributes for element in page.all("meta") if "content" in element.attributes]
+    told = {meta.get("property") or meta.get("name", ""): meta["content"] for meta in metas}
+    same = {"title": "Ana Costa", "description": "Potter. Lisbon.", "url": f"{BASE}/ana-costa", "type": "profile"}
+    assert {name: told[f"og:{name}"] for name in same} == same
+    assert _all(page, "link", "href")[0] == f"{BASE}/ana-costa"
+    assert _all(page, "html", "lang") == ["en"]
+    assert _all(Page(open_bio(ana, headers={"Accept-Language": "de-AT,en;q=0.5"})), "html", "lang") == ["de"]
+
+
+def test_a_program_gets_the_page_as_json(ana: Person) -> None:
+    bio = new_bio(ana, title="Ana Costa", sensitive=True)
+    told = visit(ana.client, "ana-costa", agent=CURL).json()
+    first = ana.get(f"/bio/{bio}")["blocks"][0]["id"]
+    assert told["blocks"][0] == {**BLOCKS[0], "visit": f"{BASE}/ana-costa/{first}"}
+    assert told["blocks"][2] == BLOCKS[2]
+    assert (told["error"], told["title"], told["sensitive"]) == (0, "Ana Costa", True)
+    assert visit(ana.client, "ana-costa+").json() == {"error": 0, "url": f"{BASE}/ana-costa", "title": "Ana Costa"}
+
+
+def test_visitors_of_a_sensitive_page_are_warned_and_counted_only_behind_the_warning(ana: Person) -> None:
+    bio = new_bio(ana, title="Ana Costa", description="Secret words", sensitive=True)
+    for agent in (CHROME, SLACK, GOOGLEBOT):
+        gate = open_bio(ana, agent=agent)
+        assert (gate.status_code, "Sensitive content" in gate.text) == (200, True)
+        assert "Ana Costa" not in gate.text
+        assert "Secret" not in gate.text
+    assert sums(ana, f"/bio/{bio}") == {}
+    answer = open_bio(ana, method="POST")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/ana-costa?sure=1")
+    cookie = answer.headers["set-cookie"]
+    assert all(part in cookie for part in ("HttpOnly", "Path=/ana-costa", "SameSite=lax"))
+    assert "Secret words" in open_bio(ana).text  # by the cookie
+    ana.client.cookies.clear()
+    assert "Secret words" not in open_bio(ana).text
+    assert "Secret words" in open_bio(ana, "ana-costa?sure=1").text  # for browsers that keep none
+    assert sums(ana, f"/bio/{bio}") == {"clicks": 2, "uniqueClicks": 1}
+    ana.client.cookies.clear()
+    new_bio(ana, "other", sensitive=True)
+    open_bio(ana, method="POST")
+    assert "Sensitive content" in open_bio(ana, "other").text
+    ana.put(f"/bio/{bio}/update", {"sensitive": None})
+    ana.client.cookies.clear()
+    assert "Secret words" in open_bio(ana).text
+
+
+def test_a_change_is_in_force_at_the_next_visit_and_a_deleted_page_is_gone(ana: Person, ben: Person) -> None:
+    bio = new_bio(ana, title="Before")
+    assert "Before" in open_bio(ana).text
+    ana.put(f"/bio/{bio}/update", {"title": "After", "blocks": []})
+    assert "After" in open_bio(ana).text
+    ana.put(f"/bio/{bio}/update", {"alias": "moved"})
+    assert (open_bio(ana).status_code, open_bio(ana, "moved").status_code) == (404, 200)
+    ana.delete(f"/bio/{bio}/delete")
+    assert open_bio(ana, "moved").status_code == 404
+    assert ben.call("POST", "/bio/add", {"name": "x", "alias": "moved"}).status_code == 400
+    again = new_bio(ana, "moved")
+    open_bio(ana, "moved")
+    assert ana.get(f"/bio/{again}")["data"]["clicks"] == 1
+
+
+@ONCE
+def test_a_page_is_on_the_services_own_host_only(ana: Person) -> None:
+    bio = new_bio(ana)
+    ana.post("/domain/add", {"domain": "https://brand.example"})
+    first = ana.get(f"/bio/{bio}")["blocks"][0]["id"]
+    for host in ("brand.example", "other.example"):
+        for path in ("ana-costa", "ana-costa+", "ana-costa/vcard", f"ana-costa/{first}"):
+            assert open_bio(ana, path, headers={"Host": host}).status_code == 404
+    assert sums(ana, f"/bio/{bio}") == {}
+
+
+@ONCE
+def test_a_large_page_is_as_good_as_a_small_one(ana: Person) -> None:
+    blocks = [{"type": "text", "text": "x" * 5000}, *[BLOCKS[0]] * 199]
+    bio = new_bio(ana, blocks=blocks)
+    hrefs = [href for href in _all(Page(open_bio(ana)), "a", "href") if href.startswith("/ana-costa/")]
+    assert len(hrefs) == len({b["id"] for b in ana.get(f"/bio/{bio}")["blocks"]}) == 199
+    ana.put(f"/bio/{bio}/update", {"blocks": blocks[::-1]})
+    assert open_bio(ana).status_code == 200

@@ -1,0 +1,142 @@
+"""Whose link a name is: the own host, branded domains, and hosts that nobody has (decisions 39, 49 and 52)."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import BASE, Person
+from tests.support.asgi_client import Inside
+from tests.support.load import until
+from tests.support.visits import PAGE, TARGET, clicks, new_link, sums, visit
+from waypost.app import build
+from waypost.db.database import Database
+from waypost.settings import Settings
+
+ONLY_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+BRAND = "https://brand.example"
+ROOT, NOT_FOUND = "https://home.example/", "https://home.example/404"
+
+
+def _brand(person: Person, **fields: str) -> int:
+    return int(person.post("/domain/add", {"domain": BRAND, **fields})["id"])
+
+
+def test_a_name_means_something_else_on_every_host(ana: Person, service: Inside) -> None:
+    _brand(ana)
+    own, branded = new_link(ana, "spring"), new_link(ana, "spring", domain=BRAND, url="https://example.com/brand")
+    for _ in range(2):
+        assert visit(service, "spring").headers["location"] == TARGET
+        for host in ("http://brand.example", "https://BRAND.example:8443", "http://brand.example."):
+            assert visit(service, f"{host}/spring").headers["location"] == "https://example.com/brand"
+        for host in ("http://other.example", "http://www.brand.example", "http://brand.example.evil.example"):
+            assert visit(service, f"{host}/spring").status_code == 404
+    assert (clicks(ana, own)[0], clicks(ana, branded)[0]) == (2, 6)
+
+
+@ONLY_SQLITE
+@pytest.mark.parametrize(
+    "host", ["go.localhost", "GO.LOCALHOST:99", "localhost:1", "127.0.0.1", "[::1]:8000", "8.8.8.8"]
+)
+def test_the_service_answers_to_its_own_names_and_to_every_address(ana: Person, service: Inside, host: str) -> None:
+    new_link(ana, "spring")
+    assert visit(service, "spring", headers={"Host": host}).headers["location"] == TARGET
+
+
+@ONLY_SQLITE
+@pytest.mark.parametrize(
+    "host", ["unknown.example", "go.localhost.evil.example", "[x", "a b", "x" * 300, "xn--", "é.example", "@", "\x7f"]
+)
+@pytest.mark.parametrize("headers", [PAGE, {}])
+def test_a_host_that_nobody_has_leads_nowhere(ana: Person, service: Inside, host: str, headers: dict[str, Any]) -> None:
+    new_link(ana, "spring")
+    for path in ("", "spring", "spring+", "nobody", "a/b"):
+        answer = visit(service, path, headers={**headers, "Host": host.encode()})
+        assert answer.status_code == 404
+        assert TARGET not in answer.text
+    assert sums(ana, "") == {}
+
+
+@ONLY_SQLITE
+def test_who_forwards_a_request_cannot_choose_its_host(ana: Person, service: Inside) -> None:
+    _brand(ana)
+    new_link(ana, "spring", domain=BRAND)
+    assert visit(service, "spring", headers={"X-Forwarded-Host": "brand.example"}).status_code == 404
+
+
+def test_a_branded_domain_has_its_own_front_page_and_its_own_not_found(ana: Person, service: Inside) -> None:
+    domain = _brand(ana)
+    assert visit(service, f"{BRAND}/", headers=PAGE).status_code == 404
+    assert visit(service, f"{BRAND}/nobody").status_code == 404
+    ana.put(f"/domain/{domain}/update", {"redirectroot": ROOT, "redirect404": NOT_FOUND})
+    for _ in range(2):
+        root, lost = visit(service, f"{BRAND}/"), visit(service, f"{BRAND}/nobody")
+        assert (root.status_code, root.headers["location"]) == (302, ROOT)
+        assert (lost.status_code, lost.headers["location"]) == (302, NOT_FOUND)
+        assert lost.headers["cache-control"] == root.headers["cache-control"] == "private, no-store"
+    assert visit(service, "nobody").status_code == 404
+    ana.put(f"/domain/{domain}/update", {"redirectroot": None, "redirect404": None})
+    assert visit(service, f"{BRAND}/").status_code == visit(service, f"{BRAND}/nobody").status_code == 404
+
+
+def test_pictures_of_accounts_are_on_the_services_own_host_only(ana: Person, service: Inside) -> None:
+    ana.post("/domain/add", {"domain": BRAND})
+    assert visit(service, "u/ana/avatar.svg").headers["content-type"] == "image/svg+xml"
+    assert visit(service, f"{BRAND}/u/ana/avatar.svg").status_code == 404
+
+
+def test_visits_to_nothing_on_a_domain_are_its_owners_to_see(ana: Person, ben: Person, service: Inside) -> None:
+    _brand(ana)
+    for path in (f"{BRAND}/nobody", f"{BRAND}/nothing", "nobody", "http://unknown.example/nobody"):
+        visit(service, path)
+    assert sums(ana, "") == {"clicks": 2, "uniqueClicks": 1}
+    assert sums(ben, "") == {}
+
+
+def test_a_deleted_domain_takes_its_links_along_until_it_is_back(ana: Person, ben: Person, service: Inside) -> None:
+    domain = _brand(ana, redirectroot=ROOT)
+    new_link(ana, "spring", domain=BRAND)
+    assert visit(service, f"{BRAND}/spring").status_code == 302
+    ana.delete(f"/domain/{domain}/delete")
+    assert visit(service, f"{BRAND}/spring").status_code == visit(service, f"{BRAND}/").status_code == 404
+    hers = _brand(ben)
+    assert visit(service, f"{BRAND}/spring").status_code == 404  # it stays with Ana, whoever has the domain now
+    ben.delete(f"/domain/{hers}/delete")
+    _brand(ana)
+    assert visit(service, f"{BRAND}/spring").headers["location"] == TARGET
+
+
+def test_every_change_is_in_force_on_the_next_visit(ana: Person, service: Inside) -> None:
+    assert visit(service, "spring").status_code == 404
+    link = new_link(ana, "spring")
+    assert visit(service, "spring").headers["location"] == TARGET
+    ana.put(f"/url/{link}/update", {"url": "https://example.com/summer"})
+    assert visit(service, "spring").headers["location"] == "https://example.com/summer"
+    ana.put(f"/url/{link}/update", {"status": "disabled"})
+    assert visit(service, "spring").status_code == 403
+    assert clicks(ana, link) == (2, 1)
+    ana.put(f"/url/{link}/update", {"status": "public", "expiryurl": "https://example.com/over", "clicklimit": 2})
+    assert visit(service, "spring").headers["location"] == "https://example.com/over"
+    ana.put(f"/url/{link}/update", {"clicklimit": None, "custom": "summer"})
+    assert (visit(service, "spring").status_code, visit(service, "summer").status_code) == (404, 302)
+    ana.delete(f"/url/{link}/delete")
+    assert visit(service, "summer").status_code == 404
+    again = new_link(ana, "summer")
+    assert visit(service, "summer").headers["location"] == TARGET
+    assert clicks(ana, again) == (1, 1)  # counting starts at zero
+
+
+def test_a_change_reaches_the_other_processes(ana: Person, service: Inside, tmp_path: Path, database_url: str) -> None:
+    link = new_link(ana, "spring")
+    _brand(ana, redirectroot=ROOT)
+    settings = Settings(data_dir=tmp_path, base_url=BASE, database_url=database_url)
+    with Inside(build(settings, Database(database_url))) as other:
+        assert visit(other, "spring").headers["location"] == TARGET
+        assert visit(other, f"{BRAND}/").headers["location"] == ROOT
+        assert visit(other, "summer").status_code == 404
+        ana.put(f"/url/{link}/update", {"url": "https://example.com/new"})
+        new_link(ana, "summer")
+        until(lambda: visit(other, "spring").headers["location"] == "https://example.com/new")
+        until(lambda: visit(other, "summer").status_code == 302)
+        ana.delete(f"/domain/{ana.get('/domains')['data']['domains'][0]['id']}/delete")
+        until(lambda: visit(other, f"{BRAND}/").status_code == 404)

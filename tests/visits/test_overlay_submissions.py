@@ -1,0 +1,257 @@
+"""What visitors send by an overlay: kept, shown to its owner alone, limited, passed on."""
+
+import csv
+import io
+import json
+import time
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pytest
+import time_machine
+
+from tests.conftest import Person
+from tests.support import fake_internet
+from tests.support.fake_internet import PUBLIC, Outside
+from tests.support.html import Page, walk
+from tests.support.visits import CHROME, PAGE, TARGET, clicks, new_link, visit
+from tests.visits.test_overlays import overlay
+from waypost.overlays import submissions
+
+ONCE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+LETTER = {"name": "Zoë", "email": "zoe@example.com", "message": "Two\r\nlines"}
+
+
+@pytest.fixture(autouse=True)
+def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[Outside]:
+    with fake_internet.world(monkeypatch) as found:
+        yield found
+
+
+def _form(page: Page, **filled: str) -> dict[str, str]:
+    """The form as its page has it, filled in."""
+    hidden = {field.attributes["name"]: field.attributes["value"] for field in page.all("input", type="hidden")}
+    return {**hidden, **filled}
+
+
+def _send(person: Person, page: Page, **filled: str) -> Any:
+    """What a browser without scripts gets that sends the form of a page."""
+    return _send_form(person, page, _form(page, **filled))
+
+
+def _send_form(person: Person, page: Page, form: dict[str, str]) -> Any:
+    action = page.one("form", id="answer").attributes["action"]
+    return visit(person.client, action.lstrip("/"), "POST", data=form, headers=PAGE)
+
+
+def _kept(person: Person, item: int) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = person.get(f"/overlay/{item}/submissions")["data"]["submissions"]
+    return found
+
+
+def _shown(person: Person, kind: str, **fields: Any) -> tuple[int, int, Page]:
+    item = overlay(person, kind, **fields)
+    link = new_link(person, f"to-{item}", type=f"overlay-{item}")
+    return item, link, walk(person, f"to-{item}", params={"from": "here"})
+
+
+def test_a_letter_is_kept_and_its_sender_thanked_and_shown_the_way_on(ana: Person) -> None:
+    item, link, page = _shown(ana, "contact")
+    thanks = Page(_send(ana, page, **LETTER))
+    assert (thanks.status, thanks.one("p").text) == (200, "We answer soon")
+    assert thanks.one("a", class_="button").attributes["href"] == f"{TARGET}?from=here"
+    assert "script-src" not in thanks.policy
+    (kept,) = _kept(ana, item)
+    assert {name: kept[name] for name in ("link", *LETTER, "choice")} == {
+        **LETTER,
+        "link": link,
+        "message": "Two\nlines",
+        "choice": "",
+    }
+    assert clicks(ana, link) == (1, 1)  # sending is no visit
+
+
+def test_a_letter_is_kept_whose_link_was_deleted_while_it_was_written(ana: Person) -> None:
+    item, link, page = _shown(ana, "contact")
+    ana.delete(f"/url/{link}/delete")
+    assert _send(ana, page, **LETTER).status_code == 200
+    assert [kept["link"] for kept in _kept(ana, item)] == [None]
+
+
+def test_a_vote_and_an_address_are_kept(ana: Person) -> None:
+    poll, _, page = _shown(ana, "poll")
+    assert _send(ana, page, choice="Blue").status_code == 200
+    assert [kept["choice"] for kept in _kept(ana, poll)] == ["Blue"]
+    letter, _, page = _shown(ana, "newsletter")
+    assert _send(ana, page, email=" zoe@example.com ").status_code == 200
+    assert [kept["email"] for kept in _kept(ana, letter)] == ["zoe@example.com"]
+
+
+@ONCE
+def test_a_page_with_scripts_gets_its_answer_as_json(ana: Person) -> None:
+    item, _, page = _shown(ana, "contact")
+    answer = visit(
+        ana.client, f"overlay/{item}", "POST", data=_form(page, **LETTER), headers={"Accept": "application/json"}
+    )
+    assert (answer.status_code, answer.json()) == (200, {"error": 0, "message": "We answer soon"})
+
+
+@ONCE
+@pytest.mark.parametrize(
+    ("kind", "filled"),
+    [
+        ("poll", {"choice": "Green"}),
+        ("poll", {}),
+        ("newsletter", {"email": "nobody"}),
+        ("newsletter", {"email": "a@example.com\nBcc: b@example.com"}),
+        ("newsletter", {}),
+        ("contact", {**LETTER, "email": ""}),
+        ("contact", {**LETTER, "message": "  "}),
+        ("contact", {**LETTER, "message": "x" * 5001}),
+        ("contact", {**LETTER, "message": "a\x00b"}),
+        ("contact", {**LETTER, "name": "x" * 256}),
+        ("contact", {**LETTER, "name": "a\nb"}),
+    ],
+)
+def test_what_is_not_all_there_is_not_kept(ana: Person, kind: str, filled: dict[str, str]) -> None:
+    item, _, page = _shown(ana, kind)
+    assert _send(ana, page, **filled).status_code == 400
+    assert _kept(ana, item) == []
+
+
+@ONCE
+def test_only_a_form_of_our_own_page_is_taken(ana: Person) -> None:
+    item, link, page = _shown(ana, "contact")
+    other, _, elsewhere = _shown(ana, "contact")
+    good = _form(page, **LETTER)
+    for wrong in (
+        {**good, "url": "https://evil.example/"},  # no way to make us send anybody there
+        {**good, "link": str(link + 1)},
+        {**good, "link": "9" * 400},
+        {**good, "ticket": ""},
+        {**good, "ticket": "\u00e9"},
+        {**good, "ticket": _form(elsewhere)["ticket"]},
+        {name: value for name, value in good.items() if name != "url"},
+        {"x": "y" * 40_000, **good},
+        {},
+    ):
+        assert _send_form(ana, page, wrong).status_code == 404
+    for path in ("overlay/0", "overlay/x", f"overlay/{'9' * 5000}", f"overlay/{other}"):
+        assert visit(ana.client, path, "POST", data=good, headers=PAGE).status_code == 404
+    assert _kept(ana, item) == _kept(ana, other) == []
+    ana.put(f"/overlay/{item}/update", {"type": "message"})
+    assert _send_form(ana, page, good).status_code == 404
+
+
+@ONCE
+def test_a_program_that_fills_in_everything_is_thanked_and_forgotten(ana: Person) -> None:
+    item, _, page = _shown(ana, "contact")
+    assert _send(ana, page, **LETTER, website="https://spam.example/").status_code == 200
+    assert _kept(ana, item) == []
+
+
+def test_nobody_else_sees_what_was_sent(ana: Person, ben: Person) -> None:
+    item, _, page = _shown(ana, "contact")
+    _send(ana, page, **LETTER)
+    for path in (f"/overlay/{item}/submissions", f"/overlay/{item}/submissions/export"):
+        assert ben.call("GET", path).status_code == 404
+    ana.delete(f"/overlay/{item}/delete")
+    assert ana.call("GET", f"/overlay/{item}/submissions").status_code == 404
+
+
+@ONCE
+def test_five_a_minute_are_taken_from_one_place_and_then_no_more_for_a_while(ana: Person) -> None:
+    with time_machine.travel(1_800_000_000, tick=False) as clock:
+        item, _, page = _shown(ana, "poll")
+        answers = [_send(ana, page, choice="Red") for _ in range(7)]
+        assert [answer.status_code for answer in answers] == [200] * 5 + [429] * 2
+        assert answers[-1].headers["retry-after"] == "60"
+        _, _, other = _shown(ana, "poll")
+        assert _send(ana, other, choice="Red").status_code == 200
+        clock.shift(61)
+        assert _send(ana, page, choice="Red").status_code == 200
+    assert len(_kept(ana, item)) == 6
+
+
+@ONCE
+def test_an_overlay_that_is_full_takes_no_more(ana: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(submissions, "MOST", 2)
+    item, _, page = _shown(ana, "poll")
+    assert [_send(ana, page, choice="Red").status_code for _ in range(3)] == [200, 200, 429]
+    assert len(_kept(ana, item)) == 2
+
+
+def test_what_was_sent_is_listed_newest_first_and_by_pages(ana: Person) -> None:
+    item, _, page = _shown(ana, "poll")
+    for choice in ("Red", "Blue", "Red"):
+        _send(ana, page, choice=choice)
+    data = ana.get(f"/overlay/{item}/submissions", limit=2, page=1)["data"]
+    assert ([one["choice"] for one in data["submissions"]], data["result"], data["nextpage"]) == (["Red", "Blue"], 3, 2)
+    data = ana.get(f"/overlay/{item}/submissions", limit=2, page=2)["data"]
+    assert ([one["choice"] for one in data["submissions"]], data["nextpage"]) == (["Red"], None)
+    assert ana.get(f"/overlay/{item}/submissions", page=9)["data"]["submissions"] == []
+
+
+@ONCE
+def test_the_export_opens_in_a_spreadsheet_without_running_anything(ana: Person) -> None:
+    item, link, page = _shown(ana, "contact")
+    words = ["=HYPERLINK(1)", "+1", "-1", "@SUM(1)", 'He said "no", twice\nand left']
+    for text in words:
+        _send(ana, page, **{**LETTER, "message": text})
+    answer = ana.call("GET", f"/overlay/{item}/submissions/export")
+    assert answer.headers["content-disposition"] == f'attachment; filename="overlay-{item}.csv"'
+    assert answer.headers["content-type"] == "text/csv; charset=utf-8"
+    rows = list(csv.DictReader(io.StringIO(answer.text)))
+    assert [row["message"] for row in rows] == [f"'{text}" for text in words[:4]] + words[4:]
+    assert {(row["link"], row["name"], row["email"]) for row in rows} == {(str(link), "Zoë", "zoe@example.com")}
+
+
+@ONCE
+def test_what_is_sent_is_passed_on_to_the_owners_server(ana: Person, world: Outside) -> None:
+    heard: list[bytes] = []
+
+    def answer(request: bytes) -> Iterable[bytes]:
+        heard.append(request)
+        return [fake_internet.ok(b"")]
+
+    with fake_internet.server(answer) as context:
+        world.has("hook.example", PUBLIC)
+        world.doors[PUBLIC] = context
+        item, link, page = _shown(ana, "newsletter", webhook="http://hook.example/in?key=1")
+        assert _send(ana, page, email="zoe@example.com").status_code == 200
+        for _ in range(100):
+            if heard:
+                break
+            time.sleep(0.02)
+    head, _, body = heard[0].partition(b"\r\n\r\n")
+    assert head.startswith(b"POST /in?key=1 HTTP/1.1\r\n")
+    told = json.loads(body)
+    assert told.pop("date")
+    assert told == {
+        "overlay": item,
+        "type": "newsletter",
+        "link": link,
+        "name": "",
+        "email": "zoe@example.com",
+        "message": "",
+        "choice": "",
+    }
+
+
+@ONCE
+def test_a_webhook_that_is_away_or_inside_keeps_nobody_waiting(ana: Person, world: Outside) -> None:
+    world.has("inside.example", "127.0.0.1")
+    for url in ("http://nowhere.example/", "http://inside.example/", "http://169.254.169.254/"):
+        item, _, page = _shown(ana, "newsletter", webhook=url)
+        assert _send(ana, page, email="zoe@example.com").status_code == 200
+        assert len(_kept(ana, item)) == 1
+    time.sleep(0.2)
+    assert not {"127.0.0.1", "169.254.169.254"} & set(world.reached)
+
+
+@ONCE
+def test_a_cookie_gives_no_right_to_send(ana: Person) -> None:
+    item, _, page = _shown(ana, "poll")
+    ticketless = {name: value for name, value in _form(page, choice="Red").items() if name != "ticket"}
+    headers = {**PAGE, "Cookie": "wp_consent=yes.12345678; wp_opened=1", "User-Agent": CHROME}
+    assert visit(ana.client, f"overlay/{item}", "POST", data=ticketless, headers=headers).status_code == 404

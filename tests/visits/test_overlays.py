@@ -1,0 +1,149 @@
+"""CTA overlays as visitors meet them: over the target where that can be framed, else before it."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.conftest import Person
+from tests.support import fake_internet
+from tests.support.assertions import refused
+from tests.support.fake_internet import PUBLIC, Outside
+from tests.support.html import Page, walk
+from tests.support.visits import CURL, GOOGLEBOT, PAGE, TARGET, clicks, new_link, visit
+
+ONCE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+FRAMED = "http://framed.example/page"
+NASTY = "</script></style><script>alert(1)</script><img src=x onerror=alert(1)>\"'&{{7*7}}\u202e"
+LOOKS = {"position": "top-left", "color": "#112233", "background": "#AABBCC", "delay": 3}
+TYPES: dict[str, dict[str, Any]] = {
+    "message": {"label": "See more", "link": "https://shop.example/"},
+    "contact": {"button": "Write", "thanks": "We answer soon"},
+    "poll": {"options": ["Red", "Blue"], "label": "Cast it"},
+    "newsletter": {"button": "Sign me up"},
+    "coupon": {"code": "SAVE-10"},
+    "image": {"image": "https://pictures.example/x.png", "link": "https://shop.example/", "label": "A shop"},
+}
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[Outside]:
+    """A destination that can be framed; everything else does not exist."""
+    page = fake_internet.ok(b"x", b"Content-Type: text/html")
+    with fake_internet.world(monkeypatch) as found, fake_internet.server(lambda _head: [page]) as context:
+        found.has("framed.example", PUBLIC)
+        found.doors[PUBLIC] = context
+        yield found
+
+
+def overlay(person: Person, kind: str, **fields: Any) -> int:
+    body = {"name": "An overlay", "type": kind, "message": "Two\nlines", **TYPES[kind], **fields}
+    return int(person.post("/overlay/add", body)["id"])
+
+
+def _link(person: Person, alias: str, item: int, **fields: Any) -> int:
+    return new_link(person, alias, type=f"overlay-{item}", **fields)
+
+
+def test_an_overlay_stands_over_a_target_that_can_be_framed(ana: Person, world: Outside) -> None:
+    link = _link(ana, "spring", overlay(ana, "message", **LOOKS), url=FRAMED)
+    page = walk(ana, "spring")
+    box = page.one("dialog").attributes
+    assert page.one("iframe").attributes["src"] == FRAMED
+    assert (box["data-at"], box["style"], "later" in box["class"], "open" in box) == (
+        "top-left",
+        "animation-delay: 3s",
+        True,
+        True,
+    )
+    assert "--on: #AABBCC; --of: #112233;" in page.response.text
+    assert page.one("p", class_="message").text == "Two\nlines"
+    assert page.one("a", class_="button").attributes["href"] == "https://shop.example/"
+    # It closes without scripts: the browser itself does that for this method.
+    assert page.one("form", method="dialog")
+    assert page.policy["frame-src"] == ["http://framed.example"]
+    assert clicks(ana, link) == (1, 1)
+
+
+def test_an_overlay_stands_before_a_target_that_cannot_be_framed(ana: Person, world: Outside) -> None:
+    link = _link(ana, "spring", overlay(ana, "message"), url="http://nowhere.example/")
+    page = walk(ana, "spring")
+    assert page.all("iframe") == page.all("dialog") == []
+    assert page.one("p", class_="message").text == "Two\nlines"
+    assert page.one("a", class_="button quiet").attributes["href"] == "http://nowhere.example/"
+    assert "frame-src" not in page.policy
+    assert clicks(ana, link) == (1, 1)
+
+
+@ONCE
+def test_each_type_shows_what_it_has(ana: Person, world: Outside) -> None:
+    pages: dict[str, Page] = {}
+    for kind in TYPES:
+        _link(ana, f"to-{kind}", overlay(ana, kind))
+        pages[kind] = walk(ana, f"to-{kind}")
+    assert [field.attributes["name"] for field in pages["contact"].all("input")][3:] == ["website", "name", "email"]
+    assert pages["contact"].one("textarea").attributes["name"] == "message"
+    assert pages["contact"].one("button", type="submit").text == "Write"
+    assert [field.attributes["value"] for field in pages["poll"].all("input", type="radio")] == ["Red", "Blue"]
+    assert pages["poll"].one("legend").text == "Two\nlines"
+    assert pages["poll"].one("button", type="submit").text == "Cast it"
+    assert pages["newsletter"].one("input", type="email").attributes["name"] == "email"
+    assert pages["coupon"].one("code").text == "SAVE-10"
+    picture = pages["image"].one("img").attributes
+    assert (picture["src"], picture["alt"]) == ("https://pictures.example/x.png", "A shop")
+    assert pages["image"].policy["img-src"] == ["data:", "https://pictures.example"]
+    for kind, page in pages.items():
+        sends = kind in ("contact", "poll", "newsletter")
+        assert page.policy["form-action"] == (["'self'"] if sends else ["'none'"])
+        assert page.policy.get("connect-src") == (["'self'"] if sends else None)
+        assert page.policy["frame-ancestors"] == ["'none'"]
+        labelled = {label.attributes.get("for") for label in page.all("label")}
+        seen = [f for f in page.elements if f.name in ("input", "textarea") and f.attributes.get("type") != "hidden"]
+        free = [f for f in seen if f.attributes["name"] not in ("website", "choice")]  # those stand inside their label
+        assert {field.attributes["id"] for field in free} <= labelled
+
+
+@ONCE
+def test_no_text_of_an_overlay_becomes_markup(ana: Person, world: Outside) -> None:
+    fields: dict[str, dict[str, Any]] = {
+        "message": {"label": NASTY, "link": "https://shop.example/"},
+        "contact": {"button": NASTY, "thanks": NASTY},
+        "poll": {"options": [NASTY, "other"], "label": NASTY},
+        "coupon": {"code": NASTY},
+        "image": {"image": "https://pictures.example/\"'><script>alert(1)</script>", "label": NASTY},
+    }
+    for url in (TARGET, FRAMED):
+        for kind, own in fields.items():
+            alias = f"{kind}-{url == FRAMED}"
+            _link(ana, alias, overlay(ana, kind, **{**own, "message": NASTY}), url=url, title=NASTY)
+            page = walk(ana, alias, params={"x": NASTY})
+            assert page.status == 200
+            assert len(page.all("script")) == 2
+            assert len(page.all("img")) == (kind == "image")
+            assert not [name for e in page.elements for name in e.attributes if name.startswith("on")]
+            assert "49" not in page.one("title").text
+
+
+def test_limits_come_first_and_programs_get_the_target(ana: Person, world: Outside) -> None:
+    item = overlay(ana, "message")
+    link = _link(ana, "spring", item)
+    assert visit(ana.client, "spring", agent=CURL).headers["location"] == TARGET
+    assert visit(ana.client, "spring", agent=GOOGLEBOT, headers=PAGE).headers["location"] == TARGET
+    assert clicks(ana, link) == (1, 1)
+    _link(ana, "once", item, clicklimit=1)
+    assert [walk(ana, "once").status for _ in range(2)] == [200, 410]
+    _link(ana, "locked", item, password="open sesame")
+    assert walk(ana, "locked").status == 401
+
+
+def test_a_change_is_in_force_at_once_and_a_deleted_overlay_is_gone(ana: Person, ben: Person, world: Outside) -> None:
+    item = overlay(ana, "message")
+    link = _link(ana, "spring", item)
+    assert walk(ana, "spring").one("p", class_="message").text == "Two\nlines"
+    ana.put(f"/overlay/{item}/update", {"message": "Shiny"})
+    assert walk(ana, "spring").one("p", class_="message").text == "Shiny"
+    refused(ben.call("POST", "/url/add", {"url": TARGET, "type": f"overlay-{item}"}), 400, "type")
+    assert ben.call("DELETE", f"/overlay/{item}/delete").status_code == 404
+    ana.delete(f"/overlay/{item}/delete")
+    assert walk(ana, "spring").response.headers["location"] == TARGET
+    assert clicks(ana, link) == (3, 1)

@@ -1,0 +1,177 @@
+"""What somebody who follows a short link meets."""
+
+from typing import Any
+
+import pytest
+import time_machine
+
+from tests.conftest import Person
+from tests.support.asgi_client import Inside
+from tests.support.visits import ANDROID, CHROME, CURL, GOOGLEBOT, IPHONE, PAGE, TARGET, clicks, new_link, sums, visit
+
+ONLY_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+NO_STORE = "private, no-store"
+OVER = "https://example.com/over"
+PAST = {"expiry": "2027-01-14"}
+NOW = 1_800_000_000  # 2027-01-15 08:00:00
+
+
+def _told(response: Any, status: int, words: str) -> None:
+    """The response has that status, and says these words to a program and to a person alike."""
+    assert response.status_code == status
+    assert response.headers["cache-control"] == NO_STORE
+    assert words in response.text
+    if response.headers["content-type"] == "application/json":
+        assert response.json()["error"] == 1
+        return
+    assert response.headers["content-type"] == "text/html; charset=utf-8"
+    assert "default-src 'none'" in response.headers["content-security-policy"]
+    assert response.headers["x-content-type-options"] == "nosniff"
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_a_short_link_sends_its_visitor_on_and_nobody_may_remember_it(
+    ana: Person, service: Inside, method: str
+) -> None:
+    new_link(ana, "spring", url="https://example.com/page?a=b#c")
+    for _ in range(2):  # first found in the database, then remembered
+        answer = visit(service, "spring", method)
+        assert (answer.status_code, answer.content) == (302, b"")
+        assert dict(answer.headers) == {
+            "location": "https://example.com/page?a=b#c",
+            "cache-control": NO_STORE,
+            "content-length": "0",
+        }
+
+
+@ONLY_SQLITE
+@pytest.mark.parametrize(
+    ("url", "location"),
+    [
+        ("https://example.com/a%20b?c=%C3%A9", "https://example.com/a%20b?c=%C3%A9"),
+        ("https://example.com/é?ü=ß#ö", "https://example.com/%C3%A9?%C3%BC=%C3%9F#%C3%B6"),
+        ("https://bücher.example/", "https://b%C3%BCcher.example/"),
+        ("https://example.com/<script>\"'`{}|^", "https://example.com/%3Cscript%3E%22'%60%7B%7D%7C%5E"),
+        ("https://example.com/%0d%0aSet-Cookie:%20a=b", "https://example.com/%0d%0aSet-Cookie:%20a=b"),
+        ("https://example.com/\u2603?x=\U0001f600", "https://example.com/%E2%98%83?x=%F0%9F%98%80"),
+        ("https://example.com/a;b,c:d@e!f$g&h'(i)*+=~", "https://example.com/a;b,c:d@e!f$g&h'(i)*+=~"),
+    ],
+)
+def test_no_character_of_a_target_breaks_out_of_its_header(
+    ana: Person, service: Inside, url: str, location: str
+) -> None:
+    new_link(ana, "odd", url=url)
+    for query in ("", "?x=%0d%0aSet-Cookie:a=b&\u2603"):
+        answer = visit(service, f"odd{query}")
+        assert (answer.status_code, sorted(answer.headers)) == (302, ["cache-control", "content-length", "location"])
+        assert answer.headers["location"].isascii()
+        assert answer.headers["location"].isprintable()
+    assert visit(service, "odd").headers["location"] == location
+
+
+@ONLY_SQLITE
+def test_visitors_are_sent_where_their_link_says(ana: Person, service: Inside) -> None:
+    new_link(
+        ana,
+        "many",
+        devicetarget=[{"device": "iPhone", "link": "https://iphone.example/"}],
+        languagetarget=[{"language": "fr", "link": "https://fr.example/"}],
+        deeplink={"google": "https://play.example/"},
+        parameters=[{"name": "utm_source", "value": "news"}],
+    )
+    for agent, language, expected in (
+        (IPHONE, "fr", "https://iphone.example/?utm_source=news"),
+        (ANDROID, "fr", "https://play.example/?utm_source=news"),
+        (CHROME, "fr-CH, de;q=0.5", "https://fr.example/?utm_source=news"),
+        (CHROME, "de, fr;q=0.5", f"{TARGET}?utm_source=news"),
+        (CURL, "", f"{TARGET}?utm_source=news"),
+    ):
+        answer = visit(service, "many", agent=agent, headers={"Accept-Language": language})
+        assert answer.headers["location"] == expected
+
+
+@pytest.mark.parametrize("headers", [PAGE, {}])
+def test_an_unknown_alias_is_told_in_the_visitors_own_way(service: Inside, headers: dict[str, str]) -> None:
+    for path in ("nobody", "nobody+", "a/b/c", "x" * 5000, "nobody%00", "%ff%fe", "ünïcode", "..%2f..%2fetc"):
+        _told(visit(service, path, headers=headers), 404, "does not exist")
+
+
+@pytest.mark.parametrize("headers", [PAGE, {}])
+def test_a_disabled_link_is_told_apart_from_one_that_is_not_there(
+    ana: Person, service: Inside, headers: dict[str, str]
+) -> None:
+    link = new_link(ana, "off", status="disabled")
+    _told(visit(service, "off", headers=headers), 403, "switched it off")
+    _told(visit(service, "off+", headers=headers), 403, "switched it off")
+    assert clicks(ana, link) == (0, 0)
+
+
+@pytest.mark.parametrize("headers", [PAGE, {}])
+def test_a_link_that_is_over_says_so_and_its_late_visitors_are_noted(
+    ana: Person, service: Inside, headers: dict[str, str]
+) -> None:
+    with time_machine.travel(NOW, tick=True) as clock:
+        link = new_link(ana, "spring", expiry="2027-01-15 08:01:00")
+        assert visit(service, "spring", headers=headers).status_code == 302
+        clock.move_to(NOW + 61)
+        _told(visit(service, "spring", headers=headers), 410, "expired or was used up")
+        _told(visit(service, "spring+", headers=headers), 410, "expired or was used up")
+        assert clicks(ana, link) == (1, 1)
+        assert sums(ana, f"/url/{link}") == {"clicks": 1, "uniqueClicks": 1, "late": 1}
+
+
+def test_a_link_that_is_over_may_lead_to_another_place(ana: Person, service: Inside) -> None:
+    with time_machine.travel(NOW, tick=True) as clock:
+        link = new_link(ana, "spring", expiry="2027-01-15 08:01:00", expiryurl=OVER)
+        clock.move_to(NOW + 61)
+        for _ in range(2):
+            answer = visit(service, "spring?a=b")
+            assert (answer.status_code, answer.headers["location"]) == (302, OVER)
+        assert visit(service, "spring+").json()["url"] == OVER
+        assert sums(ana, f"/url/{link}") == {"late": 2}
+
+
+@ONLY_SQLITE
+def test_a_private_link_works_for_everybody(ana: Person, service: Inside) -> None:
+    link = new_link(ana, "spring", status="private")
+    assert visit(service, "spring").status_code == 302
+    assert clicks(ana, link) == (1, 1)
+
+
+@ONLY_SQLITE
+def test_a_plus_behind_the_alias_shows_where_it_goes_without_going(ana: Person, service: Inside) -> None:
+    hostile = "https://example.com/?q=<script>alert(1)</script>"
+    link = new_link(ana, "spring", url=hostile, title="<b>Spring</b>", parameters=[{"name": "utm", "value": "x"}])
+    page = visit(service, "spring+", headers=PAGE)
+    assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;&amp;utm=x" in page.text
+    assert "&lt;b&gt;Spring&lt;/b&gt;" in page.text
+    assert 'href="/spring"' in page.text
+    assert "<script" not in page.text
+    told = visit(service, "spring+")
+    assert told.json() == {"error": 0, "url": f"{hostile}&utm=x", "title": "<b>Spring</b>"}
+    assert told.headers["cache-control"] == NO_STORE
+    assert sums(ana, f"/url/{link}") == {}
+
+
+@ONLY_SQLITE
+def test_other_methods_are_refused(ana: Person, service: Inside) -> None:
+    link = new_link(ana, "spring")
+    for method in ("PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"):
+        answer = visit(service, "spring", method)
+        assert answer.status_code == 405
+        assert {"GET", "HEAD"} <= {name.strip() for name in answer.headers["allow"].split(",")}
+    assert sums(ana, f"/url/{link}") == {}
+
+
+@ONLY_SQLITE
+def test_the_front_page_leads_to_the_dashboard(service: Inside) -> None:
+    page = visit(service, "", headers=PAGE)
+    assert (page.status_code, page.headers["location"]) == (302, "/dashboard")
+
+
+@ONLY_SQLITE
+def test_a_robot_is_sent_on_like_everybody_but_never_counted(ana: Person, service: Inside) -> None:
+    link = new_link(ana, "spring")
+    assert visit(service, "spring", agent=GOOGLEBOT).headers["location"] == TARGET
+    assert clicks(ana, link) == (0, 0)
