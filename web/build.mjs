@@ -15,7 +15,14 @@ const modules = join(here, "node_modules");
 
 const made = await build({
   absWorkingDir: here,
-  entryPoints: { app: "src/app.js", chart: "src/chart.js", files: "src/files.js", designer: "src/designer.js", builder: "src/builder.js", look: "src/look.css" },
+  entryPoints: {
+    app: "src/app.js",
+    chart: "src/chart.js",
+    files: "src/files.js",
+    designer: "src/designer.js",
+    builder: "src/builder.js",
+    look: "src/look.css",
+  },
   outdir: "out",
   bundle: true,
   write: false,
@@ -42,7 +49,10 @@ const icons = {};
 for (const name of JSON.parse(readFileSync(join(here, "icons.json"), "utf8"))) {
   const svg = readFileSync(join(modules, "heroicons/24/outline", `${name}.svg`), "utf8");
   icons[name] = svg
-    .replace(/<svg[^>]*>/, '<svg class="icon" viewBox="0 0 24 24" fill="none" stroke="currentColor" aria-hidden="true">')
+    .replace(
+      /<svg[^>]*>/,
+      '<svg class="icon" viewBox="0 0 24 24" fill="none" stroke="currentColor" aria-hidden="true">',
+    )
     .replace(/\s*\n\s*/g, "");
 }
 
@@ -69,11 +79,13 @@ function write(name, bytes, hashed = false) {
 function notices() {
   const { dependencies } = JSON.parse(readFileSync(join(here, "package.json"), "utf8"));
   const shipped = Object.keys(dependencies).filter((name) => name !== "esbuild");
-  return shipped.map((name) => {
-    const folder = join(modules, name);
-    const { version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
-    const file = readdirSync(folder).find((one) => /^licen[cs]e/i.test(one));
-    const text = file ? readFileSync(join(folder, file), "utf8").trim() : "";
-    return `${name} ${version} (${license})\n\n${text}\n`;
-  }).join(`\n${"-".repeat(72)}\n\n`);
+  return shipped
+    .map((name) => {
+      const folder = join(modules, name);
+      const { version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+      const file = readdirSync(folder).find((one) => /^licen[cs]e/i.test(one));
+      const text = file ? readFileSync(join(folder, file), "utf8").trim() : "";
+      return `${name} ${version} (${license})\n\n${text}\n`;
+    })
+    .join(`\n${"-".repeat(72)}\n\n`);
 }

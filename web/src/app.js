@@ -45,7 +45,8 @@ document.addEventListener("paste", (event) => {
 async function copy(button) {
   try {
     await navigator.clipboard.writeText(button.dataset.copy);
-  } catch { // not on HTTPS: the old way
+  } catch {
+    // not on HTTPS: the old way
     const area = document.createElement("textarea");
     area.value = button.dataset.copy;
     (button.closest("dialog") ?? document.body).append(area);
@@ -107,15 +108,25 @@ function addRow(fieldset) {
 
 // The second press of a double click is not for a dialog that the first one opened, nor is a press that began elsewhere.
 let began = null;
-addEventListener("pointerdown", (event) => { began = event.target; }, true);
+addEventListener(
+  "pointerdown",
+  (event) => {
+    began = event.target;
+  },
+  true,
+);
 let first = null;
-addEventListener("click", (event) => {
-  if (event.detail < 2) first = event.target;
-  const dialog = event.target.closest?.("dialog");
-  if (!dialog || dialog.contains(first)) return;
-  event.preventDefault();
-  event.stopPropagation();
-}, true);
+addEventListener(
+  "click",
+  (event) => {
+    if (event.detail < 2) first = event.target;
+    const dialog = event.target.closest?.("dialog");
+    if (!dialog || dialog.contains(first)) return;
+    event.preventDefault();
+    event.stopPropagation();
+  },
+  true,
+);
 
 for (const kind of ["input", "submit", "pagehide"]) addEventListener(kind, forget);
 document.addEventListener("click", (event) => {
@@ -125,10 +136,16 @@ document.addEventListener("click", (event) => {
   let found;
   if ((found = at("[data-copy]"))) copy(found);
   else if ((found = at("[data-add]"))) addRow(found.closest("[data-rows]"));
-  else if (plain && (found = at("[data-create]"))) { event.preventDefault(); create(); }
-  else if (plain && (found = at("a[data-dialog]"))) { event.preventDefault(); ask(found); }
-  else if ((found = at("dialog [data-close]"))) { event.preventDefault(); found.closest("dialog").close(); }
-  else if (event.target.matches?.("dialog") && began === event.target) event.target.close(); // beside what is in it
+  else if (plain && (found = at("[data-create]"))) {
+    event.preventDefault();
+    create();
+  } else if (plain && (found = at("a[data-dialog]"))) {
+    event.preventDefault();
+    ask(found);
+  } else if ((found = at("dialog [data-close]"))) {
+    event.preventDefault();
+    found.closest("dialog").close();
+  } else if (event.target.matches?.("dialog") && began === event.target) event.target.close(); // beside what is in it
   for (const open of document.querySelectorAll(".drop[open], .bar details[open]")) {
     if (!open.contains(event.target)) open.open = false;
   }
@@ -153,12 +170,15 @@ if (!known) {
 }
 
 // What was typed or chosen before the scripts were there, or put back by the browser, is told to them.
-addEventListener("pageshow", () => setTimeout(() => { // after htmx, which begins in a task of its own
-  for (const field of document.querySelectorAll("main :is(input, textarea)")) {
-    if (field.value === field.defaultValue && field.checked === field.defaultChecked) continue;
-    for (const kind of ["input", "change"]) field.dispatchEvent(new Event(kind, { bubbles: true }));
-  }
-}));
+addEventListener("pageshow", () =>
+  setTimeout(() => {
+    // after htmx, which begins in a task of its own
+    for (const field of document.querySelectorAll("main :is(input, textarea)")) {
+      if (field.value === field.defaultValue && field.checked === field.defaultChecked) continue;
+      for (const kind of ["input", "change"]) field.dispatchEvent(new Event(kind, { bubbles: true }));
+    }
+  }),
+);
 
 if (location.hash === "#q") search();
 const wrong = $("[aria-invalid='true']");

@@ -65,7 +65,10 @@ list.addEventListener("pointerdown", (event) => {
   const block = event.target.closest("[data-grip]")?.closest("[data-block]");
   for (const one of list.children) one.draggable = one === block;
 });
-list.addEventListener("dragstart", (event) => { dragged = event.target.closest("[data-block]"); dragged?.classList.add("dragged"); });
+list.addEventListener("dragstart", (event) => {
+  dragged = event.target.closest("[data-block]");
+  dragged?.classList.add("dragged");
+});
 list.addEventListener("dragover", (event) => {
   const over = event.target.closest("[data-block]");
   if (!dragged || !over || over === dragged) return;
@@ -93,14 +96,20 @@ form.addEventListener("input", changed);
 form.addEventListener("change", changed);
 
 // What the frame began with may come later than the first change.
-phone.addEventListener("load", () => { if (asked) show(); });
+phone.addEventListener("load", () => {
+  if (asked) show();
+});
 
 /** Puts the page as it would be into the frame, whose policy allows no style but ours: so by its style sheets. */
 async function show() {
   asked?.abort();
   asked = new AbortController();
   try {
-    const answer = await fetch("/dashboard/bios/phone", { method: "POST", body: new URLSearchParams(new FormData(form)), signal: asked.signal });
+    const answer = await fetch("/dashboard/bios/phone", {
+      method: "POST",
+      body: new URLSearchParams(new FormData(form)),
+      signal: asked.signal,
+    });
     if (!answer.ok || answer.redirected) return; // to the sign-in, which is no page of theirs
     const [before, style, after] = (await answer.text()).split(/<style>|<\/style>/);
     const page = new DOMParser().parseFromString(before + after, "text/html");

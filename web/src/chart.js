@@ -33,35 +33,61 @@ function draw(canvas) {
   tip.className = "tip";
   tip.hidden = true;
 
-  const plot = new uPlot({
-    ...size(),
-    padding: [8, 4, 0, 0],
-    legend: { show: false },
-    cursor: { y: false, drag: { setScale: false }, points: { show: false } },
-    scales: { x: { time: false, range: [-0.6, rows.length - 0.4] }, y: { range: (_, __, top) => [0, Math.max(4, top * 1.1)] } },
-    axes: [
-      { ...axis, grid: { show: false }, size: 30, gap: 8, space: 70, incrs: [1, 2, 3, 5, 7, 10, 14, 24, 30, 60, 90, 168, 365], values: (_, splits) => splits.map((n) => (Number.isInteger(n) && names[n] ? label(names[n], table.dataset.interval) : "")) },
-      { ...axis, size: 44, gap: 6, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6, 5e6, 1e7], values: (_, splits) => splits.map(short) },
-    ],
-    series: [
-      {},
-      many ? area("--part") : column("--part"),
-      many ? area("--mark") : column("--mark"),
-    ],
-    hooks: {
-      setCursor: [(self) => {
-        const n = self.cursor.idx;
-        if (n == null || self.cursor.left < 0) { tip.hidden = true; return; }
-        const head = document.createElement("strong");
-        head.textContent = names[n];
-        tip.replaceChildren(head, `${heads[1]} ${clicks[n].toLocaleString()} · ${heads[2]} ${visitors[n].toLocaleString()}`);
-        tip.hidden = false;
-        const left = self.bbox.left / devicePixelRatio + self.valToPos(n, "x");
-        tip.style.left = `${Math.min(Math.max(0, left - tip.offsetWidth / 2), canvas.clientWidth - tip.offsetWidth)}px`;
-        tip.style.top = "0px";
-      }],
+  const plot = new uPlot(
+    {
+      ...size(),
+      padding: [8, 4, 0, 0],
+      legend: { show: false },
+      cursor: { y: false, drag: { setScale: false }, points: { show: false } },
+      scales: {
+        x: { time: false, range: [-0.6, rows.length - 0.4] },
+        y: { range: (_, __, top) => [0, Math.max(4, top * 1.1)] },
+      },
+      axes: [
+        {
+          ...axis,
+          grid: { show: false },
+          size: 30,
+          gap: 8,
+          space: 70,
+          incrs: [1, 2, 3, 5, 7, 10, 14, 24, 30, 60, 90, 168, 365],
+          values: (_, splits) =>
+            splits.map((n) => (Number.isInteger(n) && names[n] ? label(names[n], table.dataset.interval) : "")),
+        },
+        {
+          ...axis,
+          size: 44,
+          gap: 6,
+          incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6, 5e6, 1e7],
+          values: (_, splits) => splits.map(short),
+        },
+      ],
+      series: [{}, many ? area("--part") : column("--part"), many ? area("--mark") : column("--mark")],
+      hooks: {
+        setCursor: [
+          (self) => {
+            const n = self.cursor.idx;
+            if (n == null || self.cursor.left < 0) {
+              tip.hidden = true;
+              return;
+            }
+            const head = document.createElement("strong");
+            head.textContent = names[n];
+            tip.replaceChildren(
+              head,
+              `${heads[1]} ${clicks[n].toLocaleString()} · ${heads[2]} ${visitors[n].toLocaleString()}`,
+            );
+            tip.hidden = false;
+            const left = self.bbox.left / devicePixelRatio + self.valToPos(n, "x");
+            tip.style.left = `${Math.min(Math.max(0, left - tip.offsetWidth / 2), canvas.clientWidth - tip.offsetWidth)}px`;
+            tip.style.top = "0px";
+          },
+        ],
+      },
     },
-  }, [at, clicks, visitors], canvas);
+    [at, clicks, visitors],
+    canvas,
+  );
   plot.root.append(tip);
   plot.root.style.position = "relative";
   return () => plot.setSize(size());

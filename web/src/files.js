@@ -74,7 +74,11 @@ function send({ file, item }) {
   running += 1;
   const request = new XMLHttpRequest();
   const bar = item.querySelector("progress");
-  const over = (told) => { fail(item, told); left += file.size; ready(); };
+  const over = (told) => {
+    fail(item, told);
+    left += file.size;
+    ready();
+  };
   item.querySelector("[data-stop]").onclick = () => request.abort();
   request.upload.onprogress = (event) => {
     bar.value = (100 * event.loaded) / event.total;
@@ -83,7 +87,11 @@ function send({ file, item }) {
   request.onload = () => {
     let told = {};
     if (request.responseURL !== form.action) return leave(); // signed out
-    try { told = JSON.parse(request.responseText); } catch { /* from somebody on the way */ }
+    try {
+      told = JSON.parse(request.responseText);
+    } catch {
+      /* from somebody on the way */
+    }
     if (request.status !== 200 || !told.files) return over(told.message ?? words.dataset.broke);
     finish(item, told.files[0]);
     form.querySelector("[name=custom]").value = ""; // it was for one
@@ -132,15 +140,27 @@ function take(files) {
 }
 
 form.querySelector("[data-choose]").addEventListener("click", () => field.click());
-field.addEventListener("change", () => { take([...field.files]); field.value = ""; });
+field.addEventListener("change", () => {
+  take([...field.files]);
+  field.value = "";
+});
 form.addEventListener("submit", (event) => event.preventDefault());
 
 // The whole page takes what is dropped, so that nobody leaves it by missing the frame.
 let depth = 0;
 const carries = (event) => event.dataTransfer?.types.includes("Files");
-addEventListener("dragenter", (event) => { if (carries(event)) { depth += 1; zone.classList.add("over"); } });
-addEventListener("dragleave", (event) => { if (carries(event) && (depth -= 1) === 0) zone.classList.remove("over"); });
-addEventListener("dragover", (event) => { if (carries(event)) event.preventDefault(); });
+addEventListener("dragenter", (event) => {
+  if (carries(event)) {
+    depth += 1;
+    zone.classList.add("over");
+  }
+});
+addEventListener("dragleave", (event) => {
+  if (carries(event) && (depth -= 1) === 0) zone.classList.remove("over");
+});
+addEventListener("dragover", (event) => {
+  if (carries(event)) event.preventDefault();
+});
 addEventListener("drop", (event) => {
   if (!carries(event)) return;
   event.preventDefault();
@@ -148,4 +168,6 @@ addEventListener("drop", (event) => {
   zone.classList.remove("over");
   take([...event.dataTransfer.files]);
 });
-addEventListener("beforeunload", (event) => { if (running || waiting.length) event.preventDefault(); });
+addEventListener("beforeunload", (event) => {
+  if (running || waiting.length) event.preventDefault();
+});

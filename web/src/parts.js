@@ -8,11 +8,16 @@ htmx.config.history = "reload"; // "Back" is the browser's own: it says when a p
 
 /** While something is pressed: settled when it was let go, and what that leads to has been done. */
 let pressed = null;
-addEventListener("pointerdown", () => {
-  pressed = new Promise((resolve) => {
-    for (const end of ["pointerup", "pointercancel", "contextmenu"]) addEventListener(end, () => setTimeout(resolve), { once: true });
-  });
-}, true);
+addEventListener(
+  "pointerdown",
+  () => {
+    pressed = new Promise((resolve) => {
+      for (const end of ["pointerup", "pointercancel", "contextmenu"])
+        addEventListener(end, () => setTimeout(resolve), { once: true });
+    });
+  },
+  true,
+);
 
 document.addEventListener("htmx:config:request", ({ detail: { ctx } }) => {
   ctx.fetch = async (url, options) => {
@@ -29,7 +34,8 @@ let wasTyped = false;
 document.addEventListener("htmx:before:swap", (event) => {
   const { ctx, tasks } = event.detail;
   const [{ fragment }] = tasks;
-  if (!fragment.childElementCount) { // a problem, or somebody else's page: without the part that was asked for
+  if (!fragment.childElementCount) {
+    // a problem, or somebody else's page: without the part that was asked for
     event.preventDefault();
     fail(ctx);
     return;
@@ -41,11 +47,14 @@ document.addEventListener("htmx:before:swap", (event) => {
   // "Back" has one step for a search, in however many pieces it was typed, and none to where one is.
   const typed = ctx.sourceEvent.type === "input";
   const path = ctx.request.action;
-  if (ctx.push && ((typed && wasTyped) || path === location.pathname + location.search)) [ctx.replace, ctx.push] = [ctx.push, null];
+  if (ctx.push && ((typed && wasTyped) || path === location.pathname + location.search))
+    [ctx.replace, ctx.push] = [ctx.push, null];
   wasTyped = typed;
 });
 
-document.addEventListener("htmx:error", ({ detail: { ctx } }) => { if (ctx) fail(ctx); });
+document.addEventListener("htmx:error", ({ detail: { ctx } }) => {
+  if (ctx) fail(ctx);
+});
 
 /** Says that a part did not come; what looks again by itself says nothing. */
 function fail(ctx) {

@@ -7,7 +7,7 @@ function draw(form) {
   const old = document.querySelector(".frames iframe:not(.coming)");
   document.querySelector(".frames iframe.coming")?.remove();
   const next = old.cloneNode();
-  next.name = `preview-${count += 1}`;
+  next.name = `preview-${(count += 1)}`;
   next.classList.add("coming");
   old.after(next);
   next.addEventListener("load", () => {
