@@ -40,7 +40,7 @@ lint: .venv/.dev
 	$(BIN)/python scripts/lint_prose.py
 	$(BIN)/djlint --check --lint --quiet src/waypost
 	$(PRETTIER) --check --log-level warn $(WEB_CODE)
-	$(NODE) web/node_modules/eslint/bin/eslint.js --config web/eslint.config.js web/src web/build.mjs
+	cd web && ../$(NODE) node_modules/eslint/bin/eslint.js .
 
 format: .venv/.dev
 	$(BIN)/ruff check --fix .
