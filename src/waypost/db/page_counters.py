@@ -1,7 +1,7 @@
 """Counts of an account's rows by block of ids: the exact size of a list, and where its nth row stands, at one price.
 
 Level 0 counts blocks of 2^10 ids, level 1 blocks of 2^20. Finding a page reads at most about a thousand counts a level
-instead of skipping every row before it (docs/adr/0002-counted-pages.md).
+instead of skipping every row before it (docs/adr/0002-page-counters.md).
 """
 
 from sqlalchemy import Connection, Select, func, select, text

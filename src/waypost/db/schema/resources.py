@@ -18,7 +18,7 @@ from sqlalchemy import (
 from waypost.db.schema.columns import Id, flag, id_column, metadata, moment, number, owned, parent, whose, words
 
 # How many rows an account has in a table, whole and by block of ids: exact totals and any page at one price
-# (docs/adr/0002-counted-pages.md). Kept by rows.add and rows.remove.
+# (docs/adr/0002-page-counters.md). Kept by rows.add and rows.remove.
 tallies = Table(
     "tallies",
     metadata,
