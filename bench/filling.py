@@ -15,7 +15,7 @@ from waypost.db import page_counters
 from waypost.db.database import Database
 from waypost.db.schema import aliases, links
 from waypost.db.upgrade import upgrade
-from waypost.links.columns import searchable
+from waypost.links.columns import search_text
 from waypost.server.startup import make_account
 
 PER_PAGE = 15
@@ -82,8 +82,8 @@ def fill(folder: Path, wanted: int) -> Filled:
     rows = _rows(filled)
     while batch := list(islice(rows, _BATCH)):
         filled.learn(batch)
-        database.count(partial(_insert, account=filled.account, batch=batch))
-    database.count(partial(_index, trigger=trigger))
+        database.write(partial(_insert, account=filled.account, batch=batch), durability="relaxed")
+    database.write(partial(_index, trigger=trigger), durability="relaxed")
     database.close()
     return filled
 
@@ -120,7 +120,7 @@ def _rows(filled: Filled) -> Iterator[dict[str, Any]]:
             "clicks": n,
             "uniqueclicks": n * 2 // 3,
         }
-        yield {**row, "search": searchable(row)}
+        yield {**row, "search": search_text(row)}
 
 
 def _insert(tx: Connection, account: int, batch: Sequence[Mapping[str, Any]]) -> None:

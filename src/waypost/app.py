@@ -23,9 +23,9 @@ from waypost.db.database import Database
 from waypost.db.upgrade import newest, revision
 from waypost.errors import Problem
 from waypost.http.attempt_limiter import AttemptLimiter
-from waypost.http.client_ip import client_address, trusts
+from waypost.http.client_ip import resolve_client_ip, is_trusted
 from waypost.links import dead_links
-from waypost.links.dry_run import trial
+from waypost.links.dry_run import dry_run
 from waypost.mail import Mailer
 from waypost.observability import logging, metrics
 from waypost.observability.metrics import Meter
@@ -38,7 +38,7 @@ from waypost.storage.factory import open_store
 from waypost.urls.hostnames import is_own
 from waypost.visits.cache import Cache
 from waypost.visits.cache_invalidation import CacheInvalidator
-from waypost.visits.fast_path import STATE, WorkerState
+from waypost.visits.fast_path import STATE_KEY, WorkerState
 from waypost.visits.visit import VisitService
 
 _log = structlog.get_logger("house")
@@ -66,7 +66,7 @@ def build(settings: Settings, database: Database) -> ASGIApp:
     meter = Meter(settings.metrics_dir)
     watch = CacheInvalidator(database, traffic.cache)
     guesses = AttemptLimiter(settings.data_dir, database)
-    visitor = VisitService(database=database, traffic=traffic, countries=Countries(settings), guesses=guesses)
+    visitor = VisitService(database=database, worker_state=traffic, countries=Countries(settings), attempt_limiter=guesses)
     store = open_store(settings)
     keeper = StorageCleaner(database, store, grace_days=settings.file_grace_days)
     visits = Visits(settings=settings, database=database, traffic=traffic, visitor=visitor, meter=meter, store=store)
@@ -90,8 +90,8 @@ def build(settings: Settings, database: Database) -> ASGIApp:
         post=post,
         bio_page=visits.bios.drawn,
         guesses=guesses,
-        preview=visits.previews.draw,
-        trial=trial,
+        preview=visits.previews.render,
+        trial=dry_run,
     )
     house = BackgroundTasks(settings, database, traffic, watch, meter, keeper, guesses, post)
     return Dispatcher(api, dashboard.app(), visits.app(), house, meter)
@@ -138,7 +138,7 @@ class BackgroundTasks:
         """Sync the journal and close segments that are old."""
         while not await self._is_over(_SYNC_SECONDS):
             _stop_with_parent()
-            self.database.look_after()
+            self.database.reap_stalled_connections()
             try:
                 if self.settings.journal_sync == "1s":
                     await self._threaded(self.traffic.journal.sync)
@@ -173,7 +173,7 @@ class BackgroundTasks:
         if self.settings.dead_links_days:
             gauges["dead_links"] = (
                 "Links with a dead target, of all nodes.",
-                float(self.database.read(dead_links.count)),
+                float(self.database.read(dead_links.count_dead)),
             )
         return metrics.exposition(self.settings.metrics_dir, gauges)
 
@@ -187,12 +187,12 @@ class BackgroundTasks:
     def stop(self) -> None:
         """All of this ends soon."""
         self.stopping.set()
-        self._watch.end()
+        self._watch.stop()
 
     def close(self) -> None:
         """Give everything back."""
         self.traffic.journal.close()
-        self.traffic.senders.shutdown(wait=False)
+        self.traffic.sendfile_threads.shutdown(wait=False)
         self._keeper.store.close()
         self._guesses.close()
         self._post.close()
@@ -263,7 +263,7 @@ class Dispatcher:
         settings = self._house.settings
         peer = scope["client"][0] if scope.get("client") else ""
         forwarded = [value for name, value in scope["headers"] if name == b"x-forwarded-for"]
-        if not trusts(client_address(peer, forwarded, settings.proxies), settings.metrics_readers):
+        if not is_trusted(resolve_client_ip(peer, forwarded, settings.proxies), settings.metrics_readers):
             await self._visits(scope, receive, send)
             return
         text = await anyio.to_thread.run_sync(self._house.metrics)
@@ -271,7 +271,7 @@ class Dispatcher:
 
     async def _live(self, scope: Scope, receive: Receive, send: Send) -> None:
         await receive()
-        scope["state"][STATE] = self._house.traffic
+        scope["state"][STATE_KEY] = self._house.traffic
         work = (self._house.look, self._house.tend, self._house.keep)
         tasks = [asyncio.create_task(one()) for one in work]
         await send({"type": "lifespan.startup.complete"})

@@ -18,7 +18,7 @@ from tests.support.visits import new_link
 from waypost.accounts import ops as accounts
 from waypost.auth import api_keys
 from waypost.campaigns import rotator as campaigns_rotator
-from waypost.campaigns.rotator import Pick
+from waypost.campaigns.rotator import RotatorVisit
 from waypost.db.database import Database
 
 _VISITS = 1000
@@ -109,8 +109,8 @@ def test_turns_and_quotas_are_exact_for_many_threads(
     assert rotator is not None
 
     def come(_number: int) -> int:
-        spin = Pick(takes=True, kept=None, leads_on=lambda _target: True, now=1)
-        target = database.count(lambda tx: campaigns_rotator.take(tx, rotator, spin))
+        spin = RotatorVisit(is_click=True, sticky_link=None, is_reachable=lambda _target: True, now=1)
+        target = database.write(lambda tx: campaigns_rotator.take(tx, rotator, spin), durability="relaxed")
         return target.id if target else 0
 
     with ThreadPoolExecutor(16) as threads:

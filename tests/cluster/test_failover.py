@@ -15,7 +15,7 @@ from sqlalchemy import Connection, text
 
 from tests.support.load import until
 from tests.support.postgres import FAST, Postgres, own_postgres
-from waypost.db import change_log, schema
+from waypost.db import change_log, notifications, schema
 from waypost.db.database import Database
 from waypost.errors import Problem
 from waypost.server import system_checks
@@ -86,7 +86,7 @@ def _noted(database: Database, note: str) -> bool:
 
 def _is_seen(database: Database) -> bool:
     try:
-        database.glance(lambda tx: _execute("SELECT 1", tx))
+        notifications.poll(database, lambda tx: _execute("SELECT 1", tx))
     except Problem:
         return False
     return True
@@ -125,7 +125,7 @@ def test_a_first_server_that_stood_still_and_goes_on_is_not_used_any_more(pair: 
         waiting.start()
         pair.promote()
         until(lambda: _is_seen(database))
-        database.look_after()  # as every process does once a second
+        database.reap_stalled_connections()  # as every process does once a second
         waiting.join(_ENOUGH_SECONDS)
         assert not waiting.is_alive()
         pair.first.signal(signal.SIGCONT)
@@ -144,7 +144,7 @@ def test_who_was_kept_waiting_asks_every_server_before_the_next_change(pair: Pai
         slow = threading.Thread(target=database.write, args=(lambda tx: _execute("SELECT pg_sleep(4)", tx),))
         slow.start()
         while slow.is_alive():
-            database.look_after()
+            database.reap_stalled_connections()
             slow.join(0.1)
         assert _noted(database, "after")
     assert (_notes(pair.first), _notes(pair.standby)) == (["before"], ["after", "before"])

@@ -18,9 +18,9 @@ from waypost.accounts import ops
 from waypost.auth import api_keys
 from waypost.clicks.ingest.ingester import Ingester
 from waypost.clicks.journal.writer import Journal, line, target_of
-from waypost.db import leases
+from waypost.db import leases, notifications
 from waypost.db.database import Database
-from waypost.db.postgres import Wakeup
+from waypost.db.notifications import Wakeup
 from waypost.db.schema import links
 from waypost.settings import Settings
 
@@ -131,21 +131,21 @@ def test_clicks_on_all_nodes_add_up(nodes: Nodes) -> None:
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 def test_who_waits_for_news_hears_of_them_at_once(database: Database, database_url: str) -> None:
     other = Database(database_url)
-    heard = threading.Thread(target=database.wait_for_news, args=(600, Wakeup()))
+    heard = threading.Thread(target=notifications.wait_for_notification, args=(database, 600, Wakeup()))
     heard.start()
     while heard.is_alive():  # it may not listen yet
-        other.tell_news()
+        notifications.notify(other)
         heard.join(0.05)
     other.close()
 
 
 def test_who_waits_for_news_is_let_go_when_it_is_over(database: Database) -> None:
     bell = Wakeup()
-    waiting = threading.Thread(target=database.wait_for_news, args=(600, bell))
+    waiting = threading.Thread(target=notifications.wait_for_notification, args=(database, 600, bell))
     waiting.start()
-    bell.ring()
+    bell.set()
     waiting.join()
-    database.wait_for_news(600, bell)  # and nobody waits from then on
+    notifications.wait_for_notification(database, 600, bell)  # and nobody waits from then on
 
 
 def test_a_turn_is_given_to_one_at_a_time(database: Database, database_url: str) -> None:

@@ -6,6 +6,7 @@ import re
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from sqlalchemy import Connection, make_url, text
 from tests.support.load import until
 from tests.support.server import free_port
 from tests.support.system_packages import program
+from waypost.db import notifications
 from waypost.db.database import Database
 from waypost.server import system_checks
 from waypost.settings import Settings
@@ -85,9 +87,13 @@ def test_a_pooler_that_keeps_sessions_keeps_every_limit_and_all_news(pooled: Poo
 
     with pooled() as url, closing(Database(url)) as database:
         assert _found(url, tmp_path) == []
-        for way in (database.read, database.write, database.take, database.count, database.tick, database.glance):
-            assert way(limits) == ("10s", "8s", "6s")
-        assert database.is_heard()
+        relaxed = partial(database.write, durability="relaxed")
+        single = partial(relaxed, autocommit=True)
+        process = partial(database.write, durability="process")
+        poll = partial(notifications.poll, database)
+        for run in (database.read, database.write, process, relaxed, single, poll):
+            assert run(limits) == ("10s", "8s", "6s")
+        assert notifications.supports_notify(database)
 
 
 @pytest.mark.parametrize("settings", [{}, {"server_round_robin": 1, "min_pool_size": 4}])

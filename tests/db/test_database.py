@@ -1,10 +1,11 @@
-"""The database, open and closed."""
+"""Transactions: closing a database, and retries after a conflict."""
 
 import threading
 from typing import Any
 
 import pytest
 from sqlalchemy import Connection, event, text
+from sqlalchemy.pool import Pool
 
 from tests.conftest import Person
 from waypost.campaigns import ops as campaigns
@@ -15,40 +16,45 @@ from waypost.errors import Kind, Problem
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
-def test_a_closed_database_holds_no_connection_even_if_one_was_in_use(database_url: str) -> None:
+def test_close_while_connection_is_in_use_closes_it_on_return(database_url: str) -> None:
+    connections: list[Any] = []
+
+    def remember(connection: Any, _record: Any) -> None:
+        connections.append(connection)
+
+    event.listen(Pool, "connect", remember)
     database = Database(database_url)
-    opened: list[Any] = []
-    event.listen(database._writer, "connect", lambda connection, _record: opened.append(connection))
-    begun, closed = threading.Event(), threading.Event()
+    started, closed = threading.Event(), threading.Event()
 
     def work(tx: Connection) -> int:
-        begun.set()
+        started.set()
         assert closed.wait(30)
         return int(tx.execute(text("SELECT 1")).scalar_one())
 
-    found: list[int] = []
-    thread = threading.Thread(target=lambda: found.append(database.read(work)))
+    results: list[int] = []
+    thread = threading.Thread(target=lambda: results.append(database.read(work)))
     thread.start()
-    assert begun.wait(30)
+    assert started.wait(30)
     database.close()
     closed.set()
     thread.join()
-    assert found == [1]
-    assert [connection.closed for connection in opened] == [True]
+    event.remove(Pool, "connect", remember)
+    assert results == [1]
+    assert [connection.closed for connection in connections] == [True]
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
-def test_who_refers_to_what_is_deleted_at_this_moment_is_told_that_it_is_gone(ana: Person, database: Database) -> None:
+def test_reference_to_row_deleted_concurrently_raises_not_found(ana: Person, database: Database) -> None:
     campaign = ana.post("/campaign/add", {"name": "Spring"})["id"]
-    tries = []
+    attempts = []
 
     def work(tx: Connection) -> None:
-        tries.append(campaigns.own(tx, ana.account, campaign))
-        if len(tries) == 1:
+        attempts.append(campaigns.get_owned(tx, ana.account, campaign))
+        if len(attempts) == 1:
             database.write(lambda other: campaigns.remove(other, ana.account, campaign))
         values = {"host": "", "alias": "spring", "url": "https://example.com/", "campaign": campaign}
         crud.add(tx, links, ana.account, values)
 
-    with pytest.raises(Problem) as refused:
+    with pytest.raises(Problem) as caught:
         database.write(work)
-    assert (refused.value.kind, len(tries)) == (Kind.NOT_FOUND, 1)
+    assert (caught.value.kind, len(attempts)) == (Kind.NOT_FOUND, 1)

@@ -6,14 +6,14 @@ Nobody cuts them here, as a worker does every second: what waits for one without
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import TypeVar, get_args
 
 import pytest
 from sqlalchemy import Connection, make_url, text
 
 from tests.support.tcp_proxy import Relay, relaying
-from waypost.db import change_log
-from waypost.db.database import Database
+from waypost.db import change_log, notifications
+from waypost.db.database import Database, Durability
 from waypost.errors import Kind, Problem
 from waypost.visits.cache import Cache, HotResponse
 from waypost.visits.cache_invalidation import CacheInvalidator
@@ -56,7 +56,7 @@ def _watch(database: Database) -> tuple[CacheInvalidator, Cache]:
     memory.put_hot(b"", ("", "spring"), HotResponse(b"", b"", 1 << 62), version=0)
     watch = CacheInvalidator(database, memory)
     for _ in range(_LOOKS):
-        database.glance(_one)
+        notifications.poll(database, _one)
     return watch, memory
 
 
@@ -99,21 +99,21 @@ def test_who_made_a_change_does_not_wait_for_a_silent_connection_to_take_it_in_a
     _ends(watch.catch_up)
     assert memory.hot == {}
     relay.silence()
-    _ends(far.tell_news)
+    _ends(lambda: notifications.notify(far))
 
 
-@pytest.mark.parametrize("way", ["write", "take", "count"])
+@pytest.mark.parametrize("durability", get_args(Durability))
 def test_what_may_have_been_committed_is_not_done_again(
-    way: str, database: Database, far: Database, relay: Relay
+    durability: Durability, database: Database, far: Database, relay: Relay
 ) -> None:
     def limit(tx: Connection) -> int:
         return int(tx.execute(text("SELECT sum(rate_limit) FROM plans")).scalar_one())
 
     before = database.read(limit)
-    work: Callable[[Callable[[Connection], object]], object] = getattr(far, way)
     relay.loses = b"COMMIT"
+    update = text("UPDATE plans SET rate_limit = rate_limit + 1 WHERE id = 1")
     with pytest.raises(Problem) as told:
-        work(lambda tx: tx.execute(text("UPDATE plans SET rate_limit = rate_limit + 1 WHERE id = 1")))
+        far.write(lambda tx: tx.execute(update), durability=durability)
     assert told.value.kind is Kind.UNAVAILABLE
     assert database.read(limit) == before + 1
 
@@ -126,7 +126,10 @@ class _Held(Database):
         self.held, self.go_on = threading.Event(), threading.Event()
         self._has_read = has_read
 
-    def read_soon(self, work: Callable[[Connection], T]) -> T:
+    def read(self, work: Callable[[Connection], T], *, timeout: float | None = None) -> T:
+        if timeout is None:
+            return super().read(work)
+
         def held_up(tx: Connection) -> T:
             result = work(tx) if self._has_read else None
             self.held.set()

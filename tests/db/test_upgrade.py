@@ -20,7 +20,7 @@ from sqlalchemy import Connection, inspect, text
 
 from waypost.db import upgrade
 from waypost.db.database import Database
-from waypost.db.postgres import pieces
+from waypost.db.postgres import partition_names
 from waypost.db.schema import metadata
 from waypost.errors import Problem
 
@@ -42,7 +42,6 @@ import sys
 from pathlib import Path
 from waypost.db import upgrade
 from waypost.db.database import Database
-from waypost.db.postgres import pieces
 
 upgrade._MIGRATIONS = Path(sys.argv[2])
 database = Database(sys.argv[1])
@@ -59,7 +58,7 @@ def later(tmp_path: Path) -> Path:
 
 
 def test_the_migrations_make_the_schema(database: Database) -> None:
-    parts = database.read(pieces)
+    parts = database.read(partition_names)
 
     def ours(name: str | None, kind: str, _parents: Any) -> bool:
         return kind != "table" or not (str(name).startswith("links_search") or name in parts)  # SQLite's search index

@@ -10,8 +10,8 @@ from sqlalchemy import create_engine
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 
-import waypost.db.database
-import waypost.db.postgres
+import waypost.db.connection_pool
+import waypost.db.sqlite_pool
 from waypost.db.database import Database
 
 
@@ -25,7 +25,7 @@ def compile_once() -> None:
         dialect.__eq__ = lambda one, other: type(one) is type(other)  # type: ignore[method-assign]
         dialect.__hash__ = lambda one: hash(type(one))  # type: ignore[method-assign, assignment]
     compiled: dict[Any, Any] = {}
-    for module in (waypost.db.database, waypost.db.postgres):
+    for module in (waypost.db.sqlite_pool, waypost.db.connection_pool):
         module.create_engine = partial(create_engine, execution_options={"compiled_cache": compiled})  # type: ignore[attr-defined]
 
 
@@ -68,4 +68,4 @@ class _Open(Database):
     @property
     def is_well(self) -> bool:
         """Whether the next test meets it as if it were new."""
-        return self._failures == 0
+        return not self.breaker.has_failures

@@ -60,7 +60,7 @@ class Callers:
         raise unavailable()  # it reads what is not so any more: a server that has become a standby
 
     def _take(self, account: int, digest: bytes) -> tuple[Caller, Usage] | None:
-        taken = self._database.tick(lambda tx: claim(tx, account, digest))
+        taken = self._database.write(lambda tx: claim(tx, account, digest), durability="relaxed", autocommit=True)
         if taken is None or not taken[1].remaining:
             self._accounts.pop(digest, None)
         else:

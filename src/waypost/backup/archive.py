@@ -37,7 +37,7 @@ from waypost.backup import files as backup_files
 from waypost.clicks.ingest import partitions
 from waypost.db import upgrade
 from waypost.db.database import Database
-from waypost.db.postgres import be_patient, pieces
+from waypost.db.postgres import disable_timeouts, partition_names
 from waypost.errors import Kind, Problem
 from waypost.storage import cleanup
 from waypost.storage.store import Store
@@ -111,7 +111,7 @@ def restore(database: Database, store: Store, source: Path) -> Saved:
                 raise _refused("There are files in the storage already. Restore into an empty one.")
 
             def load(tx: Connection) -> Saved:
-                be_patient(tx)
+                disable_timeouts(tx)
                 return Saved(_load_tables(tx, tar, manifest), *backup_files.load(tx, tar, store, kept))
 
             saved = database.write(load)
@@ -133,7 +133,7 @@ def _refused(message: str) -> Problem:
 
 
 def _save_tables(tx: Connection, tar: tarfile.TarFile) -> int:
-    be_patient(tx)
+    disable_timeouts(tx)
     tables, now = _tables(tx), clock.text(clock.now())
     manifest = {"format": _FORMAT, "revision": upgrade.revision(tx), "created": now, "numbers": numbers(tx, tables)}
     backup_files.put_json(tar, "manifest.json", manifest)
@@ -181,7 +181,7 @@ def _load_tables(tx: Connection, tar: tarfile.TarFile, manifest: Mapping[str, An
         tx.execute(table.delete())  # what the migrations put in
     for table in tables:
         for batch in _batches(_lines(tar, table)):
-            if (cut := partitions.column_of(table.name)) and pieces(tx):
+            if (cut := partitions.column_of(table.name)) and partition_names(tx):
                 partitions.ensure(tx, partitions.days_in(table.name, [row[cut] for row in batch]), [table.name])
             tx.execute(insert(table), batch)
             total += len(batch)
@@ -203,7 +203,7 @@ def _clear(tx: Connection) -> None:
 
 def _tables(tx: Connection) -> list[Table]:
     """The tables as they are in the database, parents first; a table in pieces as one."""
-    found, parts = MetaData(), set(pieces(tx))
+    found, parts = MetaData(), set(partition_names(tx))
     found.reflect(tx, only=lambda name, _metadata: name not in parts and not name.startswith(_NOT_ROWS))
     return found.sorted_tables
 

@@ -12,7 +12,7 @@ from waypost import __version__
 from waypost.accounts import email_links
 from waypost.backup import archive
 from waypost.cli import accounts, blocklist, clicks, console, geo, migrate
-from waypost.db.database import reason
+from waypost.db.database import error_reason
 from waypost.errors import Problem
 from waypost.observability import logging
 from waypost.routers import api_document
@@ -36,7 +36,7 @@ def main() -> None:
     try:
         app()
     except Problem as problem:
-        cause = reason(problem)
+        cause = error_reason(problem)
         console.complain("waypost:", problem.message, cause and f"({cause})")
         sys.exit(1)
 

@@ -176,7 +176,7 @@ class Dashboard:
         if person is None or person.suspended:
             return None
         if person.stale:
-            self._database.count(lambda tx: sessions.touch(tx, person.account, person.session))
+            self._database.write(lambda tx: sessions.touch(tx, person.account, person.session), durability="relaxed")
         return person
 
     def _page(self, context: PageContext, page: PageRoute) -> Response:

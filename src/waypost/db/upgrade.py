@@ -9,7 +9,7 @@ from sqlalchemy import Connection, MetaData, column, inspect, select, table, tex
 
 from waypost import clock
 from waypost.db.database import Database
-from waypost.db.postgres import be_patient, pieces
+from waypost.db.postgres import disable_timeouts, partition_names
 from waypost.errors import Kind, Problem
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
@@ -42,7 +42,7 @@ def migrate(tx: Connection, wanted: str) -> None:
 
 def clear(tx: Connection) -> None:
     """Drop every table."""
-    found, parts = MetaData(), set(pieces(tx))
+    found, parts = MetaData(), set(partition_names(tx))
     found.reflect(tx, only=lambda name, _metadata: name not in parts)
     tx.execute(text("DROP TABLE IF EXISTS links_search"))
     shadows = [table for table in found.sorted_tables if table.name.startswith("links_search")]
@@ -81,7 +81,7 @@ def _upgrade(tx: Connection, file: Path | None) -> Path | None:
 
 def _be_alone(tx: Connection) -> None:
     """Wait until no other process migrates; the limits for requests do not hold for a migration."""
-    be_patient(tx)
+    disable_timeouts(tx)
     if tx.dialect.name == "postgresql":
         tx.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _ADVISORY_LOCK})
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from email.utils import formatdate
+from functools import partial
 from typing import TypeVar
 
 import anyio.to_thread
@@ -17,14 +18,14 @@ from waypost.db.database import Database
 from waypost.files import download_grants, ranges
 from waypost.files.download_grants import DownloadGrant
 from waypost.files.range_response import ByteBudget, RangeResponse, step_of
-from waypost.files.ranges import Part, Unsatisfiable
+from waypost.files.ranges import ByteRange, Unsatisfiable
 from waypost.files.visitor_tokens import LIFE, VISITOR, VisitorTokens
 from waypost.http import file_names
 from waypost.settings import Settings
 from waypost.storage.store import Blob, Missing, Store
 from waypost.visits.lookup import FileView
 from waypost.visits.request import VisitRequest
-from waypost.visits.responses import NO_STORE, redirect, wants_page
+from waypost.visits.responses import NO_STORE, redirect, wants_html
 from waypost.visits.visit import VisitService
 
 T = TypeVar("T")
@@ -100,7 +101,7 @@ class FileServer:
         async def nothing(_count: int) -> None:
             return
 
-        whole = [Part(0, file.size)]
+        whole = [ByteRange(0, file.size)]
         free = ByteBudget(file.size, enough, nothing)
         return RangeResponse(
             blob, file.size, whole, allowance=free, headers=_headers(file), stall=self._settings.transfer_seconds
@@ -126,7 +127,7 @@ class FileServer:
         return Response(headers={**headers, "Content-Length": str(file.size)})
 
     async def _claim(
-        self, asked: VisitRequest, file: FileView, who: _Who, parts: Sequence[Part]
+        self, asked: VisitRequest, file: FileView, who: _Who, parts: Sequence[ByteRange]
     ) -> DownloadGrant | None:
         """The right to the bytes, taken before the first of them; a new download is written down."""
         now = clock.now()
@@ -147,7 +148,7 @@ class FileServer:
             self._write(asked, file, journal.TAKEN if claim.taken else b"")
         return claim
 
-    async def _handed(self, file: FileView, blob: Blob, parts: Sequence[Part], claim: DownloadGrant) -> Response:
+    async def _handed(self, file: FileView, blob: Blob, parts: Sequence[ByteRange], claim: DownloadGrant) -> Response:
         if self._settings.storage_presigned == "on":
             url = await self._store.signed(file.object, seconds=_SIGNED_SECONDS)
             if url is not None:
@@ -166,16 +167,16 @@ class FileServer:
         stall = self._settings.transfer_seconds
         return RangeResponse(blob, file.size, parts, allowance=allowance, headers=_headers(file), stall=stall)
 
-    def _first_step(self, file: FileView, parts: Sequence[Part]) -> int:
+    def _first_step(self, file: FileView, parts: Sequence[ByteRange]) -> int:
         """The bytes that the claim is asked for at once: all of them, where we do not see them go."""
         total = sum(part.size for part in parts)
         return total if self._settings.storage_presigned == "on" else min(total, step_of(file.size))
 
     def _write(self, asked: VisitRequest, file: FileView, flags: bytes) -> None:
-        self._visitor.write(journal.target_of(file.account, "file", file.id), asked, flags)
+        self._visitor.log_visit(journal.target_of(file.account, "file", file.id), asked, flags)
 
     async def _count(self, work: Callable[[Connection], T]) -> T:
-        return await anyio.to_thread.run_sync(self._database.take, work)
+        return await anyio.to_thread.run_sync(partial(self._database.write, durability="process"), work)
 
 
 def set_cookie(answer: Response, name: str, token: str, file: FileView) -> None:
@@ -188,22 +189,22 @@ def _who(request: Request, asked: VisitRequest, file: FileView, tokens: VisitorT
     token = request.cookies.get(VISITOR, "")
     if tokens.is_visitor(file, token):
         return _Who(tokens.visitor_of(file, token))
-    if wants_page(request):
+    if wants_html(request):
         token = tokens.new_visitor(file)
         return _Who(tokens.visitor_of(file, token), token)
-    return _Who(tokens.visitor_of(file, f"address {asked.address}"))
+    return _Who(tokens.visitor_of(file, f"address {asked.client_ip}"))
 
 
-def _parts(request: Request, file: FileView, headers: dict[str, str]) -> Sequence[Part]:
+def _parts(request: Request, file: FileView, headers: dict[str, str]) -> Sequence[ByteRange]:
     """Which bytes are asked for. Raises Unsatisfiable."""
-    whole = [Part(0, file.size)]
+    whole = [ByteRange(0, file.size)]
     wanted = request.headers.get("range")
     if wanted is None:
         return whole
     condition = request.headers.get("if-range")
     if condition is not None and condition.strip() not in (headers["ETag"], headers["Last-Modified"]):
         return whole
-    return ranges.parse(wanted, file.size) or whole
+    return ranges.parse_range(wanted, file.size) or whole
 
 
 def _headers(file: FileView) -> dict[str, str]:

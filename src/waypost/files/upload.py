@@ -17,7 +17,7 @@ from sqlalchemy import Connection
 from waypost.api.middleware import RequestContext
 from waypost.errors import Kind, Problem, invalid
 from waypost.files import ops
-from waypost.files.ops import Fields, File, Room, Stored
+from waypost.files.ops import Fields, File, StoredObject, UploadQuota
 from waypost.http import file_names, media_types
 from waypost.storage.store import full
 
@@ -34,21 +34,21 @@ async def receive(request: Request, context: RequestContext, filename: str, **fi
     Raises INVALID or TAKEN on the field at fault, TOO_LARGE, STORAGE_FULL, TOO_SLOW, UNAVAILABLE.
     """
 
-    def look(tx: Connection) -> Room:
-        ops.check(tx, context.account, settings=context.settings, **fields)
-        return ops.room(tx, context.account)
+    def look(tx: Connection) -> UploadQuota:
+        ops.check_fields(tx, context.account, settings=context.settings, **fields)
+        return ops.upload_quota(tx, context.account)
 
     room = await _threaded(lambda: context.read(look))
     _refuse_early(request, room, await _threaded(context.store.room))
-    body = Body(request, room, context, expected=_expected(request))
+    body = UploadBody(request, room, context, expected=_expected(request))
     random = secrets.token_hex(16)
     name = body.name = f"{random[:2]}/{random}"
-    await _threaded(lambda: context.write(lambda tx: ops.begin(tx, name)))
+    await _threaded(lambda: context.write(lambda tx: ops.register_upload(tx, name)))
     try:
         told = file_names.disposition(filename)
         await context.store.put(name, body.chunks(), seen=body.seen, disposition=told)
         body.verify()
-        stored = Stored(name, filename, body.size, body.sha256, media_types.of(body.start))
+        stored = StoredObject(name, filename, body.size, body.sha256, media_types.of(body.start))
         add = lambda tx: ops.add(tx, context.account, stored, settings=context.settings, **fields)  # noqa: E731
         return await _threaded(lambda: context.write(add))
     except BaseException:
@@ -56,11 +56,11 @@ async def receive(request: Request, context: RequestContext, filename: str, **fi
         raise
 
 
-class Body:
+class UploadBody:
     """The body of one upload, as far as it has come: `size` bytes, of which `start` are the first."""
 
     def __init__(
-        self, request: Request, room: Room, context: RequestContext, *, expected: Mapping[str, tuple[str, bytes]]
+        self, request: Request, room: UploadQuota, context: RequestContext, *, expected: Mapping[str, tuple[str, bytes]]
     ) -> None:
         self.name = ""
         self.size = 0
@@ -94,7 +94,9 @@ class Body:
             yield chunk
             if time.monotonic() > word:
                 word = time.monotonic() + _WORD_SECONDS
-                await _threaded(lambda: self._door.database.count(lambda tx: ops.go_on(tx, self.name)))
+                await _threaded(
+                    lambda: self._door.database.write(lambda tx: ops.extend_upload(tx, self.name), durability="relaxed")
+                )
         if not self.size:
             raise invalid("body", "The body must be the file: it is empty.")
 
@@ -130,15 +132,15 @@ class Body:
         _refuse(self.size, self._room)
 
 
-def _refuse(size: int, room: Room) -> None:
+def _refuse(size: int, room: UploadQuota) -> None:
     """Raise what a file of that many bytes is too large for."""
     if size > room.upload_limit:
         raise Problem(Kind.TOO_LARGE, f"The file is too large: your plan allows {room.upload_limit} bytes a file.")
     if room.left is not None and size > room.left:
-        raise ops.over_quota(room.left)
+        raise ops.storage_full(room.left)
 
 
-def _refuse_early(request: Request, room: Room, free: int | None) -> None:
+def _refuse_early(request: Request, room: UploadQuota, free: int | None) -> None:
     """Where the length is said, nobody has to send in vain; where it is not, some room must be there."""
     declared = request.headers.get("content-length", "")
     size = int(declared) if declared.isdecimal() and len(declared) <= 18 else 1

@@ -1,6 +1,6 @@
-"""Looks at the targets of links, beside everything else: politely, through the outgoing guard, and one process for all.
+"""Background worker that checks the destinations of links through the outgoing HTTP guard, one process at a time.
 
-One host is asked one thing at a time, and no more than a few hosts at once. Nothing of a body is read.
+Requests to one host are sequential, and at most four hosts are checked at once. Response bodies are not read.
 """
 
 import threading
@@ -20,150 +20,158 @@ from waypost.db.database import Database
 from waypost.errors import Problem
 from waypost.http import safe_client
 from waypost.links import dead_links
-from waypost.links.dead_links import DAY, Due
+from waypost.links.dead_links import DAY, LinkCheck
 from waypost.observability.metrics import Meter
 from waypost.settings import Settings
 
+LEASE_SECONDS = 300
+"""Duration of the lease; longer than a batch takes."""
+BATCH_SIZE = 60
+
 _log = structlog.get_logger("links")
-_WORK = "dead links"
-_TURN_SECONDS = 300  # longer than anybody takes for one batch
+_LEASE = "dead links"
 _BATCH_SECONDS = 200.0
-_AT_ONCE = 60
-_HOSTS = 4
+_CONCURRENT_HOSTS = 4
 _HEAD_SECONDS, _GET_SECONDS = 5.0, 10.0
-_SILENT = 3  # that did not answer in a row: the rest of the host is not asked this time
-# The site is there: it wants to know who asks, or nobody to ask so, or not so often.
+_MAX_TIMEOUTS = 3  # after this many requests in a row without a response, the rest of the host's links count as failed
+# These statuses show that the site works: it asks for a login, rejects bots or the method, or limits the rate.
 _ALIVE = frozenset({401, 403, 405, 429})
 
 
 @dataclass(frozen=True)
 class Pauses:
-    """Seconds between two requests, to anybody and to one host; between two turns with more to do, and without."""
+    """Seconds between two requests, overall and per host, and between two batches, with more work due and without."""
 
-    each: float = 0.2
+    request: float = 0.2
     host: float = 1.0
-    more: float = 1.0
-    none: float = 60.0
+    batch: float = 1.0
+    idle: float = 60.0
 
 
 @dataclass(frozen=True)
-class _Look:
-    """What came of it: the status of the answer, 0 without one."""
+class _Outcome:
+    """A finished check: the HTTP status, 0 without a response, and whether it counts as a failure."""
 
-    due: Due
+    check: LinkCheck
     status: int
-    fails: bool
+    failed: bool
 
 
-class Watcher:
-    """One a machine; a lease says whose turn it is."""
+class DeadLinkChecker:
+    """Checks batches of links. A lease in the database selects the process that does."""
 
     def __init__(
         self, settings: Settings, database: Database, stop: threading.Event, pauses: Pauses = Pauses()
     ) -> None:
         self._period = settings.dead_links_days * DAY
-        self._agent = f"waypost/{__version__} (looks whether links work; +{settings.base})"
+        self._agent = f"waypost/{__version__} (link checker; +{settings.base})"
         self._database = database
         self._stop = stop
         self._pauses = pauses
         self._meter = Meter(settings.metrics_dir, "links")
-        self._asking = threading.Lock()
-        self._next = 0.0
-        self._witness = ""  # a target that answered
+        self._pace_lock = threading.Lock()
+        self._next_request = 0.0
+        self._working_url = ""  # a destination that responded, to tell a dead link from a lost network
 
     def run(self) -> None:
-        """Until it is told to stop."""
-        while not self._stop.wait(self._pauses.more if self.step() else self._pauses.none):
+        """Check batches until `stop` is set."""
+        while not self._stop.wait(self._pauses.batch if self.step() else self._pauses.idle):
             pass
 
     def step(self) -> bool:
-        """Look at what is due, if it is our turn; whether there is more. Problems are logged: the next step comes."""
+        """Check one batch if this process gets the lease. Return whether more is due. Problems are logged, not raised."""
         try:
-            batch, more = self._database.count(self._take)
-            seen = self._look_at(batch)
-            if not any(look.status for look in seen) and any(look.fails for look in seen) and not self._is_connected():
-                _log.warning("no target answers, and none that did before; the network is away, and nothing is noted")
-                seen = []
+            batch, more = self._database.write(self._claim_batch, durability="relaxed")
+            outcomes = self._check_batch(batch)
+            if self._is_network_suspect(outcomes) and not self._is_connected():
+                _log.warning("no destination responds, the network may be down; discarding the results")
+                outcomes = []
             if more:
-                self._database.count(partial(self._note, seen=seen))
+                self._database.write(partial(self._record, outcomes=outcomes), durability="relaxed")
                 self._meter.save()
         except (Problem, OSError) as problem:
-            _log.warning("the targets of links cannot be looked at now", reason=str(problem))
+            _log.warning("cannot check links now", reason=str(problem))
             return False
         except Exception:  # noqa: BLE001  # the edge of the task: it must not end
-            _log.exception("looking at the targets of links failed")
+            _log.exception("link check failed")
             return False
         return more
 
-    def _take(self, tx: Connection) -> tuple[list[Due], bool]:
-        if not leases.turn(tx, _WORK, every=_TURN_SECONDS):
+    def _claim_batch(self, tx: Connection) -> tuple[list[LinkCheck], bool]:
+        if not leases.turn(tx, _LEASE, every=LEASE_SECONDS):
             return [], False
         now = clock.now()
-        more = dead_links.enroll(tx, now)
-        batch, found = dead_links.take(tx, now, most=_AT_ONCE, period=self._period)
-        return batch, more or found
+        more_new = dead_links.enroll(tx, now)
+        batch, is_any_due = dead_links.claim_batch(tx, now, limit=BATCH_SIZE, period=self._period)
+        return batch, more_new or is_any_due
 
-    def _note(self, tx: Connection, seen: Sequence[_Look]) -> None:
-        """Note it, and let the next turn begin."""
+    def _record(self, tx: Connection, outcomes: Sequence[_Outcome]) -> None:
+        """Store the results and release the lease, so that the next batch can start."""
         now = clock.now()
-        for look in seen:
-            dead_links.note(tx, look.due, status=look.status, fails=look.fails, now=now, period=self._period)
-        leases.give_back(tx, _WORK)
+        for outcome in outcomes:
+            dead_links.record_result(
+                tx, outcome.check, status=outcome.status, failed=outcome.failed, now=now, period=self._period
+            )
+        leases.give_back(tx, _LEASE)
 
-    def _look_at(self, batch: Sequence[Due]) -> list[_Look]:
-        """What came of those that there was time for."""
-        hosts: defaultdict[str, list[Due]] = defaultdict(list)
-        for due in batch:
-            hosts[_host(due.url)].append(due)
-        waiting, seen = list(hosts.values()), list[_Look]()
-        work = partial(self._look_at_hosts, waiting, seen, until=time.monotonic() + _BATCH_SECONDS)
-        # Whatever strangers' servers do, nobody waits for these threads at the end of the process.
-        threads = [threading.Thread(target=work, daemon=True) for _ in range(min(_HOSTS, len(waiting)))]
+    def _check_batch(self, batch: Sequence[LinkCheck]) -> list[_Outcome]:
+        """Check the destinations, in one thread per host, until the time limit of a batch."""
+        checks_by_host: defaultdict[str, list[LinkCheck]] = defaultdict(list)
+        for check in batch:
+            checks_by_host[_host(check.url)].append(check)
+        queue, outcomes = list(checks_by_host.values()), list[_Outcome]()
+        work = partial(self._check_hosts, queue, outcomes, deadline=time.monotonic() + _BATCH_SECONDS)
+        # Daemon threads, so that a slow server cannot delay the end of the process.
+        threads = [threading.Thread(target=work, daemon=True) for _ in range(min(_CONCURRENT_HOSTS, len(queue)))]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        for look in seen:
-            self._meter.count("target_looks", "fails" if look.fails else "works" if look.status else "unknown")
-            self._witness = look.due.url if look.status and not look.fails else self._witness
-        return seen
+        for outcome in outcomes:
+            result = "failed" if outcome.failed else "ok" if outcome.status else "unknown"
+            self._meter.count("link_checks", result)
+            if result == "ok":
+                self._working_url = outcome.check.url
+        return outcomes
 
-    def _look_at_hosts(self, waiting: list[list[Due]], seen: list[_Look], *, until: float) -> None:
-        """The whole work of a thread."""
+    def _check_hosts(self, queue: list[list[LinkCheck]], outcomes: list[_Outcome], *, deadline: float) -> None:
+        """Check host by host until the queue is empty: the body of a thread."""
         while True:
             try:
-                batch = waiting.pop()
+                checks = queue.pop()
             except IndexError:
                 return
-            for look in self._look_at_host(batch, until):
-                seen.append(look)  # noqa: PERF402  # one at a time, beside other threads
+            for outcome in self._check_host(checks, deadline):
+                outcomes.append(outcome)  # noqa: PERF402  # one at a time, because other threads append too
 
-    def _look_at_host(self, batch: Sequence[Due], until: float) -> Iterator[_Look]:
-        silent, look = 0, None
-        for due in batch:
-            if look is None or silent < _SILENT:
-                if (look and self._stop.wait(self._pauses.host)) or time.monotonic() > until or self._is_over():
+    def _check_host(self, checks: Sequence[LinkCheck], deadline: float) -> Iterator[_Outcome]:
+        timeouts, is_first = 0, True
+        for check in checks:
+            if timeouts < _MAX_TIMEOUTS:
+                if not is_first and self._stop.wait(self._pauses.host):
                     return
-                status, fails = self._look(due.url)
-            look = _Look(due, status, fails)
-            silent = silent + 1 if fails and not status else 0
-            yield look
+                if time.monotonic() > deadline or self._wait_for_slot():
+                    return
+                status, failed = self._request(check.url)
+            is_first = False
+            timeouts = timeouts + 1 if failed and not status else 0
+            yield _Outcome(check, status, failed)
 
-    def _look(self, url: str) -> tuple[int, bool]:
-        """(status, whether it fails). What a stranger's server does stays in here."""
+    def _request(self, url: str) -> tuple[int, bool]:
+        """Return the status and whether the check failed. An unexpected error counts as unknown."""
         try:
-            return self._ask(url)
+            return self._head_or_get(url)
         except Exception:  # noqa: BLE001  # the edge of the thread
-            _log.exception("a target could not be looked at", url=url)
+            _log.exception("cannot check a destination", url=url)
             return 0, False
 
-    def _ask(self, url: str) -> tuple[int, bool]:
-        """Some refuse a HEAD, or fail over it, so a GET has the last word."""
+    def _head_or_get(self, url: str) -> tuple[int, bool]:
+        """Send HEAD, then GET if HEAD did not succeed, because some servers reject HEAD."""
         try:
             status = safe_client.look(url, seconds=_HEAD_SECONDS, method="HEAD", agent=self._agent).status
         except safe_client.Unreachable:
             status = 0
-        except safe_client.Refused:  # where the guard lets nobody go, nobody knows
+        except safe_client.Refused:  # the guard blocks the address, so nothing is known
             return 0, False
         if 200 <= status < 400:
             return status, False
@@ -175,22 +183,27 @@ class Watcher:
             return 0, False
         return status, status >= 400 and status not in _ALIVE
 
-    def _is_over(self) -> bool:
-        """Wait until anybody may be asked again, or find that the service stops."""
-        with self._asking:
+    def _wait_for_slot(self) -> bool:
+        """Wait for this thread's turn to send a request. Return whether the service is stopping."""
+        with self._pace_lock:
             now = time.monotonic()
-            self._next = max(now, self._next) + self._pauses.each
-            pause = self._next - now - self._pauses.each
+            self._next_request = max(now, self._next_request) + self._pauses.request
+            pause = self._next_request - now - self._pauses.request
         return self._stop.wait(pause)
 
+    @staticmethod
+    def _is_network_suspect(outcomes: Sequence[_Outcome]) -> bool:
+        """Whether some checks failed and no destination responded at all."""
+        return any(outcome.failed for outcome in outcomes) and not any(outcome.status for outcome in outcomes)
+
     def _is_connected(self) -> bool:
-        """Whether one that answered before does so now. Who never heard of any believes what he sees."""
-        return not self._witness or self._look(self._witness)[0] > 0
+        """Whether a destination that responded before still does; assumed before any has."""
+        return not self._working_url or self._request(self._working_url)[0] > 0
 
 
 def run(settings: Settings, database: Database, stop: threading.Event) -> None:
-    """Look at targets until `stop` is set."""
-    Watcher(settings, database, stop).run()
+    """Check links until `stop` is set."""
+    DeadLinkChecker(settings, database, stop).run()
 
 
 def _host(url: str) -> str:

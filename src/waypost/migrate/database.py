@@ -29,7 +29,7 @@ from waypost.backup import archive
 from waypost.clicks.ingest import partitions
 from waypost.db import upgrade
 from waypost.db.database import Database, upsert
-from waypost.db.postgres import be_patient
+from waypost.db.postgres import disable_timeouts
 from waypost.db.schema import installation, metadata
 from waypost.errors import Kind, Problem
 
@@ -134,7 +134,7 @@ def _key(table: Table) -> list[Column[Any]]:
 
 
 def _count(tx: Connection, table: Table) -> int:
-    be_patient(tx)
+    disable_timeouts(tx)
     return int(tx.execute(select(func.count()).select_from(table)).scalar_one())
 
 
@@ -185,7 +185,7 @@ def _check(source: Connection, target: Database, table: Table, told: ProgressCal
 
 
 def _sum(tx: Connection, table: Table, step: Callable[[int], None]) -> tuple[int, int]:
-    be_patient(tx)
+    disable_timeouts(tx)
     count = total = 0
     names = sorted(column.name for column in table.columns)
     for row in tx.execution_options(stream_results=True, yield_per=_AT_ONCE).execute(select(table)).mappings():

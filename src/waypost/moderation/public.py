@@ -1,6 +1,7 @@
 """`/report`: where a visitor tells the operator that a link here leads to something bad."""
 
 import hmac
+from functools import partial
 from typing import Any, get_args
 from urllib.parse import parse_qs, urlsplit
 
@@ -21,9 +22,9 @@ from waypost.urls import alias_namespace, hostnames
 from waypost.urls.alias_namespace import OWN, ROTATORS
 from waypost.visits import lookup
 from waypost.visits.i18n import text
-from waypost.visits.request import address, body, host
-from waypost.visits.responses import NO_STORE, PageRenderer, wants_page
-from waypost.visits.visit import VisitService, can_be
+from waypost.visits.request import visitor_ip, read_body, request_host
+from waypost.visits.responses import NO_STORE, PageRenderer, wants_html
+from waypost.visits.visit import VisitService, is_valid_name
 
 _MOST_BYTES = 16_384
 _MOST_FIELDS = 10
@@ -56,7 +57,7 @@ class Reports:
 
     async def answer(self, request: Request) -> Response:
         """The form; or what became of one."""
-        if host(request, self._settings) != OWN:
+        if request_host(request, self._settings) != OWN:
             return self._pages.refuse(request, "missing")
         if request.method != "POST":
             return self._form(request, request.query_params.get("url", "")[:_LONGEST_URL])
@@ -64,12 +65,12 @@ class Reports:
         url, reason = sent.get("url", "").strip()[:_LONGEST_URL], sent.get("reason", "")
         fault = await self._keep(request, url, reason, sent.get("comment", "").strip()[:_LONGEST_COMMENT])
         if not fault:
-            if not wants_page(request):
+            if not wants_html(request):
                 return JSONResponse({"error": 0, "message": "Thank you. The operator will look at it."})
-            return self._pages.page("reported.html", request=request, title=self._pages.say(request, _THANKS), url=url)
+            return self._pages.page("reported.html", request=request, title=self._pages.translate(request, _THANKS), url=url)
         status = 429 if fault == "limit" else 400
         headers = {"Retry-After": "3600"} if fault == "limit" else {}
-        if not wants_page(request):
+        if not wants_html(request):
             field = {} if fault == "limit" else {"field": fault}
             code = "rate_limited" if fault == "limit" else "invalid"
             told = {"error": 1, "message": _FAULTS[fault], "code": code, **field}
@@ -82,13 +83,13 @@ class Reports:
         self, request: Request, url: str, *, status: int = 200, fault: str = "", reason: str = "", comment: str = ""
     ) -> Response:
         told: dict[str, Any] = {"url": url, "reasons": _REASONS, "reason": reason, "comment": comment}
-        title = self._pages.say(request, _TITLE)
+        title = self._pages.translate(request, _TITLE)
         told |= {"fault": fault, "why": _FAULTS.get(fault, "")}
         return self._pages.page("report.html", request=request, status=status, title=title, **told)
 
     async def _keep(self, request: Request, url: str, reason: str, comment: str) -> str:
         """Keep a report; what is wrong with it, or ""."""
-        network = network_of(address(request, self._settings))
+        network = network_of(visitor_ip(request, self._settings))
         # The exact limit is the database's; who comes in masses does not get as far as its lock.
         tries = Limit(f"reports from {network}", 2 * ops.MOST_AN_HOUR)
         if await anyio.to_thread.run_sync(self._visitor.attempt_limiter.acquire, tries):
@@ -97,7 +98,7 @@ class Reports:
         if chosen is None:
             return "reason"
         at, alias = _named(url, self._settings)
-        if not (can_be(at, 253) and can_be(alias, 50)):
+        if not (is_valid_name(at, 253) and is_valid_name(alias, 50)):
             return "url"
 
         def there(tx: Connection) -> bytes | None:
@@ -116,7 +117,9 @@ class Reports:
         def work(tx: Connection) -> bool:
             return ops.report(tx, host=at, alias=alias, reason=chosen, comment=comment, reporter=reporter)
 
-        return "" if await anyio.to_thread.run_sync(self._database.count, work) else "limit"
+        return (
+            "" if await anyio.to_thread.run_sync(partial(self._database.write, durability="relaxed"), work) else "limit"
+        )
 
 
 def _named(url: str, settings: Settings) -> tuple[str, str]:
@@ -133,7 +136,7 @@ def _named(url: str, settings: Settings) -> tuple[str, str]:
 
 async def _posted(request: Request) -> dict[str, str]:
     """The fields of a form; none when it is too long to be ours."""
-    sent = await body(request, most=_MOST_BYTES)
+    sent = await read_body(request, most=_MOST_BYTES)
     try:
         fields = parse_qs(sent.decode("ascii", "replace"), max_num_fields=_MOST_FIELDS)
     except ValueError:

@@ -10,7 +10,8 @@ from typing import Literal
 
 from sqlalchemy.exc import DatabaseError
 
-from waypost.db.database import Database, reason
+from waypost.db import notifications
+from waypost.db.database import Database, error_reason
 from waypost.db.upgrade import known, newest, revision
 from waypost.errors import Problem
 from waypost.migrate import database as migrate_database
@@ -81,7 +82,7 @@ def _database(settings: Settings) -> Iterator[Finding]:
             if settings.database_url
             else "Restore a backup into an empty folder."
         )
-        yield Finding("W010", "error", f"The database does not answer: {reason(error)}.", hint)
+        yield Finding("W010", "error", f"The database does not answer: {error_reason(error)}.", hint)
         return
     finally:
         database.close()
@@ -95,9 +96,9 @@ def _database(settings: Settings) -> Iterator[Finding]:
 
 def _sessions(database: Database) -> Iterator[Finding]:
     try:
-        is_heard = database.is_heard()
+        is_heard = notifications.supports_notify(database)
     except Problem as problem:
-        text = f"The database can be read, and takes no changes: {reason(problem)}."
+        text = f"The database can be read, and takes no changes: {error_reason(problem)}."
         hint = "Name all its servers in WAYPOST_DATABASE_URL, with target_session_attrs=read-write, or wait for it."
         yield Finding("W014", "warning", text, hint)
         return

@@ -8,15 +8,16 @@ from typing import Protocol, TypeVar
 import structlog
 from sqlalchemy import Connection
 
-from waypost.db import change_log
+from waypost.db import change_log, notifications
 from waypost.db.change_log import LogPosition, Name
 from waypost.db.database import Database
-from waypost.db.postgres import Wakeup
+from waypost.db.notifications import Wakeup
 from waypost.errors import Problem
 from waypost.visits.cache import Cache
 
 T = TypeVar("T")
 _log = structlog.get_logger("watch")
+_READ_TIMEOUT_SECONDS = 1.0  # less would treat busy connections as lost; a request can wait so long
 _NEWS_SECONDS = 0.3  # who missed the news, because a connection was lost, finds the change after that
 
 
@@ -43,12 +44,12 @@ class CacheInvalidator:
         """
         try:
             with self._reading:
-                is_new = self._catch_up(self._database.read_soon)
+                is_new = self._catch_up(partial(self._database.read, timeout=_READ_TIMEOUT_SECONDS))
         except Problem:
             _log.warning("the log of changes is out of reach; a change that was made is not in force yet")
             return
         if is_new:
-            self._database.tell_news()
+            notifications.notify(self._database)
 
     def follow(self) -> None:
         """Wait for the next change, on SQLite not at all, and take it in.
@@ -56,9 +57,9 @@ class CacheInvalidator:
         With the database away, what is known goes on being answered.
         """
         if not self._database.is_sqlite:
-            self._database.wait_for_news(_NEWS_SECONDS, self._over)
+            notifications.wait_for_notification(self._database, _NEWS_SECONDS, self._over)
         try:
-            self._catch_up(self._database.glance)
+            self._catch_up(partial(notifications.poll, self._database))
             self._is_out_of_reach = False
         except Problem:
             if not self._is_out_of_reach:
@@ -67,9 +68,9 @@ class CacheInvalidator:
         except Exception:  # noqa: BLE001  # the edge of the task that follows changes: it must not end
             _log.exception("the log of changes could not be read; answering from memory")
 
-    def end(self) -> None:
+    def stop(self) -> None:
         """Nobody follows any more: who waits for the next change is let go."""
-        self._over.ring()
+        self._over.set()
 
     def _catch_up(self, read: "_Read") -> bool:
         """Whether there was anything new. Who reads holds up nobody: the connection of one may be lost."""

@@ -28,8 +28,9 @@ from waypost.clicks.ingest.lock import alone, wait
 from waypost.clicks.ingest.throttle import rest, unhurried
 from waypost.clicks.journal import reader
 from waypost.clicks.journal.reader import Chunk
-from waypost.db.database import Database, reason, upsert
-from waypost.db.postgres import give_time
+from waypost.db import notifications
+from waypost.db.database import Database, error_reason, upsert
+from waypost.db.postgres import set_idle_timeout
 from waypost.db.schema import (
     bio_blocks,
     bios,
@@ -114,7 +115,7 @@ class Ingester:
                 except (Problem, OSError) as problem:
                     if not is_waiting:
                         _log.warning(
-                            "counting waits for the database or the disk", reason=reason(problem) or str(problem)
+                            "counting waits for the database or the disk", reason=error_reason(problem) or str(problem)
                         )
                     is_waiting = True
                     self._counted = None  # what failed may have been committed all the same
@@ -128,7 +129,7 @@ class Ingester:
         clicks could be counted on a server that another one has followed meanwhile."""
         if not self._database.is_sqlite and time.monotonic() - self._looked >= 1.0:
             self._looked = time.monotonic()
-            self._database.glance(lambda tx: tx.execute(select(1)).scalar_one())
+            notifications.poll(self._database, lambda tx: tx.execute(select(1)).scalar_one())
 
     def _note_keeping(self) -> None:
         """Remember since when single visits are kept, so that `clicks verify` knows which days are whole."""
@@ -159,7 +160,9 @@ class Ingester:
         if removed:
             self._fault_point("removed")
             # After the files: a position without a segment is harmless, a segment without its position counts twice.
-            self._database.count(lambda tx: tx.execute(delete(positions).where(positions.c.name.in_(removed))))
+            self._database.write(
+                lambda tx: tx.execute(delete(positions).where(positions.c.name.in_(removed))), durability="relaxed"
+            )
             for name in removed:
                 counted.pop(name, None)
         return sum(len(chunk.lines) for chunk in chunks)
@@ -188,7 +191,7 @@ class Ingester:
 
     def _count(self, tx: Connection, visits: Sequence[Visit], chunks: Sequence[Chunk]) -> None:
         if len(visits) > _MANY:  # adding them up between two statements takes long on a slow machine
-            give_time(tx, _ADDING_SECONDS)
+            set_idle_timeout(tx, _ADDING_SECONDS)
         sums = Sums(self._paced(visits), self._new_visitors(tx, visits))
         self._fault_point("visitors")
         add_up(tx, click_times, turned(click_times.columns.keys(), self._paced(sums.times())), self._rest)
@@ -250,7 +253,9 @@ class Ingester:
         self._tidied = now
         over = (now - _GRACE) // DAY
         self._secrets = {day: secret for day, secret in self._secrets.items() if day >= over}
-        if self._database.count(lambda tx: retention.tidy(tx, now, over=over, events_days=self._events_days)):
+        if self._database.write(
+            lambda tx: retention.tidy(tx, now, over=over, events_days=self._events_days), durability="relaxed"
+        ):
             self._tidied = 0  # there is more
 
 

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, text
 
 from waypost import clock
 from waypost.clicks.ingest.aggregate import DAY
-from waypost.db.postgres import pieces
+from waypost.db.postgres import partition_names
 
 _EPOCH = date(1970, 1, 1)
 _LOCK = 0x70617274  # any number that nobody else locks by
@@ -55,7 +55,7 @@ def ensure(tx: Connection, days: Iterable[int], tables: Iterable[str] = tuple(_S
     if tx.dialect.name != "postgresql" or not wanted:
         return
     tx.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
-    there = set(pieces(tx))
+    there = set(partition_names(tx))
     for table in tables:
         split = _SPLITS[table]
         for day in wanted:
@@ -73,7 +73,7 @@ def ensure(tx: Connection, days: Iterable[int], tables: Iterable[str] = tuple(_S
 def drop_before(tx: Connection, table: str, day: int) -> None:
     """Drop the pieces of `events` or `visitors` that end before a day (since 1970). Nothing with SQLite."""
     assert table in _FORGOTTEN
-    for name in pieces(tx):
+    for name in partition_names(tx):
         of, _, written = name.rpartition("_")
         if of == table and written.isdecimal() and _day(written) < day:
             tx.execute(text(f"DROP TABLE {name}"))

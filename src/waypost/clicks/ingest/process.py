@@ -78,7 +78,7 @@ def _main(settings: Settings, beside: Beside | None, parent: int) -> None:
 
     def look_around() -> None:
         while not stop.wait(0.5):
-            database.look_after()
+            database.reap_stalled_connections()
             if os.getppid() != parent:
                 stop.set()
 

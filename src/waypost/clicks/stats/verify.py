@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Select, delete, func, insert, select, update
 from waypost.clicks.ingest.aggregate import ALL_DAYS, BESIDE, DAY, QUARTER, Seen
 from waypost.clicks.ingest.ingester import KEPT_SINCE, TOTALS
 from waypost.db.database import upsert
-from waypost.db.postgres import be_patient
+from waypost.db.postgres import disable_timeouts
 from waypost.db.schema import click_labels, click_times, events, installation
 
 _COLUMN = {"click": "clicks", "bot": "bots", "preview": "previews", "other": "others", "late": "late"}
@@ -32,7 +32,7 @@ class Difference:
 
 def differences(tx: Connection) -> list[Difference]:
     """Everything that is wrong. A day whose visits are deleted in part cannot be told, and is left out."""
-    be_patient(tx)
+    disable_timeouts(tx)
     since = tx.execute(select(installation.c.value).where(installation.c.name == KEPT_SINCE)).scalar_one_or_none()
     oldest, lowest = tx.execute(select(func.min(events.c.at_ms), func.min(events.c.id))).one()
     if since is None or oldest is None:

@@ -1,0 +1,160 @@
+"""Connection pools for PostgreSQL: time limits for everything, and a watchdog for connections that stop responding.
+
+The server's own timeouts end statements that it knows of. This module handles the rest (ADR 10): it probes an idle
+connection before its next use and cuts one that stays silent for too long while it is in use.
+"""
+
+import os
+import select
+import socket
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import psycopg
+from psycopg.pq import TransactionStatus
+from sqlalchemy import Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import InvalidatePoolError
+
+from waypost.db.primary import PrimarySelector, TimeoutConnection
+
+MAX_RESPONSE_SECONDS = 2.0
+"""The longest time to wait for a response that costs the server no work."""
+_MIN_RESPONSE_SECONDS = 0.25
+_LATENCY_FACTOR = 4.0
+_STATEMENT_SECONDS = 10
+_LOCK_SECONDS = 8
+_IDLE_IN_TRANSACTION_SECONDS = 6  # less than the lock timeout, so that a stalled node's locks end before others give up
+_SILENCE_SECONDS = 12.0  # more than the server allows any statement
+_FRESH_SECONDS = 1.0  # connections used within this time are not probed
+
+
+class AdaptiveTimeout:
+    """Seconds to wait for a response (`limit`): four times the recent latency, between 0.25 and 2 s.
+
+    `lost_at` is the monotonic time when a connection was last found to be lost. Without measurements the limit is 2 s.
+    """
+
+    def __init__(self) -> None:
+        self.limit = MAX_RESPONSE_SECONDS
+        self.lost_at = 0.0
+
+    def record(self, seconds: float) -> None:
+        """Adapt to the latency of a response. The limit grows at once and shrinks slowly."""
+        latency_limit = max(_MIN_RESPONSE_SECONDS, _LATENCY_FACTOR * seconds, 0.9 * self.limit)
+        self.limit = min(MAX_RESPONSE_SECONDS, latency_limit)
+
+
+@dataclass
+class Checkout:
+    """The use of a connection from when the pool lends it until it is returned. Times are monotonic."""
+
+    last_sent: float = field(default_factory=time.monotonic)
+    statements: int = 0
+    was_slow: bool = False  # a response took longer than MAX_RESPONSE_SECONDS
+
+
+def create(
+    url: str, primary: PrimarySelector, *, size: int, overflow: int = 0, relaxed: bool = False, **options: Any
+) -> Engine:
+    """Create a connection pool with time limits. `relaxed`: a server crash can lose commits made there."""
+    settings = {"lock_timeout": f"{_LOCK_SECONDS}s", "statement_timeout": f"{_STATEMENT_SECONDS}s", "timezone": "UTC"}
+    settings["idle_in_transaction_session_timeout"] = f"{_IDLE_IN_TRANSACTION_SECONDS}s"
+    if relaxed:
+        settings["synchronous_commit"] = "off"
+    # The kernel's default for unacknowledged data is 15 minutes.
+    keepalive = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3, "tcp_user_timeout": 5000}
+    engine = create_engine(
+        make_url(url).set(drivername="postgresql+psycopg"),
+        connect_args=keepalive,
+        pool_size=size,
+        max_overflow=overflow,
+        pool_timeout=5,
+        pool_use_lifo=True,  # rarely used connections reach the idle timeout of the server or a proxy, not all of them
+        **options,
+    )
+    event.listen(engine, "do_connect", lambda _dialect, _record, _args, kwargs: primary.connect(settings, kwargs))
+    return engine
+
+
+class PoolWatchdog:
+    """The connections of one pool that are in use, and since when each has been silent."""
+
+    def __init__(self, engine: Engine, primary: PrimarySelector, timeout: AdaptiveTimeout) -> None:
+        self._primary = primary
+        self._timeout = timeout
+        self._in_use: dict[int, tuple[Any, Checkout]] = {}
+        event.listen(engine, "connect", self._on_connect)
+        event.listen(engine, "checkout", self._on_checkout)
+        event.listen(engine, "checkin", self._on_checkin)
+        event.listen(engine, "before_cursor_execute", self._on_execute)
+        event.listen(engine, "commit", self._on_commit)
+
+    def reap_stalled(self) -> None:
+        """Cut connections that have been silent for too long or whose server was superseded. Never blocks.
+
+        The thread that waits for the connection gets an error.
+        """
+        now = time.monotonic()
+        for connection, checkout in tuple(self._in_use.values()):
+            checkout.was_slow |= now - checkout.last_sent > MAX_RESPONSE_SECONDS
+            if now - checkout.last_sent > _SILENCE_SECONDS or self._primary.is_superseded(connection):
+                with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(connection.fileno())) as duplicate:
+                    duplicate.shutdown(socket.SHUT_RDWR)
+
+    def _on_connect(self, _connection: Any, record: Any) -> None:
+        record.info["returned_at"] = time.monotonic()
+
+    def _on_checkout(self, connection: Any, record: Any, _proxy: Any) -> None:
+        returned_at: float = record.info["returned_at"]
+        # If another connection was lost since, this one may be as well, however recently it was used.
+        needs_probe = time.monotonic() - returned_at > _FRESH_SECONDS or returned_at < self._timeout.lost_at
+        is_superseded = self._primary.is_superseded(connection)
+        if is_superseded or (needs_probe and not _is_alive(connection, self._timeout.limit)):
+            self._primary.mark_in_doubt()
+            raise InvalidatePoolError("the connection is lost")  # the pool replaces all its connections
+        record.info["checkout"] = checkout = Checkout()
+        self._in_use[id(record)] = (connection, checkout)
+
+    def _on_checkin(self, connection: Any, record: Any) -> None:
+        _, checkout = self._in_use.pop(id(record), (None, None))
+        if connection is None:
+            self._primary.mark_in_doubt()  # it was lost
+        else:
+            connection.response_timeout = None
+            if checkout is not None and checkout.was_slow and self._primary.has_several_servers:
+                self._primary.mark_in_doubt()
+                record.invalidate(soft=True)  # the next checkout reconnects
+        record.info["returned_at"] = time.monotonic()
+
+    def _on_execute(self, tx: Connection, *_statement: Any) -> None:
+        checkout: Checkout = tx.info["checkout"]
+        checkout.last_sent = time.monotonic()
+        checkout.statements += 1
+
+    def _on_commit(self, tx: Connection) -> None:
+        self._on_execute(tx)  # a COMMIT without a response may have been executed, like a statement
+
+
+def _is_alive(connection: TimeoutConnection, seconds: float) -> bool:
+    """Return whether the server responds to an empty query in time."""
+    pgconn, deadline = connection.pgconn, time.monotonic() + seconds
+    try:
+        if pgconn.transaction_status != TransactionStatus.IDLE:
+            return False
+        pgconn.send_query(b"")
+        while True:
+            pgconn.flush()
+            if not pgconn.is_busy():
+                if pgconn.get_result() is None:
+                    return True
+                continue
+            remaining = deadline - time.monotonic()
+            poller = select.poll()
+            poller.register(pgconn.socket, select.POLLIN)
+            if remaining <= 0 or not poller.poll(remaining * 1000):
+                return False
+            pgconn.consume_input()
+    except (psycopg.Error, OSError):
+        return False

@@ -1,0 +1,47 @@
+"""Connection pools of a SQLite file in WAL mode."""
+
+import sqlite3
+import time
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.pool import StaticPool
+
+_BUSY_SECONDS = 10
+_WAL_ATTEMPTS = 100
+_WAL_RETRY_SECONDS = 0.05
+
+
+def create(url: str, *, begin: str, pragmas: tuple[str, ...], single: bool = False) -> Engine:
+    """Connections that open transactions with `begin`; `single`: one connection for all threads."""
+    options: dict[str, Any] = {"poolclass": StaticPool} if single else {"pool_size": 8, "max_overflow": 40}
+    # isolation_level None: the sqlite3 module does not begin transactions by itself.
+    connect = {"timeout": _BUSY_SECONDS, "check_same_thread": False, "isolation_level": None}
+    engine = create_engine(url, connect_args=connect, **options)
+
+    @event.listens_for(engine, "connect")
+    def prepare(connection: Any, _record: Any) -> None:
+        _use_wal(connection)
+        for pragma in ("foreign_keys = ON", "cache_size = -8000", "mmap_size = 0"):
+            connection.execute(f"PRAGMA {pragma}")
+        for pragma in pragmas:
+            connection.execute(f"PRAGMA {pragma}")
+
+    @event.listens_for(engine, "begin")
+    def open_transaction(connection: Connection) -> None:
+        connection.exec_driver_sql(begin)
+
+    return engine
+
+
+def _use_wal(connection: Any) -> None:
+    """Switch to WAL. On a new file two connections can conflict, and SQLite's busy timeout does not cover that."""
+    for is_last in (*([False] * _WAL_ATTEMPTS), True):
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if is_last or "locked" not in str(error):
+                raise
+            time.sleep(_WAL_RETRY_SECONDS)
+        else:
+            return
