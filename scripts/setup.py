@@ -1,9 +1,9 @@
-"""Makes .venv with everything that waypost needs, from the registry that this machine uses, with nothing but Python.
+"""Create .venv with all dependencies of waypost from the configured package registry. Needs only Python.
 
 usage: python3 scripts/setup.py UV [--dev]
 
-UV is the uv program. When it is missing it is put into .tools: by pip, or without pip straight from the registry.
-Where uv cannot reach the registry, venv and pip do the work.
+UV is the path of uv. If it is missing, it is installed into .tools, by pip or directly from the registry. If uv fails,
+venv and pip are used instead.
 """
 
 import configparser
@@ -25,56 +25,56 @@ TOOLS = ROOT / ".tools"
 
 
 def main() -> int:
-    """Set up; 0 when .venv is ready."""
-    if sys.version_info < (3, 11):  # noqa: UP036  # somebody may start it with an older one
+    """Set up the environment; return 0 on success."""
+    if sys.version_info < (3, 11):  # noqa: UP036  # the script can be started with an older Python
         print(f"waypost needs Python 3.11 or newer; this is {platform.python_version()}.", file=sys.stderr)
         return 1
     uv, dev = sys.argv[1], "--dev" in sys.argv[2:]
     os.chdir(ROOT)
     if not with_uv(uv, dev):
-        print("uv could not set up; trying venv and pip.", file=sys.stderr)
+        print("Setup with uv failed; trying venv and pip.", file=sys.stderr)
         if not with_pip(dev):
             return 1
-    # Else every start would compile a thousand modules, where nobody may write beside them: seconds.
-    unused = "/(tests|mypy|mypyc)/"  # other people's tests, and what is machine code already
+    # Precompile: without write access at run time, every start would compile a thousand modules, which takes seconds.
+    unused = "/(tests|mypy|mypyc)/"  # tests of dependencies, and modules that are compiled to machine code
     run(".venv/bin/python", "-m", "compileall", "-qq", "-j", "0", "-x", unused, ".venv/lib", "src")
     return 0
 
 
 def with_uv(uv: str, dev: bool) -> bool:  # noqa: FBT001  # a script of its own, called once
-    """Make .venv by uv, which is fetched if need be."""
+    """Create .venv with uv; install uv first if it is missing. Return whether that worked."""
     return (Path(uv).exists() or get_uv()) and run(uv, "sync", "--frozen", "--quiet", *([] if dev else ["--no-dev"]))
 
 
 def get_uv() -> bool:
-    """Put uv into .tools; whether it is there now."""
+    """Install uv into .tools; return whether that worked."""
     pip = (sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target", str(TOOLS))
     if run(sys.executable, "-c", "import pip", quiet=True) and run(*pip, "--upgrade", "uv"):
         return True
     try:
         unpack_uv()
     except (OSError, LookupError, ValueError) as error:
-        print(f"uv could not be fetched: {error}", file=sys.stderr)
+        print(f"uv could not be downloaded: {error}", file=sys.stderr)
         return False
     return True
 
 
 def unpack_uv() -> None:
-    """Fetch uv's newest wheel for this machine from the registry, check its hash and unpack it."""
+    """Download the newest uv wheel for this machine, verify its hash and unpack it. Raises OSError, LookupError, ValueError."""
     index = registry().rstrip("/") + "/uv/"
-    with urllib.request.urlopen(index, timeout=60) as page:  # noqa: S310  # the registry of this machine
+    with urllib.request.urlopen(index, timeout=60) as page:  # noqa: S310  # the configured registry
         links = re.findall(r'href="([^"]+\.whl[^"]*)"', page.read().decode())
     machine = platform.machine().lower().replace("amd64", "x86_64").replace("arm64", "aarch64")
     system = {"linux": "manylinux", "darwin": "macosx"}.get(sys.platform, sys.platform)
-    fitting = [link for link in links if machine in link and system in link]
-    if not fitting:
-        raise LookupError(f"there is no uv for {system} on {machine}")
-    address, _, fragment = urllib.parse.urljoin(index, html.unescape(fitting[-1])).partition("#")
-    with urllib.request.urlopen(address, timeout=300) as answer:  # noqa: S310  # as above
-        wheel = answer.read()
-    wanted = fragment.removeprefix("sha256=")
-    if hashlib.sha256(wheel).hexdigest() != wanted:
-        raise ValueError(f"{address} does not have the hash that the registry names")
+    compatible = [link for link in links if machine in link and system in link]
+    if not compatible:
+        raise LookupError(f"no uv wheel for {system} on {machine}")
+    address, _, fragment = urllib.parse.urljoin(index, html.unescape(compatible[-1])).partition("#")
+    with urllib.request.urlopen(address, timeout=300) as response:  # noqa: S310  # as above
+        wheel = response.read()
+    expected = fragment.removeprefix("sha256=")
+    if hashlib.sha256(wheel).hexdigest() != expected:
+        raise ValueError(f"{address} does not match the hash given by the registry")
     with zipfile.ZipFile(BytesIO(wheel)) as archive:
         name = next(name for name in archive.namelist() if name.endswith("/scripts/uv"))
         target = TOOLS / "bin" / "uv"
@@ -84,7 +84,7 @@ def unpack_uv() -> None:
 
 
 def registry() -> str:
-    """The package registry that this machine is told to use, else PyPI."""
+    """The package registry from the environment or from pip's configuration, otherwise PyPI."""
     for name in ("UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL"):
         if os.environ.get(name):
             return os.environ[name]
@@ -94,8 +94,8 @@ def registry() -> str:
 
 
 def with_pip(dev: bool) -> bool:  # noqa: FBT001  # a script of its own, called once
-    """Make .venv by the standard library's venv and pip, at the versions of the lock file."""
-    import tomllib  # noqa: PLC0415  # not there before 3.11, and main() must be able to say so
+    """Create .venv with venv and pip, at the versions of the lock file. Return whether that worked."""
+    import tomllib  # noqa: PLC0415  # Python 3.11 or newer; main() must report older versions
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     locked = {p["name"]: p["version"] for p in tomllib.loads((ROOT / "uv.lock").read_text())["package"]}
@@ -111,8 +111,8 @@ def with_pip(dev: bool) -> bool:  # noqa: FBT001  # a script of its own, called 
 
 
 def run(*command: str, quiet: bool = False) -> bool:
-    """Whether a command succeeds."""
-    return subprocess.run(command, check=False, capture_output=quiet).returncode == 0  # noqa: S603  # our own words
+    """Run a command; return whether it succeeded."""
+    return subprocess.run(command, check=False, capture_output=quiet).returncode == 0  # noqa: S603  # fixed arguments
 
 
 if __name__ == "__main__":
