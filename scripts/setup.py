@@ -60,7 +60,7 @@ def get_uv() -> bool:
 
 
 def unpack_uv() -> None:
-    """Download the newest uv wheel for this machine, verify its hash and unpack it. Raises OSError, LookupError, ValueError."""
+    """Download the newest uv wheel for this machine, verify its hash and unpack it."""
     index = registry().rstrip("/") + "/uv/"
     with urllib.request.urlopen(index, timeout=60) as page:  # noqa: S310  # the configured registry
         links = re.findall(r'href="([^"]+\.whl[^"]*)"', page.read().decode())
