@@ -1,10 +1,9 @@
-"""Every page of the dashboard in a large account: `python -m bench.dashboard [--links N] [--rounds N]`.
+"""Response times of every dashboard page in a large account: `python -m bench.dashboard [--links N] [--rounds N]`.
 
-A real server with one process is asked for each page that there is, in turn, as a browser that is signed in asks, and
-with the searches and filters of lists besides. Times are of the whole answer on loopback, so a little more than the
-server's own. What a page brings with it, such as scripts, is fetched once and counted as the first load. Then Chromium
-opens the pages of the menu, and says when it first painted something. Exits with how many pages cost more than the
-bars.
+Starts a real server with one process and requests each page in turn as a signed-in browser does, with the searches and
+filters of the lists. Times are of the whole response over loopback. Scripts and style sheets are fetched once and
+reported as the first load. Then Chromium opens the pages of the menu and reports the first paint. The exit status is
+the number of pages over the limits.
 """
 
 import argparse
@@ -45,14 +44,14 @@ from waypost.db.schema import (
 from waypost.routers import DASHBOARD_PAGES
 from waypost.settings import Settings
 
-_BAR_MS, _BAR_BYTES, _BAR_PAINT = 30.0, 100_000, 300.0
-_CLICKS, _OF = 300_000, 2_000
-_EACH = 300  # campaigns, channels and so on: more than most have
-_IN_ONE = 20_000  # links of the largest campaign, and on the largest channel
+_LIMIT_MS, _LIMIT_BYTES, _LIMIT_PAINT_MS = 30.0, 100_000, 300.0
+_CLICKS, _CLICKED_LINKS = 300_000, 2_000
+_ROWS = 300  # of campaigns, channels and so on: more than most accounts have
+_MEMBERS = 20_000  # links in the largest campaign and in the largest channel
 _YEAR = 31_536_000
-_WARM = 3
-_ITEM = 7
-_LISTS = {
+_WARM_UP_ROUNDS = 3
+_ITEM_ID = 7
+_QUERIES = {
     "/dashboard/links": (
         *("page=4000", "page=2000", "order=click", "order=click&page=2000", f"q={ODD}", f"q={PAIR.replace(' ', '+')}"),
         *(f"q={LETTERS}", "q=https", "q=ab", "status=public", "status=disabled", "campaign=1", "channel=1"),
@@ -74,78 +73,78 @@ _MENU = (
 )
 _PAINTS = 5
 _FIRST_PAINT = """
-    () => new Promise((told) => new PerformanceObserver((seen) => {
-        const paint = seen.getEntriesByName("first-contentful-paint")[0];
-        if (paint) told(paint.startTime);
+    () => new Promise((resolve) => new PerformanceObserver((entries) => {
+        const paint = entries.getEntriesByName("first-contentful-paint")[0];
+        if (paint) resolve(paint.startTime);
     }).observe({ type: "paint", buffered: true }))
 """
-_BROWSER = {"Accept": "text/html", "Accept-Encoding": "gzip, deflate, br", "Connection": "keep-alive"}
+_HEADERS = {"Accept": "text/html", "Accept-Encoding": "gzip, deflate, br", "Connection": "keep-alive"}
 
 
 @dataclass
-class Window:
-    """A signed-in browser's one connection, and the files that it has already."""
+class BrowserSession:
+    """The connection of a signed-in browser, and the sizes of the files in its cache."""
 
     server: Server
     cookie: str
-    kept: dict[str, int] = field(default_factory=dict)
+    cached: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=60)
 
     def get(self, path: str) -> tuple[int, float, bytes, int]:
-        """Status, milliseconds, body as it came, and bytes of head and body."""
-        headers = {**_BROWSER, "Host": f"{HOST}:{self.server.port}", "Cookie": f"waypost={self.cookie}"}
-        began = time.perf_counter()
+        """Return the status, milliseconds, the compressed body, and the bytes of head and body."""
+        headers = {**_HEADERS, "Host": f"{HOST}:{self.server.port}", "Cookie": f"waypost={self.cookie}"}
+        started = time.perf_counter()
         self._connection.request("GET", path, headers=headers)
         answer = self._connection.getresponse()
         body = answer.read()
-        took = (time.perf_counter() - began) * 1000
+        duration = (time.perf_counter() - started) * 1000
         head = sum(len(name) + len(value) + 4 for name, value in answer.getheaders())
-        return answer.status, took, body, head + len(body)
+        return answer.status, duration, body, head + len(body)
 
-    def fetch_parts(self, page: bytes) -> None:
-        """What the page names of our built files, once each, as a browser keeps them."""
+    def fetch_static_files(self, page: bytes) -> None:
+        """Fetch each static file that the page refers to once, as a browser with a cache does."""
         page = gzip.decompress(page) if page.startswith(b"\x1f\x8b") else page
         for path in re.findall(rb'(?:href|src)="(/dashboard/static/[^"]+)"', page):
             name = path.decode()
-            if name not in self.kept:
-                self.kept[name] = self.get(name)[3]
+            if name not in self.cached:
+                self.cached[name] = self.get(name)[3]
 
 
 def main() -> None:
-    """Fill, serve, ask, print."""
+    """Seed an account, start a server, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--links", type=int, default=100_000, help="in the account")
-    parser.add_argument("--rounds", type=int, default=20, help="of all pages")
-    given = parser.parse_args()
+    parser.add_argument("--links", type=int, default=100_000, help="number of links in the account")
+    parser.add_argument("--rounds", type=int, default=20, help="number of requests per page")
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="waypost-bench-") as name:
-        filled = fill(Path(name) / "data", max(1000, given.links))
-        token = _furnish(filled)
-        with waypost(filled.folder, {"base_url": f"http://{HOST}", "dead_links_days": "7"}) as server:
-            missed = _measure(Window(server, token), given.rounds) + _paint(server, token)
-    sys.exit(missed)
+        seeded = fill(Path(name) / "data", max(1000, arguments.links))
+        token = _seed_resources(seeded)
+        with waypost(seeded.folder, {"base_url": f"http://{HOST}", "dead_links_days": "7"}) as server:
+            over_limit = _measure(BrowserSession(server, token), arguments.rounds) + _measure_paint(server, token)
+    sys.exit(over_limit)
 
 
-def _furnish(filled: Filled) -> str:
-    """Everything but links: what they are connected with, clicks, and a session, whose token is the answer."""
-    settings = Settings(data_dir=filled.folder)
+def _seed_resources(seeded: Filled) -> str:
+    """Add related resources and clicks; return the token of a new session."""
+    settings = Settings(data_dir=seeded.folder)
     database = Database(settings.database)
-    token = database.write(lambda tx: _connect(tx, filled))
+    token = database.write(lambda tx: _insert_resources(tx, seeded))
     ingester = Ingester(settings, database)
-    for entries in lines(filled.account, min(_OF, filled.links), _CLICKS):
-        kept = Journal(settings.journal_dir)
-        kept.write(entries)
-        kept.close()
+    for entries in lines(seeded.account, min(_CLICKED_LINKS, seeded.links), _CLICKS):
+        journal = Journal(settings.journal_dir)
+        journal.write(entries)
+        journal.close()
         while ingester.step():
             pass
     database.close()
     return token
 
 
-def _connect(tx: Connection, filled: Filled) -> str:
-    now, mine = clock.now(), {"account": filled.account}
-    for table, more in (
+def _insert_resources(tx: Connection, seeded: Filled) -> str:
+    now, owned_by = clock.now(), {"account": seeded.account}
+    for table, values in (
         (campaigns, {}),
         (channels, {}),
         (pixels, {"type": "tagmanagerpixel", "tag": "GTM-1"}),
@@ -153,59 +152,61 @@ def _connect(tx: Connection, filled: Filled) -> str:
         (overlays, {"type": "contact", "message": "Words"}),
         (domains, {"scheme": "https"}),
     ):
-        for n in range(1, _EACH + 1):
-            named = {"host": f"brand-{n}.example"} if table is domains else {"name": f"The {table.name} number {n}"}
-            item = tx.execute(insert(table).values({**mine, **more, **named, "created": now}).returning(table.c.id))
-            page_counters.shift(tx, filled.account, table.name, item.scalar_one(), 1)
-    tx.execute(links.update().where(links.c.id <= _IN_ONE).values(campaign=1))
+        for n in range(1, _ROWS + 1):
+            name = {"host": f"brand-{n}.example"} if table is domains else {"name": f"The {table.name} number {n}"}
+            item = tx.execute(
+                insert(table).values({**owned_by, **values, **name, "created": now}).returning(table.c.id)
+            )
+            page_counters.increment(tx, seeded.account, table.name, item.scalar_one(), 1)
+    tx.execute(links.update().where(links.c.id <= _MEMBERS).values(campaign=1))
     tx.execute(links.update().where(links.c.id % 50 == 0).values(status="disabled"))
-    on = [
-        {"account": filled.account, "channel": 1, "link": n, "assigned": now}
-        for n in range(1, min(_IN_ONE, filled.links) + 1)
+    items = [
+        {"account": seeded.account, "channel": 1, "link": n, "assigned": now}
+        for n in range(1, min(_MEMBERS, seeded.links) + 1)
     ]
-    tx.execute(insert(channel_items), on)
-    # The target of every link was looked at, some are dead, and none is due while this runs: nobody is asked.
-    seen = {**mine, "due": now + _YEAR, "checked": now, "status": 404, "failing": now, "failures": 3}
-    tx.execute(insert(link_checks), [{**seen, "link": n, "dead": n % 50 == 1} for n in range(1, filled.links + 1)])
-    return sessions.begin(tx, filled.account, agent="Chrome")
+    tx.execute(insert(channel_items), items)
+    # Every link is checked, some are dead, and no check is due, so the server sends no requests.
+    result = {**owned_by, "due": now + _YEAR, "checked": now, "status": 404, "failing_since": now, "failures": 3}
+    tx.execute(insert(link_checks), [{**result, "link": n, "dead": n % 50 == 1} for n in range(1, seeded.links + 1)])
+    return sessions.begin(tx, seeded.account, agent="Chrome")
 
 
 def _paths() -> list[str]:
-    """Every page that can be asked for, and the lists in all the ways that cost."""
-    found = []
+    """Return the paths of all pages, and of the lists with their expensive queries."""
+    paths = []
     for page in DASHBOARD_PAGES:
         if page.method == "GET":
-            path = page.path.replace("{id:int}", str(_ITEM))
-            found += [path, *(f"{path}?{query}" for query in _LISTS.get(page.path, ()))]
-    return found
+            path = page.path.replace("{id:int}", str(_ITEM_ID))
+            paths += [path, *(f"{path}?{query}" for query in _QUERIES.get(page.path, ()))]
+    return paths
 
 
-def _measure(window: Window, rounds: int) -> int:
-    missed, paths = 0, _paths()
+def _measure(session: BrowserSession, rounds: int) -> int:
+    over_limit, paths = 0, _paths()
     times: dict[str, list[float]] = {path: [] for path in paths}
     sizes: dict[str, tuple[int, int]] = {}
-    for turn in range(rounds + _WARM):
+    for turn in range(rounds + _WARM_UP_ROUNDS):
         for path in paths:
-            status, took, body, size = window.get(path)
+            status, duration, body, size = session.get(path)
             if turn == 0:
-                window.fetch_parts(body)
-            if turn >= _WARM:
-                times[path].append(took)
+                session.fetch_static_files(body)
+            if turn >= _WARM_UP_ROUNDS:
+                times[path].append(duration)
             sizes[path] = status, size
-    print(f"{'median ms':>10} {'bytes':>9}  page (bars: {_BAR_MS:.0f} ms, {_BAR_BYTES:,} bytes)")
+    print(f"{'median ms':>10} {'bytes':>9}  page (limits: {_LIMIT_MS:.0f} ms, {_LIMIT_BYTES:,} bytes)")
     for path in paths:
         ms, (status, size) = median(times[path]), sizes[path]
-        is_over = ms > _BAR_MS or (size > _BAR_BYTES and "format=csv" not in path)
-        missed += is_over
-        told = "" if status == 200 else f" answered {status}"
-        print(f"{ms:>10.1f} {size:>9,}  {path}{told}{'  OVER' if is_over else ''}")
-    print(f"first load besides: {sum(window.kept.values()):,} bytes of {len(window.kept)} files")
-    return missed
+        is_over = ms > _LIMIT_MS or (size > _LIMIT_BYTES and "format=csv" not in path)
+        over_limit += is_over
+        failure = "" if status == 200 else f" status {status}"
+        print(f"{ms:>10.1f} {size:>9,}  {path}{failure}{'  OVER' if is_over else ''}")
+    print(f"first load: {sum(session.cached.values()):,} bytes of {len(session.cached)} files")
+    return over_limit
 
 
-def _paint(server: Server, token: str) -> int:
-    """When Chromium paints first after it was sent to a page: as somebody who comes for the first time, and after."""
-    missed, address = 0, f"http://{HOST}:{server.port}"
+def _measure_paint(server: Server, token: str) -> int:
+    """Measure the first paint in Chromium, with an empty and with a warm cache."""
+    over_limit, address = 0, f"http://{HOST}:{server.port}"
     with browser() as chrome:
         for path in _MENU:
             first, again = [], []
@@ -213,19 +214,22 @@ def _paint(server: Server, token: str) -> int:
                 with chrome.new_context() as context:
                     context.add_cookies([{"name": "waypost", "value": token, "url": address}])
                     page = context.new_page()
-                    first.append(_painted(page, address + path))
-                    again.append(_painted(page, address + path))
-            is_over = max(median(first), median(again)) > _BAR_PAINT
-            missed += is_over
-            told = f"{median(first):>7.0f} ms, then {median(again):>4.0f} ms"
-            print(f"first paint (bar: {_BAR_PAINT:.0f} ms): {told}  {path}{'  OVER' if is_over else ''}", flush=True)
-    return missed
+                    first.append(_first_paint(page, address + path))
+                    again.append(_first_paint(page, address + path))
+            is_over = max(median(first), median(again)) > _LIMIT_PAINT_MS
+            over_limit += is_over
+            times = f"{median(first):>7.0f} ms, then {median(again):>4.0f} ms"
+            print(
+                f"first paint (limit: {_LIMIT_PAINT_MS:.0f} ms): {times}  {path}{'  OVER' if is_over else ''}",
+                flush=True,
+            )
+    return over_limit
 
 
-def _painted(page: Page, address: str) -> float:
+def _first_paint(page: Page, address: str) -> float:
     answer = page.goto(address)
     if answer is None or not answer.ok or page.url != address:
-        sys.exit(f"{address} is not to be seen")
+        sys.exit(f"{address} is not available")
     return float(page.evaluate(_FIRST_PAINT))
 
 

@@ -129,7 +129,7 @@ def _insert(tx: Connection, account: int, batch: Sequence[Mapping[str, Any]]) ->
     held = [{"host": "", "alias": row["alias"], "account": account, "kind": "link", "item": row["id"]} for row in batch]
     tx.execute(insert(aliases), held)
     for block, n in Counter(row["id"] // _BLOCK for row in batch).items():
-        page_counters.shift(tx, account, links.name, block * _BLOCK, n)
+        page_counters.increment(tx, account, links.name, block * _BLOCK, n)
 
 
 def _stop_indexing(tx: Connection) -> str:

@@ -16,7 +16,7 @@ from waypost.accounts import ops as accounts
 from waypost.app import build
 from waypost.campaigns import ops as campaigns
 from waypost.db.database import Database
-from waypost.db.schema import links, rotations
+from waypost.db.schema import links, rotator_links
 from waypost.db.upgrade import upgrade
 from waypost.settings import Settings
 
@@ -65,7 +65,7 @@ def _fill(tx: Any) -> None:
             ids = tx.execute(insert(links).returning(links.c.id), rows).scalars().all()
             if kind in _QUOTAS:
                 told = {"account": me, "campaign": campaign, "given": 0, "quota": _QUOTAS[kind]}
-                tx.execute(insert(rotations), [{**told, "link": link, "weight": link % 10} for link in ids])
+                tx.execute(insert(rotator_links), [{**told, "link": link, "weight": link % 10} for link in ids])
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import multiprocessing
 import signal
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import anyio
@@ -15,30 +16,34 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from waypost.api.app import create_api
+from waypost.bios.public import render_draft
 from waypost.clicks.geo.lookup import Countries
 from waypost.clicks.ingest import read_barrier
 from waypost.clicks.journal.writer import Journal
 from waypost.dashboard.app import Dashboard
 from waypost.db.database import Database
-from waypost.db.upgrade import newest, revision
+from waypost.db.upgrade import current_revision, latest_revision
 from waypost.errors import Problem
 from waypost.http.attempt_limiter import AttemptLimiter
-from waypost.http.client_ip import resolve_client_ip, is_trusted
+from waypost.http.client_ip import client_ip, is_trusted
+from waypost.interstitials.preview import render_preview
 from waypost.links import dead_links
 from waypost.links.dry_run import dry_run
 from waypost.mail import Mailer
 from waypost.observability import logging, metrics
 from waypost.observability.metrics import Meter
-from waypost.public_app import Visits
-from waypost.routers import DASHBOARD_PAGES, fastapi_app
+from waypost.routers import DASHBOARD_PAGES, PUBLIC_ROUTES, fastapi_app
 from waypost.server.load_shedding import LoadShedder
 from waypost.settings import Settings
 from waypost.storage.cleanup import StorageCleaner
 from waypost.storage.factory import open_store
 from waypost.urls.hostnames import is_own
+from waypost.visits.app import create_public_app
 from waypost.visits.cache import Cache
 from waypost.visits.cache_invalidation import CacheInvalidator
 from waypost.visits.fast_path import STATE_KEY, WorkerState
+from waypost.visits.responses import PageRenderer
+from waypost.visits.services import InstallationSecret, Services
 from waypost.visits.visit import VisitService
 
 _log = structlog.get_logger("house")
@@ -66,10 +71,20 @@ def build(settings: Settings, database: Database) -> ASGIApp:
     meter = Meter(settings.metrics_dir)
     watch = CacheInvalidator(database, traffic.cache)
     guesses = AttemptLimiter(settings.data_dir, database)
-    visitor = VisitService(database=database, worker_state=traffic, countries=Countries(settings), attempt_limiter=guesses)
     store = open_store(settings)
     keeper = StorageCleaner(database, store, grace_days=settings.file_grace_days)
-    visits = Visits(settings=settings, database=database, traffic=traffic, visitor=visitor, meter=meter, store=store)
+    services = Services(
+        settings=settings,
+        database=database,
+        worker_state=traffic,
+        visits=VisitService(
+            database=database, worker_state=traffic, countries=Countries(settings), attempt_limiter=guesses
+        ),
+        pages=PageRenderer(meter),
+        meter=meter,
+        store=store,
+        secret=InstallationSecret(database),
+    )
     api = create_api(
         fastapi_app(),
         settings=settings,
@@ -84,17 +99,17 @@ def build(settings: Settings, database: Database) -> ASGIApp:
         DASHBOARD_PAGES,
         settings=settings,
         database=database,
-        changed=watch.catch_up,
+        publish_changes=watch.catch_up,
         meter=meter,
-        keeper=keeper,
-        post=post,
-        bio_page=visits.bios.drawn,
-        guesses=guesses,
-        preview=visits.previews.render,
-        trial=dry_run,
+        cleaner=keeper,
+        mailer=post,
+        bio_page=partial(render_draft, services.pages, settings),
+        attempt_limiter=guesses,
+        preview=partial(render_preview, services.pages),
+        dry_run=dry_run,
     )
     house = BackgroundTasks(settings, database, traffic, watch, meter, keeper, guesses, post)
-    return Dispatcher(api, dashboard.app(), visits.app(), house, meter)
+    return Dispatcher(api, dashboard.app(), create_public_app(PUBLIC_ROUTES, services), house, meter)
 
 
 class BackgroundTasks:
@@ -216,7 +231,7 @@ class Dispatcher:
         self._crowd_of_api, self._crowd_of_visits = LoadShedder(api, meter), LoadShedder(visits, meter)
         self._crowd_of_dashboard = LoadShedder(dashboard, meter)
         self._house = house
-        self._newest = newest()
+        self._newest = latest_revision()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -249,7 +264,7 @@ class Dispatcher:
     async def _ready(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Whether this process can do its work: the database answers with this version's tables, clicks are kept."""
         try:
-            current = await anyio.to_thread.run_sync(self._house.database.read, revision)
+            current = await anyio.to_thread.run_sync(self._house.database.read, current_revision)
         except Problem as problem:
             state = problem.message
         else:
@@ -261,9 +276,7 @@ class Dispatcher:
     async def _metrics(self, scope: Scope, receive: Receive, send: Send) -> None:
         """For Prometheus, from the networks that the operator names; to everybody else there is nothing here."""
         settings = self._house.settings
-        peer = scope["client"][0] if scope.get("client") else ""
-        forwarded = [value for name, value in scope["headers"] if name == b"x-forwarded-for"]
-        if not is_trusted(resolve_client_ip(peer, forwarded, settings.proxies), settings.metrics_readers):
+        if not is_trusted(client_ip(scope, settings.proxies), settings.metrics_readers):
             await self._visits(scope, receive, send)
             return
         text = await anyio.to_thread.run_sync(self._house.metrics)

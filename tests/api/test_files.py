@@ -1,4 +1,4 @@
-"""Files through the API: sent, listed, found, changed, deleted, on both databases (decisions 17 to 23)."""
+"""Files in the API: upload, list, search, change, delete (decisions 17 to 23)."""
 
 import base64
 import hashlib
@@ -24,22 +24,22 @@ def _details(person: Person, file: int) -> dict[str, Any]:
     return details
 
 
-def test_a_password_has_a_length_in_characters(ana: Person) -> None:
+def test_password_length_is_checked(ana: Person) -> None:
     file = new_file(ana, "a.bin")
-    for password, words in (
+    for password, message in (
         ("", "password must not be empty."),
         ("x" * 129, "password must be at most 128 characters."),
     ):
         answer = ana.call("PUT", f"/file/{file}/update", {"password": password})
-        assert (answer.status_code, answer.json()["message"]) == (400, words)
+        assert (answer.status_code, answer.json()["message"]) == (400, message)
 
 
-def test_an_empty_list_is_flat(ana: Person) -> None:
+def test_empty_list_has_no_data_object(ana: Person) -> None:
     paging = {"result": 0, "perpage": 15, "currentpage": 1, "nextpage": None, "maxpage": 1}
     assert ana.get("/files") == {"error": 0, **paging, "list": []}
 
 
-def test_what_is_sent_is_listed_and_can_be_read(ana: Person, tmp_path: Path) -> None:
+def test_uploaded_file_is_listed_and_stored(ana: Person, tmp_path: Path) -> None:
     made = send(ana, "report.pdf", b"%PDF-1.7 hello", name="My report", custom="my-report").json()
     assert made == {"error": 0, "id": made["id"], "shorturl": f"{BASE}/my-report"}
     (shown,) = ana.get("/files")["list"]
@@ -52,30 +52,30 @@ def test_what_is_sent_is_listed_and_can_be_read(ana: Person, tmp_path: Path) -> 
     assert (details["filename"], details["size"], details["type"]) == ("report.pdf", 14, "application/pdf")
     assert details["sha256"] == hashlib.sha256(b"%PDF-1.7 hello").hexdigest()
     assert (details["password"], details["expiry"], details["maxdownloads"]) == (False, "", None)
-    (kept,) = objects(tmp_path)
-    assert kept.read_bytes() == b"%PDF-1.7 hello"
-    assert "report" not in str(kept.relative_to(tmp_path))
-    assert kept.stat().st_mode & 0o077 == 0
+    (stored,) = objects(tmp_path)
+    assert stored.read_bytes() == b"%PDF-1.7 hello"
+    assert "report" not in str(stored.relative_to(tmp_path))
+    assert stored.stat().st_mode & 0o077 == 0
 
 
-def test_the_body_is_the_file_whatever_its_type_says(ana: Person, service: Any) -> None:
+def test_upload_ignores_content_type(ana: Person, service: Any) -> None:
     for number, kind in enumerate(("application/json", "text/plain", "multipart/form-data; boundary=x", "nonsense")):
         new_file(ana, f"{number}.json", b'{"not json', headers={"Content-Type": kind}, custom=f"file-{number}")
         assert service.get(f"/file-{number}").content == b'{"not json'
 
 
-def test_a_body_in_pieces_without_a_length_is_taken_whole(ana: Person, service: Any) -> None:
+def test_chunked_upload_without_length_is_stored_completely(ana: Person, service: Any) -> None:
     pieces = [bytes([n]) * 70_000 for n in range(30)]
     new_file(ana, "pieces", iter(pieces), custom="pieces")
     assert service.get("/pieces").content == b"".join(pieces)
 
 
-def test_a_list_is_newest_first_and_searched_by_name(ana: Person, ben: Person) -> None:
+def test_list_is_newest_first_and_searchable_by_name(ana: Person, ben: Person) -> None:
     names = ("Alpha.txt", "beta 100%.txt", "ALPHABET.doc", "größe_1.pdf", "GRÖSSE.pdf")
     made = {name: new_file(ana, name) for name in names}
     new_file(ben, "alpha of ben.txt")
     assert [item["name"] for item in ana.get("/files")["list"]] == list(names[::-1])
-    for wanted, found in (
+    for search, names_found in (
         ("alpha", ["ALPHABET.doc", "Alpha.txt"]),
         ("100%", ["beta 100%.txt"]),
         ("%", ["beta 100%.txt"]),
@@ -84,9 +84,9 @@ def test_a_list_is_newest_first_and_searched_by_name(ana: Person, ben: Person) -
         ("nothing like it", []),
         ("'; DROP TABLE files; --", []),
     ):
-        page = ana.get("/files", name=wanted)
-        assert [item["name"] for item in page["list"]] == found, wanted
-        assert page["result"] == len(found)
+        page = ana.get("/files", name=search)
+        assert [item["name"] for item in page["list"]] == names_found, search
+        assert page["result"] == len(names_found)
     pages = [ana.get("/files", limit=2, page=page) for page in (1, 3, 4)]
     assert [[item["id"] for item in page["list"]] for page in pages] == [
         [made["GRÖSSE.pdf"], made["größe_1.pdf"]],
@@ -101,7 +101,7 @@ def test_a_list_is_newest_first_and_searched_by_name(ana: Person, ben: Person) -
     assert ana.get("/files", limit=1, page=2, name="alpha")["list"][0]["name"] == "Alpha.txt"
 
 
-def test_what_is_set_on_sending_is_kept(ana: Person) -> None:
+def test_upload_parameters_are_stored(ana: Person) -> None:
     ana.post("/domain/add", {"domain": "https://go.brand.example"})
     query = {"expiry": "2999-12-31", "maxdownloads": 7, "password": "a secret", "domain": "go.brand.example:443"}
     made = send(ana, "a.bin", custom="mine", **query).json()
@@ -110,7 +110,7 @@ def test_what_is_set_on_sending_is_kept(ana: Person) -> None:
     assert (details["expiry"], details["maxdownloads"], details["password"]) == ("2999-12-31 23:59:59", 7, True)
 
 
-def test_a_change_sets_just_what_was_sent_and_null_clears(ana: Person) -> None:
+def test_update_sets_only_given_fields_and_null_clears(ana: Person) -> None:
     file = new_file(ana, "a.bin", name="First", password="a secret", expiry="2999-12-31", maxdownloads=7)
     before = _details(ana, file)
     ana.put(f"/file/{file}/update", {})
@@ -131,7 +131,7 @@ def test_a_change_sets_just_what_was_sent_and_null_clears(ana: Person) -> None:
     assert [item["name"] for item in ana.get("/files", name="a.b")["list"]] == ["a.bin"]
 
 
-WRONG: dict[str, tuple[Any, ...]] = {
+INVALID: dict[str, tuple[Any, ...]] = {
     "name": ("", "   ", "x" * 256, "a\nb", "a\x00b"),
     "custom": ("", "ab", "has space", "ünïcode", "a/b", "x" * 51, "api", "files"),
     "domain": ("", "elsewhere.example", "https://elsewhere.example"),
@@ -141,29 +141,29 @@ WRONG: dict[str, tuple[Any, ...]] = {
 }
 
 
-def test_each_wrong_value_is_refused_before_anything_is_kept(ana: Person, tmp_path: Path) -> None:
-    for field, values in WRONG.items():
+def test_invalid_values_are_rejected_and_nothing_is_stored(ana: Person, tmp_path: Path) -> None:
+    for field, values in INVALID.items():
         for value in values:
             answer = send(ana, "a.bin", **{field: value})
             assert refused(answer, 400, field), (field, value)
     file = new_file(ana, "a.bin")
     before = _details(ana, file)
     for field in ("name", "password", "expiry", "maxdownloads"):
-        for value in (*WRONG[field], 1.5, True, [], {}):
+        for value in (*INVALID[field], 1.5, True, [], {}):
             answer = ana.call("PUT", f"/file/{file}/update", {field: value})
             assert (answer.status_code, answer.json()["field"]) == (400, field), (field, value)
     assert _details(ana, file) == before
     assert len(objects(tmp_path)) == 1
 
 
-def test_an_empty_body_is_no_file(ana: Person, tmp_path: Path) -> None:
+def test_empty_body_is_rejected(ana: Person, tmp_path: Path) -> None:
     for content in (b"", iter(())):
         answer = send(ana, "a.bin", content)
         assert (answer.status_code, answer.json()["field"]) == (400, "body")
     assert (objects(tmp_path), ana.get("/files")["result"]) == ([], 0)
 
 
-def test_an_alias_is_taken_once_by_anything(ana: Person, ben: Person, tmp_path: Path) -> None:
+def test_alias_of_any_resource_is_unique(ana: Person, ben: Person, tmp_path: Path) -> None:
     ana.post("/url/add", {"url": "https://example.com/", "custom": "spring"})
     file = new_file(ana, "a.bin", custom="summer")
     for person, alias in ((ana, "spring"), (ben, "spring"), (ana, "summer"), (ben, "summer")):
@@ -180,7 +180,7 @@ def test_an_alias_is_taken_once_by_anything(ana: Person, ben: Person, tmp_path: 
     assert len(ana.get("/files")["list"]) == 1
 
 
-def test_what_is_anas_is_nobody_elses(ana: Person, ben: Person, service: Any) -> None:
+def test_file_of_another_account_is_not_found(ana: Person, ben: Person, service: Any) -> None:
     file = new_file(ana, "a.bin", custom="mine")
     for method, path in (("GET", ""), ("GET", "/stats"), ("PUT", "/update"), ("DELETE", "/delete")):
         foreign = ben.call(method, f"/file/{file}{path}", {"name": "Mine"} if method == "PUT" else None)
@@ -192,7 +192,7 @@ def test_what_is_anas_is_nobody_elses(ana: Person, ben: Person, service: Any) ->
     assert service.post("/api/files/upload/a.bin", content=b"x").status_code == 401
 
 
-def test_a_deleted_file_is_gone_with_its_bytes(
+def test_deleting_file_removes_its_bytes(
     ana: Person, service: Any, database: Database, settings: Settings, tmp_path: Path
 ) -> None:
     file = new_file(ana, "a.bin", custom="mine")
@@ -202,10 +202,10 @@ def test_a_deleted_file_is_gone_with_its_bytes(
     assert refused(ana.call("DELETE", f"/file/{file}/delete"), 404)
     StorageCleaner(database, open_store(settings), grace_days=7).step()
     assert objects(tmp_path) == []
-    assert database.read(lambda tx: tx.execute(select(schema.leftovers)).all()) == []
+    assert database.read(lambda tx: tx.execute(select(schema.orphan_objects)).all()) == []
 
 
-def test_downloads_are_counted_and_appear_in_the_statistics(ana: Person, service: Any) -> None:
+def test_downloads_are_counted_in_statistics(ana: Person, service: Any) -> None:
     file = new_file(ana, "a.bin", custom="mine")
     for agent in ("curl/8.5.0", "Wget/1.21", "curl/8.5.0"):
         assert service.get("/mine", headers={"User-Agent": agent}).status_code == 200
@@ -218,12 +218,12 @@ def test_downloads_are_counted_and_appear_in_the_statistics(ana: Person, service
     assert ",file," in ana.call("GET", "/stats/export").text
 
 
-def _limit(person: Person, **limits: int | None) -> None:
+def _set_plan_limits(person: Person, **limits: int | None) -> None:
     person.write(lambda tx: tx.execute(update(schema.plans).values(limits)))
 
 
-def test_a_plan_limits_the_size_of_a_file(ana: Person, tmp_path: Path) -> None:
-    _limit(ana, upload_limit=1000)
+def test_upload_over_plan_limit_is_rejected(ana: Person, tmp_path: Path) -> None:
+    _set_plan_limits(ana, upload_limit=1000)
     for content in (b"x" * 1001, iter([b"x" * 600, b"x" * 600])):
         answer = send(ana, "a.bin", content)
         assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
@@ -232,10 +232,10 @@ def test_a_plan_limits_the_size_of_a_file(ana: Person, tmp_path: Path) -> None:
     assert len(objects(tmp_path)) == 1
 
 
-def test_a_plan_limits_what_an_account_keeps(
+def test_upload_over_storage_limit_is_rejected(
     ana: Person, ben: Person, database: Database, settings: Settings, tmp_path: Path
 ) -> None:
-    _limit(ana, storage_limit=1000)
+    _set_plan_limits(ana, storage_limit=1000)
     first = new_file(ana, "a.bin", b"x" * 600)
     for content in (b"x" * 401, iter([b"x" * 200, b"x" * 201])):
         answer = send(ana, "b.bin", content)
@@ -249,7 +249,7 @@ def test_a_plan_limits_what_an_account_keeps(
     assert len(objects(tmp_path)) == 3
 
 
-def test_what_the_sender_says_of_the_bytes_is_checked(ana: Person, tmp_path: Path) -> None:
+def test_declared_digests_are_verified(ana: Person, tmp_path: Path) -> None:
     content = b"hello" * 1000
     md5, sha256, sha512 = (
         base64.b64encode(hashlib.new(name, content).digest()).decode() for name in ("md5", "sha256", "sha512")
@@ -277,7 +277,7 @@ def test_what_the_sender_says_of_the_bytes_is_checked(ana: Person, tmp_path: Pat
     assert len(objects(tmp_path)) == 3
 
 
-def test_a_plan_has_its_limits_from_the_start(ana: Person) -> None:
+def test_new_plan_has_its_limits(ana: Person) -> None:
     made = ana.write(
         lambda tx: accounts.add_plan(tx, name="x", status="pro", rate_limit=1, upload_limit=2, storage_limit=3)
     )

@@ -35,13 +35,13 @@ def test_everything_comes_back_row_by_row(
     assert sorted(kept.values()) == [b"\x00\xff" * 5000, b"a" * 3]
     target = tmp_path / "saved.tar.gz"
     written = archive.backup(database, store_in(tmp_path), target)
-    assert written == archive.Saved(sum(len(rows) for rows in before.values()), 2, 0)
+    assert written == archive.ArchiveSummary(sum(len(rows) for rows in before.values()), 2, 0)
     assert rows_of(database) == before
 
     assert archive.restore(empty_database, store_in(empty_folder), target) == written
     assert rows_of(empty_database) == before
     assert files_in(empty_folder) == kept
-    assert empty_database.read(upgrade.revision) == upgrade.newest()
+    assert empty_database.read(upgrade.current_revision) == upgrade.latest_revision()
 
 
 def test_what_was_restored_is_a_working_service(
@@ -156,4 +156,4 @@ def _named(database: Database) -> list[str]:
 
 def _tallied(rows: dict[str, list[tuple[Any, ...]]], noun: str) -> int:
     """How many rows of a noun are counted, by the coarser of the two levels."""
-    return sum(n for _account, counted, level, _block, n in rows["tallies"] if (counted, level) == (noun, 1))
+    return sum(n for _account, counted, level, _block, n in rows["page_counters"] if (counted, level) == (noun, 1))

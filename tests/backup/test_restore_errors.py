@@ -26,7 +26,7 @@ def test_a_database_with_accounts_is_left_alone(
     with pytest.raises(Problem, match="accounts in this database already"):
         archive.restore(database, store_in(empty_folder), archive_file)
     # The counting process may have started this moment, and written down when.
-    assert rows_of(database) | {name: before[name] for name in ("facts", "leases")} == before
+    assert rows_of(database) | {name: before[name] for name in ("installation", "leases")} == before
     assert files_in(empty_folder) == {}
 
 
@@ -89,7 +89,7 @@ FOREIGN: dict[str, tuple[Callable[[bytes], bytes], str]] = {
         _DAMAGED,
     ),
     "bytes that are not Base64": (
-        lambda whole: _edited(whole, "facts", lambda rows: rows.replace(b'"value": "', b'"value": "=')),
+        lambda whole: _edited(whole, "installation", lambda rows: rows.replace(b'"value": "', b'"value": "=')),
         _DAMAGED,
     ),
     "a table that is missing": (lambda whole: _edited(whole, "links", lambda rows: None), _DAMAGED),

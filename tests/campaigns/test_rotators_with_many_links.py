@@ -14,8 +14,8 @@ from tests.support.asgi_client import Inside
 from tests.support.visits import visit
 from waypost import clock
 from waypost.campaigns import rotator_candidates
-from waypost.campaigns.rotator_candidates import Candidate, CandidateQuery
-from waypost.db.schema import links, rotations
+from waypost.campaigns.rotator_candidates import RotatorLink, CandidateQuery
+from waypost.db.schema import links, rotator_links
 
 _WORDS = ("host", "title", "search", "description", "expiryurl", "metatitle", "metadescription", "metaimage")
 
@@ -44,7 +44,7 @@ def _set(person: Person, ids: Sequence[int], **values: Any) -> None:
 def _told(person: Person, campaign: int, ids: Sequence[int], *, weight: int = 1, quota: int | None = None) -> None:
     same = {"account": person.account, "campaign": campaign, "weight": weight, "quota": quota}
     if rows := [{**same, "link": link} for link in ids]:
-        person.write(lambda tx: tx.execute(insert(rotations), rows))
+        person.write(lambda tx: tx.execute(insert(rotator_links), rows))
 
 
 def _ids(person: Person, found: Any) -> list[int]:
@@ -64,12 +64,12 @@ def test_every_usable_link_is_tried_once_and_no_other(ana: Person, count: int, *
     _told(ana, campaign, ids[6::7], weight=1000)
     good = ids[::7] + ids[6::7] + ([] if weighted else ids[5::7])
     field = CandidateQuery(campaign, weighted, now)
-    found = _ids(ana, lambda tx: rotator_candidates.by_chance(tx, field))
+    found = _ids(ana, lambda tx: rotator_candidates.random_order(tx, field))
     assert (len(found), set(found)) == (len(good), set(good))
     after = ids[len(ids) // 2]
     circle = [*sorted(link for link in good if link > after), *sorted(link for link in good if link <= after)]
-    assert _ids(ana, lambda tx: rotator_candidates.in_turn(tx, field, after)) == circle
-    assert _ids(ana, lambda tx: rotator_candidates.in_turn(tx, field, None)) == sorted(good)
+    assert _ids(ana, lambda tx: rotator_candidates.in_order(tx, field, after)) == circle
+    assert _ids(ana, lambda tx: rotator_candidates.in_order(tx, field, None)) == sorted(good)
 
 
 def test_few_usable_ones_among_many_are_found(ana: Person) -> None:
@@ -77,7 +77,7 @@ def test_few_usable_ones_among_many_are_found(ana: Person) -> None:
     good = ids[700:766]
     _set(ana, [link for link in ids if link not in set(good)], status="disabled")
     assert set(
-        _ids(ana, lambda tx: rotator_candidates.by_chance(tx, CandidateQuery(campaign, weighted=False, now=clock.now())))
+        _ids(ana, lambda tx: rotator_candidates.random_order(tx, CandidateQuery(campaign, weighted=False, now=clock.now())))
     ) == set(good)
 
 
@@ -104,7 +104,7 @@ def test_chances_are_what_they_should_be(ana: Person, *, weighted: bool) -> None
     random.seed(20_260_801)
 
     def first(tx: Connection) -> Counter[int]:
-        return Counter(next(rotator_candidates.by_chance(tx, field)).id for _ in range(draws))
+        return Counter(next(rotator_candidates.random_order(tx, field)).id for _ in range(draws))
 
     drawn = ana.database.read(first)
     assert sum(drawn[link] for link in good) == draws
@@ -162,8 +162,8 @@ def test_one_of_many_wins(ana: Person, rotation: str) -> None:
     _set(ana, ids[34:35], status="disabled")
     assert len(set(_goes(ana.client, 12))) > 1
     field = CandidateQuery(campaign, rotation == "weighted", clock.now())
-    best: Candidate | None = ana.database.read(
-        lambda tx: rotator_candidates.one(tx, field, rotator_candidates.most_clicked(tx, field) or 0)
+    best: RotatorLink | None = ana.database.read(
+        lambda tx: rotator_candidates.find_candidate(tx, field, rotator_candidates.most_clicked(tx, field) or 0)
     )
     assert best is not None
     assert best.id == ids[33]

@@ -92,10 +92,10 @@ def test_every_row_of_every_table_arrives(
     with closing(_open(copy)) as source:
         before = rows_of(source)
         assert all(before.values())
-        moved = migrate_database.move(source, target, _silent)
-        assert (moved.rows, moved.before) == (sum(len(rows) for rows in before.values()), 0)
+        moved = migrate_database.migrate(source, target, _silent)
+        assert (moved.rows, moved.resumed) == (sum(len(rows) for rows in before.values()), 0)
         assert rows_of(target) == rows_of(source) == before
-    assert target.read(upgrade.revision) == upgrade.newest()
+    assert target.read(upgrade.current_revision) == upgrade.latest_revision()
     # New rows get numbers that nobody ever had.
     highest = max(row[0] for row in before["links"])
     new = {"account": 1, "alias": "new", "url": "https://example.com/", "created": 1}
@@ -113,10 +113,10 @@ def test_a_move_that_broke_off_goes_on(folder: Path, target: Database, target_ur
 
     with closing(_open(folder)) as source:
         with pytest.raises(Stopped):
-            migrate_database.move(source, target, stop)
+            migrate_database.migrate(source, target, stop)
         found = system_checks.run(Settings(data_dir=folder, database_url=target_url))
         assert [one.id for one in found if one.level == "error"] == ["W012"]  # nobody starts on a half of it
-        moved = migrate_database.move(source, target, _silent)
+        moved = migrate_database.migrate(source, target, _silent)
         assert moved.rows == sum(len(rows) for rows in rows_of(source).values())
         assert rows_of(target) == rows_of(source)
     assert not [
@@ -129,8 +129,11 @@ def test_what_somebody_changed_in_the_target_is_found(folder: Path, target: Data
         if what == "check of accounts":
             target.write(lambda tx: tx.execute(update(links).values(title="another")))
 
-    with closing(_open(folder)) as source, pytest.raises(Problem, match="links has 1 rows"):
-        migrate_database.move(source, target, change)
+    with (
+        closing(_open(folder)) as source,
+        pytest.raises(Problem, match="links in the target differs from the source: 1 rows, 1 expected"),
+    ):
+        migrate_database.migrate(source, target, change)
 
 
 def test_another_installation_does_not_go_on_with_it(folder: Path, target: Database) -> None:
@@ -140,24 +143,24 @@ def test_another_installation_does_not_go_on_with_it(folder: Path, target: Datab
 
     with closing(_open(folder)) as source:
         with pytest.raises(Stopped):
-            migrate_database.move(source, target, stop)
+            migrate_database.migrate(source, target, stop)
         source.write(
             lambda tx: tx.execute(update(installation).where(installation.c.name == "secret").values(value=b"x" * 32))
         )
         with pytest.raises(Problem, match="Another installation"):
-            migrate_database.move(source, target, _silent)
+            migrate_database.migrate(source, target, _silent)
 
 
 def test_a_service_that_runs_is_not_moved_nor_into_one_that_is_used(folder: Path, target: Database) -> None:
     with closing(_open(folder)) as source:
         (folder / "journal").mkdir()
-        with migrate_database._nobody_counts(folder / "journal"), pytest.raises(Problem, match="Stop it first"):
-            migrate_database.move(source, target, _silent)
-        with pytest.raises(Problem, match="Only a SQLite database"):
-            migrate_database.move(target, source, _silent)
-        migrate_database.move(source, target, _silent)
+        with migrate_database._ingester_lock(folder / "journal"), pytest.raises(Problem, match="Stop it first"):
+            migrate_database.migrate(source, target, _silent)
+        with pytest.raises(Problem, match="Only SQLite can be migrated"):
+            migrate_database.migrate(target, source, _silent)
+        migrate_database.migrate(source, target, _silent)
         with pytest.raises(Problem, match="tables in the target already"):
-            migrate_database.move(source, target, _silent)
+            migrate_database.migrate(source, target, _silent)
 
 
 def test_nobody_can_write_while_everything_is_copied(folder: Path, target: Database) -> None:
@@ -170,7 +173,7 @@ def test_nobody_can_write_while_everything_is_copied(folder: Path, target: Datab
                 other.execute("DELETE FROM links")
 
     with closing(_open(folder)) as source:
-        migrate_database.move(source, target, write)
+        migrate_database.migrate(source, target, write)
 
 
 def test_the_command_moves_a_data_folder(run: Run, folder: Path, target_url: str, target: Database) -> None:
@@ -192,8 +195,10 @@ def filled(folder: Path) -> Iterator[Database]:
         (folder / "files" / name).write_bytes(content)
     with closing(_open(folder)) as database:
         for name, content in _CONTENTS.items():
-            stored = files.Stored(name, "b.bin", len(content), hashlib.sha256(content).digest(), "application/zip")
-            database.write(partial(files.begin, name=name))
+            stored = files.StoredObject(
+                name, "b.bin", len(content), hashlib.sha256(content).digest(), "application/zip"
+            )
+            database.write(partial(files.register_upload, name=name))
             database.write(partial(files.add, account=1, stored=stored, settings=Settings()))
         yield database
 
@@ -210,9 +215,9 @@ def test_the_bytes_of_files_arrive_in_two_tries_too(filled: Database, folder: Pa
             raise Stopped
 
     with pytest.raises(Stopped):
-        storage.move(filled, source, target, stop)
+        storage.migrate(filled, source, target, stop)
     (tmp_path / "new" / "a" / "two").write_bytes(b"t")  # as a plug leaves it that is pulled while a file is written
-    assert storage.move(filled, source, target, _silent) == storage.Moved(copied=2, before=1, missing=0)
+    assert storage.migrate(filled, source, target, _silent) == storage.StorageResult(copied=2, skipped=1, missing=0)
     assert _contents(tmp_path / "new") == _contents(folder / "files") == _CONTENTS
 
 
@@ -220,16 +225,16 @@ def test_a_copy_that_went_wrong_is_made_again_and_an_original_is_told(
     filled: Database, folder: Path, tmp_path: Path
 ) -> None:
     source, target = Disk(folder / "files"), Disk(tmp_path / "new")
-    storage.move(filled, source, target, _silent)
+    storage.migrate(filled, source, target, _silent)
     (tmp_path / "new" / "a" / "two").write_bytes(b"twu")
-    assert storage.move(filled, source, target, _silent).before == 3
+    assert storage.migrate(filled, source, target, _silent).skipped == 3
     assert _contents(tmp_path / "new") == _CONTENTS
     (folder / "files" / "a" / "two").unlink()
     (tmp_path / "new" / "a" / "two").unlink()
-    assert storage.move(filled, source, target, _silent).missing == 1
+    assert storage.migrate(filled, source, target, _silent).missing == 1
     (folder / "files" / "a" / "two").write_bytes(b"tvo")
-    with pytest.raises(Problem, match="comes back as something else") as refused:
-        storage.move(filled, source, target, _silent)
+    with pytest.raises(Problem, match="was copied with errors") as refused:
+        storage.migrate(filled, source, target, _silent)
     assert refused.value.kind is Kind.INVALID
 
 

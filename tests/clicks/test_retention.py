@@ -15,7 +15,7 @@ from waypost.clicks.journal.writer import Journal, line, target_of
 from waypost.db import change_log
 from waypost.db.database import Database
 from waypost.db.schema import changes as changes_table
-from waypost.db.schema import events, metadata, salts, visitors
+from waypost.db.schema import events, metadata, visitor_salts, visitors
 from waypost.db.schema import links as links_table
 from waypost.links import ops as links
 from waypost.settings import Settings
@@ -87,7 +87,7 @@ def test_a_digest_tells_nothing_without_the_days_salt(database: Database, settin
             Ingester(settings, database).step()
     days = database.read(lambda tx: tx.execute(select(visitors.c.day, visitors.c.digest)).all())
     assert len({row.day for row in days}) == len({bytes(row.digest) for row in days}) == 2
-    made = database.read(lambda tx: tx.execute(select(salts.c.salt)).scalars().all())
+    made = database.read(lambda tx: tx.execute(select(visitor_salts.c.salt)).scalars().all())
     assert len({bytes(salt) for salt in made}) == 2
 
 

@@ -152,12 +152,12 @@ def test_a_turn_is_given_to_one_at_a_time(database: Database, database_url: str)
     others = [Database(database_url) for _ in range(6)]
 
     def take(other: Database) -> bool:
-        return other.write(lambda tx: leases.turn(tx, "tidy", every=600))
+        return other.write(lambda tx: leases.acquire(tx, "tidy", every=600))
 
     try:
         assert sum(at_once([lambda other=other: take(other) for other in others])) == 1  # type: ignore[misc]
         assert not any(take(other) for other in others)
-        database.write(lambda tx: leases.give_back(tx, "tidy"))
+        database.write(lambda tx: leases.release(tx, "tidy"))
         assert [take(other) for other in others] == [True] + [False] * 5
     finally:
         for other in others:
@@ -166,7 +166,7 @@ def test_a_turn_is_given_to_one_at_a_time(database: Database, database_url: str)
 
 def test_a_turn_is_kept_from_who_asks_with_a_clock_that_is_behind(database: Database) -> None:
     def take() -> bool:
-        return database.write(lambda tx: leases.turn(tx, "tidy", every=600))
+        return database.write(lambda tx: leases.acquire(tx, "tidy", every=600))
 
     with time_machine.travel(1_800_000_000, tick=False) as clock:
         assert take()
@@ -181,12 +181,12 @@ def test_a_turn_that_failed_was_none(database: Database) -> None:
         """The process is gone."""
 
     def die(tx: Connection) -> None:
-        assert leases.turn(tx, "tidy", every=600)
+        assert leases.acquire(tx, "tidy", every=600)
         raise Dead
 
     with pytest.raises(Dead):
         database.write(die)
-    assert database.write(lambda tx: leases.turn(tx, "tidy", every=600))
+    assert database.write(lambda tx: leases.acquire(tx, "tidy", every=600))
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)

@@ -14,7 +14,7 @@ from waypost.settings import Settings
 
 NOW = 1_800_000_000
 DAY = 86_400
-DEAD = {"status": 404, "failing": NOW - 3 * DAY, "failures": 4, "dead": True}
+DEAD = {"status": 404, "failing_since": NOW - 3 * DAY, "failures": 4, "dead": True}
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def _add(person: Person, database: Database, alias: str, **seen: Any) -> int:
     link = int(person.call("POST", "/url/add", {"url": f"https://{alias}.example/", "custom": alias}).json()["id"])
     if seen:
         row = {"account": person.account, "link": link, "due": NOW, "checked": NOW, "failures": 0, "dead": False}
-        database.write(lambda tx: tx.execute(insert(link_checks), {"status": 0, "failing": None, **row, **seen}))
+        database.write(lambda tx: tx.execute(insert(link_checks), {"status": 0, "failing_since": None, **row, **seen}))
     return link
 
 
@@ -46,7 +46,7 @@ def test_the_list_marks_dead_targets_and_shows_only_those_on_demand(
     inside: Browser, ana: Person, ben: Person, database: Database
 ) -> None:
     _add(ana, database, "works", status=200)
-    _add(ana, database, "fails", status=404, failing=NOW, failures=1)
+    _add(ana, database, "fails", status=404, failing_since=NOW, failures=1)
     _add(ana, database, "gone", **DEAD)
     _add(ana, database, "silent", **{**DEAD, "status": 0})
     _add(ben, database, "bens", **DEAD)
@@ -73,7 +73,7 @@ def test_a_dead_link_still_leads_to_its_target(service: Any, ana: Person, databa
     [
         ({"status": 200}, "The target answers."),
         ({"status": 0}, "The target cannot be looked at."),
-        ({"status": 404, "failing": NOW, "failures": 1}, "The target answers with 404, since"),
+        ({"status": 404, "failing_since": NOW, "failures": 1}, "The target answers with 404, since"),
         ({**DEAD, "status": 0}, "The target does not answer, since"),
     ],
 )

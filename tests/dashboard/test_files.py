@@ -9,7 +9,7 @@ from sqlalchemy import select
 from tests.conftest import BASE, Person
 from tests.support.dashboard_client import Browser, hidden, said, window
 from tests.support.files import PNG, new_file
-from waypost.db.schema import accounts, leftovers, plans
+from waypost.db.schema import accounts, orphan_objects, plans
 
 _NEW = "/files/new"
 _TOKEN = re.compile(r'name="token" value="([^"]+)"')
@@ -78,7 +78,7 @@ def test_what_is_wrong_stands_beside_its_field_and_nothing_is_kept(ana: Person, 
         answer = _upload(inside, (name, b"content"))
         assert answer.status_code == 400, name
     assert _names(ana) == []
-    assert ana.database.read(lambda tx: tx.execute(select(leftovers.c.doomed)).scalars().all()) in ([], [True])
+    assert ana.database.read(lambda tx: tx.execute(select(orphan_objects.c.deleting)).scalars().all()) in ([], [True])
 
 
 def test_a_script_gets_the_answer_as_json(ana: Person, inside: Browser) -> None:

@@ -23,7 +23,7 @@ def _note(database: Database, host: str, alias: str = "") -> None:
 
 
 def _since(database: Database, place: LogPosition) -> tuple[LogPosition, list[tuple[str, str]] | None]:
-    return database.read(lambda tx: change_log.since(tx, place))
+    return database.read(lambda tx: change_log.read_since(tx, place))
 
 
 def _full() -> Cache:
@@ -94,13 +94,13 @@ def test_what_is_hot_is_not_remembered_twice() -> None:
 
 
 def test_changes_are_told_once_and_in_order(database: Database) -> None:
-    assert database.read(change_log.newest) == LogPosition()
-    assert database.read(lambda tx: change_log.since(tx, LogPosition())) == (LogPosition(), [])
+    assert database.read(change_log.current_position) == LogPosition()
+    assert database.read(lambda tx: change_log.read_since(tx, LogPosition())) == (LogPosition(), [])
     for alias in ("aaa", "bbb", "aaa"):
         _note(database, "", alias)
     newest, names = _since(database, LogPosition())
     assert names == [("", "aaa"), ("", "bbb"), ("", "aaa")]
-    assert newest == database.read(change_log.newest)
+    assert newest == database.read(change_log.current_position)
     assert _since(database, newest) == (newest, [])
 
 
@@ -113,7 +113,7 @@ def test_a_process_that_slept_too_long_forgets_everything(database: Database) ->
             _note(database, "", alias)
         watching.catch_up()
         clock.shift(2 * 3600)
-        database.write(change_log.forget_old)
+        database.write(change_log.purge)
         watching.catch_up()
         sleeping.catch_up()
         assert (_known(awake), _known(asleep)) == (ALL[1:], [])
@@ -132,7 +132,7 @@ def test_a_process_from_before_the_first_change_can_sleep_too_long(database: Dat
         for alias in ("spring", "summer", "last"):
             _note(database, "", alias)
         clock.shift(2 * 3600)
-        database.write(change_log.forget_old)
+        database.write(change_log.purge)
         watch.catch_up()
         assert _known(memory) == []
 
@@ -146,14 +146,14 @@ def test_who_slept_finds_out_though_the_clocks_of_those_who_made_changes_differ(
         for alias in ("spring", "last"):
             _note(database, "", alias)
         clock.shift(3600 + 50)  # by which time the first one is not old, and those after it are
-        database.write(change_log.forget_old)
+        database.write(change_log.purge)
         watch.catch_up()
         assert _known(memory) == []
 
 
 def test_no_change_is_overlooked_that_is_made_at_the_same_time(database: Database) -> None:
     _note(database, "", "first")
-    place = database.read(change_log.newest)
+    place = database.read(change_log.current_position)
     begun, go_on = threading.Event(), threading.Event()
 
     def slow() -> None:
@@ -222,12 +222,12 @@ def test_who_stood_still_looks_for_what_was_not_committed_before(database: Datab
     with time_machine.travel(NOW, tick=False) as clock:
         for alias in ("first", "late", "last"):
             _note(database, "", alias)
-        end = database.read(change_log.newest).end
+        end = database.read(change_log.current_position).end
         assert end is not None
         seen = LogPosition(end, {end.id - 1: NOW - stood_still})
         assert _since(database, seen) == (LogPosition(end), [("", "late")])
         clock.shift(stood_still)
-        database.write(change_log.forget_old)
+        database.write(change_log.purge)
         gone = stood_still > 3600
         after, names = _since(database, seen)
         assert (after.end, names) == (end, None if gone else [("", "late")])

@@ -1,64 +1,66 @@
-"""What a distributed PostgreSQL needs (ADR 11): every key says whose a row is, or under which host."""
+"""Keys for a distributed PostgreSQL (ADR 11): every key contains the account or the host."""
 
 import pytest
 from sqlalchemy import Connection, text
 
 from waypost.db.database import Database
 
-# Tables whose keys say neither, and why none of them is ever cut into shards.
-NOBODYS = {
-    "accounts": "an account is itself; addresses and names are unique over all of them",
-    "alembic_version": "of the installation",
-    "blocks": "what the operator blocks, for everybody",
-    "changes": "the log that every process follows, kept for an hour",
-    "facts": "of the installation",
-    "guesses": "of strangers, kept for a minute",
+# Tables whose keys contain neither, and why they are never distributed.
+NOT_DISTRIBUTED = {
+    "accounts": "identifies the account; e-mail addresses and user names are unique over all accounts",
+    "alembic_version": "belongs to the installation",
+    "attempt_limits": "unauthenticated clients; kept for a minute",
+    "blocklist_entries": "apply to all accounts",
+    "changes": "the log that every process reads; kept for an hour",
+    "installation": "belongs to the installation",
     "leases": "work that one process does for all",
-    "leftovers": "objects in the store that are nobody's yet, or no longer",
-    "plans": "of the installation",
-    "reports": "what visitors report to the operator, about a name that may be nobody's",
-    "salts": "one a day",
-    "segments": "the journals of the machines",
+    "orphan_objects": "stored objects without an account",
+    "plans": "belong to the installation",
+    "reports": "abuse reports about any alias, also of no account",
+    "segments": "journals of the nodes",
+    "visitor_salts": "one per day",
 }
-_UNIQUE = """
+_UNIQUE_INDEXES = """
     SELECT t.relname, i.relname, array_agg(a.attname::text)
     FROM pg_index x JOIN pg_class t ON t.oid = x.indrelid JOIN pg_class i ON i.oid = x.indexrelid
     JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = ANY (x.indkey::int2[])
     WHERE t.relnamespace = 'public'::regnamespace AND x.indisunique GROUP BY 1, 2"""
-_FOREIGN = """
+_FOREIGN_KEYS = """
     SELECT t.relname, p.relname, c.conname, c.confdeltype, array_agg(a.attname::text)
     FROM pg_constraint c JOIN pg_class t ON t.oid = c.conrelid JOIN pg_class p ON p.oid = c.confrelid
     JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = ANY (c.conkey)
     WHERE c.contype = 'f' AND t.relnamespace = 'public'::regnamespace GROUP BY 1, 2, 3, 4"""
-_BY_HOST = {"aliases"}
+_KEYED_BY_HOST = {"aliases"}
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
-def test_every_unique_index_has_the_account_or_the_host(database: Database) -> None:
-    found = database.read(lambda tx: tx.execute(text(_UNIQUE)).all())
-    loose = {(table, index) for table, index, columns in found if not {"account", "host"} & set(columns)}
-    assert {index for table, index in loose if table not in NOBODYS} == set()
-    assert NOBODYS.keys() == {table for table, _ in loose}  # nobody is on the list for nothing
+def test_unique_indexes_contain_account_or_host(database: Database) -> None:
+    indexes = database.read(lambda tx: tx.execute(text(_UNIQUE_INDEXES)).all())
+    without_account = {(table, index) for table, index, columns in indexes if not {"account", "host"} & set(columns)}
+    assert {index for table, index in without_account if table not in NOT_DISTRIBUTED} == set()
+    assert NOT_DISTRIBUTED.keys() == {table for table, _ in without_account}  # the list has no extra tables
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
-def test_every_row_with_a_key_of_its_own_has_a_primary_key(database: Database) -> None:
-    """A shard that is moved while it is written to needs one; only single visits have none."""
+def test_all_tables_but_events_have_primary_key(database: Database) -> None:
+    """Moving a shard during writes needs a primary key."""
     without = """SELECT relname FROM pg_class t WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p')
         AND NOT relispartition AND NOT EXISTS (SELECT 1 FROM pg_index WHERE indrelid = t.oid AND indisprimary)"""
     assert database.read(lambda tx: set(tx.execute(text(without)).scalars())) == {"events"}
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
-def test_nothing_refers_to_what_is_on_another_shard(database: Database) -> None:
-    """A reference stays with its account, or goes to a table that every shard has; and nothing has to be set to null
-    together with the account, which Citus refuses."""
+def test_foreign_keys_stay_within_account(database: Database) -> None:
+    """References stay within the account or point to a table that is on every shard.
+
+    No foreign key sets the account to null, which Citus rejects.
+    """
 
     def work(tx: Connection) -> None:
-        found = tx.execute(text(_FOREIGN)).all()
-        assert len(found) > 30
-        for table, parent, name, on_delete, columns in found:
+        foreign_keys = tx.execute(text(_FOREIGN_KEYS)).all()
+        assert len(foreign_keys) > 30
+        for table, parent, name, on_delete, columns in foreign_keys:
             assert parent in ("accounts", "plans") or "account" in columns, name
-            assert on_delete != "n" or table in _BY_HOST, name
+            assert on_delete != "n" or table in _KEYED_BY_HOST, name
 
     database.read(work)

@@ -47,7 +47,7 @@ def _in_turn(database: Database, work: Callable[[Connection], None]) -> None:
     def cleaned(tx: Connection) -> None:
         work(tx)
         tx.execute(delete(schema.pixels))
-        tx.execute(delete(schema.tallies))
+        tx.execute(delete(schema.page_counters))
 
     database.write(cleaned)
 
@@ -74,7 +74,7 @@ def test_the_counts_know_where_every_row_stands(
         there: dict[tuple[int, str], set[int]] = defaultdict(set)
         for who, noun, item in events:  # what is there is removed, what is not is added
             ids = there[people[who], noun]
-            page_counters.shift(tx, people[who], noun, item, -1 if item in ids else 1)
+            page_counters.increment(tx, people[who], noun, item, -1 if item in ids else 1)
             ids ^= {item}
         for account, noun in itertools.product(people, NOUNS):
             _expect(tx, account, noun, there[account, noun])
@@ -87,7 +87,7 @@ def test_many_rows_in_steps_of_any_size_are_found(step: int, database: Database,
     def work(tx: Connection) -> None:
         ids = set(range(5, 5 + 150 * step, step))
         for item in ids:
-            page_counters.shift(tx, people[0], "pixels", item, 1)
+            page_counters.increment(tx, people[0], "pixels", item, 1)
         _expect(tx, people[0], "pixels", ids)
         _expect(tx, people[1], "pixels", set())
         _expect(tx, people[0], "links", set())

@@ -34,7 +34,7 @@ down_revision = {before!r}
 
 def upgrade() -> None:
     op.execute("CREATE TABLE later (id integer)")
-    op.execute("INSERT INTO facts (name, value) SELECT 'later', value FROM facts WHERE name = 'secret'")
+    op.execute("INSERT INTO installation (name, value) SELECT 'later', value FROM installation WHERE name = 'secret'")
     {more}
 '''
 _PROCESS = """
@@ -87,15 +87,15 @@ def test_migrations_are_called_by_their_revisions() -> None:
     config = Config()
     config.set_main_option("script_location", str(Path(upgrade.__file__).parent / "migrations"))
     scripts = ScriptDirectory.from_config(config)
-    assert upgrade.known() == {script.revision for script in scripts.walk_revisions()}
-    assert upgrade.newest() == scripts.get_current_head()
+    assert upgrade.known_revisions() == {script.revision for script in scripts.walk_revisions()}
+    assert upgrade.latest_revision() == scripts.get_current_head()
 
 
 def test_an_empty_database_gets_everything(plain_url: str) -> None:
     with closing(Database(plain_url)) as database:
-        assert database.read(upgrade.revision) is None
+        assert database.read(upgrade.current_revision) is None
         assert upgrade.upgrade(database) is None  # there was nothing to save
-        assert database.read(upgrade.revision) == upgrade.newest()
+        assert database.read(upgrade.current_revision) == upgrade.latest_revision()
 
 
 def test_a_newest_database_is_not_touched(database: Database, tmp_path: Path) -> None:
@@ -106,12 +106,12 @@ def test_a_newest_database_is_not_touched(database: Database, tmp_path: Path) ->
 
 
 def test_an_upgrade_saves_the_file_first(database: Database, later: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = database.read(_facts), database.read(upgrade.revision)
+    before = database.read(_facts), database.read(upgrade.current_revision)
     if database.path:
         database.path.chmod(0o640)
     monkeypatch.setattr(upgrade, "_MIGRATIONS", later)
     saved = upgrade.upgrade(database)
-    assert database.read(upgrade.revision) == "9001"
+    assert database.read(upgrade.current_revision) == "9001"
     assert database.read(lambda tx: inspect(tx).has_table("later"))
     assert (saved is not None) == database.is_sqlite
     if saved is not None:
@@ -119,17 +119,17 @@ def test_an_upgrade_saves_the_file_first(database: Database, later: Path, monkey
         assert saved.name.startswith(f"waypost.db.{before[1]}.")
         assert saved.stat().st_mode & 0o777 == 0o640
         with closing(Database(f"sqlite:///{saved}")) as copy:
-            assert (copy.read(_facts), copy.read(upgrade.revision)) == before
+            assert (copy.read(_facts), copy.read(upgrade.current_revision)) == before
 
 
 def test_a_migration_that_fails_changes_nothing(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = database.read(_facts), database.read(upgrade.revision), database.read(_tables)
+    before = database.read(_facts), database.read(upgrade.current_revision), database.read(_tables)
     monkeypatch.setattr(upgrade, "_MIGRATIONS", _later(tmp_path, 'raise RuntimeError("no")'))
     with pytest.raises(RuntimeError):
         upgrade.upgrade(database)
-    assert (database.read(_facts), database.read(upgrade.revision), database.read(_tables)) == before
+    assert (database.read(_facts), database.read(upgrade.current_revision), database.read(_tables)) == before
 
 
 def test_a_database_of_a_newer_version_is_refused(database: Database, later: Path) -> None:
@@ -137,7 +137,9 @@ def test_a_database_of_a_newer_version_is_refused(database: Database, later: Pat
         patch.setattr(upgrade, "_MIGRATIONS", later)
         upgrade.upgrade(database)
     before = database.read(_facts)
-    with pytest.raises(Problem, match=f"at revision 9001, this version of waypost knows only {upgrade.newest()}"):
+    with pytest.raises(
+        Problem, match=f"at revision 9001, this version of waypost knows only {upgrade.latest_revision()}"
+    ):
         upgrade.upgrade(database)
     assert database.read(_facts) == before
 
@@ -158,7 +160,7 @@ def test_two_processes_that_upgrade_at_once_both_succeed(
     answers = [process.communicate(timeout=60) for process in both]
     assert [process.returncode for process in both] == [0, 0], answers
     with closing(Database(url)) as database:
-        assert database.read(upgrade.revision) == "9001"
+        assert database.read(upgrade.current_revision) == "9001"
         assert [name for name, _ in database.read(_facts)].count("later") == 1
         # Only one of them had anything to do, so only one saved the file.
         saved = sorted(out != "None\n" for out, _ in answers)
@@ -202,12 +204,12 @@ def _held(url: str) -> Iterator[Callable[[int], None]]:
 
 def _later(folder: Path, more: str = "") -> Path:
     copy = shutil.copytree(upgrade._MIGRATIONS, folder / "migrations", ignore=shutil.ignore_patterns("__pycache__"))
-    (copy / "versions" / "9001_later.py").write_text(_LATER.format(before=upgrade.newest(), more=more))
+    (copy / "versions" / "9001_later.py").write_text(_LATER.format(before=upgrade.latest_revision(), more=more))
     return copy
 
 
 def _facts(tx: Connection) -> list[Any]:
-    return [tuple(row) for row in tx.execute(text("SELECT name, value FROM facts ORDER BY name"))]
+    return [tuple(row) for row in tx.execute(text("SELECT name, value FROM installation ORDER BY name"))]
 
 
 def _tables(tx: Connection) -> list[str]:

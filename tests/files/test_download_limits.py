@@ -117,7 +117,7 @@ def test_only_hashes_of_visitors_are_kept(ana: Person, strangers: Inside, databa
     new_file(ana, "b.bin", CONTENT, custom="other")
     for path in ("mine", "other"):
         fetch(strangers, path, **{"X-Forwarded-For": "203.0.113.9"})
-    kept = database.read(lambda tx: tx.execute(select(schema.claims.c.visitor)).scalars().all())
+    kept = database.read(lambda tx: tx.execute(select(schema.download_grants.c.visitor)).scalars().all())
     assert len({bytes(one) for one in kept}) == 2
     assert not [one for one in kept if b"203" in bytes(one) or len(one) != 16]
 

@@ -138,7 +138,7 @@ def test_a_worker_that_is_killed_while_it_takes_a_file_leaves_nothing_for_long(h
         until(lambda: house.status("nothing") == 404 and len(house.workers()) == 2)
     assert house.rows() == (files, 1)
     with closing(house.database()) as database:
-        database.write(lambda tx: tx.execute(update(schema.leftovers).values(due=1)))  # an hour later
+        database.write(lambda tx: tx.execute(update(schema.orphan_objects).values(due=1)))  # an hour later
     house.keep()
     assert house.rows() == (files, 0)
     assert house.kept() == before

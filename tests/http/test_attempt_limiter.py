@@ -12,7 +12,7 @@ from sqlalchemy import func, select
 
 from tests.support.server import at_once
 from waypost.db.database import Database
-from waypost.db.schema import guesses as table
+from waypost.db.schema import attempt_limits as table
 from waypost.http.attempt_limiter import AttemptLimiter, Limit
 
 NOW = 1_800_000_000
@@ -66,7 +66,7 @@ def test_old_counts_are_thrown_away(processes: list[AttemptLimiter], database: D
             assert processes[0].acquire(Limit(f"keys from 203.0.113.{n}", 30)) == 0
         clock.shift(61)
         assert processes[0].acquire(ONE) == 0
-    url = f"sqlite:///{tmp_path / 'guesses.db'}" if database.is_sqlite else ""
+    url = f"sqlite:///{tmp_path / 'attempt_limits.db'}" if database.is_sqlite else ""
     with closing(Database(url) if url else database) as kept:
         assert kept.read(lambda tx: tx.execute(select(func.count()).select_from(table)).scalar_one()) == 1
 
@@ -81,6 +81,6 @@ def test_no_stranger_waits_for_the_lock_of_the_database_or_takes_it(
         trying.start()
         trying.join()
         assert processes[1].acquire(ONE) == 0
-    names = b"".join(path.read_bytes() for path in tmp_path.glob("guesses.db*"))
+    names = b"".join(path.read_bytes() for path in tmp_path.glob("attempt_limits.db*"))
     assert b"203.0.113.7" not in names
     assert b"link 5" not in names

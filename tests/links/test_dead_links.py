@@ -1,4 +1,4 @@
-"""Which targets of links are dead: what an answer means, how many days it takes, and what is left alone."""
+"""Dead links: which responses count as failures, when a link is marked dead, and which links are not checked."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import update
 
 from tests.conftest import BASE
-from tests.support.dead_links import NOW, SITE, Desk, Web
+from tests.support.dead_links import NOW, SITE, FakeWeb, LinkOwner
 from tests.support.fake_internet import PUBLIC, empty, moved, ok
 from waypost.accounts import ops as accounts
 from waypost.clicks.classify.classifier import agent
@@ -15,44 +15,44 @@ from waypost.db.database import Database
 from waypost.db.schema import accounts as accounts_table
 from waypost.db.schema import link_checks as table
 from waypost.links import ops
-from waypost.links.dead_links import DAY, Seen
+from waypost.links.dead_links import DAY, CheckResult
 
 
-def test_a_target_is_dead_when_it_failed_for_two_days_and_not_when_it_answers_again(
-    context: Desk, web: Web, time: Any
+def test_link_is_dead_after_failing_for_two_days_and_alive_after_one_success(
+    owner: LinkOwner, web: FakeWeb, time: Any
 ) -> None:
-    web.has("/works", ok(b"hello"))
-    works, fails = context.add(f"http://{SITE}/works"), context.add(f"http://{SITE}/gone")
+    web.serve("/works", ok(b"hello"))
+    works, fails = owner.add(f"http://{SITE}/works"), owner.add(f"http://{SITE}/gone")
     for day in range(2):
-        context.look()
-        assert (context.dead(), context.seen(fails)) == ([], Seen(NOW + day * DAY, 404, NOW, dead=False))
+        owner.check_links()
+        assert (owner.dead_links(), owner.result(fails)) == ([], CheckResult(NOW + day * DAY, 404, NOW, dead=False))
         time.shift(DAY)
-    context.look()
-    assert (context.dead(), context.seen(fails)) == ([fails], Seen(NOW + 2 * DAY, 404, NOW, dead=True))
-    assert context.seen(works) == Seen(NOW, 200, None, dead=False)  # a week has not passed
-    web.has("/gone", ok(b"back"))
+    owner.check_links()
+    assert (owner.dead_links(), owner.result(fails)) == ([fails], CheckResult(NOW + 2 * DAY, 404, NOW, dead=True))
+    assert owner.result(works) == CheckResult(NOW, 200, None, dead=False)  # not due for a week
+    web.serve("/gone", ok(b"back"))
     time.shift(DAY)
-    context.look()
-    assert (context.dead(), context.seen(fails)) == ([], Seen(NOW + 3 * DAY, 200, None, dead=False))
+    owner.check_links()
+    assert (owner.dead_links(), owner.result(fails)) == ([], CheckResult(NOW + 3 * DAY, 200, None, dead=False))
     web.pages.clear()
     time.shift(7 * DAY)
-    context.look()
-    assert context.seen(works) == Seen(NOW + 10 * DAY, 404, NOW + 10 * DAY, dead=False)
+    owner.check_links()
+    assert owner.result(works) == CheckResult(NOW + 10 * DAY, 404, NOW + 10 * DAY, dead=False)
 
 
-def test_many_failures_within_two_days_are_no_death(context: Desk, web: Web, time: Any) -> None:
-    link = context.add(f"http://{SITE}/gone")
+def test_many_failures_within_two_days_do_not_mark_link_dead(owner: LinkOwner, web: FakeWeb, time: Any) -> None:
+    link = owner.add(f"http://{SITE}/gone")
     for _ in range(5):
-        context.look()
-        context.database.write(lambda tx: tx.execute(update(table).values(due=0)))
+        owner.check_links()
+        owner.database.write(lambda tx: tx.execute(update(table).values(due=0)))
         time.shift(3600)
-    assert (context.dead(), len(web.asked)) == ([], 10)
-    seen = context.seen(link)
-    assert seen is not None
-    assert seen.failing == NOW
+    assert (owner.dead_links(), len(web.requests)) == ([], 10)
+    result = owner.result(link)
+    assert result is not None
+    assert result.failing_since == NOW
 
 
-def _endless() -> Iterator[bytes]:
+def _endless_body() -> Iterator[bytes]:
     yield b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
     while True:
         yield bytes(65536)
@@ -77,81 +77,83 @@ def _endless() -> Iterator[bytes]:
         ({"/": (b"HTTP/1.1 200 OK\r\n", b"X: y\r\n" * 100_000)}, 0, NOW),
     ],
 )
-def test_what_an_answer_means(
-    context: Desk, web: Web, pages: dict[str, tuple[bytes, ...]], status: int, since: int | None, time: Any
+def test_response_decides_status_and_failure(
+    owner: LinkOwner, web: FakeWeb, pages: dict[str, tuple[bytes, ...]], status: int, since: int | None, time: Any
 ) -> None:
     web.outside.has("inside.example", "10.0.0.7")
     for path, pieces in pages.items():
-        web.has(path, *pieces)
-    link = context.add(f"http://{SITE}/")
-    context.look()
-    assert context.seen(link) == Seen(NOW, status, since, dead=False)
+        web.serve(path, *pieces)
+    link = owner.add(f"http://{SITE}/")
+    owner.check_links()
+    assert owner.result(link) == CheckResult(NOW, status, since, dead=False)
     assert set(web.outside.reached) == {PUBLIC}
 
 
-def test_an_endless_body_is_not_read(context: Desk, web: Web, time: Any) -> None:
-    web.pages["GET /"] = _endless
-    web.has("HEAD /", empty(405))
-    link = context.add(f"http://{SITE}/")
-    context.look()
-    assert context.seen(link) == Seen(NOW, 200, None, dead=False)
+def test_endless_response_body_is_not_read(owner: LinkOwner, web: FakeWeb, time: Any) -> None:
+    web.pages["GET /"] = _endless_body
+    web.serve("HEAD /", empty(405))
+    link = owner.add(f"http://{SITE}/")
+    owner.check_links()
+    assert owner.result(link) == CheckResult(NOW, 200, None, dead=False)
 
 
-def test_a_name_that_is_not_in_the_dns_fails_and_the_one_who_asks_says_who_it_is(
-    context: Desk, web: Web, time: Any
+def test_unresolvable_host_counts_as_failure(owner: LinkOwner, web: FakeWeb, time: Any) -> None:
+    unresolvable = owner.add("http://nowhere.example/")
+    owner.check_links()
+    assert owner.result(unresolvable) == CheckResult(NOW, 0, NOW, dead=False)
+
+
+def test_checker_identifies_itself_as_bot(owner: LinkOwner, web: FakeWeb, time: Any) -> None:
+    web.serve("/", ok(b"hello"))
+    owner.add(f"http://{SITE}/")
+    owner.check_links()
+    (header,) = web.agents
+    assert BASE in header
+    assert agent(header.partition(" ")[2]).kind == "bot"  # a check by another waypost does not count as a click
+
+
+def test_links_without_visitors_and_other_schemes_are_not_checked(
+    owner: LinkOwner, web: FakeWeb, database: Database, time: Any
 ) -> None:
-    web.has("/", ok(b"hello"))
-    lost = context.add("http://nowhere.example/")
-    context.add(f"http://{SITE}/")
-    context.look()
-    assert context.seen(lost) == Seen(NOW, 0, NOW, dead=False)
-    (said,) = web.agents
-    assert BASE in said
-    assert agent(said.partition(" ")[2]).kind == "bot"  # among waypost's own, a look is no click
-
-
-def test_what_nobody_can_follow_and_what_is_no_website_is_left_alone(
-    context: Desk, web: Web, database: Database, time: Any
-) -> None:
-    quiet = [
-        context.add(f"http://{SITE}/disabled", status="disabled"),
-        context.add(f"http://{SITE}/expired", expiry="2020-01-01"),
-        context.add("mailto:ana@example.com"),
+    unchecked = [
+        owner.add(f"http://{SITE}/disabled", status="disabled"),
+        owner.add(f"http://{SITE}/expired", expiry="2020-01-01"),
+        owner.add("mailto:ana@example.com"),
     ]
     ben = database.write(lambda tx: accounts.add(tx, email="ben@example.com", username="ben", password="*").id)
-    Desk(database, context.settings, ben).add(f"http://{SITE}/suspended")
+    LinkOwner(database, owner.settings, ben).add(f"http://{SITE}/suspended")
     database.write(
         lambda tx: tx.execute(update(accounts_table).where(accounts_table.c.id == ben).values(suspended=True))
     )
-    context.look()
-    assert (web.asked, [context.seen(link) for link in quiet]) == ([], [None, None, None])
+    owner.check_links()
+    assert (web.requests, [owner.result(link) for link in unchecked]) == ([], [None, None, None])
 
 
-def test_a_new_target_begins_anew(context: Desk, web: Web, time: Any) -> None:
-    web.has("/works", ok(b"hello"))
-    link = context.add(f"http://{SITE}/gone")
+def test_new_destination_clears_the_result(owner: LinkOwner, web: FakeWeb, time: Any) -> None:
+    web.serve("/works", ok(b"hello"))
+    link = owner.add(f"http://{SITE}/gone")
     for _ in range(3):
-        context.look()
+        owner.check_links()
         time.shift(DAY)
-    assert context.dead() == [link]
-    settings = context.settings
-    context.database.write(lambda tx: ops.change(tx, context.account, link, settings=settings, title="Shop"))
-    assert context.dead() == [link]
+    assert owner.dead_links() == [link]
+    settings = owner.settings
+    owner.database.write(lambda tx: ops.change(tx, owner.account, link, settings=settings, title="Shop"))
+    assert owner.dead_links() == [link]
     url = f"http://{SITE}/works"
-    context.database.write(lambda tx: ops.change(tx, context.account, link, settings=settings, url=url))
-    assert (context.dead(), context.seen(link)) == ([], None)
-    context.look()
-    assert context.seen(link) == Seen(NOW + 3 * DAY, 200, None, dead=False)
+    owner.database.write(lambda tx: ops.change(tx, owner.account, link, settings=settings, url=url))
+    assert (owner.dead_links(), owner.result(link)) == ([], None)
+    owner.check_links()
+    assert owner.result(link) == CheckResult(NOW + 3 * DAY, 200, None, dead=False)
 
 
-def test_what_was_seen_of_an_old_target_is_not_held_against_a_new_one(context: Desk, web: Web, time: Any) -> None:
-    link = context.add(f"http://{SITE}/gone")
+def test_result_is_discarded_when_destination_changes_during_check(owner: LinkOwner, web: FakeWeb, time: Any) -> None:
+    link = owner.add(f"http://{SITE}/gone")
     url = f"http://{SITE}/works"
 
-    def change_meanwhile() -> list[bytes]:
-        context.database.write(lambda tx: ops.change(tx, context.account, link, settings=context.settings, url=url))
+    def change_destination() -> list[bytes]:
+        owner.database.write(lambda tx: ops.change(tx, owner.account, link, settings=owner.settings, url=url))
         return [empty(404)]
 
-    web.pages["/gone"] = change_meanwhile
-    context.watcher().step()
-    assert context.seen(link) is None
+    web.pages["/gone"] = change_destination
+    owner.checker().step()
+    assert owner.result(link) is None

@@ -76,7 +76,7 @@ class House:
         with closing(self.database()) as database:
             files, noted = (
                 database.read(lambda tx, table=table: len(tx.execute(select(table)).all()))  # type: ignore[misc]  # at once
-                for table in (schema.files, schema.leftovers)
+                for table in (schema.files, schema.orphan_objects)
             )
             return files, noted
 

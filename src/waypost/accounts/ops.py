@@ -101,7 +101,7 @@ def add(
         "owner": tx.execute(select(func.count()).select_from(accounts)).scalar_one() == 0,
         "registered": now,
     }
-    with crud.unique(_TAKEN):
+    with crud.translate_unique_violation(_TAKEN):
         account = tx.execute(insert(accounts).values(row).returning(accounts.c.id)).scalar_one()
     return get(tx, account)
 
@@ -168,7 +168,7 @@ def change(tx: Connection, account: int, *, email: str | None = None, password: 
     if password is not None:
         values |= {"password": password, "password_changed": clock.now()}
         tx.execute(sessions.delete().where(sessions.c.account == account))
-    with crud.unique(_TAKEN):
+    with crud.translate_unique_violation(_TAKEN):
         tx.execute(update(accounts).where(accounts.c.id == account).values(values))
 
 
@@ -199,14 +199,14 @@ def add_plan(
     """Make a plan. Raises TAKEN on `name`."""
     limits = {"rate_limit": rate_limit, "upload_limit": upload_limit, "storage_limit": storage_limit}
     row = {"name": name, "status": status, **limits}
-    with crud.unique({"plans_name_unique": taken("name", "There is a plan with that name already.")}):
+    with crud.translate_unique_violation({"plans_name_unique": taken("name", "There is a plan with that name already.")}):
         plan = tx.execute(insert(plans).values(row).returning(plans.c.id)).scalar_one()
     return Plan(plan, name, status, rate_limit, upload_limit, storage_limit)
 
 
 def all_plans(tx: Connection) -> Sequence[Plan]:
     """Every plan, oldest first."""
-    return [Plan(**row) for row in tx.execute(crud.columns(plans, Plan).order_by(plans.c.id)).mappings()]
+    return [Plan(**row) for row in tx.execute(crud.select_columns(plans, Plan).order_by(plans.c.id)).mappings()]
 
 
 def _plan(tx: Connection, name: str) -> int:

@@ -12,12 +12,12 @@ from waypost.clicks.ingest import read_barrier
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.routing import Router
 from waypost.db.schema import accounts
-from waypost.db.upgrade import newest, revision
+from waypost.db.upgrade import latest_revision, current_revision
 from waypost.links import dead_links
 from waypost.server import system_checks
 from waypost.storage.factory import probe
 
-pages = Router(operator=True)
+pages = Router(admin_only=True)
 
 
 @pages.get("/dashboard/admin/health")
@@ -27,7 +27,7 @@ def show_health(context: PageContext) -> Response:
 
     def work(tx: Connection) -> tuple[str | None, int, int, int]:
         counted = tx.execute(select(func.count(), func.coalesce(func.sum(accounts.c.stored), 0))).one()
-        return revision(tx), int(counted[0]), int(counted[1]), dead_links.count(tx)
+        return current_revision(tx), int(counted[0]), int(counted[1]), dead_links.count_dead(tx)
 
     current, people, stored, dead = context.read(work)
     tried = context.query("try") == "storage"
@@ -36,7 +36,7 @@ def show_health(context: PageContext) -> Response:
         "python": platform.python_version(),
         "database": "SQLite" if context.database.is_sqlite else "PostgreSQL",
         "revision": current,
-        "newest": newest(),
+        "newest": latest_revision(),
         "behind": read_barrier.lag(settings.journal_dir, context.database),
         "people": people,
         "stored": stored,

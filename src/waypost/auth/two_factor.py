@@ -9,7 +9,7 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 
 from waypost import clock, credentials
 from waypost.db.database import upsert
-from waypost.db.schema import factors, recovery_codes
+from waypost.db.schema import totp_secrets, recovery_codes
 
 _STEP = 30
 _DRIFT = 1  # steps that a phone's clock may be wrong
@@ -50,7 +50,7 @@ def fits(secret: str, code: str) -> int | None:
 
 def of(tx: Connection, account: int) -> Factor | None:
     """The account's second factor, if it has one."""
-    created = tx.execute(select(factors.c.created).where(factors.c.account == account)).scalar_one_or_none()
+    created = tx.execute(select(totp_secrets.c.created).where(totp_secrets.c.account == account)).scalar_one_or_none()
     if created is None:
         return None
     mine = select(func.count()).select_from(recovery_codes).where(recovery_codes.c.account == account)
@@ -59,8 +59,8 @@ def of(tx: Connection, account: int) -> Factor | None:
 
 def switch_on(tx: Connection, account: int, *, secret: str, step: int) -> Sequence[str]:
     """Ask for codes of this app from now on; the recovery codes, shown once. `step` is that of the first code."""
-    row = {"account": account, "secret": secret, "used": step, "created": clock.now()}
-    new = upsert(tx, factors).values(row)
+    row = {"account": account, "secret": secret, "last_step": step, "created": clock.now()}
+    new = upsert(tx, totp_secrets).values(row)
     tx.execute(new.on_conflict_do_update(index_elements=["account"], set_=row))
     return new_codes(tx, account)
 
@@ -76,19 +76,19 @@ def new_codes(tx: Connection, account: int) -> Sequence[str]:
 
 def switch_off(tx: Connection, account: int) -> None:
     """Ask for the password only."""
-    tx.execute(delete(factors).where(factors.c.account == account))
+    tx.execute(delete(totp_secrets).where(totp_secrets.c.account == account))
     tx.execute(delete(recovery_codes).where(recovery_codes.c.account == account))
 
 
 def accept(tx: Connection, account: int, code: str) -> bool:
     """Take a code of the app or a recovery code, either once only; whether it was right."""
-    secret = tx.execute(select(factors.c.secret).where(factors.c.account == account)).scalar_one_or_none()
+    secret = tx.execute(select(totp_secrets.c.secret).where(totp_secrets.c.account == account)).scalar_one_or_none()
     if secret is None:
         return False
     step = fits(secret, code)
     if step is not None:
-        later = (factors.c.account == account) & (factors.c.used < step)
-        return tx.execute(update(factors).where(later).values(used=step)).rowcount == 1
+        later = (totp_secrets.c.account == account) & (totp_secrets.c.last_step < step)
+        return tx.execute(update(totp_secrets).where(later).values(last_step=step)).rowcount == 1
     mine = (recovery_codes.c.account == account) & (recovery_codes.c.digest == _digest(account, code))
     return tx.execute(delete(recovery_codes).where(mine)).rowcount == 1
 

@@ -1,6 +1,7 @@
-"""Backup and restore: every row and every file in one archive that any database of this service can take back.
+"""Backup and restore of all rows and files in one archive that does not depend on the database engine.
 
-A gzipped tar: `manifest.json`, `tables/<name>.jsonl` (a row a line, bytes as Base64), `files/…`, `end.json`.
+Format: a gzipped tar of `manifest.json`, `tables/<name>.jsonl` (one row per line, bytes as Base64), `files/…` and
+`end.json`.
 """
 
 import base64
@@ -38,121 +39,159 @@ from waypost.clicks.ingest import partitions
 from waypost.db import upgrade
 from waypost.db.database import Database
 from waypost.db.postgres import disable_timeouts, partition_names
+from waypost.db.schema import installation
 from waypost.errors import Kind, Problem
 from waypost.storage import cleanup
 from waypost.storage.store import Store
 
 _FORMAT = 1
-_LONGEST_BACKUP = 86_400  # seconds
-_BATCH = 1000
-_NOT_ROWS = ("links_search", "sqlite_", "alembic_version")  # made anew by the migrations
+_MAX_BACKUP_SECONDS = 86_400
+_BATCH_ROWS = 1000
+_EXCLUDED_TABLES = ("links_search", "sqlite_", "alembic_version")  # the migrations create them
 
 
 @dataclass(frozen=True)
-class Saved:
-    """How much an archive holds."""
+class ArchiveSummary:
+    """The contents of an archive."""
 
     rows: int
     files: int
     missing: int = 0
-    """Files whose bytes were not in the store: there is no more to save of them than their rows."""
+    """Files whose bytes were not in the storage; only their rows are saved."""
 
 
-def backup(database: Database, store: Store, target: Path) -> Saved:
-    """Write everything to `target`, from one snapshot of the database, while the service goes on.
+def backup(database: Database, store: Store, target: Path) -> ArchiveSummary:
+    """Write everything to `target` from one snapshot of the database. The service may run.
 
-    What is deleted meanwhile stays in the store until this is done. Raises INVALID when there is nothing in the
-    database yet, or when `target` cannot be written; UNAVAILABLE when database or store are away.
+    Objects that are deleted during the backup stay in the storage until it ends. Raises INVALID for an empty database
+    or when `target` cannot be written, and UNAVAILABLE when database or storage are down.
     """
-    if database.read(upgrade.revision) is None:
-        raise _refused("There is nothing to save: this installation was never started.")
-    database.write(lambda tx: cleanup.hold(tx, clock.now() + _LONGEST_BACKUP))
+    if database.read(upgrade.current_revision) is None:
+        raise _invalid("There is nothing to save: this installation was never started.")
+    database.write(lambda tx: cleanup.hold(tx, clock.now() + _MAX_BACKUP_SECONDS))
     try:
         return _backup(database, store, target)
     finally:
         database.write(cleanup.release)
 
 
-def _backup(database: Database, store: Store, target: Path) -> Saved:
+def _backup(database: Database, store: Store, target: Path) -> ArchiveSummary:
     partial = target.with_name(target.name + ".partial")
     try:
         partial.unlink(missing_ok=True)
-        # Nobody else may read it: it holds password hashes and the installation's secret.
+        # Readable by this user only: it contains password hashes and the installation's secret.
         with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             with tarfile.open(fileobj=file, mode="w:gz", compresslevel=3) as tar:
-                rows, names = database.read(lambda tx: (_save_tables(tx, tar), backup_files.names(tx)))
-                found = backup_files.save(store, names, tar)
-                saved = Saved(rows, found, len(names) - found)
-                backup_files.put_json(tar, "end.json", asdict(saved))
+                rows, names = database.read(lambda tx: (_save_tables(tx, tar), backup_files.object_names(tx)))
+                saved = backup_files.save(store, names, tar)
+                summary = ArchiveSummary(rows, saved, len(names) - saved)
+                backup_files.add_json(tar, "end.json", asdict(summary))
             file.flush()
             os.fsync(file.fileno())
         partial.replace(target)
     except OSError as error:
-        raise _refused(f"{target} cannot be written: {error.strerror or error}.") from error
+        raise _invalid(f"{target} cannot be written: {error.strerror or error}.") from error
     finally:
         partial.unlink(missing_ok=True)
-    return saved
+    return summary
 
 
-def restore(database: Database, store: Store, source: Path) -> Saved:
-    """Fill an empty database and store from `source`, at the revision it was saved at, then upgrade.
+def restore(database: Database, store: Store, source: Path) -> ArchiveSummary:
+    """Load an archive into an empty database and storage at the archive's revision, then upgrade the database.
 
-    Raises INVALID, having changed nothing, when the archive is none of ours, damaged or newer than this version, or
-    when there are accounts or files already.
+    Raises INVALID, with nothing changed, for a file that is not an archive, is damaged or written by a newer version,
+    and when there are accounts or files already.
     """
-    kept: list[str] = []
+    saved_objects: list[str] = []
     try:
-        _read_through(source)
+        _verify_checksum(source)
         with tarfile.open(source, "r:gz") as tar:
             manifest = _manifest(tar)
             if "end.json" not in tar.getnames():
-                raise _refused(f"{source} is damaged: its end is missing.")
+                raise _invalid(f"{source} is damaged: its end is missing.")
             if not store.is_empty():
-                raise _refused("There are files in the storage already. Restore into an empty one.")
+                raise _invalid("There are files in the storage already. Restore into an empty one.")
 
-            def load(tx: Connection) -> Saved:
+            def load(tx: Connection) -> ArchiveSummary:
                 disable_timeouts(tx)
-                return Saved(_load_tables(tx, tar, manifest), *backup_files.load(tx, tar, store, kept))
+                return ArchiveSummary(
+                    _load_tables(tx, tar, manifest), *backup_files.load(tx, tar, store, saved_objects)
+                )
 
-            saved = database.write(load)
-            kept = []
+            summary = database.write(load)
+            saved_objects = []
     except (tarfile.TarError, OSError, EOFError, zlib.error) as error:
-        raise _refused(f"{source} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
+        raise _invalid(f"{source} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
     except (TypeError, ValueError, LookupError, SQLAlchemyError) as error:
-        raise _refused(f"{source} is damaged: its rows do not fit the tables.") from error
+        raise _invalid(f"{source} is damaged: its rows do not fit the tables.") from error
     finally:
-        for name in kept:
+        for name in saved_objects:
             with suppress(Problem, OSError):
                 store.remove(name)
     upgrade.upgrade(database)
-    return saved
+    return summary
 
 
-def _refused(message: str) -> Problem:
+def highest_ids(tx: Connection, tables: Iterable[Table]) -> dict[str, int]:
+    """Return the highest id that each table has ever assigned. Its row may be deleted; ids are never reused."""
+    if tx.dialect.name == "sqlite":
+        rows = tx.execute(text("SELECT name, seq FROM sqlite_sequence"))
+        return {row.name: row.seq for row in rows}
+    ids = {}
+    for table in tables:
+        if "id" in table.c:
+            last: Select[int] = select(column("last_value", Integer)).select_from(text(_sequence(tx, table)))
+            ids[table.name] = tx.execute(last.where(column("is_called"))).scalar() or 0
+    return ids
+
+
+def set_next_ids(tx: Connection, tables: Iterable[Table], highest: Mapping[str, int]) -> None:
+    """Make each table assign ids above `highest` and above those of its rows."""
+    for table in tables:
+        if "id" not in table.c:
+            continue
+        present = tx.execute(select(func.max(table.c.id))).scalar_one() or 0
+        last = max(present, int(highest.get(table.name, 0)))
+        if not last:
+            continue
+        if tx.dialect.name == "postgresql":
+            tx.execute(select(func.setval(_sequence(tx, table), last)))
+        else:
+            tx.execute(text("DELETE FROM sqlite_sequence WHERE name = :name"), {"name": table.name})
+            tx.execute(text("INSERT INTO sqlite_sequence VALUES (:name, :seq)"), {"name": table.name, "seq": last})
+
+
+def _sequence(tx: Connection, table: Table) -> str:
+    return str(tx.execute(select(func.pg_get_serial_sequence(table.name, "id"))).scalar_one())
+
+
+def _invalid(message: str) -> Problem:
     return Problem(Kind.INVALID, message)
 
 
 def _save_tables(tx: Connection, tar: tarfile.TarFile) -> int:
+    """Add all tables to the archive; return the number of rows."""
     disable_timeouts(tx)
     tables, now = _tables(tx), clock.text(clock.now())
-    manifest = {"format": _FORMAT, "revision": upgrade.revision(tx), "created": now, "numbers": numbers(tx, tables)}
-    backup_files.put_json(tar, "manifest.json", manifest)
+    manifest = {"format": _FORMAT, "revision": upgrade.current_revision(tx), "created": now, "numbers": highest_ids(tx, tables)}
+    backup_files.add_json(tar, "manifest.json", manifest)
     total = 0
     for table in tables:
         with tempfile.TemporaryFile() as lines:
-            for row in tx.execution_options(stream_results=True, yield_per=_BATCH).execute(select(table)).mappings():
-                if (table.name, row.get("name")) == ("facts", cleanup.BACKUP):
-                    continue  # what holds for this backup only
-                lines.write(json.dumps({name: _plain(value) for name, value in row.items()}).encode() + b"\n")
+            rows = tx.execution_options(stream_results=True, yield_per=_BATCH_ROWS).execute(select(table))
+            for row in rows.mappings():
+                if (table.name, row.get("name")) == (installation.name, cleanup.BACKUP):
+                    continue  # the marker of this backup
+                lines.write(json.dumps({name: _to_json(value) for name, value in row.items()}).encode() + b"\n")
                 total += 1
             size = lines.tell()
             lines.seek(0)
-            backup_files.put(tar, f"tables/{table.name}.jsonl", lines, size)
+            backup_files.add_entry(tar, f"tables/{table.name}.jsonl", lines, size)
     return total
 
 
-def _read_through(source: Path) -> None:
-    """Read to the end, so that a cut or a changed byte is known before anything is done."""
+def _verify_checksum(source: Path) -> None:
+    """Read the whole file, so that gzip's checksum detects damage before anything is changed."""
     with gzip.open(source) as file:
         while file.read(1 << 20):
             pass
@@ -166,55 +205,59 @@ def _manifest(tar: tarfile.TarFile) -> Mapping[str, Any]:
     except ValueError:
         manifest = {}
     if not isinstance(manifest, dict) or manifest.get("format") != _FORMAT:
-        raise _refused("This is not an archive that `waypost backup` wrote.")
-    if manifest.get("revision") not in upgrade.known():
-        raise _refused("The archive was written by a newer waypost. Install that version first.")
+        raise _invalid("This is not an archive that `waypost backup` wrote.")
+    if manifest.get("revision") not in upgrade.known_revisions():
+        raise _invalid("The archive was written by a newer waypost. Install that version first.")
     return manifest
 
 
 def _load_tables(tx: Connection, tar: tarfile.TarFile, manifest: Mapping[str, Any]) -> int:
+    """Fill the tables from the archive; return the number of rows."""
     _clear(tx)
     upgrade.migrate(tx, manifest["revision"])
     total = 0
     tables = _tables(tx)
     for table in reversed(tables):
-        tx.execute(table.delete())  # what the migrations put in
+        tx.execute(table.delete())  # rows that the migrations inserted
     for table in tables:
-        for batch in _batches(_lines(tar, table)):
-            if (cut := partitions.column_of(table.name)) and partition_names(tx):
-                partitions.ensure(tx, partitions.days_in(table.name, [row[cut] for row in batch]), [table.name])
+        for batch in _batches(_rows(tar, table)):
+            if (partitioned_by := partitions.column_of(table.name)) and partition_names(tx):
+                days = partitions.days_in(table.name, [row[partitioned_by] for row in batch])
+                partitions.ensure(tx, days, [table.name])
             tx.execute(insert(table), batch)
             total += len(batch)
-    go_on_from(tx, tables, manifest["numbers"])
+    set_next_ids(tx, tables, manifest["numbers"])
     return total
 
 
 def _clear(tx: Connection) -> None:
-    """Take away the tables of an installation that nobody has used; refuse everything else."""
+    """Drop the tables of an unused installation. Raises INVALID for all other tables."""
     names = inspect(tx).get_table_names()
     if not names:
         return
     if not {"accounts", "alembic_version"} <= set(names):
-        raise _refused("There are other tables in this database. Restore into an empty one.")
+        raise _invalid("There are other tables in this database. Restore into an empty one.")
     if tx.execute(text("SELECT count(*) FROM accounts")).scalar_one():
-        raise _refused("There are accounts in this database already. Restore into an empty one.")
-    upgrade.clear(tx)
+        raise _invalid("There are accounts in this database already. Restore into an empty one.")
+    upgrade.drop_all(tx)
 
 
 def _tables(tx: Connection) -> list[Table]:
-    """The tables as they are in the database, parents first; a table in pieces as one."""
-    found, parts = MetaData(), set(partition_names(tx))
-    found.reflect(tx, only=lambda name, _metadata: name not in parts and not name.startswith(_NOT_ROWS))
-    return found.sorted_tables
+    """The tables in the database, parents first. A partitioned table is one table."""
+    reflected, partition_tables = MetaData(), set(partition_names(tx))
+    reflected.reflect(
+        tx, only=lambda name, _metadata: name not in partition_tables and not name.startswith(_EXCLUDED_TABLES)
+    )
+    return reflected.sorted_tables
 
 
-def _lines(tar: tarfile.TarFile, table: Table) -> Iterator[dict[str, Any]]:
+def _rows(tar: tarfile.TarFile, table: Table) -> Iterator[dict[str, Any]]:
     file = tar.extractfile(f"tables/{table.name}.jsonl")
     binary = {column.name for column in table.columns if isinstance(column.type, LargeBinary)}
     for line in file or ():
         row = json.loads(line)
         if not isinstance(row, dict):
-            raise TypeError("a row is an object")
+            raise TypeError("a row must be a JSON object")
         yield {k: base64.b64decode(v, validate=True) if k in binary and v is not None else v for k, v in row.items()}
 
 
@@ -222,45 +265,12 @@ def _batches(rows: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
     batch: list[dict[str, Any]] = []
     for row in rows:
         batch.append(row)
-        if len(batch) == _BATCH:
+        if len(batch) == _BATCH_ROWS:
             yield batch
             batch = []
     if batch:
         yield batch
 
 
-def _plain(value: Any) -> Any:
+def _to_json(value: Any) -> Any:
     return base64.b64encode(value).decode() if isinstance(value, bytes) else value
-
-
-def numbers(tx: Connection, tables: Iterable[Table]) -> dict[str, int]:
-    """The highest id that each table ever gave, which may have been deleted since: no id is used twice."""
-    if tx.dialect.name == "sqlite":
-        given = tx.execute(text("SELECT name, seq FROM sqlite_sequence"))
-        return {row.name: row.seq for row in given}
-    found = {}
-    for table in tables:
-        if "id" in table.c:
-            last: Select[int] = select(column("last_value", Integer)).select_from(text(_sequence(tx, table)))
-            found[table.name] = tx.execute(last.where(column("is_called"))).scalar() or 0
-    return found
-
-
-def go_on_from(tx: Connection, tables: Iterable[Table], given: Mapping[str, int]) -> None:
-    """New rows get ids above every one that was ever given."""
-    for table in tables:
-        if "id" not in table.c:
-            continue
-        present = tx.execute(select(func.max(table.c.id))).scalar_one() or 0
-        highest = max(present, int(given.get(table.name, 0)))
-        if not highest:
-            continue
-        if tx.dialect.name == "postgresql":
-            tx.execute(select(func.setval(_sequence(tx, table), highest)))
-        else:
-            tx.execute(text("DELETE FROM sqlite_sequence WHERE name = :name"), {"name": table.name})
-            tx.execute(text("INSERT INTO sqlite_sequence VALUES (:name, :seq)"), {"name": table.name, "seq": highest})
-
-
-def _sequence(tx: Connection, table: Table) -> str:
-    return str(tx.execute(select(func.pg_get_serial_sequence(table.name, "id"))).scalar_one())

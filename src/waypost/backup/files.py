@@ -1,4 +1,4 @@
-"""The bytes of files in an archive: put in from the store, and back into one."""
+"""The file bytes inside a backup archive."""
 
 import io
 import json
@@ -11,45 +11,42 @@ import structlog
 from sqlalchemy import Connection, select
 
 from waypost import clock
-from waypost.db import upgrade
 from waypost.db.schema import files
 from waypost.http.file_names import disposition
 from waypost.storage.store import Missing, Readable, Store
 
 _log = structlog.get_logger("archive")
-_WITHOUT_FILES = ("0001", "0002")  # revisions at which there were no files yet
-_OBJECT = re.compile(r"[0-9A-Za-z_-]+(/[0-9A-Za-z_-]+)*")
+_OBJECT_NAME = re.compile(r"[0-9A-Za-z_-]+(/[0-9A-Za-z_-]+)*")
 
 
-def names(tx: Connection) -> list[str]:
-    """The names of all bytes that some file has."""
-    if upgrade.revision(tx) in _WITHOUT_FILES:
-        return []
+def object_names(tx: Connection) -> list[str]:
+    """Return the names of the stored objects of all files."""
     return list(tx.execute(select(files.c.object).where(files.c.purged.is_(None)).order_by(files.c.object)).scalars())
 
 
-def save(store: Store, wanted: Iterable[str], tar: tarfile.TarFile) -> int:
-    """How many there were."""
+def save(store: Store, names: Iterable[str], tar: tarfile.TarFile) -> int:
+    """Add objects to the archive; return how many the storage has."""
     count = 0
-    for name in wanted:
+    for name in names:
         try:
             size, chunks = store.load(name)
-            put(tar, f"files/{name}", Reader(chunks), size)
+            add_entry(tar, f"files/{name}", ChunkReader(chunks), size)
         except Missing:
-            _log.error("the bytes of a file are not in the store", object=name)
+            _log.error("the bytes of a file are not in the storage", object=name)
             continue
         count += 1
     return count
 
 
-class Reader:
-    """Chunks as what tarfile wants to read from."""
+class ChunkReader:
+    """A file object over an iterator of chunks, as tarfile needs it."""
 
     def __init__(self, chunks: Iterator[bytes]) -> None:
         self._chunks = chunks
         self._rest = b""
 
     def read(self, size: int = -1, /) -> bytes:
+        """Return `size` bytes, fewer only at the end."""
         parts, missing = [], size
         while missing:
             if not self._rest:
@@ -62,39 +59,37 @@ class Reader:
         return b"".join(parts)
 
 
-def put_json(tar: tarfile.TarFile, name: str, value: Mapping[str, Any]) -> None:
-    """Put a JSON object into the archive."""
+def add_json(tar: tarfile.TarFile, name: str, value: Mapping[str, Any]) -> None:
+    """Add a JSON object to the archive."""
     content = json.dumps(value).encode()
-    put(tar, name, io.BytesIO(content), len(content))
+    add_entry(tar, name, io.BytesIO(content), len(content))
 
 
-def put(tar: tarfile.TarFile, name: str, file: Readable, size: int) -> None:
-    """Put `size` bytes of `file` into the archive."""
+def add_entry(tar: tarfile.TarFile, name: str, file: Readable, size: int) -> None:
+    """Add `size` bytes of `file` to the archive."""
     entry = tarfile.TarInfo(name)
     entry.size, entry.mtime = size, clock.now()
     tar.addfile(entry, file)
 
 
-def load(tx: Connection, tar: tarfile.TarFile, store: Store, kept: list[str]) -> tuple[int, int]:
-    """Put the bytes of all files into the store: (how many, how many were missing).
+def load(tx: Connection, tar: tarfile.TarFile, store: Store, saved_objects: list[str]) -> tuple[int, int]:
+    """Copy the bytes of all files into the storage: (files, files without bytes in the archive).
 
-    `kept` gets the name of each object before it is there.
+    Appends the name of each object to `saved_objects` before it is created, so that the caller can remove them.
     """
-    if upgrade.revision(tx) in _WITHOUT_FILES:
-        return 0, 0
     count, missing = 0, 0
     for name, filename in tx.execute(select(files.c.object, files.c.filename).where(files.c.purged.is_(None))).all():
-        file = _extracted(tar, f"files/{name}")
-        if file is None or not _OBJECT.fullmatch(name):
+        file = _open_entry(tar, f"files/{name}")
+        if file is None or not _OBJECT_NAME.fullmatch(name):
             missing += 1
             continue
-        kept.append(name)
+        saved_objects.append(name)
         store.save(name, file, disposition=disposition(filename))
         count += 1
     return count, missing
 
 
-def _extracted(tar: tarfile.TarFile, name: str) -> IO[bytes] | None:
+def _open_entry(tar: tarfile.TarFile, name: str) -> IO[bytes] | None:
     try:
         return tar.extractfile(name)
     except KeyError:

@@ -1,4 +1,4 @@
-"""Which link of a campaign a visitor of its rotator gets: a usable one, taken by conditional statements (ADR 7)."""
+"""Choose the link that a visitor of a rotator gets, and take the click by conditional statements (ADR 7)."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -7,19 +7,22 @@ from itertools import islice
 from sqlalchemy import ColumnElement, Connection, and_, select, update
 
 from waypost.campaigns import rotator_candidates
-from waypost.campaigns.rotator_candidates import Candidate, CandidateQuery
+from waypost.campaigns.rotator_candidates import CandidateQuery, RotatorLink
 from waypost.db.database import upsert
-from waypost.db.schema import accounts, aliases, campaigns, rotations, turns
+from waypost.db.schema import accounts, aliases, campaigns, rotator_links, rotator_state
 from waypost.urls.alias_namespace import ROTATORS
 from waypost.visits.lookup import LinkView, find_link
-from waypost.visits.visit import take as take_from_click_limit
+from waypost.visits.visit import take_click
 
-_MOST = 256  # links that are tried for one visitor: all of them blocked, there is hardly another one
+_MAX_TRIES = 256  # links for one visitor; if all of them are blocked, others hardly help
 
 
 @dataclass(frozen=True)
 class Rotator:
-    """A campaign as a visit of its rotator needs it. `winner`: after how many clicks there is one; `won`: which."""
+    """A campaign as a visit of its rotator needs it.
+
+    `winner`: number of clicks after which the most clicked link wins; `won`: the id of that link.
+    """
 
     id: int
     account: int
@@ -33,103 +36,109 @@ class Rotator:
 
     @property
     def counts_turns(self) -> bool:
-        """Whether each click moves it on: then the choice itself is a write."""
+        """Whether each click changes the rotator's state, so that choosing a link is a write."""
         return self.rotation == "ordered" or (self.winner is not None and self.won is None)
 
-    def field(self, now: int) -> CandidateQuery:
-        """The links that it may give at a second."""
+    def candidates(self, now: int) -> CandidateQuery:
+        """Return the query for the usable links at the second `now`."""
         return CandidateQuery(self.id, self.rotation == "weighted", now)
 
 
 @dataclass(frozen=True)
-class Pick:
-    """Somebody in front of a rotator. `takes`: the visit is a click; `kept`: the link that he should get again."""
+class RotatorVisit:
+    """A visit to a rotator. `sticky_link` is the link that this visitor got before."""
 
-    takes: bool
-    kept: int | None
-    leads_on: Callable[[LinkView], bool]
+    is_click: bool
+    sticky_link: int | None
+    is_reachable: Callable[[LinkView], bool]
     now: int
 
 
 def find_rotator(tx: Connection, slug: str) -> Rotator | None:
-    """The rotator at `/r/<slug>`."""
+    """Return the rotator at `/r/<slug>`."""
     c = campaigns.c
-    shown = (c.id, c.account, accounts.c.username, c.slug, c.public, c.rotation, c.sticky, c.winner)
-    chosen = (
-        select(*shown, turns.c.winner.label("won"))
+    columns = (c.id, c.account, accounts.c.username, c.slug, c.public, c.rotation, c.sticky, c.winner)
+    query = (
+        select(*columns, rotator_state.c.winner.label("won"))
         .join(aliases, and_(aliases.c.item == c.id, aliases.c.kind == "campaign"))
         .join(accounts, accounts.c.id == c.account)
-        .outerjoin(turns, and_(turns.c.campaign == c.id, turns.c.account == c.account))
+        .outerjoin(rotator_state, and_(rotator_state.c.campaign == c.id, rotator_state.c.account == c.account))
         .where(aliases.c.host == ROTATORS, aliases.c.alias == slug)
     )
-    row = tx.execute(chosen).mappings().first()
+    row = tx.execute(query).mappings().first()
     return Rotator(**row) if row else None
 
 
-def peek(tx: Connection, rotator: Rotator, spin: Pick) -> tuple[LinkView | None, bool]:
-    """A link, and whether it is there only for who takes it: then `give` decides."""
-    for place, _ in islice(_tries(tx, rotator, spin, rotator.won, None), _MOST):
-        target = find_link(tx, rotator.account, place.id)
-        if target is not None and spin.leads_on(target):
-            return target, place.quota is not None or place.clicklimit is not None
+def peek(tx: Connection, rotator: Rotator, visit: RotatorVisit) -> tuple[LinkView | None, bool]:
+    """Return (a link, whether it has a quota or click limit). A limited link must then be taken by `take`."""
+    for candidate, _ in islice(_candidates(tx, rotator, visit, rotator.won, None), _MAX_TRIES):
+        link = find_link(tx, rotator.account, candidate.id)
+        if link is not None and visit.is_reachable(link):
+            return link, candidate.quota is not None or candidate.clicklimit is not None
     return None, False
 
 
-def take(tx: Connection, rotator: Rotator, spin: Pick) -> LinkView | None:
-    """A link, taken from its quota and its click limit: nobody else gets that click, whatever happens at once."""
-    last, given, won = _turn(tx, rotator) if rotator.counts_turns else (None, 0, rotator.won)
-    if rotator.winner is not None and won is None and given >= rotator.winner:
-        won = rotator_candidates.most_clicked(tx, rotator.field(spin.now))
-    for place, is_favourite in islice(_tries(tx, rotator, spin, won, last), _MOST):
-        target = find_link(tx, rotator.account, place.id)
-        if target is not None and spin.leads_on(target) and _take(tx, rotator, place):
+def take(tx: Connection, rotator: Rotator, visit: RotatorVisit) -> LinkView | None:
+    """Return a link, and take the click from its quota and its click limit atomically."""
+    last, clicks, won = _lock_state(tx, rotator) if rotator.counts_turns else (None, 0, rotator.won)
+    if rotator.winner is not None and won is None and clicks >= rotator.winner:
+        won = rotator_candidates.most_clicked(tx, rotator.candidates(visit.now))
+    for candidate, is_preferred in islice(_candidates(tx, rotator, visit, won, last), _MAX_TRIES):
+        link = find_link(tx, rotator.account, candidate.id)
+        if link is not None and visit.is_reachable(link) and _take_click(tx, rotator, candidate):
             if rotator.counts_turns:
-                now = {"link": last if is_favourite else place.id, "given": given + 1, "winner": won}
-                tx.execute(update(turns).where(*_its_turn(rotator)).values(now))
-            return target
+                last_link = last if is_preferred else candidate.id
+                state = {"last_link": last_link, "clicks": clicks + 1, "winner": won}
+                tx.execute(update(rotator_state).where(*_by_rotator(rotator)).values(state))
+            return link
     return None
 
 
-def _tries(
-    tx: Connection, rotator: Rotator, spin: Pick, won: int | None, last: int | None
-) -> Iterator[tuple[Candidate, bool]]:
-    """The usable links in the order in which they are tried, each once, and whether one is this visitor's whoever's
-    turn it is: the winner, or the one that he had.
+def _candidates(
+    tx: Connection, rotator: Rotator, visit: RotatorVisit, won: int | None, last: int | None
+) -> Iterator[tuple[RotatorLink, bool]]:
+    """Yield each usable link once, in the order of trying: (link, whether it is preferred).
+
+    Preferred links do not depend on the rotation: the winner, and the visitor's sticky link.
     """
-    field = rotator.field(spin.now)
+    query = rotator.candidates(visit.now)
     tried = set()
-    for favourite in (won, spin.kept):
-        if favourite and favourite not in tried and (place := rotator_candidates.one(tx, field, favourite)):
-            tried.add(favourite)
-            yield place, True
-    ordered = rotator.rotation == "ordered"
-    for place in rotator_candidates.in_turn(tx, field, last) if ordered else rotator_candidates.by_chance(tx, field):
-        if place.id not in tried:
-            yield place, False
+    for link in (won, visit.sticky_link):
+        if link and link not in tried and (candidate := rotator_candidates.find_candidate(tx, query, link)):
+            tried.add(link)
+            yield candidate, True
+    if rotator.rotation == "ordered":
+        candidates = rotator_candidates.in_order(tx, query, last)
+    else:
+        candidates = rotator_candidates.random_order(tx, query)
+    for candidate in candidates:
+        if candidate.id not in tried:
+            yield candidate, False
 
 
-def _turn(tx: Connection, rotator: Rotator) -> tuple[int | None, int, int | None]:
-    """(last link, clicks given, winner), with everybody else waiting until this is committed."""
-    tx.execute(upsert(tx, turns).values(campaign=rotator.id, account=rotator.account).on_conflict_do_nothing())
-    t = turns.c
-    row = tx.execute(select(t.link, t.given, t.winner).where(*_its_turn(rotator)).with_for_update()).one()
-    return row.link, row.given, row.winner
+def _lock_state(tx: Connection, rotator: Rotator) -> tuple[int | None, int, int | None]:
+    """Return (last link, clicks, winner), locked until the end of the transaction."""
+    new = upsert(tx, rotator_state).values(campaign=rotator.id, account=rotator.account)
+    tx.execute(new.on_conflict_do_nothing())
+    c = rotator_state.c
+    row = tx.execute(select(c.last_link, c.clicks, c.winner).where(*_by_rotator(rotator)).with_for_update()).one()
+    return row.last_link, row.clicks, row.winner
 
 
-def _its_turn(rotator: Rotator) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
-    return turns.c.campaign == rotator.id, turns.c.account == rotator.account
+def _by_rotator(rotator: Rotator) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    return rotator_state.c.campaign == rotator.id, rotator_state.c.account == rotator.account
 
 
-def _take(tx: Connection, rotator: Rotator, place: Candidate) -> bool:
-    """Take a click from the quota and from the click limit; from neither when one of them has none left."""
-    r = rotations.c
-    mine = (r.campaign == rotator.id, r.link == place.id, r.account == rotator.account)
-    if place.quota is not None:
-        taken = update(rotations).where(*mine, rotator_candidates.has_left()).values(given=r.given + 1)
-        if tx.execute(taken).rowcount == 0:
+def _take_click(tx: Connection, rotator: Rotator, candidate: RotatorLink) -> bool:
+    """Take a click from the quota and the click limit; from neither if one of them is exhausted."""
+    c = rotator_links.c
+    by_key = (c.campaign == rotator.id, c.link == candidate.id, c.account == rotator.account)
+    if candidate.quota is not None:
+        stmt = update(rotator_links).where(*by_key, rotator_candidates.is_below_quota()).values(given=c.given + 1)
+        if tx.execute(stmt).rowcount == 0:
             return False
-    if place.clicklimit is None or take_from_click_limit(tx, rotator.account, place.id):
+    if candidate.clicklimit is None or take_click(tx, rotator.account, candidate.id):
         return True
-    if place.quota is not None:
-        tx.execute(update(rotations).where(*mine).values(given=r.given - 1))
+    if candidate.quota is not None:
+        tx.execute(update(rotator_links).where(*by_key).values(given=c.given - 1))
     return False

@@ -1,7 +1,7 @@
 """The usable links of a campaign, in the order in which its rotator tries them (ADR 7).
 
-A campaign may have very many, so none of this reads them all: links are drawn by their number in the index, and who
-draws one that is not usable draws again, which leaves the chances of all others as they are.
+A campaign can have many links, so they are not all read: a link is drawn by its number in the index, and an unusable
+one is rejected and drawn again, which keeps the odds of all others (rejection sampling).
 """
 
 import random
@@ -12,16 +12,19 @@ from typing import Any
 
 from sqlalchemy import BindParameter, ColumnElement, Connection, Select, and_, bindparam, func, or_, select
 
-from waypost.db.schema import domains, links, rotations
+from waypost.db.schema import domains, links, rotator_links
 from waypost.urls.alias_namespace import OWN
 
-_FEW = 64  # links that are read at once
-_DRAWS = 64  # before all that are usable are read: then there are few among very many
-_STEP = 16
+FEW_LINKS = 64
+"""Up to so many usable links are read at once."""
+MAX_DRAWS = 64
+"""After so many draws all usable links are read: they are then few among many."""
+_BATCH = 16
+_MAX_ID = 2**62
 
 
 @dataclass(frozen=True)
-class Candidate:
+class RotatorLink:
     """A usable link of a campaign."""
 
     id: int
@@ -32,23 +35,23 @@ class Candidate:
 
 @dataclass(frozen=True)
 class CandidateQuery:
-    """The usable links of a campaign at the second `now`; when they are `weighted`, those with a weight."""
+    """Parameters of this module's statements. `now` is in seconds; `weighted`: only links with a weight above 0."""
 
     campaign: int
     weighted: bool
     now: int
 
-    def read(self, tx: Connection, chosen: Select[Any], **values: int | None) -> list[Candidate]:
-        """The places that a statement of this module chooses."""
-        told = {"campaign": self.campaign, "now": self.now, "least": int(self.weighted), **values}
-        return [Candidate(*row) for row in tx.execute(chosen, told)]
+    def read(self, tx: Connection, query: Select[Any], **values: int | None) -> list[RotatorLink]:
+        """Return the links that a statement selects."""
+        parameters = {"campaign": self.campaign, "now": self.now, "min_weight": int(self.weighted), **values}
+        return [RotatorLink(*row) for row in tx.execute(query, parameters)]
 
 
-def usable(chosen: Select[Any], campaign: int | BindParameter[int], now: int | BindParameter[int]) -> Select[Any]:
-    """Just the links of a campaign that lead somewhere for everybody (decision 51; index links_campaign)."""
+def usable(query: Select[Any], campaign: int | BindParameter[int], now: int | BindParameter[int]) -> Select[Any]:
+    """Restrict a query to a campaign's links that redirect every visitor (decision 51; index links_campaign)."""
     c = links.c
-    is_there = and_(domains.c.host == c.host, domains.c.account == c.account)
-    return chosen.outerjoin_from(links, domains, is_there).where(
+    is_domain_of_link = and_(domains.c.host == c.host, domains.c.account == c.account)
+    return query.outerjoin_from(links, domains, is_domain_of_link).where(
         c.campaign == campaign,
         c.status != "disabled",
         c.password.is_(None),
@@ -58,102 +61,107 @@ def usable(chosen: Select[Any], campaign: int | BindParameter[int], now: int | B
     )
 
 
-def has_left() -> ColumnElement[bool]:
-    """Whether a link has something left of its quota."""
-    return or_(rotations.c.quota.is_(None), rotations.c.given < rotations.c.quota)
+def is_below_quota() -> ColumnElement[bool]:
+    """Whether a link's quota is not exhausted."""
+    return or_(rotator_links.c.quota.is_(None), rotator_links.c.given < rotator_links.c.quota)
 
 
-_weight = func.coalesce(rotations.c.weight, 1)
-_OF_IT = and_(rotations.c.link == links.c.id, rotations.c.campaign == links.c.campaign)
-_PLACES = (
+_weight = func.coalesce(rotator_links.c.weight, 1)
+_SETTINGS_OF_LINK = and_(rotator_links.c.link == links.c.id, rotator_links.c.campaign == links.c.campaign)
+_CANDIDATES = (
     usable(
-        select(links.c.id, links.c.clicklimit, _weight.label("weight"), rotations.c.quota),
+        select(links.c.id, links.c.clicklimit, _weight.label("weight"), rotator_links.c.quota),
         bindparam("campaign", type_=links.c.id.type),
         bindparam("now", type_=links.c.expiry.type),
     )
-    .outerjoin(rotations, _OF_IT)
-    .where(has_left(), _weight >= bindparam("least"))
+    .outerjoin(rotator_links, _SETTINGS_OF_LINK)
+    .where(is_below_quota(), _weight >= bindparam("min_weight"))
 )
-_ONE = _PLACES.where(links.c.id == bindparam("link"))
-_BEST = _PLACES.order_by(links.c.clicks.desc(), links.c.id).limit(1)
-_NEXT = _PLACES.where(links.c.id > bindparam("after"), links.c.id <= bindparam("upto")).order_by(links.c.id)
-_FIRST = _PLACES.order_by(links.c.id)
-_MINE = links.c.campaign == bindparam("campaign")
-_COUNT = select(func.count()).select_from(links).where(_MINE)
-_NTH = select(links.c.id).where(_MINE).order_by(links.c.id).limit(1).offset(bindparam("n"))
-_TOLD = rotations.c.campaign == bindparam("campaign")
-_WEIGHTS = select(rotations.c.weight, func.count()).where(_TOLD, rotations.c.weight > 0).group_by(rotations.c.weight)
-_HAS_WEIGHT = select(rotations.c.link).where(_TOLD, rotations.c.link == bindparam("link"))
+_ONE = _CANDIDATES.where(links.c.id == bindparam("link"))
+_MOST_CLICKED = _CANDIDATES.order_by(links.c.clicks.desc(), links.c.id).limit(1)
+_BETWEEN = _CANDIDATES.where(links.c.id > bindparam("after"), links.c.id <= bindparam("upto")).order_by(links.c.id)
+_ALL = _CANDIDATES.order_by(links.c.id)
+_IN_CAMPAIGN = links.c.campaign == bindparam("campaign")
+_COUNT = select(func.count()).select_from(links).where(_IN_CAMPAIGN)
+_NTH = select(links.c.id).where(_IN_CAMPAIGN).order_by(links.c.id).limit(1).offset(bindparam("n"))
+_OF_CAMPAIGN = rotator_links.c.campaign == bindparam("campaign")
+_WEIGHTS = (
+    select(rotator_links.c.weight, func.count())
+    .where(_OF_CAMPAIGN, rotator_links.c.weight > 0)
+    .group_by(rotator_links.c.weight)
+)
+_HAS_WEIGHT = select(rotator_links.c.link).where(_OF_CAMPAIGN, rotator_links.c.link == bindparam("link"))
 _NTH_OF_WEIGHT = (
-    select(rotations.c.link)
-    .where(_TOLD, rotations.c.weight == bindparam("weight"))
-    .order_by(rotations.c.link)
+    select(rotator_links.c.link)
+    .where(_OF_CAMPAIGN, rotator_links.c.weight == bindparam("weight"))
+    .order_by(rotator_links.c.link)
     .limit(1)
     .offset(bindparam("n"))
 )
-_LAST = 2**62
 
 
-def one(tx: Connection, field: CandidateQuery, link: int) -> Candidate | None:
-    """A link, if it is usable."""
-    found = field.read(tx, _ONE, link=link)
-    return found[0] if found else None
+def find_candidate(tx: Connection, query: CandidateQuery, link: int) -> RotatorLink | None:
+    """Return a link if it is usable."""
+    rows = query.read(tx, _ONE, link=link)
+    return rows[0] if rows else None
 
 
-def most_clicked(tx: Connection, field: CandidateQuery) -> int | None:
-    """The link with the most clicks, the oldest of those with as many."""
-    found = field.read(tx, _BEST)
-    return found[0].id if found else None
+def most_clicked(tx: Connection, query: CandidateQuery) -> int | None:
+    """Return the id of the link with the most clicks, the oldest one among equals."""
+    rows = query.read(tx, _MOST_CLICKED)
+    return rows[0].id if rows else None
 
 
-def in_turn(tx: Connection, field: CandidateQuery, after: int | None) -> Iterator[Candidate]:
-    """All of them once, in a circle that begins behind a link."""
-    for low, high in ((after or 0, _LAST), (0, after or 0)):
-        found = field.read(tx, _NEXT.limit(_STEP), after=low, upto=high)
-        while found:
-            yield from found
-            found = field.read(tx, _NEXT.limit(_STEP), after=found[-1].id, upto=high)
+def in_order(tx: Connection, query: CandidateQuery, after: int | None) -> Iterator[RotatorLink]:
+    """Yield all links once, by id, starting after a given link and wrapping around."""
+    for low, high in ((after or 0, _MAX_ID), (0, after or 0)):
+        batch = query.read(tx, _BETWEEN.limit(_BATCH), after=low, upto=high)
+        while batch:
+            yield from batch
+            batch = query.read(tx, _BETWEEN.limit(_BATCH), after=batch[-1].id, upto=high)
 
 
-def by_chance(tx: Connection, field: CandidateQuery) -> Iterator[Candidate]:
-    """All of them once; each next one as likely as its weight says, or as any other."""
-    few = field.read(tx, _FIRST.limit(_FEW + 1))
-    if len(few) <= _FEW:
-        yield from _drawn(few, field)
+def random_order(tx: Connection, query: CandidateQuery) -> Iterator[RotatorLink]:
+    """Yield all links once, in random order: weighted, or with equal odds."""
+    first_links = query.read(tx, _ALL.limit(FEW_LINKS + 1))
+    if len(first_links) <= FEW_LINKS:
+        yield from _shuffled(first_links, query)
         return
-    seen = set[int | None]()
-    for link in islice(_numbers(tx, field), _DRAWS):
-        if link is not None and link not in seen and (place := one(tx, field, link)):
-            yield place
-        seen.add(link)
-    yield from _drawn([place for place in field.read(tx, _FIRST) if place.id not in seen], field)
+    drawn = set[int | None]()
+    for link in islice(_draw_links(tx, query), MAX_DRAWS):
+        if link is not None and link not in drawn and (candidate := find_candidate(tx, query, link)):
+            yield candidate
+        drawn.add(link)
+    yield from _shuffled([candidate for candidate in query.read(tx, _ALL) if candidate.id not in drawn], query)
 
 
-def _drawn(pool: list[Candidate], field: CandidateQuery) -> Iterator[Candidate]:
-    while pool:
-        weights = [place.weight for place in pool] if field.weighted else None
-        place = random.choices(pool, weights)[0]  # noqa: S311  # nobody gains by guessing it
-        pool.remove(place)
-        yield place
+def _shuffled(candidates: list[RotatorLink], query: CandidateQuery) -> Iterator[RotatorLink]:
+    while candidates:
+        weights = [candidate.weight for candidate in candidates] if query.weighted else None
+        candidate = random.choices(candidates, weights)[0]  # noqa: S311  # not security-relevant
+        candidates.remove(candidate)
+        yield candidate
 
 
-def _numbers(tx: Connection, field: CandidateQuery) -> Iterator[int | None]:
-    """Links of the campaign by chance, usable or not, for ever; None for a draw that hit nothing.
+def _draw_links(tx: Connection, query: CandidateQuery) -> Iterator[int | None]:
+    """Yield random links of the campaign, usable or not, without end; None for a rejected draw.
 
-    By weight: every link has one share, and every weight that somebody set has shares of its own beside them. Who hits
-    the one share of a link with a weight of its own draws again: so each has what it should.
+    With weights: every link has one ticket, and every explicit weight has tickets of its own. A default ticket drawn
+    for a link with an explicit weight is rejected, so each link gets exactly its weight.
     """
-    mine = {"campaign": field.campaign}
-    count = int(tx.execute(_COUNT, mine).scalar_one())
-    weights: Sequence[tuple[int, int]] = [(w, n) for w, n in tx.execute(_WEIGHTS, mine)] if field.weighted else ()
-    shares = [weight * n for weight, n in weights]
+    parameters = {"campaign": query.campaign}
+    count = int(tx.execute(_COUNT, parameters).scalar_one())
+    weights: Sequence[tuple[int, int]] = ()
+    if query.weighted:
+        weights = [(weight, number) for weight, number in tx.execute(_WEIGHTS, parameters)]
+    tickets = [weight * number for weight, number in weights]
     while count:
-        n = random.randrange(count + sum(shares))  # noqa: S311  # nobody gains by guessing it
+        n = random.randrange(count + sum(tickets))  # noqa: S311  # not security-relevant
         if n >= count:
-            weight, among = random.choices(weights, shares)[0]  # noqa: S311
-            told = {**mine, "weight": weight, "n": random.randrange(among)}  # noqa: S311
-            yield tx.execute(_NTH_OF_WEIGHT, told).scalar_one_or_none()
+            weight, number = random.choices(weights, tickets)[0]  # noqa: S311
+            nth = {"weight": weight, "n": random.randrange(number)}  # noqa: S311
+            yield tx.execute(_NTH_OF_WEIGHT, {**parameters, **nth}).scalar_one_or_none()
             continue
-        link = tx.execute(_NTH, {**mine, "n": n}).scalar_one_or_none()
-        has_own = field.weighted and tx.execute(_HAS_WEIGHT, {**mine, "link": link}).first() is not None
-        yield None if has_own else link
+        link = tx.execute(_NTH, {**parameters, "n": n}).scalar_one_or_none()
+        is_rejected = query.weighted and tx.execute(_HAS_WEIGHT, {**parameters, "link": link}).first() is not None
+        yield None if is_rejected else link

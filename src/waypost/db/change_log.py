@@ -1,7 +1,7 @@
-"""The log of changes: under which names the answer is another one now, for all who remember (decision 52).
+"""The change log: names whose response changed, for cache invalidation in all processes (decision 52).
 
-Their numbers are given before they are committed, so a lower one may come after a higher one. Who follows the log keeps
-in mind which numbers he has not seen, and looks for them for a while. So nobody who writes waits for another who does.
+Ids are assigned before commit, so they can appear out of order. Readers remember gaps and re-check them for two
+minutes; so writers never wait for each other.
 """
 
 from collections.abc import Container, Iterable, Mapping
@@ -13,13 +13,13 @@ from sqlalchemy import ColumnElement, Connection, delete, func, insert, or_, sel
 from waypost import clock
 from waypost.db.schema import changes, links
 
-_KEPT_SECONDS = 3600
-_MOST_LINKS = 1000
-_LATE_SECONDS = 120  # longer than anything takes that writes a change
-_MOST_LATE = 10_000
-_CHANGE = (changes.c.id, changes.c.host, changes.c.alias, changes.c.at)
+_RETENTION_SECONDS = 3600
+_MAX_LINKS = 1000
+_GAP_SECONDS = 120  # longer than any transaction that writes a change
+_MAX_GAP = 10_000
+_COLUMNS = (changes.c.id, changes.c.host, changes.c.alias, changes.c.at)
 Name = tuple[str, str]
-"""(host, alias), as in the namespace; an empty alias is everything under the host."""
+"""(host, alias), as in the table `aliases`. An empty alias stands for everything under the host."""
 
 
 class Change(NamedTuple):
@@ -33,88 +33,88 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True)
 class LogPosition:
-    """How far somebody has read the log: to the change `end`, but for the numbers in `unseen`, missed at that time."""
+    """The last change that a reader has read, and the missing ids before it with the time when each was missed."""
 
     end: Change | None = None
-    unseen: Mapping[int, int] = field(default_factory=dict)
+    missing: Mapping[int, int] = field(default_factory=dict)
 
     @property
-    def last(self) -> int:
-        """The number of the last change."""
+    def last_id(self) -> int:
+        """The id of the last change; 0 for an empty log."""
         return self.end.id if self.end else 0
 
 
 def record(tx: Connection, host: str, alias: str = "") -> None:
-    """Log that a name leads elsewhere, in the transaction that makes it so."""
-    _log(tx, [(host, alias)])
+    """Log that the response for a name changes with this transaction."""
+    _insert(tx, [(host, alias)])
 
 
-def record_links(tx: Connection, which: ColumnElement[bool]) -> None:
-    """Log that the links of which `which` is true lead elsewhere; that everything does, when there are very many.
+def record_links(tx: Connection, where: ColumnElement[bool]) -> None:
+    """Log that the responses of all links that meet `where` change; of everything for more than 1,000 links.
 
-    To be called before the links change, and before what they use is deleted, in the same transaction.
+    Call it in the same transaction, before the links or the rows that they refer to change.
     """
-    names = tx.execute(select(links.c.host, links.c.alias).where(which).limit(_MOST_LINKS + 1)).all()
-    _log(tx, [(host, alias) for host, alias in names] if len(names) <= _MOST_LINKS else [("", "")])
+    names = tx.execute(select(links.c.host, links.c.alias).where(where).limit(_MAX_LINKS + 1)).all()
+    _insert(tx, [(host, alias) for host, alias in names] if len(names) <= _MAX_LINKS else [("", "")])
 
 
-def _log(tx: Connection, names: Iterable[Name]) -> None:
+def _insert(tx: Connection, names: Iterable[Name]) -> None:
     now = clock.now()
-    if new := [{"host": host, "alias": alias, "at": now} for host, alias in names]:
-        tx.execute(insert(changes), new)
+    if rows := [{"host": host, "alias": alias, "at": now} for host, alias in names]:
+        tx.execute(insert(changes), rows)
 
 
-def newest(tx: Connection) -> LogPosition:
-    """The end of the log."""
+def current_position(tx: Connection) -> LogPosition:
+    """Return the end of the log."""
     now = clock.now()
-    row = tx.execute(select(*_CHANGE).order_by(changes.c.id.desc()).limit(1)).one_or_none()
+    row = tx.execute(select(*_COLUMNS).order_by(changes.c.id.desc()).limit(1)).one_or_none()
     if row is None:
         return LogPosition()
     end = Change(*row)
-    if tx.dialect.name == "sqlite":  # one writes at a time
+    if tx.dialect.name == "sqlite":  # has a single writer, so no gaps
         return LogPosition(end)
-    there = set(tx.execute(select(changes.c.id).where(changes.c.id > end.id - _MOST_LATE)).scalars())
-    return LogPosition(end, _missed(min(there, default=end.id), end.id, there, now))
+    ids = set(tx.execute(select(changes.c.id).where(changes.c.id > end.id - _MAX_GAP)).scalars())
+    return LogPosition(end, _gaps(min(ids, default=end.id), end.id, ids, now))
 
 
-def since(tx: Connection, place: LogPosition) -> tuple[LogPosition, list[Name] | None]:
-    """The new end of the log, and the names changed since `place`; None when nobody can tell which.
+def read_since(tx: Connection, position: LogPosition) -> tuple[LogPosition, list[Name] | None]:
+    """Return the new end of the log and the names changed since `position`; None if they are unknown.
 
-    That is when some may be forgotten already, and when the log is another one: after a fail-over to a server that had
-    not taken over everything, changes are undone, and their numbers may be given once more.
+    They are unknown when some may have been purged, and after a failover to a server that lacked the last changes:
+    those are undone, and their ids are assigned again.
     """
     now = clock.now()
-    wanted = changes.c.id >= place.last
-    if place.unseen:
-        wanted = or_(wanted, changes.c.id.in_(place.unseen))
-    rows = tx.execute(select(*_CHANGE).where(wanted).order_by(changes.c.id))
-    found = {change.id: change for change in (Change(*row) for row in rows)}
-    is_same = found.pop(place.last, None) == place.end
-    missing = {number: at for number, at in place.unseen.items() if number not in found}
-    is_whole = place.end is not None or not found or 1 in found
-    may_be_purged = any(now - at >= _KEPT_SECONDS - _LATE_SECONDS for at in missing.values())
-    if not is_same or not is_whole or may_be_purged:
-        return newest(tx), None
-    # Given up only now: who stood still, or could not reach the database, looks for them at least once afterwards.
-    unseen = {number: at for number, at in missing.items() if now - at < _LATE_SECONDS}
-    end = found[max(found)] if found else place.end
-    if end is None or end.id < place.last:
-        end = place.end
+    is_new = changes.c.id >= position.last_id
+    if position.missing:
+        is_new = or_(is_new, changes.c.id.in_(position.missing))
+    rows = tx.execute(select(*_COLUMNS).where(is_new).order_by(changes.c.id))
+    changed = {change.id: change for change in (Change(*row) for row in rows)}
+    has_same_end = changed.pop(position.last_id, None) == position.end
+    still_missing = {id_: at for id_, at in position.missing.items() if id_ not in changed}
+    has_beginning = position.end is not None or not changed or 1 in changed
+    may_be_purged = any(now - at >= _RETENTION_SECONDS - _GAP_SECONDS for at in still_missing.values())
+    if not has_same_end or not has_beginning or may_be_purged:
+        return current_position(tx), None
+    # Old gaps are dropped only after this read, so that a reader that was stalled re-checks them at least once.
+    missing = {id_: at for id_, at in still_missing.items() if now - at < _GAP_SECONDS}
+    end = changed[max(changed)] if changed else position.end
+    if end is None or end.id < position.last_id:
+        end = position.end
     elif tx.dialect.name != "sqlite":
-        unseen |= _missed(place.last + 1, end.id, found, now)
-    return LogPosition(end, unseen), [(change.host, change.alias) for change in found.values()]
+        missing |= _gaps(position.last_id + 1, end.id, changed, now)
+    return LogPosition(end, missing), [(change.host, change.alias) for change in changed.values()]
 
 
-def _missed(first: int, newest: int, there: Container[int], now: int) -> dict[int, int]:
-    """The numbers that were given, and are not there: not yet, or their transaction came to nothing."""
-    return {number: now for number in range(max(first, newest - _MOST_LATE), newest) if number not in there}
+def _gaps(first: int, last: int, ids: Container[int], now: int) -> dict[int, int]:
+    """The ids that were assigned but are not in the log: not committed yet, or rolled back."""
+    return {id_: now for id_ in range(max(first, last - _MAX_GAP), last) if id_ not in ids}
 
 
-def forget_old(tx: Connection) -> None:
-    """Delete what every living process has seen long ago.
+def purge(tx: Connection) -> None:
+    """Delete changes older than an hour, except for the newest of them and those with a higher id.
 
-    The newest of them stays, with all that is behind it: so who finds there what he has seen last misses nothing.
+    A reader that finds its last change therefore knows that it has missed none.
     """
-    is_old = changes.c.at < clock.now() - _KEPT_SECONDS
+    is_old = changes.c.at < clock.now() - _RETENTION_SECONDS
     last = select(func.max(changes.c.id)).where(is_old).scalar_subquery()
     tx.execute(delete(changes).where(changes.c.id < last))

@@ -1,6 +1,6 @@
-"""The statements that all owned tables share. A noun that does not fit writes its own; nobody adds a flag here.
+"""CRUD statements shared by all owned tables. Resources with other needs write their own; do not add options here.
 
-A record is a frozen dataclass whose field names are columns; it decides what is read.
+A record is a frozen dataclass; its field names are the columns that are read.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,12 +18,12 @@ from waypost.errors import Problem, invalid, not_found
 
 R = TypeVar("R")
 UniqueErrors = Mapping[str, Problem]
-"""What a violated unique constraint, by its name in the schema, means to the person who caused it."""
+"""The problem that a violation of each unique constraint means, by the constraint's name."""
 
 
 @dataclass(frozen=True)
 class PageRequest:
-    """Which page of a list is wanted: `limit` rows, pages counted from 1."""
+    """A page of a list: `limit` rows, pages counted from 1."""
 
     limit: int = 15
     page: int = 1
@@ -35,7 +35,7 @@ class PageRequest:
 
 @dataclass(frozen=True)
 class Page(Generic[R]):
-    """One page of a list and how many rows the whole list has."""
+    """The rows of one page and the length of the whole list (`result`)."""
 
     items: Sequence[R]
     result: int
@@ -43,17 +43,17 @@ class Page(Generic[R]):
 
 
 def page(tx: Connection, table: Table, account: int, window: PageRequest, record: type[R]) -> Page[R]:
-    """A page of everything the account has in `table`, newest first. Any page costs the same."""
-    result = page_counters.total(tx, account, table.name)
-    if window.offset >= result:
-        return Page((), result, window)
+    """Return a page of the account's rows in `table`, newest first, in constant time."""
+    total = page_counters.total(tx, account, table.name)
+    if window.offset >= total:
+        return Page((), total, window)
     ceiling, skip = page_counters.locate(tx, account, table.name, window.offset)
-    chosen = columns(table, record).where(table.c.account == account, table.c.id < ceiling)
-    newest = chosen.order_by(table.c.id.desc()).limit(window.limit).offset(skip)
-    return Page([record(**row) for row in tx.execute(newest).mappings()], result, window)
+    query = select_columns(table, record).where(table.c.account == account, table.c.id < ceiling)
+    newest = query.order_by(table.c.id.desc()).limit(window.limit).offset(skip)
+    return Page([record(**row) for row in tx.execute(newest).mappings()], total, window)
 
 
-def filtered(
+def filtered_page(
     tx: Connection,
     table: Table,
     account: int,
@@ -61,24 +61,33 @@ def filtered(
     record: type[R],
     where: ColumnElement[bool],
 ) -> Page[R]:
-    """A page of the account's rows that meet `where`, newest first. Costs as much as there are matches."""
-    mine = (table.c.account == account) & where
-    result = tx.execute(select(func.count()).select_from(table).where(mine)).scalar_one()
-    newest = columns(table, record).where(mine).order_by(table.c.id.desc()).limit(window.limit).offset(window.offset)
-    rows = tx.execute(newest).mappings() if window.offset < result else ()
+    """Return a page of the account's rows that meet `where`, newest first, in time linear in the matches."""
+    owned = (table.c.account == account) & where
+    result = tx.execute(select(func.count()).select_from(table).where(owned)).scalar_one()
+    newest = (
+        select_columns(table, record).where(owned).order_by(table.c.id.desc()).limit(window.limit).offset(window.offset)
+    )
+    rows = tx.execute(newest.limit(window.limit).offset(window.offset)).mappings() if window.offset < result else ()
     return Page([record(**row) for row in rows], result, window)
 
 
 def get_owned(tx: Connection, table: Table, account: int, item: int, record: type[R]) -> R:
-    """The one gate for ids from outside. Raises NOT_FOUND when absent and when it is another account's."""
-    row = tx.execute(columns(table, record).where(table.c.id == item, table.c.account == account)).mappings().first()
+    """Return the account's row with this id. Raises NOT_FOUND, also for a row of another account.
+
+    Every id that a client sends must pass through here.
+    """
+    row = (
+        tx.execute(select_columns(table, record).where(table.c.id == item, table.c.account == account))
+        .mappings()
+        .first()
+    )
     if row is None:
         raise not_found(_SINGULAR[table.name])
     return record(**row)
 
 
 def require_reference(tx: Connection, table: Table, account: int, item: int, *, field: str) -> None:
-    """The same gate for an id inside a body: raises INVALID on `field` (decision 3)."""
+    """Check an id in a request body: raises INVALID on `field` unless it is a row of the account (decision 3)."""
     if tx.execute(select(table.c.id).where(table.c.id == item, table.c.account == account)).first() is None:
         noun = _SINGULAR[table.name]
         article = "an" if noun[0] in "aeiou" else "a"
@@ -86,51 +95,56 @@ def require_reference(tx: Connection, table: Table, account: int, item: int, *, 
 
 
 def add(
-    tx: Connection, table: Table, account: int, values: Mapping[str, Any], taken: UniqueErrors | None = None
+    tx: Connection, table: Table, account: int, values: Mapping[str, Any], unique_errors: UniqueErrors | None = None
 ) -> int:
-    """Insert a row for the account and count it; its new id. A `None` becomes the column's default."""
-    row = {"account": account, "created": clock.now(), **_defaulted(table, values)}
-    with unique(taken):
+    """Insert and count a row for the account; return its id. A `None` becomes the column's default."""
+    row = {"account": account, "created": clock.now(), **_with_defaults(table, values)}
+    with translate_unique_violation(unique_errors):
         item = int(tx.execute(insert(table).values(row).returning(table.c.id)).scalar_one())
-    page_counters.shift(tx, account, table.name, item, 1)
+    page_counters.increment(tx, account, table.name, item, 1)
     return item
 
 
 def change(
-    tx: Connection, table: Table, account: int, item: int, values: Mapping[str, Any], taken: UniqueErrors | None = None
+    tx: Connection,
+    table: Table,
+    account: int,
+    item: int,
+    values: Mapping[str, Any],
+    unique_errors: UniqueErrors | None = None,
 ) -> None:
-    """Set just the columns in `values`; `None` sets a column back to its default. Raises NOT_FOUND as `own`."""
-    mine = (table.c.id == item, table.c.account == account)
+    """Update the columns in `values`; `None` resets a column to its default. Raises NOT_FOUND as `get_owned`."""
+    owned_row = (table.c.id == item, table.c.account == account)
     if not values:
-        if tx.execute(select(table.c.id).where(*mine)).first() is None:
+        if tx.execute(select(table.c.id).where(*owned_row)).first() is None:
             raise not_found(_SINGULAR[table.name])
         return
-    with unique(taken):
-        done = tx.execute(update(table).where(*mine).values(_defaulted(table, values)))
-    if done.rowcount == 0:
+    with translate_unique_violation(unique_errors):
+        result = tx.execute(update(table).where(*owned_row).values(_with_defaults(table, values)))
+    if result.rowcount == 0:
         raise not_found(_SINGULAR[table.name])
 
 
 def lock_row(tx: Connection, table: Table, account: int, item: int) -> None:
-    """Let nobody refer to a row anew, or change it, until this is committed. Raises NOT_FOUND as `own`.
+    """Lock a row against updates and new references until the commit. Raises NOT_FOUND as `get_owned`.
 
-    For what is going to be removed, and referred to by what stays: the reference is taken away first.
+    Used before removing a row that other rows refer to: their references are cleared first.
     """
-    mine = select(table.c.id).where(table.c.id == item, table.c.account == account)
-    if tx.execute(mine.with_for_update()).first() is None:
+    query = select(table.c.id).where(table.c.id == item, table.c.account == account)
+    if tx.execute(query.with_for_update()).first() is None:
         raise not_found(_SINGULAR[table.name])
 
 
 def remove(tx: Connection, table: Table, account: int, item: int) -> None:
-    """Delete a row and count it out. Raises NOT_FOUND as `own`."""
-    done = tx.execute(table.delete().where(table.c.id == item, table.c.account == account))
-    if done.rowcount == 0:
+    """Delete a row and uncount it. Raises NOT_FOUND as `get_owned`."""
+    result = tx.execute(table.delete().where(table.c.id == item, table.c.account == account))
+    if result.rowcount == 0:
         raise not_found(_SINGULAR[table.name])
-    page_counters.shift(tx, account, table.name, item, -1)
+    page_counters.increment(tx, account, table.name, item, -1)
 
 
-def columns(table: Table, record: type[Any]) -> Select[Any]:
-    """A SELECT of the columns that the record's fields name."""
+def select_columns(table: Table, record: type[Any]) -> Select[Any]:
+    """Return a SELECT of the columns that the record's fields name."""
     return select(*(table.c[field.name] for field in fields(record)))
 
 
@@ -149,36 +163,36 @@ _SINGULAR = {
 }
 
 
-def _defaulted(table: Table, values: Mapping[str, Any]) -> dict[str, Any]:
-    filled = {}
+def _with_defaults(table: Table, values: Mapping[str, Any]) -> dict[str, Any]:
+    row = {}
     for name, value in values.items():
         default = table.c[name].default
-        filled[name] = default.arg if value is None and isinstance(default, ScalarElementColumnDefault) else value
-    return filled
+        row[name] = default.arg if value is None and isinstance(default, ScalarElementColumnDefault) else value
+    return row
 
 
 @contextmanager
-def unique(taken: UniqueErrors | None) -> Iterator[None]:
-    """Turns the violation of a named unique constraint into the problem that it means."""
+def translate_unique_violation(unique_errors: UniqueErrors | None) -> Iterator[None]:
+    """Raise the problem that the violation of a unique constraint means."""
     try:
         yield
     except IntegrityError as error:
-        problem = (taken or {}).get(_constraint(error))
+        problem = (unique_errors or {}).get(_constraint(error))
         if problem is None:
             raise
         raise problem from error
 
 
 def _constraint(error: IntegrityError) -> str:
-    """The violated unique constraint's name: PostgreSQL says it, SQLite says the columns."""
+    """The name of the violated unique constraint. PostgreSQL reports it; SQLite reports the columns."""
     diagnosis = getattr(error.orig, "diag", None)
     if diagnosis is not None:
         return str(diagnosis.constraint_name)
-    _, _, named = str(error.orig).partition("UNIQUE constraint failed: ")
-    return _BY_COLUMNS.get(named, "")
+    _, _, columns = str(error.orig).partition("UNIQUE constraint failed: ")
+    return _CONSTRAINTS_BY_COLUMNS.get(columns, "")
 
 
-_BY_COLUMNS = {
+_CONSTRAINTS_BY_COLUMNS = {
     ", ".join(f"{table.name}.{column.name}" for column in constraint.columns): str(constraint.name)
     for table in schema.metadata.tables.values()
     for constraint in table.constraints

@@ -26,7 +26,7 @@ from waypost.errors import Kind, Problem, unavailable
 
 T = TypeVar("T")
 Durability = Literal["full", "process", "relaxed"]
-"""What a committed write survives.
+"""Events that a committed write survives.
 
 - full: a power cut.
 - process: a crash of waypost or of the database server. On SQLite, a power cut can lose the last writes.

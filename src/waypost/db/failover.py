@@ -61,12 +61,12 @@ class CircuitBreaker:
 
     @property
     def is_open(self) -> bool:
-        """Whether requests must fail without a connection attempt."""
+        """True while requests must fail without a connection attempt."""
         return time.monotonic() < self._open_until
 
     @property
     def has_failures(self) -> bool:
-        """Whether the last connection attempt failed."""
+        """True if the last connection attempt failed."""
         return self._failures > 0
 
     def record_success(self) -> None:

@@ -1,4 +1,4 @@
-"""Work that one process does for all of them, on whatever node: at most one turn in so many seconds."""
+"""Leases: work that one process does for all nodes, at most once per interval."""
 
 from sqlalchemy import Connection, or_, update
 
@@ -7,20 +7,20 @@ from waypost.db.database import upsert
 from waypost.db.schema import leases
 
 
-def turn(tx: Connection, work: str, *, every: int) -> bool:
-    """Whether it is the caller's turn to do `work`, in this transaction: nobody else has one for `every` seconds.
+def acquire(tx: Connection, work: str, *, every: int) -> bool:
+    """Return whether the caller must do `work` in this transaction; no other process may for `every` seconds.
 
-    Who asks meanwhile waits for the end of the transaction. When it fails, or its process dies, the turn was none.
+    Concurrent callers wait for the end of the transaction. If it fails or its process dies, the lease is not taken.
     """
     now = clock.now()
-    # One that is far ahead was taken by a clock that has been set back since. It must be far: another node's clock may
-    # go before ours, and `now` is old for who had to wait for the end of somebody else's turn.
-    over = or_(leases.c.until <= now, leases.c.until > now + 2 * every)
-    new = upsert(tx, leases).values(name=work, until=now + every)
-    mine = new.on_conflict_do_update(index_elements=["name"], set_={"until": now + every}, where=over)
-    return tx.execute(mine.returning(leases.c.name)).first() is not None
+    # A lease that ends far in the future was taken before a clock was set back. It must be far, because clocks of nodes
+    # differ, and `now` is outdated for a caller that waited for another one's transaction.
+    is_free = or_(leases.c.until <= now, leases.c.until > now + 2 * every)
+    insert = upsert(tx, leases).values(name=work, until=now + every)
+    take = insert.on_conflict_do_update(index_elements=["name"], set_={"until": now + every}, where=is_free)
+    return tx.execute(take.returning(leases.c.name)).first() is not None
 
 
-def give_back(tx: Connection, work: str) -> None:
-    """Let the next turn begin at once, because there is more to do."""
+def release(tx: Connection, work: str) -> None:
+    """End the lease early, because there is more to do."""
     tx.execute(update(leases).where(leases.c.name == work).values(until=0))

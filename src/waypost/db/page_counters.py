@@ -1,53 +1,58 @@
-"""Counts of an account's rows by block of ids: the exact size of a list, and where its nth row stands, at one price.
+"""Counts of an account's rows by block of ids, for exact list totals and for finding any page in constant time.
 
-Level 0 counts blocks of 2^10 ids, level 1 blocks of 2^20. Finding a page reads at most about a thousand counts a level
-instead of skipping every row before it (docs/adr/0002-page-counters.md).
+Level 0 counts blocks of 2^10 ids, level 1 blocks of 2^20. Finding a page reads at most about a thousand counts per
+level instead of skipping every row before the page (docs/adr/0002-page-counters.md).
 """
 
-from sqlalchemy import Connection, Select, func, select, text
+from sqlalchemy import ColumnElement, Connection, Select, func, select, text
 
-from waypost.db.schema import tallies
+from waypost.db.schema import page_counters
 
-_SHIFTS = (10, 20)
-# In SQL: SQLAlchemy works out anew, every time, a statement that inserts several rows.
-_SHIFT = text(
-    "INSERT INTO tallies (account, noun, level, block, n)"
-    " VALUES (:account, :noun, 0, :block0, :by), (:account, :noun, 1, :block1, :by)"
-    " ON CONFLICT (account, noun, level, block) DO UPDATE SET n = tallies.n + excluded.n"
+_BLOCK_BITS = (10, 20)
+# In SQL, because SQLAlchemy does not cache the compiled form of an INSERT with several rows.
+_INCREMENT = text(
+    "INSERT INTO page_counters (account, noun, level, block, rows)"
+    " VALUES (:account, :noun, 0, :block0, :change), (:account, :noun, 1, :block1, :change)"
+    " ON CONFLICT (account, noun, level, block) DO UPDATE SET rows = page_counters.rows + excluded.rows"
 )
 
 
-def shift(tx: Connection, account: int, noun: str, item: int, by: int) -> None:
-    """Count one row of `noun` in (`by` 1) or out (`by` -1). Called in the transaction that adds or removes it."""
-    values = {f"block{level}": item >> bits for level, bits in enumerate(_SHIFTS)}
-    tx.execute(_SHIFT, {"account": account, "noun": noun, "by": by, **values})
+def increment(tx: Connection, account: int, noun: str, item: int, change: int) -> None:
+    """Count a row of `noun` that the same transaction adds (`change` 1) or removes (`change` -1)."""
+    blocks = {f"block{level}": item >> bits for level, bits in enumerate(_BLOCK_BITS)}
+    tx.execute(_INCREMENT, {"account": account, "noun": noun, "change": change, **blocks})
 
 
 def total(tx: Connection, account: int, noun: str) -> int:
-    """How many rows of `noun` the account has."""
-    mine = (tallies.c.account == account) & (tallies.c.noun == noun) & (tallies.c.level == len(_SHIFTS) - 1)
-    return int(tx.execute(select(func.coalesce(func.sum(tallies.c.n), 0)).where(mine)).scalar_one())
+    """Return how many rows of `noun` the account has."""
+    counters = _counters(account, noun, len(_BLOCK_BITS) - 1)
+    return int(tx.execute(select(func.coalesce(func.sum(page_counters.c.rows), 0)).where(counters)).scalar_one())
 
 
 def locate(tx: Connection, account: int, noun: str, offset: int) -> tuple[int, int]:
-    """Where the row at `offset` from the newest stands: (first id above its block, rows to skip below that id)."""
+    """Find the row at `offset` from the newest: (first id above its block, rows to skip below that id)."""
     ceiling = None
-    for level in reversed(range(len(_SHIFTS))):
+    for level in reversed(range(len(_BLOCK_BITS))):
         with tx.execute(_newest_blocks(account, noun, level, ceiling)) as blocks:
-            for block, n in blocks:
-                if offset < n:
-                    ceiling = (block + 1) << _SHIFTS[level]
-                    break  # the rest is not read; a window function would sum up all of them
-                offset -= n
+            for block, rows in blocks:
+                if offset < rows:
+                    ceiling = (block + 1) << _BLOCK_BITS[level]
+                    break  # leaves the other blocks unread; a window function would add up all of them
+                offset -= rows
             else:
                 return 0, 0
     return ceiling or 0, offset
 
 
 def _newest_blocks(account: int, noun: str, level: int, ceiling: int | None) -> Select[int, int]:
-    mine = (tallies.c.account == account) & (tallies.c.noun == noun) & (tallies.c.level == level)
+    counters = _counters(account, noun, level)
     if ceiling is not None:
-        last = (ceiling - 1) >> _SHIFTS[level]
-        first = (ceiling - (1 << _SHIFTS[level + 1])) >> _SHIFTS[level]
-        mine &= tallies.c.block.between(first, last)
-    return select(tallies.c.block, tallies.c.n).where(mine).order_by(tallies.c.block.desc())
+        last = (ceiling - 1) >> _BLOCK_BITS[level]
+        first = (ceiling - (1 << _BLOCK_BITS[level + 1])) >> _BLOCK_BITS[level]
+        counters &= page_counters.c.block.between(first, last)
+    return select(page_counters.c.block, page_counters.c.rows).where(counters).order_by(page_counters.c.block.desc())
+
+
+def _counters(account: int, noun: str, level: int) -> ColumnElement[bool]:
+    c = page_counters.c
+    return (c.account == account) & (c.noun == noun) & (c.level == level)

@@ -1,4 +1,4 @@
-"""Brings a database to this version's tables, saving a SQLite file first."""
+"""Migrate a database to this version's schema, after copying a SQLite file."""
 
 import shutil
 import sqlite3
@@ -14,81 +14,81 @@ from waypost.errors import Kind, Problem
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
 _VERSION = table("alembic_version", column("version_num"))
-_ADVISORY_LOCK = 7_229_001  # any number, the same on every node
+_ADVISORY_LOCK = 7_229_001  # an arbitrary number, the same on every node
 
 
 def upgrade(database: Database) -> Path | None:
-    """Migrate to the newest tables, in one transaction; at most one process at a time.
+    """Migrate to the latest revision in one transaction; one process at a time.
 
-    Answers where the SQLite file was saved to, when there was something to lose. Raises UNAVAILABLE for a database
-    that a newer waypost has migrated.
+    Return the path of the copy of a SQLite file that had data. Raises UNAVAILABLE for a database that a newer waypost
+    has migrated.
     """
-    if database.read(revision) == newest():
+    if database.read(current_revision) == latest_revision():
         return None
     return database.write(lambda tx: _upgrade(tx, database.path))
 
 
-def migrate(tx: Connection, wanted: str) -> None:
-    """Run the migrations up to a revision in the transaction `tx`, alone among all processes."""
+def migrate(tx: Connection, revision: str) -> None:
+    """Run the migrations up to `revision` in this transaction; other processes wait."""
     from alembic import command  # noqa: PLC0415  # 11 MB that a service with nothing to migrate does not need
     from alembic.config import Config  # noqa: PLC0415
 
-    _be_alone(tx)
+    _lock_migrations(tx)
     config = Config()
     config.set_main_option("script_location", str(_MIGRATIONS))
     config.attributes["connection"] = tx
-    command.upgrade(config, wanted)
+    command.upgrade(config, revision)
 
 
-def clear(tx: Connection) -> None:
+def drop_all(tx: Connection) -> None:
     """Drop every table."""
-    found, parts = MetaData(), set(partition_names(tx))
-    found.reflect(tx, only=lambda name, _metadata: name not in parts)
+    reflected, partitions = MetaData(), set(partition_names(tx))
+    reflected.reflect(tx, only=lambda name, _metadata: name not in partitions)
     tx.execute(text("DROP TABLE IF EXISTS links_search"))
-    shadows = [table for table in found.sorted_tables if table.name.startswith("links_search")]
-    found.drop_all(tx, tables=[table for table in found.sorted_tables if table not in shadows])
+    tables = [table for table in reflected.sorted_tables if not table.name.startswith("links_search")]
+    reflected.drop_all(tx, tables=tables)
 
 
-def revision(tx: Connection) -> str | None:
-    """The revision of the tables behind `tx`; None for an empty database."""
+def current_revision(tx: Connection) -> str | None:
+    """Return the schema revision of the database; None if it is empty."""
     if not inspect(tx).has_table(_VERSION.name):
         return None
     return tx.execute(select(_VERSION.c.version_num)).scalar_one_or_none()
 
 
-def newest() -> str:
-    """The revision that this version of waypost works with."""
-    return max(known())
+def latest_revision() -> str:
+    """Return the revision that this version of waypost needs."""
+    return max(known_revisions())
 
 
-def known() -> frozenset[str]:
-    """Every revision that this version of waypost can start from: the numbers that its migrations are called by."""
+def known_revisions() -> frozenset[str]:
+    """Return every revision that this version can migrate from: the numbers in the file names of the migrations."""
     return frozenset(path.name.partition("_")[0] for path in (_MIGRATIONS / "versions").glob("[0-9]*.py"))
 
 
 def _upgrade(tx: Connection, file: Path | None) -> Path | None:
-    _be_alone(tx)
-    before = revision(tx)  # another process may have been faster
-    if before == newest():
+    _lock_migrations(tx)
+    revision = current_revision(tx)  # another process may have been faster
+    if revision == latest_revision():
         return None
-    if before is not None and before not in known():
-        told = f"The database is at revision {before}, this version of waypost knows only {newest()}. Install the newer"
-        raise Problem(Kind.UNAVAILABLE, f"{told} waypost again, or restore a backup.")
-    saved = _save(file, before) if file and before else None
+    if revision is not None and revision not in known_revisions():
+        message = f"The database is at revision {revision}, this version of waypost knows only {latest_revision()}."
+        raise Problem(Kind.UNAVAILABLE, f"{message} Install the newer waypost again, or restore a backup.")
+    copy = _copy(file, revision) if file and revision else None
     migrate(tx, "head")
-    return saved
+    return copy
 
 
-def _be_alone(tx: Connection) -> None:
-    """Wait until no other process migrates; the limits for requests do not hold for a migration."""
+def _lock_migrations(tx: Connection) -> None:
+    """Wait until no other process migrates. A migration may take longer than the timeouts of requests."""
     disable_timeouts(tx)
     if tx.dialect.name == "postgresql":
         tx.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _ADVISORY_LOCK})
 
 
-def _save(file: Path, before: str) -> Path:
-    """Copy the SQLite file as it is before the transaction that migrates it."""
-    target = file.with_name(f"{file.name}.{before}.{clock.now()}.bak")
+def _copy(file: Path, revision: str) -> Path:
+    """Copy the SQLite file as it was before the transaction that migrates it."""
+    target = file.with_name(f"{file.name}.{revision}.{clock.now()}.bak")
     with closing(sqlite3.connect(file)) as source, closing(sqlite3.connect(target)) as copy:
         source.backup(copy)
     shutil.copymode(file, target)

@@ -1,215 +1,209 @@
-"""Handing out the bytes of a file: what is asked for, whether it counts, and then exactly that (decisions 21, 22)."""
+"""Serve the bytes of a file: ranges, download limits and clicks (decisions 21, 22)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from email.utils import formatdate
-from functools import partial
-from typing import TypeVar
 
-import anyio.to_thread
 import structlog
-from sqlalchemy import Connection
 from starlette.requests import Request
 from starlette.responses import Response
 
 from waypost import clock
 from waypost.clicks.journal import writer as journal
-from waypost.db.database import Database
 from waypost.files import download_grants, ranges
 from waypost.files.download_grants import DownloadGrant
-from waypost.files.range_response import ByteBudget, RangeResponse, step_of
+from waypost.files.range_response import ByteBudget, RangeResponse, budget_step
 from waypost.files.ranges import ByteRange, Unsatisfiable
-from waypost.files.visitor_tokens import LIFE, VISITOR, VisitorTokens
-from waypost.http import file_names
-from waypost.settings import Settings
-from waypost.storage.store import Blob, Missing, Store
+from waypost.files.visitor_tokens import LIFE_SECONDS, VISITOR_COOKIE, VisitorTokens
+from waypost.http import etag, file_names
+from waypost.storage.store import Blob, Missing
 from waypost.visits.lookup import FileView
 from waypost.visits.request import VisitRequest
 from waypost.visits.responses import NO_STORE, redirect, wants_html
-from waypost.visits.visit import VisitService
+from waypost.visits.services import Services
 
-T = TypeVar("T")
 _log = structlog.get_logger("download")
-_SIGNED_SECONDS = 60
-SAFE = {
+_PRESIGNED_SECONDS = 60
+SAFE_HEADERS = {
     **NO_STORE,
     "Content-Security-Policy": "sandbox; default-src 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-"""The headers of a file's bytes: no browser runs them on our origin, whatever they are."""
+"""Headers of uploaded content: browsers do not run it on this origin."""
 
 
 @dataclass(frozen=True)
-class _Who:
-    """A visitor of a file: what is stored of them, and the token to give them, if they are new and can keep one."""
+class _Visitor:
+    """A visitor of a file: the stored hash, and a new cookie for a browser that has none."""
 
     hashed: bytes
-    token: str = ""
+    new_token: str = ""
 
 
-class FileServer:
-    """Hands out files, and counts."""
-
-    def __init__(self, *, settings: Settings, database: Database, visitor: VisitService, store: Store) -> None:
-        self._settings = settings
-        self._database = database
-        self._visitor = visitor
-        self._store = store
-
-    async def answer(
-        self, request: Request, asked: VisitRequest, file: FileView, tokens: VisitorTokens
-    ) -> Response | None:
-        """The bytes that are asked for, or why not in HTTP's own words; None when no download is left."""
-        headers = _headers(file)
-        if ranges.same(request.headers.get("if-none-match", ""), headers["ETag"], weak=True):
-            return Response(status_code=304, headers={name: headers[name] for name in ("ETag", *NO_STORE)})
-        if asked.is_head:
-            return await self._head(asked, file, headers)
-        try:
-            parts = _parts(request, file, headers)
-        except Unsatisfiable:
-            told = {"Content-Range": f"bytes */{file.size}", "Content-Length": "0"}
-            return Response(status_code=416, headers={**headers, **told})
-        blob = await self._opened(file)  # first: a store that is away costs nobody a download
-        if blob is None:
-            return None
-        who = _who(request, asked, file, tokens)
-        try:
-            claim = await self._claim(asked, file, who, parts)
-            if claim is None:
-                blob.close()
-                return None
-            answer = await self._handed(file, blob, parts, claim)
-        except BaseException:
+async def serve(
+    request: Request, services: Services, visit: VisitRequest, file: FileView, tokens: VisitorTokens
+) -> Response | None:
+    """Return the requested bytes, or the status 304 or 416; None if no download is left."""
+    headers = _headers(file)
+    if etag.matches(request.headers.get("if-none-match", ""), headers["ETag"]):
+        return Response(status_code=304, headers={name: headers[name] for name in ("ETag", *NO_STORE)})
+    if visit.is_head:
+        return await _head_response(services, visit, file, headers)
+    try:
+        parts = _requested_ranges(request, file, headers)
+    except Unsatisfiable:
+        content_range = {"Content-Range": f"bytes */{file.size}", "Content-Length": "0"}
+        return Response(status_code=416, headers={**headers, **content_range})
+    blob = await _open(services, file)  # before the grant: an unavailable storage must not cost a download
+    if blob is None:
+        return None
+    visitor = _visitor(request, visit, file, tokens)
+    try:
+        grant = await _grant(services, visit, file, visitor, parts)
+        if grant is None:
             blob.close()
-            raise
-        if who.token:
-            set_cookie(answer, VISITOR, who.token, file)
-        return answer
-
-    async def preview(self, file: FileView) -> Response | None:
-        """The picture for the page: no download, so only of files that may be downloaded without end."""
-        blob = await self._opened(file)
-        if blob is None:
             return None
+        response = await _blob_response(services, file, blob, parts, grant)
+    except BaseException:
+        blob.close()
+        raise
+    if visitor.new_token:
+        set_cookie(response, VISITOR_COOKIE, visitor.new_token, file)
+    return response
 
-        async def enough(_count: int) -> bool:
-            return True
 
-        async def nothing(_count: int) -> None:
-            return
+async def serve_preview(services: Services, file: FileView) -> Response | None:
+    """Return the image for the file's page. Counts no download, so only for files without a download limit."""
+    blob = await _open(services, file)
+    if blob is None:
+        return None
 
-        whole = [ByteRange(0, file.size)]
-        free = ByteBudget(file.size, enough, nothing)
-        return RangeResponse(
-            blob, file.size, whole, allowance=free, headers=_headers(file), stall=self._settings.transfer_seconds
+    async def allow(_count: int) -> bool:
+        return True
+
+    async def ignore(_count: int) -> None:
+        return
+
+    budget = ByteBudget(file.size, more=allow, unsent=ignore)
+    return _range_response(services, file, blob, [ByteRange(0, file.size)], budget)
+
+
+def set_cookie(response: Response, name: str, token: str, file: FileView) -> None:
+    """Set a cookie that browsers send only for this file."""
+    response.set_cookie(name, token, max_age=LIFE_SECONDS, path=f"/{file.alias}", httponly=True, samesite="lax")
+
+
+async def _open(services: Services, file: FileView) -> Blob | None:
+    """Return the opened object; None if it is missing from the storage."""
+    try:
+        return await services.store.open(file.object)
+    except Missing:
+        _log.error("object of a file is missing from the storage", file=file.id)
+        return None
+
+
+async def _head_response(
+    services: Services, visit: VisitRequest, file: FileView, headers: dict[str, str]
+) -> Response | None:
+    if await services.read(lambda tx: download_grants.downloads_left(tx, file.account, file.id)) == 0:
+        return None
+    _log_visit(services, visit, file, b"")
+    return Response(headers={**headers, "Content-Length": str(file.size)})
+
+
+async def _grant(
+    services: Services, visit: VisitRequest, file: FileView, visitor: _Visitor, parts: Sequence[ByteRange]
+) -> DownloadGrant | None:
+    """Resume the visitor's download or take a new one, before any byte is sent. A new download is logged."""
+    now = clock.now()
+    served = _first_step(services, file, parts)
+    if all(part.start for part in parts):
+        resumed = await services.write(
+            lambda tx: download_grants.resume(
+                tx, file.account, file.id, visitor.hashed, served=served, max_bytes=2 * file.size, now=now
+            ),
+            durability="process",
+        )
+        if resumed is not None:
+            return resumed
+    grant = await services.write(
+        lambda tx: download_grants.take(tx, file.account, file.id, visitor.hashed, served=served, now=now),
+        durability="process",
+    )
+    if grant is not None:
+        _log_visit(services, visit, file, journal.TAKEN if grant.taken else b"")
+    return grant
+
+
+async def _blob_response(
+    services: Services, file: FileView, blob: Blob, parts: Sequence[ByteRange], grant: DownloadGrant
+) -> Response:
+    if services.settings.storage_presigned == "on":
+        url = await services.store.signed(file.object, seconds=_PRESIGNED_SECONDS)
+        if url is not None:
+            blob.close()
+            return redirect(url)
+
+    async def more(count: int) -> bool:
+        return await services.write(
+            lambda tx: download_grants.serve(tx, file.account, grant.id, served=count, max_bytes=2 * file.size),
+            durability="process",
         )
 
-    async def _opened(self, file: FileView) -> Blob | None:
-        """The bytes, ready to be sent; None when they are lost, which the operator is told."""
-        try:
-            return await self._store.open(file.object)
-        except Missing:
-            _log.error("the bytes of a file are not in the store", file=file.id)
-            return None
-
-    async def _head(self, asked: VisitRequest, file: FileView, headers: dict[str, str]) -> Response | None:
-        if (
-            await anyio.to_thread.run_sync(
-                self._database.read, lambda tx: download_grants.left(tx, file.account, file.id)
-            )
-            == 0
-        ):
-            return None
-        self._write(asked, file, b"")
-        return Response(headers={**headers, "Content-Length": str(file.size)})
-
-    async def _claim(
-        self, asked: VisitRequest, file: FileView, who: _Who, parts: Sequence[ByteRange]
-    ) -> DownloadGrant | None:
-        """The right to the bytes, taken before the first of them; a new download is written down."""
-        now = clock.now()
-        served = self._first_step(file, parts)
-        if all(part.start for part in parts):
-            most = 2 * file.size
-            claim = await self._count(
-                lambda tx: download_grants.resume(
-                    tx, file.account, file.id, who.hashed, served=served, most=most, now=now
-                )
-            )
-            if claim is not None:
-                return claim
-        claim = await self._count(
-            lambda tx: download_grants.take(tx, file.account, file.id, who.hashed, served=served, now=now)
+    async def unsent(count: int) -> None:
+        await services.write(
+            lambda tx: download_grants.give_back(tx, file.account, grant.id, unsent=count), durability="process"
         )
-        if claim is not None:
-            self._write(asked, file, journal.TAKEN if claim.taken else b"")
-        return claim
 
-    async def _handed(self, file: FileView, blob: Blob, parts: Sequence[ByteRange], claim: DownloadGrant) -> Response:
-        if self._settings.storage_presigned == "on":
-            url = await self._store.signed(file.object, seconds=_SIGNED_SECONDS)
-            if url is not None:
-                blob.close()
-                return redirect(url)
-
-        async def more(count: int) -> bool:
-            return await self._count(
-                lambda tx: download_grants.serve(tx, file.account, claim.id, served=count, most=2 * file.size)
-            )
-
-        async def unsent(count: int) -> None:
-            await self._count(lambda tx: download_grants.give_back(tx, file.account, claim.id, unsent=count))
-
-        allowance = ByteBudget(self._first_step(file, parts), more, unsent)
-        stall = self._settings.transfer_seconds
-        return RangeResponse(blob, file.size, parts, allowance=allowance, headers=_headers(file), stall=stall)
-
-    def _first_step(self, file: FileView, parts: Sequence[ByteRange]) -> int:
-        """The bytes that the claim is asked for at once: all of them, where we do not see them go."""
-        total = sum(part.size for part in parts)
-        return total if self._settings.storage_presigned == "on" else min(total, step_of(file.size))
-
-    def _write(self, asked: VisitRequest, file: FileView, flags: bytes) -> None:
-        self._visitor.log_visit(journal.target_of(file.account, "file", file.id), asked, flags)
-
-    async def _count(self, work: Callable[[Connection], T]) -> T:
-        return await anyio.to_thread.run_sync(partial(self._database.write, durability="process"), work)
+    budget = ByteBudget(_first_step(services, file, parts), more, unsent)
+    return _range_response(services, file, blob, parts, budget)
 
 
-def set_cookie(answer: Response, name: str, token: str, file: FileView) -> None:
-    """Give a visitor a token that comes back for this file only."""
-    answer.set_cookie(name, token, max_age=LIFE, path=f"/{file.alias}", httponly=True, samesite="lax")
+def _range_response(
+    services: Services, file: FileView, blob: Blob, parts: Sequence[ByteRange], budget: ByteBudget
+) -> RangeResponse:
+    timeout = services.settings.transfer_seconds
+    return RangeResponse(blob, file.size, parts, budget=budget, headers=_headers(file), idle_timeout=timeout)
 
 
-def _who(request: Request, asked: VisitRequest, file: FileView, tokens: VisitorTokens) -> _Who:
-    """Whose claims a request may go on with: a browser is known by its token, a program by its address."""
-    token = request.cookies.get(VISITOR, "")
+def _first_step(services: Services, file: FileView, parts: Sequence[ByteRange]) -> int:
+    """Return the bytes that a grant counts as served at first: all of them for a presigned URL."""
+    total = sum(part.size for part in parts)
+    return total if services.settings.storage_presigned == "on" else min(total, budget_step(file.size))
+
+
+def _log_visit(services: Services, visit: VisitRequest, file: FileView, flags: bytes) -> None:
+    services.visits.log_visit(journal.target_of(file.account, "file", file.id), visit, flags)
+
+
+def _visitor(request: Request, visit: VisitRequest, file: FileView, tokens: VisitorTokens) -> _Visitor:
+    """Return whose downloads a request can resume: browsers are identified by a cookie, programs by IP address."""
+    token = request.cookies.get(VISITOR_COOKIE, "")
     if tokens.is_visitor(file, token):
-        return _Who(tokens.visitor_of(file, token))
+        return _Visitor(tokens.visitor_hash(file, token))
     if wants_html(request):
         token = tokens.new_visitor(file)
-        return _Who(tokens.visitor_of(file, token), token)
-    return _Who(tokens.visitor_of(file, f"address {asked.client_ip}"))
+        return _Visitor(tokens.visitor_hash(file, token), token)
+    return _Visitor(tokens.visitor_hash(file, f"address {visit.client_ip}"))
 
 
-def _parts(request: Request, file: FileView, headers: dict[str, str]) -> Sequence[ByteRange]:
-    """Which bytes are asked for. Raises Unsatisfiable."""
+def _requested_ranges(request: Request, file: FileView, headers: dict[str, str]) -> Sequence[ByteRange]:
+    """Return the byte ranges of a request. Raises Unsatisfiable."""
     whole = [ByteRange(0, file.size)]
-    wanted = request.headers.get("range")
-    if wanted is None:
+    range_header = request.headers.get("range")
+    if range_header is None:
         return whole
     condition = request.headers.get("if-range")
     if condition is not None and condition.strip() not in (headers["ETag"], headers["Last-Modified"]):
         return whole
-    return ranges.parse_range(wanted, file.size) or whole
+    return ranges.parse_range(range_header, file.size) or whole
 
 
 def _headers(file: FileView) -> dict[str, str]:
     return {
-        **SAFE,
+        **SAFE_HEADERS,
         "Accept-Ranges": "bytes",
         "Content-Disposition": file_names.disposition(file.filename),
         "Content-Type": file.mime,

@@ -1,4 +1,4 @@
-"""Files: what is known of them. Their bytes are in the store, under a name that stands here."""
+"""Files: their metadata in the database. The bytes are objects in the store."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from sqlalchemy import Connection, delete, func, insert, or_, select, update
 from waypost import clock
 from waypost.db import change_log, crud
 from waypost.db.crud import Page, PageRequest
-from waypost.db.schema import accounts, aliases, domains, files, leftovers, plans
+from waypost.db.schema import accounts, aliases, domains, files, orphan_objects, plans
 from waypost.errors import Kind, Problem, invalid, taken
 from waypost.settings import Settings
 from waypost.storage import orphans
@@ -18,12 +18,12 @@ from waypost.urls import alias_namespace, hostnames
 
 R = TypeVar("R", bound="File")
 Order = Literal["date", "downloads", "size"]
-_UPLOAD_SECONDS = 3600  # after this long without a word an upload under way is held for dead
+_UPLOAD_SECONDS = 3600  # an upload without an extension for this long counts as abandoned
 
 
 @dataclass(frozen=True)
 class File:
-    """A file as lists show it. `scheme` is that of its branded domain; times are seconds, UTC."""
+    """A file as lists show it. `scheme` is the scheme of its branded domain; times are Unix timestamps."""
 
     id: int
     host: str
@@ -36,7 +36,7 @@ class File:
 
 @dataclass(frozen=True)
 class Details(File):
-    """A file with all that is known of it; `password` is a hash, `purged` when its bytes were removed."""
+    """A file with all metadata. `password` is a hash; `purged` is the time when its bytes were removed."""
 
     filename: str = ""
     size: int = 0
@@ -49,13 +49,14 @@ class Details(File):
     uniquedownloads: int = 0
     purged: int | None = None
 
-    def is_over(self, now: int) -> bool:
-        """Whether it has expired or was downloaded as often as it may be."""
-        return is_past(now, expiry=self.expiry, most=self.maxdownloads, used=self.taken)
+    def has_ended(self, now: int) -> bool:
+        """Return whether the file is expired or its download limit is reached (decision 21)."""
+        is_expired = self.expiry is not None and self.expiry < now
+        return is_expired or (self.maxdownloads is not None and self.taken >= self.maxdownloads)
 
 
 class Fields(TypedDict, total=False):
-    """What can be set; `None` is the field's default, `password` is hashed already, `expiry` a date or timestamp."""
+    """The settable fields. `None` means the default; `password` is a hash, `expiry` a date or timestamp."""
 
     name: str | None
     custom: str | None
@@ -66,8 +67,8 @@ class Fields(TypedDict, total=False):
 
 
 @dataclass(frozen=True)
-class Stored:
-    """What was put into the store: the object's name, and what is known of its bytes."""
+class StoredObject:
+    """An object in the store and the metadata of its bytes."""
 
     object: str
     filename: str
@@ -77,43 +78,43 @@ class Stored:
 
 
 @dataclass(frozen=True)
-class Room:
-    """How many bytes an account may send at once, and how many it may still keep; None: as many as fit."""
+class UploadQuota:
+    """Limits for the next upload of an account: bytes of a file, and bytes left of its storage; `None`: no limit."""
 
     upload_limit: int
     left: int | None
 
 
 def page(tx: Connection, account: int, window: PageRequest, *, name: str = "", order: Order = "date") -> Page[Details]:
-    """The account's files, or those with `name` in their name, whatever the case; newest first, else the most first.
+    """Return a page of the account's files whose name contains `name`, ignoring case, in descending order.
 
-    Newest first costs the same for any page, the other orders as much as the account has files.
+    Every page costs the same by date and without a name; otherwise the cost grows with the account's files.
     """
     if not name and order == "date":
-        found = crud.page(tx, files, account, window, _Id)
-        return Page(_all(tx, [item.id for item in found.items], Details), found.result, window)
-    mine = (files.c.account == account) & files.c.search.contains(_searchable(name), autoescape=True)
-    result = tx.execute(select(func.count()).select_from(files).where(mine)).scalar_one()
-    by = {"date": files.c.id, "downloads": files.c.downloads, "size": files.c.size}[order]
-    most = select(files.c.id).where(mine).order_by(by.desc(), files.c.id.desc())
-    ids = tx.execute(most.limit(window.limit).offset(window.offset)).scalars().all() if window.offset < result else ()
-    return Page(_all(tx, ids, Details), result, window)
+        newest = crud.page(tx, files, account, window, _Id)
+        return Page(_get_many(tx, [item.id for item in newest.items], Details), newest.result, window)
+    matches = (files.c.account == account) & files.c.search.contains(name.casefold(), autoescape=True)
+    total = tx.execute(select(func.count()).select_from(files).where(matches)).scalar_one()
+    sort_key = {"date": files.c.id, "downloads": files.c.downloads, "size": files.c.size}[order]
+    query = select(files.c.id).where(matches).order_by(sort_key.desc(), files.c.id.desc())
+    ids = tx.execute(query.limit(window.limit).offset(window.offset)).scalars().all() if window.offset < total else ()
+    return Page(_get_many(tx, ids, Details), total, window)
 
 
-def own(tx: Connection, account: int, file: int) -> Details:
-    """One file. Raises NOT_FOUND."""
-    return _all(tx, [crud.get_owned(tx, files, account, file, _Id).id], Details)[0]
+def get_owned(tx: Connection, account: int, file: int) -> Details:
+    """Return one file. Raises NOT_FOUND."""
+    return _get_many(tx, [crud.get_owned(tx, files, account, file, _Id).id], Details)[0]
 
 
-def room(tx: Connection, account: int) -> Room:
-    """What the account's plan allows, held against what it has."""
-    chosen = select(plans.c.upload_limit, plans.c.storage_limit, accounts.c.stored).join_from(accounts, plans)
-    row = tx.execute(chosen.where(accounts.c.id == account)).one()
-    return Room(row.upload_limit, None if row.storage_limit is None else max(0, row.storage_limit - row.stored))
+def upload_quota(tx: Connection, account: int) -> UploadQuota:
+    """Return what the account's plan allows, less the storage in use."""
+    query = select(plans.c.upload_limit, plans.c.storage_limit, accounts.c.stored).join_from(accounts, plans)
+    row = tx.execute(query.where(accounts.c.id == account)).one()
+    return UploadQuota(row.upload_limit, None if row.storage_limit is None else max(0, row.storage_limit - row.stored))
 
 
-def check(tx: Connection, account: int, *, settings: Settings, **fields: Unpack[Fields]) -> None:
-    """Raise what `add` would raise for these fields as things stand, before anybody sends gigabytes in vain."""
+def check_fields(tx: Connection, account: int, *, settings: Settings, **fields: Unpack[Fields]) -> None:
+    """Raise what `add` would raise for these fields now, before the client sends a large body."""
     host = _host(tx, account, fields, settings)
     custom = fields.get("custom")
     if custom is None:
@@ -124,78 +125,72 @@ def check(tx: Connection, account: int, *, settings: Settings, **fields: Unpack[
         raise taken("custom", alias_namespace.TAKEN)
 
 
-def begin(tx: Connection, name: str) -> None:
-    """Note an object that is going to be written, so that it is found if nobody comes back for it."""
-    tx.execute(insert(leftovers).values(object=name, due=clock.now() + _UPLOAD_SECONDS, doomed=False))
+def register_upload(tx: Connection, name: str) -> None:
+    """Record an object before it is written, so that cleanup removes it if the upload is abandoned."""
+    tx.execute(insert(orphan_objects).values(object=name, due=clock.now() + _UPLOAD_SECONDS, deleting=False))
 
 
-def go_on(tx: Connection, name: str) -> None:
-    """Say that the object is still being written."""
-    mine = (leftovers.c.object == name, leftovers.c.doomed.is_(False))
-    tx.execute(update(leftovers).where(*mine).values(due=clock.now() + _UPLOAD_SECONDS))
+def extend_upload(tx: Connection, name: str) -> None:
+    """Record that the upload is still running."""
+    is_uploading = (orphan_objects.c.object == name, orphan_objects.c.deleting.is_(False))
+    tx.execute(update(orphan_objects).where(*is_uploading).values(due=clock.now() + _UPLOAD_SECONDS))
 
 
-def add(tx: Connection, account: int, stored: Stored, *, settings: Settings, **fields: Unpack[Fields]) -> File:
-    """Make a file of a noted object. Raises INVALID or TAKEN on the field at fault, STORAGE_FULL over the quota."""
-    mine = (leftovers.c.object == stored.object, leftovers.c.doomed.is_(False))
-    if tx.execute(delete(leftovers).where(*mine)).rowcount != 1:
+def add(tx: Connection, account: int, stored: StoredObject, *, settings: Settings, **fields: Unpack[Fields]) -> File:
+    """Create a file from an uploaded object. Raises INVALID or TAKEN with the field at fault, or STORAGE_FULL."""
+    is_uploading = (orphan_objects.c.object == stored.object, orphan_objects.c.deleting.is_(False))
+    if tx.execute(delete(orphan_objects).where(*is_uploading)).rowcount != 1:
         raise Problem(Kind.UNAVAILABLE, "The upload took too long. Please try again.", retry_after=5)
-    _keep(tx, account, stored.size)
+    _reserve_storage(tx, account, stored.size)
     host = _host(tx, account, fields, settings)
     alias = alias_namespace.pick(tx, host, fields.get("custom"))
     name = fields.get("name") or stored.filename
     values = {
-        **{field.name: getattr(stored, field.name) for field in fields_of(Stored)},
+        **{field.name: getattr(stored, field.name) for field in fields_of(StoredObject)},
         **_columns({**fields, "name": name}, stored.filename),
         "host": host,
         "alias": alias,
     }
     file = crud.add(tx, files, account, values)
     alias_namespace.claim(tx, account, "file", file, host=host, alias=alias)
-    return _all(tx, [file], File)[0]
+    return _get_many(tx, [file], File)[0]
 
 
 def change(tx: Connection, account: int, file: int, **fields: Unpack[Fields]) -> None:
-    """Set name, password, expiry or maxdownloads. Raises INVALID where an end is taken from a file without bytes."""
-    before = own(tx, account, file)
+    """Set name, password, expiry or maxdownloads. Raises INVALID if that makes a file without bytes available."""
+    before = get_owned(tx, account, file)
     crud.change(tx, files, account, file, _columns(fields, before.filename))
-    after = own(tx, account, file)
-    if before.purged is not None and not after.is_over(clock.now()):
+    after = get_owned(tx, account, file)
+    if before.purged is not None and not after.has_ended(clock.now()):
         field = "expiry" if "expiry" in fields else "maxdownloads"
-        raise invalid(field, f"{field} cannot bring this file back: its bytes are removed. Please upload it again.")
-    if not after.is_over(clock.now()):
+        raise invalid(field, f"{field} cannot restore this file: its content was deleted. Please upload it again.")
+    if not after.has_ended(clock.now()):
         tx.execute(update(files).where(files.c.id == file).values(ended=None))
     change_log.record(tx, before.host, before.alias)
 
 
 def remove(tx: Connection, account: int, file: int) -> None:
-    """Delete a file: its alias stays with the account, its bytes are removed in a moment."""
-    gone = own(tx, account, file)
-    named = tx.execute(select(files.c.object).where(files.c.id == file)).scalar_one()
-    alias_namespace.release(tx, host=gone.host, alias=gone.alias)
-    if gone.purged is None:
-        orphans.release(tx, account, named, gone.size)
+    """Delete a file. Its alias stays reserved for the account; cleanup removes its bytes soon."""
+    before = get_owned(tx, account, file)
+    object_name = tx.execute(select(files.c.object).where(files.c.id == file)).scalar_one()
+    alias_namespace.release(tx, host=before.host, alias=before.alias)
+    if before.purged is None:
+        orphans.release(tx, account, object_name, before.size)
     crud.remove(tx, files, account, file)
 
 
-def is_past(now: int, *, expiry: int | None, most: int | None, used: int) -> bool:
-    """Whether a file is at its end: to the second, to the download (decision 21)."""
-    return (expiry is not None and expiry < now) or (most is not None and used >= most)
+def storage_full(left: int) -> Problem:
+    """Return the problem of an account that has no storage left for a file (507)."""
+    return Problem(Kind.STORAGE_FULL, f"Your plan has room for {left} bytes more. Delete some files first.")
 
 
-def over_quota(left: int) -> Problem:
-    """507: the account has no room for the file."""
-    told = f"Your files may take only {left} bytes more. Delete some first."
-    return Problem(Kind.STORAGE_FULL, told)
-
-
-def _keep(tx: Connection, account: int, size: int) -> None:
-    """Take the room for a file, in one statement: exact however many come at once."""
+def _reserve_storage(tx: Connection, account: int, size: int) -> None:
+    """Add a file to the account's storage in one conditional statement, exact under concurrent uploads."""
     limit = select(plans.c.storage_limit).where(plans.c.id == accounts.c.plan).scalar_subquery()
     fits = or_(limit.is_(None), accounts.c.stored + size <= limit)
-    grown = update(accounts).where(accounts.c.id == account, fits).values(stored=accounts.c.stored + size)
-    if tx.execute(grown).rowcount != 1:
-        raise over_quota(room(tx, account).left or 0)
+    reserve = update(accounts).where(accounts.c.id == account, fits).values(stored=accounts.c.stored + size)
+    if tx.execute(reserve).rowcount != 1:
+        raise storage_full(upload_quota(tx, account).left or 0)
 
 
 def _host(tx: Connection, account: int, fields: Fields, settings: Settings) -> str:
@@ -207,14 +202,10 @@ def _columns(fields: Fields, filename: str) -> dict[str, Any]:
     values: dict[str, Any] = {name: fields[name] for name in ("password", "maxdownloads") if name in fields}
     if "name" in fields:
         values["name"] = fields["name"] or filename
-        values["search"] = _searchable(f"{values['name']}\x1f{filename}")
+        values["search"] = f"{values['name']}\x1f{filename}".casefold()
     if "expiry" in fields:
         values["expiry"] = None if fields["expiry"] is None else clock.last_second(fields["expiry"])
     return values
-
-
-def _searchable(text: str) -> str:
-    return text.casefold()
 
 
 @dataclass(frozen=True)
@@ -222,9 +213,9 @@ class _Id:
     id: int
 
 
-def _all(tx: Connection, ids: Sequence[int], record: type[R]) -> list[R]:
-    """The files with these ids, in this order."""
-    wanted = [files.c[field.name] for field in fields_of(record) if field.name != "scheme"]
-    chosen = select(*wanted, domains.c.scheme).outerjoin(domains, domains.c.host == files.c.host)
-    found = {row["id"]: record(**row) for row in tx.execute(chosen.where(files.c.id.in_(ids))).mappings()}
-    return [found[item] for item in ids]
+def _get_many(tx: Connection, ids: Sequence[int], record: type[R]) -> list[R]:
+    """Return the files with these ids, in this order."""
+    columns = [files.c[field.name] for field in fields_of(record) if field.name != "scheme"]
+    query = select(*columns, domains.c.scheme).outerjoin(domains, domains.c.host == files.c.host)
+    files_by_id = {row["id"]: record(**row) for row in tx.execute(query.where(files.c.id.in_(ids))).mappings()}
+    return [files_by_id[file] for file in ids]

@@ -1,133 +1,132 @@
-"""A visit to a file: a page for people, the bytes for programs; counted, limited, gone on with (decisions 21, 22)."""
+"""Visits to files: a page for browsers, the bytes for programs, the password form and the preview."""
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
-import anyio.to_thread
-from sqlalchemy import Connection, select
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from waypost import clock
 from waypost.clicks.journal import writer as journal
-from waypost.db.database import Database
-from waypost.db.schema import installation
-from waypost.files import download_grants
-from waypost.files.file_server import FileServer, set_cookie
-from waypost.files.visitor_tokens import LIFE, OPENED, VisitorTokens
+from waypost.files import download_grants, file_server
+from waypost.files.file_server import set_cookie
+from waypost.files.visitor_tokens import LIFE_SECONDS, UNLOCKED_COOKIE, VisitorTokens
 from waypost.http import media_types
-from waypost.settings import Settings
-from waypost.storage.store import Store
 from waypost.urls.short_urls import report_url
+from waypost.visits.alias import AliasKind
 from waypost.visits.lookup import FileView
 from waypost.visits.request import VisitRequest
-from waypost.visits.responses import NO_STORE, PAGE, PageRenderer, file_facts, redirect, wants_page
-from waypost.visits.visit import VisitService
+from waypost.visits.responses import NO_STORE, PAGE_HEADERS, redirect, wants_html
+from waypost.visits.services import Services
 
-T = TypeVar("T")
-_MOST_PREVIEW = 8 * 1024 * 1024  # bytes of a picture that the page shows
-_THING = "file"
+_MAX_PREVIEW_BYTES = 8 * 1024 * 1024  # larger images are not shown on the page
 
 
-class Downloads:
-    """Answers visits to files."""
-
-    def __init__(
-        self, *, settings: Settings, database: Database, visitor: VisitService, pages: PageRenderer, store: Store
-    ) -> None:
-        self._settings = settings
-        self._database = database
-        self._visitor = visitor
-        self._pages = pages
-        self._handing = FileServer(settings=settings, database=database, visitor=visitor, store=store)
-        self._tokens: VisitorTokens | None = None
-
-    async def answer(self, request: Request, asked: VisitRequest, file: FileView) -> Response:
-        """What a visitor of the file gets."""
-        tokens = await self._known_tokens()
-        now = clock.now()
-        if file.purged is not None or (file.expiry is not None and file.expiry < now):
-            return self._late(request, asked, file)
-        opened = await self._opens(request, asked, file, tokens, now)
-        if opened is None:
-            return self._pages.refuse(request, "guessing", thing=_THING)
-        if not opened:
-            return self._pages.refuse(request, "locked", thing=_THING, wrong=bool(asked.password))
-        if request.method == "POST" and wants_page(request):
-            answer = redirect(f"/{file.alias}", status=303)
-            if file.password is not None:
-                set_cookie(answer, OPENED, tokens.opened(file, now + LIFE), file)
-            return answer
-        return await self._inside(request, asked, file, tokens)
-
-    async def _inside(self, request: Request, asked: VisitRequest, file: FileView, tokens: VisitorTokens) -> Response:
-        """What a visitor gets who may come in."""
-        query = request.query_params
-        if query.get("preview") == "1" and _has_preview(file):
-            return await self._handing.preview(file) or self._pages.refuse(request, "gone", thing=_THING)
-        for_eyes = wants_page(request) and query.get("download") != "1"
-        if for_eyes or not (asked.is_countable or asked.is_head):
-            return await self._page(request, asked, file)
-        answer = await self._handing.answer(request, asked, file, tokens)
-        return self._late(request, asked, file) if answer is None else answer
-
-    async def look(self, request: Request, file: FileView) -> Response:
-        """What a file is, without a visit (decision 50)."""
-        now = clock.now()
-        left = await self._read(lambda tx: download_grants.left(tx, file.account, file.id))
-        if file.purged is not None or (file.expiry is not None and file.expiry < now) or left == 0:
-            return self._pages.refuse(request, "gone", thing=_THING)
+async def visit_file(request: Request, services: Services, visit: VisitRequest, file: FileView) -> Response:
+    """Return the file's page, its bytes, a password form or an error (decisions 21, 22)."""
+    now = clock.now()
+    if _is_expired(file, now):
+        return _expired(request, services, visit, file)
+    tokens = VisitorTokens(await services.secret.get())
+    is_unlocked = await _is_unlocked(request, services, visit, file, tokens, now)
+    if is_unlocked is None:
+        return services.pages.refuse(request, "guessing", kind="file")
+    if not is_unlocked:
+        return services.pages.refuse(request, "locked", kind="file", wrong_password=bool(visit.password))
+    if request.method == "POST" and wants_html(request):
+        response = redirect(f"/{file.alias}", status=303)
         if file.password is not None:
-            return self._pages.refuse(request, "missing")
-        if wants_page(request):
-            return self._draw(request, file, left)
-        told = {"error": 0, "name": file.name, "filename": file.filename, "size": file.size, "type": file.mime}
-        return JSONResponse({**told, "sha256": file.sha256.hex(), "left": left}, headers=NO_STORE)
+            set_cookie(response, UNLOCKED_COOKIE, tokens.unlocked(file, now + LIFE_SECONDS), file)
+        return response
+    return await _visit_unlocked(request, services, visit, file, tokens)
 
-    def _late(self, request: Request, asked: VisitRequest, file: FileView) -> Response:
-        self._write(asked, file, journal.LATE)
-        return self._pages.refuse(request, "gone", thing=_THING)
 
-    async def _opens(
-        self, request: Request, asked: VisitRequest, file: FileView, tokens: VisitorTokens, now: int
-    ) -> bool | None:
-        """Whether the visitor may come in; None after too many wrong guesses."""
-        if file.password is None or tokens.is_opened(file, request.cookies.get(OPENED, ""), now):
-            return True
-        if not asked.password:
-            return False
-        return await self._visitor.passwords.unlocks(f"file {file.id}", file.password, asked)
+async def preview_file(request: Request, services: Services, file: FileView) -> Response:
+    """Describe the file without a visit (decision 50)."""
+    left = await services.read(lambda tx: download_grants.downloads_left(tx, file.account, file.id))
+    if _is_expired(file, clock.now()) or left == 0:
+        return services.pages.refuse(request, "gone", kind="file")
+    if file.password is not None:
+        return services.pages.refuse(request, "missing")
+    if wants_html(request):
+        return _page(request, services, file, left)
+    details = {"name": file.name, "filename": file.filename, "size": file.size, "type": file.mime}
+    return JSONResponse({"error": 0, **details, "sha256": file.sha256.hex(), "left": left}, headers=NO_STORE)
 
-    async def _page(self, request: Request, asked: VisitRequest, file: FileView) -> Response:
-        left = await self._read(lambda tx: download_grants.left(tx, file.account, file.id))
-        if left == 0:
-            return self._late(request, asked, file)
-        if not asked.is_countable:
-            self._write(asked, file)
-        return self._draw(request, file, left)
 
-    def _draw(self, request: Request, file: FileView, left: int | None) -> Response:
-        facts = file_facts(file.size, file.mime, file.sha256, file.expiry, left)
-        preview = f"/{file.alias}?preview=1" if _has_preview(file) else ""
-        shown: dict[str, Any] = {"file": file, "facts": facts, "preview": preview}
-        report = report_url(self._settings.base, file.host, file.alias)
-        page = self._pages.page("file.html", request=request, title=file.name, report=report, **shown)
-        page.headers["Content-Security-Policy"] = PAGE["Content-Security-Policy"].replace("data:", "'self' data:")
-        return page
+def has_password(file: FileView) -> bool:
+    """Whether the file's page has a form."""
+    return file.password is not None
 
-    def _write(self, asked: VisitRequest, file: FileView, flags: bytes = b"") -> None:
-        self._visitor.write(journal.target_of(file.account, "file", file.id), asked, flags)
 
-    async def _known_tokens(self) -> VisitorTokens:
-        if self._tokens is None:
-            chosen = select(installation.c.value).where(installation.c.name == "secret")
-            self._tokens = VisitorTokens(bytes(await self._read(lambda tx: tx.execute(chosen).scalar_one())))
-        return self._tokens
+async def _visit_unlocked(
+    request: Request, services: Services, visit: VisitRequest, file: FileView, tokens: VisitorTokens
+) -> Response:
+    query = request.query_params
+    if query.get("preview") == "1" and _has_preview(file):
+        response = await file_server.serve_preview(services, file)
+        return response or services.pages.refuse(request, "gone", kind="file")
+    is_page = wants_html(request) and query.get("download") != "1"
+    if is_page or not (visit.is_click or visit.is_head):
+        return await _visit_page(request, services, visit, file)
+    response = await file_server.serve(request, services, visit, file, tokens)
+    return _expired(request, services, visit, file) if response is None else response
 
-    async def _read(self, work: Callable[[Connection], T]) -> T:
-        return await anyio.to_thread.run_sync(self._database.read, work)
+
+async def _is_unlocked(
+    request: Request, services: Services, visit: VisitRequest, file: FileView, tokens: VisitorTokens, now: int
+) -> bool | None:
+    """Whether the visitor may have the file; None after too many wrong passwords."""
+    if file.password is None or tokens.is_unlocked(file, request.cookies.get(UNLOCKED_COOKIE, ""), now):
+        return True
+    if not visit.password:
+        return False
+    return await services.visits.password_check.verify(f"file {file.id}", file.password, visit)
+
+
+async def _visit_page(request: Request, services: Services, visit: VisitRequest, file: FileView) -> Response:
+    left = await services.read(lambda tx: download_grants.downloads_left(tx, file.account, file.id))
+    if left == 0:
+        return _expired(request, services, visit, file)
+    if not visit.is_click:
+        _log_visit(services, visit, file)
+    return _page(request, services, file, left)
+
+
+def _page(request: Request, services: Services, file: FileView, left: int | None) -> Response:
+    context: dict[str, Any] = {
+        "title": file.name,
+        "file": file,
+        "facts": {
+            "size": media_types.size(file.size),
+            "kind": media_types.words(file.mime),
+            "until": "" if file.expiry is None else f"{clock.text(file.expiry)[:16]} UTC",
+            "left": left,
+            "sha256": file.sha256.hex(),
+        },
+        "preview": f"/{file.alias}?preview=1" if _has_preview(file) else "",
+        "report": report_url(services.settings.base, file.host, file.alias),
+    }
+    page = services.pages.page("file.html", request=request, **context)
+    page.headers["Content-Security-Policy"] = PAGE_HEADERS["Content-Security-Policy"].replace("data:", "'self' data:")
+    return page
+
+
+def _is_expired(file: FileView, now: int) -> bool:
+    return file.purged is not None or (file.expiry is not None and file.expiry < now)
+
+
+def _expired(request: Request, services: Services, visit: VisitRequest, file: FileView) -> Response:
+    _log_visit(services, visit, file, journal.LATE)
+    return services.pages.refuse(request, "gone", kind="file")
+
+
+def _log_visit(services: Services, visit: VisitRequest, file: FileView, flags: bytes = b"") -> None:
+    services.visits.log_visit(journal.target_of(file.account, "file", file.id), visit, flags)
 
 
 def _has_preview(file: FileView) -> bool:
-    """Whether the page may show the picture: not where seeing it would be a download that has to be counted."""
-    return file.mime in media_types.PICTURES and file.size <= _MOST_PREVIEW and file.maxdownloads is None
+    """Whether the page shows the image. With a download limit it does not: the image would be a download."""
+    return file.mime in media_types.PICTURES and file.size <= _MAX_PREVIEW_BYTES and file.maxdownloads is None
+
+
+FILES = AliasKind(FileView, visit_file, preview_file, has_password)

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, TextClause, delete, select, text, update
 
 from waypost import clock
 from waypost.db.database import Database
-from waypost.db.schema import guesses, installation
+from waypost.db.schema import attempt_limits, installation
 
 _WINDOW_MS = 60_000
 _REMEMBERED = 20_000
@@ -35,7 +35,7 @@ class AttemptLimiter:
 
     def __init__(self, folder: Path, database: Database) -> None:
         self._database = database
-        self._own = Database(f"sqlite:///{folder.resolve() / 'guesses.db'}") if database.is_sqlite else None
+        self._own = Database(f"sqlite:///{folder.resolve() / 'attempt_limits.db'}") if database.is_sqlite else None
         self._key = b""
         self._taken = 0
         self._full: OrderedDict[bytes, int] = OrderedDict()
@@ -63,7 +63,11 @@ class AttemptLimiter:
     def release(self, *tries: Limit) -> None:
         """What was tried was right: it does not count."""
         digests = [digest for digest, _ in self._digests(tries)]
-        mine = update(guesses).where(guesses.c.digest.in_(digests)).values(left=guesses.c.left + 1)
+        mine = (
+            update(attempt_limits)
+            .where(attempt_limits.c.digest.in_(digests))
+            .values(remaining=attempt_limits.c.remaining + 1)
+        )
         self._counts().write(lambda tx: tx.execute(mine), durability="relaxed")
 
     def close(self) -> None:
@@ -86,7 +90,7 @@ class AttemptLimiter:
         if self._own is None:
             return self._database
         if not self._taken:
-            self._own.write(lambda tx: guesses.create(tx, checkfirst=True))
+            self._own.write(lambda tx: attempt_limits.create(tx, checkfirst=True))
         return self._own
 
     def _remember(self, full: "_Full") -> None:
@@ -100,7 +104,8 @@ class AttemptLimiter:
         self._taken += 1
         if self._taken % _TIDY_EVERY == 0:
             self._counts().write(
-                lambda tx: tx.execute(delete(guesses).where(guesses.c.start <= now - _WINDOW_MS)), durability="relaxed"
+                lambda tx: tx.execute(delete(attempt_limits).where(attempt_limits.c.window_start <= now - _WINDOW_MS)),
+                durability="relaxed",
             )
 
 
@@ -121,7 +126,9 @@ def _take(tx: Connection, digests: list[tuple[bytes, int]], now: int) -> None:
     taken = {bytes(digest) for digest in tx.execute(_taking(len(digests)), told).scalars()}
     for digest, _ in digests:
         if digest not in taken:
-            start = tx.execute(select(guesses.c.start).where(guesses.c.digest == digest)).scalar_one()
+            start = tx.execute(
+                select(attempt_limits.c.window_start).where(attempt_limits.c.digest == digest)
+            ).scalar_one()
             raise _Full(digest, int(start) + _WINDOW_MS)
 
 
@@ -130,10 +137,10 @@ def _taking(number: int) -> TextClause:
     """The statement for so many. In SQL: SQLAlchemy works out anew, every time, one that inserts several rows."""
     new = ", ".join(f"(:digest{n}, :now, :left{n})" for n in range(number))
     # A window that begins far ahead was opened by a clock that has been set back since.
-    over = "(guesses.start <= :past OR guesses.start > :ahead)"
+    over = "(attempt_limits.window_start <= :past OR attempt_limits.window_start > :ahead)"
     return text(
-        f'INSERT INTO guesses (digest, start, "left") VALUES {new} ON CONFLICT (digest) DO UPDATE SET'  # noqa: S608  # no word of anybody's
-        f" start = CASE WHEN {over} THEN excluded.start ELSE guesses.start END,"
-        f' "left" = CASE WHEN {over} THEN excluded."left" ELSE guesses."left" - 1 END'
-        f' WHERE {over} OR guesses."left" > 0 RETURNING digest'
+        f"INSERT INTO attempt_limits (digest, window_start, remaining) VALUES {new} ON CONFLICT (digest) DO UPDATE SET"  # noqa: S608  # no word of anybody's
+        f" window_start = CASE WHEN {over} THEN excluded.window_start ELSE attempt_limits.window_start END,"
+        f" remaining = CASE WHEN {over} THEN excluded.remaining ELSE attempt_limits.remaining - 1 END"
+        f" WHERE {over} OR attempt_limits.remaining > 0 RETURNING digest"
     )

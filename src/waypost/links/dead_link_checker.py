@@ -79,7 +79,7 @@ class DeadLinkChecker:
             pass
 
     def step(self) -> bool:
-        """Check one batch if this process gets the lease. Return whether more is due. Problems are logged, not raised."""
+        """Check one batch if this process gets the lease; return whether more is due. Logs problems, raises none."""
         try:
             batch, more = self._database.write(self._claim_batch, durability="relaxed")
             outcomes = self._check_batch(batch)
@@ -98,7 +98,7 @@ class DeadLinkChecker:
         return more
 
     def _claim_batch(self, tx: Connection) -> tuple[list[LinkCheck], bool]:
-        if not leases.turn(tx, _LEASE, every=LEASE_SECONDS):
+        if not leases.acquire(tx, _LEASE, every=LEASE_SECONDS):
             return [], False
         now = clock.now()
         more_new = dead_links.enroll(tx, now)
@@ -112,7 +112,7 @@ class DeadLinkChecker:
             dead_links.record_result(
                 tx, outcome.check, status=outcome.status, failed=outcome.failed, now=now, period=self._period
             )
-        leases.give_back(tx, _LEASE)
+        leases.release(tx, _LEASE)
 
     def _check_batch(self, batch: Sequence[LinkCheck]) -> list[_Outcome]:
         """Check the destinations, in one thread per host, until the time limit of a batch."""
@@ -193,11 +193,11 @@ class DeadLinkChecker:
 
     @staticmethod
     def _is_network_suspect(outcomes: Sequence[_Outcome]) -> bool:
-        """Whether some checks failed and no destination responded at all."""
+        """Return whether checks failed and no destination responded at all."""
         return any(outcome.failed for outcome in outcomes) and not any(outcome.status for outcome in outcomes)
 
     def _is_connected(self) -> bool:
-        """Whether a destination that responded before still does; assumed before any has."""
+        """Return whether a destination that responded before still does. True before the first response."""
         return not self._working_url or self._request(self._working_url)[0] > 0
 
 

@@ -1,7 +1,7 @@
-"""Looking at the targets of links now and then: which are due, what was seen, which are dead.
+"""Dead-link checks in the database: enroll links, claim checks that are due, record results, list dead links.
 
-One that fails is looked at every day. It is dead when it failed three times in a row and for two days, since the
-internet is shaky; once it answers it is not. Redirects do not care.
+A failing destination is checked every day. It is dead after three failures in a row over at least two days, and alive
+after one success. Redirects of the link are not affected.
 """
 
 import random
@@ -13,129 +13,130 @@ from sqlalchemy import Connection, Select, and_, case, false, func, insert, or_,
 from waypost.db.schema import accounts, link_checks, links
 
 DAY = 86_400
-_FAILURES = 3
-_FAILING_SECONDS = 2 * DAY
-_AGAIN_SECONDS = 600  # when one that was taken and of which nobody told anything is due again
-_AT_ONCE = 1000
-_LOOKED_BACK = 1000  # a link with a lower number may have been made later
-_UNKNOWN = {"checked": None, "status": 0, "failing": None, "failures": 0, "dead": False}
+_MIN_FAILURES = 3
+_MIN_FAILING_SECONDS = 2 * DAY
+_CLAIM_SECONDS = 600  # after this time without a result, a claimed check is due again
+_ENROLL_LIMIT = 1000
+_ENROLL_OVERLAP = 1000  # a link with a smaller id may be committed later
+_UNKNOWN = {"checked": None, "status": 0, "failing_since": None, "failures": 0, "dead": False}
 
 
 @dataclass(frozen=True)
-class Due:
-    """A target to look at. `until`: nobody else takes it before."""
+class LinkCheck:
+    """A claimed check of a destination. No other process claims it before `claimed_until`."""
 
     account: int
     link: int
     url: str
-    until: int
+    claimed_until: int
 
 
 @dataclass(frozen=True)
-class Seen:
-    """What is known of a link's target: when it was looked at, the status of the answer (0: none), since when it fails.
+class CheckResult:
+    """The last check of a destination: its time, the HTTP status (0 without a response), and since when it fails.
 
-    Without an answer and without failing, it could not be looked at.
+    With status 0 and without `failing_since`, the destination could not be checked.
     """
 
     checked: int
     status: int
-    failing: int | None
+    failing_since: int | None
     dead: bool
 
 
 def enroll(tx: Connection, now: int) -> bool:
-    """Let links that were made since be looked at soon; whether there may be more of them (index looks_link)."""
+    """Make checks of new links due now (index link_checks_link). Return whether there may be more new links."""
     newest = select(func.coalesce(func.max(link_checks.c.link), 0)).scalar_subquery()
-    known = select(link_checks.c.link).where(link_checks.c.link == links.c.id).exists()
-    chosen = select(links.c.account, links.c.id.label("link")).where(links.c.id > newest - _LOOKED_BACK, ~known)
-    # Locked against being deleted meanwhile, which SQLite does by itself.
-    held = chosen.order_by(links.c.id).limit(_AT_ONCE).with_for_update(read=True, key_share=True, of=links)
-    new = [{**row, "due": now} for row in tx.execute(held).mappings()]
-    if new:
-        tx.execute(insert(link_checks), new)
-    return len(new) == _AT_ONCE
+    is_enrolled = select(link_checks.c.link).where(link_checks.c.link == links.c.id).exists()
+    new_links = select(links.c.account, links.c.id.label("link")).where(
+        links.c.id > newest - _ENROLL_OVERLAP, ~is_enrolled
+    )
+    # The row lock prevents a concurrent deletion; SQLite has one writer at a time anyway.
+    locked = new_links.order_by(links.c.id).limit(_ENROLL_LIMIT).with_for_update(read=True, key_share=True, of=links)
+    rows = [{**row, "due": now} for row in tx.execute(locked).mappings()]
+    if rows:
+        tx.execute(insert(link_checks), rows)
+    return len(rows) == _ENROLL_LIMIT
 
 
-def take(tx: Connection, now: int, *, most: int, period: int) -> tuple[list[Due], bool]:
-    """Targets that are due, for the caller to look at soon, and whether anything was (index looks_due).
+def claim_batch(tx: Connection, now: int, *, limit: int, period: int) -> tuple[list[LinkCheck], bool]:
+    """Claim checks that are due (index link_checks_due). Return them, and whether any check was due.
 
-    Of links that nobody can follow, and of what is no website, nothing is known; they come up again after `period`
-    seconds.
+    Links that visitors cannot follow (disabled, expired, of a suspended account) and other schemes than HTTP are not
+    checked: their result is cleared and they are due again after `period` seconds.
     """
     c = links.c
-    is_followed = and_(
+    is_checked = and_(
         c.status != "disabled",
         or_(c.expiry.is_(None), c.expiry >= now),
         or_(c.url.ilike("http://%"), c.url.ilike("https://%")),
         accounts.c.suspended == false(),
     )
-    chosen = (
-        select(c.account, c.id, c.url, is_followed.label("is_followed"))
+    query = (
+        select(c.account, c.id, c.url, is_checked.label("is_checked"))
         .join(link_checks, and_(link_checks.c.account == c.account, link_checks.c.link == c.id))
         .join(accounts, accounts.c.id == c.account)
         .where(link_checks.c.due <= now)
         .order_by(link_checks.c.due)
-        .limit(most)
+        .limit(limit)
     )
-    found = tx.execute(chosen).all()
-    _set(tx, [row.id for row in found if not row.is_followed], {**_UNKNOWN, "due": now + period})
-    until = now + _AGAIN_SECONDS
-    _set(tx, [row.id for row in found if row.is_followed], {"due": until})
-    return [Due(row.account, row.id, row.url, until) for row in found if row.is_followed], bool(found)
+    rows = tx.execute(query).all()
+    _update(tx, [row.id for row in rows if not row.is_checked], {**_UNKNOWN, "due": now + period})
+    until = now + _CLAIM_SECONDS
+    _update(tx, [row.id for row in rows if row.is_checked], {"due": until})
+    return [LinkCheck(row.account, row.id, row.url, until) for row in rows if row.is_checked], bool(rows)
 
 
-def note(tx: Connection, due: Due, *, status: int, fails: bool, now: int, period: int) -> None:
-    """Note what was seen, unless the link got another target meanwhile."""
+def record_result(tx: Connection, check: LinkCheck, *, status: int, failed: bool, now: int, period: int) -> None:
+    """Store the result of a claimed check, unless the destination has changed since it was claimed."""
     c = link_checks.c
-    values: dict[str, object] = {**_UNKNOWN, "checked": now, "status": status, "due": now + _varied(period)}
-    if fails:
-        since = func.coalesce(c.failing, now)
-        is_dead = and_(c.failures + 1 >= _FAILURES, since <= now - _FAILING_SECONDS)
-        values |= {"failing": since, "failures": c.failures + 1, "dead": case((is_dead, true()), else_=false())}
+    values: dict[str, object] = {**_UNKNOWN, "checked": now, "status": status, "due": now + _with_jitter(period)}
+    if failed:
+        since = func.coalesce(c.failing_since, now)
+        is_dead = and_(c.failures + 1 >= _MIN_FAILURES, since <= now - _MIN_FAILING_SECONDS)
+        values |= {"failing_since": since, "failures": c.failures + 1, "dead": case((is_dead, true()), else_=false())}
         values["due"] = now + DAY
-    mine = (c.account == due.account, c.link == due.link, c.due == due.until)
-    tx.execute(update(link_checks).where(*mine).values(values))
+    is_claimed = (c.account == check.account, c.link == check.link, c.due == check.claimed_until)
+    tx.execute(update(link_checks).where(*is_claimed).values(values))
 
 
-def follow(tx: Connection, account: int, link: int, *, old: str, new: str) -> None:
-    """Forget what is known when a link leads elsewhere now."""
+def reset_if_moved(tx: Connection, account: int, link: int, *, old: str, new: str) -> None:
+    """Clear the result and make the check due when the destination has changed."""
     if new != old:
-        mine = (link_checks.c.account == account, link_checks.c.link == link)
-        tx.execute(update(link_checks).where(*mine).values(**_UNKNOWN, due=0))
+        owned_by = (link_checks.c.account == account, link_checks.c.link == link)
+        tx.execute(update(link_checks).where(*owned_by).values(**_UNKNOWN, due=0))
 
 
-def dead(account: int) -> Select[int]:
-    """The ids of the account's links with a dead target (index looks_dead_account)."""
+def dead_link_ids(account: int) -> Select[int]:
+    """Select the ids of the account's links with a dead destination (index link_checks_dead_account)."""
     return select(link_checks.c.link).where(link_checks.c.dead == true(), link_checks.c.account == account)
 
 
-def count(tx: Connection) -> int:
-    """How many links have a dead target, of all accounts."""
-    return int(
-        tx.execute(select(func.count()).select_from(link_checks).where(link_checks.c.dead == true())).scalar_one()
-    )
+def count_dead(tx: Connection) -> int:
+    """Count the links of all accounts with a dead destination."""
+    query = select(func.count()).select_from(link_checks).where(link_checks.c.dead == true())
+    return int(tx.execute(query).scalar_one())
 
 
-def among(tx: Connection, account: int, ids: Iterable[int]) -> set[int]:
-    """Which of these links have a dead target."""
-    return set(tx.execute(dead(account).where(link_checks.c.link.in_(ids))).scalars())
+def dead_among(tx: Connection, account: int, ids: Iterable[int]) -> set[int]:
+    """Return those of the links that have a dead destination."""
+    return set(tx.execute(dead_link_ids(account).where(link_checks.c.link.in_(ids))).scalars())
 
 
-def of(tx: Connection, account: int, link: int) -> Seen | None:
-    """What is known of a link's target, if somebody looked."""
+def get_result(tx: Connection, account: int, link: int) -> CheckResult | None:
+    """Return the result of a link's last check; `None` before the first one."""
     c = link_checks.c
-    chosen = select(c.checked, c.status, c.failing, c.dead)
-    mine = (c.account == account, c.link == link, c.checked.is_not(None))
-    row = tx.execute(chosen.where(*mine)).mappings().first()
-    return None if row is None else Seen(**row)
+    owned_by = (c.account == account, c.link == link)
+    query = select(c.checked, c.status, c.failing_since, c.dead).where(*owned_by, c.checked.is_not(None))
+    row = tx.execute(query).mappings().first()
+    return None if row is None else CheckResult(**row)
 
 
-def _set(tx: Connection, ids: Sequence[int], values: dict[str, object]) -> None:
+def _update(tx: Connection, ids: Sequence[int], values: dict[str, object]) -> None:
     if ids:
         tx.execute(update(link_checks).where(link_checks.c.link.in_(ids)).values(values))
 
 
-def _varied(period: int) -> int:
-    """About so long, so that what was looked at together does not stay together."""
-    return period - random.randrange(period // 10)  # noqa: S311  # no secret
+def _with_jitter(period: int) -> int:
+    """Shorten the period by up to 10 %, so that links of one batch spread over time."""
+    return period - random.randrange(period // 10)  # noqa: S311  # not security-relevant

@@ -1,4 +1,4 @@
-"""Moving up: everything from SQLite into an empty PostgreSQL, in steps that can be gone on with, checked at the end."""
+"""Migrate an installation from SQLite to an empty PostgreSQL database: resumable, verified at the end."""
 
 import base64
 import fcntl
@@ -33,47 +33,50 @@ from waypost.db.postgres import disable_timeouts
 from waypost.db.schema import installation, metadata
 from waypost.errors import Kind, Problem
 
-_AT_ONCE = 2000
-_WHOSE = "whose"
-# In the target until everything is there: how far each table is copied, and of which installation.
-_moving = Table("moving", MetaData(), Column("name", String(64), primary_key=True), Column("reached", Text))
+_BATCH_ROWS = 2000
+_INSTALLATION = "installation id"
+# Exists in the target until the migration is complete: the last copied key of each table, and a hash that identifies
+# the source installation.
+_progress = Table(
+    "migration_progress", MetaData(), Column("name", String(64), primary_key=True), Column("position", Text)
+)
 _Batch = Sequence[RowMapping]
 ProgressCallback = Callable[[str, int, int], None]
-"""Is told of a table (or "check of <table>") how many of its rows are done, and how many there are."""
+"""Called with a table's name (or "check of <table>"), the rows that are done, and all rows."""
 
 
 @dataclass(frozen=True)
-class Moved:
-    """What is in the target now; `before`: of it, rows that an earlier try had copied."""
+class MigrationResult:
+    """The contents of the target. `resumed` are the rows that an interrupted run had copied."""
 
     tables: int
     rows: int
-    before: int
+    resumed: int
 
 
-def move(source: Database, target: Database, told: ProgressCallback) -> Moved:
-    """Copy every row and check every table. The source must not be in use, and cannot be written to meanwhile.
+def migrate(source: Database, target: Database, progress: ProgressCallback) -> MigrationResult:
+    """Copy every row and verify every table. The service must be stopped; the source is locked against writes.
 
-    Raises INVALID when source or target is not what it must be, UNAVAILABLE when one of them is away: then the same
-    call goes on where it ended.
+    Raises INVALID for an unsuitable source or target, and UNAVAILABLE when one of them is down; then the same call
+    resumes.
     """
     if not source.is_sqlite or source.path is None or target.is_sqlite:
-        raise _refused("Only a SQLite database can be moved, and only to PostgreSQL. For every other way use backup.")
-    if not source.path.is_file() or source.read(upgrade.revision) != upgrade.newest():
-        raise _refused(f"{source.path} is not a database of this version. Start waypost on it once.")
-    with _nobody_counts(source.path.parent / "journal"):
-        # A transaction that writes, so that nobody else does until all is copied.
-        return source.write(lambda tx: _move(tx, target, told))
+        raise _invalid("Only SQLite can be migrated, and only to PostgreSQL. Use backup and restore instead.")
+    if not source.path.is_file() or source.read(upgrade.current_revision) != upgrade.latest_revision():
+        raise _invalid(f"{source.path} is not a database of this version. Start waypost on it once.")
+    with _ingester_lock(source.path.parent / "journal"):
+        # A write transaction, so that no other process writes until everything is copied.
+        return source.write(lambda tx: _migrate(tx, target, progress))
 
 
 def is_unfinished(tx: Connection) -> bool:
-    """Whether a move into this database did not come to its end."""
-    return inspect(tx).has_table(_moving.name)
+    """Return whether a migration into this database was interrupted."""
+    return inspect(tx).has_table(_progress.name)
 
 
 @contextmanager
-def _nobody_counts(journal: Path) -> Iterator[None]:
-    """Hold the lock of the counting process, which a service that runs would have."""
+def _ingester_lock(journal: Path) -> Iterator[None]:
+    """Hold the ingester's lock, which a running service has. Raises INVALID."""
     if not journal.is_dir():
         yield
         return
@@ -81,52 +84,59 @@ def _nobody_counts(journal: Path) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise _refused("The service is running. Stop it first: what it saves meanwhile would be lost.") from None
+            raise _invalid("The service is running. Stop it first: what it saves now would be lost.") from None
         yield
 
 
-def _move(source: Connection, target: Database, told: ProgressCallback) -> Moved:
-    whose = hashlib.sha256(
-        bytes(source.execute(select(installation.c.value).where(installation.c.name == "secret")).scalar_one())
-    )
-    target.write(lambda tx: _begin(tx, whose.hexdigest()))
-    before = rows = 0
+def _migrate(source: Connection, target: Database, progress: ProgressCallback) -> MigrationResult:
+    secret = select(installation.c.value).where(installation.c.name == "secret")
+    installation_id = hashlib.sha256(bytes(source.execute(secret).scalar_one())).hexdigest()
+    target.write(lambda tx: _prepare(tx, installation_id))
+    resumed = rows = 0
     for table in metadata.sorted_tables:
-        all_of_it = source.execute(select(func.count()).select_from(table)).scalar_one()
-        done = already = target.read(lambda tx: _count(tx, table))  # noqa: B023  # read at once
-        told(table.name, done, all_of_it)
-        for batch in _batches(source, table, target.read(lambda tx: _reached(tx, table))):  # noqa: B023
-            _make_room(target, table, batch)
-            target.write(lambda tx: _copy(tx, table, batch))  # noqa: B023
-            done += len(batch)
-            told(table.name, done, all_of_it)
-        before, rows = before + already, rows + done
+        present = target.read(lambda tx: _count(tx, table))  # noqa: B023  # called at once
+        resumed += present
+        rows += _copy_table(source, target, table, present, progress)
     for table in metadata.sorted_tables:
-        _check(source, target, table, told)
-    numbers = archive.numbers(source, metadata.sorted_tables)
-    target.write(lambda tx: _end(tx, numbers))
-    return Moved(len(metadata.sorted_tables), rows, before)
+        _verify(source, target, table, progress)
+    ids = archive.highest_ids(source, metadata.sorted_tables)
+    target.write(lambda tx: _finish(tx, ids))
+    return MigrationResult(len(metadata.sorted_tables), rows, resumed)
 
 
-def _begin(tx: Connection, whose: str) -> None:
-    """Make the tables, empty, in a database that has none; or find those of an earlier try."""
+def _copy_table(source: Connection, target: Database, table: Table, present: int, progress: ProgressCallback) -> int:
+    """Copy the rows that the target does not have yet; return how many it has now."""
+    total = source.execute(select(func.count()).select_from(table)).scalar_one()
+    done = present
+    progress(table.name, done, total)
+    for batch in _batches(source, table, target.read(lambda tx: _position(tx, table))):
+        _create_partitions(target, table, batch)
+        target.write(lambda tx: _copy(tx, table, batch))  # noqa: B023  # called at once
+        done += len(batch)
+        progress(table.name, done, total)
+    return done
+
+
+def _prepare(tx: Connection, installation_id: str) -> None:
+    """Create empty tables in a database without any; accept those of an interrupted run. Raises INVALID."""
     names = inspect(tx).get_table_names()
-    if _moving.name in names:
-        if tx.execute(select(_moving.c.reached).where(_moving.c.name == _WHOSE)).scalar() != whose:
-            raise _refused("Another installation was being moved into this database. Give this one an empty database.")
+    if _progress.name in names:
+        query = select(_progress.c.position).where(_progress.c.name == _INSTALLATION)
+        if tx.execute(query).scalar() != installation_id:
+            raise _invalid("Another installation was being migrated into this database. Use an empty database.")
         return
     if names:
-        raise _refused("There are tables in the target already. Move into an empty database.")
+        raise _invalid("There are tables in the target already. Migrate into an empty database.")
     upgrade.migrate(tx, "head")
     for table in reversed(metadata.sorted_tables):
-        tx.execute(table.delete())  # what the migrations put in
-    _moving.create(tx)
-    tx.execute(insert(_moving).values(name=_WHOSE, reached=whose))
+        tx.execute(table.delete())  # rows that the migrations inserted
+    _progress.create(tx)
+    tx.execute(insert(_progress).values(name=_INSTALLATION, position=installation_id))
 
 
-def _end(tx: Connection, numbers: dict[str, int]) -> None:
-    archive.go_on_from(tx, metadata.sorted_tables, numbers)
-    _moving.drop(tx)
+def _finish(tx: Connection, ids: dict[str, int]) -> None:
+    archive.set_next_ids(tx, metadata.sorted_tables, ids)
+    _progress.drop(tx)
 
 
 def _key(table: Table) -> list[Column[Any]]:
@@ -138,69 +148,71 @@ def _count(tx: Connection, table: Table) -> int:
     return int(tx.execute(select(func.count()).select_from(table)).scalar_one())
 
 
-def _reached(tx: Connection, table: Table) -> list[Any] | None:
-    """The key of the last row that was copied."""
-    told = tx.execute(select(_moving.c.reached).where(_moving.c.name == table.name)).scalar()
-    values = json.loads(told) if told else None
+def _position(tx: Connection, table: Table) -> list[Any] | None:
+    """The key of the last copied row."""
+    stored = tx.execute(select(_progress.c.position).where(_progress.c.name == table.name)).scalar()
+    values = json.loads(stored) if stored else None
     return values and [base64.b64decode(value[0]) if isinstance(value, list) else value for value in values]
 
 
-def _batches(source: Connection, table: Table, reached: list[Any] | None) -> Iterator[_Batch]:
+def _batches(source: Connection, table: Table, position: list[Any] | None) -> Iterator[_Batch]:
+    """The rows after `position`, in the order of the key."""
     key = _key(table)
     while True:
-        chosen = select(table).order_by(*key).limit(_AT_ONCE)
-        if reached:
-            chosen = chosen.where(tuple_(*key) > tuple_(*reached) if len(key) > 1 else key[0] > reached[0])
-        batch = source.execute(chosen).mappings().all()
+        query = select(table).order_by(*key).limit(_BATCH_ROWS)
+        if position:
+            query = query.where(tuple_(*key) > tuple_(*position) if len(key) > 1 else key[0] > position[0])
+        batch = source.execute(query).mappings().all()
         if not batch:
             return
         yield batch
-        reached = [batch[-1][column.name] for column in key]
+        position = [batch[-1][column.name] for column in key]
 
 
-def _make_room(target: Database, table: Table, batch: _Batch) -> None:
-    if cut := partitions.column_of(table.name):
-        days = partitions.days_in(table.name, [row[cut] for row in batch])
+def _create_partitions(target: Database, table: Table, batch: _Batch) -> None:
+    if partitioned_by := partitions.column_of(table.name):
+        days = partitions.days_in(table.name, [row[partitioned_by] for row in batch])
         target.write(lambda tx: partitions.ensure(tx, days, [table.name]))
 
 
 def _copy(tx: Connection, table: Table, batch: _Batch) -> None:
-    """Insert a batch, and how far that is, in one transaction."""
+    """Insert a batch and its position in one transaction."""
     tx.execute(insert(table), [dict(row) for row in batch])
     last = [batch[-1][column.name] for column in _key(table)]
-    told = json.dumps([[base64.b64encode(value).decode()] if isinstance(value, bytes) else value for value in last])
-    new = upsert(tx, _moving).values(name=table.name, reached=told)
-    tx.execute(new.on_conflict_do_update(index_elements=["name"], set_={"reached": told}))
+    position = json.dumps([[base64.b64encode(value).decode()] if isinstance(value, bytes) else value for value in last])
+    new = upsert(tx, _progress).values(name=table.name, position=position)
+    tx.execute(new.on_conflict_do_update(index_elements=["name"], set_={"position": position}))
 
 
-def _check(source: Connection, target: Database, table: Table, told: ProgressCallback) -> None:
-    """Compare how many rows there are, and the sum of their checksums, which no order changes."""
-    what = f"check of {table.name}"
-    here = _sum(source, table, lambda _n: None)
-    told(what, 0, here[0])
-    there = target.read(lambda tx: _sum(tx, table, lambda n: told(what, n, here[0])))
-    if here != there:
-        text = f"{table.name} has {there[0]} rows in the target where there should be {here[0]}, or others than these."
-        raise Problem(Kind.INVALID, f"{text} Give the move an empty database and begin again.")
+def _verify(source: Connection, target: Database, table: Table, progress: ProgressCallback) -> None:
+    """Compare the row count and the order-independent sum of row checksums. Raises INVALID."""
+    label = f"check of {table.name}"
+    expected = _checksum(source, table, lambda _n: None)
+    progress(label, 0, expected[0])
+    actual = target.read(lambda tx: _checksum(tx, table, lambda n: progress(label, n, expected[0])))
+    if actual != expected:
+        message = f"{table.name} in the target differs from the source: {actual[0]} rows, {expected[0]} expected."
+        raise _invalid(f"{message} Start again with an empty database.")
 
 
-def _sum(tx: Connection, table: Table, step: Callable[[int], None]) -> tuple[int, int]:
+def _checksum(tx: Connection, table: Table, step: Callable[[int], None]) -> tuple[int, int]:
+    """(rows, sum of their checksums modulo 2^64)."""
     disable_timeouts(tx)
     count = total = 0
     names = sorted(column.name for column in table.columns)
-    for row in tx.execution_options(stream_results=True, yield_per=_AT_ONCE).execute(select(table)).mappings():
-        words = json.dumps([_plain(row[name]) for name in names], sort_keys=True)
-        total += int.from_bytes(hashlib.blake2b(words.encode(), digest_size=8).digest())
+    for row in tx.execution_options(stream_results=True, yield_per=_BATCH_ROWS).execute(select(table)).mappings():
+        values = json.dumps([_to_json(row[name]) for name in names], sort_keys=True)
+        total += int.from_bytes(hashlib.blake2b(values.encode(), digest_size=8).digest())
         count += 1
-        if count % _AT_ONCE == 0:
+        if count % _BATCH_ROWS == 0:
             step(count)
     step(count)
     return count, total % 2**64
 
 
-def _plain(value: Any) -> Any:
+def _to_json(value: Any) -> Any:
     return base64.b64encode(value).decode() if isinstance(value, bytes) else value
 
 
-def _refused(message: str) -> Problem:
+def _invalid(message: str) -> Problem:
     return Problem(Kind.INVALID, message)

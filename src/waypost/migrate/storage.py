@@ -1,4 +1,4 @@
-"""Moving up: the bytes of all files from one store to another, in steps, checked at the end."""
+"""Migrate the bytes of all files from one storage to another: resumable, verified at the end."""
 
 import hashlib
 from collections.abc import Callable
@@ -7,80 +7,80 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, Row, select
 
-from waypost.backup.files import Reader
+from waypost.backup.files import ChunkReader
 from waypost.db.database import Database
 from waypost.db.schema import files
 from waypost.errors import Kind, Problem
 from waypost.http.file_names import disposition
 from waypost.storage.store import Missing, Store
 
-_PAGE = 500
-Told = Callable[[str, int, int], None]
-"""Is told how many bytes of how many are copied ("files"), or checked ("check of files")."""
+_File = Row[tuple[str, str, int, bytes]]
+ProgressCallback = Callable[[str, int, int], None]
+"""Called with the step ("files" or "check of files"), the bytes that are done, and all bytes."""
 
 
 @dataclass(frozen=True)
-class Moved:
-    """How many files were copied, were there already, and had no bytes in the source."""
+class StorageResult:
+    """Files that were copied, that the target had already, and whose bytes the source does not have."""
 
     copied: int
-    before: int
+    skipped: int
     missing: int
 
 
-def move(database: Database, source: Store, target: Store, told: Told) -> Moved:
-    """Copy what the target does not have, then read all of it back. Nothing is deleted; the service may go on.
+def migrate(database: Database, source: Store, target: Store, progress: ProgressCallback) -> StorageResult:
+    """Copy the objects that the target lacks, then read all of them back. Deletes nothing; the service may run.
 
-    What is uploaded meanwhile is for another run. Raises INVALID when what came back is something else, UNAVAILABLE and
-    STORAGE_FULL as the stores do: then the same call goes on where it ended.
+    Files that are uploaded during the run need another run. Raises INVALID if the target returns different bytes, and
+    UNAVAILABLE and STORAGE_FULL as the stores do; then the same call resumes.
     """
-    wanted = database.read(_wanted)
-    total = sum(row.size for row in wanted)
-    done = copied = before = missing = 0
-    for row in wanted:
-        told("files", done, total)
+    rows = database.read(_files)
+    total = sum(row.size for row in rows)
+    done = copied = skipped = missing = 0
+    for row in rows:
+        progress("files", done, total)
         if target.size(row.object) == row.size:
-            before += 1
+            skipped += 1
         elif _copy(source, target, row):
             copied += 1
         else:
             missing += 1
         done += row.size
-    told("files", done, total)
+    progress("files", done, total)
     done = 0
-    for row in wanted:
-        told("check of files", done, total)
+    for row in rows:
+        progress("check of files", done, total)
         with suppress(Missing):
-            _check(source, target, row)
+            _verify(source, target, row)
         done += row.size
-    told("check of files", done, total)
-    return Moved(copied, before, missing)
+    progress("check of files", done, total)
+    return StorageResult(copied, skipped, missing)
 
 
-def _wanted(tx: Connection) -> list[Row[tuple[str, str, int, bytes]]]:
+def _files(tx: Connection) -> list[_File]:
     c = files.c
     return list(tx.execute(select(c.object, c.filename, c.size, c.sha256).where(c.purged.is_(None)).order_by(c.id)))
 
 
-def _copy(source: Store, target: Store, row: Row[tuple[str, str, int, bytes]]) -> bool:
-    """Copy an object; whether there was one."""
+def _copy(source: Store, target: Store, row: _File) -> bool:
+    """Copy an object; return whether the source has it."""
     try:
         _, chunks = source.load(row.object)
     except Missing:
         return False
-    target.remove(row.object)  # what an earlier try left of it
-    target.save(row.object, Reader(chunks), disposition=disposition(row.filename))
+    target.remove(row.object)  # a partial copy of an interrupted run
+    target.save(row.object, ChunkReader(chunks), disposition=disposition(row.filename))
     return True
 
 
-def _check(source: Store, target: Store, row: Row[tuple[str, str, int, bytes]]) -> None:
-    """Read an object back; one that is damaged is copied once more. Raises Missing."""
-    for last in (False, True):
+def _verify(source: Store, target: Store, row: _File) -> None:
+    """Read an object back and copy a damaged one again, once. Raises INVALID and Missing."""
+    for is_last in (False, True):
         digest = hashlib.sha256()
         for chunk in target.load(row.object)[1]:
             digest.update(chunk)
         if digest.digest() == bytes(row.sha256):
             return
-        if last:
-            raise Problem(Kind.INVALID, f"The file {row.filename} ({row.object}) comes back as something else.")
+        if is_last:
+            raise Problem(Kind.INVALID, f"The file {row.filename} ({row.object}) was copied with errors.")
         _copy(source, target, row)

@@ -10,7 +10,7 @@ from waypost import clock
 from waypost.db import change_log, crud
 from waypost.db.crud import Page, PageRequest
 from waypost.db.database import upsert
-from waypost.db.schema import accounts, aliases, blocks, links, reports
+from waypost.db.schema import accounts, aliases, blocklist_entries, links, reports
 from waypost.errors import Kind, Problem, invalid
 from waypost.urls import alias_namespace, blocklist
 from waypost.urls.validation import ascii_host
@@ -59,7 +59,7 @@ class Subject:
 def block(tx: Connection, value: str, *, kind: str) -> Block:
     """Block a host or a word, from now on and for what is there already. Raises INVALID on `value`."""
     row = Block(kind, _plain(value, kind), clock.now())
-    tx.execute(upsert(tx, blocks).values(vars(row)).on_conflict_do_nothing())
+    tx.execute(upsert(tx, blocklist_entries).values(vars(row)).on_conflict_do_nothing())
     change_log.record(tx, alias_namespace.OWN)  # every answer that is remembered may lead there
     return row
 
@@ -67,7 +67,7 @@ def block(tx: Connection, value: str, *, kind: str) -> Block:
 def unblock(tx: Connection, value: str, *, kind: str) -> Block:
     """Take a host or a word off the list. Raises NOT_FOUND."""
     plain = _plain(value, kind)
-    gone = delete(blocks).where(blocks.c.kind == kind, blocks.c.value == plain).returning(blocks.c.created)
+    gone = delete(blocklist_entries).where(blocklist_entries.c.kind == kind, blocklist_entries.c.value == plain).returning(blocklist_entries.c.created)
     created = tx.execute(gone).scalar_one_or_none()
     if created is None:
         raise Problem(Kind.NOT_FOUND, f"The {kind} {plain} is not blocked.")
@@ -77,17 +77,17 @@ def unblock(tx: Connection, value: str, *, kind: str) -> Block:
 
 def blocks_of(tx: Connection) -> list[Block]:
     """The whole list: hosts before words, by name."""
-    chosen = select(blocks.c.kind, blocks.c.value, blocks.c.created).order_by(blocks.c.kind, blocks.c.value)
+    chosen = select(blocklist_entries.c.kind, blocklist_entries.c.value, blocklist_entries.c.created).order_by(blocklist_entries.c.kind, blocklist_entries.c.value)
     return [Block(**row) for row in tx.execute(chosen).mappings()]
 
 
 def blocks_page(tx: Connection, window: PageRequest, *, q: str = "") -> Page[Block]:
     """A page of the list, newest first; with `q`, of what has it."""
-    c = blocks.c
+    c = blocklist_entries.c
     meets = c.value.contains(q.casefold(), autoescape=True) if q else true()
-    result = int(tx.execute(select(func.count()).select_from(blocks).where(meets)).scalar_one())
+    result = int(tx.execute(select(func.count()).select_from(blocklist_entries).where(meets)).scalar_one())
     order = (c.created.desc(), c.kind, c.value)
-    chosen = crud.columns(blocks, Block).where(meets).order_by(*order).limit(window.limit).offset(window.offset)
+    chosen = crud.select_columns(blocklist_entries, Block).where(meets).order_by(*order).limit(window.limit).offset(window.offset)
     found = tx.execute(chosen).mappings() if window.offset < result else ()
     return Page([Block(**row) for row in found], result, window)
 
@@ -129,7 +129,7 @@ def reports_page(tx: Connection, window: PageRequest, *, closed: bool = False) -
     meets = c.closed.is_not(None) if closed else c.closed.is_(None)
     result = int(tx.execute(select(func.count()).where(meets)).scalar_one())
     order = (c.closed.desc(), c.id.desc()) if closed else (c.id,)
-    chosen = crud.columns(reports, Report).where(meets).order_by(*order).limit(window.limit).offset(window.offset)
+    chosen = crud.select_columns(reports, Report).where(meets).order_by(*order).limit(window.limit).offset(window.offset)
     found = tx.execute(chosen).mappings() if window.offset < result else ()
     return Page([Report(**row) for row in found], result, window)
 
@@ -149,7 +149,7 @@ def subject(tx: Connection, report: Report) -> Subject | None:
 
 def report_of(tx: Connection, report: int) -> Report:
     """One report. Raises NOT_FOUND."""
-    row = tx.execute(crud.columns(reports, Report).where(reports.c.id == report)).mappings().first()
+    row = tx.execute(crud.select_columns(reports, Report).where(reports.c.id == report)).mappings().first()
     if row is None:
         raise _no_report(report)
     return Report(**row)

@@ -1,4 +1,4 @@
-"""What visitors sent by an overlay: kept, listed, written out."""
+"""Submissions: what visitors sent with an overlay's form."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,15 +11,15 @@ from waypost.db.crud import Page, PageRequest
 from waypost.db.database import Database
 from waypost.db.schema import links, overlays, submissions
 
-MOST = 100_000
-"""Submissions that one overlay keeps: what comes after is refused, so that nobody can fill the disk with them."""
-_AT_ONCE = 2000
-COLUMNS = ("id", "date", "link", "name", "email", "message", "choice")
+MAX_SUBMISSIONS = 100_000
+"""Submissions stored for one overlay; more are rejected, so that visitors cannot fill the disk."""
+_EXPORT_BATCH = 2000
+CSV_COLUMNS = ("id", "date", "link", "name", "email", "message", "choice")
 
 
 @dataclass(frozen=True)
-class Sent:
-    """What a visitor filled in; what the overlay's type does not ask for is ""."""
+class Answers:
+    """The fields of a form; those that the overlay's type does not have are ""."""
 
     name: str = ""
     email: str = ""
@@ -29,7 +29,7 @@ class Sent:
 
 @dataclass(frozen=True)
 class Submission:
-    """Something that was sent; `link` is the link on whose way it was, None when that is gone."""
+    """A stored submission. `link` is the link that the visitor followed, None if it was deleted."""
 
     id: int
     link: int | None
@@ -45,62 +45,63 @@ class _Id:
     id: int
 
 
-def add(tx: Connection, account: int, overlay: int, sent: Sent, *, link: int) -> bool:
-    """Keep what was sent; whether there was room for it."""
-    of_it = select(submissions.c.id).where(_of(account, overlay)).limit(MOST).subquery()
-    if tx.execute(select(func.count()).select_from(of_it)).scalar_one() >= MOST:
+def add(tx: Connection, account: int, overlay: int, answers: Answers, *, link: int) -> bool:
+    """Store a submission; False if the overlay has too many."""
+    stored = select(submissions.c.id).where(_of_overlay(account, overlay)).limit(MAX_SUBMISSIONS).subquery()
+    if tx.execute(select(func.count()).select_from(stored)).scalar_one() >= MAX_SUBMISSIONS:
         return False
-    there = select(links.c.id).where(links.c.id == link, links.c.account == account).with_for_update(key_share=True)
-    still = tx.execute(there).scalar()  # it may have been deleted while somebody wrote
-    row = {"account": account, "overlay": overlay, "link": still, "created": clock.now(), **vars(sent)}
-    tx.execute(insert(submissions).values(row))
+    owned_by = (links.c.id == link, links.c.account == account)
+    # None if the link was deleted while the visitor filled in the form.
+    existing_link = tx.execute(select(links.c.id).where(*owned_by).with_for_update(key_share=True)).scalar()
+    values = {"account": account, "overlay": overlay, "link": existing_link, "created": clock.now(), **vars(answers)}
+    tx.execute(insert(submissions).values(values))
     return True
 
 
-def page(tx: Connection, account: int, overlay: int, window: PageRequest) -> Page[Submission]:
-    """What was sent, newest first (index submissions_overlay_id). Raises NOT_FOUND as every gate."""
+def list_submissions(tx: Connection, account: int, overlay: int, window: PageRequest) -> Page[Submission]:
+    """Return submissions, newest first (index submissions_overlay_id). Raises NOT_FOUND."""
     crud.get_owned(tx, overlays, account, overlay, _Id)
-    of_it = _of(account, overlay)
-    result = tx.execute(select(func.count()).select_from(submissions).where(of_it)).scalar_one()
-    newest = crud.columns(submissions, Submission).where(of_it).order_by(submissions.c.id.desc())
-    found = tx.execute(newest.limit(window.limit).offset(window.offset)).mappings() if window.offset < result else ()
-    return Page([Submission(**row) for row in found], result, window)
+    of_overlay = _of_overlay(account, overlay)
+    result = tx.execute(select(func.count()).select_from(submissions).where(of_overlay)).scalar_one()
+    query = crud.select_columns(submissions, Submission).where(of_overlay).order_by(submissions.c.id.desc())
+    rows = tx.execute(query.limit(window.limit).offset(window.offset)).mappings() if window.offset < result else ()
+    return Page([Submission(**row) for row in rows], result, window)
 
 
-def votes(tx: Connection, account: int, overlay: int) -> Mapping[str, int]:
-    """How often each answer of a poll that went through the gate was chosen, the most chosen first."""
+def count_votes(tx: Connection, account: int, overlay: int) -> Mapping[str, int]:
+    """Return the number of votes by option, most votes first, for a poll that the account owns."""
     c, count = submissions.c, func.count()
-    chosen = select(c.choice, count).where(_of(account, overlay)).group_by(c.choice)
-    return {str(row[0]): int(row[1]) for row in tx.execute(chosen.order_by(count.desc(), c.choice))}
+    query = select(c.choice, count).where(_of_overlay(account, overlay)).group_by(c.choice)
+    return {str(row[0]): int(row[1]) for row in tx.execute(query.order_by(count.desc(), c.choice))}
 
 
-def remove(tx: Connection, account: int, overlay: int, chosen: Sequence[int]) -> int:
-    """Delete some of what was sent; how many of it there were. Raises NOT_FOUND as every gate."""
+def remove(tx: Connection, account: int, overlay: int, ids: Sequence[int]) -> int:
+    """Delete submissions by id; return how many existed. Raises NOT_FOUND."""
     crud.get_owned(tx, overlays, account, overlay, _Id)
-    mine = submissions.delete().where(_of(account, overlay), submissions.c.id.in_(chosen))
-    return int(tx.execute(mine).rowcount)
+    stmt = submissions.delete().where(_of_overlay(account, overlay), submissions.c.id.in_(ids))
+    return int(tx.execute(stmt).rowcount)
 
 
 def export(database: Database, account: int, overlay: int) -> Iterator[str]:
-    """Everything as CSV, oldest first, a piece at a time; of an overlay that went through the gate.
+    """Yield all submissions of an overlay that the account owns as CSV, oldest first, in batches.
 
-    Each piece is a transaction of its own, so that a slow reader holds nothing.
+    Each batch is a transaction of its own, so that a slow client holds no snapshot.
     """
-    yield ",".join(COLUMNS) + "\r\n"
-    last = 0
-    while found := database.read(lambda tx, after=last: _after(tx, account, overlay, after)):  # type: ignore[misc]
-        last = found[-1].id
+    yield ",".join(CSV_COLUMNS) + "\r\n"
+    last_id = 0
+    while batch := database.read(lambda tx, after=last_id: _read_after(tx, account, overlay, after)):  # type: ignore[misc]
+        last_id = batch[-1].id
         yield csv_export.lines(
-            (one.id, clock.text(one.created), one.link or "", one.name, one.email, one.message, one.choice)
-            for one in found
+            (item.id, clock.text(item.created), item.link or "", item.name, item.email, item.message, item.choice)
+            for item in batch
         )
 
 
-def _after(tx: Connection, account: int, overlay: int, last: int) -> list[Submission]:
-    chosen = crud.columns(submissions, Submission)
-    next_ones = chosen.where(_of(account, overlay), submissions.c.id > last).order_by(submissions.c.id)
-    return [Submission(*row) for row in tx.execute(next_ones.limit(_AT_ONCE))]
+def _read_after(tx: Connection, account: int, overlay: int, last_id: int) -> list[Submission]:
+    query = crud.select_columns(submissions, Submission)
+    query = query.where(_of_overlay(account, overlay), submissions.c.id > last_id).order_by(submissions.c.id)
+    return [Submission(*row) for row in tx.execute(query.limit(_EXPORT_BATCH))]
 
 
-def _of(account: int, overlay: int) -> ColumnElement[bool]:
+def _of_overlay(account: int, overlay: int) -> ColumnElement[bool]:
     return and_(submissions.c.overlay == overlay, submissions.c.account == account)

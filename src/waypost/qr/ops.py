@@ -83,7 +83,7 @@ def page(tx: Connection, account: int, window: PageRequest, *, q: str = "") -> P
     if not q:
         return crud.page(tx, qrs, account, window, Listed)
     found = qrs.c.name.icontains(q, autoescape=True) | qrs.c.alias.icontains(q, autoescape=True)
-    return crud.filtered(tx, qrs, account, window, Listed, found)
+    return crud.filtered_page(tx, qrs, account, window, Listed, found)
 
 
 def own(tx: Connection, account: int, code: int) -> Code:
@@ -140,7 +140,7 @@ def remove(tx: Connection, account: int, code: int) -> None:
 
 def saved(tx: Connection, code: int, settings: Settings) -> Draft | None:
     """What is needed to draw a code that was saved; None when there is none."""
-    found = tx.execute(crud.columns(qrs, Code).add_columns(qrs.c.logo).where(qrs.c.id == code)).mappings().first()
+    found = tx.execute(crud.select_columns(qrs, Code).add_columns(qrs.c.logo).where(qrs.c.id == code)).mappings().first()
     if found is None:
         return None
     row = {str(name): value for name, value in found.items()}

@@ -12,7 +12,7 @@ from waypost.accounts import ops
 from waypost.auth import api_keys
 from waypost.clicks.ingest.process import Counting
 from waypost.db.database import Database
-from waypost.db.upgrade import revision, upgrade
+from waypost.db.upgrade import current_revision, upgrade
 from waypost.errors import Kind, Problem
 from waypost.links import dead_link_checker
 from waypost.observability import metrics
@@ -50,7 +50,7 @@ def open_as_it_is(settings: Settings) -> Database:
         raise Problem(Kind.UNAVAILABLE, told) from error
     database = Database(settings.database)
     try:
-        database.read(revision)
+        database.read(current_revision)
     except DatabaseError as error:
         raise Problem(Kind.UNAVAILABLE, "The database cannot be read.") from error
     return database

@@ -12,7 +12,7 @@ from sqlalchemy.exc import DatabaseError
 
 from waypost.db import notifications
 from waypost.db.database import Database, error_reason
-from waypost.db.upgrade import known, newest, revision
+from waypost.db.upgrade import known_revisions, latest_revision, current_revision
 from waypost.errors import Problem
 from waypost.migrate import database as migrate_database
 from waypost.settings import Settings
@@ -74,7 +74,7 @@ def _database(settings: Settings) -> Iterator[Finding]:
         return
     database = Database(settings.database)
     try:
-        current, is_unfinished = database.read(lambda tx: (revision(tx), migrate_database.is_unfinished(tx)))
+        current, is_unfinished = database.read(lambda tx: (current_revision(tx), migrate_database.is_unfinished(tx)))
         yield from _sessions(database)
     except (Problem, DatabaseError) as error:
         hint = (
@@ -89,8 +89,8 @@ def _database(settings: Settings) -> Iterator[Finding]:
     if is_unfinished:
         text = "The move of an installation into this database did not come to its end."
         yield Finding("W012", "error", text, "Run waypost migrate-database again, with the same words.")
-    if current is not None and current not in known():
-        text = f"The database is at revision {current}, this version of waypost knows only {newest()}."
+    if current is not None and current not in known_revisions():
+        text = f"The database is at revision {current}, this version of waypost knows only {latest_revision()}."
         yield Finding("W011", "error", text, "Install the newer waypost again, or restore a backup.")
 
 

@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, and_, delete, select, update
 from waypost import clock
 from waypost.db import change_log
 from waypost.db.database import Database, upsert
-from waypost.db.schema import claims, files, installation, leftovers
+from waypost.db.schema import download_grants, files, installation, orphan_objects
 from waypost.errors import Problem
 from waypost.storage import orphans
 from waypost.storage.store import Store
@@ -68,7 +68,7 @@ class StorageCleaner:
             return
 
         def work(tx: Connection) -> int:
-            tx.execute(delete(claims).where(claims.c.until < now))
+            tx.execute(delete(download_grants).where(download_grants.c.expires < now))
             tx.execute(update(files).where(files.c.ended.is_(None), _is_over(now)).values(ended=now))
             return sum(_purge(tx, row, now) for row in _long_over(tx, now, self._grace))
 
@@ -95,7 +95,7 @@ def _is_held(tx: Connection, now: int) -> bool:
 def _due(tx: Connection, now: int) -> list[str]:
     if _is_held(tx, now):
         return []
-    chosen = select(leftovers.c.object).where(leftovers.c.due <= now).order_by(leftovers.c.due).limit(_AT_ONCE)
+    chosen = select(orphan_objects.c.object).where(orphan_objects.c.due <= now).order_by(orphan_objects.c.due).limit(_AT_ONCE)
     return list(tx.execute(chosen).scalars())
 
 
@@ -103,13 +103,13 @@ def _take_due(tx: Connection, *, name: str, now: int) -> bool:
     """Whether this process is the one that removes it; from now on it cannot become a file."""
     if _is_held(tx, now):
         return False
-    mine = update(leftovers).where(leftovers.c.object == name, leftovers.c.due <= now)
-    return tx.execute(mine.values(doomed=True, due=now + _AGAIN_SECONDS)).rowcount == 1
+    mine = update(orphan_objects).where(orphan_objects.c.object == name, orphan_objects.c.due <= now)
+    return tx.execute(mine.values(deleting=True, due=now + _AGAIN_SECONDS)).rowcount == 1
 
 
 def _doom(tx: Connection, name: str) -> bool:
-    mine = update(leftovers).where(leftovers.c.object == name)
-    return tx.execute(mine.values(doomed=True, due=clock.now())).rowcount == 1
+    mine = update(orphan_objects).where(orphan_objects.c.object == name)
+    return tx.execute(mine.values(deleting=True, due=clock.now())).rowcount == 1
 
 
 def _is_over(now: int) -> ColumnElement[bool]:
@@ -119,7 +119,7 @@ def _is_over(now: int) -> ColumnElement[bool]:
 def _has_ends(tx: Connection, now: int, grace: int) -> bool:
     new = select(files.c.id).where(files.c.ended.is_(None), _is_over(now)).limit(1)
     old = select(files.c.id).where(files.c.ended <= now - grace, files.c.purged.is_(None)).limit(1)
-    unused = select(claims.c.id).where(claims.c.until < now).limit(1)
+    unused = select(download_grants.c.id).where(download_grants.c.expires < now).limit(1)
     return any(tx.execute(chosen).first() is not None for chosen in (new, old, unused))
 
 

@@ -3,15 +3,15 @@
 from sqlalchemy import Connection, delete, insert, update
 
 from waypost import clock
-from waypost.db.schema import accounts, leftovers
+from waypost.db.schema import accounts, orphan_objects
 
 
 def forget(tx: Connection, name: str) -> None:
     """The object was removed from the store."""
-    tx.execute(delete(leftovers).where(leftovers.c.object == name))
+    tx.execute(delete(orphan_objects).where(orphan_objects.c.object == name))
 
 
 def release(tx: Connection, account: int, name: str, size: int) -> None:
     """Mark an object for removal and subtract its size, in bytes, from the account's usage."""
-    tx.execute(insert(leftovers).values(object=name, due=clock.now(), doomed=False))
+    tx.execute(insert(orphan_objects).values(object=name, due=clock.now(), deleting=False))
     tx.execute(update(accounts).where(accounts.c.id == account).values(stored=accounts.c.stored - size))

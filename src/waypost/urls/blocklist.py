@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 from sqlalchemy import Connection, and_, or_, select
 
-from waypost.db.schema import blocks
+from waypost.db.schema import blocklist_entries
 from waypost.errors import invalid
 from waypost.urls.validation import ascii_host
 
@@ -37,7 +37,7 @@ class Blocklist:
 
 def read(tx: Connection) -> Blocklist:
     """The list as it is now."""
-    found = tx.execute(select(blocks.c.kind, blocks.c.value)).all()
+    found = tx.execute(select(blocklist_entries.c.kind, blocklist_entries.c.value)).all()
     words = tuple(sorted(row.value for row in found if row.kind == WORD))
     return Blocklist(frozenset(row.value for row in found if row.kind == HOST), words)
 
@@ -46,7 +46,7 @@ def refuse(tx: Connection, urls: Iterable[str], *, field: str) -> None:
     """Raise INVALID on `field` when one of the URLs is blocked. Costs the same for any number of blocked hosts."""
     wanted = list(urls)
     hosts = sorted({host for url in wanted for host in _hosts(url)})
-    c = blocks.c
+    c = blocklist_entries.c
     chosen = select(c.kind, c.value).where(or_(and_(c.kind == HOST, c.value.in_(hosts)), c.kind == WORD))
     folded = [_folded(url) for url in wanted]
     for kind, value in tx.execute(chosen) if wanted else ():

@@ -1,4 +1,7 @@
-"""Follows the log of changes, so that a change is in force here at once and on every other process within a second."""
+"""Cache invalidation: apply the change log to this process's cache.
+
+A change takes effect immediately in the process that made it, and within a second in all others.
+"""
 
 import threading
 from collections.abc import Callable
@@ -18,82 +21,82 @@ from waypost.visits.cache import Cache
 T = TypeVar("T")
 _log = structlog.get_logger("watch")
 _READ_TIMEOUT_SECONDS = 1.0  # less would treat busy connections as lost; a request can wait so long
-_NEWS_SECONDS = 0.3  # who missed the news, because a connection was lost, finds the change after that
+_POLL_SECONDS = 0.3  # finds changes whose notification was lost together with a connection
 
 
 class CacheInvalidator:
-    """Keeps one process's memory true."""
+    """Keeps one process's cache up to date."""
 
-    def __init__(self, database: Database, memory: Cache) -> None:
+    def __init__(self, database: Database, cache: Cache) -> None:
         self._database = database
-        self._memory = memory
-        self._reading = threading.Lock()  # so that of many who ask at once the first one's answer serves the others
-        self._taking_in = threading.Lock()
-        self._over = Wakeup()
-        self._is_out_of_reach = False
+        self._cache = cache
+        self._read_lock = threading.Lock()  # concurrent requests share the result of the first one's read
+        self._apply_lock = threading.Lock()
+        self._wakeup = Wakeup()
+        self._is_unreachable = False
         try:
-            self._place: LogPosition | None = database.read(change_log.newest)
-        except Problem:  # a worker that begins while the database is away: there is nothing to forget yet
-            self._place = None
+            self._position: LogPosition | None = database.read(change_log.current_position)
+        except Problem:  # the database is unavailable at start: the cache is still empty
+            self._position = None
 
     def catch_up(self) -> None:
-        """Forget what changed since the last time, and tell the others.
+        """Apply all changes since the last read, and notify the other processes.
 
-        When this returns, no older answer is given any more here; unless the database went away since the change was
-        made, which is saved all the same and taken in when the log can be read again.
+        When this returns, this process serves nothing older. Exception: the database became unavailable after the
+        change was committed; then the change is applied when the change log can be read again.
         """
         try:
-            with self._reading:
-                is_new = self._catch_up(partial(self._database.read, timeout=_READ_TIMEOUT_SECONDS))
+            with self._read_lock:
+                has_changes = self._apply_changes(partial(self._database.read, timeout=_READ_TIMEOUT_SECONDS))
         except Problem:
-            _log.warning("the log of changes is out of reach; a change that was made is not in force yet")
+            _log.warning("change log unreachable; a committed change is not in effect yet")
             return
-        if is_new:
+        if has_changes:
             notifications.notify(self._database)
 
     def follow(self) -> None:
-        """Wait for the next change, on SQLite not at all, and take it in.
+        """Wait for the next change and apply it. On SQLite, return without waiting.
 
-        With the database away, what is known goes on being answered.
+        While the database is unavailable, cached entries are served.
         """
         if not self._database.is_sqlite:
-            notifications.wait_for_notification(self._database, _NEWS_SECONDS, self._over)
+            notifications.wait_for_notification(self._database, _POLL_SECONDS, self._wakeup)
         try:
-            self._catch_up(partial(notifications.poll, self._database))
-            self._is_out_of_reach = False
+            self._apply_changes(partial(notifications.poll, self._database))
+            self._is_unreachable = False
         except Problem:
-            if not self._is_out_of_reach:
-                _log.warning("the log of changes is out of reach; answering from memory")
-            self._is_out_of_reach = True
+            if not self._is_unreachable:
+                _log.warning("change log unreachable; serving from the cache")
+            self._is_unreachable = True
         except Exception:  # noqa: BLE001  # the edge of the task that follows changes: it must not end
-            _log.exception("the log of changes could not be read; answering from memory")
+            _log.exception("change log could not be read; serving from the cache")
 
     def stop(self) -> None:
-        """Nobody follows any more: who waits for the next change is let go."""
-        self._over.set()
+        """End a waiting `follow`."""
+        self._wakeup.set()
 
-    def _catch_up(self, read: "_Read") -> bool:
-        """Whether there was anything new. Who reads holds up nobody: the connection of one may be lost."""
-        is_new = False
+    def _apply_changes(self, read: "_Read") -> bool:
+        """Return whether there were changes. The read holds no lock: its connection may hang until a timeout."""
+        has_changes = False
         while True:
-            before = self._place
-            place, names = read(partial(_news, before))
-            is_new |= names is None or bool(names)
-            with self._taking_in:
-                # Else another one has read on meanwhile. What he took in is not forgotten once more: it may have been
-                # looked up since.
-                if self._place == before:
+            before = self._position
+            position, names = read(partial(_read_changes, before))
+            has_changes |= names is None or bool(names)
+            with self._apply_lock:
+                # Otherwise another thread has applied changes in between: read again, because invalidating the same
+                # changes twice would drop entries that were read after them.
+                if self._position == before:
                     if names is None or names:
-                        self._memory.invalidate(names)
-                    self._place = place
-                    return is_new
+                        self._cache.invalidate(names)
+                    self._position = position
+                    return has_changes
 
 
-def _news(before: LogPosition | None, tx: Connection) -> tuple[LogPosition, list[Name] | None]:
-    return (change_log.newest(tx), None) if before is None else change_log.since(tx, before)
+def _read_changes(before: LogPosition | None, tx: Connection) -> tuple[LogPosition, list[Name] | None]:
+    return (change_log.current_position(tx), None) if before is None else change_log.read_since(tx, before)
 
 
 class _Read(Protocol):
-    """A way of the database's to read."""
+    """Runs a read transaction."""
 
     def __call__(self, work: Callable[[Connection], T]) -> T: ...

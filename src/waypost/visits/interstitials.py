@@ -1,4 +1,4 @@
-"""What can stand between a short link and its target, read together with it."""
+"""Records of a link's interstitials (splash page, overlay, frame, pixels, preview card), read together with the link."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,16 +9,16 @@ from sqlalchemy import Connection, Table, and_, bindparam, select
 from waypost.db import crud
 from waypost.db.schema import link_pixels, overlays, pixels, splashes
 
-PLAIN_COUNTER = 5
-"""Seconds that a splash page shows which nobody designed: that of a link whose type is just `splash`."""
+DEFAULT_COUNTER = 5
+"""Seconds that the default splash page counts down: that of a link whose type is just `splash`."""
 
 OVERLAYS_WITH_FORM = frozenset({"contact", "newsletter", "poll"})
-"""Overlay types whose visitors send a form."""
+"""Overlay types whose visitors submit a form."""
 
 
 @dataclass(frozen=True, slots=True)
 class SocialCard:
-    """What a link preview shows of a link; URLs and words are "" when there are none."""
+    """The preview of a link in social networks and messengers. Missing values are ""."""
 
     title: str
     description: str
@@ -27,7 +27,7 @@ class SocialCard:
 
 @dataclass(frozen=True, slots=True)
 class Splash:
-    """A page to read first. `counter` and `skip` are seconds: until it goes on, and until one may go on."""
+    """A splash page. Seconds: `counter` until the redirect, `skip` until the visitor can skip it."""
 
     id: int
     title: str
@@ -41,7 +41,7 @@ class Splash:
 
 @dataclass(frozen=True, slots=True)
 class Overlay:
-    """What stands over the target. Colours are `#RRGGBB`, `delay` is seconds; what its type does not have is empty."""
+    """An overlay. Colors are `#RRGGBB`, `delay` is in seconds; fields that its type does not have are empty."""
 
     id: int
     account: int
@@ -63,7 +63,7 @@ class Overlay:
 
 @dataclass(frozen=True, slots=True)
 class Pixel:
-    """A tag with one of the thirteen providers."""
+    """A tracking pixel: a provider's type and the tag there."""
 
     type: str
     tag: str
@@ -71,7 +71,7 @@ class Pixel:
 
 @dataclass(frozen=True, slots=True)
 class Interstitials:
-    """Everything on the way to one link's target. At most one of splash, overlay and frame."""
+    """Everything between a link and its destination. At most one of splash, overlay and frame."""
 
     card: SocialCard | None = None
     splash: Splash | None = None
@@ -82,7 +82,7 @@ class Interstitials:
 
 @dataclass(frozen=True, slots=True)
 class InterstitialColumns:
-    """What a link's own row says of its way."""
+    """The columns of a link's row that describe its interstitials."""
 
     type: str
     splash: int | None
@@ -95,63 +95,68 @@ class InterstitialColumns:
     has_pixels: bool
 
     @property
-    def is_none(self) -> bool:
-        """Whether nothing is on the way."""
-        has_card = self.metatitle or self.metadescription or self.metaimage
-        return self.type == "direct" and not (has_card or self.has_pixels)
+    def is_empty(self) -> bool:
+        """Whether the link has no interstitials."""
+        return self.type == "direct" and not (self.has_card or self.has_pixels)
+
+    @property
+    def has_card(self) -> bool:
+        """Whether the owner has defined a preview card."""
+        return bool(self.metatitle or self.metadescription or self.metaimage)
 
 
-def read(tx: Connection, account: int, link: int, signs: InterstitialColumns) -> Interstitials | None:
-    """What is on the way of a link; None when nothing is. Each part by the key of its table."""
-    if signs.is_none:
+def read_interstitials(tx: Connection, account: int, link: int, columns: InterstitialColumns) -> Interstitials | None:
+    """Return a link's interstitials, each read by its primary key; None if there are none."""
+    if columns.is_empty:
         return None
-    overlay = _OVERLAY.one(tx, account, signs.overlay) if signs.type == "overlay" and signs.overlay else None
-    found = tx.execute(_PIXELS, {"account": account, "link": link}).all() if signs.has_pixels else ()
-    way = Interstitials(
-        card=_card(signs),
-        splash=_splash(tx, account, signs) if signs.type == "splash" else None,
-        overlay=overlay,
-        framed=signs.type == "frame",
-        pixels=tuple(Pixel(*row) for row in found),
+    has_overlay = columns.type == "overlay" and columns.overlay
+    pixel_rows = tx.execute(_PIXELS, {"account": account, "link": link}).all() if columns.has_pixels else ()
+    interstitials = Interstitials(
+        card=_card(columns),
+        splash=_splash(tx, account, columns) if columns.type == "splash" else None,
+        overlay=_OVERLAY.get(tx, account, columns.overlay) if has_overlay else None,
+        framed=columns.type == "frame",
+        pixels=tuple(Pixel(*row) for row in pixel_rows),
     )
-    return None if way == Interstitials() else way
+    return None if interstitials == Interstitials() else interstitials
 
 
-def overlay(tx: Connection, item: int) -> Overlay | None:
-    """An overlay by its number alone: for what visitors send in."""
-    row = tx.execute(_ANY_OVERLAY, {"item": item}).first()
+def find_overlay(tx: Connection, overlay: int) -> Overlay | None:
+    """Return an overlay of any account, for the submissions of visitors."""
+    row = tx.execute(_ANY_OVERLAY, {"id": overlay}).first()
     return Overlay(*row) if row else None
 
 
-def _card(signs: InterstitialColumns) -> SocialCard | None:
-    if not (signs.metatitle or signs.metadescription or signs.metaimage):
+def _card(columns: InterstitialColumns) -> SocialCard | None:
+    if not columns.has_card:
         return None
-    return SocialCard(signs.metatitle or signs.title, signs.metadescription or signs.description, signs.metaimage)
+    title, description = columns.metatitle or columns.title, columns.metadescription or columns.description
+    return SocialCard(title, description, columns.metaimage)
 
 
-def _splash(tx: Connection, account: int, signs: InterstitialColumns) -> Splash | None:
-    """The page that somebody designed, or a plain one in the link's own words."""
-    if signs.splash:
-        found: Splash | None = _SPLASH.one(tx, account, signs.splash)
-        return found
-    return Splash(0, signs.title, signs.description, PLAIN_COUNTER, 0, "", signs.metaimage, "")
+def _splash(tx: Connection, account: int, columns: InterstitialColumns) -> Splash | None:
+    """Return the owner's splash page, or a default one with the link's own title and description."""
+    if columns.splash:
+        splash: Splash | None = _SPLASH.get(tx, account, columns.splash)
+        return splash
+    return Splash(0, columns.title, columns.description, DEFAULT_COUNTER, 0, "", columns.metaimage, "")
 
 
-class _Read:
-    """A row by its key as a record; the statement is made once."""
+class _Getter:
+    """Reads a row by id and account as a record. Builds the statement once."""
 
     def __init__(self, table: Table, record: type[Any]) -> None:
         self._record = record
-        mine = (table.c.id == bindparam("item"), table.c.account == bindparam("account"))
-        self._chosen = crud.columns(table, record).where(*mine)
+        by_key = (table.c.id == bindparam("id"), table.c.account == bindparam("account"))
+        self._query = crud.select_columns(table, record).where(*by_key)
 
-    def one(self, tx: Connection, account: int, item: int) -> Any:
-        row = tx.execute(self._chosen, {"item": item, "account": account}).first()
+    def get(self, tx: Connection, account: int, id: int) -> Any:
+        row = tx.execute(self._query, {"id": id, "account": account}).first()
         return self._record(*row) if row else None
 
 
-_SPLASH, _OVERLAY = _Read(splashes, Splash), _Read(overlays, Overlay)
-_ANY_OVERLAY = crud.columns(overlays, Overlay).where(overlays.c.id == bindparam("item"))
+_SPLASH, _OVERLAY = _Getter(splashes, Splash), _Getter(overlays, Overlay)
+_ANY_OVERLAY = crud.select_columns(overlays, Overlay).where(overlays.c.id == bindparam("id"))
 _PIXELS = (
     select(pixels.c.type, pixels.c.tag)
     .join(link_pixels, and_(link_pixels.c.pixel == pixels.c.id, link_pixels.c.account == pixels.c.account))

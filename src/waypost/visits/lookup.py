@@ -1,4 +1,4 @@
-"""What a visitor's host and path lead to: all that a visit needs in one record, by indexed reads."""
+"""Resolve a host and alias to the record of a link, QR code, file or bio page, by indexed reads."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -10,13 +10,12 @@ from waypost.db import crud
 from waypost.db.schema import aliases, bios, domains, files, link_pixels, links, qrs
 from waypost.qrcode.payloads import Data, Type
 from waypost.urls.alias_namespace import OWN
-from waypost.visits import interstitials
-from waypost.visits.interstitials import InterstitialColumns, Interstitials
+from waypost.visits.interstitials import InterstitialColumns, Interstitials, read_interstitials
 
 
 @dataclass(frozen=True, slots=True)
 class LinkView:
-    """A short link as a visit needs it. Times are seconds, UTC; `password` is a hash."""
+    """A link as a visit needs it. Times are in seconds, UTC; `password` is a hash."""
 
     id: int
     account: int
@@ -34,18 +33,18 @@ class LinkView:
     deeplink: Mapping[str, str] | None = None
     parameters: Sequence[Mapping[str, str]] = ()
     interstitials: Interstitials | None = None
-    """What is on the way to the target, if anything."""
+    """Pages before the destination, if any."""
 
     @property
     def is_plain(self) -> bool:
-        """Whether every visitor gets the same redirect: then the lane may answer."""
+        """Whether every visitor gets the same redirect, so that the fast path can answer."""
         varies = (self.geotarget, self.devicetarget, self.languagetarget, self.deeplink, self.password, self.clicklimit)
         return self.status != "disabled" and self.interstitials is None and not any(varies)
 
 
 @dataclass(frozen=True, slots=True)
 class QrView:
-    """A QR code as a visit needs it: its data as it was sent; `dynamic` when its picture leads here."""
+    """A QR code as a visit needs it. `data` is as it was sent; `dynamic`: its image encodes this alias."""
 
     id: int
     account: int
@@ -59,7 +58,7 @@ class QrView:
 
 @dataclass(frozen=True, slots=True)
 class DomainView:
-    """A branded domain as a visit needs it; the service's own host is number 0 and nobody's."""
+    """A branded domain as a visit needs it. The service's own host has id 0 and account 0."""
 
     id: int
     account: int
@@ -69,7 +68,7 @@ class DomainView:
 
 @dataclass(frozen=True, slots=True)
 class FileView:
-    """A file as a visit needs it, but for how often it was downloaded. `expiry` is a second; `password` is a hash."""
+    """A file as a visit needs it, without its download count. `expiry` is in seconds; `password` is a hash."""
 
     id: int
     account: int
@@ -90,7 +89,7 @@ class FileView:
 
 @dataclass(frozen=True, slots=True)
 class BioView:
-    """A bio page as a visit needs it. Blocks that can be followed have the `id` of their clicks."""
+    """A bio page as a visit needs it. Blocks with a destination have the `id` that their clicks are counted for."""
 
     id: int
     account: int
@@ -110,24 +109,24 @@ class BioView:
 
 OWN_HOST = DomainView(0, 0, "", "")
 Resolved = LinkView | QrView | FileView | BioView
-"""Whatever an alias can lead to."""
+"""Everything that an alias can resolve to."""
 
 
 def resolve(tx: Connection, host: str, alias: str) -> Resolved | None:
-    """What an alias leads to. On a branded domain only while its account has that domain (decision 39)."""
-    row = _held(tx, host, alias)
-    read = _READS.get(row.kind) if row else None
+    """Return the record of an alias. Aliases on a branded domain need its account to own the domain (decision 39)."""
+    row = _find_alias(tx, host, alias)
+    read = _READERS.get(row.kind) if row else None
     return read(tx, row.account, row.item) if row and read else None
 
 
 def scheme_of(tx: Connection, host: str, alias: str) -> str | None:
-    """`https` or `http`, by which an alias is reached, whatever it leads to; None when there is no such alias."""
-    row = _held(tx, host, alias)
+    """Return the scheme of an alias's short URL, `https` or `http`; None if the alias does not exist."""
+    row = _find_alias(tx, host, alias)
     return (row.scheme or "https") if row else None
 
 
-# Statements are made once: to make one takes SQLAlchemy twice as long as to run it.
-_HELD = (
+# Statements are built once: building one takes SQLAlchemy twice as long as executing it.
+_ALIAS = (
     select(aliases.c.account, aliases.c.kind, aliases.c.item, domains.c.scheme)
     .outerjoin(domains, and_(domains.c.host == aliases.c.host, domains.c.account == aliases.c.account))
     .where(aliases.c.host == bindparam("host"), aliases.c.alias == bindparam("alias"), aliases.c.kind.is_not(None))
@@ -135,48 +134,49 @@ _HELD = (
 )
 
 
-def _held(tx: Connection, host: str, alias: str) -> Any:
-    return tx.execute(_HELD, {"host": host, "alias": alias}).first()
+def _find_alias(tx: Connection, host: str, alias: str) -> Any:
+    return tx.execute(_ALIAS, {"host": host, "alias": alias}).first()
 
 
-def _reads(table: Table, record: type[Resolved]) -> Callable[[Connection, int, int], Resolved | None]:
-    mine = (table.c.id == bindparam("item"), table.c.account == bindparam("account"))
-    chosen = crud.columns(table, record).where(*mine)
+def _reader(table: Table, record: type[Resolved]) -> Callable[[Connection, int, int], Resolved | None]:
+    by_key = (table.c.id == bindparam("item"), table.c.account == bindparam("account"))
+    query = crud.select_columns(table, record).where(*by_key)
 
     def read(tx: Connection, account: int, item: int) -> Resolved | None:
-        row = tx.execute(chosen, {"item": item, "account": account}).first()
+        row = tx.execute(query, {"item": item, "account": account}).first()
         return record(*row) if row else None
 
     return read
 
 
-_OWN = tuple(field.name for field in fields(LinkView) if field.name != "interstitials")
+_LINK_FIELDS = tuple(field.name for field in fields(LinkView) if field.name != "interstitials")
 _LINK = select(
-    *(links.c[name] for name in _OWN),
-    *(links.c[field.name].label(f"way_{field.name}") for field in fields(InterstitialColumns)[:-1]),
+    *(links.c[name] for name in _LINK_FIELDS),
+    *(links.c[field.name].label(f"interstitial_{field.name}") for field in fields(InterstitialColumns)[:-1]),
     exists().where(link_pixels.c.link == links.c.id, link_pixels.c.account == links.c.account).label("has_pixels"),
 ).where(links.c.id == bindparam("item"), links.c.account == bindparam("account"))
 
 
 def find_link(tx: Connection, account: int, item: int) -> LinkView | None:
-    """A link by its id and its account."""
+    """Return a link by id and account."""
     row = tx.execute(_LINK, {"item": item, "account": account}).first()
     if row is None:
         return None
-    own: dict[str, Any] = dict(zip(_OWN, row, strict=False))
-    return LinkView(**own, interstitials=interstitials.read(tx, account, item, InterstitialColumns(*row[len(_OWN) :])))
+    values: dict[str, Any] = dict(zip(_LINK_FIELDS, row, strict=False))
+    columns = InterstitialColumns(*row[len(_LINK_FIELDS) :])
+    return LinkView(**values, interstitials=read_interstitials(tx, account, item, columns))
 
 
-_READS: Mapping[str, Callable[[Connection, int, int], Resolved | None]] = {
+_READERS: Mapping[str, Callable[[Connection, int, int], Resolved | None]] = {
     "link": find_link,
-    "qr": _reads(qrs, QrView),
-    "file": _reads(files, FileView),
-    "bio": _reads(bios, BioView),
+    "qr": _reader(qrs, QrView),
+    "file": _reader(files, FileView),
+    "bio": _reader(bios, BioView),
 }
 
 
 def find_domain(tx: Connection, host: str) -> DomainView | None:
-    """The branded domain with that host name; None for a host that nobody has registered."""
+    """Return the branded domain with that host name; None for an unregistered host."""
     if host == OWN:
         return OWN_HOST
     columns = (domains.c.id, domains.c.account, domains.c.redirectroot, domains.c.redirect404)

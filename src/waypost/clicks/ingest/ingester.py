@@ -42,7 +42,7 @@ from waypost.db.schema import (
     installation,
     links,
     qrs,
-    salts,
+    visitor_salts,
     visitors,
 )
 from waypost.db.schema import segments as positions
@@ -59,9 +59,6 @@ _TIDY_SECONDS = retention.EVERY_SECONDS
 KEPT_SINCE = "visits kept since"
 """The fact that says since which second single visits are kept without a gap."""
 _GRACE = 2 * 3600  # how long after midnight a day's salt and visitors are kept for lines that are still on their way
-# Whose visitors are those of a day that began before migration 0010, which could not know it. So that nobody counts
-# twice on that day, all who come on it are noted so. No line of a journal says it, and in two days there are none.
-_ANYBODY = -1
 # Where the totals of a kind stand: its table and its columns for clicks, distinct visitors, and what a click limit is
 # held against. For the last, a click under a limit was counted before it was answered.
 TOTALS: dict[str, tuple[Table, tuple[str, ...]]] = {
@@ -93,7 +90,6 @@ class Ingester:
         self._tidied = 0
         self._looked = 0.0
         self._days: set[int] = set()
-        self._days_of_anybody: set[int] = set()
         self._folder.mkdir(parents=True, exist_ok=True)
 
     def run(self, stop: Event) -> None:
@@ -175,10 +171,9 @@ class Ingester:
         return len(visits)
 
     def _meet(self, days: set[int]) -> None:
-        """Let there be pieces of the tables for these days, and know how their visitors are noted."""
+        """Create the partitions of these days."""
         if new := days - self._days:
             self._database.write(lambda tx: partitions.ensure(tx, new))
-            self._days_of_anybody |= self._database.read(lambda tx: _days_of_anybody(tx, new))
             self._days = days | {day for day in self._days if day > max(days) - 7}
 
     def _positions(self) -> dict[str, int]:
@@ -217,7 +212,7 @@ class Ingester:
         for visit in self._paced(visits):
             if visit.sort == "click":
                 day = visit.second // DAY
-                wanted[day, _ANYBODY if day in self._days_of_anybody else visit.account].add(visit.digest)
+                wanted[day, visit.account].add(visit.digest)
         new: dict[int, set[bytes]] = defaultdict(set)
         for day, found in groupby(sorted(wanted.items()), lambda one: one[0][0]):
             rows = ((day, account, digest) for (_, account), digests in found for digest in sorted(digests))
@@ -239,8 +234,9 @@ class Ingester:
         if day not in self._secrets:
 
             def work(tx: Connection) -> bytes:
-                tx.execute(upsert(tx, salts).values(day=day, salt=secrets.token_bytes(16)).on_conflict_do_nothing())
-                return bytes(tx.execute(select(salts.c.salt).where(salts.c.day == day)).scalar_one())
+                new = upsert(tx, visitor_salts).values(day=day, salt=secrets.token_bytes(16))
+                tx.execute(new.on_conflict_do_nothing())
+                return bytes(tx.execute(select(visitor_salts.c.salt).where(visitor_salts.c.day == day)).scalar_one())
 
             self._secrets[day] = begun(self._database.write(work))
         return self._secrets[day]
@@ -272,11 +268,6 @@ def _moved_on(tx: Connection, chunk: Chunk) -> bool:
         index_elements=["name"], set_={"position": chunk.end}, where=positions.c.position == 0
     )
     return tx.execute(moved.returning(positions.c.name)).first() is not None
-
-
-def _days_of_anybody(tx: Connection, days: set[int]) -> set[int]:
-    chosen = select(visitors.c.day).where(visitors.c.day.in_(days), visitors.c.account == _ANYBODY)
-    return set(tx.execute(chosen.distinct()).scalars())
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from sqlalchemy import Connection, column, delete, select, table
 from waypost.clicks.ingest import partitions
 from waypost.clicks.ingest.aggregate import DAY
 from waypost.db import change_log, leases
-from waypost.db.schema import events, salts, visitors
+from waypost.db.schema import events, visitor_salts, visitors
 
 EVERY_SECONDS = 60
 _AT_ONCE = 20_000
@@ -18,10 +18,10 @@ def tidy(tx: Connection, now: int, *, over: int, events_days: int) -> bool:
 
     PostgreSQL drops single visits by whole days, so the last of them are there for up to a day longer.
     """
-    if not leases.turn(tx, "tidy", every=EVERY_SECONDS):
+    if not leases.acquire(tx, "tidy", every=EVERY_SECONDS):
         return False
-    tx.execute(delete(salts).where(salts.c.day < over))
-    change_log.forget_old(tx)
+    tx.execute(delete(visitor_salts).where(visitor_salts.c.day < over))
+    change_log.purge(tx)
     before = now - events_days * DAY
     partitions.drop_before(tx, "visitors", over)
     tx.execute(delete(visitors).where(visitors.c.day < over))
@@ -30,5 +30,5 @@ def tidy(tx: Connection, now: int, *, over: int, events_days: int) -> bool:
     oldest = select(kept.c.id).order_by(kept.c.id).limit(_AT_ONCE).scalar_subquery()
     gone = tx.execute(delete(kept).where(kept.c.id.in_(oldest), kept.c.at_ms < before * 1000)).rowcount
     if gone == _AT_ONCE:
-        leases.give_back(tx, "tidy")
+        leases.release(tx, "tidy")
     return gone == _AT_ONCE

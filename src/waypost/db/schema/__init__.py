@@ -1,15 +1,24 @@
-"""Every table, in one place: what waypost remembers and what the database itself guarantees.
+"""All tables with their constraints.
 
-Times are whole seconds, UTC. Column names are those of the API document. A column's default is its field's empty
-value: it is what an absent field gets on creation and what `null` sets it back to (decision 4).
-`created` gives the list order together with `id`; every owned table has an index on (account, id) for its list.
+Times are seconds since 1970, UTC. Columns have the names of the API's fields. A column's default is the field's empty
+value: an absent field gets it on creation, and `null` resets the field to it (decision 4).
+Lists are ordered by `id`; every owned table has an index on (account, id) for its list.
 """
 
-from waypost.db.schema.accounts import accounts, api_keys, factors, installation, plans, recovery_codes, sessions
-from waypost.db.schema.clicks import changes, click_labels, click_times, events, leases, salts, segments, visitors
+from waypost.db.schema.accounts import accounts, api_keys, installation, plans, recovery_codes, sessions, totp_secrets
+from waypost.db.schema.clicks import (
+    changes,
+    click_labels,
+    click_times,
+    events,
+    leases,
+    segments,
+    visitor_salts,
+    visitors,
+)
 from waypost.db.schema.columns import metadata
 from waypost.db.schema.link_checks import link_checks
-from waypost.db.schema.moderation import blocks, guesses, reports
+from waypost.db.schema.moderation import attempt_limits, blocklist_entries, reports
 from waypost.db.schema.resources import (
     aliases,
     bio_blocks,
@@ -17,60 +26,60 @@ from waypost.db.schema.resources import (
     campaigns,
     channel_items,
     channels,
-    claims,
     domains,
+    download_grants,
     files,
-    leftovers,
     link_pixels,
     links,
+    orphan_objects,
     overlays,
+    page_counters,
     pixels,
     qrs,
     splashes,
     submissions,
-    tallies,
 )
-from waypost.db.schema.rotators import rotations, turns
+from waypost.db.schema.rotators import rotator_links, rotator_state
 
 __all__ = [
     "accounts",
     "aliases",
     "api_keys",
+    "attempt_limits",
     "bio_blocks",
     "bios",
-    "blocks",
+    "blocklist_entries",
     "campaigns",
     "changes",
     "channel_items",
     "channels",
-    "claims",
     "click_labels",
     "click_times",
     "domains",
+    "download_grants",
     "events",
-    "factors",
     "files",
-    "guesses",
     "installation",
     "leases",
-    "leftovers",
     "link_checks",
     "link_pixels",
     "links",
     "metadata",
+    "orphan_objects",
     "overlays",
+    "page_counters",
     "pixels",
     "plans",
     "qrs",
     "recovery_codes",
     "reports",
-    "rotations",
-    "salts",
+    "rotator_links",
+    "rotator_state",
     "segments",
     "sessions",
     "splashes",
     "submissions",
-    "tallies",
-    "turns",
+    "totp_secrets",
+    "visitor_salts",
     "visitors",
 ]

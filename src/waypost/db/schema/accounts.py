@@ -1,4 +1,4 @@
-"""The tables of the accounts, and what the installation keeps for itself."""
+"""The tables of accounts, their credentials, and of the installation's own values."""
 
 from sqlalchemy import (
     BigInteger,
@@ -13,7 +13,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from waypost.db.schema.columns import Id, flag, id_column, metadata, moment, number, parent
+from waypost.db.schema.columns import Id, flag, id_column, metadata, number, parent, timestamp
 
 plans = Table(
     "plans",
@@ -41,8 +41,8 @@ accounts = Table(
     Column("rate_limit", BigInteger),
     flag("owner"),
     flag("suspended"),
-    moment("expires", optional=True),
-    moment("registered"),
+    timestamp("expires", optional=True),
+    timestamp("registered"),
     number("stored"),
     UniqueConstraint("email_key"),
     UniqueConstraint("username_key"),
@@ -58,9 +58,9 @@ api_keys = Table(
     Column("digest", LargeBinary, nullable=False, unique=True),
     Column("hint", String(16), nullable=False),
     Column("scope", String(8), nullable=False),
-    moment("expires", optional=True),
-    moment("created"),
-    moment("last_used", optional=True),
+    timestamp("expires", optional=True),
+    timestamp("created"),
+    timestamp("last_used", optional=True),
     number("window_start"),
     number("window_used"),
     CheckConstraint("scope IN ('read', 'write')", "scope"),
@@ -68,7 +68,7 @@ api_keys = Table(
     sqlite_autoincrement=True,
 )
 
-# Who is signed in to the dashboard, and with what kind of browser. Only a hash of what the browser's cookie says.
+# Logins to the dashboard. `digest` is a hash of the session cookie, `agent` the browser's name.
 sessions = Table(
     "sessions",
     metadata,
@@ -76,24 +76,24 @@ sessions = Table(
     parent("account", "accounts", "CASCADE"),
     Column("digest", LargeBinary, nullable=False, unique=True),
     Column("agent", Text, nullable=False),
-    moment("created"),
-    moment("seen"),
+    timestamp("created"),
+    timestamp("seen"),
     Index("sessions_account_id", "account", "id"),
     Index("sessions_seen", "seen"),
     sqlite_autoincrement=True,
 )
 
-# The authenticator app of an account (RFC 6238). `used` is the last step of time of which a code was taken.
-factors = Table(
-    "factors",
+# The authenticator app of an account (RFC 6238). `last_step` is the time step of the last accepted code.
+totp_secrets = Table(
+    "totp_secrets",
     metadata,
     Column("account", Id, ForeignKey("accounts.id", ondelete="CASCADE"), primary_key=True, autoincrement=False),
     Column("secret", String(64), nullable=False),
-    number("used"),
-    moment("created"),
+    number("last_step"),
+    timestamp("created"),
 )
 
-# What opens an account once instead of the app. Struck out by deletion.
+# One-time codes that replace the authenticator app; deleted when used.
 recovery_codes = Table(
     "recovery_codes",
     metadata,
@@ -102,9 +102,9 @@ recovery_codes = Table(
     sqlite_with_rowid=False,
 )
 
-# What this installation keeps for itself, such as the secret behind its domain check.
+# Values of this installation, such as its secret.
 installation = Table(
-    "facts",
+    "installation",
     metadata,
     Column("name", String(64), primary_key=True),
     Column("value", LargeBinary, nullable=False),

@@ -1,26 +1,26 @@
-"""The tables of the clicks: how far they are counted, and what is known of them.
+"""The tables of clicks: progress of the ingester, roll-ups, and single visits.
 
-On PostgreSQL those that grow are partitioned by time. The account is in their keys, so that
-a distributed database can keep what belongs to an account together (ADR 11); it comes last, since all reads know the
-thing, and a thing has one account.
+On PostgreSQL the tables that grow are partitioned by time. Their keys contain the account, so that a distributed
+database can store an account's rows together (ADR 11). It comes last because every query names the item, and an item
+has one account.
 """
 
 from sqlalchemy import BigInteger, Column, Index, Integer, LargeBinary, PrimaryKeyConstraint, String, Table, Text
 
-from waypost.db.schema.columns import Id, flag, id_column, metadata, moment, number, words
+from waypost.db.schema.columns import Id, flag, id_column, metadata, number, string, timestamp
 
-# What changed, for the memories of the processes (waypost.db.change_log). Purged after an hour.
+# Names whose response changed, for cache invalidation (waypost.db.change_log). Purged after an hour.
 changes = Table(
     "changes",
     metadata,
     id_column(),
-    words("host"),
-    words("alias"),
-    moment("at"),
+    string("host"),
+    string("alias"),
+    timestamp("at"),
     sqlite_autoincrement=True,
 )
 
-# How far each journal segment is counted: written in the transaction that counted it.
+# The counted bytes of each journal segment, written in the transaction that counted them.
 segments = Table(
     "segments",
     metadata,
@@ -28,7 +28,7 @@ segments = Table(
     number("position"),
 )
 
-# Clicks by quarter of an hour: fine enough for every time zone. `at` is its first second.
+# Clicks per quarter of an hour, the greatest common unit of all time zones. `at` is its first second.
 click_times = Table(
     "click_times",
     metadata,
@@ -46,7 +46,7 @@ click_times = Table(
     postgresql_partition_by="RANGE (at)",
 )
 
-# Clicks by day (days since 1970, UTC; -1 for all days) and label of each dimension.
+# Clicks per day (days since 1970, UTC; -1 for all days) and label of each dimension.
 click_labels = Table(
     "click_labels",
     metadata,
@@ -61,8 +61,7 @@ click_labels = Table(
     postgresql_partition_by="RANGE (day)",
 )
 
-# The distinct visitors of a day, as hashes with that day's salt; both are thrown away when the day is over. The account
-# is -1 where it is not known: on the days that began before migration 0010 (waypost.clicks.ingest.ingester).
+# The distinct visitors of a day, as hashes with that day's salt. Both are deleted after the day.
 visitors = Table(
     "visitors",
     metadata,
@@ -72,15 +71,15 @@ visitors = Table(
     sqlite_with_rowid=False,
     postgresql_partition_by="RANGE (day)",
 )
-salts = Table(
-    "salts",
+visitor_salts = Table(
+    "visitor_salts",
     metadata,
     Column("day", Integer, primary_key=True),
     Column("salt", LargeBinary, nullable=False),
 )
 
-# Every visit as it was classified, without address, for as long as the operator keeps them. PostgreSQL wants the moment
-# in a key of a table that is partitioned by it, so there is none there; the numbers come from a sequence all the same.
+# Every visit as classified, without its IP address, for the retention time of the settings. On PostgreSQL the table has
+# no primary key, because it would have to contain the partitioning column; ids come from a sequence there too.
 events = Table(
     "events",
     metadata,
@@ -91,23 +90,23 @@ events = Table(
     number("at_ms"),
     Column("sort", String(8), nullable=False),
     flag("first"),
-    words("country"),
-    words("referrer"),
-    words("browser"),
-    words("os"),
-    words("device"),
-    words("language"),
-    words("source"),
+    string("country"),
+    string("referrer"),
+    string("browser"),
+    string("os"),
+    string("device"),
+    string("language"),
+    string("source"),
     PrimaryKeyConstraint("id").ddl_if(dialect="sqlite"),
     Index("events_account_id", "account", "id"),
     sqlite_autoincrement=True,
     postgresql_partition_by="RANGE (at_ms)",
 )
 
-# Work that one process does for all (waypost.db.leases): until when nobody needs to do it again.
+# Work that one process does for all others (waypost.db.leases), and until when.
 leases = Table(
     "leases",
     metadata,
     Column("name", String(32), primary_key=True),
-    moment("until"),
+    timestamp("until"),
 )

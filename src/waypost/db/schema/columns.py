@@ -1,7 +1,7 @@
-"""The columns that tables are made of. A default is a field's empty value (decision 4).
+"""Column types shared by all tables, and PostgreSQL's keys with the account.
 
-The tables say what SQLite has. PostgreSQL has the same, but that the account joins every key (ADR 11): this module adds
-it there to keys, unique constraints and foreign keys, last, where it is not said.
+The tables declare the keys of SQLite. On PostgreSQL this module appends the account to every primary key, unique
+constraint and foreign key that does not contain it (ADR 11).
 """
 
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ metadata = MetaData(
         "ck": "%(table_name)s_%(constraint_name)s_check",
     }
 )
-# SQLite numbers rows by itself only in a column of type INTEGER; PostgreSQL wants 64 bits said aloud.
+# SQLite generates ids only in a column of type INTEGER; PostgreSQL needs BIGINT for 64 bits.
 Id = BigInteger().with_variant(Integer, "sqlite")
 
 
@@ -28,7 +28,7 @@ def id_column() -> Column[int]:
     return Column("id", Id, primary_key=True, autoincrement=True)
 
 
-def words(name: str, default: str = "") -> Column[str]:
+def string(name: str, default: str = "") -> Column[str]:
     return Column(name, Text, nullable=False, default=default)
 
 
@@ -40,7 +40,7 @@ def number(name: str, default: int = 0) -> Column[int]:
     return Column(name, BigInteger, nullable=False, default=default)
 
 
-def moment(name: str, *, optional: bool = False) -> Column[int]:
+def timestamp(name: str, *, optional: bool = False) -> Column[int]:
     return Column(name, BigInteger, nullable=optional)
 
 
@@ -48,27 +48,27 @@ def parent(name: str, table: str, on_delete: str) -> Column[int]:
     return Column(name, Id, ForeignKey(f"{table}.id", ondelete=on_delete), nullable=on_delete == "SET NULL")
 
 
-def whose() -> Column[int]:
-    """The account of what is a part of something: that of the whole, which the foreign key holds it to."""
+def inherited_account() -> Column[int]:
+    """The account of a part; the foreign key ensures that it is the account of the whole."""
     return Column("account", Id, nullable=False)
 
 
-def owned(name: str, *parts: SchemaItem) -> Table:
+def owned(name: str, *columns: SchemaItem) -> Table:
     """A table whose rows belong to an account and are listed newest first."""
     return Table(
         name,
         metadata,
         id_column(),
         parent("account", "accounts", "CASCADE"),
-        *parts,
-        moment("created"),
+        *columns,
+        timestamp("created"),
         Index(f"{name}_account_id", "account", "id"),
-        sqlite_autoincrement=True,  # an id is never used twice, so nothing counted for the old one can meet the new
+        sqlite_autoincrement=True,  # ids are never reused, so that no click of a deleted row counts for a new one
     )
 
 
 @compiles(PrimaryKeyConstraint, "postgresql")
-def _key(constraint: PrimaryKeyConstraint, compiler: DDLCompiler, **_options: Any) -> str:
+def _primary_key(constraint: PrimaryKeyConstraint, compiler: DDLCompiler, **_options: Any) -> str:
     return _with_account(constraint, compiler, "PRIMARY KEY") or compiler.visit_primary_key_constraint(constraint)
 
 
@@ -79,26 +79,28 @@ def _unique(constraint: UniqueConstraint, compiler: DDLCompiler, **_options: Any
 
 @compiles(ForeignKeyConstraint, "postgresql")
 def _foreign_key(constraint: ForeignKeyConstraint, compiler: DDLCompiler, **_options: Any) -> str:
-    """Nothing refers to another account's. What is set to null by the nouns' ops is only held together here: a
-    distributed PostgreSQL cannot do it (ADR 11)."""
-    parent, own = constraint.referred_table, [column.name for column in constraint.columns]
-    if not (_is_somebodys(constraint.table) and "account" in parent.c):
+    """Reference rows of the same account only.
+
+    SET NULL is left to the resources' ops: a distributed PostgreSQL does not support it here (ADR 11).
+    """
+    referred, columns = constraint.referred_table, [column.name for column in constraint.columns]
+    if not (_has_account(constraint.table) and "account" in referred.c):
         return compiler.visit_foreign_key_constraint(constraint)
-    there = [element.column.name for element in constraint.elements]
-    refers = f"FOREIGN KEY ({_list(own)}) REFERENCES {parent.name} ({_list(there)})"
+    referred_columns = [element.column.name for element in constraint.elements]
+    reference = f"FOREIGN KEY ({_list(columns)}) REFERENCES {referred.name} ({_list(referred_columns)})"
     on_delete = " ON DELETE CASCADE" if constraint.ondelete == "CASCADE" else ""
-    return f"CONSTRAINT {compiler.preparer.format_constraint(constraint)} {refers}{on_delete}"
+    return f"CONSTRAINT {compiler.preparer.format_constraint(constraint)} {reference}{on_delete}"
 
 
 def _with_account(constraint: PrimaryKeyConstraint | UniqueConstraint, compiler: DDLCompiler, kind: str) -> str | None:
     names = [column.name for column in constraint.columns]
-    if not names or not _is_somebodys(constraint.table) or {"account", "host"} & set(names):
+    if not names or not _has_account(constraint.table) or {"account", "host"} & set(names):
         return None
     return f"CONSTRAINT {compiler.preparer.format_constraint(constraint)} {kind} ({_list(names)})"
 
 
-def _is_somebodys(table: Table) -> bool:
-    """Whether it is a table of ours, and not of a migration, with an account in every row."""
+def _has_account(table: Table) -> bool:
+    """Return whether the table is one of this schema, not of a migration, with an account in every row."""
     return table.metadata is metadata and "account" in table.c and not table.c.account.nullable
 
 

@@ -1,24 +1,24 @@
-"""The table of what was seen where links lead."""
+"""The table of dead-link checks."""
 
 from sqlalchemy import Column, ForeignKey, Index, Table
 
-from waypost.db.schema.columns import Id, flag, metadata, moment, number
+from waypost.db.schema.columns import Id, flag, metadata, number, timestamp
 
-# When the target of a link is looked at next, and what came of it the last time: `status` is the answer's, 0 without
-# one. `failing` is since when it fails, `failures` how often in a row; both are empty when it works.
+# The last and the next check of each link's destination. `status` is that of the HTTP response, 0 without one.
+# `failing_since` and `failures` describe the current row of failures; both are empty while the destination works.
 link_checks = Table(
-    "looks",
+    "link_checks",
     metadata,
     Column("account", Id, ForeignKey("accounts.id", ondelete="CASCADE"), primary_key=True),
     Column("link", Id, ForeignKey("links.id", ondelete="CASCADE"), primary_key=True),
-    moment("due"),
-    moment("checked", optional=True),
+    timestamp("due"),
+    timestamp("checked", optional=True),
     number("status"),
-    moment("failing", optional=True),
+    timestamp("failing_since", optional=True),
     number("failures"),
     flag("dead"),
-    Index("looks_due", "due"),
-    Index("looks_link", "link"),
-    Index("looks_dead_account", "dead", "account", "link"),
+    Index("link_checks_due", "due"),
+    Index("link_checks_link", "link"),
+    Index("link_checks_dead_account", "dead", "account", "link"),
     sqlite_with_rowid=False,
 )

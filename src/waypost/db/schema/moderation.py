@@ -1,43 +1,43 @@
-"""The tables against abuse: what the operator blocks, and what visitors report."""
+"""The tables of moderation: the blocklist, abuse reports, and limits of attempts."""
 
 from sqlalchemy import Column, Index, LargeBinary, String, Table, Text
 
-from waypost.db.schema.columns import id_column, metadata, moment, number, words
+from waypost.db.schema.columns import id_column, metadata, number, string, timestamp
 
-# Hosts and words that no target may have (waypost.urls.blocklist).
-blocks = Table(
-    "blocks",
+# Hosts and words that no destination may contain (waypost.urls.blocklist).
+blocklist_entries = Table(
+    "blocklist_entries",
     metadata,
     Column("kind", String(8), primary_key=True),
     Column("value", Text, primary_key=True),
-    moment("created"),
+    timestamp("created"),
     sqlite_with_rowid=False,
 )
 
-# What visitors reported: a name, and why. `reporter` is a hash of the network that it came from.
+# Short URLs that visitors reported, with the reason. `reporter` is a hash of the reporter's network.
 reports = Table(
     "reports",
     metadata,
     id_column(),
-    words("host"),
+    string("host"),
     Column("alias", String(50), nullable=False),
     Column("reason", String(16), nullable=False),
-    words("comment"),
+    string("comment"),
     Column("reporter", LargeBinary, nullable=False),
-    moment("created"),
-    moment("closed", optional=True),
+    timestamp("created"),
+    timestamp("closed", optional=True),
     Index("reports_name", "host", "alias"),
     Index("reports_reporter", "reporter", "created"),
     sqlite_autoincrement=True,
 )
 
-# What strangers may still try in a minute that began at the millisecond `start`. With SQLite this
-# table is used in a file of its own, so that no stranger takes the lock of the other tables.
-guesses = Table(
-    "guesses",
+# Attempts that remain to an unauthenticated client in the minute that started at `window_start` (milliseconds).
+# On SQLite this table is in a file of its own, so that unauthenticated requests never lock the other tables.
+attempt_limits = Table(
+    "attempt_limits",
     metadata,
     Column("digest", LargeBinary, primary_key=True),
-    number("start"),
-    number("left"),
-    Index("guesses_start", "start"),
+    number("window_start"),
+    number("remaining"),
+    Index("attempt_limits_window_start", "window_start"),
 )

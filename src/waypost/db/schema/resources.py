@@ -1,4 +1,4 @@
-"""The tables of what accounts own, and of the names and counts that go with it."""
+"""The tables of the resources that accounts own, and of their aliases and counters."""
 
 from sqlalchemy import (
     JSON,
@@ -15,23 +15,34 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from waypost.db.schema.columns import Id, flag, id_column, metadata, moment, number, owned, parent, whose, words
+from waypost.db.schema.columns import (
+    Id,
+    flag,
+    id_column,
+    inherited_account,
+    metadata,
+    number,
+    owned,
+    parent,
+    string,
+    timestamp,
+)
 
-# How many rows an account has in a table, whole and by block of ids: exact totals and any page at one price
-# (docs/adr/0002-page-counters.md). Kept by rows.add and rows.remove.
-tallies = Table(
-    "tallies",
+# Rows of an account in a table by block of ids, for exact totals and constant-time pagination (ADR 2). Updated by
+# crud.add and crud.remove.
+page_counters = Table(
+    "page_counters",
     metadata,
     Column("account", Id, ForeignKey("accounts.id", ondelete="CASCADE"), primary_key=True),
     Column("noun", String(16), primary_key=True),
     Column("level", Integer, primary_key=True),
     Column("block", BigInteger, primary_key=True),
-    number("n"),
+    number("rows"),
     sqlite_with_rowid=False,
 )
 
-# The names under every host. A row is never deleted: without `kind` it is a tombstone that keeps the name with the
-# account that once had it (decision 19).
+# The aliases of every host. A row is never deleted: without `kind` it is a tombstone that reserves the alias for the
+# account that had it before (decision 19).
 aliases = Table(
     "aliases",
     metadata,
@@ -47,8 +58,8 @@ domains = owned(
     "domains",
     Column("host", Text, nullable=False),
     Column("scheme", String(5), nullable=False),
-    words("redirectroot"),
-    words("redirect404"),
+    string("redirectroot"),
+    string("redirect404"),
     UniqueConstraint("host"),
 )
 
@@ -67,47 +78,47 @@ campaigns = owned(
 splashes = owned(
     "splashes",
     Column("name", Text, nullable=False),
-    words("title"),
-    words("message"),
+    string("title"),
+    string("message"),
     number("counter"),
     number("skip"),
-    words("link"),
-    words("banner"),
-    words("logo"),
+    string("link"),
+    string("banner"),
+    string("logo"),
 )
 
 overlays = owned(
     "overlays",
     Column("name", Text, nullable=False),
     Column("type", String(16), nullable=False),
-    words("message"),
-    words("label"),
-    words("link"),
-    words("position", "bottom-right"),
-    words("color", "#000000"),
-    words("background", "#ffffff"),
+    string("message"),
+    string("label"),
+    string("link"),
+    string("position", "bottom-right"),
+    string("color", "#000000"),
+    string("background", "#ffffff"),
     number("delay"),
-    words("button"),
-    words("thanks"),
+    string("button"),
+    string("thanks"),
     Column("options", JSON, nullable=False, default=[]),
-    words("code"),
-    words("image"),
-    words("webhook"),
+    string("code"),
+    string("image"),
+    string("webhook"),
 )
 
-# What visitors sent by an overlay: an answer, an address, a vote. Goes with the overlay.
+# Responses that visitors sent with an overlay: a message, an e-mail address, a vote. Deleted with the overlay.
 submissions = Table(
     "submissions",
     metadata,
     id_column(),
-    whose(),
+    inherited_account(),
     parent("overlay", "overlays", "CASCADE"),
     parent("link", "links", "SET NULL"),
-    words("name"),
-    words("email"),
-    words("message"),
-    words("choice"),
-    moment("created"),
+    string("name"),
+    string("email"),
+    string("message"),
+    string("choice"),
+    timestamp("created"),
     Index("submissions_overlay_id", "overlay", "id"),
     Index("submissions_link", "link"),
     sqlite_autoincrement=True,
@@ -115,24 +126,24 @@ submissions = Table(
 
 links = owned(
     "links",
-    words("host"),
+    string("host"),
     Column("alias", String(50), nullable=False),
     Column("url", Text, nullable=False),
-    words("title"),
-    words("description"),
-    words("search"),
+    string("title"),
+    string("description"),
+    string("search"),
     Column("password", Text),
-    moment("expiry", optional=True),
+    timestamp("expiry", optional=True),
     Column("clicklimit", BigInteger),
     number("taken"),
-    words("expiryurl"),
+    string("expiryurl"),
     Column("type", String(8), nullable=False, default="direct"),
     parent("splash", "splashes", "SET NULL"),
     parent("overlay", "overlays", "SET NULL"),
     Column("status", String(8), nullable=False, default="public"),
-    words("metatitle"),
-    words("metadescription"),
-    words("metaimage"),
+    string("metatitle"),
+    string("metadescription"),
+    string("metaimage"),
     Column("geotarget", JSON, nullable=False, default=[]),
     Column("devicetarget", JSON, nullable=False, default=[]),
     Column("languagetarget", JSON, nullable=False, default=[]),
@@ -152,21 +163,21 @@ bios = owned(
     "bios",
     Column("name", Text, nullable=False),
     Column("alias", String(50), nullable=False),
-    words("title"),
-    words("description"),
-    words("theme", "default"),
+    string("title"),
+    string("description"),
+    string("theme", "default"),
     Column("blocks", JSON, nullable=False, default=[]),
     flag("sensitive"),
     number("clicks"),
     number("uniqueclicks"),
 )
 
-# The blocks of bio pages that can be followed: `bios.blocks` has their ids, and here is how often they were.
+# Clicks of the blocks of bio pages that are links. `bios.blocks` contains their ids.
 bio_blocks = Table(
     "bio_blocks",
     metadata,
     id_column(),
-    whose(),
+    inherited_account(),
     parent("bio", "bios", "CASCADE"),
     number("clicks"),
     number("uniqueclicks"),
@@ -176,18 +187,18 @@ bio_blocks = Table(
 
 qrs = owned(
     "qrs",
-    words("name"),
+    string("name"),
     Column("alias", String(50), nullable=False),
     Column("type", String(16), nullable=False),
     Column("data", JSON, nullable=False),
-    words("foreground", "#000000"),
-    words("background", "#ffffff"),
+    string("foreground", "#000000"),
+    string("background", "#ffffff"),
     Column("gradient", JSON(none_as_null=True)),
-    words("modules", "square"),
-    words("eyes", "square"),
-    words("level", "auto"),
+    string("modules", "square"),
+    string("eyes", "square"),
+    string("level", "auto"),
     number("margin", 4),
-    words("caption"),
+    string("caption"),
     Column("logo", LargeBinary),
     flag("dynamic"),
     number("version", 1),
@@ -197,51 +208,51 @@ qrs = owned(
 
 files = owned(
     "files",
-    words("host"),
+    string("host"),
     Column("alias", String(50), nullable=False),
     Column("name", Text, nullable=False),
-    words("filename"),
-    words("search"),
+    string("filename"),
+    string("search"),
     Column("object", Text, nullable=False, unique=True),
     number("size"),
     Column("sha256", LargeBinary, nullable=False),
     Column("mime", Text, nullable=False),
     Column("password", Text),
-    moment("expiry", optional=True),
+    timestamp("expiry", optional=True),
     Column("maxdownloads", BigInteger),
     number("taken"),
     number("downloads"),
     number("uniquedownloads"),
-    moment("ended", optional=True),
-    moment("purged", optional=True),
+    timestamp("ended", optional=True),
+    timestamp("purged", optional=True),
     Index("files_expiry", "expiry"),
     Index("files_ended", "ended"),
 )
 
-# Downloads that were counted, for as long as their visitor may go on with one (decision 22). `visitor` is a hash.
-claims = Table(
-    "claims",
+# Counted downloads, for as long as the visitor may resume one (decision 22). `visitor` is a hash, `served` are bytes.
+download_grants = Table(
+    "download_grants",
     metadata,
     id_column(),
-    whose(),
+    inherited_account(),
     parent("file", "files", "CASCADE"),
     Column("visitor", LargeBinary, nullable=False),
     number("served"),
-    moment("until"),
-    Index("claims_file_visitor", "file", "visitor", "id"),
-    Index("claims_until", "until"),
+    timestamp("expires"),
+    Index("download_grants_file_visitor", "file", "visitor", "id"),
+    Index("download_grants_expires", "expires"),
     sqlite_autoincrement=True,
 )
 
-# Objects in the store that no file has: uploads under way, and what is to be removed once `due` is past. A `doomed`
-# one is being removed, and cannot become a file any more.
-leftovers = Table(
-    "leftovers",
+# Stored objects without a file: uploads in progress, and objects to delete after `due`. One that is `deleting` can no
+# longer become a file.
+orphan_objects = Table(
+    "orphan_objects",
     metadata,
     Column("object", Text, primary_key=True),
-    moment("due"),
-    flag("doomed"),
-    Index("leftovers_due", "due"),
+    timestamp("due"),
+    flag("deleting"),
+    Index("orphan_objects_due", "due"),
 )
 
 pixels = owned(
@@ -263,8 +274,8 @@ link_pixels = Table(
 channels = owned(
     "channels",
     Column("name", Text, nullable=False),
-    words("description"),
-    words("color", "#000000"),
+    string("description"),
+    string("color", "#000000"),
     flag("starred"),
     UniqueConstraint("account", "name"),
 )
@@ -273,12 +284,12 @@ channel_items = Table(
     "channel_items",
     metadata,
     id_column(),
-    whose(),
+    inherited_account(),
     parent("channel", "channels", "CASCADE"),
     Column("link", Id, ForeignKey("links.id", ondelete="CASCADE")),
     Column("bio", Id, ForeignKey("bios.id", ondelete="CASCADE")),
     Column("qr", Id, ForeignKey("qrs.id", ondelete="CASCADE")),
-    moment("assigned"),
+    timestamp("assigned"),
     CheckConstraint(
         "(link IS NOT NULL AND bio IS NULL AND qr IS NULL) OR (link IS NULL AND bio IS NOT NULL AND qr IS NULL)"
         " OR (link IS NULL AND bio IS NULL AND qr IS NOT NULL)",

@@ -1,12 +1,12 @@
-"""The tables of the rotators: what they are told of each link, and whose turn it was."""
+"""The tables of rotators: weight and quota of each link, and the rotator's state."""
 
 from sqlalchemy import BigInteger, Column, ForeignKey, Index, Table
 
 from waypost.db.schema.columns import Id, metadata, number
 
-# What a rotator is told of a link of its campaign. `given` are its clicks since there is a quota.
-rotations = Table(
-    "rotations",
+# The settings of a link in its campaign's rotator. `given` are its clicks since it has a quota.
+rotator_links = Table(
+    "rotator_links",
     metadata,
     Column("campaign", Id, ForeignKey("campaigns.id", ondelete="CASCADE"), primary_key=True),
     Column("link", Id, ForeignKey("links.id", ondelete="CASCADE"), primary_key=True),
@@ -14,19 +14,18 @@ rotations = Table(
     number("weight", 1),
     Column("quota", BigInteger),
     number("given"),
-    Index("rotations_link", "link"),
+    Index("rotator_links_link", "link"),
     sqlite_with_rowid=False,
 )
 
-# Where a rotator stands: the link that had its turn last, clicks in all since there is to be a winner, and the winner.
-# Apart from `campaigns`, whose rows the ingester holds while it counts. Ids are never used twice, so a link that is
-# gone is just never met again.
-turns = Table(
-    "turns",
+# The last link of each rotator, the clicks since it is to find a winner, and the winner. A table of its own, because
+# the ingester locks rows of `campaigns` while it counts. Ids are never reused, so a deleted link never matches.
+rotator_state = Table(
+    "rotator_state",
     metadata,
     Column("campaign", Id, ForeignKey("campaigns.id", ondelete="CASCADE"), primary_key=True),
     Column("account", Id, primary_key=True),
-    Column("link", Id),
-    number("given"),
+    Column("last_link", Id),
+    number("clicks"),
     Column("winner", Id),
 )

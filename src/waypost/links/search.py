@@ -1,0 +1,217 @@
+"""Lists of links: filters, search and order, each with the query plan that fits the number of links.
+
+`page` counts every match. `quick_page` serves the searches of the dashboard: it stops after MAX_MATCHES matches.
+In the table, the account has N links, F of them pass the filter, and A links of all accounts contain `q`.
+
+    list                                   plan                                     index                   rows read
+    -------------------------------------  ---------------------------------------  ----------------------  ---------
+    no filter, by date                     jump to the page                         page counters, key      the page
+    no filter, by clicks                   walk from the nearer end                 links_account_clicks    up to N/2
+    filter                                 read the index of the filter             see `filtered_ids`      F
+    q: N <= 10,000 or under 3 characters   test every link that passes the filter   see `filtered_ids`      F
+    q on PostgreSQL                        test every link that passes the filter   see `filtered_ids`      F
+    q, no filter                           trigram index, then the owner            links_account_id        A
+    q and filter, A <= 5,000               trigram index, then the filter           see `filtered_ids`      A
+    q and filter, A > 5,000                test every link that passes the filter   see `filtered_ids`      F
+
+    `page` by clicks, <= 10,000 matches    sort the matches                         key                     matches
+    `page` by clicks, > 10,000 matches     walk the links from the nearer end       links_account_clicks    up to N/2
+    `quick_page` by date                   as for q above, newest first             as above                to 1,001
+    `quick_page` by clicks, <= 1,000       sort the matches                         key                     matches
+    `quick_page` by clicks, F > 10,000     walk the links until the page is full    links_account_clicks    to the page
+    `quick_page` by clicks, F <= 10,000    sort the matches                         see `filtered_ids`      F
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from sqlalchemy import ColumnElement, Connection, Select, column, func, select, table, text
+
+from waypost.db import page_counters
+from waypost.db.crud import Page, PageRequest
+from waypost.db.schema import campaigns, channel_items, channels, links
+from waypost.links import dead_links
+from waypost.links.columns import Status
+from waypost.links.ops import Link, get_many
+
+Order = Literal["date", "click"]
+FEW_LINKS = 10_000
+"""Up to this many links, testing each is faster than the trigram index, and sorting is faster than walking an index."""
+MAX_INDEX_MATCHES = 5_000
+"""Above this many matches in the trigram index, the links that pass the filter are tested instead."""
+MAX_MATCHES = 1_000
+"""Matches that `quick_page` shows; its `result` is one more if there are others."""
+
+_TRIGRAM = 3
+_INDEX = table("links_search", column("rowid"))
+_MATCHES = "links_search MATCH :phrase"
+# Without the hint SQLite reads the whole row of each match to compare its account.
+_IS_OWNED = """
+    EXISTS (SELECT 1 FROM links INDEXED BY links_account_id WHERE account = :account AND id = links_search.rowid)"""
+
+
+@dataclass(frozen=True)
+class LinkFilter:
+    """Restricts a list to links of a campaign, in a channel, with a status, or with a dead destination."""
+
+    campaign: int | None = None
+    channel: int | None = None
+    status: Status | None = None
+    dead: bool = False
+
+
+NO_FILTER = LinkFilter()
+
+
+def page(
+    tx: Connection,
+    account: int,
+    window: PageRequest,
+    *,
+    order: Order = "date",
+    q: str = "",
+    link_filter: LinkFilter = NO_FILTER,
+) -> Page[Link]:
+    """Return a page of the account's links, newest or most clicked first, that contain `q` and pass the filter."""
+    if q or link_filter != NO_FILTER:
+        return _page_of_matches(tx, account, window, order=order, q=q.casefold(), link_filter=link_filter)
+    owned = select(links.c.id).where(links.c.account == account)
+    total = page_counters.total(tx, account, links.name)
+    if window.offset >= total:
+        return Page((), total, window)
+    if order == "click":
+        ids = _ids_from_nearer_end(tx, owned, window, total, links.c.clicks, links.c.id)
+        return Page(get_many(tx, ids), total, window)
+    ceiling, skip = page_counters.locate(tx, account, links.name, window.offset)
+    newest = owned.where(links.c.id < ceiling).order_by(links.c.id.desc()).limit(window.limit).offset(skip)
+    return Page(get_many(tx, tx.execute(newest).scalars().all()), total, window)
+
+
+def quick_page(
+    tx: Connection,
+    account: int,
+    window: PageRequest,
+    *,
+    order: Order = "date",
+    q: str = "",
+    link_filter: LinkFilter = NO_FILTER,
+) -> Page[Link]:
+    """Like `page`, but with `q` only the MAX_MATCHES newest or most clicked matches, which are not counted further."""
+    if not q:
+        return page(tx, account, window, order=order, link_filter=link_filter)
+    matching = matching_ids(tx, account, q=q.casefold(), link_filter=link_filter)
+    newest = matching.order_by(*(id_column.desc() for id_column in matching.selected_columns)).limit(MAX_MATCHES + 1)
+    ids = tx.execute(newest).scalars().all()
+    result = len(ids)
+    if order == "click":
+        c = links.alias().c  # an alias, because the filter also reads from `links`
+        ranked = select(c.id).order_by(c.clicks.desc(), c.id.desc()).limit(MAX_MATCHES)
+        if result <= MAX_MATCHES:
+            ranked = ranked.where(c.id.in_(ids))
+        elif link_filter == NO_FILTER or has_more_than(tx, filtered_ids(account, link_filter), FEW_LINKS):
+            # With so many matches, a walk over all links by clicks soon finds enough of them.
+            ranked = ranked.where(c.account == account, c.search.contains(q.casefold(), autoescape=True))
+            ranked = ranked if link_filter == NO_FILTER else ranked.where(passes(account, link_filter, c.id))
+            ranked = ranked.limit(min(MAX_MATCHES, window.offset + window.limit))
+        else:
+            ranked = ranked.where(c.id.in_(matching))
+        ids = tx.execute(ranked).scalars().all()
+    return Page(get_many(tx, ids[:MAX_MATCHES][window.offset : window.offset + window.limit]), result, window)
+
+
+def filtered_ids(account: int, link_filter: LinkFilter) -> Select[int]:
+    """Select the ids of the account's links that pass the filter.
+
+    Uses the index that contains nothing else: links_campaign, links_account_status, link_checks_dead_account, or the
+    key of channel_items. A campaign or channel of another account has no links.
+    """
+    if link_filter == LinkFilter(dead=True):
+        return dead_links.dead_link_ids(account)
+    owned_channel = select(channels.c.id).where(channels.c.id == link_filter.channel, channels.c.account == account)
+    in_channel = select(channel_items.c.link).where(
+        channel_items.c.channel == owned_channel.scalar_subquery(), channel_items.c.link.is_not(None)
+    )
+    if link_filter.channel is not None and link_filter == LinkFilter(channel=link_filter.channel):
+        return in_channel
+    query = select(links.c.id)
+    if link_filter.campaign is not None:
+        is_owned = (campaigns.c.id == link_filter.campaign, campaigns.c.account == account)
+        query = query.where(links.c.campaign == select(campaigns.c.id).where(*is_owned).scalar_subquery())
+    else:
+        query = query.where(links.c.account == account)
+    if link_filter.dead:
+        query = query.where(links.c.id.in_(dead_links.dead_link_ids(account)))
+    if link_filter.status is not None:
+        query = query.where(links.c.status == link_filter.status)
+    if link_filter.channel is None:
+        return query
+    if link_filter == LinkFilter(channel=link_filter.channel, status="public"):
+        # Most links are public, so start from the channel, which has fewer.
+        c = links.alias().c
+        is_public = select(c.id).where(c.account == account, c.status == "public", c.id == channel_items.c.link)
+        return in_channel.where(is_public.exists())
+    return query.where(in_channel.where(channel_items.c.link == links.c.id).exists())
+
+
+def passes(account: int, link_filter: LinkFilter, link: ColumnElement[int]) -> ColumnElement[bool]:
+    """The condition that a link passes the filter. `link` must not be a column of the table `links` itself."""
+    query = filtered_ids(account, link_filter)
+    return query.where(query.selected_columns[0] == link).exists()
+
+
+def has_more_than(tx: Connection, query: Select[int], limit: int) -> bool:
+    """Return whether the query has more than `limit` rows, without counting further."""
+    rows = query.limit(limit + 1).subquery()
+    return int(tx.execute(select(func.count()).select_from(rows)).scalar_one()) > limit
+
+
+def matching_ids(tx: Connection, account: int, *, q: str, link_filter: LinkFilter) -> Select[int]:
+    """Select the ids of the links that contain `q` (case-folded) and pass the filter, by the plan in the table above.
+
+    With a filter and many matches, the filtered links are tested one by one, since the newest matches come early.
+    """
+    filtered = filtered_ids(account, link_filter)
+    if not q:
+        return filtered
+    if tx.dialect.name == "sqlite" and len(q) >= _TRIGRAM and page_counters.total(tx, account, links.name) > FEW_LINKS:
+        phrase = '"' + q.replace('"', '""') + '"'
+        matches = select(_INDEX.c.rowid).where(text(_MATCHES).bindparams(phrase=phrase))
+        if link_filter == NO_FILTER:
+            return matches.where(text(_IS_OWNED).bindparams(account=account))
+        if not has_more_than(tx, matches, MAX_INDEX_MATCHES):
+            return matches.where(passes(account, link_filter, _INDEX.c.rowid))
+    link = filtered.selected_columns[0]
+    if link is not links.c.id:
+        filtered = filtered.join(links, links.c.id == link)
+    return filtered.where(links.c.search.contains(q, autoescape=True))
+
+
+def _page_of_matches(
+    tx: Connection, account: int, window: PageRequest, *, order: Order, q: str, link_filter: LinkFilter
+) -> Page[Link]:
+    matching = matching_ids(tx, account, q=q, link_filter=link_filter)
+    total = int(tx.execute(select(func.count()).select_from(matching.subquery())).scalar_one())
+    if order == "date":
+        ids = _ids_from_nearer_end(tx, matching, window, total, *matching.selected_columns)
+    else:
+        ranked = select(links.c.id).where(links.c.id.in_(matching))
+        if total > FEW_LINKS:  # walk the index by clicks instead of sorting
+            is_walk = matching.selected_columns[0] is links.c.id and link_filter.campaign is None
+            ranked = matching if is_walk else ranked.where(links.c.account == account)
+        ids = _ids_from_nearer_end(tx, ranked, window, total, links.c.clicks, links.c.id)
+    return Page(get_many(tx, ids), total, window)
+
+
+def _ids_from_nearer_end(
+    tx: Connection, query: Select[int], window: PageRequest, total: int, *order: ColumnElement[int]
+) -> Sequence[int]:
+    """Return the page's ids, greatest first, reading the query's `total` rows from whichever end is nearer."""
+    length = min(window.limit, total - window.offset)
+    behind = total - window.offset - length
+    if length <= 0:
+        return ()
+    if window.offset <= behind:
+        descending = query.order_by(*(sort_key.desc() for sort_key in order)).limit(length).offset(window.offset)
+        return tx.execute(descending).scalars().all()
+    return tx.execute(query.order_by(*order).limit(length).offset(behind)).scalars().all()[::-1]
