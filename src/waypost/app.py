@@ -43,7 +43,7 @@ from waypost.visits.cache import Cache
 from waypost.visits.cache_invalidation import CacheInvalidator
 from waypost.visits.fast_path import STATE_KEY, WorkerState
 from waypost.visits.responses import PageRenderer
-from waypost.visits.services import InstallationSecret, Services
+from waypost.visits.services import InstallationSigner, Services
 from waypost.visits.visit import VisitService
 
 _log = structlog.get_logger("house")
@@ -83,7 +83,7 @@ def build(settings: Settings, database: Database) -> ASGIApp:
         pages=PageRenderer(meter),
         meter=meter,
         store=store,
-        secret=InstallationSecret(database),
+        signer=InstallationSigner(database),
     )
     api = create_api(
         fastapi_app(),

@@ -1,4 +1,4 @@
-"""What can be set on a link (decisions 42 and 43)."""
+"""The settable fields of links (decisions 42 and 43)."""
 
 import re
 from datetime import UTC, datetime
@@ -33,8 +33,8 @@ def _details(person: Person, link: int) -> dict[str, Any]:
     return details
 
 
-def _things(person: Person) -> dict[str, int]:
-    """One of each thing that a link can hold or stand in."""
+def _related(person: Person) -> dict[str, int]:
+    """Create one of each resource that a link can refer to; returns their ids by noun."""
     bodies = {
         "campaign": {"name": "A campaign"},
         "channel": {"name": "A channel"},
@@ -45,7 +45,7 @@ def _things(person: Person) -> dict[str, int]:
     return {noun: person.post(f"/{noun}/add", body)["id"] for noun, body in bodies.items()}
 
 
-def test_a_link_with_nothing_set_answers_the_empty_value_of_every_field(ana: Person) -> None:
+def test_link_without_settings_returns_empty_value_of_every_field(ana: Person) -> None:
     answer = ana.post("/url/add", {"url": GOOD, "custom": "spring"})
     link = answer["id"]
     assert answer == {"error": 0, "id": link, "shorturl": f"{BASE}/spring", "short": f"{BASE}/spring"}
@@ -55,7 +55,7 @@ def test_a_link_with_nothing_set_answers_the_empty_value_of_every_field(ana: Per
     assert details == {**EMPTY, **same, "clicks": 0, "uniqueclicks": 0}
 
 
-def test_a_link_is_answered_with_its_statistics(ana: Person) -> None:
+def test_link_is_returned_with_statistics(ana: Person) -> None:
     link, table = _link(ana, custom="spring"), schema.links
     ana.write(lambda tx: tx.execute(update(table).where(table.c.id == link).values(clicks=9, uniqueclicks=4)))
     by_id = ana.get(f"/url/{link}")
@@ -67,7 +67,7 @@ def test_a_link_is_answered_with_its_statistics(ana: Person) -> None:
     assert all(isinstance(block[name], dict) for name in ("topCountries", "topReferrers", "topBrowsers", "topOs"))
 
 
-SET: dict[str, tuple[Any, Any, Any]] = {  # field: what is set, what it is changed to, what the change shows
+CHANGES: dict[str, tuple[Any, Any, Any]] = {  # field: (first value, new value sent, new value shown)
     "url": (GOOD, "https://other.example/?a=b#c", "https://other.example/?a=b#c"),
     "title": ("Title", "New <b>title</b>", "New <b>title</b>"),
     "description": ("Words", "Two\nlines", "Two\nlines"),
@@ -108,17 +108,17 @@ SET: dict[str, tuple[Any, Any, Any]] = {  # field: what is set, what it is chang
 }
 
 
-def test_each_field_can_be_changed_by_itself(ana: Person) -> None:
-    link = _link(ana, custom="spring", **{name: first for name, (first, _, _) in SET.items() if name != "url"})
-    for field, (_, changed, shown) in SET.items():
+def test_changing_one_field_keeps_the_others(ana: Person) -> None:
+    link = _link(ana, custom="spring", **{name: first for name, (first, _, _) in CHANGES.items() if name != "url"})
+    for field, (_, changed, shown) in CHANGES.items():
         before = _details(ana, link)
         ana.put(f"/url/{link}/update", {field: changed})
         assert _details(ana, link) == {**before, "longurl" if field == "url" else field: shown}, field
 
 
-def test_every_field_can_be_cleared_and_an_empty_change_changes_nothing(ana: Person) -> None:
+def test_null_clears_every_field_and_empty_update_changes_nothing(ana: Person) -> None:
     bare = _details(ana, _link(ana, custom="bare"))
-    fields = {name: first for name, (first, _, _) in SET.items() if name != "url"}
+    fields = {name: first for name, (first, _, _) in CHANGES.items() if name != "url"}
     link = _link(ana, custom="spring", **fields)
     before = _details(ana, link)
     assert ana.put(f"/url/{link}/update", {})["id"] == link
@@ -128,43 +128,47 @@ def test_every_field_can_be_cleared_and_an_empty_change_changes_nothing(ana: Per
     assert {name: cleared[name] for name in fields} == {name: bare[name] for name in fields}
 
 
-def test_a_link_holds_things_of_its_account(ana: Person) -> None:
-    things, more = _things(ana), ana.post("/channel/add", {"name": "More"})["id"]
+def test_link_stores_campaign_channels_and_pixels(ana: Person) -> None:
+    related, more = _related(ana), ana.post("/channel/add", {"name": "More"})["id"]
     second = ana.post("/pixel/add", {"name": "Second", "type": "gtmpixel", "tag": "G-1"})["id"]
-    fields = {"campaign": things["campaign"], "channel": [more, things["channel"]], "pixels": [second, things["pixel"]]}
+    fields = {
+        "campaign": related["campaign"],
+        "channel": [more, related["channel"]],
+        "pixels": [second, related["pixel"]],
+    }
     link = _link(ana, **fields)
     shown = _details(ana, link)
     assert {name: shown[name] for name in fields} == {
-        "campaign": things["campaign"],
-        "channel": sorted([things["channel"], more]),
-        "pixels": sorted([things["pixel"], second]),
+        "campaign": related["campaign"],
+        "channel": sorted([related["channel"], more]),
+        "pixels": sorted([related["pixel"], second]),
     }
     twice = {"channel": [more, more], "pixels": [second] * 3, "campaign": None}
     ana.put(f"/url/{link}/update", twice)
     shown = _details(ana, link)
     assert (shown["channel"], shown["pixels"], shown["campaign"]) == ([more], [second], None)
-    ana.put(f"/url/{link}/update", {"channel": things["channel"], "pixels": []})
-    assert (_details(ana, link)["channel"], _details(ana, link)["pixels"]) == ([things["channel"]], [])
+    ana.put(f"/url/{link}/update", {"channel": related["channel"], "pixels": []})
+    assert (_details(ana, link)["channel"], _details(ana, link)["pixels"]) == ([related["channel"]], [])
     ana.put(f"/url/{link}/update", {"channel": []})
-    assert ana.get(f"/channel/{things['channel']}")["data"]["items"] == []
+    assert ana.get(f"/channel/{related['channel']}")["data"]["items"] == []
 
 
-def test_a_link_goes_on_without_a_thing_that_is_deleted(ana: Person) -> None:
-    things = _things(ana)
-    held = {"campaign": things["campaign"], "channel": things["channel"], "pixels": [things["pixel"]]}
-    links = [_link(ana, type=kind, **held) for kind in (str(things["splash"]), f"overlay-{things['overlay']}")]
-    for noun, item in things.items():
+def test_deleting_related_resources_keeps_link(ana: Person) -> None:
+    related = _related(ana)
+    relations = {"campaign": related["campaign"], "channel": related["channel"], "pixels": [related["pixel"]]}
+    links = [_link(ana, type=kind, **relations) for kind in (str(related["splash"]), f"overlay-{related['overlay']}")]
+    for noun, item in related.items():
         ana.delete(f"/{noun}/{item}/delete")
     shown = [_details(ana, link) for link in links]
     assert [(link["campaign"], link["channel"], link["pixels"]) for link in shown] == [(None, [], [])] * 2
     assert [link["type"] for link in shown] == ["direct", "direct"]
 
 
-def test_a_type_is_direct_frame_splash_or_the_id_of_a_page_of_ones_own(ana: Person) -> None:
-    things = _things(ana)
-    splash, overlay = things["splash"], f"overlay-{things['overlay']}"
+def test_type_accepts_direct_frame_splash_and_ids_of_own_pages(ana: Person) -> None:
+    related = _related(ana)
+    splash, overlay = related["splash"], f"overlay-{related['overlay']}"
     link = _link(ana)
-    for given, shown in (
+    for sent, shown in (
         *(("direct", "direct"), ("frame", "frame"), ("splash", "splash"), (overlay, overlay), ("splash", "splash")),
         *(
             (splash, str(splash)),
@@ -174,14 +178,14 @@ def test_a_type_is_direct_frame_splash_or_the_id_of_a_page_of_ones_own(ana: Pers
             ("frame", "frame"),
         ),
     ):
-        assert _details(ana, _link(ana, type=given))["type"] == shown
-        ana.put(f"/url/{link}/update", {"type": given})
+        assert _details(ana, _link(ana, type=sent))["type"] == shown
+        ana.put(f"/url/{link}/update", {"type": sent})
         assert _details(ana, link)["type"] == shown
 
 
-def test_any_other_type_is_refused(ana: Person) -> None:
-    things = _things(ana)
-    splash, overlay = things["splash"], things["overlay"]
+def test_other_types_are_rejected(ana: Person) -> None:
+    related = _related(ana)
+    splash, overlay = related["splash"], related["overlay"]
     bad: tuple[Any, ...] = (
         *("", "Direct", "popup", "overlay", "overlay-", "overlay-x", f"overlay--{overlay}", f"-{splash}", f"+{splash}"),
         *(f"splash-{splash}", f"x-{splash}", f" {splash}", f"{splash}.0", "9" * 30, "\u0661", "0", "overlay-0"),
@@ -194,30 +198,30 @@ def test_any_other_type_is_refused(ana: Person) -> None:
         assert message == f"type must be the id of {noun} in this account; 999999 is not."
 
 
-def test_a_thing_of_somebody_else_is_as_unknown_as_one_that_never_was(ana: Person, ben: Person) -> None:
-    _things(ana)
-    his = _things(ben)
-    ways: list[tuple[str, Any, Any]] = [
-        ("campaign", his["campaign"], 999999),
-        ("channel", his["channel"], 999999),
-        ("channel", [his["channel"]], [999999]),
-        ("pixels", [his["pixel"]], [999999]),
-        ("type", his["splash"], 999999),
-        ("type", str(his["splash"]), "999999"),
-        ("type", f"overlay-{his['overlay']}", "overlay-999999"),
+def test_ids_of_another_account_are_rejected_like_unknown_ids(ana: Person, ben: Person) -> None:
+    _related(ana)
+    foreign_ids = _related(ben)
+    cases: list[tuple[str, Any, Any]] = [
+        ("campaign", foreign_ids["campaign"], 999999),
+        ("channel", foreign_ids["channel"], 999999),
+        ("channel", [foreign_ids["channel"]], [999999]),
+        ("pixels", [foreign_ids["pixel"]], [999999]),
+        ("type", foreign_ids["splash"], 999999),
+        ("type", str(foreign_ids["splash"]), "999999"),
+        ("type", f"overlay-{foreign_ids['overlay']}", "overlay-999999"),
     ]
     link = _link(ana)
-    for field, foreign, unknown in ways:
-        said = set()
+    for field, foreign, unknown in cases:
+        messages = set()
         for method, path in (("POST", "/url/add"), ("PUT", f"/url/{link}/update")):
             for value in (foreign, unknown):
                 response = ana.call(method, path, {"url": GOOD, field: value})
-                said.add(re.sub(r"\d+", "N", refused(response, 400, field)))
-        assert len(said) == 1, said
+                messages.add(re.sub(r"\d+", "N", refused(response, 400, field)))
+        assert len(messages) == 1, messages
     assert ana.get("/urls")["data"]["result"] == 1
 
 
-# What everybody copies from the manuals of such services, in structure; the ids are put in.
+# The sample request that manuals of such services contain; the tests add the ids.
 SAMPLE: dict[str, Any] = {
     "url": "https://shop.example/",
     "status": "private",
@@ -236,9 +240,14 @@ SAMPLE: dict[str, Any] = {
 }
 
 
-def test_the_sample_body_that_everybody_copies_works(ana: Person) -> None:
-    things = _things(ana)
-    ids = {"pixels": [things["pixel"]], "channel": things["channel"], "campaign": things["campaign"], "type": "splash"}
+def test_widely_copied_sample_request_is_accepted(ana: Person) -> None:
+    related = _related(ana)
+    ids = {
+        "pixels": [related["pixel"]],
+        "channel": related["channel"],
+        "campaign": related["campaign"],
+        "type": "splash",
+    }
     made = ana.post("/url/add", {**SAMPLE, **ids})
     assert made["shorturl"] == f"{BASE}/our-shop"
     shown = _details(ana, made["id"])
@@ -246,10 +255,10 @@ def test_the_sample_body_that_everybody_copies_works(ana: Person) -> None:
     assert {name: shown[name] for name in same} == {name: SAMPLE[name] for name in same}
     assert shown["deeplink"] == {name: SAMPLE["deeplink"][name] for name in ("apple", "google")}
     assert shown["parameters"] == [{"name": "aff", "value": "3"}]
-    assert (shown["channel"], shown["type"]) == ([things["channel"]], "splash")
+    assert (shown["channel"], shown["type"]) == ([related["channel"]], "splash")
 
 
-def test_a_password_is_never_shown_nor_kept_as_it_is(ana: Person) -> None:
+def test_password_is_neither_shown_nor_stored_in_plain_text(ana: Person) -> None:
     body = {"url": GOOD, "custom": "secret-one", "password": "open sesame"}
     answers = [ana.call("POST", "/url/add", body), ana.call("GET", "/urls")]
     link = answers[0].json()["id"]
@@ -262,7 +271,7 @@ def test_a_password_is_never_shown_nor_kept_as_it_is(ana: Person) -> None:
     assert _details(ana, link)["password"] is False
 
 
-def test_an_expiry_is_a_date_to_its_end_or_a_moment(ana: Person) -> None:
+def test_expiry_accepts_date_until_its_end_or_timestamp(ana: Person) -> None:
     sent = {
         "2030-06-15": "2030-06-15 23:59:59",
         "2031-02-28": "2031-02-28 23:59:59",
@@ -277,18 +286,26 @@ def test_an_expiry_is_a_date_to_its_end_or_a_moment(ana: Person) -> None:
         assert {value: _details(ana, _link(ana, expiry=value))["expiry"] for value in sent} == sent
 
 
-def test_an_expiry_in_the_past_or_no_expiry_at_all_is_refused(ana: Person) -> None:
+def test_past_or_malformed_expiry_is_rejected(ana: Person) -> None:
     past = ("2030-06-14", "2030-06-15 11:59:59", "2030-06-15 11:59", "1970-01-01", "0001-01-01")
-    none = ("tomorrow", "2030-13-01", "2031-02-29", "2031-W05-1", "2031-6-1", "15.06.2031", "2031-06-15T10:00:00+02:00")
+    malformed = (
+        "tomorrow",
+        "2030-13-01",
+        "2031-02-29",
+        "2031-W05-1",
+        "2031-6-1",
+        "15.06.2031",
+        "2031-06-15T10:00:00+02:00",
+    )
     with time_machine.travel(NOW, tick=False):
         link = _link(ana, expiry="2031-01-01")
-        for value in (*past, *none):
+        for value in (*past, *malformed):
             refused(ana.call("POST", "/url/add", {"url": GOOD, "expiry": value}), 400, "expiry")
             refused(ana.call("PUT", f"/url/{link}/update", {"expiry": value}), 400, "expiry")
     assert _details(ana, link)["expiry"] == "2031-01-01 23:59:59"
 
 
-def test_a_link_that_has_expired_can_still_be_changed(ana: Person) -> None:
+def test_expired_link_can_be_changed(ana: Person) -> None:
     with time_machine.travel(NOW, tick=False):
         link = _link(ana, expiry="2030-06-15")
     with time_machine.travel(NOW.replace(year=2032), tick=False):

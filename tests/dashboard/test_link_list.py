@@ -1,4 +1,4 @@
-"""The list of links in the dashboard: found, sorted, filtered, turned over; and many of them changed at once."""
+"""The link list of the dashboard: search, order, filters, pages, and bulk actions."""
 
 import re
 from html import unescape
@@ -12,37 +12,37 @@ from tests.support.dashboard_client import Browser, hidden, said
 from tests.support.visits import CHROME, TARGET, visit
 from waypost.db.schema import links
 
-ONLY_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+SQLITE_ONLY = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
-def _names(page: Any) -> list[str]:
-    return [unescape(name) for name in re.findall(r'class="name"[^>]*>(.*?)</a>', page.text)]
+def _titles(page: Any) -> list[str]:
+    return [unescape(title) for title in re.findall(r'class="name"[^>]*>(.*?)</a>', page.text)]
 
 
-def test_links_are_found_sorted_filtered_and_turned_over(ana: Person, inside: Browser) -> None:
+def test_list_supports_search_order_filters_and_pages(ana: Person, inside: Browser) -> None:
     campaign = ana.post("/campaign/add", {"name": "Spring"})["id"]
     channel = ana.post("/channel/add", {"name": "Letter"})["id"]
     for n in range(30):
-        more = {"campaign": campaign} if n < 3 else {"channel": channel} if n < 5 else {}
-        more |= {"status": "disabled"} if n == 4 else {}
-        ana.post("/url/add", {"url": TARGET, "title": f"Link {n}", "custom": f"name-{n}", **more})
+        fields = {"campaign": campaign} if n < 3 else {"channel": channel} if n < 5 else {}
+        fields |= {"status": "disabled"} if n == 4 else {}
+        ana.post("/url/add", {"url": TARGET, "title": f"Link {n}", "custom": f"name-{n}", **fields})
     visit(inside.client, "name-7", agent=CHROME)
-    assert _names(inside.get("/links"))[0] == "Link 29"
-    assert _names(inside.get("/links?page=2")) == [f"Link {n}" for n in range(4, -1, -1)]
+    assert _titles(inside.get("/links"))[0] == "Link 29"
+    assert _titles(inside.get("/links?page=2")) == [f"Link {n}" for n in range(4, -1, -1)]
     assert "1\u201325 of 30" in inside.get("/links").text
-    assert _names(inside.get("/links?order=click"))[0] == "Link 7"
-    assert _names(inside.get("/links?q=link+1&order=date"))[-1] == "Link 1"
-    assert _names(inside.get(f"/links?campaign={campaign}")) == ["Link 2", "Link 1", "Link 0"]
-    assert _names(inside.get(f"/links?campaign={campaign}&q=1")) == ["Link 1"]
-    assert _names(inside.get(f"/links?channel={channel}")) == ["Link 4", "Link 3"]
-    assert _names(inside.get(f"/links?channel={channel}&status=disabled&order=click")) == ["Link 4"]
+    assert _titles(inside.get("/links?order=click"))[0] == "Link 7"
+    assert _titles(inside.get("/links?q=link+1&order=date"))[-1] == "Link 1"
+    assert _titles(inside.get(f"/links?campaign={campaign}")) == ["Link 2", "Link 1", "Link 0"]
+    assert _titles(inside.get(f"/links?campaign={campaign}&q=1")) == ["Link 1"]
+    assert _titles(inside.get(f"/links?channel={channel}")) == ["Link 4", "Link 3"]
+    assert _titles(inside.get(f"/links?channel={channel}&status=disabled&order=click")) == ["Link 4"]
     assert "No link like that" in inside.get("/links?q=nothing-like-this").text
     assert "No link like that" in inside.get("/links?campaign=999").text
 
 
-@ONLY_SQLITE
-def test_of_very_many_matches_the_first_thousand_are_shown(ana: Person, inside: Browser) -> None:
-    many = [
+@SQLITE_ONLY
+def test_search_with_many_matches_shows_first_thousand(ana: Person, inside: Browser) -> None:
+    rows = [
         {
             "account": ana.account,
             "alias": f"n{n}",
@@ -53,45 +53,45 @@ def test_of_very_many_matches_the_first_thousand_are_shown(ana: Person, inside: 
         }
         for n in range(1050)
     ]
-    ana.write(lambda tx: tx.execute(insert(links), [{**one, "created": 0} for one in many]))
+    ana.write(lambda tx: tx.execute(insert(links), [{**row, "created": 0} for row in rows]))
     first = inside.get("/links?q=link")
     assert "25 of more than 1\u202f000" in first.text
-    assert _names(first)[:2] == ["Link 1049", "Link 1048"]
+    assert _titles(first)[:2] == ["Link 1049", "Link 1048"]
     last = inside.get("/links?q=link&page=40")
-    assert _names(last)[-1] == "Link 50"
+    assert _titles(last)[-1] == "Link 50"
     assert 'rel="next"' not in last.text
-    assert _names(inside.get("/links?q=link&page=41")) == []
-    assert _names(inside.get("/links?q=link&order=click"))[:2] == _most_clicked(1050)
+    assert _titles(inside.get("/links?q=link&page=41")) == []
+    assert _titles(inside.get("/links?q=link&order=click"))[:2] == _most_clicked(1050)
     assert "1\u201311 of 11" in inside.get("/links?q=link+104").text
 
 
 def _most_clicked(count: int) -> list[str]:
-    """The first two by clicks, newest first among equals."""
+    """Return the titles of the two most clicked links, the newest first among equals."""
     ranked = sorted(range(count), key=lambda n: (n % 7, n), reverse=True)
     return [f"Link {n}" for n in ranked[:2]]
 
 
-def test_many_are_changed_at_once_and_deletion_asks_first(ana: Person, inside: Browser) -> None:
+def test_bulk_actions_change_selected_links_and_deletion_needs_confirmation(ana: Person, inside: Browser) -> None:
     campaign = ana.post("/campaign/add", {"name": "Spring"})["id"]
-    shelves = [ana.post("/channel/add", {"name": name})["id"] for name in ("A", "B")]
+    channels = [ana.post("/channel/add", {"name": name})["id"] for name in ("A", "B")]
     ids = [ana.post("/url/add", {"url": TARGET, "title": f"Link {n}"})["id"] for n in range(3)]
 
-    def bulk(action: str, picked: list[int]) -> Any:
-        return inside.send("/links/bulk", at="/links", action=action, id=picked)
+    def bulk(action: str, selected: list[int]) -> Any:
+        return inside.send("/links/bulk", at="/links", action=action, id=selected)
 
     assert said(bulk("status-disabled", ids[:2]), inside) == "2 links are changed."
     assert [ana.get(f"/url/{item}")["details"]["status"] for item in ids] == ["disabled", "disabled", "public"]
-    for action in (f"campaign-{campaign}", f"channel-{shelves[0]}", f"channel-{shelves[1]}"):
+    for action in (f"campaign-{campaign}", f"channel-{channels[0]}", f"channel-{channels[1]}"):
         bulk(action, ids[:2])
     link = ana.get(f"/url/{ids[0]}")["details"]
-    assert (link["campaign"], sorted(link["channel"])) == (campaign, sorted(shelves))
+    assert (link["campaign"], sorted(link["channel"])) == (campaign, sorted(channels))
     bulk("campaign-0", ids[:1])
     assert ana.get(f"/url/{ids[0]}")["details"]["campaign"] is None
     assert "Tick the links" in said(bulk("delete", []), inside)
     assert "what to do" in said(bulk("", ids), inside)
-    asked = bulk("delete", ids[:2])
-    assert "Delete 2 links?" in asked.text
+    confirmation = bulk("delete", ids[:2])
+    assert "Delete 2 links?" in confirmation.text
     assert ana.get("/urls")["data"]["result"] == 3
-    form = {"token": hidden(asked, "token"), "id": ids[:2]}
+    form = {"token": hidden(confirmation, "token"), "id": ids[:2]}
     assert said(inside.client.post("/dashboard/links/delete", data=form), inside) == "2 links are deleted."
     assert ana.get("/urls")["data"]["result"] == 1

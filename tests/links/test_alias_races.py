@@ -1,4 +1,4 @@
-"""A name that must be unique goes to exactly one, whoever asks at the same moment in whichever process."""
+"""Unique names under concurrent requests to several worker processes: exactly one request wins."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -14,61 +14,63 @@ from waypost.accounts import ops
 from waypost.auth import api_keys
 from waypost.db.database import Database
 
-PEOPLE = 50
+REQUESTS = 50
 
 
 def _keys(database: Database) -> list[str]:
-    """One key each of two people in turn, for fifty requests."""
+    """Return the API keys of two accounts, alternating, one per request."""
     password = credentials.hash_password("their old password")
 
     def work(tx: Connection) -> list[str]:
-        made = []
+        keys = []
         for name in ("ana", "ben"):
             account = ops.add(tx, email=f"{name}@example.com", username=name, password=password, rate_limit=1_000_000)
-            made.append(api_keys.add(tx, account.id, name="first key"))
-        return made
+            keys.append(api_keys.add(tx, account.id, name="first key"))
+        return keys
 
-    return database.write(work) * (PEOPLE // 2)
+    return database.write(work) * (REQUESTS // 2)
 
 
-def _posts(server: Server, path: str, callers: list[str], body: Callable[[int], Any]) -> list[httpx2.Response]:
+def _post_concurrently(server: Server, path: str, keys: list[str], body: Callable[[int], Any]) -> list[httpx2.Response]:
     def post(number: int, key: str) -> httpx2.Response:
         return server.call("POST", path, key=key, json=body(number))
 
-    return at_once([lambda n=n, key=key: post(n, key) for n, key in enumerate(callers)])  # type: ignore[misc]
+    return at_once([lambda n=n, key=key: post(n, key) for n, key in enumerate(keys)])  # type: ignore[misc]
 
 
-def _one_won(answers: list[httpx2.Response], refusal: dict[str, Any], winners: int = 1) -> list[dict[str, Any]]:
-    """What the winners were answered; everybody else must have been refused in these words."""
-    assert Counter(answer.status_code for answer in answers) == {200: winners, 400: PEOPLE - winners}
+def _winners(answers: list[httpx2.Response], refusal: dict[str, Any], count: int = 1) -> list[dict[str, Any]]:
+    """Return the bodies of the successful responses; all others must be the given refusal."""
+    assert Counter(answer.status_code for answer in answers) == {200: count, 400: REQUESTS - count}
     for answer in answers:
         if answer.status_code == 400:
             assert answer.json() == {"error": 1, "code": "taken", **refusal}
     return [answer.json() for answer in answers if answer.status_code == 200]
 
 
-def test_of_fifty_at_once_exactly_one_gets_the_name(database: Database, database_url: str, tmp_path: Path) -> None:
-    callers = _keys(database)
-    ana, ben = callers[:2]
+def test_one_of_fifty_concurrent_requests_gets_the_name(database: Database, database_url: str, tmp_path: Path) -> None:
+    keys = _keys(database)
+    ana, ben = keys[:2]
     with serving(tmp_path / "node", database_url=database_url, workers=2) as server:
-        answers = _posts(
+        answers = _post_concurrently(
             server,
             "/api/url/add",
-            callers,
+            keys,
             lambda n: {"url": f"https://example.com/{n}", "custom": "spring"},
         )
         taken = "That alias is taken. Please choose another one."
-        (won,) = _one_won(answers, {"message": taken, "field": "custom"})
+        (winner,) = _winners(answers, {"message": taken, "field": "custom"})
         links = [link for key in (ana, ben) for link in _listed(server, key, "urls")]
-        assert [(link["id"], link["alias"]) for link in links] == [(won["id"], "spring")]
+        assert [(link["id"], link["alias"]) for link in links] == [(winner["id"], "spring")]
         assert server.call("GET", "/spring").headers["location"] == links[0]["longurl"]
 
-        answers = _posts(server, "/api/channel/add", callers, lambda n: {"name": "Friends", "description": str(n)})
+        answers = _post_concurrently(
+            server, "/api/channel/add", keys, lambda n: {"name": "Friends", "description": str(n)}
+        )
         taken = "You already have a channel with this name."
-        won_by_two = _one_won(answers, {"message": taken, "field": "name"}, winners=2)  # a name is one account's own
+        winners = _winners(answers, {"message": taken, "field": "name"}, count=2)  # unique per account
         for key in (ana, ben):
             (channel,) = _listed(server, key, "channels")
-            assert channel["id"] in {one["id"] for one in won_by_two}
+            assert channel["id"] in {winner["id"] for winner in winners}
         assert "Traceback" not in server.output()
 
 

@@ -1,4 +1,4 @@
-"""What an alias may be (decision 19)."""
+"""The format of aliases (decision 19)."""
 
 from collections.abc import Callable
 
@@ -13,7 +13,7 @@ from waypost.urls import alias_rules
     "alias",
     ["abc", "ABC", "123", "a-b", "a_b", "---", "___", "-ab", "ab-", "x" * 50, "Spring2030", "apis", "my-api", "api2"],
 )
-def test_three_to_fifty_plain_characters_are_an_alias(alias: str) -> None:
+def test_three_to_fifty_plain_characters_are_accepted(alias: str) -> None:
     assert alias_rules.check(alias, field="custom") == alias
 
 
@@ -37,47 +37,47 @@ def test_three_to_fifty_plain_characters_are_an_alias(alias: str) -> None:
         ),
     ],
 )
-def test_anything_else_is_not(alias: str) -> None:
+def test_other_text_is_rejected(alias: str) -> None:
     with pytest.raises(Problem, match=r"custom must be 3 to 50 characters") as refusal:
         alias_rules.check(alias, field="custom")
     assert refusal.value.field == "custom"
 
 
-@pytest.mark.parametrize("spelled", [str.lower, str.upper, str.title])
-def test_a_reserved_word_is_no_alias_however_it_is_spelled(spelled: Callable[[str], str]) -> None:
+@pytest.mark.parametrize("change_case", [str.lower, str.upper, str.title])
+def test_reserved_word_is_rejected_in_any_case(change_case: Callable[[str], str]) -> None:
     for word in (word for word in alias_rules.RESERVED if len(word) >= 3):
         with pytest.raises(Problem, match="slug is a word this service uses itself") as refusal:
-            alias_rules.check(spelled(word), field="slug")
+            alias_rules.check(change_case(word), field="slug")
         assert refusal.value.field == "slug"
 
 
-def test_what_the_service_answers_itself_is_reserved() -> None:
-    answered = {"api", "login", "static", "healthz", "readyz", "metrics", "r", "u", "qr", "well-known", "robots"}
-    assert answered <= alias_rules.RESERVED
+def test_paths_of_the_service_are_reserved() -> None:
+    paths = {"api", "login", "static", "healthz", "readyz", "metrics", "r", "u", "qr", "well-known", "robots"}
+    assert paths <= alias_rules.RESERVED
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_no_alias_could_hide_a_path_of_the_service(service: Inside) -> None:
+def test_alias_cannot_hide_path_of_the_service(service: Inside) -> None:
     for word in ("healthz", "readyz", "api"):
         assert word in alias_rules.RESERVED
-        assert service.get(f"/{word}").json().get("code") != "missing"  # what an unknown alias answers
+        assert service.get(f"/{word}").json().get("code") != "missing"  # the response for an unknown alias
     assert service.get("/no-such-alias").json()["code"] == "missing"
 
 
 @pytest.mark.parametrize("length", [3, 6, 12, 50])
-def test_a_generated_alias_is_one(length: int) -> None:
-    made = [alias_rules.generate(length) for _ in range(500)]
-    assert all(alias_rules.check(alias, field="custom") == alias for alias in made)
-    assert {len(alias) for alias in made} == {length}
-    assert not set("".join(made)) & set("aeiouAEIOU01l")
+def test_generated_alias_is_valid(length: int) -> None:
+    aliases = [alias_rules.generate(length) for _ in range(500)]
+    assert all(alias_rules.check(alias, field="custom") == alias for alias in aliases)
+    assert {len(alias) for alias in aliases} == {length}
+    assert not set("".join(aliases)) & set("aeiouAEIOU01l")
 
 
-def test_a_word_of_our_own_is_not_generated(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reserved_word_is_not_generated(monkeypatch: pytest.MonkeyPatch) -> None:
     letters = iter("QrStLsxyz")
     monkeypatch.setattr("waypost.urls.alias_rules.secrets.choice", lambda _letters: next(letters))
     assert alias_rules.generate(3) == "xyz"
 
 
-def test_generated_aliases_differ() -> None:
+def test_generated_aliases_are_distinct() -> None:
     assert len({alias_rules.generate() for _ in range(2000)}) == 2000
     assert {len(alias_rules.generate()) for _ in range(10)} == {6}

@@ -1,4 +1,4 @@
-"""Under which name and host a link stands, and who may have that name next (decisions 19, 20 and 39)."""
+"""Aliases of links on every host, and reserved previous aliases (decisions 19, 20 and 39)."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from waypost.db import schema
 from waypost.urls import alias_rules
 
 TAKEN = "That alias is taken. Please choose another one."
-ONCE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+SQLITE_ONLY = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 BRAND = "https://go.brand.example"
 
 
@@ -24,17 +24,17 @@ def _details(person: Person, link: int) -> dict[str, Any]:
     return details
 
 
-def _is_taken(person: Person, custom: str, **more: Any) -> None:
+def _assert_taken(person: Person, custom: str, **more: Any) -> None:
     response = person.call("POST", "/url/add", {"url": "https://example.com/", "custom": custom, **more})
     assert refused(response, 400, "custom") == TAKEN
     assert response.json()["code"] == "taken"
 
 
-def _brand(person: Person, domain: str = BRAND) -> int:
+def _add_domain(person: Person, domain: str = BRAND) -> int:
     return int(person.post("/domain/add", {"domain": domain})["id"])
 
 
-def test_a_link_without_an_alias_gets_one(ana: Person) -> None:
+def test_link_without_alias_gets_generated_alias(ana: Person) -> None:
     made = [
         ana.post("/url/add", body)
         for body in ({"url": "https://a.example/"}, {"url": "https://a.example/", "custom": None})
@@ -46,15 +46,15 @@ def test_a_link_without_an_alias_gets_one(ana: Person) -> None:
     assert made[0]["shorturl"] != made[1]["shorturl"]
 
 
-def test_an_alias_is_kept_letter_by_letter(ana: Person) -> None:
+def test_alias_is_stored_exactly(ana: Person) -> None:
     for alias in ("abc", "Abc", "ABC", "a-b", "a_b", "---", "x" * 50, "123"):
         link = ana.post("/url/add", {"url": "https://example.com/", "custom": alias})
         assert link["shorturl"] == f"{BASE}/{alias}"
         assert _details(ana, link["id"])["alias"] == alias
 
 
-@ONCE
-def test_what_is_no_alias_is_refused_in_a_new_link_and_in_a_change(ana: Person) -> None:
+@SQLITE_ONLY
+def test_invalid_alias_is_rejected_on_create_and_update(ana: Person) -> None:
     link = _link(ana, "spring")
     reserved = [word for word in sorted(alias_rules.RESERVED) if len(word) >= 3]
     bad = ["", "a", "ab", "x" * 51, "a b", " abc", "abc ", "a/b", "a.b", "ünï", "a+b", *reserved, "API", "Login", "qR"]
@@ -65,26 +65,29 @@ def test_what_is_no_alias_is_refused_in_a_new_link_and_in_a_change(ana: Person) 
     assert ana.get("/urls")["data"]["result"] == 1
 
 
-def test_an_alias_stands_once_whoever_asks(ana: Person, ben: Person) -> None:
+def test_alias_is_unique_across_accounts(ana: Person, ben: Person) -> None:
     _link(ana, "spring")
     for person in (ana, ben):
-        _is_taken(person, "spring")
-    his = _link(ben, "Spring")
-    assert refused(ben.call("PUT", f"/url/{his}/update", {"custom": "spring", "title": "x"}), 400, "custom") == TAKEN
-    assert (_details(ben, his)["alias"], _details(ben, his)["title"]) == ("Spring", "")
-    assert ben.get("/urls", short="Spring")["details"]["id"] == his
+        _assert_taken(person, "spring")
+    capitalized = _link(ben, "Spring")
+    assert (
+        refused(ben.call("PUT", f"/url/{capitalized}/update", {"custom": "spring", "title": "x"}), 400, "custom")
+        == TAKEN
+    )
+    assert (_details(ben, capitalized)["alias"], _details(ben, capitalized)["title"]) == ("Spring", "")
+    assert ben.get("/urls", short="Spring")["details"]["id"] == capitalized
 
 
-def test_links_and_bio_pages_share_their_aliases(ana: Person, ben: Person) -> None:
+def test_links_and_bio_pages_share_one_namespace(ana: Person, ben: Person) -> None:
     _link(ana, "a-link")
     ana.post("/bio/add", {"name": "Ana", "alias": "a-bio"})
     for person in (ana, ben):
-        _is_taken(person, "a-bio")
+        _assert_taken(person, "a-bio")
         response = person.call("POST", "/bio/add", {"name": "x", "alias": "a-link"})
         assert refused(response, 400, "alias") == TAKEN
 
 
-def test_a_change_of_the_alias_leaves_everything_else(ana: Person) -> None:
+def test_changing_alias_keeps_other_fields(ana: Person) -> None:
     link = _link(ana, "spring", title="Title")
     before = _details(ana, link)
     changed = ana.put(f"/url/{link}/update", {"custom": "summer"})
@@ -94,24 +97,24 @@ def test_a_change_of_the_alias_leaves_everything_else(ana: Person) -> None:
     refused(ana.call("GET", "/urls", params={"short": "spring"}), 404)
 
 
-def test_the_alias_that_a_link_has_can_be_sent_again(ana: Person) -> None:
+def test_update_with_current_alias_is_accepted(ana: Person) -> None:
     link = _link(ana, "spring")
     for alias in ("spring", None):
         assert ana.put(f"/url/{link}/update", {"custom": alias, "title": "x"})["shorturl"] == f"{BASE}/spring"
 
 
 @pytest.mark.parametrize("how", ["deleted", "changed", "moved"])
-def test_an_alias_given_up_is_only_for_its_owner_and_counts_from_zero(how: str, ana: Person, ben: Person) -> None:
-    _brand(ana)
+def test_previous_alias_stays_reserved_and_new_link_starts_without_clicks(how: str, ana: Person, ben: Person) -> None:
+    _add_domain(ana)
     old, table = _link(ana, "spring"), schema.links
-    counted = update(table).where(table.c.id == old).values(clicks=9, uniqueclicks=5)
-    ana.write(lambda tx: tx.execute(counted))
+    set_clicks = update(table).where(table.c.id == old).values(clicks=9, uniqueclicks=5)
+    ana.write(lambda tx: tx.execute(set_clicks))
     if how == "deleted":
         ana.delete(f"/url/{old}/delete")
     else:
         ana.put(f"/url/{old}/update", {"custom": "summer"} if how == "changed" else {"domain": BRAND})
     refused(ana.call("GET", "/urls", params={"short": "spring"}), 404)
-    _is_taken(ben, "spring")
+    _assert_taken(ben, "spring")
     assert refused(ben.call("POST", "/bio/add", {"name": "x", "alias": "spring"}), 400, "alias") == TAKEN
     new = _link(ana, "spring")
     answer = ana.get("/urls", short="spring")
@@ -120,38 +123,38 @@ def test_an_alias_given_up_is_only_for_its_owner_and_counts_from_zero(how: str, 
     assert (answer["data"]["clicks"], answer["data"]["uniqueClicks"]) == (0, 0)
     if how != "deleted":
         assert _details(ana, old)["clicks"] == 9
-    _is_taken(ana, "spring")
+    _assert_taken(ana, "spring")
 
 
-def test_an_alias_given_up_by_a_link_can_go_to_a_bio_page_and_back(ana: Person) -> None:
+def test_previous_alias_of_link_can_be_used_by_own_bio_page(ana: Person) -> None:
     for _ in range(2):
         ana.delete(f"/url/{_link(ana, 'spring')}/delete")
         ana.delete(f"/bio/{ana.post('/bio/add', {'name': 'x', 'alias': 'spring'})['id']}/delete")
     assert ana.get("/urls", short=f"{BASE}/{_details(ana, _link(ana, 'spring'))['alias']}")
 
 
-def test_a_refused_link_takes_no_alias(ana: Person, ben: Person) -> None:
+def test_rejected_link_does_not_claim_alias(ana: Person, ben: Person) -> None:
     for body in ({"campaign": 999999}, {"expiryurl": "http://go.localhost:8000/x"}, {"channel": [999999]}):
         response = ana.call("POST", "/url/add", {"url": "https://example.com/", "custom": "spring", **body})
         refused(response, 400, next(iter(body)))
     assert _link(ben, "spring")
 
 
-def test_the_same_alias_stands_on_every_host_for_itself(ana: Person, ben: Person) -> None:
-    _brand(ana)
-    _brand(ana, "http://two.example")
+def test_same_alias_can_exist_on_every_host(ana: Person, ben: Person) -> None:
+    _add_domain(ana)
+    _add_domain(ana, "http://two.example")
     own = _link(ben, "spring")
-    made = {domain: _link(ana, "spring", domain=domain) for domain in (BRAND, "http://two.example")}
-    for domain, link in made.items():
+    links = {domain: _link(ana, "spring", domain=domain) for domain in (BRAND, "http://two.example")}
+    for domain, link in links.items():
         shown = _details(ana, link)
         assert (shown["shorturl"], shown["domain"], shown["alias"]) == (f"{domain}/spring", domain, "spring")
         assert ana.get("/urls", short=f"{domain}/spring")["details"]["id"] == link
-        _is_taken(ana, "spring", domain=domain)
+        _assert_taken(ana, "spring", domain=domain)
     assert ben.get("/urls", short="spring")["details"]["id"] == own
-    _is_taken(ana, "spring")
+    _assert_taken(ana, "spring")
 
 
-FORMS = {
+DOMAIN_FORMS = {
     BRAND: (
         *("go.brand.example", "https://go.brand.example", "http://go.brand.example", "https://go.brand.example/"),
         *("GO.Brand.Example", "HTTPS://GO.BRAND.EXAMPLE/", "go.brand.example:8443", "http://go.brand.example:80/"),
@@ -162,7 +165,7 @@ FORMS = {
         *("go.localhost", "http://go.localhost:8000", "https://go.localhost", "GO.LOCALHOST:1", "go.localhost./", None),
     ),
 }
-NOT_FORMS = (
+INVALID_DOMAINS = (
     *("", " ", "https://", "//", "/", ":8000", "brand.example", "x.go.brand.example", "elsewhere.example", "*"),
     *("go.brand.example.evil.example", "evil.example/go.brand.example", "go.brand.example@evil.example", "..", "%"),
     *("evil.example@go.brand.example", "https://go.brand.example/path", "go.brand.example?x", "go.brand.example#x"),
@@ -171,12 +174,12 @@ NOT_FORMS = (
 )
 
 
-@ONCE
-def test_a_domain_can_be_named_in_every_plain_way(ana: Person) -> None:
-    _brand(ana)
-    _brand(ana, "http://b\u00fccher.example")
+@SQLITE_ONLY
+def test_domain_is_accepted_in_every_form(ana: Person) -> None:
+    _add_domain(ana)
+    _add_domain(ana, "http://b\u00fccher.example")
     shown = {}
-    for domain, forms in FORMS.items():
+    for domain, forms in DOMAIN_FORMS.items():
         for form in forms:
             shown[form] = _details(ana, _link(ana, domain=form))["domain"]
             link = _link(ana)
@@ -185,21 +188,21 @@ def test_a_domain_can_be_named_in_every_plain_way(ana: Person) -> None:
         assert {form: shown[form] for form in forms} == dict.fromkeys(forms, domain)
 
 
-@ONCE
-def test_any_other_domain_is_refused(ana: Person, ben: Person) -> None:
-    _brand(ana)
-    _brand(ben, "https://his.example")
+@SQLITE_ONLY
+def test_unknown_or_foreign_domain_is_rejected(ana: Person, ben: Person) -> None:
+    _add_domain(ana)
+    _add_domain(ben, "https://his.example")
     link = _link(ana)
-    for form in NOT_FORMS:
+    for form in INVALID_DOMAINS:
         body = {"url": "https://example.com/", "domain": form}
         refused(ana.call("POST", "/url/add", body), 400, "domain")
         refused(ana.call("PUT", f"/url/{link}/update", body), 400, "domain")
-    unknown = refused(ana.call("POST", "/url/add", {**body, "domain": "nobody.example"}), 400, "domain")
+    unknown = refused(ana.call("POST", "/url/add", {**body, "domain": "unknown.example"}), 400, "domain")
     assert refused(ana.call("POST", "/url/add", {**body, "domain": "his.example"}), 400, "domain") == unknown
 
 
-def test_a_link_can_be_moved_to_another_host_and_back(ana: Person, ben: Person) -> None:
-    _brand(ana)
+def test_link_can_be_moved_to_another_host_and_back(ana: Person, ben: Person) -> None:
+    _add_domain(ana)
     link = _link(ana, "spring")
     assert ana.put(f"/url/{link}/update", {"domain": BRAND})["shorturl"] == f"{BRAND}/spring"
     assert ana.put(f"/url/{link}/update", {"title": "x"})["shorturl"] == f"{BRAND}/spring"
@@ -211,8 +214,8 @@ def test_a_link_can_be_moved_to_another_host_and_back(ana: Person, ben: Person) 
     assert _details(ana, link)["shorturl"] == f"{BRAND}/summer"
 
 
-def test_a_link_on_a_deleted_domain_stays_and_can_be_moved(ana: Person) -> None:
-    domain = _brand(ana)
+def test_link_on_deleted_domain_is_kept_and_can_be_moved(ana: Person) -> None:
+    domain = _add_domain(ana)
     links = [_link(ana, f"spring-{number}", domain=BRAND) for number in (1, 2)]
     ana.delete(f"/domain/{domain}/delete")
     assert [link["id"] for link in ana.get("/urls")["data"]["urls"]] == links[::-1]
@@ -221,18 +224,18 @@ def test_a_link_on_a_deleted_domain_stays_and_can_be_moved(ana: Person) -> None:
     refused(ana.call("POST", "/url/add", body), 400, "domain")
     ana.put(f"/url/{links[0]}/update", {"title": "still mine"})
     assert ana.put(f"/url/{links[0]}/update", {"domain": None})["shorturl"] == f"{BASE}/spring-1"
-    _brand(ana)
+    _add_domain(ana)
     assert ana.get("/urls", short=f"{BRAND}/spring-2")["details"]["id"] == links[1]
 
 
-def test_aliases_stay_with_their_account_when_a_domain_changes_hands(ana: Person, ben: Person) -> None:
-    domain = _brand(ana)
+def test_aliases_stay_reserved_when_another_account_adds_the_domain(ana: Person, ben: Person) -> None:
+    domain = _add_domain(ana)
     kept = _link(ana, "spring", domain=BRAND)
     ana.delete(f"/url/{_link(ana, 'summer', domain=BRAND)}/delete")
     ana.delete(f"/domain/{domain}/delete")
-    _brand(ben)
+    _add_domain(ben)
     for alias in ("spring", "summer"):
-        _is_taken(ben, alias, domain=BRAND)
+        _assert_taken(ben, alias, domain=BRAND)
     assert _link(ben, "autumn", domain=BRAND)
     refused(ben.call("GET", "/urls", params={"short": f"{BRAND}/spring"}), 404)
     assert ana.get("/urls", short=f"{BRAND}/spring")["details"]["id"] == kept

@@ -1,4 +1,4 @@
-"""Where a link may lead: nothing in disguise, and never back to this service (decision 44)."""
+"""Validation of destinations: web URLs only, and never this service itself (decision 44)."""
 
 import itertools
 from collections.abc import Callable, Iterable
@@ -11,7 +11,7 @@ from tests.support.assertions import refused
 from waypost.settings import Settings
 
 GOOD = "https://example.com/"
-PLACES: dict[str, Callable[[str], dict[str, Any]]] = {
+FIELDS: dict[str, Callable[[str], dict[str, Any]]] = {
     "url": lambda url: {"url": url},
     "expiryurl": lambda url: {"url": GOOD, "expiryurl": url},
     "geotarget": lambda url: {"url": GOOD, "geotarget": [{"location": "France", "link": url}]},
@@ -19,7 +19,7 @@ PLACES: dict[str, Callable[[str], dict[str, Any]]] = {
     "languagetarget": lambda url: {"url": GOOD, "languagetarget": [{"language": "fr", "link": url}]},
     "deeplink": lambda url: {"url": GOOD, "deeplink": {"apple": GOOD, "google": url}},
 }
-SOME = ("url", "geotarget")  # where the rule is the same one, and only its cases are in question
+TWO_FIELDS = ("url", "geotarget")  # for cases of a rule that all fields share
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 SCRIPTS = (
@@ -39,7 +39,7 @@ SCRIPTS = (
     ),
     *("view-source:https://example.com/", "about:blank", "jar:https://example.com!/", "intent://x#Intent;end"),
 )
-NOT_WEB = (
+NOT_WEB_URLS = (
     *("ftp://example.com/", "ws://example.com/", "mailto:ana@example.com", "tel:+4912345", "whatsapp://send?text=x"),
     *("//example.com/", "/path", "?x", "#x", "example.com", "www.example.com/x", "https", "https:", "://example.com"),
     *("https:example.com", "https:/example.com", "https:///example.com", "https://", "https://?x", "https://#x"),
@@ -53,7 +53,7 @@ NOT_WEB = (
     *("https://%65xample.com/", "https://example%2ecom/", "https://999.999.999.999/", "https://0x1ffffffff/"),
     *(f"https://{'x' * 64}.example/", f"https://{'x.' * 130}example/", "https://\u200b/", "https://exa\u2044mple.com/"),
 )
-GOOD_TARGETS = (
+VALID_URLS = (
     *("https://example.com", "https://example.com/", "HTTPS://EXAMPLE.COM/Path", "http://example.com:8080/a?b=c#d"),
     *("https://user:pass@example.com/", "https://b\u00fccher.example/stra\u00dfe?q=\u00fc#\u00df", "https://example/"),
     *("https://example.com/%20%0A?x=javascript:alert(1)", "https://example.com/'\"<>{}|^`", "https://example.com./"),
@@ -64,56 +64,58 @@ GOOD_TARGETS = (
 
 @pytest.fixture
 def settings(settings: Settings, request: pytest.FixtureRequest) -> Settings:
-    """Those of every test, with what a test's parameter says instead."""
+    """The settings of every test, overridden by the parameter of a test."""
     return Settings(**{**settings.model_dump(exclude_unset=True), **getattr(request, "param", {})})
 
 
-def _tried(person: Person, urls: Iterable[str], places: Iterable[str]) -> dict[tuple[str, str], tuple[int, str | None]]:
-    """Status and blamed field of a link with each URL in each place."""
+def _results(
+    person: Person, urls: Iterable[str], fields: Iterable[str]
+) -> dict[tuple[str, str], tuple[int, str | None]]:
+    """Create a link with each URL in each field; return the status and the field of the error."""
     answers = {}
-    for place, url in itertools.product(places, urls):
-        response = person.call("POST", "/url/add", PLACES[place](url))
-        answers[place, url] = (response.status_code, response.json().get("field"))
+    for field, url in itertools.product(fields, urls):
+        response = person.call("POST", "/url/add", FIELDS[field](url))
+        answers[field, url] = (response.status_code, response.json().get("field"))
     return answers
 
 
-def _all_refused(person: Person, urls: Iterable[str], places: Iterable[str] = PLACES) -> None:
-    tried = _tried(person, urls, places)
-    assert tried == {(place, url): (400, place) for place, url in tried}
+def _assert_rejected(person: Person, urls: Iterable[str], fields: Iterable[str] = FIELDS) -> None:
+    results = _results(person, urls, fields)
+    assert results == {(field, url): (400, field) for field, url in results}
 
 
-def _all_taken(person: Person, urls: Iterable[str], places: Iterable[str] = PLACES) -> None:
-    tried = _tried(person, urls, places)
-    assert tried == dict.fromkeys(tried, (200, None))
+def _assert_accepted(person: Person, urls: Iterable[str], fields: Iterable[str] = FIELDS) -> None:
+    results = _results(person, urls, fields)
+    assert results == dict.fromkeys(results, (200, None))
 
 
-def test_a_script_or_a_file_is_no_target_in_any_disguise(ana: Person) -> None:
-    _all_refused(ana, SCRIPTS)
+def test_script_and_file_urls_are_rejected_in_any_disguise(ana: Person) -> None:
+    _assert_rejected(ana, SCRIPTS)
 
 
-def test_what_is_no_whole_web_address_is_no_target(ana: Person) -> None:
-    _all_refused(ana, NOT_WEB)
+def test_incomplete_or_other_urls_are_rejected(ana: Person) -> None:
+    _assert_rejected(ana, NOT_WEB_URLS)
 
 
-def test_any_other_web_address_is_a_target(ana: Person) -> None:
-    _all_taken(ana, GOOD_TARGETS)
+def test_web_urls_are_accepted(ana: Person) -> None:
+    _assert_accepted(ana, VALID_URLS)
 
 
-def test_a_target_is_trimmed_and_kept_as_it_was_given(ana: Person) -> None:
-    for url in (*GOOD_TARGETS, "  https://example.com/x \n"):
+def test_url_is_trimmed_and_otherwise_kept(ana: Person) -> None:
+    for url in (*VALID_URLS, "  https://example.com/x \n"):
         link = ana.post("/url/add", {"url": url, "expiryurl": url})["id"]
         details = ana.get(f"/url/{link}")["details"]
         assert (details["longurl"], details["expiryurl"]) == (url.strip(), url.strip())
 
 
-def test_a_target_is_checked_again_when_it_is_changed(ana: Person) -> None:
+def test_update_validates_urls(ana: Person) -> None:
     link = ana.post("/url/add", {"url": GOOD})["id"]
-    for place, url in itertools.product(PLACES, ("javascript:alert(1)", "http://go.localhost:8000/x")):
-        refused(ana.call("PUT", f"/url/{link}/update", PLACES[place](url)), 400, place)
+    for field, url in itertools.product(FIELDS, ("javascript:alert(1)", "http://go.localhost:8000/x")):
+        refused(ana.call("PUT", f"/url/{link}/update", FIELDS[field](url)), 400, field)
     assert ana.get(f"/url/{link}")["details"]["longurl"] == GOOD
 
 
-OWN = (
+OWN_HOST = (
     *("http://go.localhost:8000", "http://go.localhost:8000/", "http://go.localhost:8000/abc?x#y"),
     *(
         "https://go.localhost:8000/",
@@ -132,23 +134,23 @@ OWN = (
     *("http://\u24d6\u24de.localhost:8000/", "http://%67o.localhost:8000/", "http://go%2elocalhost:8000/"),
     *("http://localhost:8000/", "http://127.0.0.1:8000/", "http://0.0.0.0:8000/", "http://[::1]:8000/"),
 )
-NOT_OWN = (
+OTHER_HOSTS = (
     *("http://go.localhost:9000/", "http://go.localhost.evil.example:8000/", "http://xgo.example:8000/"),
     *("http://go.localhost:8000@evil.example/", "http://evil.example#@go.localhost:8000/"),
     *("http://evil.example/http://go.localhost:8000/", "http://evil.example:8000/go.localhost"),
 )
 
 
-def test_no_spelling_of_the_services_own_host_is_a_target(ana: Person) -> None:
-    _all_refused(ana, OWN)
+def test_own_host_is_rejected_in_any_spelling(ana: Person) -> None:
+    _assert_rejected(ana, OWN_HOST)
 
 
-def test_what_only_looks_like_the_services_own_host_is_a_target(ana: Person) -> None:
-    _all_taken(ana, NOT_OWN)
+def test_hosts_similar_to_own_host_are_accepted(ana: Person) -> None:
+    _assert_accepted(ana, OTHER_HOSTS)
 
 
 @pytest.mark.parametrize("settings", [{"base_url": "http://127.0.0.1:8000"}], indirect=True, ids=["127.0.0.1"])
-def test_no_spelling_of_the_services_own_address_is_a_target(ana: Person) -> None:
+def test_own_ip_address_is_rejected_in_any_spelling(ana: Person) -> None:
     hosts = (
         *("127.0.0.1", "127.0.0.1.", "2130706433", "0x7f000001", "0X7F000001", "017700000001", "0177.0.0.1", "127.1"),
         *(
@@ -171,12 +173,14 @@ def test_no_spelling_of_the_services_own_address_is_a_target(ana: Person) -> Non
         ),
         *("[::1]", "[0:0:0:0:0:0:0:1]", "[0000::0001]", "[::]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "user@127.1"),
     )
-    _all_refused(ana, [f"http://{host}:8000/x" for host in hosts], SOME)
-    _all_taken(ana, ["http://127.0.0.1:8001/", "http://128.0.0.1:8000/", "http://[2606:4700::1111]:8000/"], SOME)
+    _assert_rejected(ana, [f"http://{host}:8000/x" for host in hosts], TWO_FIELDS)
+    _assert_accepted(
+        ana, ["http://127.0.0.1:8001/", "http://128.0.0.1:8000/", "http://[2606:4700::1111]:8000/"], TWO_FIELDS
+    )
 
 
 @pytest.mark.parametrize("settings", [{"base_url": "https://go.example.com"}], indirect=True, ids=["https"])
-def test_both_web_ports_of_a_public_host_are_the_service(ana: Person) -> None:
+def test_own_host_is_rejected_with_both_web_ports(ana: Person) -> None:
     own = (
         *(
             "https://go.example.com/x",
@@ -187,12 +191,12 @@ def test_both_web_ports_of_a_public_host_are_the_service(ana: Person) -> None:
         *("http://go.example.com:80/", "https://GO.example.com./", "https://user:pass@go.example.com"),
     )
     other = ("https://go.example.com:8443/", "https://example.com/", "https://go.example.com.evil.example/")
-    _all_refused(ana, own, SOME)
-    _all_taken(ana, other, SOME)
+    _assert_rejected(ana, own, TWO_FIELDS)
+    _assert_accepted(ana, other, TWO_FIELDS)
 
 
-def test_a_branded_domain_is_no_target_whoever_has_it(ana: Person, ben: Person) -> None:
-    made = [
+def test_branded_domain_of_any_account_is_rejected(ana: Person, ben: Person) -> None:
+    domains = [
         ben.post("/domain/add", {"domain": domain})["id"]
         for domain in ("https://go.brand.example", "http://b\u00fccher.example")
     ]
@@ -203,39 +207,41 @@ def test_a_branded_domain_is_no_target_whoever_has_it(ana: Person, ben: Person) 
         *("https://XN--BCHER-KVA.example/", "https://bu\u0308cher.example/"),
     )
     for person in (ana, ben):
-        _all_refused(person, branded, SOME)
-    _all_taken(ana, ["https://brand.example/", "https://x.go.brand.example/", "https://bucher.example/"], SOME)
-    for domain in made:
+        _assert_rejected(person, branded, TWO_FIELDS)
+    _assert_accepted(
+        ana, ["https://brand.example/", "https://x.go.brand.example/", "https://bucher.example/"], TWO_FIELDS
+    )
+    for domain in domains:
         ben.delete(f"/domain/{domain}/delete")
-    _all_taken(ana, branded, SOME)
+    _assert_accepted(ana, branded, TWO_FIELDS)
 
 
 @pytest.mark.parametrize("settings", [{"link_schemes": "mailto, tel,whatsapp"}], indirect=True, ids=["apps"])
-def test_an_app_is_a_target_where_the_operator_allows_it(ana: Person) -> None:
+def test_app_scheme_is_accepted_when_enabled_in_settings(ana: Person) -> None:
     apps = ("mailto:ana@example.com?subject=x%20y", "MAILTO:ana@example.com", "tel:+4912345", "whatsapp://send?text=hi")
-    _all_taken(ana, [*apps, GOOD])
-    _all_refused(ana, ["mailto:a b", "mailto:a\nb", "mailto:a\x00", "mail\tto:a", "sms:+49", "tels:1", "tel"])
-    _all_refused(ana, [*SCRIPTS, "http://go.localhost:8000/"], SOME)
+    _assert_accepted(ana, [*apps, GOOD])
+    _assert_rejected(ana, ["mailto:a b", "mailto:a\nb", "mailto:a\x00", "mail\tto:a", "sms:+49", "tels:1", "tel"])
+    _assert_rejected(ana, [*SCRIPTS, "http://go.localhost:8000/"], TWO_FIELDS)
 
 
 @pytest.mark.parametrize("settings", [{"link_schemes": "mailto"}], indirect=True, ids=["apps"])
-def test_a_picture_is_always_on_the_web(ana: Person) -> None:
+def test_preview_image_must_be_web_url(ana: Person) -> None:
     for url in ("mailto:ana@example.com", "data:image/png;base64,AAAA", "javascript:alert(1)", "x.png"):
         refused(ana.call("POST", "/url/add", {"url": GOOD, "metaimage": url}), 400, "metaimage")
     ana.post("/url/add", {"url": GOOD, "metaimage": "https://example.com/x.png"})
 
 
-def test_the_refusal_says_what_would_be_right(ana: Person) -> None:
-    said = {
+def test_error_message_names_the_valid_form(ana: Person) -> None:
+    messages = {
         url: refused(ana.call("POST", "/url/add", {"url": url}), 400, "url")
         for url in ("ftp://a.example/", "https://a b/", "https:///x", "http://go.localhost:8000/")
     }
     assert [
-        word in text for word, text in zip(("http://", "%20", "host name", "circles"), said.values(), strict=True)
+        word in text for word, text in zip(("http://", "%20", "host name", "circles"), messages.values(), strict=True)
     ] == [True] * 4
 
 
-def test_a_link_cannot_move_onto_a_domain_that_its_target_has_become(ana: Person) -> None:
+def test_link_cannot_move_to_domain_of_its_destination(ana: Person) -> None:
     link = ana.post("/url/add", {"url": "https://late.brand.example/circle", "custom": "circle"})["id"]
     ana.post("/domain/add", {"domain": "https://late.brand.example"})
     refused(ana.call("PUT", f"/url/{link}/update", {"domain": "late.brand.example"}), 400, "domain")

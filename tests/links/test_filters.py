@@ -1,7 +1,8 @@
-"""Lists of links by status, campaign, channel, dead target and words at once, whichever way is quickest to them."""
+"""Lists of links by status, campaign, channel, dead destination and search, with every query plan."""
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import pytest
 from sqlalchemy import Connection, case, insert, update
@@ -9,105 +10,125 @@ from sqlalchemy import Connection, case, insert, update
 from tests.conftest import Person
 from waypost.db import schema
 from waypost.db.crud import PageRequest
-from waypost.links import filters, ops, quick_search
+from waypost.links import search
 from waypost.links.columns import Status
-from waypost.links.filters import Only
+from waypost.links.search import LinkFilter
 
 STATUSES: tuple[Status, ...] = ("public", "disabled", "private")
-WORDS = ("", "ap", "coat", "cheap coat")
-ORDERS: tuple[ops.Order, ...] = ("date", "click")
+QUERIES = ("", "ap", "coat", "cheap coat")
+ORDERS: tuple[search.Order, ...] = ("date", "click")
 
 
 @pytest.fixture(
     params=[(10_000, 5_000, 1000), (-1, 5_000, 1000), (-1, 2, 1000), (-1, 2, 3), (4, 2, 3)],
-    ids=["one by one", "few match", "many match", "more than are shown", "few are wanted"],
+    ids=["test each link", "few index matches", "many index matches", "more than shown", "few filtered"],
 )
-def most(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
-    """Every way to the matches, with few links; how many matches are shown."""
-    few, many, shown = request.param
-    monkeypatch.setattr(filters, "FEW", few)
-    monkeypatch.setattr(filters, "_MANY_MATCHES", many)
-    monkeypatch.setattr(quick_search, "MOST", shown)
-    return int(shown)
+def max_matches(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Force each query plan with few links; returns the number of matches that `quick_page` shows."""
+    few_links, max_index_matches, max_matches = request.param
+    monkeypatch.setattr(search, "FEW_LINKS", few_links)
+    monkeypatch.setattr(search, "MAX_INDEX_MATCHES", max_index_matches)
+    monkeypatch.setattr(search, "MAX_MATCHES", max_matches)
+    return int(max_matches)
 
 
-def _fill(person: Person) -> dict[int, tuple[Only, str, int]]:
-    """Links of every kind: what each is, what it says, and how often it was clicked."""
+@dataclass(frozen=True)
+class _Sample:
+    """A created link: the most specific filter that it passes, its title in lower case, and its clicks."""
+
+    properties: LinkFilter
+    title: str
+    clicks: int
+
+
+def _create_links(person: Person) -> dict[int, _Sample]:
+    """Create a link for each combination of properties; returns them by id."""
     campaign = int(person.post("/campaign/add", {"name": "Winter"})["id"])
     channel = int(person.post("/channel/add", {"name": "Shops"})["id"])
-    made = {}
-    kinds = itertools.product(STATUSES, (campaign, None), (channel, None), (True, False))
-    for n, (status, within, on, dead) in enumerate(kinds):
+    samples = {}
+    combinations = itertools.product(STATUSES, (campaign, None), (channel, None), (True, False))
+    for n, (status, in_campaign, in_channel, dead) in enumerate(combinations):
         title = ("A cheap coat", "Coats", "Something else")[n % 3]
         body = {
             "url": "https://e.test/",
             "custom": f"{person.username}-{n}",
             "title": title,
             "status": status,
-            "campaign": within,
+            "campaign": in_campaign,
         }
-        link = int(person.post("/url/add", {**body, "channel": [on] if on else []})["id"])
-        made[link] = Only(within, on, status, dead), title.lower(), n * 7 % 5
-    told = [
-        {"account": person.account, "link": link, "due": 1, "dead": kind.dead} for link, (kind, _, _) in made.items()
+        link = int(person.post("/url/add", {**body, "channel": [in_channel] if in_channel else []})["id"])
+        samples[link] = _Sample(LinkFilter(in_campaign, in_channel, status, dead), title.lower(), n * 7 % 5)
+    checks = [
+        {"account": person.account, "link": link, "due": 1, "dead": sample.properties.dead}
+        for link, sample in samples.items()
     ]
-    person.write(lambda tx: tx.execute(insert(schema.link_checks), told))
-    clicks = case({link: clicks for link, (_, _, clicks) in made.items()}, value=schema.links.c.id)
-    counted = update(schema.links).where(schema.links.c.id.in_(made)).values(clicks=clicks)
-    person.write(lambda tx: tx.execute(counted))
-    return made
+    person.write(lambda tx: tx.execute(insert(schema.link_checks), checks))
+    clicks = case({link: sample.clicks for link, sample in samples.items()}, value=schema.links.c.id)
+    set_clicks = update(schema.links).where(schema.links.c.id.in_(samples)).values(clicks=clicks)
+    person.write(lambda tx: tx.execute(set_clicks))
+    return samples
 
 
-def _meets(kind: Only, only: Only) -> bool:
-    asked = ((only.campaign, kind.campaign), (only.channel, kind.channel), (only.status, kind.status))
-    return all(wanted in (None, there) for wanted, there in asked) and (kind.dead or not only.dead)
+def _passes(link: LinkFilter, link_filter: LinkFilter) -> bool:
+    pairs = (
+        (link_filter.campaign, link.campaign),
+        (link_filter.channel, link.channel),
+        (link_filter.status, link.status),
+    )
+    return all(expected in (None, actual) for expected, actual in pairs) and (link.dead or not link_filter.dead)
 
 
-def _asked(made: dict[int, tuple[Only, str, int]]) -> Sequence[Only]:
+def _all_filters(samples: dict[int, _Sample]) -> Sequence[LinkFilter]:
     """Every combination of filters."""
-    campaign = next(kind.campaign for kind, _, _ in made.values() if kind.campaign)
-    channel = next(kind.channel for kind, _, _ in made.values() if kind.channel)
+    campaign = next(sample.properties.campaign for sample in samples.values() if sample.properties.campaign)
+    channel = next(sample.properties.channel for sample in samples.values() if sample.properties.channel)
     return [
-        Only(within, on, status, dead)
-        for within, on, status, dead in itertools.product(
+        LinkFilter(in_campaign, in_channel, status, dead)
+        for in_campaign, in_channel, status, dead in itertools.product(
             (campaign, None), (channel, None), (*STATUSES[:2], None), (True, False)
         )
     ]
 
 
-def test_a_list_has_exactly_the_links_that_are_wanted(ana: Person, ben: Person, most: int) -> None:
-    made = _fill(ana)
-    _fill(ben)
+def test_list_contains_exactly_the_matching_links_for_every_filter_and_order(
+    ana: Person, ben: Person, max_matches: int
+) -> None:
+    samples = _create_links(ana)
+    _create_links(ben)
 
-    def look(tx: Connection, only: Only, q: str, order: ops.Order, window: PageRequest) -> None:
-        fitting = [link for link, (kind, words, _) in made.items() if _meets(kind, only) and q in words]
-        newest = sorted(fitting, reverse=True)
-        ranked = newest if order == "date" else sorted(newest, key=lambda link: (-made[link][2], -link))
-        told = only, q, order, window
-        shown = slice(window.offset, window.offset + 5)
-        all_of = ops.page(tx, account=ana.account, window=window, order=order, q=q, only=only)
-        assert [link.id for link in all_of.items] == ranked[shown], told
-        assert all_of.result == len(fitting), told
-        first = quick_search.page(tx, account=ana.account, window=window, order=order, q=q, only=only)
-        shown_of = ranked[:most] if q else ranked
-        assert [link.id for link in first.items] == shown_of[shown], told
-        assert first.result == (min(len(fitting), most + 1) if q else len(fitting)), told
+    def check(tx: Connection, link_filter: LinkFilter, q: str, order: search.Order, window: PageRequest) -> None:
+        matching = [
+            link for link, sample in samples.items() if _passes(sample.properties, link_filter) and q in sample.title
+        ]
+        newest = sorted(matching, reverse=True)
+        ranked = newest if order == "date" else sorted(newest, key=lambda link: (-samples[link].clicks, -link))
+        case_id = link_filter, q, order, window
+        rows = slice(window.offset, window.offset + 5)
+        full = search.page(tx, account=ana.account, window=window, order=order, q=q, link_filter=link_filter)
+        assert [link.id for link in full.items] == ranked[rows], case_id
+        assert full.result == len(matching), case_id
+        quick = search.quick_page(tx, account=ana.account, window=window, order=order, q=q, link_filter=link_filter)
+        assert [link.id for link in quick.items] == (ranked[:max_matches] if q else ranked)[rows], case_id
+        assert quick.result == (min(len(matching), max_matches + 1) if q else len(matching)), case_id
 
-    def look_at_all(tx: Connection) -> None:
-        pages = itertools.cycle((1, 2, 2))  # eight orders and words a filter: in three filters each has both
-        for only, q, order in itertools.product(_asked(made), WORDS, ORDERS):
-            look(tx, only, q, order, PageRequest(5, next(pages)))
+    def check_all(tx: Connection) -> None:
+        pages = itertools.cycle((1, 2, 2))  # each filter has eight cases, so three filters cover all pages
+        for link_filter, q, order in itertools.product(_all_filters(samples), QUERIES, ORDERS):
+            check(tx, link_filter, q, order, PageRequest(5, next(pages)))
 
-    ana.database.read(look_at_all)
+    ana.database.read(check_all)
 
 
-def test_nobody_lists_by_what_is_somebody_elses(ana: Person, ben: Person, most: int) -> None:
-    made = _fill(ana)
+def test_filter_by_campaign_or_channel_of_another_account_finds_no_links(
+    ana: Person, ben: Person, max_matches: int
+) -> None:
+    samples = _create_links(ana)
+    filters = [item for item in _all_filters(samples) if item.campaign or item.channel]
 
-    def look(tx: Connection) -> None:
-        for only, q in itertools.product((only for only in _asked(made) if only.campaign or only.channel), WORDS):
-            for page in (ops.page, quick_search.page):
-                found = page(tx, account=ben.account, window=PageRequest(5, 1), q=q, only=only)
-                assert (found.items, found.result) in (((), 0), ([], 0)), (only, q, most)
+    def check(tx: Connection) -> None:
+        for link_filter, q in itertools.product(filters, QUERIES):
+            for page_of in (search.page, search.quick_page):
+                page = page_of(tx, account=ben.account, window=PageRequest(5, 1), q=q, link_filter=link_filter)
+                assert (page.items, page.result) in (((), 0), ([], 0)), (link_filter, q, max_matches)
 
-    ben.database.read(look)
+    ben.database.read(check)

@@ -1,4 +1,4 @@
-"""Finding links: by words (`q`), by their short URL (`short`), in the order wanted (decision 42)."""
+"""Searching links by text (`q`), finding them by short URL (`short`), and their order (decision 42)."""
 
 import itertools
 from typing import Any
@@ -9,14 +9,14 @@ from sqlalchemy import update
 from tests.conftest import BASE, Person
 from tests.support.assertions import refused
 from waypost.db import schema
-from waypost.links import filters
+from waypost.links import search
 
 
-@pytest.fixture(autouse=True, params=["few links", "very many links"])
+@pytest.fixture(autouse=True, params=["few links", "many links"])
 def size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every test also by the way that is taken in an account with very many links: through the index."""
-    if request.param == "very many links":
-        monkeypatch.setattr(filters, "FEW", -1)
+    """Run every test with the plan for few links, and with the trigram index for many links."""
+    if request.param == "many links":
+        monkeypatch.setattr(search, "FEW_LINKS", -1)
 
 
 LINKS: dict[str, dict[str, str]] = {
@@ -35,8 +35,8 @@ LINKS: dict[str, dict[str, str]] = {
     },
     "bare": {"url": "https://example.com/plain", "custom": "plain-one"},
 }
-FOUND: dict[str, set[str]] = {
-    # in each of the four places
+MATCHES: dict[str, set[str]] = {
+    # in each of the four fields
     "winter sale": {"shop"},
     "shop.example/coats": {"shop"},
     "winter-sale": {"shop"},
@@ -73,7 +73,7 @@ FOUND: dict[str, set[str]] = {
     "\u65e5\u672c": {"fruit"},
     "\u65e5\u672c\u8a9e": {"fruit"},
     "\U0001f98a": {"fruit"},
-    # letter by letter: nothing means more than itself
+    # no character has a special meaning
     "%": {"shop"},
     "%%": set(),
     "0%": {"shop"},
@@ -100,7 +100,7 @@ FOUND: dict[str, set[str]] = {
     "/%": set(),
     "/_": set(),
     "now*\nand": {"shop"},
-    "e i": {"fruit"},  # "strasse in", as it is compared
+    "e i": {"fruit"},  # "strasse in", after case folding
     "winter OR fruit": set(),
     "AND": {"shop"},
     "NOT winter": set(),
@@ -118,50 +118,50 @@ FOUND: dict[str, set[str]] = {
 }
 
 
-def _made(person: Person) -> dict[int, str]:
+def _create_links(person: Person) -> dict[int, str]:
     return {int(person.post("/url/add", body)["id"]): name for name, body in LINKS.items()}
 
 
-def _found(person: Person, q: str, **more: Any) -> list[int]:
-    page = person.get("/urls", q=q, **more)["data"]
-    assert page["result"] == len(page["urls"]) or more
+def _search(person: Person, q: str, **params: Any) -> list[int]:
+    page = person.get("/urls", q=q, **params)["data"]
+    assert page["result"] == len(page["urls"]) or params
     return [link["id"] for link in page["urls"]]
 
 
-def test_a_search_finds_a_literal_part_in_any_case(ana: Person, ben: Person) -> None:
-    names = _made(ana)
-    found = {q: {names[link] for link in _found(ana, q)} for q in FOUND}
-    assert found == FOUND
-    assert {q: _found(ben, q) for q in FOUND} == {q: [] for q in FOUND}
+def test_search_finds_literal_substring_in_any_case(ana: Person, ben: Person) -> None:
+    names = _create_links(ana)
+    assert {q: {names[link] for link in _search(ana, q)} for q in MATCHES} == MATCHES
+    assert {q: _search(ben, q) for q in MATCHES} == {q: [] for q in MATCHES}
 
 
-def test_an_empty_search_finds_everything(ana: Person) -> None:
-    names = _made(ana)
-    assert _found(ana, "") == sorted(names, reverse=True)
+def test_empty_search_finds_all_links(ana: Person) -> None:
+    names = _create_links(ana)
+    assert _search(ana, "") == sorted(names, reverse=True)
 
 
-def test_a_search_never_finds_the_end_of_one_field_with_the_begin_of_another(ana: Person) -> None:
+def test_search_does_not_match_across_two_fields(ana: Person) -> None:
     fields = {"title": "aaab", "url": "https://c.example/ccd", "custom": "eeef", "description": "gggh"}
     ana.post("/url/add", {**fields, "title": "aaab"})
-    ends = [(one[-n:], other[:n]) for one, other in itertools.permutations(fields.values(), 2) for n in (1, 2)]
-    across = [end + between + begin for end, begin in ends for between in ("", " ", "\n", "%", "*")]
-    assert {q: _found(ana, q) for q in across} == {q: [] for q in across}
-    assert all(_found(ana, field) for field in fields.values())
+    pairs = itertools.permutations(fields.values(), 2)
+    ends = [(first[-n:], second[:n]) for first, second in pairs for n in (1, 2)]
+    across = [end + separator + start for end, start in ends for separator in ("", " ", "\n", "%", "*")]
+    assert {q: _search(ana, q) for q in across} == {q: [] for q in across}
+    assert all(_search(ana, field) for field in fields.values())
 
 
-def test_control_characters_are_in_no_link(ana: Person) -> None:
-    _made(ana)
+def test_search_with_control_characters_is_rejected(ana: Person) -> None:
+    _create_links(ana)
     for q in ("\x00", "a\x00b", "winter\x00", "\x1f", "%\x1f", "\x1fhttps", "\x01", "\x7f"):
         refused(ana.call("GET", "/urls", params={"q": q}), 400, "q")
 
 
-def test_a_search_is_at_most_255_characters(ana: Person) -> None:
+def test_search_over_255_characters_is_rejected(ana: Person) -> None:
     ana.post("/url/add", {"url": "https://example.com/", "description": "\u00df" * 255})
-    assert len(_found(ana, "\u00df" * 255)) == 1
+    assert len(_search(ana, "\u00df" * 255)) == 1
     refused(ana.call("GET", "/urls", params={"q": "x" * 256}), 400, "q")
 
 
-CHANGES: tuple[tuple[dict[str, Any], set[str]], ...] = (  # what is sent, and which words are then no longer found
+CHANGES: tuple[tuple[dict[str, Any], set[str]], ...] = (  # the fields sent, and the searches that no longer match
     ({"title": "Summer"}, {"winter sale"}),
     ({"title": None}, {"summer"}),
     ({"url": "https://new.example/"}, {"shop.example", "coats"}),
@@ -172,29 +172,29 @@ CHANGES: tuple[tuple[dict[str, Any], set[str]], ...] = (  # what is sent, and wh
 )
 
 
-def test_a_search_knows_what_a_link_says_now(ana: Person) -> None:
+def test_search_matches_current_values_after_each_change(ana: Person) -> None:
     link = ana.post("/url/add", LINKS["shop"])["id"]
     words = {"winter sale", "shop.example", "coats", "winter-s", "cheap", "*"}
     for change, gone in CHANGES:
-        assert {q for q in words if _found(ana, q) == [link]} == words
+        assert {q for q in words if _search(ana, q) == [link]} == words
         ana.put(f"/url/{link}/update", change)
         words = (words - gone) | {str(value).lower() for value in change.values() if isinstance(value, str)}
-        assert {q for q in gone if _found(ana, q)} == set()
-    assert {q for q in words if _found(ana, q) == [link]} == words == {"summer-1", "https://new.example/"}
+        assert {q for q in gone if _search(ana, q)} == set()
+    assert {q for q in words if _search(ana, q) == [link]} == words == {"summer-1", "https://new.example/"}
 
 
-def test_a_search_does_not_find_what_is_deleted(ana: Person) -> None:
+def test_search_does_not_find_deleted_links(ana: Person) -> None:
     first, second = (ana.post("/url/add", {"url": "https://example.com/", "title": "Winter"})["id"] for _ in range(2))
     ana.delete(f"/url/{second}/delete")
-    assert [_found(ana, q) for q in ("w", "wi", "win", "winter")] == [[first]] * 4
+    assert [_search(ana, q) for q in ("w", "wi", "win", "winter")] == [[first]] * 4
     ana.delete(f"/url/{first}/delete")
-    assert [_found(ana, q) for q in ("w", "wi", "win", "winter")] == [[]] * 4
+    assert [_search(ana, q) for q in ("w", "wi", "win", "winter")] == [[]] * 4
 
 
-def test_what_is_found_comes_in_whole_pages(ana: Person) -> None:
+def test_search_results_are_paginated(ana: Person) -> None:
     words = ["Winter", "Other", "winter 2", "WINTER", "Spring", "a winter", "Winter"]
     made = [ana.post("/url/add", {"url": "https://e.com/", "title": title})["id"] for title in words]
-    for q in ("in", "winter"):  # Spring has only the first
+    for q in ("in", "winter"):  # "Spring" contains only the first
         matching = [link for link, title in zip(made, words, strict=True) if q in title.lower()][::-1]
         pages = [ana.get("/urls", q=q, limit=2, page=page)["data"] for page in (1, 2, 3, 4)]
         assert [[link["id"] for link in page["urls"]] for page in pages] == [
@@ -203,17 +203,16 @@ def test_what_is_found_comes_in_whole_pages(ana: Person) -> None:
         assert {(page["result"], page["maxpage"]) for page in pages} == {(len(matching), 3)}
 
 
-def _clicked(person: Person, clicks: int) -> int:
-    """A link that was clicked that often."""
+def _link_with_clicks(person: Person, clicks: int) -> int:
     link = int(person.post("/url/add", {"url": "https://example.com/", "title": f"Title {clicks}"})["id"])
-    counted = update(schema.links).where(schema.links.c.id == link).values(clicks=clicks)
-    person.write(lambda tx: tx.execute(counted))
+    set_clicks = update(schema.links).where(schema.links.c.id == link).values(clicks=clicks)
+    person.write(lambda tx: tx.execute(set_clicks))
     return link
 
 
-def test_links_can_be_listed_by_clicks_or_by_date(ana: Person, ben: Person) -> None:
-    a, b, c, d, e = (_clicked(ana, clicks) for clicks in (5, 0, 12, 5, 100))
-    _clicked(ben, 7)
+def test_links_are_ordered_by_clicks_or_date(ana: Person, ben: Person) -> None:
+    a, b, c, d, e = (_link_with_clicks(ana, clicks) for clicks in (5, 0, 12, 5, 100))
+    _link_with_clicks(ben, 7)
     by_click, by_date = [e, c, d, a, b], [e, d, c, b, a]
     for order, expected in {
         "click": by_click,
@@ -227,18 +226,18 @@ def test_links_can_be_listed_by_clicks_or_by_date(ana: Person, ben: Person) -> N
     assert [link["clicks"] for link in ana.get("/urls", order="click")["data"]["urls"]] == [100, 12, 5, 5, 0]
 
 
-def test_links_by_clicks_come_in_whole_pages_and_with_a_search(ana: Person) -> None:
-    a, b, c, d, e = (_clicked(ana, clicks) for clicks in (5, 0, 12, 5, 100))
+def test_order_by_clicks_works_with_pages_and_search(ana: Person) -> None:
+    a, b, c, d, e = (_link_with_clicks(ana, clicks) for clicks in (5, 0, 12, 5, 100))
     pages = [ana.get("/urls", order="click", limit=2, page=page)["data"]["urls"] for page in (1, 2, 3, 4)]
     assert [[link["id"] for link in page] for page in pages] == [[e, c], [d, a], [b], []]
-    assert _found(ana, "title 5", order="click") == [d, a]
-    assert _found(ana, "title 1", order="click") == [e, c]
-    assert _found(ana, "1", order="click", limit=1, page=2) == [c]
+    assert _search(ana, "title 5", order="click") == [d, a]
+    assert _search(ana, "title 1", order="click") == [e, c]
+    assert _search(ana, "1", order="click", limit=1, page=2) == [c]
 
 
-def test_a_link_is_found_by_its_alias_or_its_short_url(ana: Person, ben: Person) -> None:
+def test_link_is_found_by_alias_or_short_url(ana: Person, ben: Person) -> None:
     link = ana.post("/url/add", {"url": "https://example.com/", "custom": "spring"})["id"]
-    whole = ana.get(f"/url/{link}")
+    answer = ana.get(f"/url/{link}")
     forms = (
         "spring",
         f"{BASE}/spring",
@@ -247,9 +246,9 @@ def test_a_link_is_found_by_its_alias_or_its_short_url(ana: Person, ben: Person)
         "https://GO.localhost/spring",
     )
     assert {form: ana.get("/urls", short=form) for form in (*forms, " spring ")} == dict.fromkeys(
-        (*forms, " spring "), whole
+        (*forms, " spring "), answer
     )
-    assert (whole["details"]["id"], whole["data"]["clicks"]) == (link, 0)
+    assert (answer["details"]["id"], answer["data"]["clicks"]) == (link, 0)
     others = (
         *("Spring", "sprin", "springs", "", "/", BASE, f"{BASE}/", f"{BASE}/x/spring", f"{BASE}/r/spring", "%00"),
         *("https://elsewhere.example/spring", "elsewhere.example/spring", "spring?x", "https://[::1/spring"),
@@ -261,7 +260,7 @@ def test_a_link_is_found_by_its_alias_or_its_short_url(ana: Person, ben: Person)
         assert refused(ben.call("GET", "/urls", params={"short": form}), 404) == unknown, form
 
 
-def test_a_link_on_a_branded_domain_is_found_by_its_short_url(ana: Person, ben: Person) -> None:
+def test_link_on_branded_domain_is_found_by_short_url(ana: Person, ben: Person) -> None:
     ana.post("/domain/add", {"domain": "https://b\u00fccher.example"})
     body = {"url": "https://example.com/", "custom": "spring", "domain": "b\u00fccher.example"}
     link = ana.post("/url/add", body)["id"]
@@ -277,6 +276,6 @@ def test_a_link_on_a_branded_domain_is_found_by_its_short_url(ana: Person, ben: 
         refused(ana.call("GET", "/urls", params={"short": form}), 404)
 
 
-def test_an_alias_of_something_else_is_no_link(ana: Person) -> None:
+def test_alias_of_bio_page_is_not_found_as_link(ana: Person) -> None:
     ana.post("/bio/add", {"name": "Ana", "alias": "about-ana"})
     refused(ana.call("GET", "/urls", params={"short": "about-ana"}), 404)

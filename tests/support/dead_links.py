@@ -1,4 +1,4 @@
-"""Targets of links, the world in which they stand, and somebody whose links have them looked at."""
+"""Fixtures of the dead-link checks: a fake web, a frozen clock, and an account whose links are checked."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -12,61 +12,61 @@ from tests.support.fake_internet import PUBLIC, Outside, empty, server, world
 from waypost.accounts import ops as accounts
 from waypost.db.crud import PageRequest
 from waypost.db.database import Database
-from waypost.links import dead_links, ops
-from waypost.links.dead_link_checker import Pauses, Watcher
-from waypost.links.dead_links import Seen
-from waypost.links.filters import Only
+from waypost.links import dead_links, ops, search
+from waypost.links.dead_link_checker import DeadLinkChecker, Pauses
+from waypost.links.dead_links import CheckResult
+from waypost.links.search import LinkFilter
 from waypost.settings import Settings
 
 NOW = 1_800_000_000
 SITE = "shop.example"
 SILENT = "93.184.216.35"
-NOBODY = ("127.0.0.1", 9)
-_NONE = Pauses(each=0, host=0, more=0, none=0)
+CLOSED_PORT = ("127.0.0.1", 9)
+_NO_PAUSES = Pauses(request=0, host=0, batch=0, idle=0)
 
 
 @dataclass
-class Web:
-    """What stands outside: one server behind every name, which answers by path; `asked` is what it was asked."""
+class FakeWeb:
+    """One server behind every host name; it responds by path and records the method and path of each request."""
 
     outside: Outside
     pages: dict[str, Callable[[], Any]] = field(default_factory=dict)
-    asked: list[tuple[str, str]] = field(default_factory=list)
+    requests: list[tuple[str, str]] = field(default_factory=list)
     agents: set[str] = field(default_factory=set)
 
     def answer(self, head: bytes) -> Any:
         lines = head.decode("latin-1").split("\r\n")
         method, path, _ = lines[0].split(" ")
-        self.asked.append((method, path))
+        self.requests.append((method, path))
         self.agents |= {line for line in lines if line.lower().startswith("user-agent:")}
         return self.pages.get(f"{method} {path}", self.pages.get(path, lambda: [empty(404)]))()
 
-    def has(self, path: str, *pieces: bytes) -> None:
-        """From now on this is answered there."""
+    def serve(self, path: str, *pieces: bytes) -> None:
+        """Respond to requests of the path with these bytes from now on."""
         self.pages[path] = lambda: pieces
 
 
 @pytest.fixture
-def web(monkeypatch: pytest.MonkeyPatch) -> Iterator[Web]:
-    """Knows SITE; nobody hears who comes to SILENT."""
+def web(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeWeb]:
+    """Resolves SITE; connections to SILENT are refused."""
     with world(monkeypatch) as outside:
         outside.has(SITE, PUBLIC)
-        known = Web(outside)
-        outside.doors[SILENT] = NOBODY
-        with server(known.answer) as outside.doors[PUBLIC]:
-            yield known
+        fake_web = FakeWeb(outside)
+        outside.doors[SILENT] = CLOSED_PORT
+        with server(fake_web.answer) as outside.doors[PUBLIC]:
+            yield fake_web
 
 
 @pytest.fixture
 def time() -> Iterator[Any]:
-    """Stands still, and can be shifted."""
+    """A frozen clock that tests can shift."""
     with time_machine.travel(NOW, tick=False) as travelled:
         yield travelled
 
 
 @dataclass(frozen=True)
-class Desk:
-    """Somebody with links, and one who looks at their targets."""
+class LinkOwner:
+    """An account with links, and the checker of their destinations."""
 
     database: Database
     settings: Settings
@@ -77,28 +77,27 @@ class Desk:
             lambda tx: ops.add(tx, self.account, settings=self.settings, **{"url": url, **fields}).id
         )
 
-    def watcher(self) -> Watcher:
-        return Watcher(self.settings, self.database, threading.Event(), _NONE)
+    def checker(self) -> DeadLinkChecker:
+        return DeadLinkChecker(self.settings, self.database, threading.Event(), _NO_PAUSES)
 
-    def look(self) -> None:
-        """Until nothing is due any more."""
-        watcher = self.watcher()
-        while watcher.step():
+    def check_links(self) -> None:
+        """Check until no check is due."""
+        checker = self.checker()
+        while checker.step():
             pass
 
-    def seen(self, link: int) -> Seen | None:
-        return self.database.read(lambda tx: dead_links.of(tx, self.account, link))
+    def result(self, link: int) -> CheckResult | None:
+        return self.database.read(lambda tx: dead_links.get_result(tx, self.account, link))
 
-    def dead(self) -> list[int]:
-        found = self.database.read(
-            lambda tx: ops.page(tx, self.account, PageRequest(limit=100, page=1), only=Only(dead=True))
-        )
-        return [link.id for link in found.items]
+    def dead_links(self) -> list[int]:
+        request, only_dead = PageRequest(limit=100, page=1), LinkFilter(dead=True)
+        page = self.database.read(lambda tx: search.page(tx, self.account, request, link_filter=only_dead))
+        return [link.id for link in page.items]
 
 
 @pytest.fixture
-def context(database: Database, settings: Settings) -> Desk:
-    """Ana's, where every target is looked at once a week."""
-    watched = settings.model_copy(update={"dead_links_days": 7, "link_schemes": "mailto"})
+def owner(database: Database, settings: Settings) -> LinkOwner:
+    """Ana, whose links are checked once a week."""
+    weekly = settings.model_copy(update={"dead_links_days": 7, "link_schemes": "mailto"})
     ana = database.write(lambda tx: accounts.add(tx, email="ana@example.com", username="ana", password="*"))
-    return Desk(database, watched, ana.id)
+    return LinkOwner(database, weekly, ana.id)

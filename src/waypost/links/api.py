@@ -1,4 +1,4 @@
-"""`/urls` and `/url/…` (decisions 42 to 44)."""
+"""The API of links: `/urls` and `/url/…` (decisions 42 to 44)."""
 
 from collections.abc import Callable
 from typing import Annotated, Any
@@ -16,7 +16,7 @@ from waypost.api.responses import Done, ReportAnswer, Success
 from waypost.api.types import Expiry, ItemId, Line, Paragraph, PathId, Positive, Target, Timestamp, Words, either
 from waypost.clicks.stats import queries as stats
 from waypost.clicks.stats.queries import Block
-from waypost.links import ops
+from waypost.links import ops, search
 from waypost.links.columns import Status
 from waypost.urls.short_urls import origin, short_url
 
@@ -41,7 +41,7 @@ class LinkOut(BaseModel):
 
 
 class LinkDetails(LinkOut):
-    """A short link, with everything that can be set on it."""
+    """A short link with all its settings."""
 
     status: Status
     type: str
@@ -66,7 +66,7 @@ class LinkAnswer(Success):
 
 
 class LinkDone(Success):
-    """What create answers."""
+    """The response of create."""
 
     id: int
     shorturl: str
@@ -74,22 +74,22 @@ class LinkDone(Success):
 
 
 class LinkUpdated(LinkDone):
-    """What update answers."""
+    """The response of update."""
 
     message: str
 
 
-class _Geo(Body):
+class _GeoRule(Body):
     location: Annotated[Line, Field(min_length=1)]
     link: Target
 
 
-class _Device(Body):
+class _DeviceRule(Body):
     device: Annotated[Line, Field(min_length=1)]
     link: Target
 
 
-class _Language(Body):
+class _LanguageRule(Body):
     language: Annotated[Line, Field(min_length=1)]
     link: Target
 
@@ -113,8 +113,8 @@ _Channels = Annotated[
 ]
 
 
-def _listed(most: int) -> Any:
-    return Field(None, max_length=most)
+def _optional_list(max_length: int) -> Any:
+    return Field(None, max_length=max_length)
 
 
 class LinkChange(Body):
@@ -132,17 +132,17 @@ class LinkChange(Body):
     metatitle: Line | None = None
     metadescription: Paragraph | None = None
     metaimage: Target | None = None
-    pixels: list[ItemId] | None = _listed(100)
+    pixels: list[ItemId] | None = _optional_list(100)
     channel: _Channels = None
     campaign: ItemId | None = None
-    geotarget: list[_Geo] | None = _listed(300)
-    devicetarget: list[_Device] | None = _listed(100)
-    languagetarget: list[_Language] | None = _listed(200)
+    geotarget: list[_GeoRule] | None = _optional_list(300)
+    devicetarget: list[_DeviceRule] | None = _optional_list(100)
+    languagetarget: list[_LanguageRule] | None = _optional_list(200)
     deeplink: _Deeplink | None = None
-    parameters: list[_Parameter] | None = _listed(50)
+    parameters: list[_Parameter] | None = _optional_list(50)
 
     def sent(self) -> dict[str, Any]:
-        """The fields that stood in the body; nested ones as plain values, the password hashed."""
+        """Return the fields that the body contains, nested ones as dicts, the password hashed."""
         fields = self.model_dump(exclude_unset=True)
         if self.password is not None:
             fields["password"] = credentials.hash_password(self.password)
@@ -156,28 +156,28 @@ class NewLink(LinkChange):
 @router.get("/urls", response_model=pagination.envelope("urls", LinkOut) | LinkAnswer)
 def list_links(
     context: Context,
-    asked: pagination.Asked,
+    page_request: pagination.Asked,
     order: str = "date",
     q: Annotated[Words, Query(max_length=255)] = "",
     short: Annotated[Words | None, Query(max_length=8192)] = None,
 ) -> Any:
-    """The links, newest or most clicked (`order=click`) first; or, with `short`, the one link behind it."""
+    """List the links, newest or most clicked (`order=click`) first, or return the one with the short URL `short`."""
     if short is not None:
-        return _answer(context, lambda tx: ops.own_by_alias(tx, context.account, short, settings=context.settings))
-    by: ops.Order = "click" if order == "click" else "date"
-    page = context.read_after_ingest(lambda tx: ops.page(tx, context.account, asked, order=by, q=q))
-    return pagination.answer("urls", page, lambda link: LinkOut(**_shown(link, context)))
+        return _link_answer(context, lambda tx: ops.get_by_alias(tx, context.account, short, settings=context.settings))
+    by: search.Order = "click" if order == "click" else "date"
+    page = context.read_after_ingest(lambda tx: search.page(tx, context.account, page_request, order=by, q=q))
+    return pagination.answer("urls", page, lambda link: LinkOut(**_fields(link, context)))
 
 
 @router.get("/url/{id}")
 def read_link(context: Context, id: PathId) -> LinkAnswer:
-    return _answer(context, lambda tx: ops.own(tx, context.account, id))
+    return _link_answer(context, lambda tx: ops.get_owned(tx, context.account, id))
 
 
 @router.get("/url/{id}/stats")
 def link_statistics(context: Context, id: PathId, span: AskedSpan) -> ReportAnswer:
-    """The visits of one link over time and by every dimension."""
-    context.read(lambda tx: ops.own(tx, context.account, id))
+    """Return the visits of a link over time and by dimension."""
+    context.read(lambda tx: ops.get_owned(tx, context.account, id))
     return ReportAnswer(data=context.read_report("link", id, span))
 
 
@@ -193,7 +193,7 @@ def add_link(context: Context, body: NewLink) -> LinkDone:
 def update_link(context: Context, id: PathId, body: LinkChange) -> LinkUpdated:
     fields = body.sent()
     if body.clicklimit is not None:
-        context.wait_for_ingest()  # what was clicked before a limit counts against it
+        context.wait_for_ingest()  # earlier clicks count toward the new limit
     link = context.write(lambda tx: ops.change(tx, context.account, id, settings=context.settings, **fields))
     url = _url(link, context)
     return LinkUpdated(id=link.id, shorturl=url, short=url, message="Link has been updated successfully.")
@@ -205,22 +205,22 @@ def delete_link(context: Context, id: PathId) -> Done:
     return Done(message="Link has been deleted successfully.")
 
 
-def _answer(context: RequestContext, find: Callable[[Connection], ops.Link]) -> LinkAnswer:
-    """One link with its details and statistics, read in one transaction."""
+def _link_answer(context: RequestContext, find: Callable[[Connection], ops.Link]) -> LinkAnswer:
+    """Return a link with its details and statistics, read in one transaction."""
 
     def work(tx: Connection) -> tuple[ops.Link, ops.Details, Block]:
         link = find(tx)
         block = stats.block(tx, "link", link.id, clicks=link.clicks, uniques=link.uniqueclicks)
-        return link, ops.details(tx, link.id), block
+        return link, ops.get_details(tx, link.id), block
 
     link, details, block = context.read_after_ingest(work)
-    told = {**vars(details), "expiry": "" if details.expiry is None else clock.text(details.expiry)}
-    return LinkAnswer(details=LinkDetails(**_shown(link, context), **told), data=block)
+    settings = {**vars(details), "expiry": "" if details.expiry is None else clock.text(details.expiry)}
+    return LinkAnswer(details=LinkDetails(**_fields(link, context), **settings), data=block)
 
 
-def _shown(link: ops.Link, context: RequestContext) -> dict[str, Any]:
+def _fields(link: ops.Link, context: RequestContext) -> dict[str, Any]:
     return {
-        **{name: getattr(link, name) for name in _SAME},
+        **{name: getattr(link, name) for name in _COPIED},
         "shorturl": _url(link, context),
         "longurl": link.url,
         "domain": origin(context.settings.base, link.host, link.scheme),
@@ -228,7 +228,7 @@ def _shown(link: ops.Link, context: RequestContext) -> dict[str, Any]:
     }
 
 
-_SAME = ("id", "alias", "title", "description", "clicks", "uniqueclicks", "campaign", "channel")
+_COPIED = ("id", "alias", "title", "description", "clicks", "uniqueclicks", "campaign", "channel")
 
 
 def _url(link: ops.Link, context: RequestContext) -> str:

@@ -1,4 +1,4 @@
-"""What can be set on a link, and how it becomes columns: targets checked, references resolved."""
+"""The settable fields of a link and their conversion into columns: URLs validated, references resolved."""
 
 import re
 from collections.abc import Mapping
@@ -17,9 +17,9 @@ Status = Literal["public", "private", "disabled"]
 
 
 class Fields(TypedDict, total=False):
-    """What can be set, as decision 43 names it; `None` is the field's default, `password` is hashed already.
+    """The settable fields, named as in decision 43. `None` means the field's default; `password` is a hash.
 
-    `expiry` is a date or timestamp, `type` is `direct`, `frame`, `splash`, a splash page's id or `overlay-<id>`.
+    `expiry` is a date or timestamp; `type` is `direct`, `frame`, `splash`, the id of a splash page or `overlay-<id>`.
     """
 
     url: str
@@ -46,22 +46,22 @@ class Fields(TypedDict, total=False):
     parameters: list[dict[str, str]] | None
 
 
-_PLAIN = ("title", "description", "password", "clicklimit", "status", "metatitle", "metadescription")
-_TARGETED = ("geotarget", "devicetarget", "languagetarget")
-_SEARCHED = ("title", "url", "alias", "description")
-_PAGE = re.compile(r"(overlay-)?([0-9]{1,15})\Z")
-_BETWEEN = "\x1f"  # stands in no field, so no search matches across two of them
+_COPIED = ("title", "description", "password", "clicklimit", "status", "metatitle", "metadescription")
+_RULES = ("geotarget", "devicetarget", "languagetarget")
+_SEARCH_FIELDS = ("title", "url", "alias", "description")
+_INTERSTITIAL = re.compile(r"(overlay-)?([0-9]{1,15})\Z")
+_SEPARATOR = "\x1f"  # no field contains it, so no search matches across two fields
 
 
-def columns(tx: Connection, account: int, fields: Fields, settings: Settings) -> dict[str, Any]:
-    """The columns that the fields mean, without alias, host and what stands in other tables. Raises INVALID."""
-    values: dict[str, Any] = {name: value for name, value in fields.items() if name in _PLAIN}
-    values |= _targets(tx, fields, settings)
+def to_columns(tx: Connection, account: int, fields: Fields, settings: Settings) -> dict[str, Any]:
+    """Convert the fields into columns, except alias, host and relations in other tables. Raises INVALID."""
+    values: dict[str, Any] = {name: value for name, value in fields.items() if name in _COPIED}
+    values |= _urls(tx, fields, settings)
     if "parameters" in fields:
         values["parameters"] = [
-            {"name": element["name"], "value": element.get("value") or ""}
-            for element in fields["parameters"] or ()
-            if element.get("name")  # a sample that everybody copied has one without
+            {"name": parameter["name"], "value": parameter.get("value") or ""}
+            for parameter in fields["parameters"] or ()
+            if parameter.get("name")  # a widely copied sample request has a parameter without a name
         ]
     if "expiry" in fields:
         values["expiry"] = clock.last_second(fields["expiry"]) if fields["expiry"] else None
@@ -74,50 +74,50 @@ def columns(tx: Connection, account: int, fields: Fields, settings: Settings) ->
     return values
 
 
-def searchable(values: Mapping[str, Any]) -> str:
-    """The text in which `q` is looked for: title, target, alias and description without regard to case."""
-    return _BETWEEN.join(values.get(name) or "" for name in _SEARCHED).casefold()
+def search_text(values: Mapping[str, Any]) -> str:
+    """Return the text that searches match: title, destination, alias and description, case-folded."""
+    return _SEPARATOR.join(values.get(name) or "" for name in _SEARCH_FIELDS).casefold()
 
 
-def _targets(tx: Connection, fields: Fields, settings: Settings) -> dict[str, Any]:
-    """Every URL of the fields, checked: the target, and whatever else a visitor can be sent to."""
+def _urls(tx: Connection, fields: Fields, settings: Settings) -> dict[str, Any]:
+    """Validate every URL: the destination, those of targeting rules and deep links, and the preview image."""
     values: dict[str, Any] = {}
     if "url" in fields:
-        values["url"] = _target(tx, fields["url"], "url", settings)
+        values["url"] = _destination(tx, fields["url"], "url", settings)
     if "expiryurl" in fields:
-        values["expiryurl"] = _target(tx, fields["expiryurl"], "expiryurl", settings) if fields["expiryurl"] else None
+        url = fields["expiryurl"]
+        values["expiryurl"] = _destination(tx, url, "expiryurl", settings) if url else None
     if "metaimage" in fields:
         values["metaimage"] = (
             validation.web_url(fields["metaimage"], field="metaimage") if fields["metaimage"] else None
         )
         blocklist.refuse(tx, filter(None, [values["metaimage"]]), field="metaimage")
-    for name, elements in fields.items():
-        if name in _TARGETED:
-            assert elements is None or isinstance(elements, list)
-            values[name] = [
-                {**element, "link": _target(tx, element["link"], name, settings)} for element in elements or ()
-            ]
+    for name, rules in fields.items():
+        if name in _RULES:
+            assert rules is None or isinstance(rules, list)
+            values[name] = [{**rule, "link": _destination(tx, rule["link"], name, settings)} for rule in rules or ()]
     if "deeplink" in fields:
-        given = (fields["deeplink"] or {}).items()
-        values["deeplink"] = {store: _target(tx, url, "deeplink", settings) for store, url in given if url}
+        urls = (fields["deeplink"] or {}).items()
+        values["deeplink"] = {store: _destination(tx, url, "deeplink", settings) for store, url in urls if url}
     return values
 
 
-def _target(tx: Connection, url: str, field: str, settings: Settings) -> str:
-    checked = validation.target(url, field=field, settings=settings)
-    validation.refuse_own(tx, checked, field=field, settings=settings)
-    blocklist.refuse(tx, [checked], field=field)
-    return checked
+def _destination(tx: Connection, url: str, field: str, settings: Settings) -> str:
+    """Trim and validate a URL that visitors are redirected to. Raises INVALID on `field`."""
+    destination = validation.target(url, field=field, settings=settings)
+    validation.refuse_own(tx, destination, field=field, settings=settings)
+    blocklist.refuse(tx, [destination], field=field)
+    return destination
 
 
 def _type(tx: Connection, account: int, value: str | int | None) -> dict[str, Any]:
-    """`direct`, `frame`, `splash`, a splash page's id, or `overlay-<id>`, as three columns."""
-    plain = {"type": value or "direct", "splash": None, "overlay": None}
+    """Convert `type` into the columns `type`, `splash` and `overlay`. Raises INVALID."""
+    columns = {"type": value or "direct", "splash": None, "overlay": None}
     if value in (None, "direct", "frame", "splash"):
-        return plain
-    found = _PAGE.match(str(value))
-    if found is None:
+        return columns
+    match = _INTERSTITIAL.match(str(value))
+    if match is None:
         raise invalid("type", "type must be direct, frame, splash, the id of a splash page, or overlay-<id>.")
-    kind, table = ("overlay", overlays) if found[1] else ("splash", splashes)
-    crud.require_reference(tx, table, account, int(found[2]), field="type")
-    return {**plain, "type": kind, kind: int(found[2])}
+    kind, table = ("overlay", overlays) if match[1] else ("splash", splashes)
+    crud.require_reference(tx, table, account, int(match[2]), field="type")
+    return {**columns, "type": kind, kind: int(match[2])}

@@ -11,9 +11,9 @@ from waypost.clicks.geo.countries import NAMES
 from waypost.dashboard import forms, qr_image, statistics
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape, Value
-from waypost.dashboard.i18n import plural
+from waypost.dashboard.i18n import ngettext
 from waypost.dashboard.routing import Router
-from waypost.links import dead_links, filters, form_options, ops, quick_search
+from waypost.links import dead_links, form_options, ops, search
 from waypost.links.api import LinkChange, NewLink
 from waypost.links.columns import Status
 from waypost.urls.short_urls import short_url
@@ -30,7 +30,7 @@ SHAPE = Shape(
     },
     single=("deeplink",),
     flags=("unlock",),
-    moments=("expiry",),
+    local_times=("expiry",),
 )
 _LIST = "/dashboard/links"
 # What somebody may hold, as visits are classified: the system, the kind of device.
@@ -49,20 +49,20 @@ _TRIAL: dict[str, Any] = {"countries": sorted(NAMES.items(), key=lambda one: one
 
 @pages.get("/dashboard/links")
 def list_links(context: PageContext) -> Response:
-    order: ops.Order = "click" if context.query("order") == "click" else "date"
+    order: search.Order = "click" if context.query("order") == "click" else "date"
     status = next((one for one in get_args(Status) if one == context.query("status")), None)
     dead = context.query("status") == "dead"
-    only = filters.Only(
+    only = search.LinkFilter(
         campaign=context.query_id("campaign"), channel=context.query_id("channel"), status=status, dead=dead
     )
     window, q = context.page_request(), context.query("q")
 
     def work(tx: Connection) -> tuple[Any, Any, set[int]]:
         kept = {"campaigns": [only.campaign or 0], "channels": [only.channel or 0]}
-        chosen = form_options.of(tx, context.account, names=form_options.SHELVES, kept=kept)
-        found = quick_search.page(tx, context.account, window, order=order, q=q, only=only)
+        chosen = form_options.load(tx, context.account, names=form_options.COLLECTIONS, selected=kept)
+        found = search.quick_page(tx, context.account, window, order=order, q=q, link_filter=only)
         shown = [link.id for link in found.items] if context.settings.dead_links_days else []
-        return found, chosen, dead_links.among(tx, context.account, shown)
+        return found, chosen, dead_links.dead_among(tx, context.account, shown)
 
     page, chosen, broken = context.read_after_ingest(work)
     told: dict[str, Any] = {
@@ -70,15 +70,15 @@ def list_links(context: PageContext) -> Response:
         "q": q,
         "order": order,
         "only": only,
-        "filtered": bool(q) or only != filters.ALL,
-        "most": quick_search.MOST,
+        "filtered": bool(q) or only != search.NO_FILTER,
+        "most": search.MAX_MATCHES,
     }
     return context.render("links/list.html", page=page, choices=chosen, short=lambda link: _url(link, context), **told)
 
 
 @pages.get("/dashboard/links/new")
 def blank_link(context: PageContext) -> Response:
-    return _new_page(context, Form({"url": context.query("url", most=8192), "campaign": context.query("campaign")}))
+    return _new_page(context, Form({"url": context.query("url", max_length=8192), "campaign": context.query("campaign")}))
 
 
 @pages.post("/dashboard/links/new")
@@ -87,7 +87,7 @@ def add_link(context: PageContext) -> Response:
     link = form.attempt(lambda: _add(context, form))
     if link is None:
         return _new_page(context, form, status=400)
-    return context.redirect(_LIST, said="Your link is ready.", also=_url(link, context))
+    return context.redirect(_LIST, message="Your link is ready.", copy_text=_url(link, context))
 
 
 @pages.get("/dashboard/links/{id:int}")
@@ -98,23 +98,23 @@ def edit_link(context: PageContext, id: int) -> Response:
 
 @pages.post("/dashboard/links/{id:int}")
 def save_link(context: PageContext, id: int) -> Response:
-    form = context.form(SHAPE, now=context.read(lambda tx: _values(tx, context, id)))
+    form = context.form(SHAPE, current=context.read(lambda tx: _values(tx, context, id)))
     link = form.attempt(lambda: _change(context, id, form))
     if link is None:
         return _edit_page(context, id, form, status=400)
-    return context.redirect(f"{_LIST}/{id}", said="Saved.", also=_url(link, context))
+    return context.redirect(f"{_LIST}/{id}", message="Saved.", copy_text=_url(link, context))
 
 
 @pages.get("/dashboard/links/{id:int}/delete")
 def ask_to_delete(context: PageContext, id: int) -> Response:
-    link = context.read(lambda tx: ops.own(tx, context.account, id))
+    link = context.read(lambda tx: ops.get_owned(tx, context.account, id))
     return context.render("links/delete.html", links=[link], short=lambda one: _url(one, context))
 
 
 @pages.post("/dashboard/links/delete")
 def delete_links(context: PageContext) -> Response:
     count = context.delete_selected(ops.remove)
-    return context.redirect(_LIST, said=plural(count, "The link is deleted.", "%(count)s links are deleted."))
+    return context.redirect(_LIST, message=ngettext("The link is deleted.", "%(count)s links are deleted.", count))
 
 
 @pages.post("/dashboard/links/bulk")
@@ -122,9 +122,9 @@ def change_many(context: PageContext) -> Response:
     """What was chosen for the ticked rows: a status, a campaign, a channel, or deletion, which is asked about first."""
     ids, (action, _, target) = context.selected_ids(), context.form().text("action").partition("-")
     if not ids:
-        return context.redirect(_LIST, said="Tick the links that you mean first.", tone="bad")
+        return context.redirect(_LIST, message="Tick the links that you mean first.", tone="bad")
     if action == "delete":
-        found = context.read(lambda tx: [ops.own(tx, context.account, link) for link in ids])
+        found = context.read(lambda tx: [ops.get_owned(tx, context.account, link) for link in ids])
         return context.render("links/delete.html", links=found, short=lambda one: _url(one, context))
 
     def work(tx: Connection) -> None:
@@ -133,19 +133,19 @@ def change_many(context: PageContext) -> Response:
             if action == "campaign":
                 fields = {"campaign": int(target or 0) or None}
             elif action == "channel":
-                fields = {"channel": [*ops.own(tx, context.account, link).channel, int(target)]}
+                fields = {"channel": [*ops.get_owned(tx, context.account, link).channel, int(target)]}
             body = LinkChange.model_validate(fields)
             ops.change(tx, context.account, link, settings=context.settings, **body.sent())
 
     if action not in ("status", "campaign", "channel") or not (action == "status" or target.isdecimal()):
-        return context.redirect(_LIST, said="Choose what to do with them first.", tone="bad")
+        return context.redirect(_LIST, message="Choose what to do with them first.", tone="bad")
     context.write(work)
-    return context.redirect(_LIST, said=plural(len(ids), "The link is changed.", "%(count)s links are changed."))
+    return context.redirect(_LIST, message=ngettext("The link is changed.", "%(count)s links are changed.", len(ids)))
 
 
 @pages.get("/dashboard/links/{id:int}/stats")
 def link_statistics(context: PageContext, id: int) -> Response:
-    link = context.read(lambda tx: ops.own(tx, context.account, id))
+    link = context.read(lambda tx: ops.get_owned(tx, context.account, id))
     title = link.title or short_url(context.settings.base, link.host, link.scheme, link.alias).partition("://")[2]
     return statistics.page(context, "link", id, title=title, back=f"{_LIST}/{id}", short=_url(link, context))
 
@@ -157,7 +157,7 @@ def try_link(context: PageContext, id: int) -> Response:
     os, device = _DEVICES.get(chosen["device"], ("", ""))
 
     def work(tx: Connection) -> tuple[ops.Link, tuple[str, str]]:
-        link = ops.own(tx, context.account, id)
+        link = ops.get_owned(tx, context.account, id)
         told = {"country": chosen["country"].upper(), "language": chosen["language"].casefold()[:2]}
         return link, context.services.dry_run(tx, context.account, id, os=os, device=device, **told)
 
@@ -188,7 +188,7 @@ def _change(context: PageContext, id: int, form: Form) -> ops.Link:
 
 def _values(tx: Connection, context: PageContext, id: int) -> Mapping[str, Value]:
     """What the editor shows of a link."""
-    link, details = ops.own(tx, context.account, id), ops.details(tx, id)
+    link, details = ops.get_owned(tx, context.account, id), ops.get_details(tx, id)
     told = asdict(details)
     lines = ("type", "status", "expiryurl", "metatitle", "metadescription", "metaimage")
     rows = ("geotarget", "devicetarget", "languagetarget", "parameters")
@@ -201,7 +201,7 @@ def _values(tx: Connection, context: PageContext, id: int) -> Mapping[str, Value
         "custom": link.alias,
         "domain": link.host or context.settings.own_host,
         "password": "",
-        "expiry": "" if details.expiry is None else forms.local(details.expiry, context.time_zone),
+        "expiry": "" if details.expiry is None else forms.to_local_input(details.expiry, context.time_zone),
         "clicklimit": "" if details.clicklimit is None else str(details.clicklimit),
         "campaign": "" if link.campaign is None else str(link.campaign),
         "channel": [str(channel) for channel in link.channel],
@@ -216,8 +216,12 @@ def _new_page(context: PageContext, form: Form, *, status: int = 200) -> Respons
 
 
 def _edit_page(context: PageContext, id: int, form: Form, *, status: int = 200) -> Response:
-    def work(tx: Connection) -> tuple[ops.Link, bool, dead_links.Seen | None]:
-        return ops.own(tx, context.account, id), ops.details(tx, id).password, dead_links.of(tx, context.account, id)
+    def work(tx: Connection) -> tuple[ops.Link, bool, dead_links.CheckResult | None]:
+        return (
+            ops.get_owned(tx, context.account, id),
+            ops.get_details(tx, id).password,
+            dead_links.get_result(tx, context.account, id),
+        )
 
     link, locked, seen = context.read(work)
     told: dict[str, Any] = {
@@ -227,11 +231,11 @@ def _edit_page(context: PageContext, id: int, form: Form, *, status: int = 200) 
         "short": _url(link, context),
         "own": context.settings.own_host,
     }
-    told["picture"] = qr_image.code(_url(link, context))
+    told["picture"] = qr_image.qr_data_url(_url(link, context))
     return context.render("links/edit.html", status=status, form=form, choices=_choices(context, form), **told)
 
 
-def _choices(context: PageContext, form: Form) -> form_options.Choices:
+def _choices(context: PageContext, form: Form) -> form_options.Options:
     """What there is to choose from, with all that is chosen."""
     way = form.text("type")
     ids = {
@@ -246,7 +250,7 @@ def _choices(context: PageContext, form: Form) -> form_options.Choices:
         for name, chosen in ids.items()
     }
     kept["domains"] = [form.text("domain")]
-    return context.read(lambda tx: form_options.of(tx, context.account, kept=kept))
+    return context.read(lambda tx: form_options.load(tx, context.account, selected=kept))
 
 
 def _url(link: ops.Link, context: PageContext) -> str:

@@ -25,7 +25,7 @@ COUNTERS = {
     "clicks_lost": ("Clicks that could not be written to the journal.", ""),
     "clicks_ingested": ("Visits counted from the journal.", ""),
     "journal_torn": ("Journal lines that could not be read.", ""),
-    "target_looks": ("Looks at the targets of links, by what came of it.", "result"),
+    "link_checks": ("Checks of the destinations of links, by result.", "result"),
     "shed": ("Requests refused at once because too many waited already.", ""),
     "errors": ("Requests that ended in a fault of the service.", ""),
 }
