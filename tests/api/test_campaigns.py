@@ -1,4 +1,4 @@
-"""Campaigns: links that belong together, their rotator and their list page (decisions 24 to 29)."""
+"""Campaigns in the API: names, slugs, and assigned links (decisions 24 to 29)."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ def _details(person: Person, campaign: int) -> dict[str, Any]:
     return details
 
 
-def test_a_campaign_is_answered_the_same_everywhere_with_its_name_three_times(ana: Person) -> None:
+def test_campaign_is_returned_in_the_same_shape_by_every_endpoint(ana: Person) -> None:
     response = ana.call("POST", "/campaign/add", {"name": "Spring", "slug": "spring", "public": True})
     assert response.status_code == 201
     made = response.json()
@@ -47,18 +47,18 @@ def test_a_campaign_is_answered_the_same_everywhere_with_its_name_three_times(an
     assert ana.put(f"/campaign/{item}/update", {"name": "Spring"}) == {"error": 0, **expected}
 
 
-def test_a_campaign_without_a_slug_has_no_rotator_and_is_not_public(ana: Person) -> None:
+def test_campaign_without_slug_has_no_rotator_and_is_not_public(ana: Person) -> None:
     made = ana.post("/campaign/add", {"name": "Spring"})
     assert (made["rotator"], made["public"], made["list"]) == (False, False, f"{BASE}/u/ana/list-{made['id']}")
 
 
-def test_a_campaign_without_a_name_is_called_by_its_id(ana: Person) -> None:
+def test_campaign_without_name_is_named_by_its_id(ana: Person) -> None:
     for body in (None, {}, {"name": None}, {"name": None, "slug": None, "public": None}):
         made = ana.post("/campaign/add", body)
         assert made["name"] == made["domain"] == made["campaign"] == f"Campaign {made['id']}"
 
 
-def test_a_campaign_without_a_name_is_made_even_when_its_name_would_be_taken(ana: Person) -> None:
+def test_default_name_is_numbered_when_taken(ana: Person) -> None:
     first = _campaign(ana)
     for number in range(first + 1, first + 6):
         ana.put(f"/campaign/{first}/update", {"name": f"Campaign {number}"})
@@ -70,12 +70,12 @@ def test_a_campaign_without_a_name_is_made_even_when_its_name_would_be_taken(ana
         assert made["name"] != f"Campaign {number}"
 
 
-def test_names_are_trimmed_and_kept_as_given(ana: Person) -> None:
-    for given, kept in (("  Spring ", "Spring"), ("a  b", "a  b"), ("\u2003Été\u00a0", "Été"), ("<b>'\"", "<b>'\"")):
-        assert ana.post("/campaign/add", {"name": given})["name"] == kept
+def test_name_is_trimmed_and_otherwise_kept(ana: Person) -> None:
+    for sent, stored in (("  Spring ", "Spring"), ("a  b", "a  b"), ("\u2003Été\u00a0", "Été"), ("<b>'\"", "<b>'\"")):
+        assert ana.post("/campaign/add", {"name": sent})["name"] == stored
 
 
-def test_a_name_stands_once_in_an_account(ana: Person, ben: Person) -> None:
+def test_name_is_unique_in_account(ana: Person, ben: Person) -> None:
     _campaign(ana, name="Spring")
     for name in ("Spring", " Spring "):
         assert refused(ana.call("POST", "/campaign/add", {"name": name}), 400, "name") == TAKEN_NAME
@@ -87,13 +87,13 @@ def test_a_name_stands_once_in_an_account(ana: Person, ben: Person) -> None:
     assert len(ana.get("/campaigns")["data"]["campaigns"]) == 2
 
 
-def test_a_refused_campaign_takes_no_slug(ana: Person, ben: Person) -> None:
+def test_rejected_campaign_does_not_claim_slug(ana: Person, ben: Person) -> None:
     _campaign(ana, name="Spring")
     refused(ana.call("POST", "/campaign/add", {"name": "Spring", "slug": "summer"}), 400, "name")
     assert ben.post("/campaign/add", {"slug": "summer"})["rotator"] == f"{BASE}/r/summer"
 
 
-def test_an_update_needs_the_name(ana: Person) -> None:
+def test_update_without_name_is_rejected(ana: Person) -> None:
     campaign = _campaign(ana, name="Spring")
     for body in ({}, {"slug": "spring"}, {"name": None}, {"name": " "}):
         refused(ana.call("PUT", f"/campaign/{campaign}/update", body), 400, "name")
@@ -101,54 +101,54 @@ def test_an_update_needs_the_name(ana: Person) -> None:
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_slugs_follow_the_rules_of_aliases(ana: Person) -> None:
+def test_slug_follows_alias_rules(ana: Person) -> None:
     campaign = _campaign(ana, name="Spring")
     reserved = sorted(word for word in alias_rules.RESERVED if len(word) >= 3)
     bad = ["a", "ab", "x" * 51, "a b", " abc", "a/b", "a.b", "ünï", *reserved, "API", "Login"]
-    said = {slug: ana.call("POST", "/campaign/add", {"slug": slug}) for slug in bad}
-    assert {slug: (r.status_code, r.json().get("field")) for slug, r in said.items()} == dict.fromkeys(
-        bad, (400, "slug")
-    )
+    answers = {slug: ana.call("POST", "/campaign/add", {"slug": slug}) for slug in bad}
+    assert {
+        slug: (answer.status_code, answer.json().get("field")) for slug, answer in answers.items()
+    } == dict.fromkeys(bad, (400, "slug"))
     refused(ana.call("PUT", f"/campaign/{campaign}/update", {"name": "Spring", "slug": "a b"}), 400, "slug")
     for slug in ("abc", "A_b-9", "x" * 50):
         assert ana.post("/campaign/add", {"slug": slug})["rotator"] == f"{BASE}/r/{slug}"
 
 
-def test_a_slug_of_nothing_takes_the_rotator_away(ana: Person) -> None:
-    for number, nothing in enumerate((None, "")):
+def test_empty_slug_removes_rotator(ana: Person) -> None:
+    for number, empty in enumerate((None, "")):
         campaign = _campaign(ana, name=f"Spring {number}", slug="spring")
-        changed = ana.put(f"/campaign/{campaign}/update", {"name": f"Spring {number}", "slug": nothing})
+        changed = ana.put(f"/campaign/{campaign}/update", {"name": f"Spring {number}", "slug": empty})
         assert (changed["rotator"], changed["list"]) == (False, f"{BASE}/u/ana/list-{campaign}")
         assert _details(ana, campaign)["rotator"] is False
-        assert ana.post("/campaign/add", {"name": f"Other {number}", "slug": nothing})["rotator"] is False
+        assert ana.post("/campaign/add", {"name": f"Other {number}", "slug": empty})["rotator"] is False
 
 
-def test_an_update_without_a_slug_leaves_it(ana: Person) -> None:
+def test_update_without_slug_keeps_slug(ana: Person) -> None:
     campaign = _campaign(ana, name="Spring", slug="spring", public=True)
     changed = ana.put(f"/campaign/{campaign}/update", {"name": "Summer"})
     assert (changed["rotator"], changed["public"]) == (f"{BASE}/r/spring", True)
     assert ana.put(f"/campaign/{campaign}/update", {"name": "Summer", "public": None})["public"] is False
 
 
-def test_a_slug_can_be_had_once_in_the_whole_service(ana: Person, ben: Person) -> None:
+def test_slug_is_unique_across_accounts(ana: Person, ben: Person) -> None:
     _campaign(ana, slug="spring")
     for person in (ana, ben):
         response = person.call("POST", "/campaign/add", {"name": "Mine", "slug": "spring"})
         assert refused(response, 400, "slug") == TAKEN_SLUG
         assert response.json()["code"] == "taken"
-    his = _campaign(ben, name="His", slug="Spring")
-    response = ben.call("PUT", f"/campaign/{his}/update", {"name": "Renamed", "slug": "spring"})
+    other = _campaign(ben, name="His", slug="Spring")
+    response = ben.call("PUT", f"/campaign/{other}/update", {"name": "Renamed", "slug": "spring"})
     assert refused(response, 400, "slug") == TAKEN_SLUG
-    assert (_details(ben, his)["name"], _details(ben, his)["rotator"]) == ("His", f"{BASE}/r/Spring")
+    assert (_details(ben, other)["name"], _details(ben, other)["rotator"]) == ("His", f"{BASE}/r/Spring")
 
 
-def test_a_slug_and_an_alias_do_not_meet(ana: Person, ben: Person) -> None:
+def test_slug_can_equal_alias_of_link(ana: Person, ben: Person) -> None:
     _link(ben, custom="spring")
     assert ana.post("/campaign/add", {"slug": "spring"})["rotator"] == f"{BASE}/r/spring"
 
 
-@pytest.mark.parametrize("how", ["changed", "taken away", "deleted"])
-def test_a_slug_given_up_stays_with_its_account(how: str, ana: Person, ben: Person) -> None:
+@pytest.mark.parametrize("how", ["changed", "removed", "deleted"])
+def test_previous_slug_stays_reserved_for_account(how: str, ana: Person, ben: Person) -> None:
     campaign = _campaign(ana, name="Old", slug="spring")
     if how == "deleted":
         ana.delete(f"/campaign/{campaign}/delete")
@@ -161,21 +161,21 @@ def test_a_slug_given_up_stays_with_its_account(how: str, ana: Person, ben: Pers
     assert refused(ana.call("POST", "/campaign/add", {"slug": "spring"}), 400, "slug") == TAKEN_SLUG
 
 
-def test_a_campaign_can_take_its_own_old_slug_again(ana: Person) -> None:
+def test_campaign_can_reuse_its_previous_slug(ana: Person) -> None:
     campaign = _campaign(ana, name="Spring", slug="spring")
     for slug in ("summer", "spring", "spring", None, "summer"):
         changed = ana.put(f"/campaign/{campaign}/update", {"name": "Spring", "slug": slug})
         assert changed["rotator"] == (f"{BASE}/r/{slug}" if slug else False)
 
 
-def test_views_are_those_that_were_counted(ana: Person) -> None:
+def test_views_are_the_counted_visits(ana: Person) -> None:
     campaign = _campaign(ana)
     table = schema.campaigns
     ana.write(lambda tx: tx.execute(update(table).where(table.c.id == campaign).values(views=7)))
     assert _details(ana, campaign)["views"] == ana.get("/campaigns")["data"]["campaigns"][0]["views"] == 7
 
 
-def test_a_link_is_in_one_campaign_at_most(ana: Person) -> None:
+def test_assigning_link_moves_it_from_its_campaign(ana: Person) -> None:
     first, second, link = _campaign(ana), _campaign(ana), _link(ana)
     assert ana.get(f"/url/{link}")["details"]["campaign"] is None
     for campaign in (first, first, second):
@@ -184,22 +184,28 @@ def test_a_link_is_in_one_campaign_at_most(ana: Person) -> None:
     assert ana.get("/urls")["data"]["urls"][0]["campaign"] == second
 
 
-def test_only_own_links_go_into_own_campaigns(ana: Person, ben: Person) -> None:
-    hers, his = (_campaign(ana), _link(ana)), (_campaign(ben), _link(ben))
-    said = {
+def test_assigning_link_or_campaign_of_another_account_is_not_found(ana: Person, ben: Person) -> None:
+    own, foreign = (_campaign(ana), _link(ana)), (_campaign(ben), _link(ben))
+    messages = {
         (campaign, link): refused(ana.call("POST", f"/campaign/{campaign}/assign/{link}"), 404)
-        for campaign, link in ((his[0], hers[1]), (999999, hers[1]), (hers[0], his[1]), (hers[0], 999999), ("x", "y"))
+        for campaign, link in (
+            (foreign[0], own[1]),
+            (999999, own[1]),
+            (own[0], foreign[1]),
+            (own[0], 999999),
+            ("x", "y"),
+        )
     }
-    assert said[his[0], hers[1]] == said[999999, hers[1]]
-    assert said[hers[0], his[1]] == said[hers[0], 999999]
-    assert ana.get(f"/url/{hers[1]}")["details"]["campaign"] is None
-    assert ben.get(f"/url/{his[1]}")["details"]["campaign"] is None
+    assert messages[foreign[0], own[1]] == messages[999999, own[1]]
+    assert messages[own[0], foreign[1]] == messages[own[0], 999999]
+    assert ana.get(f"/url/{own[1]}")["details"]["campaign"] is None
+    assert ben.get(f"/url/{foreign[1]}")["details"]["campaign"] is None
 
 
-def test_a_deleted_campaign_leaves_its_links(ana: Person) -> None:
+def test_deleting_campaign_keeps_its_links(ana: Person) -> None:
     campaign, other = _campaign(ana), _campaign(ana)
-    kept, elsewhere = _link(ana, campaign=campaign), _link(ana, campaign=other)
+    link, other_link = _link(ana, campaign=campaign), _link(ana, campaign=other)
     assert ana.delete(f"/campaign/{campaign}/delete")["message"]
     refused(ana.call("GET", f"/campaign/{campaign}"), 404)
-    assert ana.get(f"/url/{kept}")["details"]["campaign"] is None
-    assert ana.get(f"/url/{elsewhere}")["details"]["campaign"] == other
+    assert ana.get(f"/url/{link}")["details"]["campaign"] is None
+    assert ana.get(f"/url/{other_link}")["details"]["campaign"] == other

@@ -1,4 +1,4 @@
-"""`/campaigns` and `/campaign/…` (API document, section Campaigns; decisions 24 to 29)."""
+"""The API of campaigns: `/campaigns` and `/campaign/…` (decisions 24 to 29)."""
 
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any
@@ -23,7 +23,7 @@ router = APIRouter(route_class=JsonRoute, tags=["Campaigns"])
 
 
 class CampaignOut(BaseModel):
-    """A campaign: its name stands in all three of `name`, `domain` and `campaign` (decision 24)."""
+    """A campaign. `name`, `domain` and `campaign` all contain its name (decision 24)."""
 
     id: int
     name: str
@@ -36,11 +36,11 @@ class CampaignOut(BaseModel):
 
 
 class CampaignDone(CampaignOut, Success):
-    """What create and update answer."""
+    """The response of create and update."""
 
 
-class CampaignWhole(CampaignOut):
-    """A campaign with how its rotator goes: `winner` is after how many clicks, `winnerlink` the link that has won."""
+class CampaignSettings(CampaignOut):
+    """A campaign with its rotator settings: `winner` is a number of clicks, `winnerlink` the winning link, if any."""
 
     rotation: Rotation
     sticky: bool
@@ -49,11 +49,11 @@ class CampaignWhole(CampaignOut):
 
 
 class CampaignDetails(Success):
-    details: CampaignWhole
+    details: CampaignSettings
 
 
-class PlaceOut(BaseModel):
-    """A link in a campaign: `clicks` are those that the rotator gave it in the span, `given` those under its quota."""
+class CampaignLinkOut(BaseModel):
+    """A link in a campaign: `clicks` from the rotator in the span, `given` counted against its quota."""
 
     id: int
     shorturl: str
@@ -65,16 +65,16 @@ class PlaceOut(BaseModel):
 
 
 class CampaignReport(Success):
-    """The visits of rotator and list page in a span, and where the rotator led."""
+    """The visits of rotator and list page in a span, in total and by link."""
 
     data: Report
-    links: Sequence[PlaceOut]
+    links: Sequence[CampaignLinkOut]
 
 
 _Weight = Annotated[int, Field(ge=0, le=1000)]
 
 
-class _Settable(Body):
+class _CampaignFields(Body):
     slug: Line | None = None
     public: bool | None = None
     rotation: Rotation | None = None
@@ -82,65 +82,70 @@ class _Settable(Body):
     winner: Positive | None = None
 
 
-class NewCampaign(_Settable):
+class NewCampaign(_CampaignFields):
     name: Name | None = None
 
 
-class CampaignChange(_Settable):
+class CampaignChange(_CampaignFields):
     name: Name
 
 
 class Assignment(Body):
-    """How the rotator treats a link; a body is not needed."""
+    """The rotator settings of a link. The body is optional."""
 
     weight: _Weight | None = None
     quota: Positive | None = None
 
 
-_AS_IT_IS = Assignment()
+_NO_CHANGE = Assignment()
 
 
 @router.get("/campaigns", response_model=pagination.envelope("campaigns", CampaignOut))
-def list_campaigns(context: Context, asked: pagination.Asked) -> Any:
-    page, shown = context.read_after_ingest(
-        lambda tx: (ops.page(tx, context.account, asked), _shower(context, ops.username(tx, context.account)))
+def list_campaigns(context: Context, page_request: pagination.Asked) -> Any:
+    page, username = context.read_after_ingest(
+        lambda tx: (ops.page(tx, context.account, page_request), ops.get_username(tx, context.account))
     )
-    return pagination.answer("campaigns", page, shown)
+    return pagination.answer("campaigns", page, lambda campaign: CampaignOut(**_fields(context, campaign, username)))
 
 
 @router.get("/campaign/{id}")
 def read_campaign(context: Context, id: PathId) -> CampaignDetails:
-    campaign, username, won = context.read_after_ingest(
-        lambda tx: (ops.own(tx, context.account, id), ops.username(tx, context.account), ops.winner(tx, id))
+    def work(tx: Connection) -> tuple[ops.Campaign, str, int | None]:
+        campaign = ops.get_owned(tx, context.account, id)
+        return campaign, ops.get_username(tx, context.account), ops.get_winner(tx, id)
+
+    campaign, username, winner_link = context.read_after_ingest(work)
+    details = CampaignSettings(
+        **_fields(context, campaign, username),
+        rotation=campaign.rotation,
+        sticky=campaign.sticky,
+        winner=campaign.winner,
+        winnerlink=winner_link,
     )
-    told: Any = {"rotation": campaign.rotation, "sticky": campaign.sticky, "winner": campaign.winner}
-    shown = _shower(context, username)(campaign).model_dump()
-    return CampaignDetails(details=CampaignWhole(**shown, **told, winnerlink=won))
+    return CampaignDetails(details=details)
 
 
 @router.get("/campaign/{id}/stats")
 def campaign_statistics(context: Context, id: PathId, span: AskedSpan) -> CampaignReport:
-    """The visits of a campaign's rotator and list page over time and by every dimension, and by link."""
+    """Return the visits of a campaign's rotator and list page over time, by dimension and by link."""
 
-    def work(tx: Connection) -> tuple[Report, list[ops.Place]]:
-        ops.own(tx, context.account, id)
-        return stats.report(tx, "campaign", id, span), ops.places(tx, context.account, id, span)
+    def work(tx: Connection) -> tuple[Report, list[ops.CampaignLink]]:
+        ops.get_owned(tx, context.account, id)
+        return stats.report(tx, "campaign", id, span), ops.links_by_clicks(tx, context.account, id, span)
 
-    report, places = context.read_after_ingest(work)
-    return CampaignReport(data=report, links=[_place(context, place) for place in places])
+    report, links = context.read_after_ingest(work)
+    return CampaignReport(data=report, links=[_link_out(context, link) for link in links])
 
 
 @router.post("/campaign/add", status_code=201)
 def add_campaign(context: Context, body: NewCampaign) -> CampaignDone:
-    return _done(
-        context,
-        *context.write(lambda tx: (ops.add(tx, context.account, **body.sent()), ops.username(tx, context.account))),
-    )
+    fields = body.sent()
+    return _done(context, lambda tx: ops.add(tx, context.account, **fields))
 
 
 @router.post("/campaign/{campaignid}/assign/{linkid}")
-def assign_link(context: Context, campaignid: PathId, linkid: PathId, body: Assignment = _AS_IT_IS) -> Done:
-    """Put a link into a campaign; and, for its rotator, set the link's weight and its quota of clicks."""
+def assign_link(context: Context, campaignid: PathId, linkid: PathId, body: Assignment = _NO_CHANGE) -> Done:
+    """Move a link into a campaign, and set its weight and its quota of clicks for the rotator."""
     fields = body.sent()
     context.write(lambda tx: ops.assign(tx, context.account, campaignid, linkid, **fields))
     return Done(message="Link successfully added to the campaign.")
@@ -149,10 +154,7 @@ def assign_link(context: Context, campaignid: PathId, linkid: PathId, body: Assi
 @router.put("/campaign/{id}/update")
 def update_campaign(context: Context, id: PathId, body: CampaignChange) -> CampaignDone:
     fields = body.sent()
-    return _done(
-        context,
-        *context.write(lambda tx: (ops.change(tx, context.account, id, **fields), ops.username(tx, context.account))),
-    )
+    return _done(context, lambda tx: ops.change(tx, context.account, id, **fields))
 
 
 @router.delete("/campaign/{id}/delete")
@@ -161,29 +163,26 @@ def delete_campaign(context: Context, id: PathId) -> Done:
     return Done(message="Campaign has been deleted successfully.")
 
 
-def _done(context: RequestContext, campaign: ops.Campaign, username: str) -> CampaignDone:
-    return CampaignDone(**_shower(context, username)(campaign).model_dump())
+def _done(context: RequestContext, work: Callable[[Connection], ops.Campaign]) -> CampaignDone:
+    """Run `work` in a transaction and describe the campaign that it returns."""
+    campaign, username = context.write(lambda tx: (work(tx), ops.get_username(tx, context.account)))
+    return CampaignDone(**_fields(context, campaign, username))
 
 
-def _place(context: RequestContext, place: ops.Place) -> PlaceOut:
-    url = short_url(context.settings.base, place.host, place.scheme, place.alias)
-    told = {name: getattr(place, name) for name in ("id", "title", "clicks", "weight", "quota", "given")}
-    return PlaceOut(shorturl=url, **told)
+def _link_out(context: RequestContext, link: ops.CampaignLink) -> CampaignLinkOut:
+    fields = {name: getattr(link, name) for name in ("id", "title", "clicks", "weight", "quota", "given")}
+    return CampaignLinkOut(shorturl=short_url(context.settings.base, link.host, link.scheme, link.alias), **fields)
 
 
-def _shower(context: RequestContext, username: str) -> Callable[[ops.Campaign], CampaignOut]:
+def _fields(context: RequestContext, campaign: ops.Campaign, username: str) -> dict[str, Any]:
     base = context.settings.base
-
-    def shown(campaign: ops.Campaign) -> CampaignOut:
-        return CampaignOut(
-            id=campaign.id,
-            name=campaign.name,
-            domain=campaign.name,
-            campaign=campaign.name,
-            public=campaign.public,
-            rotator=f"{base}/r/{campaign.slug}" if campaign.slug else False,
-            list=list_url(base, username, campaign.slug, campaign.id),
-            views=campaign.views,
-        )
-
-    return shown
+    return {
+        "id": campaign.id,
+        "name": campaign.name,
+        "domain": campaign.name,
+        "campaign": campaign.name,
+        "public": campaign.public,
+        "rotator": f"{base}/r/{campaign.slug}" if campaign.slug else False,
+        "list": list_url(base, username, campaign.slug, campaign.id),
+        "views": campaign.views,
+    }

@@ -14,7 +14,7 @@ from waypost.campaigns.api import Assignment, CampaignChange, NewCampaign
 from waypost.dashboard import statistics
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape, Value
-from waypost.dashboard.i18n import plural
+from waypost.dashboard.i18n import ngettext
 from waypost.dashboard.routing import Router
 from waypost.db.crud import Page
 from waypost.urls.short_urls import list_url, short_url
@@ -46,7 +46,7 @@ class _Places(Body):
 def list_campaigns(context: PageContext) -> Response:
     def work(tx: Connection) -> tuple[Page[ops.Campaign], Mapping[int, int], str]:
         page = ops.page(tx, context.account, context.page_request())
-        return page, ops.sizes(tx, [one.id for one in page.items]), ops.username(tx, context.account)
+        return page, ops.link_counts(tx, [one.id for one in page.items]), ops.get_username(tx, context.account)
 
     page, sizes, username = context.read_after_ingest(work)
     told: dict[str, Any] = {"sizes": sizes, "addresses": lambda one: _addresses(context, one, username)}
@@ -69,7 +69,7 @@ def add_campaign(context: PageContext) -> Response:
     campaign = form.attempt(add)
     if campaign is None:
         return context.render("campaigns/new.html", status=400, form=form, base=context.settings.base)
-    return context.redirect(_ADD.format(campaign.id), said="Your campaign is ready. Choose its links.")
+    return context.redirect(_ADD.format(campaign.id), message="Your campaign is ready. Choose its links.")
 
 
 @pages.get("/dashboard/campaigns/{id:int}")
@@ -79,22 +79,22 @@ def edit_campaign(context: PageContext, id: int) -> Response:
 
 @pages.post("/dashboard/campaigns/{id:int}")
 def save_campaign(context: PageContext, id: int) -> Response:
-    now = _values(context.read(lambda tx: ops.own(tx, context.account, id)))
+    now = _values(context.read(lambda tx: ops.get_owned(tx, context.account, id)))
     # The name is always sent on: the API wants it in every change.
-    form = context.form(_SHAPE, now={field: value for field, value in now.items() if field != "name"})
+    form = context.form(_SHAPE, current={field: value for field, value in now.items() if field != "name"})
 
     def change() -> None:
         fields = form.read(CampaignChange, context.time_zone, _SHAPE).sent()
         context.save(
             form,
-            lambda tx: _values(ops.own(tx, context.account, id)),
+            lambda tx: _values(ops.get_owned(tx, context.account, id)),
             lambda tx: ops.change(tx, context.account, id, **fields),
         )
 
     form.attempt(change)
-    if form.faults:
+    if form.errors:
         return _editor(context, id, form=form, status=400)
-    return context.redirect(f"{_LIST}/{id}", said="Saved.")
+    return context.redirect(f"{_LIST}/{id}", message="Saved.")
 
 
 @pages.post("/dashboard/campaigns/{id:int}/links")
@@ -103,9 +103,9 @@ def save_places(context: PageContext, id: int) -> Response:
     form = context.form(_PLACES)
 
     def work(tx: Connection) -> None:
-        ops.own(tx, context.account, id)
-        before = ops.members(tx, id, context.page_request(_A_PAGE))
-        form.refuse_stale(_rows(before))
+        ops.get_owned(tx, context.account, id)
+        before = ops.page_of_links(tx, id, context.page_request(_A_PAGE))
+        form.reject_stale(_rows(before))
         there = {place.id: place for place in before.items}
         for row in form.read(_Places, context.time_zone, _PLACES).place:
             place = there.get(row.id)
@@ -116,7 +116,7 @@ def save_places(context: PageContext, id: int) -> Response:
 
     if form.attempt(lambda: context.write(work) or True) is None:
         return _editor(context, id, places=form, status=400)
-    return context.redirect(f"{_LIST}/{id}#links", said="Saved.")
+    return context.redirect(f"{_LIST}/{id}#links", message="Saved.")
 
 
 @pages.get("/dashboard/campaigns/{id:int}/add")
@@ -124,7 +124,7 @@ def choose_links(context: PageContext, id: int) -> Response:
     q = context.query("q")
 
     def work(tx: Connection) -> tuple[ops.Campaign, list[ops.Candidate]]:
-        return ops.own(tx, context.account, id), ops.candidates(tx, context.account, id, _FOUND, q=q)
+        return ops.get_owned(tx, context.account, id), ops.candidates(tx, context.account, id, _FOUND, q=q)
 
     campaign, found = context.read(work)
     told: dict[str, Any] = {"q": q, "most": _FOUND, "own": context.settings.own_host}
@@ -135,24 +135,24 @@ def choose_links(context: PageContext, id: int) -> Response:
 def assign_links(context: PageContext, id: int) -> Response:
     links = context.selected_ids()
     if not links:
-        return context.redirect(_ADD.format(id), said="Tick the links that you mean first.", tone="bad")
+        return context.redirect(_ADD.format(id), message="Tick the links that you mean first.", tone="bad")
 
     def work(tx: Connection) -> None:
         for link in links:
             ops.assign(tx, context.account, id, link)
 
     context.write(work)
-    return context.redirect(f"{_LIST}/{id}", said=plural(len(links), "The link is in.", "%(count)s links are in."))
+    return context.redirect(f"{_LIST}/{id}", message=ngettext("The link is in.", "%(count)s links are in.", len(links)))
 
 
 @pages.post("/dashboard/campaigns/{id:int}/remove")
 def unassign_links(context: PageContext, id: int) -> Response:
     links = context.selected_ids()
     if not links:
-        return context.redirect(f"{_LIST}/{id}", said="Tick the links that you mean first.", tone="bad")
+        return context.redirect(f"{_LIST}/{id}", message="Tick the links that you mean first.", tone="bad")
     count = context.write(lambda tx: ops.unassign(tx, context.account, id, links))
     return context.redirect(
-        f"{_LIST}/{id}", said=plural(count, "The link is taken out.", "%(count)s links are taken out.")
+        f"{_LIST}/{id}", message=ngettext("The link is taken out.", "%(count)s links are taken out.", count)
     )
 
 
@@ -161,8 +161,8 @@ def campaign_statistics(context: PageContext, id: int) -> Response:
     span = statistics.asked_span(context)
     context.wait_for_ingest()
 
-    def work(tx: Connection) -> tuple[ops.Campaign, list[ops.Place], int | None]:
-        return ops.own(tx, context.account, id), ops.places(tx, context.account, id, span), ops.winner(tx, id)
+    def work(tx: Connection) -> tuple[ops.Campaign, list[ops.CampaignLink], int | None]:
+        return ops.get_owned(tx, context.account, id), ops.links_by_clicks(tx, context.account, id, span), ops.get_winner(tx, id)
 
     campaign, places, won = context.read(work)
     places.sort(key=lambda place: -place.clicks)
@@ -175,23 +175,23 @@ def campaign_statistics(context: PageContext, id: int) -> Response:
 
 @pages.get("/dashboard/campaigns/{id:int}/delete")
 def ask_to_delete(context: PageContext, id: int) -> Response:
-    campaign, sizes = context.read(lambda tx: (ops.own(tx, context.account, id), ops.sizes(tx, [id])))
+    campaign, sizes = context.read(lambda tx: (ops.get_owned(tx, context.account, id), ops.link_counts(tx, [id])))
     return context.render("campaigns/delete.html", campaign=campaign, size=sizes.get(id, 0))
 
 
 @pages.post("/dashboard/campaigns/{id:int}/delete")
 def delete_campaign(context: PageContext, id: int) -> Response:
     context.write(lambda tx: ops.remove(tx, context.account, id))
-    return context.redirect(_LIST, said="The campaign is deleted. Its links go on.")
+    return context.redirect(_LIST, message="The campaign is deleted. Its links go on.")
 
 
 def _editor(
     context: PageContext, id: int, *, form: Form | None = None, places: Form | None = None, status: int = 200
 ) -> Response:
-    def work(tx: Connection) -> tuple[ops.Campaign, Page[ops.Place], int | None, str]:
-        campaign = ops.own(tx, context.account, id)
-        members = ops.members(tx, id, context.page_request(_A_PAGE))
-        return campaign, members, ops.winner(tx, id), ops.username(tx, context.account)
+    def work(tx: Connection) -> tuple[ops.Campaign, Page[ops.CampaignLink], int | None, str]:
+        campaign = ops.get_owned(tx, context.account, id)
+        members = ops.page_of_links(tx, id, context.page_request(_A_PAGE))
+        return campaign, members, ops.get_winner(tx, id), ops.get_username(tx, context.account)
 
     campaign, page, won, username = context.read_after_ingest(work)
     told: dict[str, Any] = {"page": page, "won": won, "base": context.settings.base}
@@ -209,7 +209,7 @@ def _values(campaign: ops.Campaign) -> Mapping[str, Value]:
     return {**told, "name": campaign.name, "slug": campaign.slug or "", "rotation": campaign.rotation, "winner": number}
 
 
-def _rows(page: Page[ops.Place]) -> Mapping[str, Value]:
+def _rows(page: Page[ops.CampaignLink]) -> Mapping[str, Value]:
     """What the table of links shows of them."""
     rows = [{"id": str(one.id), "weight": str(one.weight), "quota": str(one.quota or "")} for one in page.items]
     return {"place": rows}
@@ -221,5 +221,5 @@ def _addresses(context: PageContext, campaign: ops.Campaign, username: str) -> M
     return {"rotator": rotator, "list": list_url(base, username, campaign.slug, campaign.id)}
 
 
-def _short(context: PageContext, place: ops.Place) -> str:
+def _short(context: PageContext, place: ops.CampaignLink) -> str:
     return short_url(context.settings.base, place.host, place.scheme, place.alias)

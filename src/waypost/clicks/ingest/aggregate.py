@@ -19,6 +19,7 @@ BESIDE = frozenset({"campaign"})
 """Kinds that an account's own sums leave out: who comes through a campaign is counted by the link he gets."""
 _FIELDS = 10
 _DIGITS = 15
+_LINK_LABEL = "link "
 _KIND = re.compile(rb"[a-z]{1,8}")
 _new: Any = tuple.__new__
 _COLUMN = {"click": 0, "bot": 2, "preview": 3, "other": 4, "late": 5}
@@ -117,8 +118,14 @@ def _source(kind: bytes, flags: bytes) -> str:
 
 
 def label_of(link: int) -> str:
-    """How a link is called among the sources of its campaign."""
-    return f"link {link}"
+    """Return the label under which a campaign counts the clicks that its rotator sent to a link."""
+    return f"{_LINK_LABEL}{link}"
+
+
+def link_of(label: str) -> int | None:
+    """Return the id in a label made by `label_of`; `None` for other labels, such as "list"."""
+    link = label.removeprefix(_LINK_LABEL)
+    return int(link) if link != label else None
 
 
 def _sort(flags: bytes, who: str) -> Sort:
