@@ -1,4 +1,4 @@
-"""Bio pages: their blocks and their aliases (decision 45)."""
+"""Bio pages in the API: blocks, themes and aliases (decision 45)."""
 
 import itertools
 from typing import Any
@@ -30,7 +30,7 @@ BLOCKS: tuple[dict[str, Any], ...] = (
         "site": "https://example.com/",
     },
 )
-NOT_BLOCKS: tuple[Any, ...] = (
+INVALID_BLOCKS: tuple[Any, ...] = (
     *("heading", 5, None, [], {}, {"text": "x"}, {"type": None}, {"type": "Heading"}, {"type": "video", "url": "x"}),
     *({"type": kind} for kind in ("heading", "text", "link", "image", "social")),
     *({"type": "heading", "text": text} for text in ("", None, 5, "a\x00b", "x" * 5001)),
@@ -44,12 +44,12 @@ NOT_BLOCKS: tuple[Any, ...] = (
     {"type": "vcard", "site": "javascript:alert(1)"},
     {"type": "vcard", "org": "a\nb"},
 )
-ONCE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+SQLITE_ONLY = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 @pytest.fixture
 def settings(settings: Settings, request: pytest.FixtureRequest) -> Settings:
-    """Those of every test, with what a test's parameter says instead."""
+    """The settings of every test, overridden by the parameter of a test."""
     return Settings(**{**settings.model_dump(exclude_unset=True), **getattr(request, "param", {})})
 
 
@@ -57,85 +57,85 @@ def _add(person: Person, **fields: Any) -> int:
     return int(person.post("/bio/add", {"name": "A bio page", **fields})["id"])
 
 
-def _shown(person: Person, bio: int) -> dict[str, Any]:
+def _details(person: Person, bio: int) -> dict[str, Any]:
     details: dict[str, Any] = person.get(f"/bio/{bio}")["details"]
     return details
 
 
-def test_a_bio_page_needs_no_more_than_a_name(ana: Person) -> None:
+def test_bio_page_needs_only_a_name(ana: Person) -> None:
     made = ana.post("/bio/add", {"name": " A bio page "})
-    shown = _shown(ana, made["id"])
-    assert alias_rules.check(shown["alias"], field="alias")
-    assert made == {"error": 0, "id": shown["id"], "shorturl": f"{BASE}/{shown['alias']}"}
+    details = _details(ana, made["id"])
+    assert alias_rules.check(details["alias"], field="alias")
+    assert made == {"error": 0, "id": details["id"], "shorturl": f"{BASE}/{details['alias']}"}
     rest = {"title": "", "description": "", "theme": "default", "blocks": [], "clicks": 0, "uniqueclicks": 0}
     same = {"name": "A bio page", "shorturl": made["shorturl"]}
-    assert {name: shown[name] for name in (*rest, *same)} == {**rest, **same}
+    assert {name: details[name] for name in (*rest, *same)} == {**rest, **same}
 
 
-def test_blocks_are_kept_as_they_were_sent_and_in_their_order(ana: Person) -> None:
+def test_blocks_are_stored_as_sent_and_in_order(ana: Person) -> None:
     for blocks in (BLOCKS, BLOCKS[::-1], (BLOCKS[0], BLOCKS[0]), ()):
-        assert _shown(ana, _add(ana, blocks=blocks))["blocks"] == list(blocks)
+        assert _details(ana, _add(ana, blocks=blocks))["blocks"] == list(blocks)
     assert "blocks" not in ana.get("/bios")["data"]["bios"][0]
 
 
-def test_what_is_not_of_a_block_is_left_out_and_its_parts_are_trimmed(ana: Person) -> None:
+def test_unknown_block_fields_are_dropped_and_values_trimmed(ana: Person) -> None:
     sent = [
         {"type": "link", "title": " Shop ", "url": " https://example.com/ ", "colour": "red"},
         {"type": "image", "image": "https://example.com/a.png\n", "link": ""},
     ]
-    assert _shown(ana, _add(ana, blocks=sent))["blocks"] == [
+    assert _details(ana, _add(ana, blocks=sent))["blocks"] == [
         {"type": "link", "title": "Shop", "url": "https://example.com/"},
         {"type": "image", "image": "https://example.com/a.png", "link": ""},
     ]
 
 
-@ONCE
-def test_a_wrong_block_is_refused_wherever_it_stands(ana: Person) -> None:
+@SQLITE_ONLY
+def test_invalid_block_is_rejected_at_any_position(ana: Person) -> None:
     bio = _add(ana, blocks=BLOCKS)
-    said = {}
-    for block, ahead in itertools.product(NOT_BLOCKS, ([], [BLOCKS[0]])):
-        body = {"name": "x", "blocks": [*ahead, block]}
+    answers = {}
+    for block, before in itertools.product(INVALID_BLOCKS, ([], [BLOCKS[0]])):
+        body = {"name": "x", "blocks": [*before, block]}
         for method, path in (("POST", "/bio/add"), ("PUT", f"/bio/{bio}/update")):
             response = ana.call(method, path, body)
-            said[f"{method} {body['blocks']}"] = (response.status_code, response.json().get("field"))
-    assert said == dict.fromkeys(said, (400, "blocks"))
-    assert _shown(ana, bio)["blocks"] == list(BLOCKS)
+            answers[f"{method} {body['blocks']}"] = (response.status_code, response.json().get("field"))
+    assert answers == dict.fromkeys(answers, (400, "blocks"))
+    assert _details(ana, bio)["blocks"] == list(BLOCKS)
 
 
-@ONCE
+@SQLITE_ONLY
 @pytest.mark.parametrize("settings", [{"link_schemes": "mailto,tel"}], indirect=True, ids=["apps"])
-def test_a_block_may_open_an_app_where_the_operator_allows_it(ana: Person) -> None:
+def test_block_accepts_app_scheme_enabled_in_settings(ana: Person) -> None:
     blocks = [
         {"type": "link", "title": "Write to me", "url": "mailto:ana@example.com"},
         {"type": "image", "image": "https://example.com/a.png", "link": "tel:+4912345"},
         {"type": "social", "network": "phone", "url": "tel:+4912345"},
     ]
-    assert _shown(ana, _add(ana, blocks=blocks))["blocks"] == blocks
+    assert _details(ana, _add(ana, blocks=blocks))["blocks"] == blocks
     for block in ({"type": "image", "image": "mailto:a@b.example"}, {"type": "link", "title": "x", "url": "sms:+1"}):
         refused(ana.call("POST", "/bio/add", {"name": "x", "blocks": [block]}), 400, "blocks")
 
 
-def test_a_change_replaces_all_blocks_or_none(ana: Person) -> None:
+def test_update_replaces_all_blocks_or_none(ana: Person) -> None:
     bio = _add(ana, blocks=BLOCKS, title="Ana")
     ana.put(f"/bio/{bio}/update", {"title": "Anna"})
-    assert _shown(ana, bio)["blocks"] == list(BLOCKS)
+    assert _details(ana, bio)["blocks"] == list(BLOCKS)
     for blocks in (BLOCKS[:1], ()):
         ana.put(f"/bio/{bio}/update", {"blocks": blocks})
-        assert (_shown(ana, bio)["blocks"], _shown(ana, bio)["title"]) == (list(blocks), "Anna")
+        assert (_details(ana, bio)["blocks"], _details(ana, bio)["title"]) == (list(blocks), "Anna")
 
 
-def test_a_theme_is_a_plain_word(ana: Person) -> None:
+def test_theme_accepts_plain_word_only(ana: Person) -> None:
     bio = _add(ana, theme="dark-2")
-    assert _shown(ana, bio)["theme"] == "dark-2"
+    assert _details(ana, bio)["theme"] == "dark-2"
     for theme in ("Dark", "da rk", "dark\n", "", "x" * 33, "../dark", "d\u00e4rk"):
         refused(ana.call("PUT", f"/bio/{bio}/update", {"theme": theme}), 400, "theme")
 
 
-def test_names_need_not_differ(ana: Person) -> None:
+def test_two_bio_pages_can_have_the_same_name(ana: Person) -> None:
     assert _add(ana) != _add(ana)
 
 
-def test_an_alias_follows_the_rules_of_all_aliases(ana: Person, ben: Person) -> None:
+def test_alias_follows_alias_rules(ana: Person, ben: Person) -> None:
     bio, other = _add(ana, alias="ana-smith"), _add(ben)
     for alias in ("", "ab", "x" * 51, "a b", "a/b", "api", "Bio", "\u00fcn\u00ef"):
         refused(ana.call("POST", "/bio/add", {"name": "x", "alias": alias}), 400, "alias")
@@ -143,27 +143,27 @@ def test_an_alias_follows_the_rules_of_all_aliases(ana: Person, ben: Person) -> 
     for person in (ana, ben):
         assert refused(person.call("POST", "/bio/add", {"name": "x", "alias": "ana-smith"}), 400, "alias") == TAKEN
     assert refused(ben.call("PUT", f"/bio/{other}/update", {"alias": "ana-smith", "name": "x"}), 400, "alias") == TAKEN
-    assert _shown(ben, other)["name"] == "A bio page"
-    assert _shown(ben, _add(ben, alias="Ana-Smith"))["shorturl"] == f"{BASE}/Ana-Smith"
+    assert _details(ben, other)["name"] == "A bio page"
+    assert _details(ben, _add(ben, alias="Ana-Smith"))["shorturl"] == f"{BASE}/Ana-Smith"
 
 
 @pytest.mark.parametrize("how", ["deleted", "changed"])
-def test_an_alias_given_up_is_only_for_its_owner(how: str, ana: Person, ben: Person) -> None:
+def test_previous_alias_stays_reserved_for_account(how: str, ana: Person, ben: Person) -> None:
     bio = _add(ana, alias="ana-smith")
     if how == "deleted":
         ana.delete(f"/bio/{bio}/delete")
     else:
         ana.put(f"/bio/{bio}/update", {"alias": "ana-jones"})
-        assert _shown(ana, bio)["shorturl"] == f"{BASE}/ana-jones"
+        assert _details(ana, bio)["shorturl"] == f"{BASE}/ana-jones"
     for path, field in (("/bio/add", "alias"), ("/url/add", "custom")):
         body = {"name": "x", "url": "https://example.com/", field: "ana-smith"}
         assert refused(ben.call("POST", path, body), 400, field) == TAKEN
-    again = _shown(ana, _add(ana, alias="ana-smith"))
+    again = _details(ana, _add(ana, alias="ana-smith"))
     assert (again["clicks"], again["uniqueclicks"]) == (0, 0)
 
 
-def test_the_alias_that_a_page_has_can_be_sent_again(ana: Person) -> None:
+def test_update_with_current_alias_is_accepted(ana: Person) -> None:
     bio = _add(ana, alias="ana-smith")
     for alias in ("ana-smith", None):
         ana.put(f"/bio/{bio}/update", {"alias": alias, "title": "Ana"})
-        assert (_shown(ana, bio)["alias"], _shown(ana, bio)["title"]) == ("ana-smith", "Ana")
+        assert (_details(ana, bio)["alias"], _details(ana, bio)["title"]) == ("ana-smith", "Ana")

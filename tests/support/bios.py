@@ -1,4 +1,4 @@
-"""A bio page with blocks of every kind, and visitors who open it and follow its blocks."""
+"""Fixtures of bio pages: a page with blocks of every type, and visits of it and of its blocks."""
 
 from typing import Any
 
@@ -20,24 +20,24 @@ BLOCKS: tuple[dict[str, Any], ...] = (
 
 
 def new_bio(person: Person, alias: str = "ana-costa", **fields: Any) -> int:
-    """The id of a new bio page of that person."""
+    """Create a bio page and return its id."""
     return int(person.post("/bio/add", {"name": "My page", "alias": alias, "blocks": list(BLOCKS), **fields})["id"])
 
 
 def open_bio(person: Person, alias: str = "ana-costa", **options: Any) -> Any:
-    """What a browser gets that asks for a bio page."""
+    """Open a bio page as a browser does and return the response."""
     return walk(person, alias, **options).response
 
 
 def follow(person: Person, bio: int, title: str, **options: Any) -> Any:
-    """What a visitor gets who follows the block of a page that has this title."""
-    shown = person.get(f"/bio/{bio}")
-    block = next(block for block in shown["blocks"] if block["title"] == title)
-    return visit(person.client, f"{shown['details']['alias']}/{block['id']}", **options)
+    """Follow the block with this title and return the response."""
+    page = person.get(f"/bio/{bio}")
+    block = next(block for block in page["blocks"] if block["title"] == title)
+    return visit(person.client, f"{page['details']['alias']}/{block['id']}", **options)
 
 
 def clicks_of(person: Person, bio: int) -> dict[str, tuple[int, int]]:
-    """(clicks, distinct visitors) of every block that has any, by its title."""
+    """Return (clicks, unique clicks) of every clicked block by its title."""
     return {
         block["title"]: (block["clicks"], block["uniqueClicks"])
         for block in person.get(f"/bio/{bio}")["blocks"]

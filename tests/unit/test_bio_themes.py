@@ -11,15 +11,15 @@ ONCE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 @ONCE
 def test_every_theme_has_its_own_look_and_any_other_word_the_default_one(ana: Person) -> None:
-    styles = {themes.style(name) for name in themes.THEMES}
+    styles = {themes.css_variables(name) for name in themes.THEMES}
     assert len(styles) == len(themes.THEMES) == 6
     for name in ("default", "no-such-theme", "x", "ocean-blue", "-dark"):
-        assert themes.style(name) == themes.style("default")
-    assert themes.style("dark") == themes.style("default-dark") != themes.style("default-light")
+        assert themes.css_variables(name) == themes.css_variables("default")
+    assert themes.css_variables("dark") == themes.css_variables("default-dark") != themes.css_variables("default-light")
     bio = new_bio(ana)
     for name in (*themes.THEMES, "forest-light", "mono-dark"):
         ana.put(f"/bio/{bio}/update", {"theme": name})
-        assert themes.style(name) in open_bio(ana).text
+        assert themes.css_variables(name) in open_bio(ana).text
 
 
 @pytest.mark.parametrize("name", themes.THEMES)

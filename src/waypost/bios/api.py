@@ -1,4 +1,4 @@
-"""`/bios` and `/bio/…` (decision 45)."""
+"""The API of bio pages: `/bios` and `/bio/…` (decision 45)."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
@@ -36,28 +36,28 @@ class BioOut(BaseModel):
     date: Timestamp
 
 
-class BioWhole(BioOut):
-    """A bio page with its blocks, each as it was sent."""
+class BioDetails(BioOut):
+    """A bio page with its blocks as they were sent."""
 
     blocks: list[dict[str, Any]]
     sensitive: bool
 
 
 class BlockClicks(BaseModel):
-    """How often a block was followed: a link, a profile or a picture opened, a card taken. At `shorturl`/`id`."""
+    """The clicks of a block. Its short URL is `shorturl`/`id`."""
 
     id: int
     type: str
     title: str
     url: str
     clicks: int
-    uniqueClicks: int  # noqa: N815  # as in the statistics of everything
+    uniqueClicks: int  # noqa: N815  # the name in all statistics
 
 
 class BioAnswer(Success):
-    """`blocks` has those that lead somewhere, in the order of the page."""
+    """A bio page with its statistics. `blocks` contains the clickable blocks in the order of the page."""
 
-    details: BioWhole
+    details: BioDetails
     data: Block
     blocks: list[BlockClicks]
 
@@ -82,7 +82,7 @@ class _ImageBlock(Body):
     type: Literal["image"]
     image: Target
     link: Target = ""
-    alt: Annotated[Line, Field(description="What the picture shows, for those who do not see it.")] = ""
+    alt: Annotated[Line, Field(description="Alternative text of the picture.")] = ""
 
 
 class _SocialBlock(Body):
@@ -92,7 +92,7 @@ class _SocialBlock(Body):
 
 
 class CardBlock(Body):
-    """The fields of decision 32."""
+    """A contact card (decision 32)."""
 
     type: Literal["vcard"]
     fname: Line = ""
@@ -124,17 +124,17 @@ class BioChange(Body):
             str,
             Field(
                 pattern=r"^[a-z0-9-]{1,32}$",
-                description="default, ocean, forest, sunset, paper or mono, each light or dark as the visitor's system"
-                " is; behind it -light or -dark for one of them only. Any other word means default.",
+                description="default, ocean, forest, sunset, paper or mono. Follows the system setting of the visitor"
+                " unless it ends with -light or -dark. Any other value means default.",
             ),
         ]
         | None
     ) = None
     blocks: Annotated[list[_Block], Field(max_length=200)] | None = None
-    sensitive: Annotated[bool, Field(description="Whether visitors are warned first.")] | None = None
+    sensitive: Annotated[bool, Field(description="Warn visitors before they see the page.")] | None = None
 
     def sent(self) -> dict[str, Any]:
-        """The fields that stood in the body; blocks as plain values."""
+        """Return the fields that the body contains, with blocks as dicts."""
         return self.model_dump(exclude_unset=True)
 
 
@@ -143,29 +143,28 @@ class NewBio(BioChange):
 
 
 @router.get("/bios", response_model=pagination.envelope("bios", BioOut))
-def list_bios(context: Context, asked: pagination.Asked) -> Any:
-    page = context.read_after_ingest(lambda tx: ops.page(tx, context.account, asked))
-    return pagination.answer("bios", page, lambda bio: BioOut(**_shown(bio, context)))
+def list_bios(context: Context, page_request: pagination.Asked) -> Any:
+    page = context.read_after_ingest(lambda tx: ops.page(tx, context.account, page_request))
+    return pagination.answer("bios", page, lambda bio: BioOut(**_fields(bio, context)))
 
 
 @router.get("/bio/{id}")
 def read_bio(context: Context, id: PathId) -> BioAnswer:
     def work(tx: Connection) -> tuple[ops.Bio, Block, Mapping[int, tuple[int, int]]]:
-        bio = ops.own(tx, context.account, id)
-        return bio, stats.block(tx, "bio", id, clicks=bio.clicks, uniques=bio.uniqueclicks), ops.clicks(tx, id)
+        bio = ops.get_owned(tx, context.account, id)
+        return bio, stats.block(tx, "bio", id, clicks=bio.clicks, uniques=bio.uniqueclicks), ops.block_clicks(tx, id)
 
     bio, data, clicks = context.read_after_ingest(work)
     sent = [{name: value for name, value in block.items() if name != "id"} for block in bio.blocks]
-    details = BioWhole(**_shown(bio, context), blocks=sent, sensitive=bio.sensitive)
-    return BioAnswer(
-        details=details, data=data, blocks=[_counted(block, clicks) for block in bio.blocks if "id" in block]
-    )
+    details = BioDetails(**_fields(bio, context), blocks=sent, sensitive=bio.sensitive)
+    clickable = [block for block in bio.blocks if "id" in block]
+    return BioAnswer(details=details, data=data, blocks=[_block_clicks(block, clicks) for block in clickable])
 
 
 @router.get("/bio/{id}/stats")
 def bio_statistics(context: Context, id: PathId, span: AskedSpan) -> ReportAnswer:
-    """The visits of one bio page over time and by every dimension."""
-    context.read(lambda tx: ops.own(tx, context.account, id))
+    """Return the visits of a bio page over time and by dimension."""
+    context.read(lambda tx: ops.get_owned(tx, context.account, id))
     return ReportAnswer(data=context.read_report("bio", id, span))
 
 
@@ -191,13 +190,18 @@ def _url(bio: ops.Bio, context: RequestContext) -> str:
     return short_url(context.settings.base, "", None, bio.alias)
 
 
-def _shown(bio: ops.Bio, context: RequestContext) -> dict[str, Any]:
-    same = ("id", "name", "alias", "title", "description", "theme", "clicks", "uniqueclicks")
-    return {**{name: getattr(bio, name) for name in same}, "shorturl": _url(bio, context), "date": bio.created}
+def _fields(bio: ops.Bio, context: RequestContext) -> dict[str, Any]:
+    copied = ("id", "name", "alias", "title", "description", "theme", "clicks", "uniqueclicks")
+    return {**{name: getattr(bio, name) for name in copied}, "shorturl": _url(bio, context), "date": bio.created}
 
 
-def _counted(block: blocks.Block, clicks: Mapping[int, tuple[int, int]]) -> BlockClicks:
-    number, uniques = clicks.get(block["id"], (0, 0))
-    title = blocks.name_of(block)
-    told = {"id": block["id"], "type": block["type"], "title": title, "url": blocks.target_of(block)}
-    return BlockClicks(**told, clicks=number, uniqueClicks=uniques)
+def _block_clicks(block: blocks.Block, clicks: Mapping[int, tuple[int, int]]) -> BlockClicks:
+    count, uniques = clicks.get(block["id"], (0, 0))
+    return BlockClicks(
+        id=block["id"],
+        type=block["type"],
+        title=blocks.title_of(block),
+        url=blocks.url_of(block),
+        clicks=count,
+        uniqueClicks=uniques,
+    )

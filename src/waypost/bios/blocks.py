@@ -1,4 +1,4 @@
-"""The blocks of a bio page: what may stand in them, where they lead, and the ids under which clicks are counted."""
+"""The blocks of a bio page: validation, URLs, and the ids under which their clicks are counted."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,97 +13,101 @@ from waypost.settings import Settings
 from waypost.urls import blocklist, validation
 
 Block = Mapping[str, Any]
-_URLS = {"link": "url", "image": "link", "social": "url", "vcard": "site"}
-_NAMES = {"link": "title", "image": "image", "social": "network"}
-_OF_A_BLOCK = re.compile(r"/[^/]+/[0-9]+/?\Z")
+# The field with the URL that a block links to, and the one with its title, by type. `visits.blocklist_filter` lists
+# the URL fields too.
+_URL_FIELDS = {"link": "url", "image": "link", "social": "url", "vcard": "site"}
+_TITLE_FIELDS = {"link": "title", "image": "image", "social": "network"}
+_BLOCK_PATH = re.compile(r"/[^/]+/[0-9]+/?\Z")
 
 
-def target_of(block: Block) -> str:
-    """The URL that a block leads to; "" for one that leads nowhere, and for a card."""
-    return str(block.get(_URLS.get(block["type"], "")) or "") if block["type"] != "vcard" else ""
+def url_of(block: Block) -> str:
+    """Return the URL that a block links to; "" for a block without one and for a contact card."""
+    return str(block.get(_URL_FIELDS.get(block["type"], "")) or "") if block["type"] != "vcard" else ""
 
 
-def name_of(block: Block) -> str:
-    """What its owner calls a block that counts."""
+def title_of(block: Block) -> str:
+    """Return the title under which statistics show a clickable block."""
     if block["type"] == "vcard":
         return " ".join(part for part in (block.get("fname"), block.get("lname")) if part) or block.get("org", "")
-    return str(block.get(_NAMES.get(block["type"], "")) or "")
+    return str(block.get(_TITLE_FIELDS.get(block["type"], "")) or "")
 
 
-def counts(block: Block) -> bool:
-    """Whether somebody can follow a block, or take something from it."""
-    return block["type"] == "vcard" or bool(target_of(block))
+def is_clickable(block: Block) -> bool:
+    """Return whether visitors can follow the block or download its contact card."""
+    return block["type"] == "vcard" or bool(url_of(block))
 
 
-def urls(block: Block) -> Iterator[str]:
-    """Every URL that stands in a block."""
-    for name in ("image", _URLS.get(block["type"], "")):
-        if block.get(name):
-            yield str(block[name])
+def urls_of(block: Block) -> Iterator[str]:
+    """Yield every URL in a block."""
+    for field in ("image", _URL_FIELDS.get(block["type"], "")):
+        if block.get(field):
+            yield str(block[field])
 
 
-def checked(tx: Connection, blocks: Iterable[Block], settings: Settings) -> list[Block]:
-    """The blocks with their URLs trimmed. Raises INVALID on `blocks`."""
-    found = [_checked(tx, block, settings) for block in blocks]
-    blocklist.refuse(tx, (url for block in found for url in urls(block)), field="blocks")
-    return found
+def validated(tx: Connection, blocks: Iterable[Block], settings: Settings) -> list[Block]:
+    """Return the blocks with their URLs trimmed. Raises INVALID on `blocks`."""
+    result = [_validated_block(tx, block, settings) for block in blocks]
+    blocklist.refuse(tx, (url for block in result for url in urls_of(block)), field="blocks")
+    return result
 
 
-def numbered(
-    tx: Connection, account: int, bio: int, blocks: Sequence[Block], *, before: Sequence[Block]
+def assign_ids(
+    tx: Connection, account: int, bio: int, blocks: Sequence[Block], *, old_blocks: Sequence[Block]
 ) -> list[Block]:
-    """The blocks with an `id` each that counts. A block that was there `before` keeps its own, and so its clicks.
+    """Return the blocks with an `id` in each clickable one.
 
-    The same is who leads to the same place, else who has the same name: blocks move, and addresses are corrected.
+    A block that matches one of `old_blocks` keeps its id, and so its clicks. Blocks match by URL and title, then by
+    URL, then by title, because users reorder blocks and correct URLs.
     """
-    ids, left = _kept(blocks, [old for old in before if "id" in old])
-    if left:
-        mine = (bio_blocks.c.bio == bio, bio_blocks.c.account == account)
-        tx.execute(delete(bio_blocks).where(*mine, bio_blocks.c.id.in_([old["id"] for old in left])))
-    new = [place for place, block in enumerate(blocks) if counts(block) and place not in ids]
+    ids, removed = _match_old_blocks(blocks, [old for old in old_blocks if "id" in old])
+    if removed:
+        owned_by = (bio_blocks.c.bio == bio, bio_blocks.c.account == account)
+        tx.execute(delete(bio_blocks).where(*owned_by, bio_blocks.c.id.in_([old["id"] for old in removed])))
+    new = [position for position, block in enumerate(blocks) if is_clickable(block) and position not in ids]
     if new:
-        made = insert(bio_blocks).returning(bio_blocks.c.id)
+        statement = insert(bio_blocks).returning(bio_blocks.c.id)
         row = {"account": account, "bio": bio, "clicks": 0, "uniqueclicks": 0}
-        found = tx.execute(made, [row] * len(new)).scalars()
-        ids.update(zip(new, sorted(found), strict=True))
-    return [{**block, "id": ids[place]} if place in ids else block for place, block in enumerate(blocks)]
+        new_ids = tx.execute(statement, [row] * len(new)).scalars()
+        ids.update(zip(new, sorted(new_ids), strict=True))
+    return [{**block, "id": ids[position]} if position in ids else block for position, block in enumerate(blocks)]
 
 
-def _kept(blocks: Sequence[Block], before: list[Block]) -> tuple[dict[int, int], list[Block]]:
-    """(the old ids by place, the old blocks that are gone)."""
+def _match_old_blocks(blocks: Sequence[Block], unmatched: list[Block]) -> tuple[dict[int, int], list[Block]]:
+    """Return the old ids by position, and the old blocks that match none of `blocks`."""
     ids: dict[int, int] = {}
-    for same in _SAME:
-        for place, block in enumerate(blocks):
-            old = next((old for old in before if counts(block) and same(old) == same(block)), None)
-            if old is not None and place not in ids:
-                ids[place] = old["id"]
-                before.remove(old)
-    return ids, before
+    for key in _MATCH_KEYS:
+        for position, block in enumerate(blocks):
+            match = next((old for old in unmatched if is_clickable(block) and key(old) == key(block)), None)
+            if match is not None and position not in ids:
+                ids[position] = match["id"]
+                unmatched.remove(match)
+    return ids, unmatched
 
 
-_SAME: tuple[Callable[[Block], tuple[Any, ...]], ...] = (
-    lambda block: (block["type"], target_of(block), name_of(block)),
-    lambda block: (block["type"], target_of(block)),
-    lambda block: (block["type"], name_of(block)),
+_MATCH_KEYS: tuple[Callable[[Block], tuple[Any, ...]], ...] = (
+    lambda block: (block["type"], url_of(block), title_of(block)),
+    lambda block: (block["type"], url_of(block)),
+    lambda block: (block["type"], title_of(block)),
 )
 
 
-def _checked(tx: Connection, block: Block, settings: Settings) -> Block:
-    found = {}
-    name = _URLS.get(block["type"], "")
-    if block.get(name) or name == "url":  # the others may be empty
-        found[name] = validation.target(block[name], field="blocks", settings=settings)
-        _refuse_circle(tx, found[name], settings)
+def _validated_block(tx: Connection, block: Block, settings: Settings) -> Block:
+    urls = {}
+    field = _URL_FIELDS.get(block["type"], "")
+    if block.get(field) or field == "url":  # only `url` is required
+        urls[field] = validation.target(block[field], field="blocks", settings=settings)
+        _refuse_circle(tx, urls[field], settings)
     if block["type"] == "image":
-        found["image"] = validation.web_url(block["image"], field="blocks")
-    return {**block, **found}
+        urls["image"] = validation.web_url(block["image"], field="blocks")
+    return {**block, **urls}
 
 
 def _refuse_circle(tx: Connection, url: str, settings: Settings) -> None:
-    """A block may lead to a short link of ours, but not to a block, which could be itself."""
-    if not _OF_A_BLOCK.match(unquote(urlsplit(url).path)):
+    """Allow a URL of this service's links, but not of blocks: a block could link to itself."""
+    if not _BLOCK_PATH.match(unquote(urlsplit(url).path)):
         return
     try:
         validation.refuse_own(tx, url, field="blocks", settings=settings)
     except Problem:
-        raise invalid("blocks", "blocks must not lead to a block of a bio page: that could go in circles.") from None
+        message = "blocks must not link to a block of a bio page, which would redirect in circles."
+        raise invalid("blocks", message) from None

@@ -1,4 +1,4 @@
-"""Bio pages: one page of an account's own with everything it wants to show."""
+"""Bio pages: public profile pages made of blocks."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,8 +6,7 @@ from typing import TypedDict, Unpack
 
 from sqlalchemy import Connection, select
 
-from waypost.bios import blocks as parts
-from waypost.bios.blocks import Block
+from waypost.bios.blocks import Block, assign_ids, validated
 from waypost.db import change_log, crud
 from waypost.db.crud import Page, PageRequest
 from waypost.db.schema import bio_blocks, bios
@@ -17,9 +16,9 @@ from waypost.urls import alias_namespace
 
 @dataclass(frozen=True)
 class Bio:
-    """A bio page; times are seconds, UTC.
+    """A bio page; times are Unix timestamps.
 
-    `blocks` in the order of the page, each with a `type`, and with the `id` of its clicks if it can be followed.
+    `blocks` are in the order of the page. Each has a `type`, and an `id` if visitors can click it.
     """
 
     id: int
@@ -36,7 +35,7 @@ class Bio:
 
 
 class Fields(TypedDict, total=False):
-    """What can be set; `None` is the field's default."""
+    """The settable fields. `None` means the field's default."""
 
     name: str
     alias: str | None
@@ -48,50 +47,50 @@ class Fields(TypedDict, total=False):
 
 
 def page(tx: Connection, account: int, window: PageRequest) -> Page[Bio]:
-    """The account's bio pages."""
+    """Return a page of the account's bio pages, newest first."""
     return crud.page(tx, bios, account, window, Bio)
 
 
-def own(tx: Connection, account: int, bio: int) -> Bio:
-    """One bio page."""
+def get_owned(tx: Connection, account: int, bio: int) -> Bio:
+    """Return one bio page. Raises NOT_FOUND."""
     return crud.get_owned(tx, bios, account, bio, Bio)
 
 
 def add(tx: Connection, account: int, *, settings: Settings, **fields: Unpack[Fields]) -> Bio:
-    """Make a bio page. Raises INVALID or TAKEN on `alias`, INVALID on `blocks`."""
+    """Create a bio page. Raises INVALID or TAKEN on `alias`, INVALID on `blocks`."""
     alias = alias_namespace.pick(tx, alias_namespace.OWN, fields.get("alias"), field="alias")
-    blocks = parts.checked(tx, fields.get("blocks") or (), settings)
+    blocks = validated(tx, fields.get("blocks") or (), settings)
     bio = crud.add(tx, bios, account, {**fields, "alias": alias, "blocks": []})
     if blocks:
-        crud.change(tx, bios, account, bio, {"blocks": parts.numbered(tx, account, bio, blocks, before=())})
+        crud.change(tx, bios, account, bio, {"blocks": assign_ids(tx, account, bio, blocks, old_blocks=())})
     alias_namespace.claim(tx, account, "bio", bio, host=alias_namespace.OWN, alias=alias, field="alias")
-    return own(tx, account, bio)
+    return get_owned(tx, account, bio)
 
 
 def change(tx: Connection, account: int, bio: int, *, settings: Settings, **fields: Unpack[Fields]) -> None:
-    """Set the given fields; an alias given up stays with the account. Raises as `add`."""
+    """Set the given fields. A previous alias stays reserved for the account. Raises NOT_FOUND, and errors as `add`."""
     tx.execute(select(bios.c.id).where(bios.c.id == bio, bios.c.account == account).with_for_update())
-    before = own(tx, account, bio)
+    before = get_owned(tx, account, bio)
     alias = fields.get("alias") or before.alias
     if alias != before.alias:
         alias_namespace.release(tx, host=alias_namespace.OWN, alias=before.alias)
-        new = alias_namespace.pick(tx, alias_namespace.OWN, alias, field="alias")
-        alias_namespace.claim(tx, account, "bio", bio, host=alias_namespace.OWN, alias=new, field="alias")
+        alias = alias_namespace.pick(tx, alias_namespace.OWN, alias, field="alias")
+        alias_namespace.claim(tx, account, "bio", bio, host=alias_namespace.OWN, alias=alias, field="alias")
     values = {**fields, "alias": alias}
     if "blocks" in fields:
-        blocks = parts.checked(tx, fields["blocks"] or (), settings)
-        values["blocks"] = parts.numbered(tx, account, bio, blocks, before=before.blocks)
+        blocks = validated(tx, fields["blocks"] or (), settings)
+        values["blocks"] = assign_ids(tx, account, bio, blocks, old_blocks=before.blocks)
     crud.change(tx, bios, account, bio, values)
     change_log.record(tx, alias_namespace.OWN, alias)
 
 
 def remove(tx: Connection, account: int, bio: int) -> None:
-    """Delete a bio page; its alias stays with the account, as a tombstone."""
-    alias_namespace.release(tx, host=alias_namespace.OWN, alias=own(tx, account, bio).alias)
+    """Delete a bio page. Its alias stays reserved for the account."""
+    alias_namespace.release(tx, host=alias_namespace.OWN, alias=get_owned(tx, account, bio).alias)
     crud.remove(tx, bios, account, bio)
 
 
-def clicks(tx: Connection, bio: int) -> Mapping[int, tuple[int, int]]:
-    """(clicks, distinct visitors) of the page's blocks, by their ids (index bio_blocks_bio)."""
-    chosen = select(bio_blocks.c.id, bio_blocks.c.clicks, bio_blocks.c.uniqueclicks).where(bio_blocks.c.bio == bio)
-    return {row.id: (row.clicks, row.uniqueclicks) for row in tx.execute(chosen)}
+def block_clicks(tx: Connection, bio: int) -> Mapping[int, tuple[int, int]]:
+    """Return (clicks, unique clicks) of the page's blocks by their ids (index bio_blocks_bio)."""
+    query = select(bio_blocks.c.id, bio_blocks.c.clicks, bio_blocks.c.uniqueclicks).where(bio_blocks.c.bio == bio)
+    return {row.id: (row.clicks, row.uniqueclicks) for row in tx.execute(query)}

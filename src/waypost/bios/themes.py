@@ -1,4 +1,4 @@
-"""How bio pages look: six themes, each light and dark. Every pair of colours that meets as text has AA contrast."""
+"""The six themes of bio pages, each light and dark. Text and background colors meet WCAG AA contrast."""
 
 from dataclasses import dataclass, fields
 from functools import lru_cache
@@ -10,21 +10,21 @@ _MONO = "ui-monospace, 'SF Mono', 'Cascadia Mono', Menlo, 'DejaVu Sans Mono', mo
 
 @dataclass(frozen=True)
 class Palette:
-    """The colours of a page. `ink` and `soft` stand on `sky`, `ground` and `card`; `label` on `mark`."""
+    """The colors of a page; each field is a CSS variable. Text is on `sky`, `ground` and `card`, `label` on `mark`."""
 
-    sky: str
-    ground: str
-    card: str
-    line: str
-    ink: str
-    soft: str
-    mark: str
-    label: str
+    sky: str  # background, top
+    ground: str  # background, bottom
+    card: str  # background of blocks
+    line: str  # borders
+    ink: str  # text
+    soft: str  # secondary text
+    mark: str  # accent: buttons and links
+    label: str  # text on the accent color
 
 
 @dataclass(frozen=True)
 class Theme:
-    """Colours by day and by night, letters, and how round corners are."""
+    """Colors of the light and the dark variant, font, and radius of corners."""
 
     light: Palette
     dark: Palette
@@ -68,25 +68,25 @@ THEMES = {
 
 
 @lru_cache(maxsize=64)
-def style(theme: str) -> str:
-    """The CSS variables of a theme: `ocean` is as the visitor's system is, `ocean-dark` always dark.
+def css_variables(theme: str) -> str:
+    """Return the style sheet of a theme: `ocean` follows the visitor's system, `ocean-dark` is always dark.
 
-    `light` and `dark` are the default theme's. An unknown theme is the default.
+    `light` and `dark` are variants of the default theme. An unknown name is the default theme.
     """
-    name, dash, only = theme.rpartition("-")
+    name, dash, variant = theme.rpartition("-")
     if not dash:
-        name, only = (theme, "") if theme not in ("light", "dark") else ("default", theme)
-    if name not in THEMES or only not in ("", "light", "dark"):
-        name, only = "default", ""
-    chosen = THEMES[name]
-    shape = f"--font: {chosen.font}; --round: {chosen.round};"
-    if only:
-        return f":root {{ color-scheme: {only}; {shape} {_colours(getattr(chosen, only))} }}"
+        name, variant = (theme, "") if theme not in ("light", "dark") else ("default", theme)
+    if name not in THEMES or variant not in ("", "light", "dark"):
+        name, variant = "default", ""
+    colors = THEMES[name]
+    shape = f"--font: {colors.font}; --round: {colors.round};"
+    if variant:
+        return f":root {{ color-scheme: {variant}; {shape} {_variables(getattr(colors, variant))} }}"
     return (
-        f":root {{ color-scheme: light dark; {shape} {_colours(chosen.light)} }}\n"
-        f"@media (prefers-color-scheme: dark) {{ :root {{ {_colours(chosen.dark)} }} }}"
+        f":root {{ color-scheme: light dark; {shape} {_variables(colors.light)} }}\n"
+        f"@media (prefers-color-scheme: dark) {{ :root {{ {_variables(colors.dark)} }} }}"
     )
 
 
-def _colours(palette: Palette) -> str:
+def _variables(palette: Palette) -> str:
     return " ".join(f"--{field.name}: {getattr(palette, field.name)};" for field in fields(palette))
