@@ -1,4 +1,4 @@
-"""`/files` and `/file/…` (API document, section Files; decisions 17 to 23)."""
+"""The API of files: `/files` and `/file/…` (decisions 17 to 23)."""
 
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Annotated, Any
@@ -23,8 +23,8 @@ from waypost.http.lingering_close import BodyTracker, LingeringResponse
 from waypost.urls.short_urls import short_url
 
 
-class _Rest(Convertor[str]):
-    """All the rest of a path. Starlette's own `path` knows no line ends, and would call such a name not found."""
+class _PathRest(Convertor[str]):
+    """The rest of a path, line breaks included; Starlette's own `path` convertor does not match them."""
 
     regex = r"[\s\S]*"
 
@@ -35,25 +35,25 @@ class _Rest(Convertor[str]):
         return value
 
 
-register_url_convertor("rest", _Rest())
+register_url_convertor("rest", _PathRest())
 
 
 class StreamRoute(JsonRoute):
-    """A route whose body may be gigabytes: an answer that comes before the body's end is not lost on the way."""
+    """A route with a large body. A response before the end of the body uses a lingering close, so that it arrives."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handler = super().get_route_handler()
 
-        async def patient(request: Request) -> Response:
-            heard = BodyTracker(request)
+        async def handle(request: Request) -> Response:
+            body_tracker = BodyTracker(request)
             try:
-                return await handler(Request(request.scope, heard))
+                return await handler(Request(request.scope, body_tracker))
             except RequestValidationError as error:
-                return LingeringResponse(problem_response(validation_problem(error)), heard)
+                return LingeringResponse(problem_response(validation_problem(error)), body_tracker)
             except Problem as problem:
-                return LingeringResponse(problem_response(problem), heard)
+                return LingeringResponse(problem_response(problem), body_tracker)
 
-        return patient
+        return handle
 
 
 router = APIRouter(route_class=JsonRoute, tags=["Files"])
@@ -70,28 +70,28 @@ class FileOut(BaseModel):
 
 
 class FileList(pagination.Paging, Success):
-    """A page of files: flat, unlike every other list."""
+    """A page of files. Unlike other lists, it has no `data` object."""
 
     list: list[FileOut]
 
 
-class FileWhole(FileOut):
-    """A file, with everything that is known of it."""
+class FileDetails(FileOut):
+    """A file with all metadata."""
 
     filename: str
-    size: int = Field(description="Bytes.")
-    type: str = Field(description="Media type, by the first bytes of the file.")
+    size: int = Field(description="Size in bytes.")
+    type: str = Field(description="Media type, detected from the first bytes of the file.")
     sha256: str = Field(description="SHA-256 of the file, in hexadecimal digits.")
     password: bool
-    expiry: str = Field(description="Last second in which it can be downloaded, or empty.")
+    expiry: str = Field(description="Last second in which the file can be downloaded, or empty.")
     maxdownloads: int | None
     uniquedownloads: int
-    available: bool = Field(description="Whether it can be downloaded: neither expired nor used up.")
-    kept: bool = Field(description="Whether its bytes are still there.")
+    available: bool = Field(description="True if the file can be downloaded: not expired, download limit not reached.")
+    kept: bool = Field(description="True while the file's bytes are stored.")
 
 
 class FileAnswer(Success):
-    details: FileWhole
+    details: FileDetails
 
 
 class FileDone(Success):
@@ -106,7 +106,7 @@ class FileChange(Body):
     maxdownloads: Positive | None = None
 
     def sent(self) -> dict[str, Any]:
-        """The fields that stood in the body; the password hashed."""
+        """Return the fields that the body contains, the password hashed."""
         fields = super().sent()
         if self.password is not None:
             fields["password"] = credentials.hash_password(self.password)
@@ -115,11 +115,11 @@ class FileChange(Body):
 
 @router.get("/files")
 def list_files(
-    context: Context, asked: pagination.Asked, name: Annotated[Words, Query(max_length=255)] = ""
+    context: Context, page_request: pagination.Asked, name: Annotated[Words, Query(max_length=255)] = ""
 ) -> FileList:
-    """The files, newest first; with `name`, those that have it in their name."""
-    page = context.read_after_ingest(lambda tx: ops.page(tx, context.account, asked, name=name))
-    return FileList(**pagination.paging(page), list=[FileOut(**_shown(file, context)) for file in page.items])
+    """List the files, newest first; with `name`, those whose name contains it."""
+    page = context.read_after_ingest(lambda tx: ops.page(tx, context.account, page_request, name=name))
+    return FileList(**pagination.paging(page), list=[FileOut(**_fields(file, context)) for file in page.items])
 
 
 _BODY: Mapping[str, Any] = {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}
@@ -128,21 +128,21 @@ _BODY: Mapping[str, Any] = {"content": {"application/octet-stream": {"schema": {
 async def upload_file(
     context: Context,
     request: Request,
-    filename: Annotated[str, Path(description="The file's name with its extension, percent-encoded.")],  # noqa: ARG001
-    name: Annotated[Name | None, Query(description="Name to show instead of the file's.")] = None,
+    filename: Annotated[str, Path(description="File name with extension, percent-encoded.")],  # noqa: ARG001
+    name: Annotated[Name | None, Query(description="Name to show instead of the file name.")] = None,
     custom: Annotated[Line | None, Query(min_length=1, description="Alias instead of a random one.")] = None,
     domain: Annotated[Line | None, Query(min_length=1, description="One of your branded domains.")] = None,
     password: Annotated[Line | None, Query(min_length=1, max_length=128)] = None,
     expiry: Annotated[Expiry | None, Query(description="Last day, YYYY-MM-DD.")] = None,
     maxdownloads: Annotated[Positive | None, Query(), BeforeValidator(whole)] = None,
 ) -> FileDone:
-    """Keep the body, whatever its Content-Type, as a file. Content-MD5 and Repr-Digest are checked where sent."""
-    named = file_names.from_path(_last_part(request))
+    """Store the body as a file; its Content-Type is ignored. Content-MD5 and Repr-Digest are verified if sent."""
+    original_name = file_names.from_path(_raw_filename(request))
     hashed = await anyio.to_thread.run_sync(credentials.hash_password, password) if password is not None else None
     fields = ops.Fields(
         name=name, custom=custom, domain=domain, password=hashed, expiry=expiry, maxdownloads=maxdownloads
     )
-    file = await upload.receive(request, context, named, **fields)
+    file = await upload.receive(request, context, original_name, **fields)
     return FileDone(id=file.id, shorturl=_url(file, context))
 
 
@@ -157,9 +157,9 @@ router.add_api_route(
 
 @router.get("/file/{id}")
 def read_file(context: Context, id: PathId) -> FileAnswer:
-    file = context.read_after_ingest(lambda tx: ops.own(tx, context.account, id))
-    details = FileWhole(
-        **_shown(file, context),
+    file = context.read_after_ingest(lambda tx: ops.get_owned(tx, context.account, id))
+    details = FileDetails(
+        **_fields(file, context),
         filename=file.filename,
         size=file.size,
         type=file.mime,
@@ -168,7 +168,7 @@ def read_file(context: Context, id: PathId) -> FileAnswer:
         expiry="" if file.expiry is None else clock.text(file.expiry),
         maxdownloads=file.maxdownloads,
         uniquedownloads=file.uniquedownloads,
-        available=file.purged is None and not file.is_over(clock.now()),
+        available=file.purged is None and not file.has_ended(clock.now()),
         kept=file.purged is None,
     )
     return FileAnswer(details=details)
@@ -176,17 +176,17 @@ def read_file(context: Context, id: PathId) -> FileAnswer:
 
 @router.get("/file/{id}/stats")
 def file_statistics(context: Context, id: PathId, span: AskedSpan) -> ReportAnswer:
-    """The downloads of one file over time and by every dimension."""
-    context.read(lambda tx: ops.own(tx, context.account, id))
+    """Return the downloads of a file over time and by dimension."""
+    context.read(lambda tx: ops.get_owned(tx, context.account, id))
     return ReportAnswer(data=context.read_report("file", id, span))
 
 
 @router.put("/file/{id}/update")
 def update_file(context: Context, id: PathId, body: FileChange) -> Done:
-    """Change what was sent; `null` clears. A file at its end can be extended while its bytes are kept."""
+    """Change the given fields; `null` clears a field. An expired file can be extended while its bytes are stored."""
     fields = body.sent()
     if body.maxdownloads is not None:
-        context.wait_for_ingest()  # what was downloaded before a limit counts against it
+        context.wait_for_ingest()  # earlier downloads count toward the new limit
     context.write(lambda tx: ops.change(tx, context.account, id, **fields))
     return Done(message="File has been updated successfully.")
 
@@ -197,15 +197,15 @@ def delete_file(context: Context, id: PathId) -> Done:
     return Done(message="File has been deleted successfully.")
 
 
-def _last_part(request: Request) -> bytes:
-    """The file's name as it came: whoever decoded the path before us took %2F and a slash for the same."""
+def _raw_filename(request: Request) -> bytes:
+    """Return the file name as sent. The decoded path does not distinguish %2F from a slash."""
     raw: bytes = request.scope.get("raw_path") or request.scope["path"].encode()
     return raw.partition(b"?")[0].split(b"/", 4)[-1]
 
 
-def _shown(file: ops.File, context: RequestContext) -> dict[str, Any]:
-    shown = {name: getattr(file, name) for name in ("id", "name", "downloads")}
-    return {**shown, "shorturl": _url(file, context), "date": file.created}
+def _fields(file: ops.File, context: RequestContext) -> dict[str, Any]:
+    copied = {name: getattr(file, name) for name in ("id", "name", "downloads")}
+    return {**copied, "shorturl": _url(file, context), "date": file.created}
 
 
 def _url(file: ops.File, context: RequestContext) -> str:

@@ -1,4 +1,4 @@
-"""An upload under way: its body taken in as it comes, measured, and put into the store (decision 17)."""
+"""Receive an upload: stream the body into the store, enforce limits, verify digests (decision 17)."""
 
 import asyncio
 import base64
@@ -22,33 +22,33 @@ from waypost.http import file_names, media_types
 from waypost.storage.store import full
 
 T = TypeVar("T")
-_LEAST = 64 * 1024  # bytes that must come in `transfer_seconds`
-_WORD_SECONDS = 600.0  # how often a long upload says that it lives
+_MIN_PROGRESS = 64 * 1024  # bytes that must arrive within `transfer_seconds`
+_EXTEND_SECONDS = 600.0  # how often a long upload extends its record
 _DIGEST = re.compile(r"\s*([a-z0-9-]+)\s*=\s*:([A-Za-z0-9+/=]*):\s*")
-_KNOWN = {"md5": "md5", "sha": "sha1", "sha-256": "sha256", "sha-512": "sha512"}
+_ALGORITHMS = {"md5": "md5", "sha": "sha1", "sha-256": "sha256", "sha-512": "sha512"}
 
 
 async def receive(request: Request, context: RequestContext, filename: str, **fields: Unpack[Fields]) -> File:
-    """Take the request's body as a new file of the account. When this raises, neither object nor row is left.
+    """Store the request's body as a new file of the account. On an error, neither object nor row remains.
 
     Raises INVALID or TAKEN on the field at fault, TOO_LARGE, STORAGE_FULL, TOO_SLOW, UNAVAILABLE.
     """
 
-    def look(tx: Connection) -> UploadQuota:
+    def check(tx: Connection) -> UploadQuota:
         ops.check_fields(tx, context.account, settings=context.settings, **fields)
         return ops.upload_quota(tx, context.account)
 
-    room = await _threaded(lambda: context.read(look))
-    _refuse_early(request, room, await _threaded(context.store.room))
-    body = UploadBody(request, room, context, expected=_expected(request))
+    quota = await _threaded(lambda: context.read(check))
+    _refuse_early(request, quota, await _threaded(context.store.room))
+    body = UploadBody(request, quota, context, digests=_declared_digests(request))
     random = secrets.token_hex(16)
     name = body.name = f"{random[:2]}/{random}"
     await _threaded(lambda: context.write(lambda tx: ops.register_upload(tx, name)))
     try:
-        told = file_names.disposition(filename)
-        await context.store.put(name, body.chunks(), seen=body.seen, disposition=told)
+        disposition = file_names.disposition(filename)
+        await context.store.put(name, body.chunks(), seen=body.update_digests, disposition=disposition)
         body.verify()
-        stored = StoredObject(name, filename, body.size, body.sha256, media_types.of(body.start))
+        stored = StoredObject(name, filename, body.size, body.sha256, media_types.of(body.head))
         add = lambda tx: ops.add(tx, context.account, stored, settings=context.settings, **fields)  # noqa: E731
         return await _threaded(lambda: context.write(add))
     except BaseException:
@@ -57,116 +57,121 @@ async def receive(request: Request, context: RequestContext, filename: str, **fi
 
 
 class UploadBody:
-    """The body of one upload, as far as it has come: `size` bytes, of which `start` are the first."""
+    """The body of an upload in progress: `size` bytes received, `head` are the first ones."""
 
     def __init__(
-        self, request: Request, room: UploadQuota, context: RequestContext, *, expected: Mapping[str, tuple[str, bytes]]
+        self, request: Request, quota: UploadQuota, context: RequestContext, *, digests: Mapping[str, tuple[str, bytes]]
     ) -> None:
         self.name = ""
         self.size = 0
-        self.start = b""
+        self.head = b""
         self._request = request
-        self._room = room
-        self._door = context
+        self._quota = quota
+        self._context = context
         self._sha256 = hashlib.sha256()
-        self._expected = expected
-        self._others = {name: hashlib.new(name, usedforsecurity=False) for name in expected if name != "sha256"}
+        self._declared = digests
+        self._other_hashes = {name: hashlib.new(name, usedforsecurity=False) for name in digests if name != "sha256"}
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """What comes, piece by piece. Raises TOO_LARGE, STORAGE_FULL, TOO_SLOW, and INVALID when it breaks off."""
-        waited, came = 0.0, 0
-        word = time.monotonic() + _WORD_SECONDS
+        """Yield the body in chunks. Raises TOO_LARGE, STORAGE_FULL, TOO_SLOW, and INVALID if it is interrupted."""
+        waited, progress = 0.0, 0
+        extend_at = time.monotonic() + _EXTEND_SECONDS
         more = True
         while more:
-            began = time.monotonic()
-            message = await self._next(self._door.settings.transfer_seconds - waited)
-            waited += time.monotonic() - began
+            started = time.monotonic()
+            message = await self._next(self._context.settings.transfer_seconds - waited)
+            waited += time.monotonic() - started
             if message["type"] == "http.disconnect":
-                raise invalid("body", "The upload broke off.")
+                raise invalid("body", "The upload was interrupted. Please try again.")
             more = message.get("more_body", False)
             chunk = message.get("body", b"")
             if not chunk:
                 continue
-            came += len(chunk)
-            if came >= _LEAST:
-                waited, came = 0.0, 0
-            self._grow(chunk)
+            progress += len(chunk)
+            if progress >= _MIN_PROGRESS:
+                waited, progress = 0.0, 0
+            self._add(chunk)
             yield chunk
-            if time.monotonic() > word:
-                word = time.monotonic() + _WORD_SECONDS
+            if time.monotonic() > extend_at:
+                extend_at = time.monotonic() + _EXTEND_SECONDS
                 await _threaded(
-                    lambda: self._door.database.write(lambda tx: ops.extend_upload(tx, self.name), durability="relaxed")
+                    lambda: self._context.database.write(
+                        lambda tx: ops.extend_upload(tx, self.name), durability="relaxed"
+                    )
                 )
         if not self.size:
-            raise invalid("body", "The body must be the file: it is empty.")
+            raise invalid("body", "The body must contain the file, but it is empty.")
 
-    def seen(self, chunk: bytes) -> None:
-        """Measure what `chunks` gave; called in a thread, in order."""
+    def update_digests(self, chunk: bytes) -> None:
+        """Hash a chunk that `chunks` yielded; called in a thread, in order."""
         self._sha256.update(chunk)
-        for other in self._others.values():
-            other.update(chunk)
+        for digest in self._other_hashes.values():
+            digest.update(chunk)
 
     @property
     def sha256(self) -> bytes:
         return self._sha256.digest()
 
     def verify(self) -> None:
-        """Raise INVALID on the header whose digest is another one than that of what came."""
-        for name, (header, digest) in self._expected.items():
-            if digest != (self.sha256 if name == "sha256" else self._others[name].digest()):
-                raise invalid(header, f"{header} says something else than what arrived. Please send the file again.")
+        """Raise INVALID on the header whose digest does not match the received bytes."""
+        for name, (header, digest) in self._declared.items():
+            if digest != (self.sha256 if name == "sha256" else self._other_hashes[name].digest()):
+                raise invalid(header, f"{header} does not match the received file. Please upload it again.")
 
     async def _next(self, seconds: float) -> Any:
         try:
             async with asyncio.timeout(max(0.001, seconds)):
                 return await self._request.receive()
         except TimeoutError:
-            most = self._door.settings.transfer_seconds
-            told = f"The upload is too slow: at least {_LEAST} bytes must come in {most} seconds."
-            raise Problem(Kind.TOO_SLOW, told) from None
+            limit = self._context.settings.transfer_seconds
+            message = f"The upload is too slow: at least {_MIN_PROGRESS} bytes must arrive every {limit} seconds."
+            raise Problem(Kind.TOO_SLOW, message) from None
 
-    def _grow(self, chunk: bytes) -> None:
-        if len(self.start) < media_types.LOOKED_AT:
-            self.start = (self.start + chunk)[: media_types.LOOKED_AT]
+    def _extend(self) -> None:
+        self._context.database.write(lambda tx: ops.extend_upload(tx, self.name), durability="relaxed")
+
+    def _add(self, chunk: bytes) -> None:
+        if len(self.head) < media_types.LOOKED_AT:
+            self.head = (self.head + chunk)[: media_types.LOOKED_AT]
         self.size += len(chunk)
-        _refuse(self.size, self._room)
+        _refuse_over_quota(self.size, self._quota)
 
 
-def _refuse(size: int, room: UploadQuota) -> None:
-    """Raise what a file of that many bytes is too large for."""
-    if size > room.upload_limit:
-        raise Problem(Kind.TOO_LARGE, f"The file is too large: your plan allows {room.upload_limit} bytes a file.")
-    if room.left is not None and size > room.left:
-        raise ops.storage_full(room.left)
+def _refuse_over_quota(size: int, quota: UploadQuota) -> None:
+    """Raise TOO_LARGE or STORAGE_FULL for a file of `size` bytes that the account may not store."""
+    if size > quota.upload_limit:
+        raise Problem(Kind.TOO_LARGE, f"The file is too large: your plan allows {quota.upload_limit} bytes per file.")
+    if quota.left is not None and size > quota.left:
+        raise ops.storage_full(quota.left)
 
 
-def _refuse_early(request: Request, room: UploadQuota, free: int | None) -> None:
-    """Where the length is said, nobody has to send in vain; where it is not, some room must be there."""
+def _refuse_early(request: Request, quota: UploadQuota, free: int | None) -> None:
+    """Check the declared length before the client sends the body; without one, require a byte of free space."""
     declared = request.headers.get("content-length", "")
     size = int(declared) if declared.isdecimal() and len(declared) <= 18 else 1
     if not size:
-        raise invalid("body", "The body must be the file: it is empty.")
-    _refuse(size, room)
+        raise invalid("body", "The body must contain the file, but it is empty.")
+    _refuse_over_quota(size, quota)
     if free is not None and size > free:
         raise full()
 
 
-def _expected(request: Request) -> dict[str, tuple[str, bytes]]:
-    """The digests that the sender says, by algorithm, each with its header. Raises INVALID on a header."""
-    found: dict[str, tuple[str, bytes]] = {}
+def _declared_digests(request: Request) -> dict[str, tuple[str, bytes]]:
+    """Return (header, digest) by algorithm from the request's headers. Raises INVALID on a header."""
+    digests: dict[str, tuple[str, bytes]] = {}
     if (md5 := request.headers.get("content-md5")) is not None:
-        found["md5"] = ("Content-MD5", _decoded("Content-MD5", "md5", md5))
+        digests["md5"] = ("Content-MD5", _decode_digest("Content-MD5", "md5", md5))
     for header in ("Content-Digest", "Repr-Digest"):
         for part in filter(None, request.headers.get(header, "").split(",")):
             match = _DIGEST.fullmatch(part)
             if match is None:
-                raise invalid(header, f"{header} must be of the form sha-256=:BASE64:")
-            if algorithm := _KNOWN.get(match[1]):
-                found[algorithm] = (header, _decoded(header, algorithm, match[2]))
-    return found
+                raise invalid(header, f"{header} must have the form sha-256=:BASE64:")
+            if algorithm := _ALGORITHMS.get(match[1]):
+                digests[algorithm] = (header, _decode_digest(header, algorithm, match[2]))
+    return digests
 
 
-def _decoded(header: str, algorithm: str, text: str) -> bytes:
+def _decode_digest(header: str, algorithm: str, text: str) -> bytes:
     length = hashlib.new(algorithm, usedforsecurity=False).digest_size
     try:
         digest = base64.b64decode(text.strip(), validate=True)
