@@ -94,11 +94,7 @@ class UploadBody:
             yield chunk
             if time.monotonic() > extend_at:
                 extend_at = time.monotonic() + _EXTEND_SECONDS
-                await _threaded(
-                    lambda: self._context.database.write(
-                        lambda tx: ops.extend_upload(tx, self.name), durability="relaxed"
-                    )
-                )
+                await _threaded(self._extend)
         if not self.size:
             raise invalid("body", "The body must contain the file, but it is empty.")
 

@@ -10,9 +10,9 @@ In the table, the account has N links, F of them pass the filter, and A links of
     filter                                 read the index of the filter             see `filtered_ids`      F
     q: N <= 10,000 or under 3 characters   test every link that passes the filter   see `filtered_ids`      F
     q on PostgreSQL                        test every link that passes the filter   see `filtered_ids`      F
-    q, no filter                           trigram index, then the owner            links_account_id        A
-    q and filter, A <= 5,000               trigram index, then the filter           see `filtered_ids`      A
-    q and filter, A > 5,000                test every link that passes the filter   see `filtered_ids`      F
+    other q, no filter                     trigram index, then the owner            links_account_id        A
+    other q and filter, A <= 5,000         trigram index, then the filter           see `filtered_ids`      A
+    other q and filter, A > 5,000          test every link that passes the filter   see `filtered_ids`      F
 
     `page` by clicks, <= 10,000 matches    sort the matches                         key                     matches
     `page` by clicks, > 10,000 matches     walk the links from the nearer end       links_account_clicks    up to N/2
