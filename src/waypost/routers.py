@@ -1,4 +1,4 @@
-"""Every router of the API and every page of the dashboard. Only `app.py` and the command line import it."""
+"""All routes: of the API, the dashboard and the visitors. Only `app.py` and the command line import this module."""
 
 from functools import cache
 from typing import Any
@@ -14,28 +14,43 @@ from waypost.api import openapi
 from waypost.api.app import route_api
 from waypost.bios.api import router as bios_router
 from waypost.bios.pages import pages as bios_pages
+from waypost.bios.public import BIOS, visit_block
 from waypost.campaigns.api import router as campaigns_router
+from waypost.campaigns.list_page import visit_list
 from waypost.campaigns.pages import pages as campaigns_pages
+from waypost.campaigns.public import visit_rotator
 from waypost.channels.api import router as channels_router
 from waypost.channels.pages import pages as channels_pages
 from waypost.domains.api import router as domains_router
+from waypost.domains.ownership_check import PATH as CHALLENGE_PATH
 from waypost.domains.pages import pages as domains_pages
+from waypost.domains.public import answer_challenge
 from waypost.files.api import router as files_router
 from waypost.files.pages import pages as files_pages
+from waypost.files.public import FILES
 from waypost.links.api import router as links_router
 from waypost.links.pages import pages as links_pages
+from waypost.links.public import LINKS
 from waypost.moderation.pages import pages as abuse_pages
+from waypost.moderation.public import report
 from waypost.overlays.api import router as overlays_router
 from waypost.overlays.pages import pages as overlays_pages
+from waypost.overlays.public import submit_form
 from waypost.pixels.api import router as pixels_router
 from waypost.pixels.pages import pages as pixels_pages
 from waypost.qr.api import router as qr_router
+from waypost.qr.images import qr_image, short_url_image
 from waypost.qr.pages import pages as codes_pages
+from waypost.qr.public import QR_CODES
 from waypost.settings import Settings
 from waypost.splash.api import router as splash_router
 from waypost.splash.pages import pages as splash_pages
 from waypost.statistics.api import router as statistics_router
 from waypost.statistics.pages import pages as overview_pages
+from waypost.visits import host_routes
+from waypost.visits.alias import alias_handler
+from waypost.visits.app import PublicRoute
+from waypost.visits.avatar import account_avatar
 
 API_ROUTERS = (
     accounts_router,
@@ -71,6 +86,28 @@ DASHBOARD_PAGES = (
     *abuse_pages.routes,
     *health_pages.routes,
 )
+
+ALIAS_KINDS = (LINKS, QR_CODES, FILES, BIOS)
+"""The kinds of records that an alias can belong to."""
+
+PUBLIC_ROUTES = (
+    PublicRoute("/", host_routes.root),
+    PublicRoute(CHALLENGE_PATH + "{challenge}", answer_challenge, ("GET",)),
+    PublicRoute("/tls/ask", host_routes.tls_ask),
+    PublicRoute("/robots.txt", host_routes.robots),
+    PublicRoute("/favicon.ico", host_routes.favicon),
+    PublicRoute("/u/{username}/avatar.svg", account_avatar),
+    PublicRoute("/u/{username}/{name}", visit_list),
+    PublicRoute("/r/{slug}", visit_rotator),
+    PublicRoute("/report", report, ("GET", "HEAD", "POST")),
+    PublicRoute("/overlay/{overlay}", submit_form, ("POST",)),
+    PublicRoute("/qr/{name}", qr_image),
+    PublicRoute("/{alias}/qr", short_url_image),
+    PublicRoute("/{alias}/{block}", visit_block),
+    PublicRoute("/{alias}", alias_handler(ALIAS_KINDS), ("GET", "HEAD", "POST")),
+    PublicRoute("/{rest:path}", host_routes.not_found),
+)
+"""The routes of visitors: the first one that matches a path handles it."""
 
 
 @cache

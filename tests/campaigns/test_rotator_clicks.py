@@ -1,31 +1,31 @@
-"""What visits by a rotator are counted as: for the link, for its campaign, and against a limit (decision 51)."""
+"""Clicks of rotators: counted for the link and the campaign, and against click limits (decision 51)."""
 
 from sqlalchemy import update
 
 from tests.conftest import BASE, Person
 from tests.support.asgi_client import Inside
 from tests.support.assertions import refused
-from tests.support.rotators import fill, goes, new_campaign
+from tests.support.rotators import add_links, new_campaign, rotated_to
 from tests.support.visits import CURL, GOOGLEBOT, SLACK, clicks, sums, visit
 from waypost.clicks.stats import verify
 from waypost.db import schema
 from waypost.db.database import Database
 
 
-def test_a_visit_counts_once_for_the_link_and_once_for_the_campaign(service: Inside, ana: Person) -> None:
+def test_rotator_visit_counts_for_link_and_campaign(service: Inside, ana: Person) -> None:
     campaign = new_campaign(ana)
-    links = fill(ana, campaign, "one", "two")
+    links = add_links(ana, campaign, "one", "two")
     visit(service, "one")
     for _ in range(4):
-        goes(service)
+        rotated_to(service)
     assert sum(clicks(ana, link)[0] for link in links) == 5
     assert ana.get(f"/campaign/{campaign}")["details"]["views"] == 4
     assert sums(ana, "") == {"clicks": 5, "uniqueClicks": len([link for link in links if clicks(ana, link)[0]])}
 
 
-def test_the_sums_are_what_the_single_visits_add_up_to(service: Inside, ana: Person, database: Database) -> None:
+def test_click_totals_match_clicks_after_repair(service: Inside, ana: Person, database: Database) -> None:
     campaign = new_campaign(ana, public=True)
-    link = fill(ana, campaign, "one")[0]
+    link = add_links(ana, campaign, "one")[0]
     for path in ("r/spring", "r/spring", f"u/ana/spring-{campaign}", "one"):
         visit(service, path)
     assert clicks(ana, link)[0] == 3
@@ -37,12 +37,12 @@ def test_the_sums_are_what_the_single_visits_add_up_to(service: Inside, ana: Per
     assert (sums(ana, f"/campaign/{campaign}")["clicks"], sums(ana, "")["clicks"]) == (3, 3)
 
 
-def test_the_statistics_of_a_campaign_say_where_its_visitors_were_sent(service: Inside, ana: Person) -> None:
+def test_campaign_statistics_show_clicks_by_link(service: Inside, ana: Person) -> None:
     campaign = new_campaign(ana, rotation="ordered", public=True)
-    one, two = fill(ana, campaign, "one", "two")
+    one, two = add_links(ana, campaign, "one", "two")
     visit(service, "one")
     for _ in range(5):
-        goes(service)
+        rotated_to(service)
     visit(service, f"u/ana/spring-{campaign}")
     report = ana.get(f"/campaign/{campaign}/stats")
     assert report["data"]["total"] | {"uniqueClicks": 0} == dict.fromkeys(report["data"]["total"], 0) | {"clicks": 6}
@@ -53,36 +53,36 @@ def test_the_statistics_of_a_campaign_say_where_its_visitors_were_sent(service: 
     ]
 
 
-def test_statistics_of_a_campaign_are_its_owners(ana: Person, ben: Person) -> None:
+def test_campaign_statistics_of_other_account_return_404(ana: Person, ben: Person) -> None:
     campaign = new_campaign(ana)
     refused(ben.call("GET", f"/campaign/{campaign}/stats"), 404)
     refused(ana.call("GET", f"/campaign/{campaign}/stats", params={"from": "x"}), 400, "from")
 
 
-def test_a_link_that_has_left_keeps_its_part_of_the_statistics(service: Inside, ana: Person) -> None:
+def test_removed_link_stays_in_campaign_statistics(service: Inside, ana: Person) -> None:
     campaign = new_campaign(ana)
-    link = fill(ana, campaign, "one")[0]
-    goes(service)
+    link = add_links(ana, campaign, "one")[0]
+    rotated_to(service)
     ana.put(f"/url/{link}/update", {"campaign": None})
-    assert [(told["id"], told["clicks"]) for told in ana.get(f"/campaign/{campaign}/stats")["links"]] == [(link, 1)]
+    assert [(item["id"], item["clicks"]) for item in ana.get(f"/campaign/{campaign}/stats")["links"]] == [(link, 1)]
 
 
-def test_a_click_limit_counts_direct_visits_and_those_by_the_rotator(service: Inside, ana: Person) -> None:
-    link = fill(ana, new_campaign(ana), "one", clicklimit=4)[0]
+def test_click_limit_includes_direct_and_rotator_visits(service: Inside, ana: Person) -> None:
+    link = add_links(ana, new_campaign(ana), "one", clicklimit=4)[0]
     assert visit(service, "one").status_code == 302
-    assert [goes(service) for _ in range(3)] == ["one"] * 3
+    assert [rotated_to(service) for _ in range(3)] == ["one"] * 3
     assert (visit(service, "r/spring").status_code, visit(service, "one").status_code) == (404, 410)
     assert clicks(ana, link)[0] == 4
 
 
-def test_who_does_not_count_takes_nothing(service: Inside, ana: Person) -> None:
+def test_visits_that_are_no_clicks_change_no_limit(service: Inside, ana: Person) -> None:
     campaign = new_campaign(ana, rotation="ordered", sticky=True, winner=3)
-    one = fill(ana, campaign, "one", clicklimit=1)[0]
+    one = add_links(ana, campaign, "one", clicklimit=1)[0]
     ana.post(f"/campaign/{campaign}/assign/{one}", {"quota": 1})
     for options in ({"method": "HEAD"}, {"agent": GOOGLEBOT}, {"agent": SLACK}, {"headers": {"Purpose": "prefetch"}}):
-        answer = visit(service, "r/spring", **options)
-        assert (answer.status_code, "set-cookie" in answer.headers) == (302, False)
-    assert goes(service, agent=CURL) == "one"
+        response = visit(service, "r/spring", **options)
+        assert (response.status_code, "set-cookie" in response.headers) == (302, False)
+    assert rotated_to(service, agent=CURL) == "one"
     assert visit(service, "r/spring").status_code == 404
     expected = {"clicks": 1, "uniqueClicks": 1, "bots": 1, "previews": 1, "others": 2}
     assert sums(ana, f"/campaign/{campaign}") == sums(ana, f"/url/{one}") == expected

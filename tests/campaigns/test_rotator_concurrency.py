@@ -1,4 +1,4 @@
-"""Rotators under load: turns and quotas are exact however many come at once, to however many processes."""
+"""Rotators under concurrent load: order and quotas are exact over threads and processes."""
 
 import threading
 from collections import Counter
@@ -17,13 +17,12 @@ from tests.support.server import Server, serving
 from tests.support.visits import new_link
 from waypost.accounts import ops as accounts
 from waypost.auth import api_keys
-from waypost.campaigns import rotator as campaigns_rotator
-from waypost.campaigns.rotator import RotatorVisit
+from waypost.campaigns.rotator import RotatorVisit, find_rotator, take
 from waypost.db.database import Database
 
 _VISITS = 1000
 _CLIENTS = 40
-_NONE = (None, None, None)
+_NO_LIMITS = (None, None, None)
 
 
 def _add_ana(tx: Connection) -> str:
@@ -32,7 +31,7 @@ def _add_ana(tx: Connection) -> str:
 
 
 def _campaign(call: Callable[..., Any], slug: str, quotas: tuple[int | None, ...], **fields: Any) -> int:
-    """A campaign whose links are called by its slug and their number."""
+    """Create a campaign with links `<slug>-<number>` and these quotas; return its id."""
     campaign = int(call("POST", "/campaign/add", {"slug": slug, **fields})["id"])
     for number, quota in enumerate(quotas):
         url = f"https://example.com/{slug}-{number}"
@@ -42,28 +41,28 @@ def _campaign(call: Callable[..., Any], slug: str, quotas: tuple[int | None, ...
 
 
 def _visits(server: Server, path: str) -> Counter[str]:
-    """Where many visitors are sent, who all come at once, each on a connection of its own."""
+    """Send many concurrent visits, each on its own connection; count their destinations and error statuses."""
     port = urlsplit(server.url).port
     assert port is not None
     ready = threading.Barrier(_CLIENTS)
 
-    def come(_number: int) -> list[str]:
-        seen = []
+    def run_client(_number: int) -> list[str]:
+        results = []
         ready.wait(60)
         for _ in range(_VISITS // _CLIENTS):
             client = HTTPConnection("127.0.0.1", port, timeout=60)
             client.request("GET", path, headers={"User-Agent": "curl/8.5.0"})
-            answer = client.getresponse()
-            seen.append(answer.getheader("Location", str(answer.status)).rpartition("/")[2])
+            response = client.getresponse()
+            results.append(response.getheader("Location", str(response.status)).rpartition("/")[2])
             client.close()
-        return seen
+        return results
 
     with ThreadPoolExecutor(_CLIENTS) as threads:
-        return Counter(name for seen in threads.map(come, range(_CLIENTS)) for name in seen)
+        return Counter(name for results in threads.map(run_client, range(_CLIENTS)) for name in results)
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_turns_and_quotas_are_exact_over_two_processes(database: Database, database_url: str, tmp_path: Path) -> None:
+def test_order_and_quotas_are_exact_over_two_processes(database: Database, database_url: str, tmp_path: Path) -> None:
     key = database.write(_add_ana)
     with serving(tmp_path / "node", database_url=database_url, workers=2) as server:
 
@@ -76,18 +75,18 @@ def test_turns_and_quotas_are_exact_over_two_processes(database: Database, datab
             turns: ("turns", {"turns-0": 334, "turns-1": 333, "turns-2": 333}),
             quotas: ("quotas", {"quotas-0": 300, "quotas-1": 150, "quotas-2": 50, "404": 500}),
         }
-        for campaign, (slug, where) in expected.items():
-            assert _visits(server, f"/r/{slug}") == where
-            told = call("GET", f"/campaign/{campaign}/stats")
-            assert {place["shorturl"].rpartition("/")[2]: place["clicks"] for place in told["links"]} == {
-                name: n for name, n in where.items() if name != "404"
+        for campaign, (slug, counts) in expected.items():
+            assert _visits(server, f"/r/{slug}") == counts
+            stats = call("GET", f"/campaign/{campaign}/stats")
+            assert {link["shorturl"].rpartition("/")[2]: link["clicks"] for link in stats["links"]} == {
+                name: n for name, n in counts.items() if name != "404"
             }
-            assert told["data"]["total"]["clicks"] == _VISITS - where.get("404", 0)
+            assert stats["data"]["total"]["clicks"] == _VISITS - counts.get("404", 0)
         assert "Traceback" not in server.output()
 
 
 @pytest.mark.parametrize(
-    ("how", "expected"),
+    ("limits", "expected"),
     [
         ({"rotation": "ordered"}, [67, 67, 66, 0]),
         ({"rotation": "random", "quotas": (60, 30, 10)}, [60, 30, 10, 100]),
@@ -95,24 +94,26 @@ def test_turns_and_quotas_are_exact_over_two_processes(database: Database, datab
         ({"rotation": "weighted", "quotas": (60, 30, 10), "limits": (50, 40, 5)}, [50, 30, 5, 115]),
         ({"rotation": "ordered", "quotas": (20, None, None), "limits": (None, 30, None)}, [20, 30, 150, 0]),
     ],
-    ids=("turns", "quotas", "limits", "both", "turns and both"),
+    ids=("order", "quotas", "click limits", "both", "order and both"),
 )
-def test_turns_and_quotas_are_exact_for_many_threads(
-    how: dict[str, Any], expected: list[int], ana: Person, database: Database
+def test_order_and_quotas_are_exact_over_many_threads(
+    limits: dict[str, Any], expected: list[int], ana: Person, database: Database
 ) -> None:
-    campaign = int(ana.post("/campaign/add", {"slug": "spring", "rotation": how["rotation"]})["id"])
+    campaign = int(ana.post("/campaign/add", {"slug": "spring", "rotation": limits["rotation"]})["id"])
     links = [new_link(ana, f"link-{number}", campaign=campaign) for number in range(3)]
-    for link, quota, limit in zip(links, how.get("quotas", _NONE), how.get("limits", _NONE), strict=True):
+    for link, quota, limit in zip(
+        links, limits.get("quotas", _NO_LIMITS), limits.get("limits", _NO_LIMITS), strict=True
+    ):
         ana.post(f"/campaign/{campaign}/assign/{link}", {"quota": quota})
         ana.put(f"/url/{link}/update", {"clicklimit": limit})
-    rotator = database.read(lambda tx: campaigns_rotator.find_rotator(tx, "spring"))
+    rotator = database.read(lambda tx: find_rotator(tx, "spring"))
     assert rotator is not None
 
-    def come(_number: int) -> int:
-        spin = RotatorVisit(is_click=True, sticky_link=None, is_reachable=lambda _target: True, now=1)
-        target = database.write(lambda tx: campaigns_rotator.take(tx, rotator, spin), durability="relaxed")
-        return target.id if target else 0
+    def take_link(_number: int) -> int:
+        visit = RotatorVisit(is_click=True, sticky_link=None, is_reachable=lambda _link: True, now=1)
+        link = database.write(lambda tx: take(tx, rotator, visit), durability="relaxed")
+        return link.id if link else 0
 
     with ThreadPoolExecutor(16) as threads:
-        seen = Counter(threads.map(come, range(200)))
-    assert [seen[link] for link in (*links, 0)] == expected
+        counts = Counter(threads.map(take_link, range(200)))
+    assert [counts[link] for link in (*links, 0)] == expected

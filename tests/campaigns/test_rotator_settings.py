@@ -1,4 +1,4 @@
-"""What is set on a rotator and on a link's place in it: shown, kept, cleared, refused (decision 51)."""
+"""Settings of rotators and of links in them: stored, cleared and validated (decision 51)."""
 
 from typing import Any
 
@@ -6,21 +6,21 @@ import pytest
 
 from tests.conftest import Person
 from tests.support.assertions import refused
-from tests.support.rotators import fill, new_campaign
+from tests.support.rotators import add_links, new_campaign
 
 
-def test_how_a_rotator_goes_is_set_and_shown_and_cleared(ana: Person) -> None:
+def test_rotator_settings_are_stored_and_cleared(ana: Person) -> None:
     campaign = new_campaign(ana, name="Spring", rotation="weighted", sticky=True, winner=5)
 
-    def shown() -> dict[str, Any]:
+    def settings() -> dict[str, Any]:
         details = ana.get(f"/campaign/{campaign}")["details"]
         return {name: details[name] for name in ("rotation", "sticky", "winner", "winnerlink")}
 
-    assert shown() == {"rotation": "weighted", "sticky": True, "winner": 5, "winnerlink": None}
+    assert settings() == {"rotation": "weighted", "sticky": True, "winner": 5, "winnerlink": None}
     ana.put(f"/campaign/{campaign}/update", {"name": "Summer"})
-    assert shown()["rotation"] == "weighted"
+    assert settings()["rotation"] == "weighted"
     ana.put(f"/campaign/{campaign}/update", {"name": "Spring", "rotation": None, "sticky": None, "winner": None})
-    assert shown() == {"rotation": "random", "sticky": False, "winner": None, "winnerlink": None}
+    assert settings() == {"rotation": "random", "sticky": False, "winner": None, "winnerlink": None}
 
 
 @pytest.mark.parametrize(
@@ -31,27 +31,27 @@ def test_how_a_rotator_goes_is_set_and_shown_and_cleared(ana: Person) -> None:
         ("winner", (0, -1, "5", 1.5, True, 2**60)),
     ],
 )
-def test_what_makes_no_sense_for_a_rotator_is_refused(field: str, values: tuple[Any, ...], ana: Person) -> None:
+def test_invalid_rotator_setting_returns_400(field: str, values: tuple[Any, ...], ana: Person) -> None:
     campaign = new_campaign(ana, name="Spring")
     for value in values:
         refused(ana.call("PUT", f"/campaign/{campaign}/update", {"name": "Spring", field: value}), 400, field)
         refused(ana.call("POST", "/campaign/add", {field: value}), 400, field)
 
 
-def test_what_makes_no_sense_for_a_link_in_its_campaign_is_refused(ana: Person) -> None:
+def test_invalid_weight_or_quota_returns_400(ana: Person) -> None:
     campaign = new_campaign(ana)
-    link = fill(ana, campaign, "one")[0]
-    wrong = {"weight": (-1, 1001, "5", 1.5, True), "quota": (0, -1, "5", 1.5, True)}
-    for field, values in wrong.items():
+    link = add_links(ana, campaign, "one")[0]
+    invalid = {"weight": (-1, 1001, "5", 1.5, True), "quota": (0, -1, "5", 1.5, True)}
+    for field, values in invalid.items():
         for value in values:
             refused(ana.call("POST", f"/campaign/{campaign}/assign/{link}", {field: value}), 400, field)
 
 
-def test_what_was_set_for_a_link_stays_when_it_is_assigned_again(ana: Person) -> None:
+def test_assigning_link_again_keeps_weight_and_quota(ana: Person) -> None:
     campaign = new_campaign(ana)
-    link = fill(ana, campaign, "one")[0]
+    link = add_links(ana, campaign, "one")[0]
     ana.post(f"/campaign/{campaign}/assign/{link}", {"weight": 7})
     ana.post(f"/campaign/{campaign}/assign/{link}", {"quota": 8})
     ana.post(f"/campaign/{campaign}/assign/{link}")
-    place = ana.get(f"/campaign/{campaign}/stats")["links"][0]
-    assert (place["weight"], place["quota"]) == (7, 8)
+    item = ana.get(f"/campaign/{campaign}/stats")["links"][0]
+    assert (item["weight"], item["quota"]) == (7, 8)

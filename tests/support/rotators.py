@@ -1,4 +1,4 @@
-"""A campaign whose rotator is `/r/spring`, its links, and visitors who are sent to one of them."""
+"""A campaign whose rotator is `/r/spring`, and visits to it."""
 
 from typing import Any
 
@@ -8,17 +8,19 @@ from tests.support.visits import new_link, visit
 
 
 def new_campaign(person: Person, **fields: Any) -> int:
-    """The id of a new campaign."""
+    """Create a campaign; return its id."""
     return int(person.post("/campaign/add", {"slug": "spring", **fields})["id"])
 
 
-def fill(person: Person, campaign: int, *names: str, **fields: Any) -> list[int]:
-    """Links called so, each leading to its own name."""
-    return [new_link(person, name, url=f"https://example.com/{name}", campaign=campaign, **fields) for name in names]
+def add_links(person: Person, campaign: int, *aliases: str, **fields: Any) -> list[int]:
+    """Add links to a campaign, each with the destination `https://example.com/<alias>`; return their ids."""
+    return [
+        new_link(person, alias, url=f"https://example.com/{alias}", campaign=campaign, **fields) for alias in aliases
+    ]
 
 
-def goes(service: Inside, **options: Any) -> str:
-    """Where the rotator sends a visitor, without the site."""
-    answer = visit(service, "r/spring", **options)
-    assert (answer.status_code, answer.headers["cache-control"]) == (302, "private, no-store")
-    return str(answer.headers["location"].removeprefix("https://example.com/"))
+def rotated_to(service: Inside, **options: Any) -> str:
+    """Visit the rotator; return the destination's path and query."""
+    response = visit(service, "r/spring", **options)
+    assert (response.status_code, response.headers["cache-control"]) == (302, "private, no-store")
+    return str(response.headers["location"].removeprefix("https://example.com/"))

@@ -1,4 +1,4 @@
-"""Which page a visitor meets on the way to a target: decided from facts alone, after the visit itself was."""
+"""Decide which interstitial a visitor gets: a pure function, called after the outcome of the visit is known."""
 
 import hashlib
 from collections.abc import Sequence
@@ -6,71 +6,72 @@ from dataclasses import dataclass
 from typing import Literal
 
 from waypost.visits.interstitials import Interstitials, Pixel
+from waypost.visits.responses import WEB_SCHEMES
 
-Kind = Literal["straight", "card", "splash", "overlay", "frame", "pixels"]
+Kind = Literal["none", "card", "splash", "overlay", "frame", "pixels"]
 Consent = Literal["", "yes", "no"]
-_LEADS_AWAY = ("http://", "https://")
 
 
 @dataclass(frozen=True)
 class ClientTraits:
-    """How a visitor came. `agent` is a kind of the classifier; `consent` what they said of these pixels."""
+    """Facts that the decision depends on. `agent` is a kind of the classifier; `consent` was given to these pixels."""
 
     agent: str
-    wants_page: bool
+    wants_html: bool
     is_private: bool = False
-    """They ask not to be tracked (DNT, Global Privacy Control)."""
+    """The client asks not to be tracked (Do Not Track, Global Privacy Control)."""
     consent: Consent = ""
 
 
 @dataclass(frozen=True)
-class Decision:
-    """A page, the pixels that may run on it, and whether the visitor is asked before they do."""
+class InterstitialChoice:
+    """A page, the pixels that may run on it, and whether it asks for consent first."""
 
     kind: Kind
     pixels: Sequence[Pixel] = ()
-    asks: bool = False
+    asks_consent: bool = False
 
 
-NO_INTERSTITIAL = Decision("straight")
+NO_INTERSTITIAL = InterstitialChoice("none")
 
 
-def choose_interstitial(way: Interstitials | None, url: str, manner: ClientTraits, *, asks: bool) -> Decision:
-    """What stands between this visitor and `url`. `asks`: this installation wants consent before any pixel."""
-    if way is None:
+def choose_interstitial(
+    interstitials: Interstitials | None, url: str, client: ClientTraits, *, needs_consent: bool
+) -> InterstitialChoice:
+    """Return the page between this visitor and `url`. `needs_consent`: pixels need the visitor's consent."""
+    if interstitials is None:
         return NO_INTERSTITIAL
-    if manner.agent == "preview" and way.card is not None:
-        return Decision("card")
-    # Programs and crawlers want the target. No page of ours helps them, and no pixel should count them.
-    if manner.agent not in ("human", "tool") or not manner.wants_page:
+    if client.agent == "preview" and interstitials.card is not None:
+        return InterstitialChoice("card")
+    # Programs and crawlers are redirected: a page does not help them, and pixels must not count them.
+    if client.agent not in ("human", "tool") or not client.wants_html:
         return NO_INTERSTITIAL
-    pixels = () if manner.is_private or (asks and manner.consent == "no") else way.pixels
-    kind = _kind(way, url, pixels)
-    return (
-        NO_INTERSTITIAL
-        if kind == "straight"
-        else Decision(kind, pixels, bool(pixels) and asks and manner.consent != "yes")
-    )
+    is_declined = client.is_private or (needs_consent and client.consent == "no")
+    pixels = () if is_declined else interstitials.pixels
+    kind = _kind(interstitials, url, pixels)
+    if kind == "none":
+        return NO_INTERSTITIAL
+    return InterstitialChoice(kind, pixels, bool(pixels) and needs_consent and client.consent != "yes")
 
 
-def _kind(way: Interstitials, url: str, pixels: Sequence[Pixel]) -> Kind:
-    if way.splash is not None:
+def _kind(interstitials: Interstitials, url: str, pixels: Sequence[Pixel]) -> Kind:
+    if interstitials.splash is not None:
         return "splash"
-    if way.overlay is not None:
+    if interstitials.overlay is not None:
         return "overlay"
-    if way.framed and url.lower().startswith(_LEADS_AWAY):
+    if interstitials.framed and url.lower().startswith(WEB_SCHEMES):
         return "frame"
-    return "pixels" if pixels else "straight"
+    return "pixels" if pixels else "none"
 
 
-def purpose(pixels: Sequence[Pixel]) -> str:
-    """What a consent was given to: another set of providers is asked for again."""
+def consent_scope(pixels: Sequence[Pixel]) -> str:
+    """Return a hash of the pixels' providers. Consent for one set of providers does not apply to another."""
     return hashlib.sha256(" ".join(sorted({pixel.type for pixel in pixels})).encode()).hexdigest()[:8]
 
 
-def consent(cookie: str, pixels: Sequence[Pixel]) -> Consent:
-    """What a visitor said before, if it was about these pixels."""
-    said, _, of = cookie.partition(".")
-    if of != purpose(pixels):
+def parse_consent(cookie: str, pixels: Sequence[Pixel]) -> Consent:
+    """Return the consent in a cookie, if it was given for these pixels."""
+    value, _, scope = cookie.partition(".")
+    if scope != consent_scope(pixels):
         return ""
-    return "yes" if said == "yes" else "no" if said == "no" else ""
+    return "yes" if value == "yes" else "no" if value == "no" else ""

@@ -1,35 +1,18 @@
-"""What an overlay's form carries: our word that this link's page showed it, and where its visitor was going."""
+"""Signed token in an overlay's form: proves that a page of this link contained the form, and what its destination is.
 
-import base64
-import hashlib
-import hmac
+It rejects programs that never loaded the page, and destinations that this service did not put into the form.
+"""
 
-import anyio.to_thread
-from sqlalchemy import select
+from waypost.signing import Signer
 
-from waypost.db.database import Database
-from waypost.db.schema import installation
+_PURPOSE = "overlay form"
 
 
-class FormTokens:
-    """Makes and checks tickets. They keep out who never saw the page, and URLs that we did not put there."""
+def create(signer: Signer, *, overlay: int, link: int, url: str) -> str:
+    """Return the token for the form of an overlay between a link and `url`."""
+    return signer.sign(_PURPOSE, bound=f"{overlay}\t{link}\t{url}")
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._key = b""
 
-    async def of(self, overlay: int, link: int, url: str) -> str:
-        """The ticket for the form of an overlay on the way from a link to `url`."""
-        words = f"{overlay}\t{link}\t{url}".encode()
-        return base64.urlsafe_b64encode(hmac.digest(await self._known(), words, "sha256")[:18]).decode()
-
-    async def fits(self, ticket: str, *, overlay: int, link: int, url: str) -> bool:
-        """Whether we made it for exactly this."""
-        return hmac.compare_digest(ticket.encode(), (await self.of(overlay, link, url)).encode())
-
-    async def _known(self) -> bytes:
-        if not self._key:
-            chosen = select(installation.c.value).where(installation.c.name == "secret")
-            found = await anyio.to_thread.run_sync(self._database.read, lambda tx: tx.execute(chosen).scalar_one())
-            self._key = hashlib.sha256(b"tickets of overlays:" + bytes(found)).digest()
-        return self._key
+def verify(signer: Signer, token: str, *, overlay: int, link: int, url: str) -> bool:
+    """Return whether the token was created for exactly these values."""
+    return signer.unsign(_PURPOSE, token, bound=f"{overlay}\t{link}\t{url}") is not None

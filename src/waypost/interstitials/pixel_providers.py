@@ -1,8 +1,8 @@
-"""The thirteen providers of tracking pixels: where each one's script is, how it is started, whom it talks to.
+"""The thirteen providers of tracking pixels: script URL, start code, and the origins each one needs.
 
-`start` is the body of a JavaScript function of `tag` and `src`. In it `load(src, then)` fetches a script once and
-`queue(name, method, list)` makes the function that keeps calls until the provider's script is there; both are in
-templates/way.js.
+`start_script` is the body of a JavaScript function of `tag` and `src`. It can call `load(src, then)`, which loads a
+script once, and `queue(name, method, list)`, which creates a function that stores calls until the provider's script
+has loaded; both are in templates/way.js.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -12,35 +12,35 @@ from urllib.parse import quote
 from waypost.visits.interstitials import Pixel
 
 
-def _whole(tag: str) -> str:
+def _whole_tag(tag: str) -> str:
     return tag
 
 
-def _first(tag: str) -> str:
-    """AdRoll has two ids, written as `ADVERTISER/PIXEL`; a Google Ads tag may end in `/LABEL`."""
+def _first_part(tag: str) -> str:
+    """Return the first id of a tag: AdRoll's are `ADVERTISER/PIXEL`, a Google Ads tag can end in `/LABEL`."""
     return tag.partition("/")[0]
 
 
-def _ads(tag: str) -> str:
-    first = _first(tag)
+def _google_ads_id(tag: str) -> str:
+    first = _first_part(tag)
     return f"AW-{first}" if first.isdigit() else first
 
 
 @dataclass(frozen=True)
 class Provider:
-    """`address` has `{id}` where `id_of(tag)` belongs; `scripts`, `talks` and `frames` are sources of a policy."""
+    """A provider. `script_url` contains `{id}` for `id_of(tag)`; the `_sources` are sources of a policy."""
 
     name: str
-    address: str
-    start: str
-    scripts: tuple[str, ...]
-    talks: tuple[str, ...] = ()
-    frames: tuple[str, ...] = ()
-    id_of: Callable[[str], str] = _whole
+    script_url: str
+    start_script: str
+    script_sources: tuple[str, ...]
+    connect_sources: tuple[str, ...] = ()
+    frame_sources: tuple[str, ...] = ()
+    id_of: Callable[[str], str] = _whole_tag
 
-    def script_of(self, tag: str) -> str:
-        """The URL of the script for this tag."""
-        return self.address.replace("{id}", quote(self.id_of(tag), safe=""))
+    def script_for(self, tag: str) -> str:
+        """Return the URL of the provider's script for a tag."""
+        return self.script_url.replace("{id}", quote(self.id_of(tag), safe=""))
 
 
 _GTAG = """
@@ -58,15 +58,15 @@ PROVIDERS: Mapping[str, Provider] = {
 window.dataLayer = window.dataLayer || [];
 window.dataLayer.push({"gtm.start": Date.now(), event: "gtm.js"});
 load(src);""",
-        scripts=(_GOOGLE,),
-        talks=(_GOOGLE, "https://*.google-analytics.com", "https://*.analytics.google.com"),
+        script_sources=(_GOOGLE,),
+        connect_sources=(_GOOGLE, "https://*.google-analytics.com", "https://*.analytics.google.com"),
     ),
     "analyticspixel": Provider(
         "Google Analytics",
         "https://www.googletagmanager.com/gtag/js?id={id}",
         f'{_GTAG}window.gtag("config", tag);\nload(src);',
-        scripts=(_GOOGLE,),
-        talks=(_GOOGLE, "https://*.google-analytics.com", "https://*.analytics.google.com"),
+        script_sources=(_GOOGLE,),
+        connect_sources=(_GOOGLE, "https://*.google-analytics.com", "https://*.analytics.google.com"),
     ),
     "socialapixel": Provider(
         "Facebook",
@@ -80,8 +80,8 @@ fbq.version = "2.0";
 fbq("init", tag);
 fbq("trackSingle", tag, "PageView");
 load(src);""",
-        scripts=("https://connect.facebook.net",),
-        talks=("https://www.facebook.com", "https://connect.facebook.net"),
+        script_sources=("https://connect.facebook.net",),
+        connect_sources=("https://www.facebook.com", "https://connect.facebook.net"),
     ),
     "searchadspixel": Provider(
         "Google Ads",
@@ -93,15 +93,15 @@ if (/^[0-9]+$/.test(parts[0])) { parts[0] = "AW-" + parts[0]; }
 window.gtag("config", parts[0]);
 if (parts[1]) { window.gtag("event", "conversion", {send_to: parts.join("/")}); }
 load(src);""",
-        scripts=(_GOOGLE, "https://www.googleadservices.com", "https://googleads.g.doubleclick.net"),
-        talks=(
+        script_sources=(_GOOGLE, "https://www.googleadservices.com", "https://googleads.g.doubleclick.net"),
+        connect_sources=(
             _GOOGLE,
             "https://www.googleadservices.com",
             "https://googleads.g.doubleclick.net",
             "https://www.google.com",
         ),
-        frames=("https://td.doubleclick.net", _GOOGLE),
-        id_of=_ads,
+        frame_sources=("https://td.doubleclick.net", _GOOGLE),
+        id_of=_google_ads_id,
     ),
     "professionalpixel": Provider(
         "LinkedIn",
@@ -115,8 +115,8 @@ if (!window.lintrk) {
   window.lintrk.q = [];
 }
 load(src);""",
-        scripts=("https://snap.licdn.com",),
-        talks=("https://px.ads.linkedin.com", "https://px4.ads.linkedin.com", "https://snap.licdn.com"),
+        script_sources=("https://snap.licdn.com",),
+        connect_sources=("https://px.ads.linkedin.com", "https://px4.ads.linkedin.com", "https://snap.licdn.com"),
     ),
     "microblogpixel": Provider(
         "X (Twitter)",
@@ -126,8 +126,8 @@ var twq = queue("twq", "exe", "queue");
 twq.version = "1.1";
 twq("config", tag);
 load(src);""",
-        scripts=("https://static.ads-twitter.com",),
-        talks=("https://t.co", "https://analytics.twitter.com", "https://ads-twitter.com"),
+        script_sources=("https://static.ads-twitter.com",),
+        connect_sources=("https://t.co", "https://analytics.twitter.com", "https://ads-twitter.com"),
     ),
     "retargetpixel": Provider(
         "AdRoll",
@@ -145,9 +145,9 @@ adroll.f.forEach(function (name) {
 });
 adroll.track("pageView");
 load(src);""",
-        scripts=("https://s.adroll.com", "https://d.adroll.com"),
-        talks=("https://s.adroll.com", "https://d.adroll.com"),
-        id_of=_first,
+        script_sources=("https://s.adroll.com", "https://d.adroll.com"),
+        connect_sources=("https://s.adroll.com", "https://d.adroll.com"),
+        id_of=_first_part,
     ),
     "qapixel": Provider(
         "Quora",
@@ -157,8 +157,8 @@ var qp = queue("qp", "qp", "queue");
 qp("init", tag);
 qp("track", "ViewContent");
 load(src);""",
-        scripts=("https://a.quora.com",),
-        talks=("https://q.quora.com",),
+        script_sources=("https://a.quora.com",),
+        connect_sources=("https://q.quora.com",),
     ),
     "boardpixel": Provider(
         "Pinterest",
@@ -172,9 +172,9 @@ if (!window.pintrk) {
 window.pintrk("load", tag);
 window.pintrk("page");
 load(src);""",
-        scripts=("https://s.pinimg.com", "https://ct.pinterest.com"),
-        talks=("https://ct.pinterest.com",),
-        frames=("https://ct.pinterest.com",),
+        script_sources=("https://s.pinimg.com", "https://ct.pinterest.com"),
+        connect_sources=("https://ct.pinterest.com",),
+        frame_sources=("https://ct.pinterest.com",),
     ),
     "searchenginepixel": Provider(
         "Microsoft Advertising",
@@ -185,8 +185,8 @@ load(src, function () {
   window.uetq = new window.UET({ti: tag, q: window.uetq});
   window.uetq.push("pageLoad");
 });""",
-        scripts=("https://bat.bing.com",),
-        talks=("https://bat.bing.com", "https://bat.bing.net"),
+        script_sources=("https://bat.bing.com",),
+        connect_sources=("https://bat.bing.com", "https://bat.bing.net"),
     ),
     "ephemeralpixel": Provider(
         "Snapchat",
@@ -196,9 +196,9 @@ var snaptr = queue("snaptr", "handleRequest", "queue");
 snaptr("init", tag);
 snaptr("track", "PAGE_VIEW");
 load(src);""",
-        scripts=("https://sc-static.net", "https://tr.snapchat.com"),
-        talks=("https://tr.snapchat.com",),
-        frames=("https://tr.snapchat.com",),
+        script_sources=("https://sc-static.net", "https://tr.snapchat.com"),
+        connect_sources=("https://tr.snapchat.com",),
+        frame_sources=("https://tr.snapchat.com",),
     ),
     "forumpixel": Provider(
         "Reddit",
@@ -208,8 +208,8 @@ var rdt = queue("rdt", "sendEvent", "callQueue");
 rdt("init", tag);
 rdt("track", "PageVisit");
 load(src);""",
-        scripts=("https://www.redditstatic.com",),
-        talks=("https://alb.reddit.com", "https://pixel-config.reddit.com", "https://www.redditstatic.com"),
+        script_sources=("https://www.redditstatic.com",),
+        connect_sources=("https://alb.reddit.com", "https://pixel-config.reddit.com", "https://www.redditstatic.com"),
     ),
     "shortvideopixel": Provider(
         "TikTok",
@@ -237,18 +237,18 @@ ttq._o = ttq._o || {};
 ttq._o[tag] = {};
 ttq.page();
 load(src);""",
-        scripts=("https://analytics.tiktok.com",),
-        talks=("https://analytics.tiktok.com",),
+        script_sources=("https://analytics.tiktok.com",),
+        connect_sources=("https://analytics.tiktok.com",),
     ),
 }
 
 
-def used(pixels: Iterable[Pixel]) -> list[Provider]:
-    """The providers that the pixels need, each once."""
+def providers_of(pixels: Iterable[Pixel]) -> list[Provider]:
+    """Return the providers of some pixels, without duplicates."""
     return [PROVIDERS[kind] for kind in dict.fromkeys(pixel.type for pixel in pixels)]
 
 
-def starts(pixels: Iterable[Pixel]) -> str:
-    """The JavaScript object of functions that start these pixels, by type. Nothing of it comes from an account."""
-    bodies = {pixel.type: PROVIDERS[pixel.type].start for pixel in pixels}
+def start_functions(pixels: Iterable[Pixel]) -> str:
+    """Return a JavaScript object of functions that start these pixels, by type. It contains no user input."""
+    bodies = {pixel.type: PROVIDERS[pixel.type].start_script for pixel in pixels}
     return "{" + ",\n".join(f'"{kind}": function (tag, src) {{{body}\n}}' for kind, body in bodies.items()) + "}"

@@ -1,7 +1,7 @@
-"""Pages on the way as their owner sees them while making them: the visitors' own templates, leading nowhere.
+"""Preview of splash pages and overlays in the dashboard's editors, rendered with the visitors' templates.
 
-They are drawn from what somebody types, for a frame in the dashboard, so their policy takes everything from them: an
-origin, forms, windows, other sites but those of their pictures.
+The content is unsaved input in a frame of the dashboard, so the policy sandboxes it: no origin, forms or windows, and
+only the images of the page from other sites.
 """
 
 import secrets
@@ -12,7 +12,8 @@ from urllib.parse import urlsplit
 from starlette.responses import HTMLResponse, Response
 
 from waypost.interstitials import csp
-from waypost.interstitials.render import Destination, host_of, is_dark
+from waypost.interstitials.render import Destination, is_dark
+from waypost.urls.url_parts import display_host
 from waypost.visits.interstitials import OVERLAYS_WITH_FORM, Overlay, Splash
 from waypost.visits.responses import PageRenderer
 
@@ -25,52 +26,55 @@ _OVERLAY = {
     "delay": 0,
     "options": [],
 }
-_WAY = {"leave": "never", "count": 0, "pixels": [], "asks": False, "cookie": ""}
+_SCRIPT_CONFIG = {"leave": "never", "count": 0, "pixels": [], "asks": False, "cookie": ""}
+_HOST, _TITLE = "destination.example", "Your destination"
 
 
-class Previews:
-    """Draws them."""
+def render_preview(pages: PageRenderer, kind: str, fields: Mapping[str, Any]) -> Response:
+    """Return the preview of a splash page or an overlay. Missing fields have their defaults."""
+    values = {name: value for name, value in fields.items() if value is not None and name != "name"}
+    for name in ("link", "banner", "logo", "image"):
+        if name in values and urlsplit(values[name]).scheme not in ("http", "https"):
+            values[name] = ""
+    if kind == "splash":
+        return _splash(pages, {**_SPLASH, **values})
+    return _overlay(pages, {**_OVERLAY, **values})
 
-    def __init__(self, pages: PageRenderer) -> None:
-        self._pages = pages
 
-    def draw(self, kind: str, fields: Mapping[str, Any]) -> Response:
-        """The splash page or overlay with these fields; what is not given is as it is by default."""
-        given = {name: value for name, value in fields.items() if value is not None and name != "name"}
-        for name in ("link", "banner", "logo", "image"):
-            if name in given and urlsplit(given[name]).scheme not in ("http", "https"):
-                given[name] = ""
-        return self._splash({**_SPLASH, **given}) if kind == "splash" else self._overlay({**_OVERLAY, **given})
+def _splash(pages: PageRenderer, fields: Mapping[str, Any]) -> Response:
+    has_button = not fields["counter"] or fields["skip"] < fields["counter"]
+    splash = Splash(id=0, **{**fields, "skip": 0})  # shows the skip button at once
+    images = [url for url in (splash.banner, splash.logo) if url]
+    destination = Destination("#", _HOST, _TITLE)
+    context = {"title": splash.title or _TITLE, "splash": splash, "has_button": has_button}
+    return _page(pages, "splash.html", destination, images, link_host=display_host(splash.link), **context)
 
-    def _splash(self, fields: Mapping[str, Any]) -> Response:
-        button = not fields["counter"] or fields["skip"] < fields["counter"]
-        splash = Splash(id=0, **{**fields, "skip": 0})  # the button is to be seen
-        images = [url for url in (splash.banner, splash.logo) if url]
-        onward = Destination("#", "your-target.example", "Your target")
-        shown = {"title": splash.title or onward.title, "splash": splash, "button": button}
-        return self._page("splash.html", onward, images, host=host_of(splash.link), **shown)
 
-    def _overlay(self, fields: Mapping[str, Any]) -> Response:
-        overlay = Overlay(id=0, account=0, **{**fields, "delay": 0})
-        onward = Destination("about:blank", "your-target.example", "Your target")
-        ticket = "none" if overlay.type in OVERLAYS_WITH_FORM else ""
-        shown = {"title": onward.title, "overlay": overlay, "ticket": ticket, "link": 0, "framed": True}
-        shown |= {"is_dark": is_dark(overlay.background), "host": host_of(overlay.link)}
-        return self._page("overlay.html", onward, [overlay.image] if overlay.image else [], **shown)
+def _overlay(pages: PageRenderer, fields: Mapping[str, Any]) -> Response:
+    overlay = Overlay(id=0, account=0, **{**fields, "delay": 0})
+    context = {
+        "title": _TITLE,
+        "overlay": overlay,
+        "form_token": "none" if overlay.type in OVERLAYS_WITH_FORM else "",
+        "link_id": 0,
+        "framed": True,
+        "is_dark": is_dark(overlay.background),
+        "link_host": display_host(overlay.link),
+    }
+    images = [overlay.image] if overlay.image else []
+    return _page(pages, "overlay.html", Destination("about:blank", _HOST, _TITLE), images, **context)
 
-    def _page(self, template: str, onward: Destination, images: list[str], **values: Any) -> Response:
-        nonce = secrets.token_urlsafe(16)
-        headers = csp.headers(nonce=nonce, images=images)
-        told = headers["Content-Security-Policy"].replace("frame-ancestors 'none'", "frame-ancestors 'self'")
-        headers |= {"Content-Security-Policy": f"{told}; sandbox allow-scripts", "X-Frame-Options": "SAMEORIGIN"}
-        way = {**_WAY, "url": onward.url}
-        shared: dict[str, Any] = {
-            "nonce": nonce,
-            "way": way,
-            "starts": "{}",
-            "onward": onward,
-            "asks": False,
-            "names": [],
-        }
-        html = self._pages.draw(template, leave="never", **shared, **values)
-        return HTMLResponse(html, headers=headers)
+
+def _page(pages: PageRenderer, template: str, destination: Destination, images: list[str], **context: Any) -> Response:
+    nonce = secrets.token_urlsafe(16)
+    headers = csp.headers(nonce=nonce, images=images)
+    policy = headers["Content-Security-Policy"].replace("frame-ancestors 'none'", "frame-ancestors 'self'")
+    headers |= {"Content-Security-Policy": f"{policy}; sandbox allow-scripts", "X-Frame-Options": "SAMEORIGIN"}
+    script: dict[str, Any] = {
+        "nonce": nonce,
+        "script_config": {**_SCRIPT_CONFIG, "url": destination.url},
+        "pixel_starters": "{}",
+        "asks_consent": False,
+        "names": [],
+    }
+    return HTMLResponse(pages.render(template, destination=destination, **script, **context), headers=headers)

@@ -1,4 +1,4 @@
-"""The pages on the way to a target, drawn: previews, splash pages, frames, overlays, pixels."""
+"""Render interstitials: preview cards, splash pages, frames, overlays and pixels."""
 
 import secrets
 from collections.abc import Sequence
@@ -10,187 +10,199 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from waypost.clicks.classify import classifier
-from waypost.interstitials import csp, pixel_providers
-from waypost.interstitials.decide import ClientTraits, Decision, choose_interstitial, consent, purpose
-from waypost.interstitials.form_token import FormTokens
-from waypost.interstitials.frame_check import Framing
+from waypost.interstitials import csp, form_token, pixel_providers
+from waypost.interstitials.decide import (
+    ClientTraits,
+    InterstitialChoice,
+    choose_interstitial,
+    consent_scope,
+    parse_consent,
+)
 from waypost.settings import NEVER_SCHEMES, Settings
 from waypost.urls.short_urls import report_url
+from waypost.urls.url_parts import display_host, origin_of
 from waypost.visits.interstitials import OVERLAYS_WITH_FORM, Interstitials, Overlay, SocialCard, Splash
 from waypost.visits.lookup import LinkView
 from waypost.visits.request import URL_SAFE, VisitRequest
-from waypost.visits.responses import PageRenderer, wants_page
+from waypost.visits.responses import wants_html
+from waypost.visits.services import Services
 
-_CONSENT = "wp_consent"
+_CONSENT_COOKIE = "wp_consent"
 _CONSENT_SECONDS = 180 * 86_400
 
 
 @dataclass(frozen=True)
 class Destination:
-    """Where a page leads: the URL fit for a header and an attribute, and what to call it."""
+    """The destination of a page: its URL, fit for a header and an attribute, its host, and its title."""
 
     url: str
     host: str
     title: str
 
 
-class InterstitialPages:
-    """Answers visits whose target has something before it."""
+async def interstitial_response(
+    request: Request, services: Services, visit: VisitRequest, link: LinkView, url: str
+) -> Response | None:
+    """Return the page between this visitor and `url`; None if the visitor is to be redirected."""
+    interstitials = link.interstitials
+    if interstitials is None or not _is_safe(url, services.settings):
+        return None
+    needs_consent = services.settings.pixel_consent == "on"
+    client = _client_traits(request, visit, interstitials)
+    choice = choose_interstitial(interstitials, url, client, needs_consent=needs_consent)
+    page = _Page(request, services, visit, _destination(link, url), choice)
+    if choice.kind == "card" and interstitials.card:
+        return page.card(interstitials.card)
+    if choice.kind == "splash" and interstitials.splash:
+        return page.splash(interstitials.splash)
+    if choice.kind == "overlay" and interstitials.overlay:
+        return await page.overlay(interstitials.overlay, link)
+    if choice.kind == "frame":
+        return await page.frame()
+    return page.pixels_only() if choice.kind == "pixels" else None
 
-    def __init__(self, *, settings: Settings, pages: PageRenderer, tickets: FormTokens) -> None:
-        self._settings = settings
-        self._pages = pages
-        self._tickets = tickets
-        self._framing = Framing()
 
-    async def answer(self, request: Request, asked: VisitRequest, target: LinkView, url: str) -> Response | None:
-        """The page between this visitor and `url`; None when there is none, and they are to be sent on."""
-        way = target.interstitials
-        if way is None or not self.may_lead(url):
-            return None
-        asks = self._settings.pixel_consent == "on"
-        chosen = choose_interstitial(way, url, _manner(request, asked, way), asks=asks)
-        onward = _onward(target, url)
-        if chosen.kind == "card" and way.card:
-            return self._card(request, way.card, onward)
-        if chosen.kind == "splash" and way.splash:
-            return self._splash(request, asked, way.splash, onward, chosen)
-        if chosen.kind == "overlay" and way.overlay:
-            return await self._overlaid(request, asked, target, onward, chosen, way.overlay)
-        if chosen.kind == "frame":
-            return await self._framed(request, asked, onward, chosen)
-        return self._tiny(request, asked, onward, chosen) if chosen.kind == "pixels" else None
+@dataclass(frozen=True)
+class _Page:
+    """An interstitial for one visit."""
 
-    def may_lead(self, url: str) -> bool:
-        """Whether a page of ours may have this as a link. Every URL was checked when it was set; it costs little."""
-        scheme = url.partition(":")[0].lower()
-        allowed = {"http", "https", *self._settings.schemes} - NEVER_SCHEMES
-        return scheme in allowed and url.isprintable()
+    request: Request
+    services: Services
+    visit: VisitRequest
+    destination: Destination
+    choice: InterstitialChoice
 
-    def _card(self, request: Request, card: SocialCard, onward: Destination) -> Response:
-        """For programs that draw previews: the link's own words and picture."""
-        title = card.title or onward.title
-        return self._page(request, "card.html", csp.headers(images=[card.image]), title=title, card=card, onward=onward)
+    def card(self, card: SocialCard) -> Response:
+        """Preview for messengers and social networks: the owner's title, description and image."""
+        headers = csp.headers(images=[card.image])
+        return self._response("card.html", headers, title=card.title or self.destination.title, card=card)
 
-    def _splash(
-        self, request: Request, asked: VisitRequest, splash: Splash, onward: Destination, chosen: Decision
-    ) -> Response:
+    def splash(self, splash: Splash) -> Response:
         nonce = secrets.token_urlsafe(16)
         images = [url for url in (splash.banner, splash.logo) if url]
-        headers = csp.headers(nonce=nonce, images=images, providers=pixel_providers.used(chosen.pixels))
-        leave = "count" if splash.counter else "never"
-        told = _told(asked, onward, chosen, leave=leave, count=splash.counter)
-        # A button that comes no sooner than the target itself would never be seen.
-        button = not splash.counter or splash.skip < splash.counter
-        shown = {
+        headers = csp.headers(nonce=nonce, images=images, providers=self._providers())
+        context = {
+            **self._script_context(leave="count" if splash.counter else "never", count=splash.counter),
+            "title": splash.title or self.destination.title,
             "splash": splash,
-            "button": button,
-            "host": host_of(splash.link),
-            "report": self._report(request, asked),
+            # A skip button that appears no sooner than the redirect is useless.
+            "has_button": not splash.counter or splash.skip < splash.counter,
+            "link_host": display_host(splash.link),
+            "report": self._report_url(),
         }
-        return self._page(
-            request, "splash.html", headers, title=splash.title or onward.title, nonce=nonce, **shown, **told
+        return self._response("splash.html", headers, nonce=nonce, **context)
+
+    async def frame(self) -> Response | None:
+        origins = await self._framing_origins()
+        if not origins:
+            return self.pixels_only() if self.choice.pixels else None
+        nonce = secrets.token_urlsafe(16) if self.choice.pixels else ""
+        headers = csp.headers(nonce=nonce, frames=origins, providers=self._providers())
+        context = self._script_context(leave="never")
+        return self._response("frame.html", headers, title=self.destination.title, nonce=nonce, **context)
+
+    async def overlay(self, overlay: Overlay, link: LinkView) -> Response:
+        """Over the framed destination if it allows framing, else on a page before it."""
+        origins = await self._framing_origins()
+        nonce = secrets.token_urlsafe(16)
+        has_form = overlay.type in OVERLAYS_WITH_FORM
+        token = ""
+        if has_form:
+            signer = await self.services.signer.get()
+            token = form_token.create(signer, overlay=overlay.id, link=link.id, url=self.destination.url)
+        images = [overlay.image] if overlay.image else []
+        headers = csp.headers(
+            nonce=nonce, images=images, frames=origins, providers=self._providers(), has_form=has_form
+        )
+        context = {
+            **self._script_context(leave="never"),
+            "title": self.destination.title,
+            "overlay": overlay,
+            "form_token": token,
+            "link_id": link.id,
+            "link_host": display_host(overlay.link),
+            "is_dark": is_dark(overlay.background),
+            "framed": bool(origins),
+            "report": self._report_url(),
+        }
+        return self._response("overlay.html" if origins else "interstitial.html", headers, nonce=nonce, **context)
+
+    def pixels_only(self) -> Response:
+        """An empty page that runs pixels and redirects, if necessary after asking for consent."""
+        nonce = secrets.token_urlsafe(16)
+        headers = csp.headers(nonce=nonce, providers=self._providers())
+        context = self._script_context(leave="pixels")
+        return self._response("pixels.html", headers, title=self.destination.title, nonce=nonce, **context)
+
+    def _providers(self) -> list[pixel_providers.Provider]:
+        return pixel_providers.providers_of(self.choice.pixels)
+
+    async def _framing_origins(self) -> Sequence[str]:
+        own_origin = _own_origin(self.request, self.services.settings)
+        return await self.services.frame_checker.framing_origins(self.destination.url, own_origin)
+
+    def _report_url(self) -> str:
+        """The abuse report form for the URL that the visitor opened: a link's or a rotator's."""
+        return report_url(self.services.settings.base, self.visit.host, self.request.url.path[1:])
+
+    def _script_context(self, *, leave: str, count: int = 0) -> dict[str, Any]:
+        """Template values for the page's script. `leave`: when to redirect; `count`: after so many seconds."""
+        pixels = self.choice.pixels
+        tags = [
+            {"type": pixel.type, "tag": pixel.tag, "src": pixel_providers.PROVIDERS[pixel.type].script_for(pixel.tag)}
+            for pixel in pixels
+        ]
+        scope = consent_scope(pixels)
+        return {
+            "script_config": {
+                "url": self.destination.url,
+                "leave": leave,
+                "count": count,
+                "pixels": tags,
+                "asks": self.choice.asks_consent,
+                "cookie": f".{scope}; Max-Age={_CONSENT_SECONDS}; Path=/{self.visit.alias}; SameSite=Lax",
+            },
+            "pixel_starters": pixel_providers.start_functions(pixels),
+            "asks_consent": self.choice.asks_consent,
+            "names": sorted({provider.name for provider in self._providers()}),
+        }
+
+    def _response(self, template: str, headers: dict[str, str], **context: Any) -> Response:
+        return self.services.pages.page(
+            template, request=self.request, headers=headers, destination=self.destination, **context
         )
 
-    async def _framed(
-        self, request: Request, asked: VisitRequest, onward: Destination, chosen: Decision
-    ) -> Response | None:
-        origins = await self._framing.allows(onward.url, _own_origin(request, self._settings))
-        if not origins:
-            return self._tiny(request, asked, onward, chosen) if chosen.pixels else None
-        nonce = secrets.token_urlsafe(16) if chosen.pixels else ""
-        headers = csp.headers(nonce=nonce, frames=origins, providers=pixel_providers.used(chosen.pixels))
-        told = _told(asked, onward, chosen, leave="never")
-        return self._page(request, "frame.html", headers, title=onward.title, nonce=nonce, **told)
 
-    async def _overlaid(
-        self,
-        request: Request,
-        asked: VisitRequest,
-        target: LinkView,
-        onward: Destination,
-        chosen: Decision,
-        overlay: Overlay,
-    ) -> Response:
-        """Over the target where that can be framed, else a page of its own before it."""
-        origins = await self._framing.allows(onward.url, _own_origin(request, self._settings))
-        nonce = secrets.token_urlsafe(16)
-        sends = overlay.type in OVERLAYS_WITH_FORM
-        ticket = await self._tickets.of(overlay.id, target.id, onward.url) if sends else ""
-        images = [overlay.image] if overlay.image else []
-        used = pixel_providers.used(chosen.pixels)
-        headers = csp.headers(nonce=nonce, images=images, frames=origins, providers=used, sends=sends)
-        shown = {"overlay": overlay, "ticket": ticket, "link": target.id, "host": host_of(overlay.link)}
-        told = {**_told(asked, onward, chosen, leave="never"), "is_dark": is_dark(overlay.background)}
-        template = "overlay.html" if origins else "interstitial.html"
-        values = {**shown, **told, "framed": bool(origins), "report": self._report(request, asked)}
-        return self._page(request, template, headers, title=onward.title, nonce=nonce, **values)
-
-    def _tiny(self, request: Request, asked: VisitRequest, onward: Destination, chosen: Decision) -> Response:
-        """Pixels and nothing else: seen for a moment, or for as long as the visitor thinks about a consent."""
-        nonce = secrets.token_urlsafe(16)
-        headers = csp.headers(nonce=nonce, providers=pixel_providers.used(chosen.pixels))
-        told = _told(asked, onward, chosen, leave="pixels")
-        return self._page(request, "pixels.html", headers, title=onward.title, nonce=nonce, **told)
-
-    def _report(self, request: Request, asked: VisitRequest) -> str:
-        """Where this visitor can complain of the address that brought them here, be it a link's or a rotator's."""
-        return report_url(self._settings.base, asked.host, request.url.path[1:])
-
-    def _page(self, request: Request, template: str, headers: dict[str, str], **values: Any) -> Response:
-        return self._pages.page(template, request=request, headers=headers, **values)
+def _is_safe(url: str, settings: Settings) -> bool:
+    """Return whether a page may link to the URL. Every URL was validated when it was saved; this is a second check."""
+    scheme = url.partition(":")[0].lower()
+    allowed = {"http", "https", *settings.schemes} - NEVER_SCHEMES
+    return scheme in allowed and url.isprintable()
 
 
-def _manner(request: Request, asked: VisitRequest, way: Interstitials) -> ClientTraits:
+def _client_traits(request: Request, visit: VisitRequest, interstitials: Interstitials) -> ClientTraits:
     headers = request.headers
     return ClientTraits(
-        agent=classifier.agent(asked.agent.decode("utf-8", "replace")).kind,
-        wants_page=wants_page(request),
+        agent=classifier.agent(visit.agent_text).kind,
+        wants_html=wants_html(request),
         is_private=headers.get("dnt") == "1" or headers.get("sec-gpc") == "1",
-        consent=consent(request.cookies.get(_CONSENT, ""), way.pixels),
+        consent=parse_consent(request.cookies.get(_CONSENT_COOKIE, ""), interstitials.pixels),
     )
 
 
-def _onward(target: LinkView, url: str) -> Destination:
-    own = target.interstitials.card.title if target.interstitials and target.interstitials.card else ""
-    host = host_of(url)
-    return Destination(quote(url, safe=URL_SAFE), host, own or target.title or host or "…")
-
-
-def host_of(url: str) -> str:
-    """What a visitor may read as the name of a place: letters as people write them, without user or port."""
-    try:
-        return urlsplit(url).hostname or ""
-    except ValueError:
-        return ""
+def _destination(link: LinkView, url: str) -> Destination:
+    card_title = link.interstitials.card.title if link.interstitials and link.interstitials.card else ""
+    host = display_host(url)
+    return Destination(quote(url, safe=URL_SAFE), host, card_title or link.title or host or "…")
 
 
 def is_dark(color: str) -> bool:
-    """Whether light words are read on it: what the browser draws by itself should fit, such as a radio button."""
-    red, green, blue = (int(color[at : at + 2], 16) for at in (1, 3, 5))
+    """Return whether a background color is dark, so that the browser draws its own controls light."""
+    red, green, blue = (int(color[start : start + 2], 16) for start in (1, 3, 5))
     return 0.299 * red + 0.587 * green + 0.114 * blue < 128
 
 
 def _own_origin(request: Request, settings: Settings) -> str:
-    """The origin under which the visitor sees us: by its host, since a branded domain is another one."""
+    """Return the origin of this page as the visitor sees it: a branded domain is an origin of its own."""
     scheme = urlsplit(settings.base).scheme
-    return csp.origin(f"{scheme}://{request.headers.get('host', '')}") or settings.base
-
-
-def _told(asked: VisitRequest, onward: Destination, chosen: Decision, *, leave: str, count: int = 0) -> dict[str, Any]:
-    """What the page's script is told, and its template: `leave` is when to go on, after `count` seconds at `count`."""
-    used = pixel_providers.used(chosen.pixels)
-    tags: Sequence[dict[str, str]] = [
-        {"type": one.type, "tag": one.tag, "src": pixel_providers.PROVIDERS[one.type].script_of(one.tag)}
-        for one in chosen.pixels
-    ]
-    cookie = f".{purpose(chosen.pixels)}; Max-Age={_CONSENT_SECONDS}; Path=/{asked.alias}; SameSite=Lax"
-    told = {"url": onward.url, "leave": leave, "count": count, "pixels": tags, "asks": chosen.asks, "cookie": cookie}
-    return {
-        "way": told,
-        "starts": pixel_providers.starts(chosen.pixels),
-        "onward": onward,
-        "asks": chosen.asks,
-        "names": sorted({one.name for one in used}),
-        "leave": leave,
-    }
+    return origin_of(f"{scheme}://{request.headers.get('host', '')}") or settings.base

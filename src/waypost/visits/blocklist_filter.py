@@ -1,6 +1,6 @@
-"""What an alias leads to without what the operator has blocked since: buttons, pictures, blocks (decision 54). Pure.
+"""Remove URLs that the administrator has blocked from buttons, images and bio blocks (decision 54). Pure functions.
 
-Done when something is read, so that a visit of what is remembered costs nothing: a change to the list forgets it all.
+Applied when a record is read, not at every visit: a change of the blocklist invalidates the whole cache.
 """
 
 from collections.abc import Mapping
@@ -12,46 +12,41 @@ from waypost.visits.interstitials import Interstitials
 from waypost.visits.lookup import BioView, LinkView, Resolved
 
 _URL_FIELDS = ("url", "link", "image", "site")
-"""The fields of a block of a bio page that can hold a URL."""
+"""The fields of a bio block that can hold a URL."""
 
 
-def cleaned(found: Resolved | None, forbidden: Blocklist) -> Resolved | None:
-    """The same with nothing blocked on its page."""
-    if isinstance(found, LinkView):
-        return cleaned_link(found, forbidden)
-    if isinstance(found, BioView) and forbidden:
-        return replace(found, blocks=[_block(block, forbidden) for block in found.blocks])
-    return found
+def without_blocked(resolved: Resolved | None, blocklist: Blocklist) -> Resolved | None:
+    """Return the record without blocked URLs on its page."""
+    if isinstance(resolved, LinkView):
+        return without_blocked_link(resolved, blocklist)
+    if isinstance(resolved, BioView) and blocklist:
+        return replace(resolved, blocks=[_mark_blocked(block, blocklist) for block in resolved.blocks])
+    return resolved
 
 
-def cleaned_link(target: LinkView, forbidden: Blocklist) -> LinkView:
-    """A link with nothing blocked on its way. Whether its target itself is blocked is decided at every visit."""
-    return (
-        replace(target, interstitials=_way(target.interstitials, forbidden))
-        if target.interstitials and forbidden
-        else target
-    )
+def without_blocked_link(link: LinkView, blocklist: Blocklist) -> LinkView:
+    """Return the link without blocked URLs on its interstitials. Every visit checks the destination itself."""
+    if not (link.interstitials and blocklist):
+        return link
+    return replace(link, interstitials=_filter(link.interstitials, blocklist))
 
 
-def _block(block: Mapping[str, Any], forbidden: Blocklist) -> Mapping[str, Any]:
-    """Marked when it shows or leads to something blocked: no page has it, and its address says why."""
-    return (
-        {**block, "blocked": True}
-        if any(forbidden.has(str(block[name])) for name in _URL_FIELDS if block.get(name))
-        else block
-    )
+def _mark_blocked(block: Mapping[str, Any], blocklist: Blocklist) -> Mapping[str, Any]:
+    """Mark a block that contains a blocked URL. Pages omit it, and its own URL shows the reason."""
+    is_blocked = any(blocklist.has(str(block[name])) for name in _URL_FIELDS if block.get(name))
+    return {**block, "blocked": True} if is_blocked else block
 
 
-def _way(way: Interstitials, forbidden: Blocklist) -> Interstitials:
-    def good(url: str) -> str:
-        return "" if forbidden.has(url) else url
+def _filter(interstitials: Interstitials, blocklist: Blocklist) -> Interstitials:
+    def allowed(url: str) -> str:
+        return "" if blocklist.has(url) else url
 
-    card, splash, overlay = way.card, way.splash, way.overlay
+    card, splash, overlay = interstitials.card, interstitials.splash, interstitials.overlay
     if splash is not None:
-        splash = replace(splash, link=good(splash.link), banner=good(splash.banner), logo=good(splash.logo))
+        splash = replace(splash, link=allowed(splash.link), banner=allowed(splash.banner), logo=allowed(splash.logo))
     return replace(
-        way,
-        card=replace(card, image=good(card.image)) if card else None,
+        interstitials,
+        card=replace(card, image=allowed(card.image)) if card else None,
         splash=splash,
-        overlay=replace(overlay, link=good(overlay.link), image=good(overlay.image)) if overlay else None,
+        overlay=replace(overlay, link=allowed(overlay.link), image=allowed(overlay.image)) if overlay else None,
     )

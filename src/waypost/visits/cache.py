@@ -1,7 +1,7 @@
-"""What this process remembers of names, and the answers that the lane may give by itself.
+"""This process's cache: resolved aliases, domains, the blocklist, and complete responses for the fast path.
 
-Filled by visits, emptied by the log of changes. Bounded. Read without a lock, by single dict
-operations; changed under one, so that nothing old is put back while a change is taken in.
+Visits fill it, the change log invalidates it, and every part is bounded. Reads take no lock: they are single dict
+operations. Writes take one, so that no outdated entry is stored during an invalidation.
 """
 
 import threading
@@ -12,142 +12,145 @@ from waypost.db.change_log import Name
 from waypost.urls.blocklist import Blocklist
 from waypost.visits.lookup import DomainView, Resolved
 
-_MOST_HOT = 100_000
-_MOST_FOUND = 20_000
-_MOST_HOSTS = 10_000
-_MOST_BYTES_OF_PICTURES = 32 * 1024 * 1024
-MAX_AGE = 3600.0
-"""Seconds that anything is remembered, should the log of changes be out of reach for ever."""
+_MAX_REDIRECTS = 100_000
+_MAX_RESOLVED = 20_000
+_MAX_HOSTS = 10_000
+MAX_IMAGE_BYTES = 32 * 1024 * 1024
+MAX_AGE_SECONDS = 3600.0
+"""Lifetime of every entry, a bound for the case that the change log stays unreachable."""
 
 
 @dataclass(frozen=True, slots=True)
 class HotResponse:
-    """A whole answer but for its date, and the journal's words for what it counts.
+    """A complete response except its Date header, and the journal fields of its click.
 
-    There are very many: `start` and `end` are the same objects in all of them, `own` is the rest.
+    There are many of them: `status_line` and `shared_headers` are the same objects in all, `unique` is the rest.
     """
 
-    own: bytes
-    target: bytes
+    unique: bytes
+    journal_target: bytes
     until_ms: int
-    end: bytes = b""
+    shared_headers: bytes = b""
     flags: bytes = b""
-    start: bytes = b"HTTP/1.1 302 Found\r\n"
+    status_line: bytes = b"HTTP/1.1 302 Found\r\n"
 
 
 @dataclass(frozen=True, slots=True)
 class HotImage(HotResponse):
-    """A picture of a name for the lane, which counts nothing: `own` goes on to the end of the body."""
+    """A QR code image of an alias, which counts no click: `unique` includes the body."""
 
-    tag: str = ""
+    etag: str = ""
     name: Name = ("", "")
 
 
 class Cache:
-    """Names and hosts that were asked for lately."""
+    """Recently requested aliases, hosts and responses."""
 
     def __init__(self) -> None:
         self.hot: dict[bytes, HotResponse] = {}
-        """By host as in the namespace and path: `b"/spring"` on the service's own host."""
+        """By host as in the alias namespace, and path: `b"/spring"` on the service's own host."""
         self.header_hosts: dict[bytes, bytes] = {}
-        """The host that a `Host` header means, as in `hot`."""
+        """The host in the alias namespace that a `Host` header means, the first part of the keys of `hot`."""
         self.version = 0
-        self._found: dict[Name, tuple[float, Resolved | None]] = {}
+        self._resolved: dict[Name, tuple[float, Resolved | None]] = {}
         self._domains: dict[str, tuple[float, DomainView | None]] = {}
         self.blocklist: Blocklist | None = None
-        """What the operator has blocked; None until somebody needs it."""
+        """The administrator's blocklist; None until it is read."""
         self.images: dict[bytes, HotImage] = {}
-        """By host as in the namespace and whole target: `b"/qr/spring.png?size=300"`."""
-        self._pictures_of: dict[Name, set[bytes]] = {}
-        self._bytes_of_pictures = 0
-        self._changing = threading.Lock()
+        """By host as in the alias namespace, path and query: `b"/qr/spring.png?size=300"`."""
+        self._image_keys: dict[Name, set[bytes]] = {}
+        self._image_bytes = 0
+        self._write_lock = threading.Lock()
 
     def get_resolved(self, name: Name) -> tuple[bool, Resolved | None]:
-        """(whether this name is known, what it leads to)."""
-        found = self._found.get(name)
-        if found is None or found[0] < time.monotonic():
+        """Return (whether the name is cached, its record)."""
+        entry = self._resolved.get(name)
+        if entry is None or entry[0] < time.monotonic():
             return False, None
-        return True, found[1]
+        return True, entry[1]
 
     def get_domain(self, host: str) -> tuple[bool, DomainView | None]:
-        """(whether this host is known, the branded domain that it is)."""
-        found = self._domains.get(host)
-        if found is None or found[0] < time.monotonic():
+        """Return (whether the host is cached, its branded domain)."""
+        entry = self._domains.get(host)
+        if entry is None or entry[0] < time.monotonic():
             return False, None
-        return True, found[1]
+        return True, entry[1]
 
-    def put_resolved(self, name: Name, found: Resolved | None, *, version: int) -> None:
-        """Remember what a name led to when `version` was read, unless something changed since."""
-        with self._changing:
+    def put_resolved(self, name: Name, resolved: Resolved | None, *, version: int) -> None:
+        """Cache the record of a name, read at `version`, unless something was invalidated since."""
+        with self._write_lock:
             if version == self.version:
-                _bounded(self._found, _MOST_FOUND)[name] = (time.monotonic() + MAX_AGE, found)
+                _make_room(self._resolved, _MAX_RESOLVED)[name] = (time.monotonic() + MAX_AGE_SECONDS, resolved)
 
     def put_domain(self, host: str, domain: DomainView | None, *, version: int) -> None:
-        """The same for a host."""
-        with self._changing:
+        """Cache the branded domain of a host, read at `version`."""
+        with self._write_lock:
             if version == self.version:
-                _bounded(self._domains, _MOST_HOSTS)[host] = (time.monotonic() + MAX_AGE, domain)
+                _make_room(self._domains, _MAX_HOSTS)[host] = (time.monotonic() + MAX_AGE_SECONDS, domain)
 
-    def put_blocklist(self, blocked: Blocklist, *, version: int) -> None:
-        """The same for what is blocked."""
-        with self._changing:
+    def put_blocklist(self, blocklist: Blocklist, *, version: int) -> None:
+        """Cache the blocklist, read at `version`."""
+        with self._write_lock:
             if version == self.version:
-                self.blocklist = blocked
+                self.blocklist = blocklist
 
-    def put_hot(self, header: bytes, name: Name, answer: HotResponse, *, version: int) -> None:
-        """Let the lane answer for a name from now on, to requests with this `Host` header."""
+    def put_hot(self, header: bytes, name: Name, response: HotResponse, *, version: int) -> None:
+        """Let the fast path answer requests for a name with this `Host` header."""
         host = name[0].encode()
-        with self._changing:
+        with self._write_lock:
             if version == self.version:
-                _bounded(self.header_hosts, _MOST_HOSTS)[header] = host
-                _bounded(self.hot, _MOST_HOT)[host + b"/" + name[1].encode()] = answer
-                self._found.pop(name, None)  # the lane needs only the answer, which is a tenth of it
+                _make_room(self.header_hosts, _MAX_HOSTS)[header] = host
+                _make_room(self.hot, _MAX_REDIRECTS)[host + b"/" + name[1].encode()] = response
+                self._resolved.pop(name, None)  # the response is a tenth of the record's size and replaces it
 
-    def put_image(self, header: bytes, target: bytes, picture: HotImage, *, version: int) -> None:
-        """Let the lane answer for a picture of a name, within a bound of bytes: the oldest make way."""
-        host = picture.name[0].encode()
+    def put_image(self, header: bytes, target: bytes, image: HotImage, *, version: int) -> None:
+        """Let the fast path answer requests for an image. Evicts the oldest images over MAX_IMAGE_BYTES."""
+        host = image.name[0].encode()
         key = host + target
-        with self._changing:
+        with self._write_lock:
             if version != self.version or key in self.images:
                 return
-            _bounded(self.header_hosts, _MOST_HOSTS)[header] = host
-            self.images[key] = picture
-            self._pictures_of.setdefault(picture.name, set()).add(key)
-            self._bytes_of_pictures += len(picture.own) + len(key)
-            while self._bytes_of_pictures > _MOST_BYTES_OF_PICTURES:
-                self._drop(next(iter(self.images)))
+            _make_room(self.header_hosts, _MAX_HOSTS)[header] = host
+            self.images[key] = image
+            self._image_keys.setdefault(image.name, set()).add(key)
+            self._image_bytes += len(image.unique) + len(key)
+            while self._image_bytes > MAX_IMAGE_BYTES:
+                self._evict_image(next(iter(self.images)))
 
-    def _drop(self, key: bytes) -> None:
-        gone = self.images.pop(key)
-        self._bytes_of_pictures -= len(gone.own) + len(key)
-        keys = self._pictures_of[gone.name]
+    def _evict_image(self, key: bytes) -> None:
+        image = self.images.pop(key)
+        self._image_bytes -= len(image.unique) + len(key)
+        keys = self._image_keys[image.name]
         keys.remove(key)
         if not keys:
-            del self._pictures_of[gone.name]
+            del self._image_keys[image.name]
 
     def invalidate(self, names: list[Name] | None) -> None:
-        """Drop what changed; everything when a whole host did, or when nobody knows what."""
-        with self._changing:
+        """Drop changed names; everything if a whole host changed, or if the changes are unknown (None)."""
+        with self._write_lock:
             self.version += 1
             if names is None or any(not alias for _, alias in names):
-                self.hot.clear()
-                self.header_hosts.clear()
-                self._found.clear()
-                self._domains.clear()
-                self.blocklist = None
-                self.images.clear()
-                self._pictures_of.clear()
-                self._bytes_of_pictures = 0
+                self._clear()
                 return
             for host, alias in names:
-                self._found.pop((host, alias), None)
+                self._resolved.pop((host, alias), None)
                 self.hot.pop(host.encode() + b"/" + alias.encode(), None)
-                for key in tuple(self._pictures_of.get((host, alias), ())):
-                    self._drop(key)
+                for key in tuple(self._image_keys.get((host, alias), ())):
+                    self._evict_image(key)
+
+    def _clear(self) -> None:
+        self.hot.clear()
+        self.header_hosts.clear()
+        self._resolved.clear()
+        self._domains.clear()
+        self.blocklist = None
+        self.images.clear()
+        self._image_keys.clear()
+        self._image_bytes = 0
 
 
-def _bounded(values: dict, most: int) -> dict:  # type: ignore[type-arg]  # whatever it holds
-    """The dict with room for one more: the oldest makes way."""
-    if len(values) >= most:
-        values.pop(next(iter(values), None), None)
-    return values
+def _make_room(entries: dict, limit: int) -> dict:  # type: ignore[type-arg]  # any key and value
+    """Return the dict with room for one more entry, without its oldest one if it is full."""
+    if len(entries) >= limit:
+        entries.pop(next(iter(entries), None), None)
+    return entries

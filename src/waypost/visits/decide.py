@@ -1,4 +1,4 @@
-"""What a visitor gets: decided once, from facts alone, without a database or a clock (decisions 46, 47, 49)."""
+"""Decide the outcome of a visit to a link: a pure function of facts (decisions 46, 47, 49)."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -6,15 +6,15 @@ from urllib.parse import urlencode, urlsplit
 
 from waypost.visits.lookup import LinkView
 
-Why = Literal["missing", "disabled", "gone", "locked", "guessing", "blocked", "flood", "unclear"]
+RefusalReason = Literal["missing", "disabled", "gone", "locked", "guessing", "blocked", "flood", "unclear"]
 _WEB = ("http://", "https://")
-# What an owner may write as a device, besides the names of systems and of kinds of device.
+# Device names that an owner can use in addition to operating systems and device types.
 _DEVICES = {"iphone": ("ios", "mobile"), "ipad": ("ios", "tablet"), "mac": ("macos", "desktop")}
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of a visit when it is decided. `language` is the visitor's first, such as "de"."""
+    """Input of the decision. `now` is in seconds, `language` is the visitor's first one, such as "de"."""
 
     now: int
     unlocked: bool = False
@@ -28,65 +28,65 @@ class Facts:
 
 @dataclass(frozen=True)
 class Redirect:
-    """Send the visitor to `url`. A click of the link when `counts`, else a visit that came too late."""
+    """Send the visitor to `url`. `is_click`: counts as a click; not so for a link that has expired."""
 
     url: str
-    counts: bool = True
+    is_click: bool = True
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """Tell the visitor why there is nothing to see."""
+    """Show an error page."""
 
-    why: Why
-
-
-Answer = Redirect | Refusal
+    reason: RefusalReason
 
 
-def decide(target: LinkView, facts: Facts) -> Answer:
-    """The answer to a visit. A click limit is asked later, when everything else says yes."""
-    if target.status == "disabled":
+Outcome = Redirect | Refusal
+
+
+def decide(link: LinkView, facts: Facts) -> Outcome:
+    """Return the outcome of a visit. The caller checks the click limit after that."""
+    if link.status == "disabled":
         return Refusal("disabled")
-    if target.expiry is not None and target.expiry < facts.now:
-        return used_up(target)
-    if target.password is not None and not facts.unlocked:
+    if link.expiry is not None and link.expiry < facts.now:
+        return expired_outcome(link)
+    if link.password is not None and not facts.unlocked:
         return Refusal("locked")
-    return Redirect(_with_query(_chosen(target, facts), target, facts.query))
+    return Redirect(_with_query(_select_destination(link, facts), link, facts.query))
 
 
-def used_up(target: LinkView) -> Answer:
-    """The answer of a link that is past its end."""
-    return Redirect(target.expiryurl, counts=False) if target.expiryurl else Refusal("gone")
+def expired_outcome(link: LinkView) -> Outcome:
+    """Return the outcome of a link that has expired or reached its click limit."""
+    return Redirect(link.expiryurl, is_click=False) if link.expiryurl else Refusal("gone")
 
 
-def _chosen(target: LinkView, facts: Facts) -> str:
-    """Where this visitor goes: country before device before app before language before everybody."""
-    here = {facts.country.casefold(), facts.country_code.casefold()} - {""}
-    for element in target.geotarget:
-        if element["location"].casefold() in here:
-            return element["link"]
-    for element in target.devicetarget:
-        if _is_device(element["device"].casefold(), facts):
-            return element["link"]
+def _select_destination(link: LinkView, facts: Facts) -> str:
+    """Return this visitor's destination. Order of precedence: country, device, app, language, default."""
+    countries = {facts.country.casefold(), facts.country_code.casefold()} - {""}
+    for rule in link.geotarget:
+        if rule["location"].casefold() in countries:
+            return rule["link"]
+    for rule in link.devicetarget:
+        if _is_device(rule["device"].casefold(), facts):
+            return rule["link"]
     store = {"ios": "apple", "android": "google"}.get(facts.os.casefold())
-    if store and target.deeplink and target.deeplink.get(store):
-        return target.deeplink[store]
-    for element in target.languagetarget:
-        if facts.language and element["language"].casefold().partition("-")[0] == facts.language:
-            return element["link"]
-    return target.url
+    if store and link.deeplink and link.deeplink.get(store):
+        return link.deeplink[store]
+    for rule in link.languagetarget:
+        if facts.language and rule["language"].casefold().partition("-")[0] == facts.language:
+            return rule["link"]
+    return link.url
 
 
-def _is_device(wanted: str, facts: Facts) -> bool:
+def _is_device(name: str, facts: Facts) -> bool:
     os, device = facts.os.casefold(), facts.device.casefold()
-    return _DEVICES.get(wanted) == (os, device) or wanted in (os, device)
+    return _DEVICES.get(name) == (os, device) or name in (os, device)
 
 
-def _with_query(url: str, target: LinkView, query: str) -> str:
-    """The link's own parameters and the visitor's query at the end of a web address."""
-    if not url.lower().startswith(_WEB) or not (query or target.parameters):
+def _with_query(url: str, link: LinkView, query: str) -> str:
+    """Append the link's own parameters and the visitor's query to a web URL."""
+    if not url.lower().startswith(_WEB) or not (query or link.parameters):
         return url
-    own = urlencode([(element["name"], element.get("value", "")) for element in target.parameters])
+    parameters = urlencode([(parameter["name"], parameter.get("value", "")) for parameter in link.parameters])
     parts = urlsplit(url)
-    return parts._replace(query="&".join(part for part in (parts.query, own, query) if part)).geturl()
+    return parts._replace(query="&".join(part for part in (parts.query, parameters, query) if part)).geturl()

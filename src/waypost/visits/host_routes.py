@@ -1,60 +1,75 @@
-"""What belongs to a host and not to a name under it: its certificate (decision 39), robots.txt, and its icon."""
+"""Routes of a whole host: the root URL, on-demand certificates (decision 39), robots.txt and the favicon."""
 
+from functools import cache
 from importlib.resources import files
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
+from starlette.responses import Response
 
-from waypost.settings import Settings
 from waypost.urls.alias_namespace import OWN
 from waypost.urls.hostnames import host_of
 from waypost.urls.validation import ascii_host
-from waypost.visits.request import host
-from waypost.visits.responses import NO_STORE, PageRenderer
-from waypost.visits.visit import VisitService
+from waypost.visits.request import request_host
+from waypost.visits.responses import NO_STORE, json_error, redirect
+from waypost.visits.services import Services
 
-# Crawlers may follow short links: previews need that, and what they do is counted apart. The API is for programs with
-# a key, and pictures of codes are drawn anew for every crawler that asks.
+# Crawlers may follow short links: link previews need that, and bots are counted separately. The API needs a key, and
+# QR code images would be rendered again for each crawler.
 _ROBOTS = "User-agent: *\nDisallow: /api/\nDisallow: /qr/\nDisallow: /*/qr\nDisallow: /tls/\n"
-_NOBODY = "User-agent: *\nDisallow: /\n"
-_DAY = {"Cache-Control": "public, max-age=86400", "X-Content-Type-Options": "nosniff"}
+_ROBOTS_UNKNOWN_HOST = "User-agent: *\nDisallow: /\n"
+_HEADERS = {"Cache-Control": "public, max-age=86400", "X-Content-Type-Options": "nosniff"}
+_MAX_NAME = 300
 
 
-class Hosts:
-    """Answers for whole hosts."""
+async def root(request: Request, services: Services) -> Response:
+    """`/`: the dashboard on the service's own host, the owner's redirect on a branded domain."""
+    host = request_host(request, services.settings)
+    domain = await services.visits.find_domain(host)
+    if domain is not None and domain.redirectroot:
+        return await domain_redirect(request, services, domain.redirectroot)
+    if host != OWN:
+        return services.pages.refuse(request, "missing")
+    return redirect("/dashboard")
 
-    def __init__(self, *, settings: Settings, visitor: VisitService, pages: PageRenderer) -> None:
-        self._settings = settings
-        self._visitor = visitor
-        self._pages = pages
-        self._icon = files("waypost.visits").joinpath("templates", "favicon.ico").read_bytes()
 
-    def routes(self) -> list[Route]:
-        """The routes, which come before those of names."""
-        return [
-            Route("/tls/ask", self._ask, methods=["GET", "HEAD"]),
-            Route("/robots.txt", self._robots, methods=["GET", "HEAD"]),
-            Route("/favicon.ico", self._favicon, methods=["GET", "HEAD"]),
-        ]
+async def domain_redirect(request: Request, services: Services, url: str) -> Response:
+    """Redirect to a URL that the owner of a branded domain has set, unless it is blocked."""
+    if (await services.visits.blocklist()).has(url):
+        return services.pages.refuse(request, "blocked")
+    return redirect(url)
 
-    async def _ask(self, request: Request) -> Response:
-        """Whether a proxy in front may get a certificate for `?domain=`: for our own host, and branded domains.
 
-        Memory bounds what unknown names cost: each is looked up once, and thousands of them are remembered.
-        """
-        if host(request, self._settings) != OWN:
-            return self._pages.refuse(request, "missing")
-        name = ascii_host(host_of(request.query_params.get("domain", "")[:300]))
-        known = name == self._settings.own_host or (name and await self._visitor.domain(name) is not None)
-        if not known:
-            body = {"error": 1, "message": "This is no host of this service.", "code": "missing"}
-            return JSONResponse(body, 404, headers=NO_STORE)
-        return Response("ok", media_type="text/plain", headers=NO_STORE)
+async def not_found(request: Request, services: Services) -> Response:
+    """Every path without a route."""
+    return services.pages.refuse(request, "missing")
 
-    async def _robots(self, request: Request) -> Response:
-        known = await self._visitor.domain(host(request, self._settings)) is not None
-        return Response(_ROBOTS if known else _NOBODY, media_type="text/plain", headers=_DAY)
 
-    async def _favicon(self, request: Request) -> Response:
-        return Response(self._icon, media_type="image/x-icon", headers=_DAY)
+async def tls_ask(request: Request, services: Services) -> Response:
+    """`/tls/ask?domain=`: whether a reverse proxy may request a certificate for a host.
+
+    Unknown hosts cost one read each: the cache holds thousands of them.
+    """
+    if request_host(request, services.settings) != OWN:
+        return services.pages.refuse(request, "missing")
+    name = ascii_host(host_of(request.query_params.get("domain", "")[:_MAX_NAME]))
+    is_known = name == services.settings.own_host or (name and await services.visits.find_domain(name) is not None)
+    if not is_known:
+        return json_error("domain is not a host of this service.", code="missing", status=404)
+    return Response("ok", media_type="text/plain", headers=NO_STORE)
+
+
+async def robots(request: Request, services: Services) -> Response:
+    """`/robots.txt`."""
+    domain = await services.visits.find_domain(request_host(request, services.settings))
+    text = _ROBOTS if domain is not None else _ROBOTS_UNKNOWN_HOST
+    return Response(text, media_type="text/plain", headers=_HEADERS)
+
+
+async def favicon(_request: Request, _services: Services) -> Response:
+    """`/favicon.ico`."""
+    return Response(_icon(), media_type="image/x-icon", headers=_HEADERS)
+
+
+@cache
+def _icon() -> bytes:
+    return files("waypost.visits").joinpath("templates", "favicon.ico").read_bytes()

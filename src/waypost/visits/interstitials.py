@@ -1,4 +1,4 @@
-"""Records of a link's interstitials (splash page, overlay, frame, pixels, preview card), read together with the link."""
+"""Records of a link's interstitials: splash page, overlay, frame, pixels, preview card. Read together with the link."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -96,12 +96,12 @@ class InterstitialColumns:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the link has no interstitials."""
+        """Return whether the link has no interstitials."""
         return self.type == "direct" and not (self.has_card or self.has_pixels)
 
     @property
     def has_card(self) -> bool:
-        """Whether the owner has defined a preview card."""
+        """Return whether the owner has defined a preview card."""
         return bool(self.metatitle or self.metadescription or self.metaimage)
 
 
@@ -109,12 +109,12 @@ def read_interstitials(tx: Connection, account: int, link: int, columns: Interst
     """Return a link's interstitials, each read by its primary key; None if there are none."""
     if columns.is_empty:
         return None
-    has_overlay = columns.type == "overlay" and columns.overlay
+    overlay = columns.overlay if columns.type == "overlay" else None
     pixel_rows = tx.execute(_PIXELS, {"account": account, "link": link}).all() if columns.has_pixels else ()
     interstitials = Interstitials(
         card=_card(columns),
         splash=_splash(tx, account, columns) if columns.type == "splash" else None,
-        overlay=_OVERLAY.get(tx, account, columns.overlay) if has_overlay else None,
+        overlay=_OVERLAY.get(tx, account, overlay) if overlay else None,
         framed=columns.type == "frame",
         pixels=tuple(Pixel(*row) for row in pixel_rows),
     )

@@ -37,7 +37,7 @@ class LinkView:
 
     @property
     def is_plain(self) -> bool:
-        """Whether every visitor gets the same redirect, so that the fast path can answer."""
+        """Return whether every visitor gets the same redirect, so that the fast path can answer."""
         varies = (self.geotarget, self.devicetarget, self.languagetarget, self.deeplink, self.password, self.clicklimit)
         return self.status != "disabled" and self.interstitials is None and not any(varies)
 

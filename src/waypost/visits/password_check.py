@@ -1,44 +1,35 @@
-"""Whether a visitor knows the password of what is asked for. Guessing is limited (decision 22)."""
+"""Check a visitor's password for a link or file. Wrong passwords are rate limited (decision 22)."""
 
+from functools import partial
 from weakref import WeakValueDictionary
 
 import anyio
 import anyio.to_thread
 
 from waypost import credentials
-from waypost.http.attempt_limiter import AttemptLimiter, Limit
 from waypost.http.client_ip import network_of
+from waypost.http.rate_limit import RateLimiter
 from waypost.visits.request import VisitRequest
 
 
 class PasswordCheck:
-    """Lets so many wrong guesses through in a minute: by thing and network, by each of them, and in all."""
+    """Verifies passwords. Only wrong ones count for the rate limit."""
 
-    def __init__(self, guesses: AttemptLimiter) -> None:
-        self._guesses = guesses
-        self._guessing: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
+    def __init__(self, rate_limiter: RateLimiter) -> None:
+        self._rate_limiter = rate_limiter
+        self._locks: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
 
-    async def unlocks(self, thing: str, hashed: str, asked: VisitRequest) -> bool | None:
-        """Whether the password is right; None when it was not looked at, because of too many wrong ones before.
+    async def verify(self, subject: str, password_hash: str, visit: VisitRequest) -> bool | None:
+        """Return whether the password is right; None if the rate limit is reached and it was not checked.
 
-        `thing` names what the password is of, such as "link 5".
+        `subject` names the protected object, such as "link 5".
         """
-        # One at a time for each thing: many who are right at once would fill up what only wrong ones should.
-        async with self._guessing.setdefault(thing, anyio.Lock()):
-            tries = _tries(thing, network_of(asked.address))
-            if await anyio.to_thread.run_sync(self._guesses.acquire, *tries):
+        limited = {"subject": subject, "network": network_of(visit.client_ip)}
+        # One check at a time for each object: many right passwords at once would exhaust the limit for wrong ones.
+        async with self._locks.setdefault(subject, anyio.Lock()):
+            if await anyio.to_thread.run_sync(partial(self._rate_limiter.acquire, "password", **limited)):
                 return None
-            right = await anyio.to_thread.run_sync(credentials.password_matches, hashed, asked.password)
-            if right:
-                await anyio.to_thread.run_sync(self._guesses.release, *tries)
-        return right
-
-
-def _tries(thing: str, network: str) -> tuple[Limit, ...]:
-    return (
-        Limit(f"password of {thing} from {network}", 10),
-        Limit(f"password of {thing}", 100),
-        # Less than in all, or one network alone could keep everybody from everything.
-        Limit(f"passwords from {network}", 100),
-        Limit("passwords", 1000),
-    )
+            is_right = await anyio.to_thread.run_sync(credentials.password_matches, password_hash, visit.password)
+            if is_right:
+                await anyio.to_thread.run_sync(partial(self._rate_limiter.release, "password", **limited))
+        return is_right

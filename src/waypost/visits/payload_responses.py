@@ -1,4 +1,4 @@
-"""Answers that hand over a payload: a redirect into an app, or a vCard or calendar file."""
+"""Responses that deliver a payload: a redirect into an app, a contact card or a calendar event."""
 
 from urllib.parse import quote
 
@@ -12,21 +12,26 @@ from waypost.visits.request import URL_SAFE
 from waypost.visits.responses import NO_STORE, PageRenderer
 
 _FILES = {"vcard": ("text/vcard; charset=utf-8", ".vcf"), "event": ("text/calendar; charset=utf-8", ".ics")}
+_MAX_NAME = 60
 OPEN = text("Open it")
 
 
 def app_redirect(pages: PageRenderer, request: Request, uri: str, *, title: str = OPEN, name: str = "") -> Response:
-    """A redirect to the app for it, and for programs that have none a page with the same link."""
-    page = pages.page("opened.html", request=request, status=302, title=pages.say(request, title), uri=uri, name=name)
-    page.headers["Location"] = quote(uri, safe=URL_SAFE)
-    return page
+    """Redirect to an app. The body is a page with the same link, for clients without that app."""
+    title = pages.translate(request, title)
+    response = pages.page("opened.html", request=request, status=302, title=title, uri=uri, name=name)
+    response.headers["Location"] = quote(uri, safe=URL_SAFE)
+    return response
 
 
 def payload_download(content: Content, *, opens_inline: bool) -> Response:
-    """A card or an event. iOS shows it at once unless it is a download; elsewhere a download opens the app for it."""
-    media, ending = _FILES[content.type]
-    told = file_names.disposition(f"{content.name[:60].strip() or content.type}{ending}")
+    """Send a contact card or an event.
+
+    iOS displays it if it is inline; on other systems a download opens the right app.
+    """
+    media_type, suffix = _FILES[content.type]
+    disposition = file_names.disposition(f"{content.name[:_MAX_NAME].strip() or content.type}{suffix}")
     if opens_inline:
-        told = told.replace("attachment", "inline", 1)
-    headers = {**NO_STORE, "Content-Disposition": told, "X-Content-Type-Options": "nosniff"}
-    return Response(content.file, media_type=media, headers=headers)
+        disposition = disposition.replace("attachment", "inline", 1)
+    headers = {**NO_STORE, "Content-Disposition": disposition, "X-Content-Type-Options": "nosniff"}
+    return Response(content.file, media_type=media_type, headers=headers)

@@ -1,4 +1,4 @@
-"""What a visitor asks for, read from the request once."""
+"""The parts of a visitor's request that matter to a visit, read once."""
 
 import base64
 from dataclasses import dataclass
@@ -8,32 +8,36 @@ from starlette.requests import ClientDisconnect, Request
 
 from waypost.clicks.classify import classifier
 from waypost.clicks.journal import writer as journal
-from waypost.http.client_ip import client_address, trusts
+from waypost.http.client_ip import client_ip, is_proxied
 from waypost.settings import Settings
 from waypost.urls.alias_namespace import OWN
 from waypost.urls.hostnames import host_of, is_own
 
 URL_SAFE = "%/:?#[]@!$&'()*+,;=~"
-"""What stays as it is when a URL is made fit for a header: everything that has a meaning in one."""
-_PURPOSES = ("sec-purpose", "purpose", "x-purpose", "x-moz")
-_MOST_FORM = 4096  # bytes: a password of 128 characters, each of them percent-encoded
+"""Characters that have a meaning in a URL. They stay as they are when a URL is percent-encoded for a header."""
+_PURPOSE_HEADERS = ("sec-purpose", "purpose", "x-purpose", "x-moz")
+_MAX_FORM_BYTES = 4096  # a password of 128 percent-encoded characters
+_MAX_PASSWORD = 128
 
 
 @dataclass(frozen=True)
 class VisitRequest:
-    """A request for a name, as far as it matters. The words are as they came."""
+    """A request for an alias. Header values are as they were sent."""
 
     host: str
+    """As in the alias namespace: "" is the service's own host."""
     alias: str
-    address: str
+    client_ip: str
     country_code: bytes
-    agent: bytes
+    user_agent: bytes
     referrer: bytes
-    language: bytes
+    accept_language: bytes
     query: str = ""
     password: str = ""
     is_head: bool = False
     is_prefetch: bool = False
+    cache_version: int = 0
+    """Version of the cache before the alias was resolved: a response is cached only if nothing changed since."""
 
     @property
     def flags(self) -> bytes:
@@ -41,73 +45,67 @@ class VisitRequest:
         return (journal.HEAD if self.is_head else b"") + (journal.PREFETCH if self.is_prefetch else b"")
 
     @property
-    def is_countable(self) -> bool:
-        """Whether this visit is a click, so that it may use up a limit (decision 47)."""
-        return not self.flags and classifier.agent(self.agent.decode("utf-8", "replace")).kind in ("human", "tool")
+    def is_click(self) -> bool:
+        """Return whether this visit counts as a click and against limits (decision 47)."""
+        return not self.flags and classifier.agent(self.agent_text).kind in ("human", "tool")
+
+    @property
+    def agent_text(self) -> str:
+        """The User-Agent header as text."""
+        return self.user_agent.decode("utf-8", "replace")
 
 
-async def read(request: Request, alias: str, settings: Settings) -> VisitRequest:
-    """The visit that a request is. Addresses and countries are believed from trusted proxies only (decision 53)."""
+async def read_visit(request: Request, alias: str, settings: Settings, *, cache_version: int = 0) -> VisitRequest:
+    """Return the visit that a request is. Forwarded addresses and countries need a trusted proxy (decision 53)."""
     headers = request.headers
-    peer = request.client.host if request.client else ""
-    behind_proxy = trusts(peer, settings.proxies)
-    code = headers.get(settings.country_header, "") if behind_proxy and settings.country_header else ""
+    country_code = ""
+    if settings.country_header and is_proxied(request.scope, settings.proxies):
+        country_code = headers.get(settings.country_header, "")
     return VisitRequest(
-        host=host(request, settings),
+        host=request_host(request, settings),
         alias=alias,
-        address=address(request, settings),
-        country_code=code[:2].encode("latin-1"),
-        agent=headers.get("user-agent", "").encode("latin-1"),
+        client_ip=client_ip(request.scope, settings.proxies),
+        country_code=country_code[:2].encode("latin-1"),
+        user_agent=headers.get("user-agent", "").encode("latin-1"),
         referrer=headers.get("referer", "").encode("latin-1"),
-        language=headers.get("accept-language", "").encode("latin-1"),
+        accept_language=headers.get("accept-language", "").encode("latin-1"),
         query=quote(request.scope["query_string"], safe=URL_SAFE),
-        password=await _password(request),
+        password=await _read_password(request),
         is_head=request.method == "HEAD",
-        is_prefetch=any(classifier.is_prefetch(headers.get(name, "")) for name in _PURPOSES),
+        is_prefetch=any(classifier.is_prefetch(headers.get(name, "")) for name in _PURPOSE_HEADERS),
+        cache_version=cache_version,
     )
 
 
-def address(request: Request, settings: Settings) -> str:
-    """Whose request it is (decision 53)."""
-    peer = request.client.host if request.client else ""
-    forwarded = [value.encode("latin-1") for value in request.headers.getlist("x-forwarded-for")]
-    return client_address(peer, forwarded, settings.proxies)
-
-
-def host(request: Request, settings: Settings) -> str:
-    """The host in the namespace that a request is for."""
+def request_host(request: Request, settings: Settings) -> str:
+    """Return the host of a request as in the alias namespace: "" for the service's own host."""
     header = request.headers.get("host", "")
     return OWN if is_own(header, settings) else host_of(header)
 
 
-async def _password(request: Request) -> str:
-    """The password that came with the visit: from the form, or by HTTP Basic for tools."""
+async def read_body(request: Request, *, max_bytes: int) -> bytes:
+    """Read a form's body. Empty if it is larger than `max_bytes`, or if the client disconnects."""
+    body = b""
+    try:
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > max_bytes:
+                return b""
+    except ClientDisconnect:
+        return b""
+    return body
+
+
+async def _read_password(request: Request) -> str:
+    """Return the password of a visit: a form field, or HTTP Basic for programs."""
     if request.method == "POST":
-        return await _posted(request)
+        fields = parse_qs((await read_body(request, max_bytes=_MAX_FORM_BYTES)).decode("ascii", "replace"))
+        return fields.get("password", [""])[0][:_MAX_PASSWORD]
     scheme, _, encoded = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() != "basic":
         return ""
     try:
-        decoded = base64.b64decode(encoded, validate=True).decode()
+        credentials = base64.b64decode(encoded, validate=True).decode()
     except ValueError:
         return ""
-    return decoded.partition(":")[2][:128]
-
-
-async def _posted(request: Request) -> str:
-    """The password in the body of the form that the locked page shows."""
-    fields = parse_qs((await body(request, most=_MOST_FORM)).decode("ascii", "replace"))
-    return fields.get("password", [""])[0][:128]
-
-
-async def body(request: Request, *, most: int) -> bytes:
-    """What a form of ours sent; nothing when it is over `most` bytes, which are all that is read of it."""
-    read = b""
-    try:
-        async for chunk in request.stream():
-            read += chunk
-            if len(read) > most:
-                return b""
-    except ClientDisconnect:  # who is gone gets no answer anyway
-        return b""
-    return read
+    return credentials.partition(":")[2][:_MAX_PASSWORD]

@@ -1,90 +1,95 @@
-"""What visitors see that is not the target: pages for browsers, JSON for everything else."""
+"""Pages and JSON errors for visitors: HTML for browsers, JSON for programs."""
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
-from waypost import clock
-from waypost.http import media_types
 from waypost.observability.metrics import Meter
 from waypost.visits import i18n
-from waypost.visits.decide import Why
+from waypost.visits.decide import RefusalReason
 from waypost.visits.i18n import text
 from waypost.visits.request import URL_SAFE
 
 NO_STORE = {"Cache-Control": "private, no-store"}
-PAGE = {
+PAGE_HEADERS = {
     **NO_STORE,
-    # Without form-action: browsers hold it against the redirect too that answers the right password.
+    # Without form-action: browsers also apply it to the redirect that follows a right password.
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:;"
     " frame-ancestors 'none'; base-uri 'none'",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
 }
-"""The headers of a page of ours: nothing foreign is loaded, nothing runs, nobody frames it."""
+"""The headers of a page: it loads nothing from other sites, runs no scripts and cannot be framed."""
+WEB_SCHEMES = ("http://", "https://")
 
 
-class _Words(NamedTuple):
-    """What a refusal says: `text`, or for some things a sentence of their own."""
+class _Error(NamedTuple):
+    """An error page. `file_text` replaces `text` for files."""
 
     status: int
     title: str
     text: str
-    of_a_file: str = ""
+    file_text: str = ""
 
 
-Failure = Literal["method", "broken", "away", "full"]
-_REFUSALS: dict[Why | Failure, _Words] = {
-    "missing": _Words(404, text("Nothing here"), text("This short link does not exist. Please check the address.")),
-    "disabled": _Words(
+Failure = Literal["method", "internal", "unavailable", "storage_full"]
+_ERRORS: dict[RefusalReason | Failure, _Error] = {
+    "missing": _Error(404, text("Not found"), text("This short link does not exist. Please check the address.")),
+    "disabled": _Error(
         403,
-        text("Switched off"),
-        text("The owner of this short link has switched it off."),
-        text("The owner of this file has switched it off."),
+        text("Disabled"),
+        text("The owner of this short link has disabled it."),
+        text("The owner of this file has disabled it."),
     ),
-    "blocked": _Words(
-        403, text("Blocked"), text("The operator of this service has blocked what this address leads to.")
-    ),
-    "gone": _Words(
+    "blocked": _Error(403, text("Blocked"), text("The administrator of this service has blocked this destination.")),
+    "gone": _Error(
         410,
         text("No longer available"),
-        text("This short link has expired or was used up."),
-        text("This file has expired or was used up."),
+        text("This short link has expired or reached its limit."),
+        text("This file has expired or reached its download limit."),
     ),
-    "locked": _Words(
+    "locked": _Error(
         401,
-        text("Password needed"),
+        text("Password required"),
         text("This short link is protected by a password."),
         text("This file is protected by a password."),
     ),
-    "guessing": _Words(
-        429, text("Too many tries"), text("Too many wrong passwords. Please wait a minute and try again.")
+    "guessing": _Error(
+        429, text("Too many attempts"), text("Too many wrong passwords. Please wait a minute and try again.")
     ),
-    "flood": _Words(
-        429, text("Too much at once"), text("Too much was sent from here. Please wait a minute and try again.")
+    "flood": _Error(
+        429,
+        text("Too many submissions"),
+        text("Too many forms were sent from your network. Please wait a minute and try again."),
     ),
-    "unclear": _Words(400, text("Something is missing"), text("Please go back and fill in what is asked for.")),
-    "method": _Words(405, text("That does not work here"), text("This address can only be opened.")),
-    "broken": _Words(500, text("Something went wrong"), text("That was our fault. Please try again later.")),
-    "away": _Words(503, text("Back in a moment"), text("This service is busy right now. Please try again.")),
-    "full": _Words(507, text("Something went wrong"), text("This service is out of room. Please try again later.")),
+    "unclear": _Error(400, text("Incomplete form"), text("Please go back and complete the form.")),
+    "method": _Error(405, text("Method not allowed"), text("This address supports only GET and HEAD requests.")),
+    "internal": _Error(
+        500, text("Something went wrong"), text("An unexpected error occurred. Please try again later.")
+    ),
+    "unavailable": _Error(
+        503, text("Temporarily unavailable"), text("This service is busy right now. Please try again.")
+    ),
+    "storage_full": _Error(
+        507, text("Something went wrong"), text("This service has run out of storage. Please try again later.")
+    ),
 }
-_WAITS = {"guessing": 60, "flood": 60, "away": 5, "full": 60}  # seconds
+_RETRY_AFTER = {"guessing": 60, "flood": 60, "unavailable": 5, "storage_full": 60}  # seconds
 
 
 class PageRenderer:
-    """Draws the pages of `templates/`, in the visitor's language."""
+    """Renders the pages of `templates/` in the visitor's language."""
 
     def __init__(self, meter: Meter) -> None:
         self._meter = meter
 
-    def draw(self, template: str, *, language: str = i18n.SOURCE, **values: object) -> str:
-        """A template, filled in."""
+    def render(self, template: str, *, language: str = i18n.SOURCE_LANGUAGE, **values: object) -> str:
+        """Return a rendered template."""
         return _environment(language).get_template(template).render(values, language=language)
 
     def page(
@@ -93,93 +98,99 @@ class PageRenderer:
         *,
         request: Request,
         status: int = 200,
-        headers: Mapping[str, str] = PAGE,
+        headers: Mapping[str, str] = PAGE_HEADERS,
         **values: object,
     ) -> Response:
-        """A whole page."""
+        """Return a page as a response."""
         language = _language(request)
-        told = {**headers, "Content-Language": language, "Vary": "Accept, Accept-Language"}
-        return HTMLResponse(self.draw(template, language=language, **values), status, headers=told)
+        headers = {**headers, "Content-Language": language, "Vary": "Accept, Accept-Language"}
+        return HTMLResponse(self.render(template, language=language, **values), status, headers=headers)
 
-    def say(self, request: Request, message: str) -> str:
-        """A text in the visitor's language."""
-        return i18n.catalogue(_language(request)).gettext(message)
+    def translate(self, request: Request, message: str) -> str:
+        """Return a text in the visitor's language."""
+        return i18n.translations(_language(request)).gettext(message)
 
-    def refuse(self, request: Request, why: Why, *, thing: str = "short link", wrong: bool = False) -> Response:
-        """Why there is nothing to see; with a form for the password, and whether one was wrong (decision 49)."""
-        self._meter.count("refusals", why)
-        headers = {}
-        if why == "locked" and not wants_page(request):
-            headers["WWW-Authenticate"] = f'Basic realm="protected {thing.rpartition(" ")[2]}", charset="UTF-8"'
-        return self._say_no(request, why, code=why, thing=thing, wrong=wrong, headers=headers)
-
-    def fail(self, request: Request, why: Failure, *, code: str, wait: int | None = None) -> Response:
-        """What went wrong with the service or the request, without any detail of it."""
-        headers = {"Retry-After": str(wait)} if wait else {}
-        return self._say_no(request, why, code=code, headers=headers)
-
-    def _say_no(
+    def refuse(
         self,
         request: Request,
-        why: Why | Failure,
+        reason: RefusalReason,
+        *,
+        kind: Literal["link", "file"] = "link",
+        wrong_password: bool = False,
+    ) -> Response:
+        """Return the error page for a refused visit, with a password form where that helps (decision 49)."""
+        self._meter.count("refusals", reason)
+        headers = {}
+        if reason == "locked" and not wants_html(request):
+            headers["WWW-Authenticate"] = f'Basic realm="protected {kind}", charset="UTF-8"'
+        return self._error(request, reason, code=reason, kind=kind, wrong_password=wrong_password, headers=headers)
+
+    def fail(self, request: Request, failure: Failure, *, code: str, retry_after: int | None = None) -> Response:
+        """Return the error page for a failure of the service or an invalid request, without internal details."""
+        headers = {"Retry-After": str(retry_after)} if retry_after else {}
+        return self._error(request, failure, code=code, headers=headers)
+
+    def _error(
+        self,
+        request: Request,
+        reason: RefusalReason | Failure,
         *,
         code: str,
         headers: dict[str, str],
-        thing: str = "",
-        wrong: bool = False,
+        kind: str = "",
+        wrong_password: bool = False,
     ) -> Response:
-        words = _REFUSALS[why]
-        message = (words.of_a_file if thing == "file" else "") or words.text
-        if why in _WAITS:
-            headers = {"Retry-After": str(_WAITS[why]), **headers}
-        if not wants_page(request):
-            body = {"error": 1, "message": message, "code": code}
-            return JSONResponse(body, words.status, headers={**NO_STORE, **headers})
-        page = self.page(
-            "refusal.html", request=request, status=words.status, words=words, message=message, why=why, wrong=wrong
-        )
+        error = _ERRORS[reason]
+        message = (error.file_text if kind == "file" else "") or error.text
+        if reason in _RETRY_AFTER:
+            headers = {"Retry-After": str(_RETRY_AFTER[reason]), **headers}
+        if not wants_html(request):
+            return json_error(message, code=code, status=error.status, headers=headers)
+        context: dict[str, Any] = {
+            "error": error,
+            "message": message,
+            "reason": reason,
+            "wrong_password": wrong_password,
+        }
+        page = self.page("refusal.html", request=request, status=error.status, **context)
         page.headers.update(headers)
         return page
 
 
 @cache
 def _environment(language: str) -> Environment:
-    """The templates in one of LANGUAGES, compiled as they are needed, once for a process."""
-    catalogue = i18n.catalogue(language)
+    """The templates in one of LANGUAGES. Compiled on first use, once per process."""
+    translations = i18n.translations(language)
     environment = Environment(
         loader=PackageLoader("waypost.visits"),
         autoescape=True,
         extensions=["jinja2.ext.i18n"],
         trim_blocks=True,
-        auto_reload=False,  # or every page would ask the disk whether its templates are still the same
+        auto_reload=False,  # saves a stat of each template per page
     )
     environment.install_gettext_callables(  # type: ignore[attr-defined]  # by the extension
-        catalogue.gettext, catalogue.ngettext, newstyle=True
+        translations.gettext, translations.ngettext, newstyle=True
     )
     return environment
 
 
 def _language(request: Request) -> str:
-    return i18n.chosen(request.headers.get("accept-language", ""))
+    return i18n.negotiate_language(request.headers.get("accept-language", ""))
 
 
-def file_facts(size: int, mime: str, sha256: bytes, expiry: int | None, left: int | None) -> dict[str, object]:
-    """What the page of a file says about it; "" or None for what there is nothing to say about."""
-    until = "" if expiry is None else f"{clock.text(expiry)[:16]} UTC"
-    return {
-        "size": media_types.size(size),
-        "kind": media_types.words(mime),
-        "until": until,
-        "left": left,
-        "sha256": sha256.hex(),
-    }
+def json_error(
+    message: str, *, code: str, status: int, field: str = "", headers: Mapping[str, str] | None = None
+) -> Response:
+    """Return an error for programs. `field` names the invalid parameter."""
+    body = {"error": 1, "message": message, "code": code, **({"field": field} if field else {})}
+    return JSONResponse(body, status, headers={**NO_STORE, **(headers or {})})
 
 
-def wants_page(request: Request) -> bool:
-    """Whether a person looks at the answer in a browser."""
+def wants_html(request: Request) -> bool:
+    """Return whether the client is a browser that displays the response."""
     return "text/html" in request.headers.get("accept", "")
 
 
 def redirect(url: str, *, status: int = 302) -> Response:
-    """Decision 46. What is not ASCII goes percent-encoded, so a header can hold it and nothing can break out of it."""
+    """Return a redirect (decision 46). Unsafe characters are percent-encoded, so they cannot end the header."""
     return Response(status_code=status, headers={"Location": quote(url, safe=URL_SAFE), **NO_STORE})

@@ -1,4 +1,4 @@
-"""One visit: found, decided, and then acted on once: the limit taken, the click written down (decisions 46 to 49)."""
+"""Visits: resolve an alias, decide the outcome, take from limits, and log the click (decisions 46 to 49)."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,182 +16,187 @@ from waypost.clicks.geo.lookup import Countries
 from waypost.clicks.journal import writer as journal
 from waypost.db.database import Database
 from waypost.db.schema import links
-from waypost.http.attempt_limiter import AttemptLimiter
+from waypost.http.rate_limit import PolicyName, RateLimiter
 from waypost.urls import alias_rules, blocklist
 from waypost.urls.blocklist import Blocklist
 from waypost.visits.blocklist_filter import without_blocked
-from waypost.visits.decide import Outcome, Facts, Redirect, Refusal, decide, expired_outcome
+from waypost.visits.decide import Facts, Outcome, Redirect, Refusal, decide, expired_outcome
 from waypost.visits.fast_path import WorkerState
 from waypost.visits.lookup import BioView, DomainView, LinkView, Resolved, find_domain, resolve
 from waypost.visits.password_check import PasswordCheck
 from waypost.visits.request import VisitRequest
 
 T = TypeVar("T")
-_LARGE_BIO = 16_384  # characters: very many larger ones would be too much to remember
-_READS_AT_ONCE = 4  # reads take most of their time in Python, so more threads only get in each other's way
+_MAX_CACHED_BIO = 16_384  # characters; larger bio pages are read from the database every time
+_CONCURRENT_READS = 4  # reads spend most of their time in Python, so more threads only compete with each other
+_MAX_HOST = 253
 
 
 class VisitService:
-    """Answers visits with what this process remembers, and what the database knows."""
+    """Visits of one worker process, answered from its cache and the database."""
 
     def __init__(
-        self, *, database: Database, worker_state: WorkerState, countries: Countries, attempt_limiter: AttemptLimiter
+        self, *, database: Database, worker_state: WorkerState, countries: Countries, rate_limiter: RateLimiter
     ) -> None:
         self._database = database
-        self._traffic = worker_state
+        self._worker_state = worker_state
         self._countries = countries
-        self.attempt_limiter = attempt_limiter
-        self.password_check = PasswordCheck(attempt_limiter)
-        self._reading = anyio.CapacityLimiter(_READS_AT_ONCE)
+        self._rate_limiter = rate_limiter
+        self.password_check = PasswordCheck(rate_limiter)
+        self._read_limiter = anyio.CapacityLimiter(_CONCURRENT_READS)
 
     async def resolve(self, host: str, alias: str) -> Resolved | None:
-        """What a name leads to, from memory or by one read."""
-        if not (is_valid_name(host, _LONGEST_HOST) and is_valid_name(alias, alias_rules.MAX_LENGTH)):
+        """Return the record of an alias, from the cache or by one read."""
+        if not (is_valid_name(host, _MAX_HOST) and is_valid_name(alias, alias_rules.MAX_LENGTH)):
             return None
-        memory = self._traffic.cache
-        known, found = memory.get_resolved((host, alias))
-        if not known:
-            version = memory.version
-            forbidden = await self.blocklist()
-            found = await self.read(lambda tx: without_blocked(resolve(tx, host, alias), forbidden))
-            if not isinstance(found, BioView) or found.size <= _LARGE_BIO:
-                memory.put_resolved((host, alias), found, version=version)
-        return found
+        cache = self._worker_state.cache
+        is_cached, resolved = cache.get_resolved((host, alias))
+        if not is_cached:
+            version = cache.version
+            blocked = await self.blocklist()
+            resolved = await self.read(lambda tx: without_blocked(resolve(tx, host, alias), blocked))
+            if not isinstance(resolved, BioView) or resolved.size <= _MAX_CACHED_BIO:
+                cache.put_resolved((host, alias), resolved, version=version)
+        return resolved
 
     async def find_domain(self, host: str) -> DomainView | None:
-        """The branded domain that a host is, from memory or by one read."""
-        if not is_valid_name(host, _LONGEST_HOST):
+        """Return the branded domain of a host, from the cache or by one read."""
+        if not is_valid_name(host, _MAX_HOST):
             return None
-        memory = self._traffic.cache
-        known, domain = memory.get_domain(host)
-        if not known:
-            version = memory.version
+        cache = self._worker_state.cache
+        is_cached, domain = cache.get_domain(host)
+        if not is_cached:
+            version = cache.version
             domain = await self.read(lambda tx: find_domain(tx, host))
-            memory.put_domain(host, domain, version=version)
+            cache.put_domain(host, domain, version=version)
         return domain
 
     async def blocklist(self) -> Blocklist:
-        """What nothing may lead to, from memory or by one read."""
-        memory = self._traffic.cache
-        if memory.blocklist is not None:
-            return memory.blocklist
-        version = memory.version
-        found = await self.read(blocklist.read)
-        memory.put_blocklist(found, version=version)
-        return found
+        """Return the administrator's blocklist, from the cache or by one read."""
+        cache = self._worker_state.cache
+        if cache.blocklist is not None:
+            return cache.blocklist
+        version = cache.version
+        blocked = await self.read(blocklist.read)
+        cache.put_blocklist(blocked, version=version)
+        return blocked
 
-    async def visit(self, asked: VisitRequest, target: LinkView, *, has_taken: bool = False) -> Outcome:
-        """Decide on a link and act. When this returns, what is to be counted is on disk.
+    async def visit(self, visit: VisitRequest, link: LinkView, *, is_click_taken: bool = False) -> Outcome:
+        """Decide on a visit to a link and act on it. When this returns, the click is in the journal.
 
-        `has_taken`: the click is taken from the link's limit already, if it has one.
+        `is_click_taken`: the click was already taken from the link's click limit.
         """
         unlocked: bool | None = False
-        if target.password and asked.password:
-            unlocked = await self.password_check.verify(f"link {target.id}", target.password, asked)
+        if link.password and visit.password:
+            unlocked = await self.password_check.verify(f"link {link.id}", link.password, visit)
             if unlocked is None:
                 return Refusal("guessing")
-        facts = self._facts(target, asked, unlocked=bool(unlocked))
-        answer = decide(target, facts)
-        takes = target.clicklimit is not None and asked.is_click
-        forbidden = await self.blocklist()
-        if is_blocked(forbidden, target, answer, facts):
+        facts = self._facts(link, visit, unlocked=bool(unlocked))
+        outcome = decide(link, facts)
+        takes_click = link.clicklimit is not None and visit.is_click
+        blocked = await self.blocklist()
+        if is_blocked(blocked, link, outcome, facts):
             return Refusal("blocked")
-        if isinstance(answer, Redirect) and answer.is_click and not has_taken:
-            answer = answer if await self._has_left(target, takes=takes) else expired_outcome(target)
-            if is_blocked(forbidden, target, answer, facts):
+        if isinstance(outcome, Redirect) and outcome.is_click and not is_click_taken:
+            outcome = outcome if await self._has_clicks_left(link, takes_click=takes_click) else expired_outcome(link)
+            if is_blocked(blocked, link, outcome, facts):
                 return Refusal("blocked")
-        if isinstance(answer, Redirect) or answer.reason == "gone":
-            counts = isinstance(answer, Redirect) and answer.is_click
-            fate = (journal.TAKEN if takes else b"") if counts else journal.LATE
-            self.log_visit(journal.target_of(target.account, "link", target.id), asked, fate)
-        return answer
+        if isinstance(outcome, Redirect) or outcome.reason == "gone":
+            is_click = isinstance(outcome, Redirect) and outcome.is_click
+            flags = (journal.TAKEN if takes_click else b"") if is_click else journal.LATE
+            self.log_visit(journal.target_of(link.account, "link", link.id), visit, flags)
+        return outcome
 
-    async def peek(self, target: LinkView) -> Outcome:
-        """What a link would answer to a visit, without one (decision 50)."""
+    async def preview(self, link: LinkView) -> Outcome:
+        """Return the outcome that a visit would have, without one (decision 50)."""
         facts = Facts(now=clock.now())
-        answer = decide(target, facts)
-        if isinstance(answer, Redirect) and answer.is_click:
-            answer = answer if await self._has_left(target, takes=False) else expired_outcome(target)
-        return Refusal("blocked") if is_blocked(await self.blocklist(), target, answer, facts) else answer
+        outcome = decide(link, facts)
+        if isinstance(outcome, Redirect) and outcome.is_click:
+            outcome = outcome if await self._has_clicks_left(link, takes_click=False) else expired_outcome(link)
+        return Refusal("blocked") if is_blocked(await self.blocklist(), link, outcome, facts) else outcome
 
-    def is_reachable(self, asked: VisitRequest, target: LinkView, forbidden: Blocklist) -> bool:
-        """Whether this visitor would get anywhere, as far as no limit is asked."""
-        facts = self._facts(target, asked, unlocked=False)
-        answer = decide(target, facts)
-        good = isinstance(answer, Redirect) and answer.is_click
-        return good and not is_blocked(forbidden, target, answer, facts)
+    def is_reachable(self, visit: VisitRequest, link: LinkView, blocked: Blocklist) -> bool:
+        """Return whether the visit would be redirected, limits aside."""
+        facts = self._facts(link, visit, unlocked=False)
+        outcome = decide(link, facts)
+        is_click = isinstance(outcome, Redirect) and outcome.is_click
+        return is_click and not is_blocked(blocked, link, outcome, facts)
 
-    async def log_missing(self, asked: VisitRequest) -> None:
-        """Write down that a branded domain, or the service's own host, was asked for what it does not have."""
-        domain = await self.find_domain(asked.host)
+    async def log_missing(self, visit: VisitRequest) -> None:
+        """Log a visit to an unknown alias, for the branded domain or the service's own host."""
+        domain = await self.find_domain(visit.host)
         if domain is not None:
-            self.log_visit(journal.target_of(domain.account, "missing", domain.id), asked)
+            self.log_visit(journal.target_of(domain.account, "missing", domain.id), visit)
 
-    def log_visit(self, target: bytes, asked: VisitRequest, flags: bytes = b"") -> None:
-        """Write a visit of `target` into the journal, with flags beside those of the request."""
-        words = (asked.user_agent, asked.referrer, asked.accept_language)
-        told = (asked.client_ip.encode(), asked.country_code[:2], words)
-        self._traffic.journal.write(journal.line(target, clock.now_ms(), asked.flags + flags, *told))
+    def log_visit(self, target: bytes, visit: VisitRequest, flags: bytes = b"") -> None:
+        """Append a visit of `target` to the journal. `flags` are added to those of the request."""
+        headers = (visit.user_agent, visit.referrer, visit.accept_language)
+        client = (visit.client_ip.encode(), visit.country_code[:2])
+        entry = journal.line(target, clock.now_ms(), visit.flags + flags, *client, headers)
+        self._worker_state.journal.write(entry)
 
-    def _facts(self, target: LinkView, asked: VisitRequest, *, unlocked: bool) -> Facts:
-        """Only what the target asks for is looked up."""
+    async def is_rate_limited(self, policy: PolicyName, *, network: str, subject: str = "") -> bool:
+        """Count one attempt. Return whether the rate limit rejects it."""
+        acquire = partial(self._rate_limiter.acquire, policy, network=network, subject=subject)
+        return bool(await anyio.to_thread.run_sync(acquire))
+
+    async def read(self, work: Callable[[Connection], T]) -> T:
+        """Run `work` on a snapshot, in one of a few threads for visits."""
+        return await anyio.to_thread.run_sync(self._database.read, work, limiter=self._read_limiter)
+
+    def _facts(self, link: LinkView, visit: VisitRequest, *, unlocked: bool) -> Facts:
+        """Return the facts for the decision. A plain link needs no lookup of country and device."""
         now = clock.now()
-        if target.is_plain:
-            return Facts(now=now, unlocked=unlocked, query=asked.query)
-        who = classifier.agent(asked.user_agent.decode("utf-8", "replace"))
-        code = asked.country_code.decode("latin-1")
-        country = self._countries.name_of(code) if code else self._countries.country(asked.client_ip)
+        if link.is_plain:
+            return Facts(now=now, unlocked=unlocked, query=visit.query)
+        agent = classifier.agent(visit.agent_text)
+        country_code = visit.country_code.decode("latin-1")
+        country = self._countries.name_of(country_code) if country_code else self._countries.country(visit.client_ip)
         return Facts(
             now=now,
             unlocked=unlocked,
             country=country,
             country_code=code_of(country),
-            os=who.os,
-            device=who.device,
-            language=classifier.language(asked.accept_language.decode("latin-1")),
-            query=asked.query,
+            os=agent.os,
+            device=agent.device,
+            language=classifier.language(visit.accept_language.decode("latin-1")),
+            query=visit.query,
         )
 
-    async def _has_left(self, target: LinkView, *, takes: bool) -> bool:
-        """Whether a link has a click left; one with a limit has one less when this visit takes it."""
-        if target.clicklimit is None:
+    async def _has_clicks_left(self, link: LinkView, *, takes_click: bool) -> bool:
+        """Return whether a link's click limit allows this visit. With `takes_click`, the visit is taken from the limit."""
+        if link.clicklimit is None:
             return True
-        if takes:
-            return await anyio.to_thread.run_sync(
-                partial(self._database.write, durability="process"), lambda tx: take_click(tx, target.account, target.id)
-            )
-        return await self.read(lambda tx: has_clicks_left(tx, target.account, target.id))
-
-    async def read(self, work: Callable[[Connection], T]) -> T:
-        """Run `work` on a snapshot, with few others at once."""
-        return await anyio.to_thread.run_sync(self._database.read, work, limiter=self._reading)
+        if takes_click:
+            write = partial(self._database.write, durability="process")
+            return await anyio.to_thread.run_sync(write, lambda tx: take_click(tx, link.account, link.id))
+        return await self.read(lambda tx: has_clicks_left(tx, link.account, link.id))
 
 
-_LONGEST_HOST = 253
-_LEFT = or_(links.c.clicklimit.is_(None), links.c.taken < links.c.clicklimit)
+_BELOW_LIMIT = or_(links.c.clicklimit.is_(None), links.c.taken < links.c.clicklimit)
 
 
-def is_valid_name(name: str, longest: int) -> bool:
-    """Whether anything can have this name; the database and the memory never meet those that cannot be."""
-    return len(name) <= longest and name.isprintable()
+def is_valid_name(name: str, max_length: int) -> bool:
+    """Return whether a host, alias or search text can exist. Others reach neither the database nor the cache."""
+    return len(name) <= max_length and name.isprintable()
 
 
-def is_blocked(forbidden: Blocklist, target: LinkView, answer: Outcome, facts: Facts) -> bool:
-    """Whether the operator has blocked where an answer leads. What the visitor adds to it has no say."""
-    if not isinstance(answer, Redirect) or not forbidden:
+def is_blocked(blocked: Blocklist, link: LinkView, outcome: Outcome, facts: Facts) -> bool:
+    """Return whether the administrator has blocked the destination. The visitor's query does not matter."""
+    if not isinstance(outcome, Redirect) or not blocked:
         return False
-    if answer.is_click and facts.query:
-        answer = decide(target, replace(facts, query=""))
-    return isinstance(answer, Redirect) and forbidden.has(answer.url)
+    if outcome.is_click and facts.query:
+        outcome = decide(link, replace(facts, query=""))
+    return isinstance(outcome, Redirect) and blocked.has(outcome.url)
 
 
 def take_click(tx: Connection, account: int, link: int) -> bool:
-    """Take one of a limited link's clicks, if there is one left: one statement, so exact."""
-    mine = (links.c.id == link, links.c.account == account)
-    return tx.execute(update(links).where(*mine, _LEFT).values(taken=links.c.taken + 1)).rowcount == 1
+    """Take a click from a link's click limit; False if none is left. One conditional statement, so exact."""
+    by_key = (links.c.id == link, links.c.account == account)
+    return tx.execute(update(links).where(*by_key, _BELOW_LIMIT).values(taken=links.c.taken + 1)).rowcount == 1
 
 
 def has_clicks_left(tx: Connection, account: int, link: int) -> bool:
-    """Whether a limited link has a click left."""
-    mine = (links.c.id == link, links.c.account == account)
-    return tx.execute(select(links.c.id).where(*mine, _LEFT)).first() is not None
+    """Return whether a link is below its click limit."""
+    by_key = (links.c.id == link, links.c.account == account)
+    return tx.execute(select(links.c.id).where(*by_key, _BELOW_LIMIT)).first() is not None

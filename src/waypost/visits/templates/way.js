@@ -2,7 +2,7 @@
   "use strict";
   var me = document.currentScript;
   var way = JSON.parse(document.getElementById("way").textContent);
-  var starts = {{ starts | safe }};
+  var starts = {{ pixel_starters | safe }};
   var loads = {};
   var waiting = 0;
   var gone = false;

@@ -1,0 +1,59 @@
+"""Visits to links: redirect, interstitials, password form and preview."""
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from waypost.clicks.journal import writer as journal
+from waypost.interstitials.render import interstitial_response
+from waypost.urls.short_urls import report_url
+from waypost.visits.alias import AliasKind
+from waypost.visits.decide import Refusal
+from waypost.visits.hot_responses import cache_redirect
+from waypost.visits.i18n import text
+from waypost.visits.lookup import LinkView
+from waypost.visits.request import VisitRequest, request_host
+from waypost.visits.responses import NO_STORE, redirect, wants_html
+from waypost.visits.services import Services
+
+
+async def visit_link(request: Request, services: Services, visit: VisitRequest, link: LinkView) -> Response:
+    """Redirect, or show an interstitial, a password form or an error."""
+    outcome = await services.visits.visit(visit, link)
+    if isinstance(outcome, Refusal):
+        return services.pages.refuse(request, outcome.reason, wrong_password=bool(visit.password))
+    if outcome.is_click:
+        page = await interstitial_response(request, services, visit, link, outcome.url)
+        if page is not None:
+            return page
+    services.meter.count("redirects", "full")
+    response = redirect(outcome.url, status=303 if request.method == "POST" else 302)
+    if link.is_plain and outcome.is_click and not visit.query:
+        target = journal.target_of(link.account, "link", link.id)
+        cache_redirect(request, services, visit, response, journal_target=target, expiry=link.expiry)
+    return response
+
+
+async def preview_link(request: Request, services: Services, link: LinkView) -> Response:
+    """Show the destination without a visit (decision 50). A link with a password has no preview."""
+    outcome = await services.visits.preview(link)
+    if isinstance(outcome, Refusal):
+        return services.pages.refuse(request, "missing" if outcome.reason == "locked" else outcome.reason)
+    if not wants_html(request):
+        return JSONResponse({"error": 0, "url": outcome.url, "title": link.title}, headers=NO_STORE)
+    context: dict[str, Any] = {
+        "title": link.title or services.pages.translate(request, text("Link preview")),
+        "url": outcome.url,
+        "alias": link.alias,
+        "report": report_url(services.settings.base, request_host(request, services.settings), link.alias),
+    }
+    return services.pages.page("preview.html", request=request, **context)
+
+
+def has_password(link: LinkView) -> bool:
+    """Whether the link's page has a form."""
+    return link.password is not None
+
+
+LINKS = AliasKind(LinkView, visit_link, preview_link, has_password)

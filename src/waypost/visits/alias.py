@@ -1,0 +1,70 @@
+"""`/<alias>`: resolve an alias, and pass the visit to the noun that it belongs to."""
+
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from waypost.visits.host_routes import domain_redirect
+from waypost.visits.lookup import Resolved
+from waypost.visits.request import VisitRequest, read_visit, request_host
+from waypost.visits.responses import redirect
+from waypost.visits.services import Handler, Services
+
+
+@dataclass(frozen=True)
+class AliasKind:
+    """How visits to one kind of record are handled: a link, QR code, file or bio page."""
+
+    record: type[Resolved]
+    visit: Callable[[Request, Services, VisitRequest, Any], Awaitable[Response]]
+    preview: Callable[[Request, Services, Any], Awaitable[Response]]
+    accepts_form: Callable[[Any], bool]
+    """Returns whether the page of a record has a form: for a password, or for a content warning."""
+
+
+def alias_handler(kinds: Iterable[AliasKind]) -> Handler:
+    """Return the handler of `/<alias>`, and of `/<alias>+` for previews."""
+    by_record: dict[type, AliasKind] = {kind.record: kind for kind in kinds}
+
+    async def handle_alias(request: Request, services: Services) -> Response:
+        started = time.perf_counter()
+        alias = request.path_params["alias"]
+        handle = _preview if alias.endswith("+") else _visit
+        response = await handle(request, services, alias.removesuffix("+"), by_record)
+        services.meter.time("visit", time.perf_counter() - started)
+        return response
+
+    return handle_alias
+
+
+async def _visit(request: Request, services: Services, alias: str, kinds: dict[type, AliasKind]) -> Response:
+    version = services.worker_state.cache.version
+    visit = await read_visit(request, alias, services.settings, cache_version=version)
+    record = await services.visits.resolve(visit.host, alias)
+    if record is None:
+        return await _visit_unknown(request, services, visit)
+    kind = kinds[type(record)]
+    if request.method == "POST" and not kind.accepts_form(record):
+        query = f"?{request.url.query}" if request.url.query else ""
+        return redirect(f"/{alias}{query}", status=303)  # there is no form, and a visit is a GET (decision 47)
+    return await kind.visit(request, services, visit, record)
+
+
+async def _visit_unknown(request: Request, services: Services, visit: VisitRequest) -> Response:
+    await services.visits.log_missing(visit)
+    domain = await services.visits.find_domain(visit.host)
+    if domain is not None and domain.redirect404:
+        return await domain_redirect(request, services, domain.redirect404)
+    return services.pages.refuse(request, "missing")
+
+
+async def _preview(request: Request, services: Services, alias: str, kinds: dict[type, AliasKind]) -> Response:
+    """Show the destination of an alias without a visit (decision 50)."""
+    record = await services.visits.resolve(request_host(request, services.settings), alias)
+    if record is None:
+        return services.pages.refuse(request, "missing")
+    return await kinds[type(record)].preview(request, services, record)

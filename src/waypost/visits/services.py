@@ -1,0 +1,70 @@
+"""The services that handlers of visitors' requests use."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeVar
+
+import anyio
+import anyio.to_thread
+from sqlalchemy import Connection
+from starlette.requests import Request
+from starlette.responses import Response
+
+from waypost.db.database import Database, Durability
+from waypost.observability.metrics import Meter
+from waypost.settings import Settings
+from waypost.signing import Signer, installation_signer
+from waypost.storage.store import Store
+from waypost.visits.fast_path import WorkerState
+from waypost.visits.frame_check import FrameChecker
+from waypost.visits.responses import PageRenderer
+from waypost.visits.visit import VisitService
+from waypost.webhooks import Webhooks
+
+T = TypeVar("T")
+_CONCURRENT_IMAGES = 2
+
+
+class InstallationSigner:
+    """The signer of this installation, whose secret is read from the database at first use."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._signer: Signer | None = None
+
+    async def get(self) -> Signer:
+        """Return the signer."""
+        if self._signer is None:
+            self._signer = await anyio.to_thread.run_sync(self._database.read, installation_signer)
+        return self._signer
+
+
+@dataclass(frozen=True)
+class Services:
+    """Built once per worker process."""
+
+    settings: Settings
+    database: Database
+    worker_state: WorkerState
+    visits: VisitService
+    pages: PageRenderer
+    meter: Meter
+    store: Store
+    signer: InstallationSigner
+    webhooks: Webhooks = field(default_factory=Webhooks)
+    frame_checker: FrameChecker = field(default_factory=FrameChecker)
+    image_limiter: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(_CONCURRENT_IMAGES))
+    """Limits how many QR code images are rendered at the same time, so that other requests need not wait."""
+
+    async def read(self, work: Callable[[Connection], T]) -> T:
+        """Run a read transaction in a thread."""
+        return await anyio.to_thread.run_sync(self.database.read, work)
+
+    async def write(self, work: Callable[[Connection], T], *, durability: Durability = "full") -> T:
+        """Run a write transaction in a thread."""
+        return await anyio.to_thread.run_sync(partial(self.database.write, durability=durability), work)
+
+
+Handler = Callable[[Request, Services], Awaitable[Response]]
+"""Handles the requests of one route."""
