@@ -21,7 +21,7 @@ const made = await build({
     files: "src/files.js",
     designer: "src/designer.js",
     builder: "src/builder.js",
-    look: "src/look.css",
+    main: "src/main.css",
   },
   outdir: "out",
   bundle: true,

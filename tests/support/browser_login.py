@@ -40,7 +40,7 @@ def sign_in(page: Page, address: str) -> None:
 
 def examine(page: Page, path: str) -> None:
     """Fail if a page scrolls sideways on desktop or phone, or if axe-core reports a violation."""
-    page.evaluate("document.querySelectorAll('details.part').forEach(part => { part.open = true })")
+    page.evaluate("document.querySelectorAll('details.form-section').forEach(part => { part.open = true })")
     for width in (1280, 360):
         page.set_viewport_size({"width": width, "height": 800})
         _fits(page, path)

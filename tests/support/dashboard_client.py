@@ -60,7 +60,7 @@ def said(response: Any, browser: Browser) -> str:
     """What the page says to which a form led."""
     assert response.status_code == 303, response.text
     page = browser.client.get(response.headers["location"])
-    found = re.search(r'<div class="said.*?<p>(.*?)</p>', page.text, re.DOTALL)
+    found = re.search(r'<div class="alert.*?<p>(.*?)</p>', page.text, re.DOTALL)
     return re.sub("<[^>]+>", "", found[1]).strip() if found else ""
 
 

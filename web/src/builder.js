@@ -1,53 +1,53 @@
-// The builder of bio pages: blocks come, go and move at once, and the phone shows each change. Without this, buttons do.
-import { tell } from "./telling.js";
+// The builder of bio pages: adds, removes and moves blocks and updates the preview. Without scripts, buttons do it.
+import { showToast } from "./toast.js";
 
 const form = document.querySelector("[data-builder]");
 const list = form.querySelector("[data-blocks]");
-const phone = document.querySelector("iframe[name=phone]");
-let made = 0;
+const previewFrame = document.querySelector("iframe[name=phone]");
+let addedCount = 0;
 
-/** The buttons say their place too, for screen readers and in case that the form is sent by one of them. */
-function number() {
-  [...list.children].forEach((block, place) => {
+/** Updates the positions in the buttons, for screen readers and for a form submitted by one of them. */
+function renumber() {
+  [...list.children].forEach((block, index) => {
     for (const button of block.querySelectorAll("[data-do]")) {
-      button.value = `${button.dataset.do}-${place}`;
-      const words = button.querySelector(".unseen");
-      words.textContent = words.textContent.replace(/\d+$/, place + 1);
+      button.value = `${button.dataset.do}-${index}`;
+      const label = button.querySelector(".visually-hidden");
+      label.textContent = label.textContent.replace(/\d+$/, index + 1);
     }
   });
 }
 
-/** The button stays where the keys are; at the end of the way it is hidden, and its opposite takes over. */
-function keep(button, opposite) {
+/** Keeps the focus on a button. The first block has no "up" and the last no "down": then its opposite gets it. */
+function keepFocus(button, opposite) {
   button.focus();
   if (document.activeElement !== button) button.closest("[data-block]").querySelector(`[data-do=${opposite}]`).focus();
 }
 
-const ACTS = {
+const ACTIONS = {
   add(button) {
-    const blank = document.querySelector(`template[data-kind="${button.dataset.type}"]`).innerHTML;
-    made += 1;
-    list.insertAdjacentHTML("beforeend", blank.replaceAll("KEY", `n${made}-${Date.now()}`));
+    const html = document.querySelector(`template[data-kind="${button.dataset.type}"]`).innerHTML;
+    addedCount += 1;
+    list.insertAdjacentHTML("beforeend", html.replaceAll("KEY", `n${addedCount}-${Date.now()}`));
     list.lastElementChild.querySelector("input:not([type=hidden]), textarea")?.focus();
   },
   up(button) {
     const block = button.closest("[data-block]");
     block.previousElementSibling?.before(block);
-    keep(button, "down");
-    tell(form.dataset.up);
+    keepFocus(button, "down");
+    showToast(form.dataset.up);
   },
   down(button) {
     const block = button.closest("[data-block]");
     block.nextElementSibling?.after(block);
-    keep(button, "up");
-    tell(form.dataset.down);
+    keepFocus(button, "up");
+    showToast(form.dataset.down);
   },
   remove(button) {
     const block = button.closest("[data-block]");
     const next = block.nextElementSibling ?? block.previousElementSibling;
     block.remove();
     (next?.querySelector("[data-do=remove]") ?? form.querySelector("[data-do=add]")).focus();
-    tell(form.dataset.removed);
+    showToast(form.dataset.removed);
   },
 };
 
@@ -55,71 +55,71 @@ form.addEventListener("click", (event) => {
   const button = event.target.closest("[data-do]");
   if (!button) return;
   event.preventDefault();
-  ACTS[button.dataset.do](button);
-  changed();
+  ACTIONS[button.dataset.do](button);
+  onChange();
 });
 
-// Moved by hand, as an addition: it begins at the grip, and the buttons do the same.
+// Drag and drop, in addition to the buttons; a drag starts at the handle.
 let dragged = null;
 list.addEventListener("pointerdown", (event) => {
   const block = event.target.closest("[data-grip]")?.closest("[data-block]");
-  for (const one of list.children) one.draggable = one === block;
+  for (const item of list.children) item.draggable = item === block;
 });
 list.addEventListener("dragstart", (event) => {
   dragged = event.target.closest("[data-block]");
-  dragged?.classList.add("dragged");
+  dragged?.classList.add("dragging");
 });
 list.addEventListener("dragover", (event) => {
-  const over = event.target.closest("[data-block]");
-  if (!dragged || !over || over === dragged) return;
+  const target = event.target.closest("[data-block]");
+  if (!dragged || !target || target === dragged) return;
   event.preventDefault();
-  const box = over.getBoundingClientRect();
-  if (event.clientY < box.top + box.height / 2) over.before(dragged);
-  else over.after(dragged);
+  const box = target.getBoundingClientRect();
+  if (event.clientY < box.top + box.height / 2) target.before(dragged);
+  else target.after(dragged);
 });
 list.addEventListener("drop", (event) => event.preventDefault());
 list.addEventListener("dragend", () => {
-  dragged?.classList.remove("dragged");
-  for (const one of list.children) one.draggable = false;
+  dragged?.classList.remove("dragging");
+  for (const item of list.children) item.draggable = false;
   dragged = null;
-  changed();
+  onChange();
 });
 
-let waiting = 0;
-let asked = null;
-function changed() {
-  number();
-  clearTimeout(waiting);
-  waiting = setTimeout(show, 250);
+let timer = 0;
+let pendingRequest = null;
+function onChange() {
+  renumber();
+  clearTimeout(timer);
+  timer = setTimeout(updatePreview, 250);
 }
-form.addEventListener("input", changed);
-form.addEventListener("change", changed);
+form.addEventListener("input", onChange);
+form.addEventListener("change", onChange);
 
-// What the frame began with may come later than the first change.
-phone.addEventListener("load", () => {
-  if (asked) show();
+// The first page of the frame can load after the first change.
+previewFrame.addEventListener("load", () => {
+  if (pendingRequest) updatePreview();
 });
 
-/** Puts the page as it would be into the frame, whose policy allows no style but ours: so by its style sheets. */
-async function show() {
-  asked?.abort();
-  asked = new AbortController();
+/** Replaces the content of the frame. Its policy forbids inline styles, so they become an adopted style sheet. */
+async function updatePreview() {
+  pendingRequest?.abort();
+  pendingRequest = new AbortController();
   try {
-    const answer = await fetch("/dashboard/bios/phone", {
+    const response = await fetch("/dashboard/bios/phone", {
       method: "POST",
       body: new URLSearchParams(new FormData(form)),
-      signal: asked.signal,
+      signal: pendingRequest.signal,
     });
-    if (!answer.ok || answer.redirected) return; // to the sign-in, which is no page of theirs
-    const [before, style, after] = (await answer.text()).split(/<style>|<\/style>/);
+    if (!response.ok || response.redirected) return; // redirected to the sign-in page
+    const [before, style, after] = (await response.text()).split(/<style>|<\/style>/);
     const page = new DOMParser().parseFromString(before + after, "text/html");
-    const inside = phone.contentDocument;
-    const sheet = new phone.contentWindow.CSSStyleSheet();
+    const frameDocument = previewFrame.contentDocument;
+    const sheet = new previewFrame.contentWindow.CSSStyleSheet();
     sheet.replaceSync(style);
-    inside.querySelector("style")?.remove();
-    inside.adoptedStyleSheets = [sheet];
-    inside.body.replaceWith(inside.adoptNode(page.body));
+    frameDocument.querySelector("style")?.remove();
+    frameDocument.adoptedStyleSheets = [sheet];
+    frameDocument.body.replaceWith(frameDocument.adoptNode(page.body));
   } catch {
-    // Asked again, or on the way to another page: the frame keeps what it shows.
+    // Aborted by a newer request or by leaving the page: the frame stays unchanged.
   }
 }

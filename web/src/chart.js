@@ -1,37 +1,37 @@
-// Draws a chart of a table on the page: the table stays, for those who read it.
+// Draws a chart from a table on the page; the table stays for screen readers.
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 
 const { bars } = uPlot.paths;
-const few = bars({ size: [0.62, 34], radius: 0.18 });
+const columns = bars({ size: [0.62, 34], radius: 0.18 });
 
 function draw(canvas) {
   const table = document.getElementById(canvas.dataset.chart);
   const rows = [...table.tBodies[0].rows];
   const names = rows.map((row) => row.cells[0].textContent);
-  const at = names.map((_, place) => place);
+  const positions = names.map((_, index) => index);
   const clicks = rows.map((row) => Number(row.cells[1].textContent));
   const visitors = rows.map((row) => Number(row.cells[2].textContent));
-  const heads = [...table.tHead.rows[0].cells].map((cell) => cell.textContent);
-  // A variable's own value is a choice between light and dark; what it gives as a colour is the chosen one.
-  const colour = (name) => {
+  const headings = [...table.tHead.rows[0].cells].map((cell) => cell.textContent);
+  // The value of a variable is light-dark(…); only a computed color is the one of the current scheme.
+  const color = (name) => {
     canvas.style.color = `var(${name})`;
-    const found = getComputedStyle(canvas).color;
+    const computed = getComputedStyle(canvas).color;
     canvas.style.color = "";
-    return found;
+    return computed;
   };
   const font = `12px ${getComputedStyle(document.body).fontFamily}`;
-  const axis = { stroke: colour("--soft"), font, grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false } };
-  const many = rows.length > 120;
+  const axis = { stroke: color("--soft"), font, grid: { stroke: color("--line"), width: 1 }, ticks: { show: false } };
+  const isDense = rows.length > 120;
   const size = () => ({ width: canvas.clientWidth, height: canvas.clientHeight });
 
-  const column = (name) => ({ fill: colour(name), width: 0, paths: few, points: { show: false } });
-  const area = (name) => ({ stroke: colour(name), width: 1.5, fill: colour(name), points: { show: false } });
+  const column = (name) => ({ fill: color(name), width: 0, paths: columns, points: { show: false } });
+  const area = (name) => ({ stroke: color(name), width: 1.5, fill: color(name), points: { show: false } });
 
   canvas.replaceChildren();
-  const tip = document.createElement("div");
-  tip.className = "tip";
-  tip.hidden = true;
+  const tooltip = document.createElement("div");
+  tooltip.className = "tooltip";
+  tooltip.hidden = true;
 
   const plot = new uPlot(
     {
@@ -59,36 +59,36 @@ function draw(canvas) {
           size: 44,
           gap: 6,
           incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6, 5e6, 1e7],
-          values: (_, splits) => splits.map(short),
+          values: (_, splits) => splits.map(abbreviate),
         },
       ],
-      series: [{}, many ? area("--part") : column("--part"), many ? area("--mark") : column("--mark")],
+      series: [{}, isDense ? area("--part") : column("--part"), isDense ? area("--mark") : column("--mark")],
       hooks: {
         setCursor: [
           (self) => {
-            const n = self.cursor.idx;
-            if (n == null || self.cursor.left < 0) {
-              tip.hidden = true;
+            const index = self.cursor.idx;
+            if (index == null || self.cursor.left < 0) {
+              tooltip.hidden = true;
               return;
             }
-            const head = document.createElement("strong");
-            head.textContent = names[n];
-            tip.replaceChildren(
-              head,
-              `${heads[1]} ${clicks[n].toLocaleString()} · ${heads[2]} ${visitors[n].toLocaleString()}`,
+            const heading = document.createElement("strong");
+            heading.textContent = names[index];
+            tooltip.replaceChildren(
+              heading,
+              `${headings[1]} ${clicks[index].toLocaleString()} · ${headings[2]} ${visitors[index].toLocaleString()}`,
             );
-            tip.hidden = false;
-            const left = self.bbox.left / devicePixelRatio + self.valToPos(n, "x");
-            tip.style.left = `${Math.min(Math.max(0, left - tip.offsetWidth / 2), canvas.clientWidth - tip.offsetWidth)}px`;
-            tip.style.top = "0px";
+            tooltip.hidden = false;
+            const left = self.bbox.left / devicePixelRatio + self.valToPos(index, "x");
+            tooltip.style.left = `${Math.min(Math.max(0, left - tooltip.offsetWidth / 2), canvas.clientWidth - tooltip.offsetWidth)}px`;
+            tooltip.style.top = "0px";
           },
         ],
       },
     },
-    [at, clicks, visitors],
+    [positions, clicks, visitors],
     canvas,
   );
-  plot.root.append(tip);
+  plot.root.append(tooltip);
   plot.root.style.position = "relative";
   return () => plot.setSize(size());
 }
@@ -96,11 +96,11 @@ function draw(canvas) {
 function label(name, interval) {
   const day = new Date(`${name.slice(0, 10)}T00:00`);
   if (interval === "hour") return name.slice(11, 16);
-  const shape = interval === "month" ? { month: "short", year: "2-digit" } : { day: "numeric", month: "short" };
-  return day.toLocaleDateString(document.documentElement.lang, shape);
+  const format = interval === "month" ? { month: "short", year: "2-digit" } : { day: "numeric", month: "short" };
+  return day.toLocaleDateString(document.documentElement.lang, format);
 }
 
-function short(n) {
+function abbreviate(n) {
   if (n >= 1e6) return `${n / 1e6}M`;
   return n >= 1e3 ? `${n / 1e3}k` : String(n);
 }

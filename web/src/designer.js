@@ -1,59 +1,60 @@
-// A logo from this computer: made small here, and sent with the form as a picture inside it.
-import { busy } from "./telling.js";
+// A logo from a local file: scaled down here and sent with the form as a data URL.
+import { setBusy } from "./toast.js";
 
-const MOST = 400; // pixels
+const MAX_PIXELS = 400; // of width and height
+const MAX_PNG_LENGTH = 600_000; // characters of the data URL
 const box = document.querySelector("[data-logo]");
-const field = box.querySelector("#logo");
-const file = box.querySelector("#logo-file");
-const hidden = box.querySelector("[data-inline]");
-const shown = box.querySelector("img");
-const forget = box.querySelector("[data-forget]");
-const waiting = [box.closest("form"), box.querySelector("label.button")]; // the form is not sent without its picture
+const urlField = box.querySelector("#logo");
+const fileInput = box.querySelector("#logo-file");
+const dataField = box.querySelector("[data-inline]");
+const image = box.querySelector("img");
+const removeButton = box.querySelector("[data-forget]");
+const pending = [box.closest("form"), box.querySelector("label.button")]; // busy until the image is ready
 
-function show(data) {
-  hidden.value = data;
-  hidden.disabled = !data;
-  shown.hidden = forget.hidden = !data;
-  if (data) shown.src = data;
-  field.closest(".field").hidden = Boolean(data);
+function showLogo(data) {
+  dataField.value = data;
+  dataField.disabled = !data;
+  image.hidden = removeButton.hidden = !data;
+  if (data) image.src = data;
+  urlField.closest(".field").hidden = Boolean(data);
 }
 
-/** The picture as a PNG of at most so many pixels; a JPEG where that would be too much for a form. */
-async function small(chosen) {
-  const address = URL.createObjectURL(chosen);
-  const image = new Image();
-  image.src = address;
-  await image.decode();
-  const width = image.naturalWidth || MOST;
-  const height = image.naturalHeight || MOST;
-  const scale = Math.min(1, MOST / Math.max(width, height));
+/** Returns the image as the data URL of a small PNG, or of a JPEG where the PNG would be too large for the form. */
+async function scaleDown(source) {
+  const url = URL.createObjectURL(source);
+  const picture = new Image();
+  picture.src = url;
+  await picture.decode();
+  const width = picture.naturalWidth || MAX_PIXELS;
+  const height = picture.naturalHeight || MAX_PIXELS;
+  const scale = Math.min(1, MAX_PIXELS / Math.max(width, height));
   const canvas = document.createElement("canvas");
   canvas.width = Math.max(1, Math.round(width * scale));
   canvas.height = Math.max(1, Math.round(height * scale));
-  canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
-  URL.revokeObjectURL(address);
-  const exact = canvas.toDataURL("image/png");
-  return exact.length < 600_000 ? exact : canvas.toDataURL("image/jpeg", 0.9);
+  canvas.getContext("2d").drawImage(picture, 0, 0, canvas.width, canvas.height);
+  URL.revokeObjectURL(url);
+  const png = canvas.toDataURL("image/png");
+  return png.length < MAX_PNG_LENGTH ? png : canvas.toDataURL("image/jpeg", 0.9);
 }
 
-let newest = null; // of the pictures that were chosen: a large one may be ready later than a small one after it
-file.addEventListener("change", async (event) => {
+let selectedFile = null; // the latest selection: an earlier, larger file can be ready after it
+fileInput.addEventListener("change", async (event) => {
   event.stopPropagation();
-  if (!file.files.length) return;
-  const chosen = (newest = file.files[0]);
-  for (const one of waiting) busy(one);
-  const picture = await small(chosen).catch(() => "");
-  if (newest !== chosen) return;
-  for (const one of waiting) busy(one, false);
-  show(picture);
-  file.value = "";
-  hidden.dispatchEvent(new Event("input", { bubbles: true }));
+  if (!fileInput.files.length) return;
+  const file = (selectedFile = fileInput.files[0]);
+  for (const element of pending) setBusy(element);
+  const data = await scaleDown(file).catch(() => "");
+  if (selectedFile !== file) return;
+  for (const element of pending) setBusy(element, false);
+  showLogo(data);
+  fileInput.value = "";
+  dataField.dispatchEvent(new Event("input", { bubbles: true }));
 });
 
-forget.addEventListener("click", () => {
-  show("");
-  field.dispatchEvent(new Event("input", { bubbles: true }));
-  field.focus();
+removeButton.addEventListener("click", () => {
+  showLogo("");
+  urlField.dispatchEvent(new Event("input", { bubbles: true }));
+  urlField.focus();
 });
 
-if (!hidden.disabled) show(hidden.value);
+if (!dataField.disabled) showLogo(dataField.value);

@@ -1,173 +1,173 @@
-// Uploads: files dropped or chosen go up one after the other, each with its progress. Without this, the form does it.
+// Uploads dropped or selected files one after the other and shows the progress. Without scripts, the form does it.
 const form = document.querySelector("[data-upload]");
 const zone = form.querySelector("[data-zone]");
 const field = form.querySelector("#file");
 const list = form.querySelector("[data-uploads]");
-const words = document.getElementById("upload-words");
-const blank = document.getElementById("one-upload").content.firstElementChild;
-const copy = words.content.querySelector(".copy");
+const messages = document.getElementById("upload-words");
+const itemTemplate = document.getElementById("one-upload").content.firstElementChild;
+const copyButton = messages.content.querySelector(".copy");
 const UNITS = ["byte", "kilobyte", "megabyte", "gigabyte", "terabyte"];
-const most = Number(form.dataset.most);
-let left = form.dataset.left === "" ? Infinity : Number(form.dataset.left);
-const waiting = [];
-let running = 0;
+const maxBytes = Number(form.dataset.most);
+let freeBytes = form.dataset.left === "" ? Infinity : Number(form.dataset.left);
+const queue = [];
+let runningCount = 0;
 
 field.required = false;
-form.classList.add("live");
+form.classList.add("enhanced");
 
-function size(bytes) {
+function formatBytes(bytes) {
   const power = bytes < 1000 ? 0 : Math.min(4, Math.floor(Math.log10(bytes) / 3));
   const shape = { style: "unit", unit: UNITS[power], unitDisplay: "short", maximumSignificantDigits: 3 };
   return new Intl.NumberFormat(document.documentElement.lang, shape).format(bytes / 1000 ** power);
 }
 
-function line(file) {
-  const item = blank.cloneNode(true);
-  item.querySelector(".what").textContent = file.name;
+function addItem(file) {
+  const item = itemTemplate.cloneNode(true);
+  item.querySelector(".file-name").textContent = file.name;
   item.querySelector("progress").setAttribute("aria-label", file.name);
   list.append(item);
   return item;
 }
 
-function say(item, told, state = "") {
-  item.querySelector("small").textContent = told;
+function showStatus(item, message, state = "") {
+  item.querySelector("small").textContent = message;
   if (state) item.dataset.state = state;
 }
 
-function fail(item, told) {
+function fail(item, message) {
   item.querySelector("progress").remove();
   item.querySelector("[data-stop]").remove();
-  say(item, told, "bad");
+  showStatus(item, message, "bad");
 }
 
-function finish(item, made) {
+function finish(item, uploaded) {
   item.querySelector("progress").remove();
   item.querySelector("[data-stop]").remove();
   const link = document.createElement("a");
-  link.href = made.url;
+  link.href = uploaded.url;
   link.target = "_blank";
   link.rel = "noopener";
-  link.textContent = made.url.replace(/^https?:\/\//, "");
-  const button = copy.cloneNode(true);
-  button.dataset.copy = made.url;
+  link.textContent = uploaded.url.replace(/^https?:\/\//, "");
+  const button = copyButton.cloneNode(true);
+  button.dataset.copy = uploaded.url;
   const settings = document.createElement("a");
-  settings.className = "button quiet small";
-  settings.href = `/dashboard/files/${made.id}`;
-  settings.textContent = words.dataset.done;
-  const short = document.createElement("span");
-  short.className = "short";
-  short.append(link, button);
-  item.querySelector("small").replaceChildren(short);
+  settings.className = "button secondary small";
+  settings.href = `/dashboard/files/${uploaded.id}`;
+  settings.textContent = messages.dataset.done;
+  const shortUrl = document.createElement("span");
+  shortUrl.className = "short-url";
+  shortUrl.append(link, button);
+  item.querySelector("small").replaceChildren(shortUrl);
   item.append(settings);
   item.dataset.state = "good";
 }
 
-/** Everything of the form but its file, then this file: what comes behind a file is not known when it is taken. */
-function body(file) {
+/** Returns the form with this file as its last part, because the server reads the parts in order. */
+function buildBody(file) {
   const data = new FormData();
   for (const [name, value] of new FormData(form)) if (name !== "file") data.append(name, value);
   data.append("file", file, file.name);
   return data;
 }
 
-function send({ file, item }) {
-  running += 1;
+function upload({ file, item }) {
+  runningCount += 1;
   const request = new XMLHttpRequest();
-  const bar = item.querySelector("progress");
-  const over = (told) => {
-    fail(item, told);
-    left += file.size;
-    ready();
+  const progress = item.querySelector("progress");
+  const end = (message) => {
+    fail(item, message);
+    freeBytes += file.size;
+    finishUpload();
   };
   item.querySelector("[data-stop]").onclick = () => request.abort();
   request.upload.onprogress = (event) => {
-    bar.value = (100 * event.loaded) / event.total;
-    say(item, `${size(Math.min(event.loaded, file.size))} / ${size(file.size)}`);
+    progress.value = (100 * event.loaded) / event.total;
+    showStatus(item, `${formatBytes(Math.min(event.loaded, file.size))} / ${formatBytes(file.size)}`);
   };
   request.onload = () => {
-    let told = {};
-    if (request.responseURL !== form.action) return leave(); // signed out
+    let result = {};
+    if (request.responseURL !== form.action) return goToSignIn();
     try {
-      told = JSON.parse(request.responseText);
+      result = JSON.parse(request.responseText);
     } catch {
-      /* from somebody on the way */
+      /* an error page of a proxy */
     }
-    if (request.status !== 200 || !told.files) return over(told.message ?? words.dataset.broke);
-    finish(item, told.files[0]);
-    form.querySelector("[name=custom]").value = ""; // it was for one
-    ready();
+    if (request.status !== 200 || !result.files) return end(result.message ?? messages.dataset.failed);
+    finish(item, result.files[0]);
+    form.querySelector("[name=custom]").value = ""; // an alias is for one file only
+    finishUpload();
   };
-  request.onerror = () => over(words.dataset.broke);
-  request.onabort = () => over(words.dataset.stopped);
+  request.onerror = () => end(messages.dataset.failed);
+  request.onabort = () => end(messages.dataset.stopped);
   request.open("POST", form.action);
   request.setRequestHeader("Accept", "application/json");
-  request.send(body(file));
+  request.send(buildBody(file));
 }
 
-/** To the sign-in, without a question. */
-function leave() {
-  running = waiting.length = 0;
+/** Opens the sign-in page, without the browser asking whether to leave. */
+function goToSignIn() {
+  runningCount = queue.length = 0;
   location.assign("/dashboard/files/new");
 }
 
-function ready() {
-  running -= 1;
-  next();
+function finishUpload() {
+  runningCount -= 1;
+  startNext();
 }
 
-function next() {
-  if (running === 0 && waiting.length) send(waiting.shift());
+function startNext() {
+  if (runningCount === 0 && queue.length) upload(queue.shift());
 }
 
-function take(files) {
+function enqueue(files) {
   for (const file of files) {
-    const item = line(file);
-    if (file.size > most) fail(item, words.dataset.large);
-    else if (file.size > left) fail(item, words.dataset.full);
+    const item = addItem(file);
+    if (file.size > maxBytes) fail(item, messages.dataset.large);
+    else if (file.size > freeBytes) fail(item, messages.dataset.full);
     else {
-      left -= file.size;
-      say(item, `${size(file.size)}, ${words.dataset.waits}`);
+      freeBytes -= file.size;
+      showStatus(item, `${formatBytes(file.size)}, ${messages.dataset.waits}`);
       const job = { file, item };
-      waiting.push(job);
+      queue.push(job);
       item.querySelector("[data-stop]").onclick = () => {
-        waiting.splice(waiting.indexOf(job), 1);
-        left += file.size;
-        fail(item, words.dataset.stopped);
+        queue.splice(queue.indexOf(job), 1);
+        freeBytes += file.size;
+        fail(item, messages.dataset.stopped);
       };
     }
   }
-  next();
+  startNext();
 }
 
 form.querySelector("[data-choose]").addEventListener("click", () => field.click());
 field.addEventListener("change", () => {
-  take([...field.files]);
+  enqueue([...field.files]);
   field.value = "";
 });
 form.addEventListener("submit", (event) => event.preventDefault());
 
-// The whole page takes what is dropped, so that nobody leaves it by missing the frame.
-let depth = 0;
-const carries = (event) => event.dataTransfer?.types.includes("Files");
+// Files can be dropped anywhere: the browser would open a file that misses the drop zone.
+let dragDepth = 0;
+const hasFiles = (event) => event.dataTransfer?.types.includes("Files");
 addEventListener("dragenter", (event) => {
-  if (carries(event)) {
-    depth += 1;
-    zone.classList.add("over");
+  if (hasFiles(event)) {
+    dragDepth += 1;
+    zone.classList.add("drag-over");
   }
 });
 addEventListener("dragleave", (event) => {
-  if (carries(event) && (depth -= 1) === 0) zone.classList.remove("over");
+  if (hasFiles(event) && (dragDepth -= 1) === 0) zone.classList.remove("drag-over");
 });
 addEventListener("dragover", (event) => {
-  if (carries(event)) event.preventDefault();
+  if (hasFiles(event)) event.preventDefault();
 });
 addEventListener("drop", (event) => {
-  if (!carries(event)) return;
+  if (!hasFiles(event)) return;
   event.preventDefault();
-  depth = 0;
-  zone.classList.remove("over");
-  take([...event.dataTransfer.files]);
+  dragDepth = 0;
+  zone.classList.remove("drag-over");
+  enqueue([...event.dataTransfer.files]);
 });
 addEventListener("beforeunload", (event) => {
-  if (running || waiting.length) event.preventDefault();
+  if (runningCount || queue.length) event.preventDefault();
 });

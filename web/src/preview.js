@@ -1,26 +1,26 @@
-// Shows what is being edited as visitors will see it. Each time in a new frame, so that "Back" leaves the page at once,
-// and the old one stays until the new one is there.
-let count = 0;
+// Shows the page being edited as visitors will see it. Each preview loads in a new frame, so that "Back" leaves the
+// page at once; the old frame stays until the new one has loaded.
+let frameCount = 0;
 
-function draw(form) {
-  const now = form.querySelector("[data-now]");
-  const old = document.querySelector(".frames iframe:not(.coming)");
-  document.querySelector(".frames iframe.coming")?.remove();
-  const next = old.cloneNode();
-  next.name = `preview-${(count += 1)}`;
-  next.classList.add("coming");
-  old.after(next);
-  next.addEventListener("load", () => {
-    if (isEmpty(next)) return;
-    old.remove();
-    next.classList.remove("coming");
+function loadPreview(form) {
+  const button = form.querySelector("[data-now]");
+  const oldFrame = document.querySelector(".preview-frames iframe:not(.loading)");
+  document.querySelector(".preview-frames iframe.loading")?.remove();
+  const frame = oldFrame.cloneNode();
+  frame.name = `preview-${(frameCount += 1)}`;
+  frame.classList.add("loading");
+  oldFrame.after(frame);
+  frame.addEventListener("load", () => {
+    if (isBlank(frame)) return;
+    oldFrame.remove();
+    frame.classList.remove("loading");
   });
-  now.formTarget = next.name;
-  form.requestSubmit(now);
+  button.formTarget = frame.name;
+  form.requestSubmit(button);
 }
 
-/** Whether nothing was loaded into a frame yet: a preview is fenced off even from us. */
-function isEmpty(frame) {
+/** Returns true if nothing was loaded into a frame yet; a loaded preview is sandboxed and cannot be read. */
+function isBlank(frame) {
   try {
     return frame.contentWindow.location.href === "about:blank";
   } catch {
@@ -30,10 +30,10 @@ function isEmpty(frame) {
 
 const form = document.querySelector("form[data-previewed]");
 if (form) {
-  let wait;
+  let timer;
   form.addEventListener("input", () => {
-    clearTimeout(wait);
-    wait = setTimeout(() => draw(form), 300);
+    clearTimeout(timer);
+    timer = setTimeout(() => loadPreview(form), 300);
   });
-  draw(form);
+  loadPreview(form);
 }

@@ -1,4 +1,4 @@
-"""The operator's pages of everybody's accounts, and of plans."""
+"""Administration pages: accounts and plans."""
 
 from typing import Annotated
 
@@ -14,7 +14,7 @@ from waypost.dashboard.forms import Form
 from waypost.dashboard.routing import Router
 from waypost.errors import invalid
 
-pages = Router(operator=True)
+pages = Router(admin_only=True)
 _ACCOUNTS, _PLANS = "/dashboard/admin/accounts", "/dashboard/admin/plans"
 _Count = Annotated[int, Field(ge=1, le=MAX_INTEGER)]
 
@@ -27,11 +27,11 @@ class NewPlan(Body):
     storage_limit: _Count | None = None
 
 
-_BLANK = {"name": "", "status": "pro", "rate_limit": "30", "upload_limit": str(512 * 2**20), "storage_limit": ""}
+_DEFAULTS = {"name": "", "status": "pro", "rate_limit": "30", "upload_limit": str(512 * 2**20), "storage_limit": ""}
 
 
 @pages.get("/dashboard/admin")
-def first(_context: PageContext) -> Response:
+def redirect_to_accounts(_context: PageContext) -> Response:
     return RedirectResponse(_ACCOUNTS, status_code=303)
 
 
@@ -48,50 +48,49 @@ def show_account(context: PageContext, id: int) -> Response:
 
 
 @pages.post("/dashboard/admin/accounts/{id:int}/plan")
-def move_account(context: PageContext, id: int) -> Response:
+def change_plan(context: PageContext, id: int) -> Response:
     form = context.form()
 
     def work() -> bool:
-        found = context.read(lambda tx: ops.get(tx, id))
-        context.write(lambda tx: ops.move(tx, found.id, plan=form.text("plan")))
+        account = context.read(lambda tx: ops.get(tx, id))
+        context.write(lambda tx: ops.move(tx, account.id, plan=form.text("plan")))
         return True
 
     if form.attempt(work):
-        return context.redirect(f"{_ACCOUNTS}/{id}", said="The account has another plan now.")
+        return context.redirect(f"{_ACCOUNTS}/{id}", message="The plan was changed.")
     return _account_page(context, id, form, status=400)
 
 
 @pages.post("/dashboard/admin/accounts/{id:int}/suspend")
 def suspend_account(context: PageContext, id: int) -> Response:
-    """Or let it in again, as the form says. Nobody shuts out oneself."""
+    """Suspend or reactivate an account. Administrators cannot suspend themselves."""
     form = context.form()
     suspended = form.text("suspended") == "yes"
 
     def work() -> bool:
-        found = context.read(lambda tx: ops.get(tx, id))
-        if suspended and found.id == context.account:
-            raise invalid("", "This is your own account: you would shut out yourself.")
-        context.write(lambda tx: ops.suspend(tx, found.id, suspended=suspended))
+        account = context.read(lambda tx: ops.get(tx, id))
+        if suspended and account.id == context.account:
+            raise invalid("", "You cannot suspend your own account.")
+        context.write(lambda tx: ops.suspend(tx, account.id, suspended=suspended))
         return True
 
     if form.attempt(work):
-        told = "The account is suspended. Its links go on working." if suspended else "The account is active again."
-        return context.redirect(f"{_ACCOUNTS}/{id}", said=told)
+        message = "The account was suspended. Its links still work." if suspended else "The account is active again."
+        return context.redirect(f"{_ACCOUNTS}/{id}", message=message)
     return _account_page(context, id, form, status=400)
 
 
 @pages.post("/dashboard/admin/accounts/{id:int}/reset")
-def make_reset_link(context: PageContext, id: int) -> Response:
-    """Show, this once, a link by which the account's owner chooses a new password."""
-
-    found = context.read(lambda tx: ops.get(tx, id))
-    link = context.read(lambda tx: email_links.reset_link(tx, context.settings.base, found.id))
+def create_reset_link(context: PageContext, id: int) -> Response:
+    """Show a password reset link for the account's owner. It is shown once."""
+    account = context.read(lambda tx: ops.get(tx, id))
+    link = context.read(lambda tx: email_links.reset_link(tx, context.settings.base, account.id))
     return _account_page(context, id, Form({}), link=link)
 
 
 @pages.get("/dashboard/admin/plans")
 def list_plans(context: PageContext) -> Response:
-    return _plans_page(context, Form(_BLANK))
+    return _plans_page(context, Form(_DEFAULTS))
 
 
 @pages.post("/dashboard/admin/plans")
@@ -100,20 +99,29 @@ def add_plan(context: PageContext) -> Response:
 
     def work() -> str:
         body = form.read(NewPlan, context.time_zone)
-        limits = {"rate_limit": body.rate_limit, "upload_limit": body.upload_limit}
-        new = {"name": body.name, "status": body.status, "storage_limit": body.storage_limit, **limits}
-        return context.write(lambda tx: ops.add_plan(tx, **new)).name  # type: ignore[arg-type]  # as the model says
+        plan = context.write(
+            lambda tx: ops.add_plan(
+                tx,
+                name=body.name,
+                status=body.status,
+                rate_limit=body.rate_limit,
+                upload_limit=body.upload_limit,
+                storage_limit=body.storage_limit,
+            )
+        )
+        return plan.name
 
-    made = form.attempt(work)
-    if made is None:
+    name = form.attempt(work)
+    if name is None:
         return _plans_page(context, form, status=400)
-    return context.redirect(_PLANS, said=f"The plan {made} is made.")
+    return context.redirect(_PLANS, message=f"The plan {name} was created.")
 
 
 def _account_page(context: PageContext, id: int, form: Form, *, status: int = 200, link: str = "") -> Response:
     account, plans = context.read(lambda tx: (ops.get(tx, id), ops.all_plans(tx)))
     form.values.setdefault("plan", account.plan)
-    return context.render("admin/account.html", status=status, form=form, account=account, plans=plans, link=link)
+    names = [(plan.name, plan.name) for plan in plans]
+    return context.render("admin/account.html", status=status, form=form, account=account, plans=names, link=link)
 
 
 def _plans_page(context: PageContext, form: Form, *, status: int = 200) -> Response:

@@ -1,4 +1,4 @@
-"""The operator's page of how the service is: what `waypost check` and `/readyz` say, and what is kept where."""
+"""Administration page: health of the installation, as `waypost check` and `/readyz` report it, and storage."""
 
 import platform
 import shutil
@@ -12,7 +12,7 @@ from waypost.clicks.ingest import read_barrier
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.routing import Router
 from waypost.db.schema import accounts
-from waypost.db.upgrade import latest_revision, current_revision
+from waypost.db.upgrade import current_revision, latest_revision
 from waypost.links import dead_links
 from waypost.server import system_checks
 from waypost.storage.factory import probe
@@ -22,29 +22,29 @@ pages = Router(admin_only=True)
 
 @pages.get("/dashboard/admin/health")
 def show_health(context: PageContext) -> Response:
-    """The storage is only tried when it is asked for: one that is away takes its time to say so."""
+    """Show the health. The storage is tested only on request, because an unreachable one takes long to fail."""
     settings = context.settings
 
     def work(tx: Connection) -> tuple[str | None, int, int, int]:
-        counted = tx.execute(select(func.count(), func.coalesce(func.sum(accounts.c.stored), 0))).one()
-        return current_revision(tx), int(counted[0]), int(counted[1]), dead_links.count_dead(tx)
+        totals = tx.execute(select(func.count(), func.coalesce(func.sum(accounts.c.stored), 0))).one()
+        return current_revision(tx), int(totals[0]), int(totals[1]), dead_links.count_dead(tx)
 
-    current, people, stored, dead = context.read(work)
-    tried = context.query("try") == "storage"
-    told: dict[str, Any] = {
+    revision, account_count, stored_bytes, dead = context.read(work)
+    is_storage_tested = context.query("try") == "storage"
+    values: dict[str, Any] = {
         "version": __version__,
         "python": platform.python_version(),
         "database": "SQLite" if context.database.is_sqlite else "PostgreSQL",
-        "revision": current,
-        "newest": latest_revision(),
-        "behind": read_barrier.lag(settings.journal_dir, context.database),
-        "people": people,
-        "stored": stored,
+        "revision": revision,
+        "latest_revision": latest_revision(),
+        "uncounted_bytes": read_barrier.uncounted_bytes(settings.journal_dir, context.database),
+        "account_count": account_count,
+        "stored_bytes": stored_bytes,
         "dead": dead,
-        "free": shutil.disk_usage(settings.data_dir).free,
+        "free_bytes": shutil.disk_usage(settings.data_dir).free,
         "storage": settings.storage_url or "files",
         "findings": system_checks.run(settings),
-        "tried": tried,
-        "fault": probe(context.cleaner.store) if tried else "",
+        "is_storage_tested": is_storage_tested,
+        "storage_error": probe(context.cleaner.store) if is_storage_tested else "",
     }
-    return context.render("admin/health.html", **told)
+    return context.render("admin/health.html", **values)

@@ -1,4 +1,4 @@
-"""The dashboard as one ASGI app: who is signed in, whether a form is ours, and the headers of private pages."""
+"""The dashboard as an ASGI app: sessions, the CSRF check, error pages and security headers."""
 
 import time
 import uuid
@@ -13,15 +13,15 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from waypost import credentials, signing
+from waypost import credentials
 from waypost.api.types import MAX_INTEGER
 from waypost.auth import sessions
-from waypost.auth.login_throttle import LoginThrottle
 from waypost.auth.sessions import SignedIn
 from waypost.dashboard import forms
 from waypost.dashboard.assets import asset
 from waypost.dashboard.context import (
     CONTENT_SECURITY_POLICY,
+    CSRF_FIELD,
     FLASH_COOKIE,
     HOME,
     DryRun,
@@ -29,20 +29,22 @@ from waypost.dashboard.context import (
     PageServices,
     Preview,
 )
-from waypost.dashboard.routing import PageRoute, Takes
-from waypost.dashboard.templating import draw
+from waypost.dashboard.routing import PageRoute, StreamHandler
+from waypost.dashboard.templating import render_template
 from waypost.db.database import Database
 from waypost.errors import Kind, Problem, not_found
-from waypost.http.attempt_limiter import AttemptLimiter
+from waypost.http.csrf import verify_csrf_token
 from waypost.http.lingering_close import BodyTracker, LingeringResponse
-from waypost.http.multipart import Parts
+from waypost.http.multipart import MultipartReader
+from waypost.http.rate_limit import RateLimiter
 from waypost.mail import Mailer
 from waypost.observability.metrics import Meter
 from waypost.settings import Settings
+from waypost.signing import installation_signer
 from waypost.storage.cleanup import StorageCleaner
 
 _log = structlog.get_logger("dashboard")
-_LONGEST_COOKIE = 64
+_MIN_COOKIE_LENGTH, _MAX_COOKIE_LENGTH = 16, 64
 SIGN_IN = "/dashboard/signin"
 HEADERS = {
     "Cache-Control": "private, no-store",
@@ -54,207 +56,206 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=()",
 }
-"""On every page that says nothing else: nothing from elsewhere, no script but our files, nobody frames or keeps it."""
+"""Defaults for every response: nothing is cached, framed or loaded from other origins, and no inline script runs."""
+_STALE_FORM = "You signed in or out in another tab since this page was opened. Go back, reload it and try again."
 
 
 class Dashboard:
-    """Around every page."""
+    """Builds the ASGI app from the routes of all resources."""
 
     def __init__(
         self,
-        pages: Sequence[PageRoute],
+        routes: Sequence[PageRoute],
         *,
         settings: Settings,
         database: Database,
-        changed: Callable[[], None],
+        publish_changes: Callable[[], None],
         meter: Meter,
-        keeper: StorageCleaner,
-        post: Mailer,
-        guesses: AttemptLimiter,
+        cleaner: StorageCleaner,
+        mailer: Mailer,
+        rate_limiter: RateLimiter,
         preview: Preview,
         bio_page: Callable[..., str],
-        trial: DryRun,
+        dry_run: DryRun,
     ) -> None:
-        self._pages = pages
+        self._routes = routes
         self._settings = settings
         self._database = database
-        self._changed = changed
+        self._publish_changes = publish_changes
         self._meter = meter
-        self._keeper = keeper
-        self._post = post
+        self._cleaner = cleaner
+        self._mailer = mailer
         self._preview = preview
         self._bio_page = bio_page
-        self._trial = trial
-        self._tries = LoginThrottle(guesses)
+        self._dry_run = dry_run
+        self._rate_limiter = rate_limiter
 
     def app(self) -> Starlette:
-        """The ASGI app."""
-        nothing = PageRoute("GET", "/{rest:path}", _nothing, public=True)
+        """Return the ASGI app."""
+        fallback = PageRoute("GET", "/{rest:path}", _unknown_page, public=True)
         return Starlette(
             routes=[
                 Route("/dashboard/static/{name}", asset, methods=["GET"]),
-                *(Route(page.path, self._endpoint(page), methods=[page.method]) for page in self._pages),
-                Route(nothing.path, self._endpoint(nothing), methods=["GET", "POST"]),
+                *(Route(route.path, self._endpoint(route), methods=[route.method]) for route in self._routes),
+                Route(fallback.path, self._endpoint(fallback), methods=["GET", "POST"]),
             ]
         )
 
     @cached_property
-    def _kit(self) -> PageServices:
-        secure = self._settings.base.startswith("https:")
-        made = self._database.read(signing.of)
+    def _services(self) -> PageServices:
         return PageServices(
-            signer=made,
-            login_throttle=self._tries,
-            mailer=self._post,
-            render_template=draw,
+            signer=self._database.read(installation_signer),
+            rate_limiter=self._rate_limiter,
+            mailer=self._mailer,
+            render_template=render_template,
             preview=self._preview,
             bio_page=self._bio_page,
-            dry_run=self._trial,
-            secure=secure,
+            dry_run=self._dry_run,
+            secure=self._settings.base.startswith("https:"),
         )
 
-    def _endpoint(self, page: PageRoute) -> Callable[[Request], object]:
+    def _endpoint(self, route: PageRoute) -> Callable[[Request], object]:
         async def endpoint(request: Request) -> Response:
-            began, name = time.perf_counter(), uuid.uuid4().hex
-            heard = BodyTracker(request)
+            start, request_id = time.perf_counter(), uuid.uuid4().hex
+            body = BodyTracker(request)
             try:
-                if page.stream_handler is not None:
-                    response = await self._taken(Request(request.scope, heard), page.stream_handler)
+                if route.stream_handler is not None:
+                    response = await self._handle_stream(Request(request.scope, body), route.stream_handler)
                 else:
-                    fields = await forms.sent(request.stream()) if request.method == "POST" else {}
-                    response = await anyio.to_thread.run_sync(self._answer, request, page, fields)
-            except Problem as problem:  # before anybody was known, or the database is away
-                response = _plain(problem)
+                    fields = await forms.parse_urlencoded(request.stream()) if request.method == "POST" else {}
+                    response = await anyio.to_thread.run_sync(self._handle, request, route, fields)
+            except Problem as problem:  # before the session was read, or the database is unavailable
+                response = _plain_text(problem)
             except ClientDisconnect:
                 response = Response(status_code=400)
             except Exception:  # noqa: BLE001  # the outermost edge of a request
                 self._meter.count("errors")
-                _log.exception("request failed", request_id=name)
-                told = f"Internal error. If it happens again, tell the operator this request id: {name}"
-                response = _plain(Problem(Kind.INTERNAL, told))
-            self._meter.time("dashboard", time.perf_counter() - began)
+                _log.exception("request failed", request_id=request_id)
+                message = f"Internal error. If it happens again, report this request id: {request_id}"
+                response = _plain_text(Problem(Kind.INTERNAL, message))
+            self._meter.time("dashboard", time.perf_counter() - start)
             for header, value in HEADERS.items():
                 response.headers.setdefault(header, value)
-            return response if page.stream_handler is None else LingeringResponse(response, heard)
+            return response if route.stream_handler is None else LingeringResponse(response, body)
 
         return endpoint
 
-    def _answer(self, request: Request, page: PageRoute, fields: dict[str, list[str]]) -> Response:
-        context, is_known = self._context(request, fields)
-        response = self._page(context, page)
-        if not is_known:
-            # For the forms of who is not signed in; gone with the browser's window.
-            keep = {"path": "/", "httponly": True, "samesite": "lax", "secure": self._kit.secure}
-            if not any(self._kit.cookie in value for value in response.headers.getlist("set-cookie")):
-                response.set_cookie(self._kit.cookie, context.cookie, **keep)  # type: ignore[arg-type]  # as listed above
-        if context.flash and response.status_code == 200:  # shown, so it is not said again
+    def _handle(self, request: Request, route: PageRoute, fields: dict[str, list[str]]) -> Response:
+        context, has_cookie = self._context(request, fields)
+        response = self._respond(context, route)
+        if not has_cookie:
+            # CSRF tokens are bound to this cookie, so forms work without a session. It ends with the browser session.
+            name = self._services.cookie
+            if not any(name in value for value in response.headers.getlist("set-cookie")):
+                secure = self._services.secure
+                response.set_cookie(name, context.cookie, path="/", httponly=True, samesite="lax", secure=secure)
+        if context.flash and response.status_code == 200:  # shown now, so not again
             response.delete_cookie(FLASH_COOKIE, path=HOME)
         return response
 
     def _context(self, request: Request, fields: dict[str, list[str]]) -> tuple[PageContext, bool]:
-        """The context, and whether the browser had a cookie."""
-        cookie = request.cookies.get(self._kit.cookie, "")
-        if not 16 <= len(cookie) <= _LONGEST_COOKIE:
+        """Return the context, and whether the browser sent a cookie."""
+        cookie = request.cookies.get(self._services.cookie, "")
+        if not _MIN_COOKIE_LENGTH <= len(cookie) <= _MAX_COOKIE_LENGTH:
             cookie = ""
-        person = self._who(cookie) if cookie else None
+        session = self._session(cookie) if cookie else None
         context = PageContext(
-            account=person.account if person else 0,
+            account=session.account if session else 0,
             settings=self._settings,
             database=self._database,
-            publish_changes=self._changed,
-            cleaner=self._keeper,
-            services=self._kit,
+            publish_changes=self._publish_changes,
+            cleaner=self._cleaner,
+            services=self._services,
             request=request,
             cookie=cookie or credentials.new_token(),
-            session=person,
+            session=session,
             fields=fields,
         )
         return context, bool(cookie)
 
-    def _who(self, token: str) -> SignedIn | None:
-        person = self._database.read(lambda tx: sessions.find(tx, token))
-        if person is None or person.suspended:
+    def _session(self, token: str) -> SignedIn | None:
+        session = self._database.read(lambda tx: sessions.find(tx, token))
+        if session is None or session.suspended:
             return None
-        if person.stale:
-            self._database.write(lambda tx: sessions.touch(tx, person.account, person.session), durability="relaxed")
-        return person
+        if session.stale:
+            self._database.write(lambda tx: sessions.touch(tx, session.account, session.session), durability="relaxed")
+        return session
 
-    def _page(self, context: PageContext, page: PageRoute) -> Response:
-        if context.session is None and not page.public:
-            return _to_sign_in(context)
-        assert page.handler is not None
-        token = (context.fields.get("token") or [""])[-1]
-        if context.request.method == "POST" and not self._kit.signer.verify_csrf_token(context.cookie, token):
-            return _outdated(context)
+    def _respond(self, context: PageContext, route: PageRoute) -> Response:
+        if context.session is None and not route.public:
+            return _redirect_to_sign_in(context)
+        assert route.handler is not None
+        if context.request.method == "POST" and not self._is_csrf_token_valid(context):
+            return _stale_form(context)
         try:
-            if page.operator and not context.user.owner:
-                raise _no_page()
-            return page.handler(context, **_within(context.request.path_params))
+            if route.admin_only and not context.user.owner:
+                raise _page_not_found()
+            return route.handler(context, **_path_parameters(context.request.path_params))
         except Problem as problem:
-            return _refused(context, problem)
+            return _error_page(context, problem)
 
-    async def _taken(self, request: Request, take: Takes) -> Response:
-        """What a page says to a form with files. Its first part has to be the token: before that, nothing is kept."""
+    def _is_csrf_token_valid(self, context: PageContext) -> bool:
+        token = (context.fields.get(CSRF_FIELD) or [""])[-1]
+        return verify_csrf_token(self._services.signer, context.cookie, token)
+
+    async def _handle_stream(self, request: Request, handler: StreamHandler) -> Response:
+        """Handle a form with files. The CSRF token must be its first part, so that nothing is stored without one."""
         context, _ = await anyio.to_thread.run_sync(self._context, request, {})
         if context.session is None:
-            return _to_sign_in(context)
+            return _redirect_to_sign_in(context)
         try:
-            parts = Parts(request)
-            first = await parts.next()
-            token = await first.text() if first is not None and first.name == "token" else ""
-            if not self._kit.signer.verify_csrf_token(context.cookie, token):
-                return _outdated(context)
-            return await take(context, parts, **_within(request.path_params))
+            reader = MultipartReader(request)
+            first = await reader.next_part()
+            token = await first.text() if first is not None and first.name == CSRF_FIELD else ""
+            if not verify_csrf_token(self._services.signer, context.cookie, token):
+                return _stale_form(context)
+            return await handler(context, reader, **_path_parameters(request.path_params))
         except Problem as problem:
-            return _refused(context, problem)
+            return _error_page(context, problem)
 
 
-_OUTDATED = "You signed in or out in another tab since this page was opened. Go back, reload it and try again."
+def _stale_form(context: PageContext) -> Response:
+    """Return the response to an invalid CSRF token."""
+    return context.render("error.html", status=403, title="This form is out of date", message=_STALE_FORM)
 
 
-def _outdated(context: PageContext) -> Response:
-    return context.render("problem.html", status=403, title="This form is out of date", why=_OUTDATED)
-
-
-def _refused(context: PageContext, problem: Problem) -> Response:
-    """A problem as a page."""
-    title = {404: "Nothing here", 503: "Not right now"}.get(problem.kind.status, "That did not work")
-    response = context.render("problem.html", status=problem.kind.status, title=title, why=problem.message)
+def _error_page(context: PageContext, problem: Problem) -> Response:
+    title = {404: "Not found", 503: "Temporarily unavailable"}.get(problem.kind.status, "That did not work")
+    response = context.render("error.html", status=problem.kind.status, title=title, message=problem.message)
     if problem.retry_after is not None:
         response.headers["Retry-After"] = str(problem.retry_after)
     return response
 
 
-def _to_sign_in(context: PageContext) -> Response:
-    """Sign in first, then go on to where one wanted to go; what a form said is not kept."""
-    asked = context.request.url
-    wanted = asked.path + (f"?{asked.query}" if asked.query else "")
-    if "hx-request" in context.request.headers:  # a part of a page cannot become the form, so the page does
+def _redirect_to_sign_in(context: PageContext) -> Response:
+    """Redirect to the sign-in page, which returns to the requested page; submitted form data is lost."""
+    url = context.request.url
+    path = url.path + (f"?{url.query}" if url.query else "")
+    if "hx-request" in context.request.headers:  # htmx would insert the sign-in page into this one
         return Response(status_code=204, headers={"HX-Redirect": SIGN_IN})
-    if context.request.method == "POST" or wanted == HOME:
+    if context.request.method == "POST" or path == HOME:
         return RedirectResponse(SIGN_IN, status_code=303)
-    return RedirectResponse(f"{SIGN_IN}?next={quote(wanted, safe='/')}", status_code=303)
+    return RedirectResponse(f"{SIGN_IN}?next={quote(path, safe='/')}", status_code=303)
 
 
-def _within(path: dict[str, object]) -> dict[str, object]:
-    """What stands in the path. Raises NOT_FOUND for a number that no id can be."""
-    if any(isinstance(value, int) and value > MAX_INTEGER for value in path.values()):
+def _path_parameters(parameters: dict[str, object]) -> dict[str, object]:
+    """Return the parameters. Raises NOT_FOUND for a number that cannot be an id."""
+    if any(isinstance(value, int) and value > MAX_INTEGER for value in parameters.values()):
         raise not_found()
-    return path
+    return parameters
 
 
-def _nothing(_context: PageContext, rest: str) -> Response:
-    """There is no such page."""
+def _unknown_page(_context: PageContext, rest: str) -> Response:
     if rest.rstrip("/") == "dashboard":
         return RedirectResponse(HOME, status_code=307)
-    raise _no_page()
+    raise _page_not_found()
 
 
-def _no_page() -> Problem:
+def _page_not_found() -> Problem:
     return Problem(Kind.NOT_FOUND, "There is no page at this address.")
 
 
-def _plain(problem: Problem) -> Response:
-    """A problem where no page can be drawn."""
+def _plain_text(problem: Problem) -> Response:
+    """Return a problem as plain text, for when no page can be rendered."""
     headers = {"Retry-After": str(problem.retry_after)} if problem.retry_after is not None else {}
     return Response(problem.message + "\n", problem.kind.status, headers=headers, media_type="text/plain")

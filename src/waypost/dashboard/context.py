@@ -1,6 +1,5 @@
-"""What a page's function is given: who asks, what was typed, the way to the data, and the ways to answer."""
+"""`PageContext`: what a page handler gets (session, form, query, database) and how it responds."""
 
-import gzip
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,36 +12,37 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from waypost.api.middleware import RequestContext
-from waypost.auth.login_throttle import LoginThrottle
 from waypost.auth.sessions import SignedIn
 from waypost.dashboard import forms
 from waypost.dashboard.forms import PLAIN, VERSION, Form, Shape, Value
 from waypost.db.crud import PageRequest
-from waypost.http.client_ip import client_address, network_of
+from waypost.http import csrf
+from waypost.http.client_ip import client_ip, network_of
+from waypost.http.compression import compress
+from waypost.http.rate_limit import RateLimiter
 from waypost.mail import Mailer
 from waypost.signing import Signer
 
 T = TypeVar("T")
 HOME = "/dashboard"
 THEME_COOKIE, TIME_ZONE_COOKIE, FLASH_COOKIE = "waypost_theme", "waypost_zone", "waypost_said"
+CSRF_FIELD = "token"
 PER_PAGE = 25
 _OWN_PATH = re.compile(r"/dashboard(/[A-Za-z0-9_-]+)*(\?[A-Za-z0-9_.~%&=+:/-]*)?\Z")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-_SAID_SECONDS = 60
+_CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f]")
+_FLASH_SECONDS = 60
+_SESSION_COOKIE_SECONDS = 180 * 86_400
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data: blob:;"
     " connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 )
-"""What a page may load and do."""
-_SMALL = 1000  # bytes that are not worth the packing
-_LEVEL = 4  # of gzip: half the time of the usual one, for a tenth more bytes
 Tone = Literal["good", "bad"]
 Preview = Callable[[str, Mapping[str, Any]], Response]
-"""Draws a page that visitors would see: its kind, and what is set on it."""
+"""Renders a public page for a preview, from its kind and its fields."""
 
 
 class DryRun(Protocol):
-    """What a link would answer: why there is nothing to see, and where it leads (waypost.links.dry_run)."""
+    """Evaluates a link without a visit (waypost.links.dry_run): the reason for no redirect, and the destination."""
 
     def __call__(
         self, tx: Connection, account: int, link: int, *, country: str, os: str, device: str, language: str
@@ -51,13 +51,10 @@ class DryRun(Protocol):
 
 @dataclass(frozen=True)
 class PageServices:
-    """What all desks of a process share.
-
-    `draw` fills in a template; `preview` and `bio_page` show pages as visitors will see them.
-    """
+    """Services that all page requests of a process share. `preview` and `bio_page` render public pages."""
 
     signer: Signer
-    login_throttle: LoginThrottle
+    rate_limiter: RateLimiter
     mailer: Mailer
     render_template: Callable[..., str]
     preview: Preview
@@ -67,13 +64,16 @@ class PageServices:
 
     @property
     def cookie(self) -> str:
-        """The name of the session's cookie: on HTTPS one that no other host can set."""
+        """The name of the session cookie. On HTTPS it has the `__Host-` prefix, so that no other host can set it."""
         return "__Host-waypost" if self.secure else "waypost"
 
 
 @dataclass(frozen=True)
 class PageContext(RequestContext):
-    """A request for a page. `cookie` is what the browser is known by, signed in or not; `account` is 0 for nobody."""
+    """A request for a page.
+
+    `cookie` identifies the browser, with or without a session. Without a session, `account` is 0.
+    """
 
     services: PageServices
     request: Request
@@ -83,129 +83,116 @@ class PageContext(RequestContext):
 
     @property
     def user(self) -> SignedIn:
-        """Who is signed in; only for pages behind the sign-in."""
+        """The signed-in user; not for public pages."""
         assert self.session is not None
         return self.session
 
     @cached_property
     def time_zone(self) -> ZoneInfo:
-        """The viewer's time zone, as the browser said it; else UTC."""
+        """The viewer's time zone, from a cookie that a script sets; UTC without it."""
         return _zone(self.request.cookies.get(TIME_ZONE_COOKIE, ""))
 
     @property
     def network(self) -> str:
-        """What counts as one client for limits."""
-        peer = self.request.client.host if self.request.client else ""
-        forwarded = [value.encode("latin-1") for value in self.request.headers.getlist("x-forwarded-for")]
-        return network_of(client_address(peer, forwarded, self.settings.proxies))
+        """The client's network, for rate limits."""
+        return network_of(client_ip(self.request.scope, self.settings.proxies))
 
-    def query(self, name: str, default: str = "", *, most: int = 255) -> str:
-        """A word of the query, without what no field has."""
-        return _CONTROL.sub("", self.request.query_params.get(name, default))[:most]
+    def query(self, name: str, default: str = "", *, max_length: int = 255) -> str:
+        """Return a query parameter without control characters."""
+        return _CONTROL_CHARACTERS.sub("", self.request.query_params.get(name, default))[:max_length]
 
     def page_request(self, per_page: int = PER_PAGE) -> PageRequest:
-        """Which page of a table is asked for; the first where the query makes no sense."""
-        page = self.query("page", "1", most=9)
+        """Return the requested page of a list; the first if the parameter is not a number."""
+        page = self.query("page", "1", max_length=9)
         return PageRequest(limit=per_page, page=max(1, int(page)) if page.isdecimal() and page.isascii() else 1)
 
     def query_id(self, name: str) -> int | None:
-        """An id in the query, if one is there."""
-        value = self.query(name, most=15)
+        """Return a query parameter that is an id, or None."""
+        value = self.query(name, max_length=15)
         return int(value) if value.isdecimal() and value.isascii() else None
 
-    def form(self, shape: Shape = PLAIN, *, now: Mapping[str, Value] | None = None) -> Form:
-        """The form that was sent; `now` is what there is, so that only what differs from it is taken as a change."""
-        values = {**dict.fromkeys(shape.flags, ""), **forms.shaped(self.fields, shape)}
+    def form(self, shape: Shape = PLAIN, *, current: Mapping[str, Value] | None = None) -> Form:
+        """Return the submitted form. With the stored values in `current`, only differences count as changes."""
+        values = {**dict.fromkeys(shape.flags, ""), **forms.apply_shape(self.fields, shape)}
         version = values.pop(VERSION, "")
-        values.pop("token", None)
-        return Form(values, now=now, version=version if isinstance(version, str) else "")
+        values.pop(CSRF_FIELD, None)
+        return Form(values, current=current, version=version if isinstance(version, str) else "")
 
     def save(
         self, form: Form, shown: Callable[[Connection], Mapping[str, Value]], change: Callable[[Connection], T]
     ) -> T:
-        """Write what a form changes, unless the thing was changed since: `shown` is what its editor shows of it now."""
+        """Run `change` in a transaction. Raises INVALID if the values that the editor shows changed in between."""
 
         def work(tx: Connection) -> T:
-            form.refuse_stale(shown(tx))
+            form.reject_stale(shown(tx))
             return change(tx)
 
         return self.write(work)
 
     def selected_ids(self, name: str = "id") -> list[int]:
-        """The ids of the rows that were ticked."""
-        return [int(one) for one in self.fields.get(name, ()) if one.isdecimal() and one.isascii() and len(one) < 16]
+        """Return the ids of the selected rows."""
+        values = self.fields.get(name, ())
+        return [int(value) for value in values if value.isdecimal() and value.isascii() and len(value) < 16]
 
     def delete_selected(self, remove: Callable[[Connection, int, int], None]) -> int:
-        """Delete the rows that were ticked, all or none; how many they were."""
+        """Delete the selected rows, all or none. Return their number."""
         ids = self.selected_ids()
 
         def work(tx: Connection) -> None:
-            for one in ids:
-                remove(tx, self.account, one)
+            for item in ids:
+                remove(tx, self.account, item)
 
         self.write(work)
         return len(ids)
 
-    def render(self, template: str, *, status: int = 200, frames: bool = False, **values: Any) -> Response:
-        """A whole page, which may frame other pages of ours when that is asked for."""
-        text = self.services.render_template(template, context=self, **values).encode()
-        headers = {"Content-Security-Policy": f"{CONTENT_SECURITY_POLICY}; frame-src 'self'"} if frames else {}
-        taken = {part.partition(";")[0].strip() for part in self.request.headers.get("accept-encoding", "").split(",")}
-        # What answers a form may show a new secret beside words of others: that is never compressed (BREACH).
-        if self.request.method == "GET" and "gzip" in taken and len(text) >= _SMALL:
-            text = gzip.compress(text, _LEVEL, mtime=0)
-            headers |= {"Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
-        return Response(text, status, headers, media_type="text/html")
+    def render(self, template: str, *, status: int = 200, allow_frames: bool = False, **values: Any) -> Response:
+        """Return a page. `allow_frames` lets it embed other pages of the dashboard."""
+        body = self.services.render_template(template, context=self, **values).encode()
+        headers = {"Content-Security-Policy": f"{CONTENT_SECURITY_POLICY}; frame-src 'self'"} if allow_frames else {}
+        # Responses to forms are never compressed: they can contain a new secret next to user input (BREACH).
+        if self.request.method == "GET":
+            body, encoding = compress(body, self.request.headers.get("accept-encoding", ""))
+            headers |= encoding
+        return Response(body, status, headers, media_type="text/html")
 
-    def redirect(self, path: str, *, said: str = "", tone: Tone = "good", also: str = "") -> Response:
-        """To another page, which begins with what was `said`; `also` is a short URL that can be copied there."""
+    def redirect(self, path: str, *, message: str = "", tone: Tone = "good", copy_text: str = "") -> Response:
+        """Redirect to a page that shows a flash message; `copy_text` is a short URL with a copy button."""
         response = RedirectResponse(path, status_code=303)
-        if said:
-            sealed = self.services.signer.sign(FLASH_COOKIE, tone, said[:500], also[:500], life=_SAID_SECONDS)
-            response.set_cookie(
-                FLASH_COOKIE,
-                sealed,
-                max_age=_SAID_SECONDS,
-                path=HOME,
-                httponly=True,
-                samesite="lax",
-                secure=self.services.secure,
-            )
+        if message:
+            value = self.services.signer.sign(FLASH_COOKIE, tone, message[:500], copy_text[:500], life=_FLASH_SECONDS)
+            self._set_cookie(response, FLASH_COOKIE, value, max_age=_FLASH_SECONDS, path=HOME)
         return response
 
     @cached_property
     def flash(self) -> tuple[str, str, str] | None:
-        """What the page before has to say: tone, words, something to copy."""
-        told = self.services.signer.unsign(FLASH_COOKIE, self.request.cookies.get(FLASH_COOKIE, ""))
-        return (told[0], told[1], told[2]) if told else None
+        """The flash message of the previous response: tone, message, text to copy."""
+        values = self.services.signer.unsign(FLASH_COOKIE, self.request.cookies.get(FLASH_COOKIE, ""))
+        return (values[0], values[1], values[2]) if values else None
 
     @property
     def csrf_token(self) -> str:
-        """What every form on this page carries."""
-        return self.services.signer.csrf_token(self.cookie)
+        """The token for the forms on this page."""
+        return csrf.csrf_token(self.services.signer, self.cookie)
 
     @property
     def theme(self) -> str:
-        """`light`, `dark`, or "" for what the system has."""
-        chosen = self.request.cookies.get(THEME_COOKIE, "")
-        return chosen if chosen in ("light", "dark") else ""
+        """`light`, `dark`, or "" for the system's setting."""
+        value = self.request.cookies.get(THEME_COOKIE, "")
+        return value if value in ("light", "dark") else ""
 
     def set_session_cookie(self, response: Response, token: str) -> Response:
-        """Give the browser the token by which it is known from now on."""
-        response.set_cookie(
-            self.services.cookie,
-            token,
-            max_age=180 * 86_400,
-            path="/",
-            httponly=True,
-            samesite="lax",
-            secure=self.services.secure,
-        )
+        """Set the session cookie."""
+        self._set_cookie(response, self.services.cookie, token, max_age=_SESSION_COOKIE_SECONDS, path="/")
         return response
+
+    def _set_cookie(self, response: Response, name: str, value: str, *, max_age: int, path: str) -> None:
+        response.set_cookie(
+            name, value, max_age=max_age, path=path, httponly=True, samesite="lax", secure=self.services.secure
+        )
 
 
 def safe_redirect_path(path: str) -> str:
-    """The path if it leads to a page of the dashboard, else its first page: nobody is sent elsewhere."""
+    """Return the path if it is a page of the dashboard, otherwise the overview: no open redirects."""
     return path if _OWN_PATH.match(path) else HOME
 
 

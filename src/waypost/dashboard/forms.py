@@ -1,4 +1,4 @@
-"""Forms: what a person typed, read by the same models as the API's bodies, and kept when something is wrong."""
+"""Forms: user input, validated by the models of the API and kept for display when it has errors."""
 
 import hashlib
 import json
@@ -15,130 +15,142 @@ from waypost.api.responses import words
 from waypost.errors import Kind, Problem, invalid
 
 T = TypeVar("T")
-B = TypeVar("B", bound=BaseModel)
+Model = TypeVar("Model", bound=BaseModel)
 Value = str | list[str] | list[dict[str, str]]
-MOST_BYTES = 1024 * 1024
-_MOST_FIELDS = 5000
+MAX_BYTES = 1024 * 1024
+_MAX_FIELDS = 5000
 VERSION = "version"
-_STALE = "This was changed since you opened it, in another tab or by another way. Saved again, yours replaces it."
+_STALE = "This was changed since you opened it, in another tab or through the API. Save again to replace it."
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What a noun's form has beside lines of text: lists of choices, rows of parts (`single`: one row at most), ticks,
-    and moments of local time."""
+    """The fields of a form that are not one line of text.
+
+    `lists`: multiple choices. `rows`: rows with named parts (`single`: at most one row). `flags`: checkboxes.
+    `local_times`: times in the viewer's time zone.
+    """
 
     lists: tuple[str, ...] = ()
     rows: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     single: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
-    moments: tuple[str, ...] = ()
+    local_times: tuple[str, ...] = ()
 
 
 PLAIN = Shape()
 
 
 class Form:
-    """The values of a form by field, and what is wrong with them."""
+    """The values of a form and the error messages, by field.
+
+    `current` are the stored values: fields equal to them are no changes. `version` is a hash of the values that the
+    form was made from, which detects concurrent edits.
+    """
 
     def __init__(
-        self, values: Mapping[str, Value], *, now: Mapping[str, Value] | None = None, version: str = ""
+        self, values: Mapping[str, Value], *, current: Mapping[str, Value] | None = None, version: str = ""
     ) -> None:
         self.values = dict(values)
-        self.faults: dict[str, str] = {}
-        self._now = now
+        self.errors: dict[str, str] = {}
+        self._current = current
         self.version = version or _version(values)
 
     def __getitem__(self, name: str) -> Value:
         return self.values.get(name, "")
 
     def text(self, name: str) -> str:
-        """One line, trimmed; "" where there is none."""
+        """Return the trimmed text of a field; "" if it is missing or no text."""
         value = self.values.get(name, "")
         return value.strip() if isinstance(value, str) else ""
 
-    def read(self, model: type[B], zone: ZoneInfo, shape: Shape = PLAIN) -> B:
-        """The body that the API would have been sent: only what differs from what there is. Fills `faults`.
+    def read(self, model: type[Model], zone: ZoneInfo, shape: Shape = PLAIN) -> Model:
+        """Return the equivalent API body, with only the changed fields. Raises INVALID and fills `errors`.
 
-        Raises INVALID. A blank is null where the field can be cleared.
+        An empty text becomes null where the model allows it.
         """
         body: dict[str, Any] = {}
         for name in model.model_fields.keys() & self.values.keys():
             value = self.values[name]
-            if self._now is not None and self._now.get(name) == value:
+            if self._current is not None and self._current.get(name) == value:
                 continue
-            body[name] = _sent(value, cleared=model.model_fields[name].default)
+            body[name] = _body_value(value, default=model.model_fields[name].default)
             if name in shape.single:
                 body[name] = value[0] if value else None
-            if name in shape.moments and isinstance(body[name], str):
-                body[name] = utc(body[name], zone)
+            if name in shape.local_times and isinstance(body[name], str):
+                body[name] = from_local_input(body[name], zone)
         try:
             return model.model_validate(body, strict=False)
         except ValidationError as error:
             for fault in error.errors():
                 name = str(fault["loc"][0])
-                self.faults.setdefault(name, f"{_place(fault['loc'])} {words(dict(fault))}.")
-            first = next(iter(self.faults.items()))
+                self.errors.setdefault(name, f"{_location(fault['loc'])} {words(dict(fault))}.")
+            first = next(iter(self.errors.items()))
             raise invalid(*first) from error
 
     def attempt(self, work: Callable[[], T]) -> T | None:
-        """What `work` gives; None when it finds a fault with a field, which then stands in `faults`."""
+        """Return the result of `work`; None if it raises INVALID or TAKEN, whose message is added to `errors`."""
         try:
             return work()
         except Problem as problem:
             if problem.kind not in (Kind.INVALID, Kind.TAKEN):
                 raise
-            self.faults.setdefault(problem.field or "", problem.message)
+            self.errors.setdefault(problem.field or "", problem.message)
             return None
 
-    def refuse_stale(self, now: Mapping[str, Value]) -> None:
-        """Raise INVALID on `version` when the thing is not any more what the form was made from. Call it in the
-        transaction that writes; the form then knows the newest state, so that sending it again replaces that.
+    def reject_stale(self, stored: Mapping[str, Value]) -> None:
+        """Raise INVALID on `version` if the stored values are not those that the form was made from.
 
-        What says no more than what there is now was sent twice: nobody has to be told of that."""
-        newest = _version(now)
-        if self.version != newest and any(self.values.get(name, value) != value for name, value in now.items()):
-            self.version, self._now = newest, now
+        Call it in the transaction that writes. The form then has the new version, so that submitting it again
+        replaces the stored values. A form equal to the stored values is a duplicate submit, not a conflict.
+        """
+        version = _version(stored)
+        if self.version != version and any(self.values.get(name, value) != value for name, value in stored.items()):
+            self.version, self._current = version, stored
             raise invalid(VERSION, _STALE)
 
 
-async def sent(stream: Any) -> dict[str, list[str]]:
-    """The fields that a browser sent. Raises TOO_LARGE, and INVALID for what is no form."""
+async def parse_urlencoded(stream: Any) -> dict[str, list[str]]:
+    """Return the fields of an urlencoded body. Raises TOO_LARGE, and INVALID for too many fields."""
     body = bytearray()
     async for chunk in stream:
         body += chunk
-        if len(body) > MOST_BYTES:
-            raise Problem(Kind.TOO_LARGE, f"This is too much for one form: at most {MOST_BYTES} bytes.")
+        if len(body) > MAX_BYTES:
+            raise Problem(Kind.TOO_LARGE, f"The form is too large: at most {MAX_BYTES} bytes are allowed.")
     try:
-        fields = parse_qs(body.decode("ascii", "replace"), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
+        fields = parse_qs(body.decode("ascii", "replace"), keep_blank_values=True, max_num_fields=_MAX_FIELDS)
     except ValueError:
         raise invalid("form", "The form has too many fields.") from None
     return {name: [value.replace("\x00", "") for value in values] for name, values in fields.items()}
 
 
-def shaped(fields: Mapping[str, Sequence[str]], shape: Shape) -> dict[str, Value]:
-    """The values of a form that was sent, in its shape. A list of which nothing is chosen is sent as one blank."""
+def apply_shape(fields: Mapping[str, Sequence[str]], shape: Shape) -> dict[str, Value]:
+    """Return submitted fields as values of the form. A list without a selection is submitted as one empty value."""
     values: dict[str, Value] = {}
-    for name, given in fields.items():
+    for name, submitted in fields.items():
         if name in shape.lists:
-            values[name] = [one for one in given if one]
+            values[name] = [value for value in submitted if value]
         elif "." not in name:
-            values[name] = given[-1].replace("\r\n", "\n")
+            values[name] = submitted[-1].replace("\r\n", "\n")
     for name, parts in shape.rows.items():
         columns = [fields.get(f"{name}.{part}", ()) for part in parts]
         if any(columns):
-            rows = [dict(zip(parts, (one.strip() for one in row), strict=True)) for row in zip(*columns, strict=False)]
+            cells = zip(*columns, strict=False)
+            rows = [dict(zip(parts, (cell.strip() for cell in row), strict=True)) for row in cells]
             values[name] = [row for row in rows if any(row.values())]
     return values
 
 
-def local(second: int, zone: ZoneInfo) -> str:
-    """A moment as the browser's field for one wants it, in the viewer's time."""
+def to_local_input(second: int, zone: ZoneInfo) -> str:
+    """Return a Unix time as the value of a `datetime-local` input, in the viewer's time zone."""
     return datetime.fromtimestamp(second, zone).strftime("%Y-%m-%dT%H:%M")
 
 
-def utc(value: str, zone: ZoneInfo) -> str:
-    """`YYYY-MM-DD HH:MM:SS` in UTC of what such a field sent; anything else as it is, for the model to refuse."""
+def from_local_input(value: str, zone: ZoneInfo) -> str:
+    """Return the value of a `datetime-local` input as `YYYY-MM-DD HH:MM:SS` UTC.
+
+    Other text is returned unchanged, so that the model rejects it.
+    """
     try:
         moment = datetime.strptime(value[:16], "%Y-%m-%dT%H:%M").replace(tzinfo=zone)
         return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S")
@@ -146,10 +158,10 @@ def utc(value: str, zone: ZoneInfo) -> str:
         return value
 
 
-def _sent(value: Value, *, cleared: Any) -> Any:
+def _body_value(value: Value, *, default: Any) -> Any:
     if isinstance(value, str):
-        plain = value.strip()
-        return None if not plain and cleared is None else plain
+        text = value.strip()
+        return None if not text and default is None else text
     return value
 
 
@@ -157,8 +169,8 @@ def _version(values: Mapping[str, Value]) -> str:
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def _place(names: Sequence[Any]) -> str:
-    """`geotarget 2 link`"""
+def _location(names: Sequence[Any]) -> str:
+    """Return the location of an error as text: `geotarget 2 link`."""
     return " ".join(
         str(name + 1) if isinstance(name, int) else str(name) for name in names if name != "function-wrap[check()]"
     )

@@ -1,21 +1,21 @@
-"""The words of the dashboard, all of which go through here on their way to a page."""
+"""Texts of the dashboard: `gettext` (in templates `_`) and `ngettext`, through which every text passes."""
 
 from markupsafe import Markup, escape
 
 
-def translated(message: str, **values: object) -> str:
-    """The text in the viewer's language; values are escaped as everything else."""
+def gettext(message: str, **values: object) -> str:
+    """Return the text in the viewer's language; values are escaped."""
     if not values:
         return message
-    # The message is escaped too, so that the whole may count as such.
+    # The message is escaped too, so that the whole may count as markup.
     return Markup(escape(message)) % {name: escape(value) for name, value in values.items()}  # noqa: S704
 
 
-def plural(count: int, one: str, more: str) -> str:
-    """What is said of one thing, or of several: `%(count)s` in it is their number. Not escaped yet."""
-    return (one if count == 1 else more) % {"count": number(count)}
+def ngettext(singular: str, plural: str, count: int) -> str:
+    """Return the text for that number of things, not escaped; `%(count)s` in it is the formatted number."""
+    return (singular if count == 1 else plural) % {"count": format_number(count)}
 
 
-def number(value: int) -> str:
-    """With thin gaps between thousands, which every language reads."""
+def format_number(value: int) -> str:
+    """Format with thin spaces between thousands, which is readable in every language."""
     return f"{value:,}".replace(",", "\u202f")

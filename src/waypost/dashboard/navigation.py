@@ -1,42 +1,42 @@
-"""The navigation: where things are in the dashboard."""
+"""The entries of the dashboard's navigation."""
 
 from typing import NamedTuple
 
 
-class Place(NamedTuple):
-    """An entry: its page, its icon of web/icons.json, its name."""
+class Entry(NamedTuple):
+    """An entry: the path of its page, its icon in web/icons.json and its label."""
 
     path: str
     icon: str
-    name: str
+    label: str
 
 
-PLACES = (
-    Place("/dashboard", "home", "Overview"),
-    Place("/dashboard/links", "link", "Links"),
-    Place("/dashboard/files", "folder", "Files"),
-    Place("/dashboard/qr", "qr-code", "QR codes"),
-    Place("/dashboard/bios", "device-phone-mobile", "Bio pages"),
-    Place("/dashboard/campaigns", "megaphone", "Campaigns"),
-    Place("/dashboard/channels", "hashtag", "Channels"),
-    Place("/dashboard/splash", "window", "Splash pages"),
-    Place("/dashboard/overlays", "chat-bubble-left-right", "Overlays"),
-    Place("/dashboard/pixels", "code-bracket", "Pixels"),
-    Place("/dashboard/domains", "globe-alt", "Domains"),
+MAIN = (
+    Entry("/dashboard", "home", "Overview"),
+    Entry("/dashboard/links", "link", "Links"),
+    Entry("/dashboard/files", "folder", "Files"),
+    Entry("/dashboard/qr", "qr-code", "QR codes"),
+    Entry("/dashboard/bios", "device-phone-mobile", "Bio pages"),
+    Entry("/dashboard/campaigns", "megaphone", "Campaigns"),
+    Entry("/dashboard/channels", "hashtag", "Channels"),
+    Entry("/dashboard/splash", "window", "Splash pages"),
+    Entry("/dashboard/overlays", "chat-bubble-left-right", "Overlays"),
+    Entry("/dashboard/pixels", "code-bracket", "Pixels"),
+    Entry("/dashboard/domains", "globe-alt", "Domains"),
 )
-"""From the top to the bottom of the side bar. On a phone the first three stand in the bar, the others behind More."""
-OWN = (
-    Place("/dashboard/account/keys", "key", "API keys"),
-    Place("/dashboard/account", "user-circle", "Account"),
+"""Top to bottom in the sidebar. On phones the first three are in the bottom bar, the others in its menu."""
+
+ACCOUNT = (
+    Entry("/dashboard/account/keys", "key", "API keys"),
+    Entry("/dashboard/account", "user-circle", "Account"),
 )
+ADMIN = (Entry("/dashboard/admin", "shield-check", "Administration"),)
+"""For administrators only."""
 
-OPERATOR = (Place("/dashboard/admin", "shield-check", "Operator"),)
-"""For those who run the service."""
 
-
-def here(path: str) -> str:
-    """The entry that a page belongs to: the longest path that it begins with."""
-    fitting = (
-        place.path for place in (*PLACES, *OPERATOR, *OWN) if path == place.path or path.startswith(f"{place.path}/")
+def active_path(path: str) -> str:
+    """Return the path of the entry that a page belongs to: the longest prefix of `path`, or ""."""
+    prefixes = (
+        entry.path for entry in (*MAIN, *ADMIN, *ACCOUNT) if path == entry.path or path.startswith(f"{entry.path}/")
     )
-    return max(fitting, key=len, default="")
+    return max(prefixes, key=len, default="")

@@ -1,15 +1,15 @@
-"""Pictures inside pages."""
+"""QR codes as the `src` of an image, inlined into a page."""
 
 import base64
 
 from waypost.qrcode.render import Drawing, design
 
 
-def code(text: str) -> str:
-    """A plain QR code as the source of an image."""
-    return source(design(text))
+def qr_data_url(text: str) -> str:
+    """Return a plain QR code as a data URL."""
+    return drawing_data_url(design(text))
 
 
-def source(drawing: Drawing, size: int = 220) -> str:
-    """A drawn QR code as the source of an image, `size` pixels wide."""
+def drawing_data_url(drawing: Drawing, size: int = 220) -> str:
+    """Return a rendered QR code as a data URL of an SVG, `size` pixels wide."""
     return "data:image/svg+xml;base64," + base64.b64encode(drawing.render("svg", size)).decode()

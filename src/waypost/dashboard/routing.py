@@ -1,4 +1,4 @@
-"""How a noun says which pages it has: a function for each path and method."""
+"""Routes of dashboard pages: each resource declares a handler per path and method."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -6,53 +6,53 @@ from typing import Literal
 
 from starlette.responses import Response
 
-Answers = Callable[..., Response]
-Takes = Callable[..., Awaitable[Response]]
+Handler = Callable[..., Response]
+StreamHandler = Callable[..., Awaitable[Response]]
 
 
 @dataclass(frozen=True)
 class PageRoute:
-    """A path, and who answers there: a function of the context and of what stands in the path.
+    """A route. The handler gets the `PageContext` and the path parameters.
 
-    `public`: to anybody. `operator`: only to those who run the service; for others there is no such page.
-    `take` answers instead where a form has files in it: a coroutine function of the context and the form's parts.
+    `public` pages need no session. For users who are not administrators, `admin_only` pages answer 404.
+    `stream_handler` replaces the handler for uploads: a coroutine function that also gets the `MultipartReader`.
     """
 
     method: Literal["GET", "POST"]
     path: str
-    handler: Answers | None
+    handler: Handler | None
     public: bool
-    operator: bool = False
-    stream_handler: Takes | None = None
+    admin_only: bool = False
+    stream_handler: StreamHandler | None = None
 
 
 class Router:
-    """The pages of a noun; those of the `operator` are for nobody else."""
+    """Collects the routes of one resource."""
 
-    def __init__(self, *, operator: bool = False) -> None:
+    def __init__(self, *, admin_only: bool = False) -> None:
         self.routes: list[PageRoute] = []
-        self._operator = operator
+        self._admin_only = admin_only
 
-    def get(self, path: str, *, public: bool = False) -> Callable[[Answers], Answers]:
-        """Show something at this path."""
-        return self._at("GET", path, public=public)
+    def get(self, path: str, *, public: bool = False) -> Callable[[Handler], Handler]:
+        """Register a page."""
+        return self._register("GET", path, public=public)
 
-    def post(self, path: str, *, public: bool = False) -> Callable[[Answers], Answers]:
-        """Take a form at this path; only one that we showed to the browser that sends it."""
-        return self._at("POST", path, public=public)
+    def post(self, path: str, *, public: bool = False) -> Callable[[Handler], Handler]:
+        """Register the handler of a form; it runs only with a valid CSRF token."""
+        return self._register("POST", path, public=public)
 
-    def stream(self, path: str) -> Callable[[Takes], Takes]:
-        """Take a form with files at this path, as it comes; only one that we showed to the browser that sends it."""
+    def stream(self, path: str) -> Callable[[StreamHandler], StreamHandler]:
+        """Register the handler of a form with files, which reads the body itself; it needs a valid CSRF token too."""
 
-        def keep(take: Takes) -> Takes:
-            self.routes.append(PageRoute("POST", path, None, public=False, stream_handler=take))
-            return take
+        def register(handler: StreamHandler) -> StreamHandler:
+            self.routes.append(PageRoute("POST", path, None, public=False, stream_handler=handler))
+            return handler
 
-        return keep
+        return register
 
-    def _at(self, method: Literal["GET", "POST"], path: str, *, public: bool) -> Callable[[Answers], Answers]:
-        def keep(answer: Answers) -> Answers:
-            self.routes.append(PageRoute(method, path, answer, public, self._operator))
-            return answer
+    def _register(self, method: Literal["GET", "POST"], path: str, *, public: bool) -> Callable[[Handler], Handler]:
+        def register(handler: Handler) -> Handler:
+            self.routes.append(PageRoute(method, path, handler, public, self._admin_only))
+            return handler
 
-        return keep
+        return register

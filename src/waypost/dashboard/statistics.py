@@ -10,8 +10,8 @@ from starlette.responses import Response
 
 from waypost import clock, csv_export
 from waypost.api.date_range import span
-from waypost.clicks.stats import queries as stats
-from waypost.clicks.stats.queries import Interval, Report, Span
+from waypost.clicks.stats import reports
+from waypost.clicks.stats.reports import Interval, Report, Span
 from waypost.dashboard.context import PageContext
 
 RANGES = (7, 30, 90, 365)
@@ -57,7 +57,7 @@ def page(
 
     `template` is one that extends that of all nouns, and shows the dimension `apart` itself."""
     wanted = asked_span(context)
-    report = context.read_after_ingest(lambda tx: stats.report(tx, kind, item, wanted))
+    report = context.read_after_ingest(lambda tx: reports.report(tx, kind, item, wanted))
     if context.query("format") == "csv":
         return _sheet(report, title)
     return context.render(template, title=title, back=back, apart=apart, **shown(context, report, wanted, kind), **more)

@@ -1,46 +1,50 @@
-"""Does a domain point at this service? A request to it must come back to us with our own proof (decision 39)."""
+"""Check that a domain points at this installation: a request to it must return our signed proof (decision 39)."""
 
-import hashlib
 import hmac
 import secrets
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
-from waypost.db.schema import installation
-from waypost.errors import Problem, invalid
+from waypost.errors import Kind, Problem
 from waypost.http import safe_client
-from waypost.http.safe_client import Resolve
+from waypost.http.safe_client import Resolver
+from waypost.signing import installation_signer
 
 PATH = "/.well-known/waypost/"
 _CHALLENGE_BYTES = 16
+_MAX_CHALLENGE = 64  # characters
+
+
+class NotPointingHere(Problem):
+    """INVALID on `domain`: it does not point to this server. `reason` says why."""
+
+    def __init__(self, host: str, reason: str) -> None:
+        message = f"domain must point at this service before it is added; {host} does not: {reason}."
+        super().__init__(Kind.INVALID, message, field="domain")
+        self.reason = f"{reason}."
 
 
 def proof(tx: Connection, challenge: str) -> str:
-    """What this installation, and no other, answers to a challenge."""
-    secret = tx.execute(select(installation.c.value).where(installation.c.name == "secret")).scalar_one()
-    return hmac.new(secret, b"domain:" + challenge[:64].encode(), hashlib.sha256).hexdigest()
+    """Return the response to a challenge, in hexadecimal. Only this installation can compute it."""
+    return installation_signer(tx).digest("domain ownership", challenge[:_MAX_CHALLENGE]).hex()
 
 
 def new_challenge() -> str:
-    """A challenge that nobody could have answered before."""
+    """Return a random challenge."""
     return secrets.token_hex(_CHALLENGE_BYTES)
 
 
 def must_point_here(
-    scheme: str, host: str, *, challenge: str, expected: str, resolver: Resolve = safe_client.resolve
+    scheme: str, host: str, *, challenge: str, expected: str, resolver: Resolver = safe_client.resolve
 ) -> None:
-    """Raise INVALID on `domain` unless a request to the host comes back to this service.
+    """Raise INVALID on `domain` unless a request to the host reaches this installation.
 
-    The certificate is not asked for: it may be issued only after the domain is known, and the proof needs none.
+    The certificate is not verified: it may be issued only after the domain is added, and the proof does not need it.
     """
     url = f"{scheme}://{host}{PATH}{challenge}"
     try:
-        answer = safe_client.fetch(url, max_bytes=1024, verify=False, resolver=resolver)
+        response = safe_client.fetch(url, max_bytes=1024, verify=False, resolver=resolver)
     except safe_client.Refused as error:
-        raise _elsewhere(host, f"{url}: {error}") from error
-    if not hmac.compare_digest(answer.body.strip(), expected.encode()):
-        raise _elsewhere(host, f"{url} was answered by another service")
-
-
-def _elsewhere(host: str, why: str) -> Problem:
-    return invalid("domain", f"domain must point at this service before it is added; {host} does not: {why}.")
+        raise NotPointingHere(host, f"{url}: {error}") from error
+    if not hmac.compare_digest(response.body.strip(), expected.encode()):
+        raise NotPointingHere(host, f"{url} was answered by another service")

@@ -1,8 +1,7 @@
-"""The pages of branded domains: the table, the records to set and whether they are in force, where a domain leads."""
+"""Pages of branded domains: the list, the DNS records to create and their check, and the redirects of a domain."""
 
 import ipaddress
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from sqlalchemy import Connection
 from starlette.responses import Response
@@ -13,29 +12,32 @@ from waypost.dashboard.forms import Form, Value
 from waypost.dashboard.routing import Router
 from waypost.domains import ops
 from waypost.domains.api import DomainChange, NewDomain, ask, refuse_elsewhere
+from waypost.domains.ownership_check import NotPointingHere
 from waypost.errors import Kind, Problem
 from waypost.http import safe_client
 from waypost.urls.short_urls import origin
 
 pages = Router()
 _LIST = "/dashboard/domains"
+_UNCHECKED = ("", "")
+IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 @pages.get("/dashboard/domains")
 def list_domains(context: PageContext) -> Response:
     page = context.read(lambda tx: ops.page(tx, context.account, context.page_request()))
-    return context.render("domains/list.html", page=page, address=_address)
+    return context.render("domains/list.html", page=page, address=_origin)
 
 
 @pages.get("/dashboard/domains/new")
 def blank_domain(context: PageContext) -> Response:
-    """First the name; then, with `domain` in the query, the records to set and whether they are in force."""
-    typed = context.query("domain", most=300).strip()
-    form = Form({"domain": typed})
-    domain = form.attempt(lambda: _whole(context, typed)) if typed else None
+    """Ask for the host name; with `domain` in the query, show the DNS records to create and their check."""
+    value = context.query("domain", max_length=300).strip()
+    form = Form({"domain": value})
+    domain = form.attempt(lambda: _parse(context, value)) if value else None
     if domain is None:
-        return context.render("domains/name.html", status=400 if typed else 200, form=form)
-    return _second_page(context, domain, Form({"domain": domain}))
+        return context.render("domains/host.html", status=400 if value else 200, form=form)
+    return _records_page(context, domain, Form({"domain": domain}))
 
 
 @pages.post("/dashboard/domains/new")
@@ -45,24 +47,25 @@ def add_domain(context: PageContext) -> Response:
     def add() -> ops.Domain:
         body = form.read(NewDomain, context.time_zone)
         if context.settings.checks_domains:
-            _count_try(context)
+            _count_check(context)
         refuse_elsewhere(context, body.domain)
         return context.write(lambda tx: ops.add(tx, context.account, settings=context.settings, **body.sent()))
 
     domain = form.attempt(add)
     if domain is not None:
-        return context.redirect(f"{_LIST}/{domain.id}", said="Your domain is ready. Choose it when you make a link.")
-    known = Form({}).attempt(lambda: _whole(context, form.text("domain")))
-    if known is None:
-        return context.render("domains/name.html", status=400, form=form)
-    return _second_page(context, known, form, status=400)
+        message = "Your domain is ready. Select it when you create a link."
+        return context.redirect(f"{_LIST}/{domain.id}", message=message)
+    parsed = Form({}).attempt(lambda: _parse(context, form.text("domain")))
+    if parsed is None:
+        return context.render("domains/host.html", status=400, form=form)
+    return _records_page(context, parsed, form, status=400)
 
 
 @pages.get("/dashboard/domains/check")
 def check_domain(context: PageContext) -> Response:
-    """The part of a page that says whether a domain points here; it asks again by itself while it does not."""
-    domain = _whole(context, context.query("domain", most=300))
-    return context.render("domains/standing.html", domain=domain, standing=_standing(context, domain))
+    """Show whether a domain points to this server; pages fetch this part every ten seconds until it does."""
+    domain = _parse(context, context.query("domain", max_length=300))
+    return context.render("domains/check.html", domain=domain, result=_check(context, domain))
 
 
 @pages.get("/dashboard/domains/{id:int}")
@@ -73,8 +76,8 @@ def edit_domain(context: PageContext, id: int) -> Response:
 
 @pages.post("/dashboard/domains/{id:int}")
 def save_domain(context: PageContext, id: int) -> Response:
-    before = context.read(lambda tx: ops.own(tx, context.account, id))
-    form = context.form(now=_values(before))
+    domain = context.read(lambda tx: ops.own(tx, context.account, id))
+    form = context.form(current=_values(domain))
 
     def change() -> None:
         fields = form.read(DomainChange, context.time_zone).sent()
@@ -85,21 +88,21 @@ def save_domain(context: PageContext, id: int) -> Response:
         )
 
     form.attempt(change)
-    if form.faults:
-        return _edit_page(context, before, form, status=400)
-    return context.redirect(f"{_LIST}/{id}", said="Saved.")
+    if form.errors:
+        return _edit_page(context, domain, form, status=400)
+    return context.redirect(f"{_LIST}/{id}", message="Saved.")
 
 
 @pages.get("/dashboard/domains/{id:int}/stats")
 def domain_statistics(context: PageContext, id: int) -> Response:
-    """Visits to names that do not exist on the domain."""
+    """Show visits to unknown aliases of the domain."""
     domain = context.read(lambda tx: ops.own(tx, context.account, id))
-    title = f"{domain.host}: names that do not exist"
+    title = f"{domain.host}: visits to unknown aliases"
     return statistics.page(context, "missing", id, title=title, back=f"{_LIST}/{id}")
 
 
 @pages.get("/dashboard/domains/{id:int}/delete")
-def ask_to_delete(context: PageContext, id: int) -> Response:
+def confirm_delete(context: PageContext, id: int) -> Response:
     def work(tx: Connection) -> tuple[ops.Domain, Mapping[str, int]]:
         domain = ops.own(tx, context.account, id)
         return domain, ops.uses(tx, context.account, domain.host)
@@ -111,73 +114,85 @@ def ask_to_delete(context: PageContext, id: int) -> Response:
 @pages.post("/dashboard/domains/{id:int}/delete")
 def delete_domain(context: PageContext, id: int) -> Response:
     context.write(lambda tx: ops.remove(tx, context.account, id))
-    return context.redirect(_LIST, said="The domain is deleted.")
+    return context.redirect(_LIST, message="The domain was deleted.")
 
 
-def _second_page(context: PageContext, domain: str, form: Form, *, status: int = 200) -> Response:
-    told: dict[str, Any] = {
-        "domain": domain,
-        "records": _records(context, domain),
-        "must": context.settings.checks_domains,
-    }
-    standing = _standing(context, domain) if context.query("check") else ("", "")
-    return context.render("domains/new.html", status=status, form=form, standing=standing, **told)
+def _records_page(context: PageContext, domain: str, form: Form, *, status: int = 200) -> Response:
+    return context.render(
+        "domains/new.html",
+        status=status,
+        form=form,
+        origin=domain,
+        records=_records(context, domain),
+        result=_check(context, domain) if context.query("check") else _UNCHECKED,
+        is_check_required=context.settings.checks_domains,
+    )
 
 
 def _edit_page(context: PageContext, domain: ops.Domain, form: Form, *, status: int = 200) -> Response:
-    address = _address(domain)
-    told: dict[str, Any] = {"domain": address, "records": _records(context, address), "thing": domain}
-    standing = _standing(context, address) if context.query("check") else ("", "")
-    return context.render("domains/edit.html", status=status, form=form, standing=standing, **told)
+    domain_origin = _origin(domain)
+    return context.render(
+        "domains/edit.html",
+        status=status,
+        form=form,
+        domain=domain,
+        origin=domain_origin,
+        records=_records(context, domain_origin),
+        result=_check(context, domain_origin) if context.query("check") else _UNCHECKED,
+    )
 
 
-def _standing(context: PageContext, domain: str) -> tuple[str, str]:
-    """(`here` or `elsewhere`, why) of a domain, asked now."""
+def _check(context: PageContext, domain: str) -> tuple[str, str]:
+    """Check whether a domain points to this server. Return `ok` or `failed`, and the reason."""
     try:
-        _count_try(context)
+        _count_check(context)
         ask(context, *ops.parse(domain, context.settings))
+    except NotPointingHere as problem:
+        return "failed", problem.reason
     except Problem as problem:
-        return "elsewhere", problem.message.partition(" does not: ")[2] or problem.message
-    return "here", ""
+        return "failed", problem.message
+    return "ok", ""
 
 
-def _count_try(context: PageContext) -> None:
-    """Each look is a request from us to somebody: ten a minute. Raises RATE_LIMITED."""
-    if wait := context.services.login_throttle.wait(f"domain {context.account}", context.network):
+def _count_check(context: PageContext) -> None:
+    """Count a check, which sends a request to another server. Raises RATE_LIMITED after ten in a minute."""
+    if wait := context.services.rate_limiter.acquire(
+        "login", subject=f"domain {context.account}", network=context.network
+    ):
         raise Problem(Kind.RATE_LIMITED, f"Too many checks. Please wait {wait} seconds.", retry_after=wait)
 
 
 def _records(context: PageContext, domain: str) -> Sequence[tuple[str, str, str]]:
-    """(type, name, value) of the records of which one kind makes a domain point here."""
-    host, own = domain.partition("://")[2], context.settings.own_host
-    if (address := _ip(own)) is not None:
-        return [("AAAA" if address.version == 6 else "A", host, own)]
+    """Return (type, name, value) of the DNS records; any one type makes the domain point to this server."""
+    host, own_host = domain.partition("://")[2], context.settings.own_host
+    if (address := _ip(own_host)) is not None:
+        return [("AAAA" if address.version == 6 else "A", host, own_host)]
     try:
-        found = [_ip(one) for one in safe_client.resolve(own, 443)]
+        resolved = {_ip(text) for text in safe_client.resolve(own_host, 443)}
     except safe_client.Refused:
-        found = []
-    known = sorted({one for one in found if one is not None and not one.is_loopback}, key=lambda one: one.version)
-    addresses = [("AAAA" if one.version == 6 else "A", host, str(one)) for one in known]
-    return [("CNAME", host, own), *addresses]
+        resolved = set()
+    public = sorted((ip for ip in resolved if ip is not None and not ip.is_loopback), key=lambda ip: ip.version)
+    addresses = [("AAAA" if ip.version == 6 else "A", host, str(ip)) for ip in public]
+    return [("CNAME", host, own_host), *addresses]
 
 
-def _ip(text: str) -> Any:
+def _ip(text: str) -> IpAddress | None:
     try:
         return ipaddress.ip_address(text.strip("[]"))
     except ValueError:
         return None
 
 
-def _whole(context: PageContext, typed: str) -> str:
-    """`https://go.example.com` of what a person types, who may leave the beginning away. Raises INVALID."""
-    scheme, host = ops.parse(typed if "://" in typed else f"https://{typed}", context.settings)
+def _parse(context: PageContext, text: str) -> str:
+    """Return `https://go.example.com` for user input that may lack the scheme. Raises INVALID."""
+    scheme, host = ops.parse(text if "://" in text else f"https://{text}", context.settings)
     return f"{scheme}://{host}"
 
 
-def _address(domain: ops.Domain) -> str:
+def _origin(domain: ops.Domain) -> str:
     return origin("", domain.host, domain.scheme)
 
 
 def _values(domain: ops.Domain) -> Mapping[str, Value]:
-    """What the editor shows of a domain."""
+    """Return the values that the editor shows."""
     return {"redirectroot": domain.redirectroot, "redirect404": domain.redirect404}

@@ -1,4 +1,4 @@
-"""Forms with files in them (multipart/form-data, RFC 7578), taken in as they come: no file is ever whole in memory."""
+"""Streaming parser for multipart/form-data (RFC 7578): files are never held in memory as a whole."""
 
 from collections import deque
 from dataclasses import dataclass, field
@@ -10,131 +10,134 @@ from starlette.types import Message
 
 from waypost.errors import Problem, invalid
 
-_MOST_PARTS = 500
-_LONGEST_FIELD = 16 * 1024  # bytes
+_MAX_PARTS = 500
+_MAX_FIELD_BYTES = 16 * 1024
 
 
 @dataclass(eq=False)
 class Part:
-    """A field of a form, or a file: what it is called in the form, and how the sender names the file."""
+    """A field of the form: its name, and for a file the name that the client gave it."""
 
     name: str
     filename: str | None
-    _parts: "Parts" = field(repr=False)
+    _reader: "MultipartReader" = field(repr=False)
 
     async def text(self) -> str:
-        """What was typed into a field."""
-        typed = bytearray()
-        while (chunk := await self._parts.chunk(self)) is not None:
-            typed += chunk
-            if len(typed) > _LONGEST_FIELD:
+        """Read the value of a text field. Raises INVALID if it is longer than 16 KiB."""
+        value = bytearray()
+        while (chunk := await self._reader.read_chunk(self)) is not None:
+            value += chunk
+            if len(value) > _MAX_FIELD_BYTES:
                 raise invalid(self.name, f"{self.name} is too long.")
-        return _text(bytes(typed))
+        return _decode(bytes(value))
 
-    def request(self) -> Request:
-        """A request whose body is the file, for whoever takes such in."""
+    def as_request(self) -> Request:
+        """Return a request whose body is this part, for code that stores request bodies."""
         return Request({"type": "http", "method": "POST", "headers": []}, self._receive)
 
     async def _receive(self) -> Message:
-        chunk = await self._parts.chunk(self)
+        chunk = await self._reader.read_chunk(self)
         return {"type": "http.request", "body": chunk or b"", "more_body": chunk is not None}
 
 
-class Parts:
-    """The parts of a form, in their order. Raises INVALID for what is no such form, or breaks off."""
+class MultipartReader:
+    """Reads the parts of a form in order. Raises INVALID for a malformed or interrupted body."""
 
     def __init__(self, request: Request) -> None:
-        kind, told = parse_options_header(request.headers.get("content-type"))
-        boundary = told.get(b"boundary")
-        if kind != b"multipart/form-data" or not boundary:
+        media_type, options = parse_options_header(request.headers.get("content-type"))
+        boundary = options.get(b"boundary")
+        if media_type != b"multipart/form-data" or not boundary:
             raise invalid("form", "The form must be sent as multipart/form-data.")
         self._receive = request.receive
-        self._came: deque[Part | bytes | None] = deque()  # a part begins, bytes of it, its end
+        self._events: deque[Part | bytes | None] = deque()  # start of a part, bytes of it, its end
         self._count = 0
-        self._now: Part | None = None
+        self._current: Part | None = None
         self._is_closed = False
-        self._name = bytearray()
-        self._value = bytearray()
+        self._header_name = bytearray()
+        self._header_value = bytearray()
         self._headers: dict[bytes, bytes] = {}
         try:
             self._parser = MultipartParser(
                 boundary,
                 {
                     "on_part_begin": self._headers.clear,
-                    "on_header_field": lambda data, start, end: self._name.extend(data[start:end]),
-                    "on_header_value": lambda data, start, end: self._value.extend(data[start:end]),
-                    "on_header_end": self._header_ends,
-                    "on_headers_finished": self._begins,
-                    "on_part_data": lambda data, start, end: self._came.append(data[start:end]),
-                    "on_part_end": lambda: self._came.append(None),
-                    "on_end": self._ends,
+                    "on_header_field": lambda data, start, end: self._header_name.extend(data[start:end]),
+                    "on_header_value": lambda data, start, end: self._header_value.extend(data[start:end]),
+                    "on_header_end": self._end_header,
+                    "on_headers_finished": self._start_part,
+                    "on_part_data": lambda data, start, end: self._events.append(data[start:end]),
+                    "on_part_end": lambda: self._events.append(None),
+                    "on_end": self._end_form,
                 },
             )
         except FormParserError:
-            raise _broken() from None
+            raise _malformed() from None
 
-    async def next(self) -> Part | None:
-        """The next part, when there is one; what is left of the one before is passed over."""
-        while (event := await self._event()) is not _END:
+    async def next_part(self) -> Part | None:
+        """Return the next part, skipping the unread rest of the previous one; None after the last."""
+        while (event := await self._next_event()) is not _END:
             if isinstance(event, Part):
-                self._now = event
+                self._current = event
                 return event
         return None
 
-    async def chunk(self, part: Part) -> bytes | None:
-        """The next bytes of the part that came last; None at its end."""
-        if self._now is not part:
+    async def read_chunk(self, part: Part) -> bytes | None:
+        """Return the next bytes of the current part; None at its end and for any other part."""
+        if self._current is not part:
             return None
-        event = await self._event()
+        event = await self._next_event()
         if isinstance(event, bytes):
             return event
-        self._now = None
+        self._current = None
         return None
 
-    async def _event(self) -> "Part | bytes | _End | None":
-        while not self._came:
+    async def _next_event(self) -> "Part | bytes | _End | None":
+        while not self._events:
             if self._is_closed:
                 return _END
             message = await self._receive()
             if message["type"] == "http.disconnect":
-                raise invalid("body", "The upload broke off.")
+                raise invalid("body", "The upload was interrupted.")
             try:
                 self._parser.write(message.get("body", b""))
             except FormParserError:
-                raise _broken() from None
+                raise _malformed() from None
             if not message.get("more_body", False) and not self._is_closed:
-                raise _broken()
-        return self._came.popleft()
+                raise _malformed()
+        return self._events.popleft()
 
-    def _header_ends(self) -> None:
-        self._headers[bytes(self._name).lower()] = bytes(self._value)
-        self._name.clear()
-        self._value.clear()
+    def _end_header(self) -> None:
+        self._headers[bytes(self._header_name).lower()] = bytes(self._header_value)
+        self._header_name.clear()
+        self._header_value.clear()
 
-    def _begins(self) -> None:
-        told = parse_options_header(self._headers.get(b"content-disposition"))[1]
+    def _start_part(self) -> None:
+        options = parse_options_header(self._headers.get(b"content-disposition"))[1]
         self._count += 1
-        if b"name" not in told or self._count > _MOST_PARTS:
-            raise _broken()
-        filename = told.get(b"filename")
-        # What browsers make of the signs that would end a name.
-        plain = None if filename is None else _text(filename).replace("%22", '"').replace("%0D", "").replace("%0A", "")
-        self._came.append(Part(_text(told[b"name"]), plain, self))
+        if b"name" not in options or self._count > _MAX_PARTS:
+            raise _malformed()
+        filename = options.get(b"filename")
+        self._events.append(Part(_decode(options[b"name"]), None if filename is None else _file_name(filename), self))
 
-    def _ends(self) -> None:
+    def _end_form(self) -> None:
         self._is_closed = True
 
 
 class _End:
-    """Behind the last part."""
+    """Marks the end of the form."""
 
 
 _END = _End()
 
 
-def _text(told: bytes) -> str:
-    return told.decode("utf-8", "replace").replace("\x00", "")
+def _decode(value: bytes) -> str:
+    return value.decode("utf-8", "replace").replace("\x00", "")
 
 
-def _broken() -> Problem:
-    return invalid("form", "The form broke off on its way. Please try again.")
+def _file_name(value: bytes) -> str:
+    """Return a file name without the browser's escapes for quotes and line breaks."""
+    return _decode(value).replace("%22", '"').replace("%0D", "").replace("%0A", "")
+
+
+def _malformed() -> Problem:
+    return invalid("form", "The form is malformed or was cut off. Please try again.")

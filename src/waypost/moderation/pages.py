@@ -1,7 +1,6 @@
-"""The operator's pages against abuse: what visitors report, and what nothing may lead to."""
+"""Administration pages: abuse reports, and blocked hosts and words."""
 
 from dataclasses import asdict
-from typing import Any
 from urllib.parse import urlsplit
 
 from sqlalchemy import Connection
@@ -16,16 +15,16 @@ from waypost.urls.alias_namespace import ROTATORS
 from waypost.urls.blocklist import HOST, WORD
 from waypost.urls.short_urls import origin
 
-pages = Router(operator=True)
+pages = Router(admin_only=True)
 _REPORTS, _BLOCKS = "/dashboard/admin/reports", "/dashboard/admin/blocks"
-_MOST_LINES = 1000
+_MAX_LINES = 1000
 
 
 @pages.get("/dashboard/admin/reports")
 def list_reports(context: PageContext) -> Response:
     closed = context.query("closed") == "1"
     page = context.read(lambda tx: ops.reports_page(tx, context.page_request(), closed=closed))
-    return context.render("admin/reports.html", page=page, closed=closed, name=lambda one: _url(context, one))
+    return context.render("admin/reports.html", page=page, closed=closed, name=lambda report: _url(context, report))
 
 
 @pages.get("/dashboard/admin/reports/{id:int}")
@@ -35,7 +34,7 @@ def show_report(context: PageContext, id: int) -> Response:
 
 @pages.post("/dashboard/admin/reports/{id:int}")
 def decide(context: PageContext, id: int) -> Response:
-    """Block a host or switch the link off, for all reports of the name; or let this one be."""
+    """Block a host or disable the link, which closes all reports of the alias; or dismiss this report."""
     form = context.form()
     decision = form.text("decision")
 
@@ -43,21 +42,21 @@ def decide(context: PageContext, id: int) -> Response:
         report = ops.report_of(tx, id)
         if decision == "dismiss":
             ops.close(tx, id)
-            return "The report is closed. Nothing else has changed."
+            return "The report was closed. Nothing else was changed."
         if decision == "block":
-            told = f"{ops.block(tx, form.text('value'), kind=HOST).value} is blocked from now on."
+            message = f"{ops.block(tx, form.text('value'), kind=HOST).value} was blocked."
         elif decision == "disable":
             ops.switch_off(tx, report)
-            told = "The link is switched off."
+            message = "The link was disabled."
         else:
-            raise invalid("decision", "Choose what to do about it.")
+            raise invalid("decision", "Select an action.")
         closed = ops.close_all(tx, report)
-        return f"{told} {closed} reports of it are closed." if closed > 1 else told
+        return f"{message} {closed} reports were closed." if closed > 1 else message
 
-    said = form.attempt(lambda: context.write(work))
-    if said is None:
+    message = form.attempt(lambda: context.write(work))
+    if message is None:
         return _report_page(context, id, form, status=400)
-    return context.redirect(_REPORTS, said=said)
+    return context.redirect(_REPORTS, message=message)
 
 
 @pages.get("/dashboard/admin/blocks")
@@ -67,13 +66,13 @@ def list_blocks(context: PageContext) -> Response:
 
 @pages.post("/dashboard/admin/blocks")
 def add_blocks(context: PageContext) -> Response:
-    """One or many, each on a line of its own; all of them or none."""
+    """Block hosts or words, one per line; all or none."""
     form = context.form()
 
     def work(tx: Connection) -> int:
         lines = [line.strip() for line in str(form["values"]).splitlines() if line.strip()]
-        if not 1 <= len(lines) <= _MOST_LINES:
-            raise invalid("values", f"Write 1 to {_MOST_LINES} lines.")
+        if not 1 <= len(lines) <= _MAX_LINES:
+            raise invalid("values", f"Enter 1 to {_MAX_LINES} lines.")
         kind = WORD if form.text("kind") == WORD else HOST
         try:
             return len({ops.block(tx, line, kind=kind).value for line in lines})
@@ -83,15 +82,17 @@ def add_blocks(context: PageContext) -> Response:
     added = form.attempt(lambda: context.write(work))
     if added is None:
         return _blocks_page(context, form, status=400)
-    return context.redirect(_BLOCKS, said=f"{added} are blocked from now on." if added > 1 else "Blocked from now on.")
+    return context.redirect(
+        _BLOCKS, message=f"{added} entries were blocked." if added > 1 else "The entry was blocked."
+    )
 
 
 @pages.post("/dashboard/admin/blocks/remove")
 def remove_block(context: PageContext) -> Response:
     form = context.form()
     kind = WORD if form.text("kind") == WORD else HOST
-    gone = context.write(lambda tx: ops.unblock(tx, form.text("value"), kind=kind))
-    return context.redirect(_BLOCKS, said=f"{gone.value} is no longer blocked.")
+    removed = context.write(lambda tx: ops.unblock(tx, form.text("value"), kind=kind))
+    return context.redirect(_BLOCKS, message=f"{removed.value} is no longer blocked.")
 
 
 def _report_page(context: PageContext, id: int, form: Form, *, status: int = 200) -> Response:
@@ -101,8 +102,10 @@ def _report_page(context: PageContext, id: int, form: Form, *, status: int = 200
 
     report, subject = context.read(work)
     form.values.setdefault("value", _host(subject.url) if subject else "")
-    told: dict[str, Any] = {"report": asdict(report), "subject": subject, "name": _url(context, report)}
-    return context.render("admin/report.html", status=status, form=form, **told)
+    name = _url(context, report)
+    return context.render(
+        "admin/report.html", status=status, form=form, report=asdict(report), subject=subject, name=name
+    )
 
 
 def _blocks_page(context: PageContext, form: Form, *, status: int = 200) -> Response:
@@ -112,10 +115,10 @@ def _blocks_page(context: PageContext, form: Form, *, status: int = 200) -> Resp
 
 
 def _url(context: PageContext, report: ops.Report) -> str:
-    """What was reported, as its visitors see it."""
+    """Return the public URL that was reported."""
     base = context.settings.base
-    place = f"{base}{ROTATORS}" if report.host == ROTATORS else origin(base, report.host, None)
-    return f"{place}/{report.alias}"
+    prefix = f"{base}{ROTATORS}" if report.host == ROTATORS else origin(base, report.host, None)
+    return f"{prefix}/{report.alias}"
 
 
 def _host(url: str) -> str:

@@ -1,7 +1,7 @@
-"""The pages of pixels: the table, and the editor that says where each provider shows its tag."""
+"""Pages of pixels: the list and the editor, which says where each provider shows its tag."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection
 from starlette.responses import Response
@@ -14,21 +14,36 @@ from waypost.pixels.api import NewPixel, PixelChange
 
 pages = Router()
 _LIST = "/dashboard/pixels"
-# For each type: what people call it, what a tag looks like, and where its provider shows it.
-KINDS = {
-    "tagmanagerpixel": ("Google Tag Manager", "GTM-ABC1234", "At the top of the workspace, beside its name."),
-    "analyticspixel": ("Google Analytics", "G-ABC1234567", "Admin, Data streams, your stream: Measurement ID."),
-    "socialapixel": ("Meta (Facebook)", "1234567890123456", "Events Manager, Data sources: the number under the name."),
-    "searchadspixel": ("Google Ads", "AW-123456789", "Goals, Conversions, Tag setup: the part that begins with AW-."),
-    "professionalpixel": ("LinkedIn", "1234567", "Campaign Manager, Analyze, Insight Tag: Partner ID."),
-    "microblogpixel": ("X (Twitter)", "o1abc", "Ads Manager, Tools, Events Manager: Pixel ID."),
-    "retargetpixel": ("AdRoll", "ABC123DEF456/GHI789", "Settings, Pixel: adroll_adv_id, a slash, adroll_pix_id."),
-    "qapixel": ("Quora", "abc123def456", "Ads Manager, Quora Pixel, Setup: the ID in qp('init')."),
-    "boardpixel": ("Pinterest", "2612345678901", "Ads, Conversions, Pinterest tag: the Tag ID."),
-    "searchenginepixel": ("Microsoft Advertising (Bing)", "12345678", "Conversions, UET tags: the Tag ID."),
-    "ephemeralpixel": ("Snapchat", "abcd1234-ab12-cd34-ef56", "Ads Manager, Events Manager: Pixel ID."),
-    "forumpixel": ("Reddit", "t2_abc123", "Ads Manager, Events Manager: Pixel ID."),
-    "shortvideopixel": ("TikTok", "C1ABCDEFGH2IJKLMN", "Ads Manager, Tools, Events: Pixel ID."),
+
+
+class Provider(NamedTuple):
+    """A provider of pixels: its usual name, an example of a tag, and where its users find their tag."""
+
+    name: str
+    example: str
+    location: str
+
+
+PROVIDERS = {
+    "tagmanagerpixel": Provider("Google Tag Manager", "GTM-ABC1234", "At the top of the workspace, next to its name."),
+    "analyticspixel": Provider("Google Analytics", "G-ABC1234567", "Admin, Data streams, your stream: Measurement ID."),
+    "socialapixel": Provider(
+        "Meta (Facebook)", "1234567890123456", "Events Manager, Data sources: the number below the name."
+    ),
+    "searchadspixel": Provider(
+        "Google Ads", "AW-123456789", "Goals, Conversions, Tag setup: the part that starts with AW-."
+    ),
+    "professionalpixel": Provider("LinkedIn", "1234567", "Campaign Manager, Analyze, Insight Tag: Partner ID."),
+    "microblogpixel": Provider("X (Twitter)", "o1abc", "Ads Manager, Tools, Events Manager: Pixel ID."),
+    "retargetpixel": Provider(
+        "AdRoll", "ABC123DEF456/GHI789", "Settings, Pixel: adroll_adv_id, a slash, adroll_pix_id."
+    ),
+    "qapixel": Provider("Quora", "abc123def456", "Ads Manager, Quora Pixel, Setup: the ID in qp('init')."),
+    "boardpixel": Provider("Pinterest", "2612345678901", "Ads, Conversions, Pinterest tag: the Tag ID."),
+    "searchenginepixel": Provider("Microsoft Advertising (Bing)", "12345678", "Conversions, UET tags: the Tag ID."),
+    "ephemeralpixel": Provider("Snapchat", "abcd1234-ab12-cd34-ef56", "Ads Manager, Events Manager: Pixel ID."),
+    "forumpixel": Provider("Reddit", "t2_abc123", "Ads Manager, Events Manager: Pixel ID."),
+    "shortvideopixel": Provider("TikTok", "C1ABCDEFGH2IJKLMN", "Ads Manager, Tools, Events: Pixel ID."),
 }
 
 
@@ -36,16 +51,18 @@ KINDS = {
 def list_pixels(context: PageContext) -> Response:
     def work(tx: Connection) -> tuple[Any, Mapping[int, int]]:
         page = ops.page(tx, context.account, context.page_request())
-        return page, ops.uses(tx, [one.id for one in page.items])
+        return page, ops.uses(tx, [pixel.id for pixel in page.items])
 
     page, uses = context.read(work)
-    return context.render("pixels/list.html", page=page, uses=uses, kinds=KINDS)
+    return context.render("pixels/list.html", page=page, uses=uses, providers=PROVIDERS)
 
 
 @pages.get("/dashboard/pixels/new")
 def blank_pixel(context: PageContext) -> Response:
-    kind = context.query("type")
-    return context.render("pixels/new.html", form=Form({"type": kind if kind in KINDS else ""}), kinds=KINDS)
+    provider = context.query("type")
+    return context.render(
+        "pixels/new.html", form=Form({"type": provider if provider in PROVIDERS else ""}), providers=PROVIDERS
+    )
 
 
 @pages.post("/dashboard/pixels/new")
@@ -57,21 +74,21 @@ def add_pixel(context: PageContext) -> Response:
         return context.write(lambda tx: ops.add(tx, context.account, **fields))
 
     if form.attempt(add) is None:
-        return context.render("pixels/new.html", status=400, form=form, kinds=KINDS)
-    return context.redirect(_LIST, said="Your pixel is ready. Choose it in the links that should start it.")
+        return context.render("pixels/new.html", status=400, form=form, providers=PROVIDERS)
+    return context.redirect(_LIST, message="Your pixel is ready. Select it in the links that should use it.")
 
 
 @pages.get("/dashboard/pixels/{id:int}")
 def edit_pixel(context: PageContext, id: int) -> Response:
     pixel = context.read(lambda tx: ops.own(tx, context.account, id))
-    return context.render("pixels/edit.html", pixel=pixel, form=Form(_values(pixel)), kinds=KINDS)
+    return context.render("pixels/edit.html", pixel=pixel, form=Form(_values(pixel)), providers=PROVIDERS)
 
 
 @pages.post("/dashboard/pixels/{id:int}")
 def save_pixel(context: PageContext, id: int) -> Response:
-    before = context.read(lambda tx: ops.own(tx, context.account, id))
-    # The tag is always sent on: the API wants it in every change.
-    form = context.form(now={"name": before.name})
+    pixel = context.read(lambda tx: ops.own(tx, context.account, id))
+    # The tag always counts as changed: the API requires it in every update.
+    form = context.form(current={"name": pixel.name})
 
     def change() -> None:
         fields = form.read(PixelChange, context.time_zone).sent()
@@ -82,13 +99,13 @@ def save_pixel(context: PageContext, id: int) -> Response:
         )
 
     form.attempt(change)
-    if form.faults:
-        return context.render("pixels/edit.html", status=400, pixel=before, form=form, kinds=KINDS)
-    return context.redirect(_LIST, said="Saved.")
+    if form.errors:
+        return context.render("pixels/edit.html", status=400, pixel=pixel, form=form, providers=PROVIDERS)
+    return context.redirect(_LIST, message="Saved.")
 
 
 @pages.get("/dashboard/pixels/{id:int}/delete")
-def ask_to_delete(context: PageContext, id: int) -> Response:
+def confirm_delete(context: PageContext, id: int) -> Response:
     pixel, uses = context.read(lambda tx: (ops.own(tx, context.account, id), ops.uses(tx, [id])))
     return context.render("pixels/delete.html", pixel=pixel, uses=uses.get(id, 0))
 
@@ -96,9 +113,9 @@ def ask_to_delete(context: PageContext, id: int) -> Response:
 @pages.post("/dashboard/pixels/{id:int}/delete")
 def delete_pixel(context: PageContext, id: int) -> Response:
     context.write(lambda tx: ops.remove(tx, context.account, id))
-    return context.redirect(_LIST, said="The pixel is deleted. Links that had it go on without.")
+    return context.redirect(_LIST, message="The pixel was deleted. Links that used it work without it.")
 
 
 def _values(pixel: ops.Pixel) -> Mapping[str, Value]:
-    """What the editor shows of a pixel."""
+    """Return the values that the editor shows."""
     return {"name": pixel.name, "tag": pixel.tag}

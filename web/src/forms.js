@@ -1,0 +1,46 @@
+// Forms: prevents double submits, asks before destructive ones, adds rows and selects all checkboxes.
+import { isBusy, setBusy, TIMEOUT } from "./toast.js";
+
+document.addEventListener("submit", (event) => {
+  const { target: form, submitter } = event;
+  const question = form.dataset?.ask;
+  if (isBusy(form) || (question && !confirm(question))) event.preventDefault();
+  if (event.defaultPrevented || form.method !== "post" || submitter?.formTarget) return;
+  const pending = [form, submitter].filter(Boolean);
+  for (const element of pending) setBusy(element);
+  // Submitting is possible again if the page load was stopped or got no response.
+  setTimeout(() => pending.forEach((element) => setBusy(element, false)), TIMEOUT);
+});
+
+// A page restored from the back/forward cache waits for nothing.
+addEventListener("pageshow", ({ persisted }) => {
+  if (!persisted) return;
+  for (const element of document.querySelectorAll("[aria-busy]")) setBusy(element, false);
+});
+
+document.addEventListener("change", ({ target }) => {
+  if (!target.matches?.("[data-all]")) return;
+  for (const box of target.form.querySelectorAll('tbody [type="checkbox"]')) box.checked = target.checked;
+});
+
+/** Adds an empty row after the last one of a fieldset. */
+export function addRow(fieldset) {
+  const last = [...fieldset.querySelectorAll("[data-row]")].at(-1);
+  const row = last.cloneNode(true);
+  for (const field of row.querySelectorAll("input")) field.value = "";
+  last.after(row);
+  row.querySelector("input").focus();
+}
+
+// Fields that were edited before the scripts were loaded, or restored by the browser, fire their events again.
+addEventListener("pageshow", () =>
+  setTimeout(() => {
+    // after htmx, which starts in a task of its own
+    for (const field of document.querySelectorAll("main :is(input, textarea)")) {
+      if (field.value === field.defaultValue && field.checked === field.defaultChecked) continue;
+      for (const type of ["input", "change"]) field.dispatchEvent(new Event(type, { bubbles: true }));
+    }
+  }),
+);
+
+document.querySelector("[aria-invalid='true']")?.focus();

@@ -1,0 +1,19 @@
+// Stores the viewer's time zone in a cookie. On the first page, which the server rendered without it, times are
+// converted here.
+
+const zone = Intl.DateTimeFormat().resolvedOptions().timeZone ?? "UTC";
+const cookie = `waypost_zone=${encodeURIComponent(zone)}`;
+const twoDigits = (number) => String(number).padStart(2, "0");
+
+function formatTime(date) {
+  const day = [date.getFullYear(), twoDigits(date.getMonth() + 1), twoDigits(date.getDate())].join("-");
+  return `${day} ${twoDigits(date.getHours())}:${twoDigits(date.getMinutes())}`;
+}
+
+if (!document.cookie.split("; ").includes(cookie)) {
+  const secure = location.protocol === "https:" ? "; secure" : "";
+  document.cookie = `${cookie}; path=/dashboard; max-age=31536000; samesite=lax${secure}`;
+  for (const time of document.querySelectorAll("time[data-local]")) {
+    time.textContent = formatTime(new Date(time.dateTime));
+  }
+}
