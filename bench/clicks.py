@@ -21,10 +21,10 @@ from sqlalchemy import Connection, select
 from bench.filling import fill
 from waypost import clock
 from waypost.clicks.ingest.ingester import Ingester
-from waypost.clicks.journal import writer as journal
+from waypost.clicks.journal import entry
 from waypost.clicks.journal.writer import Journal
-from waypost.clicks.stats import queries as stats
-from waypost.clicks.stats.queries import Span
+from waypost.clicks.stats import reports
+from waypost.clicks.stats.reports import Span
 from waypost.db.database import Database
 from waypost.db.schema import links
 from waypost.settings import Settings
@@ -117,11 +117,11 @@ def _reading(settings: Settings, database: Database, account: int, clicks: int) 
 
 def _block(tx: Connection, item: int) -> int:
     row = tx.execute(select(links.c.clicks, links.c.uniqueclicks).where(links.c.id == item)).one()
-    return stats.block(tx, "link", item, clicks=row.clicks, uniques=row.uniqueclicks).clicks
+    return reports.block(tx, "link", item, clicks=row.clicks, uniques=row.uniqueclicks).clicks
 
 
 def _report(tx: Connection, item: int, span: Span) -> int:
-    return stats.report(tx, "link", item, span).total.clicks
+    return reports.report(tx, "link", item, span).total.clicks
 
 
 def lines(account: int, items: int, clicks: int, *, first: int = 1, at_once: int = _AT_ONCE) -> Iterator[bytes]:
@@ -132,8 +132,8 @@ def lines(account: int, items: int, clicks: int, *, first: int = 1, at_once: int
         # A portion is a moment of the span, as the journal of a server is.
         at = ends - (clicks - start) * _SPAN_MS // clicks
         yield b"".join(
-            journal.line(
-                journal.target_of(account, "link", chance.choice(often) if n % 2 else first + chance.randrange(items)),
+            entry.format_line(
+                entry.item_fields(account, "link", chance.choice(often) if n % 2 else first + chance.randrange(items)),
                 at + n,
                 b"",
                 b"8.%d.%d.%d" % (chance.randrange(16), chance.randrange(256), chance.randrange(256)),

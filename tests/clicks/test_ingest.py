@@ -13,7 +13,8 @@ from tests.support.load import until
 from tests.support.visits import CHROME, FIREFOX, GOOGLEBOT
 from waypost.accounts import ops as accounts
 from waypost.clicks.ingest.ingester import Ingester
-from waypost.clicks.journal.writer import LATE, Journal, line, target_of
+from waypost.clicks.journal.entry import LATE, format_line, item_fields
+from waypost.clicks.journal.writer import Journal
 from waypost.db.database import Database
 from waypost.db.schema import click_labels, click_times, events, segments, visitors
 from waypost.db.schema import links as links_table
@@ -44,7 +45,7 @@ def link(database: Database, settings: Settings) -> int:
 
 def _click(link: int, address: str = "203.0.113.1", agent: str = CHROME, flags: bytes = b"", ms: int = NOW_MS) -> bytes:
     words = (agent.encode(), b"https://t.co/x", b"de")
-    return line(target_of(1, "link", link), ms, flags, address.encode(), b"", words)
+    return format_line(item_fields(1, "link", link), ms, flags, address.encode(), b"", words)
 
 
 def _numbers(database: Database, link: int) -> set[tuple[int, int]]:
@@ -144,7 +145,7 @@ def test_two_that_count_the_same_lines_count_them_once(database: Database, setti
         assert not slow.step() or number == 1
         kept.write(_click(link))
         fast.step()
-        with pytest.raises(Problem, match="counted already"):
+        with pytest.raises(Problem, match="already counted"):
             slow.step()
         assert _numbers(database, link) == {(number, 1)}
         slow = Ingester(settings, database)
@@ -164,7 +165,7 @@ def test_a_database_that_has_forgotten_the_newest_clicks_is_told_them_again(
     ingester.step()
     database.write(forget)
     kept.write(_click(link))
-    with pytest.raises(Problem, match="counted already"):
+    with pytest.raises(Problem, match="already counted"):
         ingester.step()
     _run_out(Ingester(settings, database))
     assert _numbers(database, link) == {(4, 1)}

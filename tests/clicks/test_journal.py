@@ -11,14 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.protocol import Wire, wired
+from tests.support.protocol import ProtocolClient, protocol_client
 from waypost.clicks.ingest import read_barrier
-from waypost.clicks.journal import writer as journal
-from waypost.clicks.journal.writer import HEAD, LATE, PREFETCH, SCAN, Journal, line, target_of
+from waypost.clicks.ingest.lock import WAKE_PIPE, wake_ingester
+from waypost.clicks.journal import writer
+from waypost.clicks.journal.entry import HEAD, LATE, PREFETCH, SCAN, format_line, item_fields
+from waypost.clicks.journal.writer import Journal
 from waypost.db.database import Database
 from waypost.settings import Settings
 
-LINK = target_of(3, "link", 7)
+LINK = item_fields(3, "link", 7)
 CUT = b"\t".join((b"x" * 512, b"y" * 1024, b"z" * 64))
 GET = b"GET /spring HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
@@ -52,7 +54,7 @@ def _is_free(path: Path) -> bool:
 def test_a_click_is_one_line_of_ten_fields_and_of_bounded_length(
     flags: bytes, country: bytes, words: tuple[bytes, bytes, bytes], told: bytes
 ) -> None:
-    written = line(LINK, 1_800_000_000_123, flags, b"1.2.3.4", country, words)
+    written = format_line(LINK, 1_800_000_000_123, flags, b"1.2.3.4", country, words)
     assert written == b"1800000000123\t3\tlink\t7" + told
     assert (written.count(b"\t"), written.count(b"\n")) == (9, 1)
 
@@ -65,11 +67,11 @@ def test_clicks_stand_in_one_segment_until_it_is_old_or_large(tmp_path: Path, mo
         assert kept.write(entry)
         kept.rotate()
     assert _segments(tmp_path) == [b"1\n2\n"]
-    kept._opened -= 4
+    kept._opened_at -= 4
     kept.rotate()
     kept.write(b"3\n4\n", clicks=2)
     assert _segments(tmp_path) == [b"1\n2\n", b"3\n4\n"]
-    monkeypatch.setattr(journal, "_MAX_BYTES", 3)
+    monkeypatch.setattr(writer, "_MAX_BYTES", 3)
     kept.rotate()
     kept.write(b"5\n")
     kept.close()
@@ -127,45 +129,45 @@ class TestOfAService:
     """What visitors and operators see when the journal cannot be written."""
 
     @pytest.fixture
-    def wire(self, settings: Settings, database: Database) -> Iterator[Wire]:
-        with wired(settings, database) as made:
-            made.link("spring")
-            made.ask(GET)
+    def client(self, settings: Settings, database: Database) -> Iterator[ProtocolClient]:
+        with protocol_client(settings, database) as made:
+            made.add_link("spring")
+            made.request(GET)
             yield made
 
-    def test_redirects_go_on_and_the_loss_is_told(self, wire: Wire, settings: Settings) -> None:
+    def test_redirects_go_on_and_the_loss_is_told(self, client: ProtocolClient, settings: Settings) -> None:
         folder = settings.journal_dir
-        wire.traffic.journal.close()
+        client.worker_state.journal.close()
         shutil.rmtree(folder)
         folder.touch()  # so that no segment can be made there
         cold = GET.replace(b"Host", b"Connection: close\r\nHost")
         for number, request in enumerate((GET, cold, GET, cold), 1):
-            assert wire.ask(request)[9:12] == b"302"
-            assert self._ready(wire) == {"status": "ok", "database": "ok", "clicks_lost": number}
+            assert client.request(request)[9:12] == b"302"
+            assert self._ready(client) == {"status": "ok", "database": "ok", "clicks_lost": number}
         folder.unlink()
         folder.mkdir()
-        assert wire.ask(GET)[9:12] == b"302"
-        assert (len(wire.lines()), self._ready(wire)["clicks_lost"]) == (1, 4)
+        assert client.request(GET)[9:12] == b"302"
+        assert (len(client.new_journal_lines()), self._ready(client)["clicks_lost"]) == (1, 4)
 
-    def test_a_segment_that_cannot_be_synced_or_shortened_is_left_behind(self, wire: Wire) -> None:
-        kept = wire.traffic.journal
+    def test_a_segment_that_cannot_be_synced_or_shortened_is_left_behind(self, client: ProtocolClient) -> None:
+        kept = client.worker_state.journal
         os.close(kept._fd)
         kept._fd = os.open("/dev/full", os.O_WRONLY)  # every write fails: no space left
-        assert wire.ask(GET)[9:12] == b"302"
+        assert client.request(GET)[9:12] == b"302"
         assert kept.lost == 1
-        kept._unsynced = True
+        kept._is_unsynced = True
         kept.sync()
-        assert wire.ask(GET)[9:12] == b"302"
+        assert client.request(GET)[9:12] == b"302"
         assert kept.lost == 1
 
-    def test_rather_no_number_than_a_wrong_one(self, wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(read_barrier, "_PATIENCE", 0.01)  # nobody counts here
-        answer = wire.ask(wire.api("GET", "/api/url/1"))
+    def test_rather_no_number_than_a_wrong_one(self, client: ProtocolClient, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(read_barrier, "_TIMEOUT_SECONDS", 0.01)  # nobody counts here
+        answer = client.request(client.api_request("GET", "/api/url/1"))
         assert answer[9:12] == b"503"
         assert b"retry-after: 5\r\n" in answer
 
-    def _ready(self, wire: Wire) -> dict[str, object]:
-        answer = wire.ask(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    def _ready(self, client: ProtocolClient) -> dict[str, object]:
+        answer = client.request(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n")
         told: dict[str, object] = json.loads(answer.partition(b"\r\n\r\n")[2])
         return told
 
@@ -173,8 +175,8 @@ class TestOfAService:
 def test_an_ingester_that_leaves_while_it_is_told_something_harms_nobody(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    os.mkfifo(tmp_path / journal.WAKE)
-    reader = os.open(tmp_path / journal.WAKE, os.O_RDONLY | os.O_NONBLOCK)
+    os.mkfifo(tmp_path / WAKE_PIPE)
+    reader = os.open(tmp_path / WAKE_PIPE, os.O_RDONLY | os.O_NONBLOCK)
     opened: list[int] = []
 
     def open_too_late(path: Path, flags: int) -> int:
@@ -184,6 +186,6 @@ def test_an_ingester_that_leaves_while_it_is_told_something_harms_nobody(
 
     really = os.open
     monkeypatch.setattr(os, "open", open_too_late)
-    journal.wake(tmp_path)
+    wake_ingester(tmp_path)
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(opened[0])

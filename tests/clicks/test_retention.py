@@ -11,7 +11,8 @@ from tests.conftest import BASE
 from tests.support.visits import CHROME, FIREFOX
 from waypost.accounts import ops as accounts
 from waypost.clicks.ingest.ingester import Ingester
-from waypost.clicks.journal.writer import Journal, line, target_of
+from waypost.clicks.journal.entry import format_line, item_fields
+from waypost.clicks.journal.writer import Journal
 from waypost.db import change_log
 from waypost.db.database import Database
 from waypost.db.schema import changes as changes_table
@@ -38,7 +39,7 @@ def link(database: Database, settings: Settings) -> int:
 def _come(settings: Settings, link: int, second: int, agent: str = CHROME) -> None:
     words = (agent.encode(), b"", b"")
     kept = Journal(settings.journal_dir)
-    kept.write(line(target_of(1, "link", link), second * 1000, b"", b"203.0.113.77", b"", words))
+    kept.write(format_line(item_fields(1, "link", link), second * 1000, b"", b"203.0.113.77", b"", words))
     kept.close()
 
 
@@ -61,19 +62,31 @@ def test_the_visitors_of_a_day_are_forgotten_two_hours_after_it(
         for agent in (CHROME, CHROME, FIREFOX):
             _come(settings, link, MIDNIGHT + DAY - 1, agent)
         ingester.step()
-        ingester.tidy()
-        assert (_rows(database, "visitors"), _rows(database, "salts")) == (2, 1)
+        ingester.delete_expired()
+        assert (_rows(database, "visitors"), _rows(database, "visitor_salts")) == (2, 1)
         clock.move_to(MIDNIGHT + DAY + 7199)
         _come(settings, link, MIDNIGHT + DAY - 1)  # a line that was long on its way: he was there on that day
         ingester.step()
-        ingester.tidy()
-        assert (_clicks(database, link), _rows(database, "visitors"), _rows(database, "salts")) == ((4, 2), 2, 1)
+        ingester.delete_expired()
+        assert (_clicks(database, link), _rows(database, "visitors"), _rows(database, "visitor_salts")) == (
+            (4, 2),
+            2,
+            1,
+        )
         _come(settings, link, MIDNIGHT + DAY + 7199)
         ingester.step()
-        assert (_clicks(database, link), _rows(database, "visitors"), _rows(database, "salts")) == ((5, 3), 3, 2)
+        assert (_clicks(database, link), _rows(database, "visitors"), _rows(database, "visitor_salts")) == (
+            (5, 3),
+            3,
+            2,
+        )
         clock.move_to(MIDNIGHT + DAY + 7300)
-        ingester.tidy()
-        assert (_clicks(database, link), _rows(database, "visitors"), _rows(database, "salts")) == ((5, 3), 1, 1)
+        ingester.delete_expired()
+        assert (_clicks(database, link), _rows(database, "visitors"), _rows(database, "visitor_salts")) == (
+            (5, 3),
+            1,
+            1,
+        )
         _come(settings, link, MIDNIGHT + DAY + 7300)
         ingester.step()
         assert _clicks(database, link) == (6, 3)  # the new day's visitors are known as before
@@ -100,7 +113,7 @@ def test_single_visits_are_kept_as_long_as_the_operator_says(
     _insert_events(database, [(now - age) * 1000 for age in sorted(ages, reverse=True)])
     keeping = Settings(data_dir=tmp_path, base_url=BASE, database_url=database_url, events_days=days)
     with time_machine.travel(now, tick=False):
-        Ingester(keeping, database).tidy()
+        Ingester(keeping, database).delete_expired()
     assert _rows(database, "events") == kept
 
 
@@ -120,18 +133,18 @@ def test_many_old_visits_are_thrown_away_bit_by_bit(database: Database, settings
     with time_machine.travel(MIDNIGHT + 365 * DAY, tick=False) as clock:
         left = []
         for _ in range(4):
-            ingester.tidy()
+            ingester.delete_expired()
             left.append(_rows(database, "events"))
         assert left == [25_000, 5_000, 0, 0]
         _insert_events(database, [MIDNIGHT * 1000])
-        ingester.tidy()
+        ingester.delete_expired()
         assert _rows(database, "events") == 1  # nothing more before a minute is over
         clock.shift(60)
-        ingester.tidy()
+        ingester.delete_expired()
         assert _rows(database, "events") == 0
         _insert_events(database, [0])
         clock.shift(-30 * DAY)  # a clock that is set back stops nothing
-        ingester.tidy()
+        ingester.delete_expired()
         assert _rows(database, "events") == 0
 
 
@@ -141,7 +154,7 @@ def test_changes_are_forgotten_after_an_hour_but_for_the_newest(database: Databa
         database.write(lambda tx: change_log.record(tx, "", "bbb"))
         for seconds, expected in ((3600, ["aaa", "bbb"]), (61, ["bbb"]), (DAY, ["bbb"])):
             clock.shift(seconds)
-            Ingester(settings, database).tidy()
+            Ingester(settings, database).delete_expired()
             found = database.read(lambda tx: tx.execute(select(changes_table.c.alias)).scalars().all())
             assert found == expected
 

@@ -1,4 +1,4 @@
-"""Two nodes over one PostgreSQL: what is exact in one process is exact here."""
+"""Two nodes with one PostgreSQL: limits, counters and leases are exact across nodes."""
 
 import base64
 import threading
@@ -17,7 +17,8 @@ from tests.support.server import Server, at_once
 from waypost.accounts import ops
 from waypost.auth import api_keys
 from waypost.clicks.ingest.ingester import Ingester
-from waypost.clicks.journal.writer import Journal, line, target_of
+from waypost.clicks.journal.entry import format_line, item_fields
+from waypost.clicks.journal.writer import Journal
 from waypost.db import leases, notifications
 from waypost.db.database import Database
 from waypost.db.notifications import Wakeup
@@ -25,62 +26,62 @@ from waypost.db.schema import links
 from waypost.settings import Settings
 
 _HOST = {"Host": "go.localhost:8000"}
-_MANY = 60
+_REQUESTS = 60
 _LINES = 2500
 
 
 @pytest.fixture(scope="module")
 def nodes(postgres: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
-    """One pair for the module."""
+    """Two nodes, shared by the module."""
     with two_nodes(tmp_path_factory.mktemp("nodes"), postgres) as pair:
         yield pair
         assert "Traceback" not in pair.first.output() + pair.second.output()
 
 
 def _visit(node: Server, path: str, **headers: str) -> int:
-    told = {**_HOST, "User-Agent": "curl/8", **headers}
-    return node.call("GET", f"/{path}", follow_redirects=False, headers=told).status_code
+    headers_sent = {**_HOST, "User-Agent": "curl/8", **headers}
+    return node.call("GET", f"/{path}", follow_redirects=False, headers=headers_sent).status_code
 
 
 def _spread(nodes: Nodes, work: Callable[[Server, int], int]) -> Counter[int]:
-    """The statuses of very many calls at the same moment, on both nodes in turn."""
-    both = (nodes.first, nodes.second)
-    return Counter(at_once([lambda n=n: work(both[n % 2], n) for n in range(_MANY)]))  # type: ignore[misc]
+    """Send concurrent requests to both nodes alternately; count the statuses."""
+    pair = (nodes.first, nodes.second)
+    return Counter(at_once([lambda n=n: work(pair[n % 2], n) for n in range(_REQUESTS)]))  # type: ignore[misc]
 
 
-def test_a_change_on_one_node_is_in_force_on_the_other(nodes: Nodes) -> None:
+def test_change_on_one_node_applies_on_other(nodes: Nodes) -> None:
     link = nodes.add("changing")
-    until(lambda: _spread(nodes, lambda node, _n: _visit(node, "changing")) == {302: _MANY})
+    until(lambda: _spread(nodes, lambda node, _n: _visit(node, "changing")) == {302: _REQUESTS})
     body = {"status": "disabled"}
     assert nodes.first.call("PUT", f"/api/url/{link}/update", key=nodes.key, json=body).status_code == 200
-    until(lambda: _spread(nodes, lambda node, _n: _visit(node, "changing")) == {403: _MANY})
+    until(lambda: _spread(nodes, lambda node, _n: _visit(node, "changing")) == {403: _REQUESTS})
     assert nodes.second.call("DELETE", f"/api/url/{link}/delete", key=nodes.key).status_code == 200
-    until(lambda: _spread(nodes, lambda node, _n: _visit(node, "changing")) == {404: _MANY})
+    until(lambda: _spread(nodes, lambda node, _n: _visit(node, "changing")) == {404: _REQUESTS})
 
 
-def test_a_click_limit_is_exact_over_nodes(nodes: Nodes) -> None:
+def test_click_limit_is_exact_across_nodes(nodes: Nodes) -> None:
     nodes.add("limited", clicklimit=17)
-    assert _spread(nodes, lambda node, _n: _visit(node, "limited")) == {302: 17, 410: _MANY - 17}
+    assert _spread(nodes, lambda node, _n: _visit(node, "limited")) == {302: 17, 410: _REQUESTS - 17}
 
 
-def test_a_download_limit_is_exact_over_nodes(nodes: Nodes) -> None:
+def test_download_limit_is_exact_across_nodes(nodes: Nodes) -> None:
     path = "/api/files/upload/a.txt?custom=shared&maxdownloads=13"
     assert nodes.first.call("POST", path, key=nodes.key, content=b"shared").status_code == 200
-    assert _spread(nodes, lambda node, _n: _visit(node, "shared")) == {200: 13, 410: _MANY - 13}
+    assert _spread(nodes, lambda node, _n: _visit(node, "shared")) == {200: 13, 410: _REQUESTS - 13}
 
 
-def test_a_name_is_given_to_one_on_whatever_node(nodes: Nodes) -> None:
+def test_alias_is_assigned_once_across_nodes(nodes: Nodes) -> None:
     def add(node: Server, n: int) -> int:
-        body = {"url": f"https://example.com/{n}", "custom": "wanted"}
+        body = {"url": f"https://example.com/{n}", "custom": "contested"}
         return node.call("POST", "/api/url/add", key=nodes.key, json=body).status_code
 
-    assert _spread(nodes, add) == {200: 1, 400: _MANY - 1}
+    assert _spread(nodes, add) == {200: 1, 400: _REQUESTS - 1}
 
 
-def test_the_rate_of_a_key_is_held_over_nodes(nodes: Nodes) -> None:
+def test_rate_limit_of_key_is_exact_across_nodes(nodes: Nodes) -> None:
     key = _on(nodes, _add_ben)
     statuses = _spread(nodes, lambda node, _n: node.call("GET", "/api/account", key=key).status_code)
-    assert statuses == {200: 25, 429: _MANY - 25}
+    assert statuses == {200: 25, 429: _REQUESTS - 25}
 
 
 def _add_ben(tx: Connection) -> str:
@@ -96,59 +97,59 @@ def _on(nodes: Nodes, work: Callable[[Connection], str]) -> str:
         database.close()
 
 
-def test_wrong_passwords_are_counted_over_nodes(nodes: Nodes) -> None:
+def test_password_attempts_are_limited_across_nodes(nodes: Nodes) -> None:
     nodes.add("locked", password="a long password")
     wrong = "Basic " + base64.b64encode(b":wrong").decode()
     right = "Basic " + base64.b64encode(b":a long password").decode()
     statuses = _spread(nodes, lambda node, _n: _visit(node, "locked", Authorization=wrong))
-    assert statuses == {401: 10, 429: _MANY - 10}
+    assert statuses == {401: 10, 429: _REQUESTS - 10}
     assert {_visit(node, "locked", Authorization=right) for node in (nodes.first, nodes.second)} == {429}
 
 
-def test_bad_keys_are_counted_over_nodes_and_good_ones_pass(nodes: Nodes) -> None:
+def test_invalid_keys_are_limited_across_nodes_and_valid_key_passes(nodes: Nodes) -> None:
     statuses = _spread(nodes, lambda node, _n: node.call("GET", "/api/account", key="wp_wrong").status_code)
-    assert statuses == {401: 30, 429: _MANY - 30}
+    assert statuses == {401: 30, 429: _REQUESTS - 30}
     assert nodes.second.call("GET", "/api/account", key=nodes.key).status_code == 200
 
 
-def test_clicks_on_all_nodes_add_up(nodes: Nodes) -> None:
+def test_clicks_of_all_nodes_add_up(nodes: Nodes) -> None:
     link = nodes.add("counted")
-    until(lambda: _visit(nodes.second, "counted+") == 200)  # no click, and from then on it is known there
+    until(lambda: _visit(nodes.second, "counted+") == 200)  # not a click; the second node knows the link from now on
     visits = _spread(nodes, lambda node, _n: _visit(node, "counted"))
-    assert visits == {302: _MANY}
+    assert visits == {302: _REQUESTS}
 
     def clicks() -> int:
         answer = nodes.first.call("GET", f"/api/url/{link}", key=nodes.key)
         return int(answer.json()["data"]["clicks"])
 
-    until(lambda: clicks() >= _MANY)
-    assert clicks() == _MANY
+    until(lambda: clicks() >= _REQUESTS)
+    assert clicks() == _REQUESTS
 
 
-# What follows needs no running node.
+# The tests below need no running node.
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
-def test_who_waits_for_news_hears_of_them_at_once(database: Database, database_url: str) -> None:
+def test_notification_wakes_waiting_process(database: Database, database_url: str) -> None:
     other = Database(database_url)
-    heard = threading.Thread(target=notifications.wait_for_notification, args=(database, 600, Wakeup()))
-    heard.start()
-    while heard.is_alive():  # it may not listen yet
+    waiting = threading.Thread(target=notifications.wait_for_notification, args=(database, 600, Wakeup()))
+    waiting.start()
+    while waiting.is_alive():  # repeated, because it may not listen yet
         notifications.notify(other)
-        heard.join(0.05)
+        waiting.join(0.05)
     other.close()
 
 
-def test_who_waits_for_news_is_let_go_when_it_is_over(database: Database) -> None:
-    bell = Wakeup()
-    waiting = threading.Thread(target=notifications.wait_for_notification, args=(database, 600, bell))
+def test_wakeup_ends_wait_for_notification(database: Database) -> None:
+    wakeup = Wakeup()
+    waiting = threading.Thread(target=notifications.wait_for_notification, args=(database, 600, wakeup))
     waiting.start()
-    bell.set()
+    wakeup.set()
     waiting.join()
-    notifications.wait_for_notification(database, 600, bell)  # and nobody waits from then on
+    notifications.wait_for_notification(database, 600, wakeup)  # returns at once from now on
 
 
-def test_a_turn_is_given_to_one_at_a_time(database: Database, database_url: str) -> None:
+def test_lease_is_acquired_by_one_process_at_a_time(database: Database, database_url: str) -> None:
     others = [Database(database_url) for _ in range(6)]
 
     def take(other: Database) -> bool:
@@ -164,60 +165,62 @@ def test_a_turn_is_given_to_one_at_a_time(database: Database, database_url: str)
             other.close()
 
 
-def test_a_turn_is_kept_from_who_asks_with_a_clock_that_is_behind(database: Database) -> None:
+def test_lease_is_kept_despite_clock_that_is_behind(database: Database) -> None:
     def take() -> bool:
         return database.write(lambda tx: leases.acquire(tx, "tidy", every=600))
 
     with time_machine.travel(1_800_000_000, tick=False) as clock:
         assert take()
-        clock.shift(-1)  # another node's, or the reading of who waited for the end of that turn
+        clock.shift(-1)  # another node's clock, or one that was read before waiting for the lease
         assert not take()
-        clock.shift(-3600)  # set back for good
+        clock.shift(-3600)  # the clock was set back permanently
         assert take()
 
 
-def test_a_turn_that_failed_was_none(database: Database) -> None:
-    class Dead(Exception):
-        """The process is gone."""
+def test_lease_of_failed_transaction_is_not_taken(database: Database) -> None:
+    class ProcessDied(Exception):
+        """The process ended inside the transaction."""
 
     def die(tx: Connection) -> None:
         assert leases.acquire(tx, "tidy", every=600)
-        raise Dead
+        raise ProcessDied
 
-    with pytest.raises(Dead):
+    with pytest.raises(ProcessDied):
         database.write(die)
     assert database.write(lambda tx: leases.acquire(tx, "tidy", every=600))
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
-def test_many_that_count_at_once_are_in_nobodys_way(database: Database, database_url: str, tmp_path: Path) -> None:
-    """Each has lines of the same links, of the same account, in another order."""
+def test_concurrent_ingesters_do_not_deadlock(database: Database, database_url: str, tmp_path: Path) -> None:
+    """Each journal has clicks of the same links in a different order."""
     account = database.write(
         lambda tx: ops.add(tx, email="ana@example.com", username="ana", password="*", rate_limit=1).id
     )
-    made = [{"id": n, "account": account, "alias": f"link-{n}", "url": "https://example.com/"} for n in range(1, 41)]
-    database.write(lambda tx: tx.execute(links.insert(), [{**row, "created": 0} for row in made]))
-    counting = []
+    rows = [{"id": n, "account": account, "alias": f"link-{n}", "url": "https://example.com/"} for n in range(1, 41)]
+    database.write(lambda tx: tx.execute(links.insert(), [{**row, "created": 0} for row in rows]))
+    ingesters = []
     for number in range(4):
         settings = Settings(data_dir=tmp_path / str(number), base_url="http://x", database_url=database_url)
         _write(settings, account, number)
-        counting.append(Ingester(settings, Database(database_url)))
+        ingesters.append(Ingester(settings, Database(database_url)))
 
-    def count(one: Ingester) -> None:
-        while one.step():
+    def count(ingester: Ingester) -> None:
+        while ingester.step():
             pass
-        one._database.close()
+        ingester._database.close()
 
-    at_once([lambda one=one: count(one) for one in counting])  # type: ignore[misc]
+    at_once([lambda ingester=ingester: count(ingester) for ingester in ingesters])  # type: ignore[misc]
     total = database.read(lambda tx: tx.execute(select(func.sum(links.c.clicks))).scalar_one())
     assert total == 4 * _LINES
 
 
 def _write(settings: Settings, account: int, seed: int) -> None:
-    kept = Journal(settings.journal_dir)
+    journal = Journal(settings.journal_dir)
     for n in range(_LINES):
-        words = (f"Mozilla/5.0 (X11; Linux x86_64) Firefox/{n % 50}.0".encode(), b"", b"de")
+        header_values = (f"Mozilla/5.0 (X11; Linux x86_64) Firefox/{n % 50}.0".encode(), b"", b"de")
         item = 1 + (n * (seed * 2 + 1)) % 40
         at = time.time_ns() // 1_000_000
-        assert kept.write(line(target_of(account, "link", item), at, b"", b"203.0.113.%d" % (n % 200), b"", words))
-    kept.close()
+        assert journal.write(
+            format_line(item_fields(account, "link", item), at, b"", b"203.0.113.%d" % (n % 200), b"", header_values)
+        )
+    journal.close()

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 from fastapi import Depends, Query
 
 from waypost import clock
-from waypost.clicks.stats.queries import MOST_POINTS, Interval, Span
+from waypost.clicks.stats.reports import MOST_POINTS, Interval, Span
 from waypost.errors import invalid
 
 _DAYS = 30

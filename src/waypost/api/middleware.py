@@ -18,15 +18,15 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from waypost import clock
-from waypost.api.rate_limit import Callers, Usage
+from waypost.api.rate_limit import ApiKeyLimiter, Usage
 from waypost.api.request_body import DOOR
 from waypost.api.responses import problem_response
 from waypost.clicks.ingest import read_barrier
-from waypost.clicks.stats import queries as stats
+from waypost.clicks.stats import reports
 from waypost.db.database import Database
 from waypost.errors import Kind, Problem, invalid
-from waypost.http.attempt_limiter import AttemptLimiter, Limit
-from waypost.http.client_ip import client_address, network_of
+from waypost.http.client_ip import network_of, resolve_client_ip
+from waypost.http.rate_limit import RateLimiter
 from waypost.observability.metrics import Meter
 from waypost.settings import Settings
 from waypost.storage.cleanup import StorageCleaner
@@ -35,7 +35,6 @@ from waypost.storage.store import Store
 T = TypeVar("T")
 _log = structlog.get_logger("api")
 REQUEST_ID = "waypost.request_id"
-_MOST_BAD_KEYS = 30  # of a network in a minute
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -73,9 +72,9 @@ class RequestContext:
         """Return when all clicks that were answered before are counted."""
         read_barrier.wait(self.settings.journal_dir, self.database)
 
-    def read_report(self, kind: str, item: int, span: stats.Span) -> stats.Report:
+    def read_report(self, kind: str, item: int, span: reports.Span) -> reports.Report:
         """Click statistics of one item that belongs to the account."""
-        return self.read_after_ingest(lambda tx: stats.report(tx, kind, item, span))
+        return self.read_after_ingest(lambda tx: reports.report(tx, kind, item, span))
 
 
 def _enter(request: Request) -> RequestContext:
@@ -112,16 +111,16 @@ class ApiMiddleware:
         changed: Callable[[], None],
         meter: Meter,
         keeper: StorageCleaner,
-        guesses: AttemptLimiter,
+        rate_limiter: RateLimiter,
     ) -> None:
         self._app = app
         self._keeper = keeper
         self._settings = settings
         self._database = database
-        self._callers = Callers(database)
+        self._key_limiter = ApiKeyLimiter(database)
         self._changed = changed
         self._meter = meter
-        self._guesses = guesses
+        self._rate_limiter = rate_limiter
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -155,7 +154,7 @@ class ApiMiddleware:
             await self._app(scope, receive, request.send)
             return
         reading = scope["method"] in _READING
-        known = await anyio.to_thread.run_sync(self._callers.let_in, presented)
+        known = await anyio.to_thread.run_sync(self._key_limiter.acquire, presented)
         if known is None:
             raise await anyio.to_thread.run_sync(self._bad_key, scope, headers)
         caller, usage = known
@@ -172,8 +171,8 @@ class ApiMiddleware:
     def _bad_key(self, scope: Scope, headers: Headers) -> Problem:
         peer = scope["client"][0] if scope.get("client") else ""
         forwarded = [value.encode("latin-1") for value in headers.getlist("x-forwarded-for")]
-        address = client_address(peer, forwarded, self._settings.proxies)
-        wait = self._guesses.acquire(Limit(f"keys from {network_of(address)}", _MOST_BAD_KEYS))
+        address = resolve_client_ip(peer, forwarded, self._settings.proxies)
+        wait = self._rate_limiter.acquire("bad API key", network=network_of(address))
         if not wait:
             return key_required()
         message = f"Too many requests with a bad API key. Please wait {wait} seconds."

@@ -7,7 +7,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
-from waypost.clicks.stats.queries import Report
+from waypost.clicks.stats.reports import Report
 from waypost.errors import Kind, Problem, not_found
 
 

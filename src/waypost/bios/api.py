@@ -14,8 +14,8 @@ from waypost.api.request_body import Body, JsonRoute
 from waypost.api.responses import Done, ReportAnswer, Success
 from waypost.api.types import Line, Name, Paragraph, PathId, Target, Timestamp
 from waypost.bios import blocks, ops
-from waypost.clicks.stats import queries as stats
-from waypost.clicks.stats.queries import Block
+from waypost.clicks.stats import reports
+from waypost.clicks.stats.reports import Block
 from waypost.urls.short_urls import short_url
 
 router = APIRouter(route_class=JsonRoute, tags=["Bio pages"])
@@ -152,7 +152,7 @@ def list_bios(context: Context, page_request: pagination.Asked) -> Any:
 def read_bio(context: Context, id: PathId) -> BioAnswer:
     def work(tx: Connection) -> tuple[ops.Bio, Block, Mapping[int, tuple[int, int]]]:
         bio = ops.get_owned(tx, context.account, id)
-        return bio, stats.block(tx, "bio", id, clicks=bio.clicks, uniques=bio.uniqueclicks), ops.block_clicks(tx, id)
+        return bio, reports.block(tx, "bio", id, clicks=bio.clicks, uniques=bio.uniqueclicks), ops.block_clicks(tx, id)
 
     bio, data, clicks = context.read_after_ingest(work)
     sent = [{name: value for name, value in block.items() if name != "id"} for block in bio.blocks]

@@ -15,8 +15,8 @@ from waypost.api.responses import Done, Success
 from waypost.api.types import Line, Name, PathId, Positive
 from waypost.campaigns import ops
 from waypost.campaigns.ops import Rotation
-from waypost.clicks.stats import queries as stats
-from waypost.clicks.stats.queries import Report
+from waypost.clicks.stats import reports
+from waypost.clicks.stats.reports import Report
 from waypost.urls.short_urls import list_url, short_url
 
 router = APIRouter(route_class=JsonRoute, tags=["Campaigns"])
@@ -131,7 +131,7 @@ def campaign_statistics(context: Context, id: PathId, span: AskedSpan) -> Campai
 
     def work(tx: Connection) -> tuple[Report, list[ops.CampaignLink]]:
         ops.get_owned(tx, context.account, id)
-        return stats.report(tx, "campaign", id, span), ops.links_by_clicks(tx, context.account, id, span)
+        return reports.report(tx, "campaign", id, span), ops.links_by_clicks(tx, context.account, id, span)
 
     report, links = context.read_after_ingest(work)
     return CampaignReport(data=report, links=[_link_out(context, link) for link in links])

@@ -12,7 +12,7 @@ from waypost import clock, credentials
 from waypost.auth import api_keys
 from waypost.campaigns import list_query
 from waypost.campaigns.list_query import PER_PAGE, LinkPage, ListedLink, PublicCampaign
-from waypost.clicks.journal import writer as journal
+from waypost.clicks.journal import entry
 from waypost.settings import Settings
 from waypost.urls.alias_namespace import OWN
 from waypost.urls.short_urls import list_url, short_url
@@ -49,7 +49,7 @@ async def visit_list(request: Request, services: Services) -> Response:
     q = request.query_params.get("q", "").strip()[:_MAX_SEARCH]
     page = await _read_page(request, services, campaign, q)
     if not is_owner:
-        services.visits.log_visit(journal.target_of(campaign.account, "campaign", campaign.id), visit)
+        services.visits.log_visit(entry.item_fields(campaign.account, "campaign", campaign.id), visit)
     if not wants_html(request):
         return JSONResponse({"error": 0, "data": _json(campaign, page, url, services.settings)}, headers=NO_STORE)
     return services.pages.page("list.html", request=request, **_context(campaign, page, url, q, services.settings))

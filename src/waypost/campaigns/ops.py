@@ -9,8 +9,8 @@ from typing import Any, Literal, TypedDict, Unpack
 from sqlalchemy import Connection, Select, func, or_, select, update
 
 from waypost.clicks.ingest.aggregate import link_of
-from waypost.clicks.stats import queries as stats
-from waypost.clicks.stats.queries import Span
+from waypost.clicks.stats import reports
+from waypost.clicks.stats.reports import Span
 from waypost.db import crud
 from waypost.db.crud import Page, PageRequest
 from waypost.db.database import upsert
@@ -195,7 +195,7 @@ def links_by_clicks(tx: Connection, account: int, campaign: int, span: Span) -> 
 
     The caller has checked the owner with `get_owned`.
     """
-    sources = stats.labelled(tx, "campaign", campaign, "source", span)
+    sources = reports.labelled(tx, "campaign", campaign, "source", span)
     clicks = {link: n for label, n in sources.items() if (link := link_of(label)) is not None}
     was_used = (links.c.account == account) & links.c.id.in_(list(clicks)[:_MAX_LINKS])
     query = _select_links(campaign).where(or_(links.c.campaign == campaign, was_used))  # an index for each side

@@ -13,8 +13,8 @@ from waypost.cli import console
 from waypost.clicks.ingest import read_barrier
 from waypost.clicks.ingest.aggregate import DAY
 from waypost.clicks.stats import raw_events, verify
-from waypost.clicks.stats.queries import Span
 from waypost.clicks.stats.raw_events import Format
+from waypost.clicks.stats.reports import Span
 
 clicks = typer.Typer(no_args_is_help=True, help="Clicks: export single visits, check the sums.")
 _BEGINNING = "2000-01-01"
@@ -48,7 +48,9 @@ def check(
 ) -> None:
     """Compare the sums with the single visits that are kept. Exit code 1 when they differ and stay so."""
     with console.database() as database:
-        if console.settings().journal_dir.is_dir() and read_barrier.lag(console.settings().journal_dir, database):
+        if console.settings().journal_dir.is_dir() and read_barrier.uncounted_bytes(
+            console.settings().journal_dir, database
+        ):
             console.errors.print("Some clicks are still in the journal; they are in neither.")
         found = database.write(verify.differences)
         if repair and found:

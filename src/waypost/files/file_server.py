@@ -9,14 +9,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from waypost import clock
-from waypost.clicks.journal import writer as journal
-from waypost.files import download_grants, ranges
+from waypost.clicks.journal import entry
+from waypost.files import download_grants, ranges, visitor_tokens
 from waypost.files.download_grants import DownloadGrant
 from waypost.files.range_response import ByteBudget, RangeResponse, budget_step
 from waypost.files.ranges import ByteRange, Unsatisfiable
-from waypost.files.visitor_tokens import LIFE_SECONDS, VISITOR_COOKIE, VisitorTokens
+from waypost.files.visitor_tokens import LIFE_SECONDS, VISITOR_COOKIE
 from waypost.http import etag, file_names
-from waypost.storage.store import Blob, Missing
+from waypost.signing import Signer
+from waypost.storage.store import Blob, ObjectNotFound
 from waypost.visits.lookup import FileView
 from waypost.visits.request import VisitRequest
 from waypost.visits.responses import NO_STORE, redirect, wants_html
@@ -43,7 +44,7 @@ class _Visitor:
 
 
 async def serve(
-    request: Request, services: Services, visit: VisitRequest, file: FileView, tokens: VisitorTokens
+    request: Request, services: Services, visit: VisitRequest, file: FileView, signer: Signer
 ) -> Response | None:
     """Return the requested bytes, or the status 304 or 416; None if no download is left."""
     headers = _headers(file)
@@ -59,7 +60,7 @@ async def serve(
     blob = await _open(services, file)  # before the grant: an unavailable storage must not cost a download
     if blob is None:
         return None
-    visitor = _visitor(request, visit, file, tokens)
+    visitor = _visitor(request, visit, file, signer)
     try:
         grant = await _grant(services, visit, file, visitor, parts)
         if grant is None:
@@ -99,7 +100,7 @@ async def _open(services: Services, file: FileView) -> Blob | None:
     """Return the opened object; None if it is missing from the storage."""
     try:
         return await services.store.open(file.object)
-    except Missing:
+    except ObjectNotFound:
         _log.error("object of a file is missing from the storage", file=file.id)
         return None
 
@@ -133,7 +134,7 @@ async def _grant(
         durability="process",
     )
     if grant is not None:
-        _log_visit(services, visit, file, journal.TAKEN if grant.taken else b"")
+        _log_visit(services, visit, file, entry.TAKEN if grant.taken else b"")
     return grant
 
 
@@ -175,18 +176,18 @@ def _first_step(services: Services, file: FileView, parts: Sequence[ByteRange]) 
 
 
 def _log_visit(services: Services, visit: VisitRequest, file: FileView, flags: bytes) -> None:
-    services.visits.log_visit(journal.target_of(file.account, "file", file.id), visit, flags)
+    services.visits.log_visit(entry.item_fields(file.account, "file", file.id), visit, flags)
 
 
-def _visitor(request: Request, visit: VisitRequest, file: FileView, tokens: VisitorTokens) -> _Visitor:
+def _visitor(request: Request, visit: VisitRequest, file: FileView, signer: Signer) -> _Visitor:
     """Return whose downloads a request can resume: browsers are identified by a cookie, programs by IP address."""
     token = request.cookies.get(VISITOR_COOKIE, "")
-    if tokens.is_visitor(file, token):
-        return _Visitor(tokens.visitor_hash(file, token))
+    if visitor_tokens.is_visitor(signer, file, token):
+        return _Visitor(visitor_tokens.visitor_hash(signer, file, token))
     if wants_html(request):
-        token = tokens.new_visitor(file)
-        return _Visitor(tokens.visitor_hash(file, token), token)
-    return _Visitor(tokens.visitor_hash(file, f"address {visit.client_ip}"))
+        token = visitor_tokens.new_visitor(signer, file)
+        return _Visitor(visitor_tokens.visitor_hash(signer, file, token), token)
+    return _Visitor(visitor_tokens.visitor_hash(signer, file, f"address {visit.client_ip}"))
 
 
 def _requested_ranges(request: Request, file: FileView, headers: dict[str, str]) -> Sequence[ByteRange]:

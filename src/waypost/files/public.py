@@ -6,11 +6,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from waypost import clock
-from waypost.clicks.journal import writer as journal
-from waypost.files import download_grants, file_server
+from waypost.clicks.journal import entry
+from waypost.files import download_grants, file_server, visitor_tokens
 from waypost.files.file_server import set_cookie
-from waypost.files.visitor_tokens import LIFE_SECONDS, UNLOCKED_COOKIE, VisitorTokens
+from waypost.files.visitor_tokens import UNLOCKED_COOKIE
 from waypost.http import media_types
+from waypost.signing import Signer
 from waypost.urls.short_urls import report_url
 from waypost.visits.alias import AliasKind
 from waypost.visits.lookup import FileView
@@ -26,8 +27,8 @@ async def visit_file(request: Request, services: Services, visit: VisitRequest, 
     now = clock.now()
     if _is_expired(file, now):
         return _expired(request, services, visit, file)
-    tokens = VisitorTokens(await services.secret.get())
-    is_unlocked = await _is_unlocked(request, services, visit, file, tokens, now)
+    signer = await services.signer.get()
+    is_unlocked = await _is_unlocked(request, services, visit, file, signer)
     if is_unlocked is None:
         return services.pages.refuse(request, "guessing", kind="file")
     if not is_unlocked:
@@ -35,9 +36,9 @@ async def visit_file(request: Request, services: Services, visit: VisitRequest, 
     if request.method == "POST" and wants_html(request):
         response = redirect(f"/{file.alias}", status=303)
         if file.password is not None:
-            set_cookie(response, UNLOCKED_COOKIE, tokens.unlocked(file, now + LIFE_SECONDS), file)
+            set_cookie(response, UNLOCKED_COOKIE, visitor_tokens.unlocked(signer, file), file)
         return response
-    return await _visit_unlocked(request, services, visit, file, tokens)
+    return await _visit_unlocked(request, services, visit, file, signer)
 
 
 async def preview_file(request: Request, services: Services, file: FileView) -> Response:
@@ -59,7 +60,7 @@ def has_password(file: FileView) -> bool:
 
 
 async def _visit_unlocked(
-    request: Request, services: Services, visit: VisitRequest, file: FileView, tokens: VisitorTokens
+    request: Request, services: Services, visit: VisitRequest, file: FileView, signer: Signer
 ) -> Response:
     query = request.query_params
     if query.get("preview") == "1" and _has_preview(file):
@@ -68,15 +69,15 @@ async def _visit_unlocked(
     is_page = wants_html(request) and query.get("download") != "1"
     if is_page or not (visit.is_click or visit.is_head):
         return await _visit_page(request, services, visit, file)
-    response = await file_server.serve(request, services, visit, file, tokens)
+    response = await file_server.serve(request, services, visit, file, signer)
     return _expired(request, services, visit, file) if response is None else response
 
 
 async def _is_unlocked(
-    request: Request, services: Services, visit: VisitRequest, file: FileView, tokens: VisitorTokens, now: int
+    request: Request, services: Services, visit: VisitRequest, file: FileView, signer: Signer
 ) -> bool | None:
     """Whether the visitor may have the file; None after too many wrong passwords."""
-    if file.password is None or tokens.is_unlocked(file, request.cookies.get(UNLOCKED_COOKIE, ""), now):
+    if file.password is None or visitor_tokens.is_unlocked(signer, file, request.cookies.get(UNLOCKED_COOKIE, "")):
         return True
     if not visit.password:
         return False
@@ -97,8 +98,8 @@ def _page(request: Request, services: Services, file: FileView, left: int | None
         "title": file.name,
         "file": file,
         "facts": {
-            "size": media_types.size(file.size),
-            "kind": media_types.words(file.mime),
+            "size": media_types.format_size(file.size),
+            "kind": media_types.describe(file.mime),
             "until": "" if file.expiry is None else f"{clock.text(file.expiry)[:16]} UTC",
             "left": left,
             "sha256": file.sha256.hex(),
@@ -116,17 +117,17 @@ def _is_expired(file: FileView, now: int) -> bool:
 
 
 def _expired(request: Request, services: Services, visit: VisitRequest, file: FileView) -> Response:
-    _log_visit(services, visit, file, journal.LATE)
+    _log_visit(services, visit, file, entry.LATE)
     return services.pages.refuse(request, "gone", kind="file")
 
 
 def _log_visit(services: Services, visit: VisitRequest, file: FileView, flags: bytes = b"") -> None:
-    services.visits.log_visit(journal.target_of(file.account, "file", file.id), visit, flags)
+    services.visits.log_visit(entry.item_fields(file.account, "file", file.id), visit, flags)
 
 
 def _has_preview(file: FileView) -> bool:
     """Whether the page shows the image. With a download limit it does not: the image would be a download."""
-    return file.mime in media_types.PICTURES and file.size <= _MAX_PREVIEW_BYTES and file.maxdownloads is None
+    return file.mime in media_types.IMAGES and file.size <= _MAX_PREVIEW_BYTES and file.maxdownloads is None
 
 
 FILES = AliasKind(FileView, visit_file, preview_file, has_password)

@@ -14,8 +14,8 @@ from waypost.api.middleware import Context, RequestContext
 from waypost.api.request_body import Body, JsonRoute
 from waypost.api.responses import Done, ReportAnswer, Success
 from waypost.api.types import Expiry, ItemId, Line, Paragraph, PathId, Positive, Target, Timestamp, Words, either
-from waypost.clicks.stats import queries as stats
-from waypost.clicks.stats.queries import Block
+from waypost.clicks.stats import reports
+from waypost.clicks.stats.reports import Block
 from waypost.links import ops, search
 from waypost.links.columns import Status
 from waypost.urls.short_urls import origin, short_url
@@ -210,7 +210,7 @@ def _link_answer(context: RequestContext, find: Callable[[Connection], ops.Link]
 
     def work(tx: Connection) -> tuple[ops.Link, ops.Details, Block]:
         link = find(tx)
-        block = stats.block(tx, "link", link.id, clicks=link.clicks, uniques=link.uniqueclicks)
+        block = reports.block(tx, "link", link.id, clicks=link.clicks, uniques=link.uniqueclicks)
         return link, ops.get_details(tx, link.id), block
 
     link, details, block = context.read_after_ingest(work)

@@ -5,7 +5,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from waypost.clicks.journal import writer as journal
+from waypost.clicks.journal import entry
 from waypost.interstitials.render import interstitial_response
 from waypost.urls.short_urls import report_url
 from waypost.visits.alias import AliasKind
@@ -30,7 +30,7 @@ async def visit_link(request: Request, services: Services, visit: VisitRequest, 
     services.meter.count("redirects", "full")
     response = redirect(outcome.url, status=303 if request.method == "POST" else 302)
     if link.is_plain and outcome.is_click and not visit.query:
-        target = journal.target_of(link.account, "link", link.id)
+        target = entry.item_fields(link.account, "link", link.id)
         cache_redirect(request, services, visit, response, journal_target=target, expiry=link.expiry)
     return response
 

@@ -15,8 +15,8 @@ from waypost.api.middleware import Context, RequestContext
 from waypost.api.request_body import JsonRoute
 from waypost.api.responses import Done, Failure, ReportAnswer, Success
 from waypost.api.types import PathId, Timestamp, whole
-from waypost.clicks.stats import queries as stats
-from waypost.clicks.stats.queries import Block
+from waypost.clicks.stats import reports
+from waypost.clicks.stats.reports import Block
 from waypost.errors import Problem, invalid
 from waypost.qr import export, ops, service, zip_stream
 from waypost.qr.schemas import CodeChange, NewCode, NewCodes, PreviewCode, parsed
@@ -122,7 +122,7 @@ def read_code(context: Context, id: PathId) -> CodeAnswer:
 
     def work(tx: Connection) -> tuple[ops.Code, bool, Block]:
         code = ops.own(tx, context.account, id)
-        block = stats.block(tx, "qr", id, clicks=code.scans, uniques=code.uniquescans)
+        block = reports.block(tx, "qr", id, clicks=code.scans, uniques=code.uniquescans)
         return code, ops.has_logo(tx, id), block
 
     code, logo, block = context.read_after_ingest(work)

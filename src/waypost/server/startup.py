@@ -1,4 +1,4 @@
-"""Starting the service: checks, tables, the owner at the first start, then the workers."""
+"""Startup: open and upgrade the database, create the first account, run the workers."""
 
 import sys
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from sqlalchemy.exc import DatabaseError
 from waypost import credentials
 from waypost.accounts import ops
 from waypost.auth import api_keys
-from waypost.clicks.ingest.process import Counting
+from waypost.clicks.ingest.process import IngesterProcess
 from waypost.db.database import Database
 from waypost.db.upgrade import current_revision, upgrade
 from waypost.errors import Kind, Problem
@@ -19,13 +19,13 @@ from waypost.observability import metrics
 from waypost.server import workers
 from waypost.settings import Settings
 
-KEPT_IDLE = 5
-"""Seconds after which a connection without a request is closed. The balancers of deploy/ close theirs sooner."""
+KEEP_ALIVE_SECONDS = 5
+"""Seconds after which an idle connection is closed. The load balancers of deploy/ close theirs earlier."""
 
 
 @dataclass(frozen=True)
 class NewAccount:
-    """An account just made, with the secrets that are shown once."""
+    """A new account, with the secrets that are shown once."""
 
     id: int
     email: str
@@ -35,19 +35,19 @@ class NewAccount:
 
 
 def open_database(settings: Settings) -> Database:
-    """The database, with this version's tables. Raises UNAVAILABLE."""
-    database = open_as_it_is(settings)
+    """Open the database and upgrade it to this version. Raises UNAVAILABLE."""
+    database = open_unmigrated_database(settings)
     upgrade(database)
     return database
 
 
-def open_as_it_is(settings: Settings) -> Database:
-    """The database with whatever it holds, perhaps nothing. Raises UNAVAILABLE."""
+def open_unmigrated_database(settings: Settings) -> Database:
+    """Open the database without an upgrade; it can be empty. Raises UNAVAILABLE."""
     try:
         settings.data_dir.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        told = f"The data folder {settings.data_dir} cannot be made: {error.strerror}."
-        raise Problem(Kind.UNAVAILABLE, told) from error
+        message = f"The data folder {settings.data_dir} cannot be created: {error.strerror}."
+        raise Problem(Kind.UNAVAILABLE, message) from error
     database = Database(settings.database)
     try:
         database.read(current_revision)
@@ -56,22 +56,22 @@ def open_as_it_is(settings: Settings) -> Database:
     return database
 
 
-def first_start(settings: Settings, database: Database) -> NewAccount | None:
-    """Make the owner's account if there is no account yet (decision 16)."""
+def create_first_account(settings: Settings, database: Database) -> NewAccount | None:
+    """Create the owner's account if there is no account yet (decision 16). Return None otherwise."""
     if database.read(ops.any_exists):
         return None
     password = credentials.new_password()
-    hashed = credentials.hash_password(password)
+    password_hash = credentials.hash_password(password)
 
     def work(tx: Connection) -> NewAccount | None:
-        if ops.any_exists(tx):  # another node was faster
+        if ops.any_exists(tx):  # created by another node meanwhile
             return None
-        return _add(tx, password, ops.add(tx, email=settings.owner_email, username="owner", password=hashed))
+        return _add_key(tx, password, ops.add(tx, email=settings.owner_email, username="owner", password=password_hash))
 
     return database.write(work)
 
 
-def make_account(
+def create_account(
     database: Database,
     *,
     email: str,
@@ -80,26 +80,26 @@ def make_account(
     plan: str = "free",
     rate_limit: int | None = None,
 ) -> NewAccount:
-    """Make an account and its first key. Raises INVALID or TAKEN on the field at fault."""
+    """Create an account and its first API key. Raises INVALID or TAKEN on the invalid field."""
     plain = credentials.new_password() if password is None else ops.checked_password(password)
-    hashed = credentials.hash_password(plain)
+    password_hash = credentials.hash_password(plain)
 
     def work(tx: Connection) -> NewAccount:
-        account = ops.add(tx, email=email, username=username, password=hashed, plan=plan, rate_limit=rate_limit)
-        return _add(tx, plain, account)
+        account = ops.add(tx, email=email, username=username, password=password_hash, plan=plan, rate_limit=rate_limit)
+        return _add_key(tx, plain, account)
 
     return database.write(work)
 
 
-def _add(tx: Connection, password: str, account: ops.Account) -> NewAccount:
+def _add_key(tx: Connection, password: str, account: ops.Account) -> NewAccount:
     key = api_keys.add(tx, account.id, name="first key")
     return NewAccount(account.id, account.email, account.username, password, key)
 
 
 def serve(settings: Settings) -> None:
-    """Run the workers until the process is told to stop; requests under way are finished first."""
+    """Run the workers until the process is told to stop. Requests in progress are finished first."""
     metrics.clear(settings.metrics_dir)
-    # Else a process that starts anew would load, beside what it runs, the program that was started: every command.
+    # Otherwise a spawned process would also import the main program, with all commands.
     sys.modules["__main__"].__file__ = None
     config = uvicorn.Config(
         "waypost.app:create",
@@ -115,9 +115,9 @@ def serve(settings: Settings) -> None:
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        timeout_keep_alive=KEPT_IDLE,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=settings.shutdown_seconds,
     )
-    workers.load(config)
-    with Counting(settings, beside=dead_link_checker.run if settings.dead_links_days else None) as counting:
-        workers.run(config, meanwhile=counting.keep)
+    workers.preload(config)
+    with IngesterProcess(settings, background=dead_link_checker.run if settings.dead_links_days else None) as ingester:
+        workers.run(config, on_tick=ingester.ensure_running)

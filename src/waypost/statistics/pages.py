@@ -6,8 +6,7 @@ from typing import Any
 from sqlalchemy import Connection, func, select, true
 from starlette.responses import Response
 
-from waypost.clicks.stats import queries as stats
-from waypost.clicks.stats import raw_events
+from waypost.clicks.stats import raw_events, reports
 from waypost.dashboard import statistics
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form
@@ -30,8 +29,8 @@ _NAMED = {
 def overview(context: PageContext) -> Response:
     wanted = statistics.asked_span(context)
 
-    def work(tx: Connection) -> tuple[stats.Report, Mapping[str, Any]]:
-        report = stats.report(tx, "account", context.account, wanted)
+    def work(tx: Connection) -> tuple[reports.Report, Mapping[str, Any]]:
+        report = reports.report(tx, "account", context.account, wanted)
         recent = [_visit(tx, row) for row in raw_events.latest(tx, context.account, _RECENT)]
         return report, {"top": _top(tx, context), "recent": recent, "broken": _broken(tx, context)}
 

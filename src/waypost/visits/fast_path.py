@@ -13,7 +13,8 @@ from typing import Any
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from waypost.clicks.journal.writer import Journal, line
+from waypost.clicks.journal.entry import format_line
+from waypost.clicks.journal.writer import Journal
 from waypost.http.client_ip import is_trusted, resolve_client_ip
 from waypost.http.sendfile import SendfileAdapter
 from waypost.settings import Network
@@ -206,7 +207,7 @@ class FastPathProtocol(HttpToolsProtocol):
                 forwarded = (headers[_FORWARDED],)
                 address = resolve_client_ip(address.decode(), forwarded, worker_state.proxies).encode()
         words = (headers[_AGENT], headers[_REFERRER], headers[_LANGUAGE])
-        entry = line(hot.journal_target, now, hot.flags, address, country, words) if hot.journal_target else b""
+        entry = format_line(hot.journal_target, now, hot.flags, address, country, words) if hot.journal_target else b""
         default_headers = worker_state.default_headers(self.server_state.default_headers)
         response = hot.status_line + default_headers + hot.unique + hot.shared_headers
         if not worker_state.pending:

@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, quote
 from starlette.requests import ClientDisconnect, Request
 
 from waypost.clicks.classify import classifier
-from waypost.clicks.journal import writer as journal
+from waypost.clicks.journal import entry
 from waypost.http.client_ip import client_ip, is_proxied
 from waypost.settings import Settings
 from waypost.urls.alias_namespace import OWN
@@ -42,7 +42,7 @@ class VisitRequest:
     @property
     def flags(self) -> bytes:
         """The journal's flags for this request."""
-        return (journal.HEAD if self.is_head else b"") + (journal.PREFETCH if self.is_prefetch else b"")
+        return (entry.HEAD if self.is_head else b"") + (entry.PREFETCH if self.is_prefetch else b"")
 
     @property
     def is_click(self) -> bool:

@@ -13,7 +13,7 @@ from waypost import clock
 from waypost.clicks.classify import classifier
 from waypost.clicks.geo.countries import code_of
 from waypost.clicks.geo.lookup import Countries
-from waypost.clicks.journal import writer as journal
+from waypost.clicks.journal import entry
 from waypost.db.database import Database
 from waypost.db.schema import links
 from waypost.http.rate_limit import PolicyName, RateLimiter
@@ -103,8 +103,8 @@ class VisitService:
                 return Refusal("blocked")
         if isinstance(outcome, Redirect) or outcome.reason == "gone":
             is_click = isinstance(outcome, Redirect) and outcome.is_click
-            flags = (journal.TAKEN if takes_click else b"") if is_click else journal.LATE
-            self.log_visit(journal.target_of(link.account, "link", link.id), visit, flags)
+            flags = (entry.TAKEN if takes_click else b"") if is_click else entry.LATE
+            self.log_visit(entry.item_fields(link.account, "link", link.id), visit, flags)
         return outcome
 
     async def preview(self, link: LinkView) -> Outcome:
@@ -126,14 +126,14 @@ class VisitService:
         """Log a visit to an unknown alias, for the branded domain or the service's own host."""
         domain = await self.find_domain(visit.host)
         if domain is not None:
-            self.log_visit(journal.target_of(domain.account, "missing", domain.id), visit)
+            self.log_visit(entry.item_fields(domain.account, "missing", domain.id), visit)
 
     def log_visit(self, target: bytes, visit: VisitRequest, flags: bytes = b"") -> None:
         """Append a visit of `target` to the journal. `flags` are added to those of the request."""
         headers = (visit.user_agent, visit.referrer, visit.accept_language)
         client = (visit.client_ip.encode(), visit.country_code[:2])
-        entry = journal.line(target, clock.now_ms(), visit.flags + flags, *client, headers)
-        self._worker_state.journal.write(entry)
+        line = entry.format_line(target, clock.now_ms(), visit.flags + flags, *client, headers)
+        self._worker_state.journal.write(line)
 
     async def is_rate_limited(self, policy: PolicyName, *, network: str, subject: str = "") -> bool:
         """Count one attempt. Return whether the rate limit rejects it."""
@@ -164,7 +164,7 @@ class VisitService:
         )
 
     async def _has_clicks_left(self, link: LinkView, *, takes_click: bool) -> bool:
-        """Return whether a link's click limit allows this visit. With `takes_click`, the visit is taken from the limit."""
+        """Return whether a link's click limit allows this visit. `takes_click`: take the click from the limit."""
         if link.clicklimit is None:
             return True
         if takes_click:

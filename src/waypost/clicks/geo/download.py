@@ -15,7 +15,7 @@ from waypost.clicks.geo import countries
 from waypost.clicks.geo.databases import Broken, Mmdb
 from waypost.errors import Kind, Problem
 from waypost.http import safe_client
-from waypost.http.safe_client import Fetched, Resolve
+from waypost.http.safe_client import FetchedResponse, Resolver
 
 _DBIP = "https://download.db-ip.com/free/dbip-country-lite-{:%Y-%m}.mmdb.gz"
 _MOST_PACKED = 128 * 1024 * 1024
@@ -37,7 +37,7 @@ class Updated:
     credit: str
 
 
-def update(file: Path, *, url: str = "", resolver: Resolve = safe_client.resolve) -> Updated:
+def update(file: Path, *, url: str = "", resolver: Resolver = safe_client.resolve) -> Updated:
     """Fetch a table, packed by gzip or not, try it, and put it in the place of `file` in one step.
 
     Raises UNAVAILABLE when it cannot be fetched and INVALID when it is no table; `file` is then as it was.
@@ -70,8 +70,8 @@ def _months() -> list[str]:
     return [_DBIP.format(this), _DBIP.format(this - timedelta(days=1))]
 
 
-def _get(urls: list[str], resolver: Resolve) -> tuple[str, bytes]:
-    answer = Fetched(0, {}, b"")
+def _get(urls: list[str], resolver: Resolver) -> tuple[str, bytes]:
+    answer = FetchedResponse(0, {}, b"")
     for url in urls:
         try:
             answer = safe_client.fetch(url, max_bytes=_MOST_PACKED, seconds=_SECONDS, resolver=resolver)

@@ -1,4 +1,4 @@
-"""What a run of journal lines adds to the numbers: pure, no database."""
+"""Parse, classify and aggregate journal lines. Pure; no database."""
 
 import hashlib
 import re
@@ -9,24 +9,24 @@ from operator import itemgetter
 from typing import Any, Literal, NamedTuple
 
 from waypost.clicks.classify.classifier import agent, language, referrer
-from waypost.clicks.journal import writer as journal
+from waypost.clicks.journal import entry
 
-Sort = Literal["click", "bot", "preview", "late", "other"]
+Outcome = Literal["click", "bot", "preview", "late", "other"]
 ALL_DAYS = -1
 DAY = 86_400
 QUARTER = 900
-BESIDE = frozenset({"campaign"})
-"""Kinds that an account's own sums leave out: who comes through a campaign is counted by the link he gets."""
+NOT_IN_ACCOUNT_TOTALS = frozenset({"campaign"})
+"""Kinds that an account's totals leave out. A visit of a campaign is counted by the link that it leads to."""
 _FIELDS = 10
-_DIGITS = 15
+_MAX_DIGITS = 15
 _LINK_LABEL = "link "
 _KIND = re.compile(rb"[a-z]{1,8}")
-_new: Any = tuple.__new__
-_COLUMN = {"click": 0, "bot": 2, "preview": 3, "other": 4, "late": 5}
+_new_tuple: Any = tuple.__new__
+_COLUMN = {"click": 0, "bot": 2, "preview": 3, "other": 4, "late": 5}  # 1 is for unique clicks
 
 
-class Seen(NamedTuple):
-    """What a click tells of its visitor: a label for each dimension."""
+class VisitAttributes(NamedTuple):
+    """The label of a visit in each dimension."""
 
     country: str
     referrer: str
@@ -39,9 +39,9 @@ class Seen(NamedTuple):
 
 
 class Visit(NamedTuple):
-    """A journal line, classified. `digest` tells the visitors of a day apart; there is no address any more.
+    """A classified journal line. `digest` identifies the visitor of a day; the address is not kept.
 
-    `taken`: a limit was lowered for it before it was answered.
+    `taken`: the visit was subtracted from a click limit before the response.
     """
 
     account: int
@@ -49,72 +49,82 @@ class Visit(NamedTuple):
     item: int
     second: int
     ms: int
-    sort: Sort
+    outcome: Outcome
     digest: bytes
-    seen: Seen
+    attributes: VisitAttributes
     taken: bool
 
 
-class Reader:
-    """Turns journal lines into visits. Lines that are none, torn by a crash or a full disk, are counted in `torn`."""
+class LineParser:
+    """Turns journal lines into visits. Malformed lines, from a crash or a full disk, are counted in `malformed`."""
 
     def __init__(self, *, country: Callable[[str], str], country_of_code: Callable[[str], str]) -> None:
         self._country = country
         self._country_of_code = country_of_code
-        self.torn = 0
+        self.malformed = 0
 
-    def visits(self, lines: bytes, secret: Callable[[int], hashlib.blake2b]) -> Iterator[Visit]:
-        """Every visit in whole lines; `secret` answers the hash that a day (since 1970) begins with, see `begun`."""
+    def visits(self, lines: bytes, visitor_hash_of_day: Callable[[int], hashlib.blake2b]) -> Iterator[Visit]:
+        """Yield every visit in whole lines. `visitor_hash_of_day` takes a day since 1970, see `visitor_hash`."""
         for line in lines.split(b"\n"):
             if not line:
                 continue
-            parts = line.split(b"\t")
+            fields = line.split(b"\t")
             try:
-                yield self._visit(parts, secret)
+                yield self._visit(fields, visitor_hash_of_day)
             except (ValueError, IndexError):
-                self.torn += 1
+                self.malformed += 1
 
-    def _visit(self, parts: list[bytes], secret: Callable[[int], hashlib.blake2b]) -> Visit:
-        if len(parts) != _FIELDS:
-            raise ValueError("not a line of ours")
-        at, account, kind, item, flags, address, code, agent_text, referrer_text, languages = parts
-        # What the database cannot hold would stop the counting for ever.
-        if len(at) > _DIGITS or len(account) > _DIGITS or len(item) > _DIGITS or not (at + account + item).isdigit():
-            raise ValueError("not a line of ours")
+    def _visit(self, fields: list[bytes], visitor_hash_of_day: Callable[[int], hashlib.blake2b]) -> Visit:
+        if len(fields) != _FIELDS:
+            raise ValueError("malformed journal line")
+        at, account, kind, item, flags, address, code, user_agent, referer, accept_language = fields
+        # A value that the database cannot store would stop the ingester for good.
+        if (
+            len(at) > _MAX_DIGITS
+            or len(account) > _MAX_DIGITS
+            or len(item) > _MAX_DIGITS
+            or not (at + account + item).isdigit()
+        ):
+            raise ValueError("malformed journal line")
         ms = int(at)
         second = ms // 1000
-        who = agent(agent_text.decode("utf-8", "replace"))
-        noun, source, sort, taken = _said(kind, flags, who.kind)
-        came = referrer(referrer_text.decode("utf-8", "replace"))
-        digest = secret(second // DAY).copy()
-        digest.update(b"\t".join((address, agent_text, kind, item)))
+        client = agent(user_agent.decode("utf-8", "replace"))
+        item_kind, source, outcome, taken = _classify(kind, flags, client.kind)
+        origin = referrer(referer.decode("utf-8", "replace"))
+        digest = visitor_hash_of_day(second // DAY).copy()
+        digest.update(b"\t".join((address, user_agent, kind, item)))
         country = self._country_of_code(code.decode("latin-1")) if code else self._country(address.decode("latin-1"))
-        spoken = language(languages.decode("latin-1"))
-        # Made as a tuple is, which takes a third of the time, and that is many times a second.
-        seen = _new(Seen, (country, came.label, came.network, who.browser, who.os, who.device, spoken, source))
-        visit: Visit = _new(Visit, (int(account), noun, int(item), second, ms, sort, digest.digest(), seen, taken))
+        preferred = language(accept_language.decode("latin-1"))
+        # tuple.__new__ takes a third of the time of the constructor, and this runs for every visit.
+        attributes = _new_tuple(
+            VisitAttributes,
+            (country, origin.label, origin.network, client.browser, client.os, client.device, preferred, source),
+        )
+        visit: Visit = _new_tuple(
+            Visit, (int(account), item_kind, int(item), second, ms, outcome, digest.digest(), attributes, taken)
+        )
         return visit
 
 
-def begun(salt: bytes) -> hashlib.blake2b:
-    """The hash that tells the visitors of a day apart, as far as it is the same for all of them."""
+def visitor_hash(salt: bytes) -> hashlib.blake2b:
+    """Return the hash that identifies the visitors of a day, keyed with the day's salt. Copy it for each visit."""
     return hashlib.blake2b(digest_size=12, key=salt)
 
 
 @lru_cache(maxsize=4096)
-def _said(kind: bytes, flags: bytes, who: str) -> tuple[str, str, Sort, bool]:
-    """What kind of thing was visited, the way there, what it counts as, and whether a limit was lowered for it."""
+def _classify(kind: bytes, flags: bytes, client_kind: str) -> tuple[str, str, Outcome, bool]:
+    """Return the kind of the visited item, the source, the outcome, and whether a limit was reduced."""
     if not _KIND.fullmatch(kind):
-        raise ValueError("not a line of ours")
-    return kind.decode(), _source(kind, flags), _sort(flags, who), journal.TAKEN in flags
+        raise ValueError("malformed journal line")
+    return kind.decode(), _source(kind, flags), _outcome(flags, client_kind), entry.TAKEN in flags
 
 
 def _source(kind: bytes, flags: bytes) -> str:
-    """The way that a visitor came; for a campaign, what of it he met: its list page, or the link he was sent to."""
+    """Return the source of a visit. For a campaign: "list" for its list page, or the label of the rotator's link."""
     if kind == b"campaign":
-        link = flags.partition(journal.ROTATED)[2]
+        link = flags.partition(entry.ROTATED)[2]
         return label_of(int(link)) if link else "list"
-    return "qr" if journal.SCAN in flags else "bio" if kind == b"block" else "link"
+    return "qr" if entry.SCAN in flags else "bio" if kind == b"block" else "link"
 
 
 def label_of(link: int) -> str:
@@ -128,127 +138,128 @@ def link_of(label: str) -> int | None:
     return int(link) if link != label else None
 
 
-def _sort(flags: bytes, who: str) -> Sort:
-    """What a visit counts as (decision 47): only a `click` is counted."""
-    if who == "bot":
+def _outcome(flags: bytes, client_kind: str) -> Outcome:
+    """Return the outcome of a visit (decision 47). Only a `click` adds to the clicks."""
+    if client_kind == "bot":
         return "bot"
-    if who == "preview":
+    if client_kind == "preview":
         return "preview"
-    if journal.HEAD in flags or journal.PREFETCH in flags:
+    if entry.HEAD in flags or entry.PREFETCH in flags:
         return "other"
-    return "late" if journal.LATE in flags else "click"
+    return "late" if entry.LATE in flags else "click"
 
 
-class _Thing:
-    """What the visits of one thing add up to."""
+class _ItemAggregate:
+    """Counts of the visits of one item."""
 
-    __slots__ = ("seen", "times", "total")
+    __slots__ = ("attributes", "times", "totals")
 
     def __init__(self) -> None:
         self.times: dict[int, list[int]] = defaultdict(lambda: [0, 0, 0, 0, 0, 0])  # by quarter, see _COLUMN
-        self.seen: dict[int, list[Seen]] = defaultdict(list)  # by day
-        self.total = [0, 0, 0]  # clicks, first ones of a day, those that no limit was lowered for
+        self.attributes: dict[int, list[VisitAttributes]] = defaultdict(list)  # of the clicks, by day
+        self.totals = [0, 0, 0]  # clicks, unique clicks, clicks not taken from a limit in advance
 
 
-class Sums:
-    """What visits add up to, by thing and, for their account as a whole, once more."""
+class Aggregate:
+    """Counts of visits by item and by account."""
 
-    def __init__(self, visits: Iterable[Visit], new: Mapping[int, set[bytes]]) -> None:
-        """`new` has, by day, the digests that no earlier click of that day had."""
-        self.firsts: list[bool] = []
-        self._things: dict[tuple[str, int, int], _Thing] = defaultdict(_Thing)
-        for account, kind, item, second, _, sort, digest, told, taken in visits:
-            thing = self._things[kind, item, account]
-            row = thing.times[second - second % QUARTER]
-            row[_COLUMN[sort]] += 1
-            if sort != "click":
-                self.firsts.append(False)
+    def __init__(self, visits: Iterable[Visit], new_visitors: Mapping[int, set[bytes]]) -> None:
+        """`new_visitors` has, by day, the digests that no earlier click of that day had."""
+        self.is_first: list[bool] = []
+        self._items: dict[tuple[str, int, int], _ItemAggregate] = defaultdict(_ItemAggregate)
+        for account, kind, item, second, _, outcome, digest, attributes, taken in visits:
+            counts = self._items[kind, item, account]
+            row = counts.times[second - second % QUARTER]
+            row[_COLUMN[outcome]] += 1
+            if outcome != "click":
+                self.is_first.append(False)
                 continue
             day = second // DAY
-            unmet = new[day]
-            if first := digest in unmet:
-                unmet.discard(digest)
-            self.firsts.append(first)
-            row[1] += first
-            thing.seen[day].append(told)
-            total = thing.total
-            total[0] += 1
-            total[1] += first
-            total[2] += not taken
+            uncounted = new_visitors[day]
+            if is_first := digest in uncounted:
+                uncounted.discard(digest)
+            self.is_first.append(is_first)
+            row[1] += is_first
+            counts.attributes[day].append(attributes)
+            totals = counts.totals
+            totals[0] += 1
+            totals[1] += is_first
+            totals[2] += not taken
 
     def totals(self, kind: str) -> list[tuple[int, int, int, int]]:
-        """(item, clicks, first ones of a day, those that no limit was lowered for) of each clicked thing of a kind."""
+        """Return (item, clicks, unique clicks, clicks not taken in advance) of each clicked item of a kind."""
         return sorted(
-            (item, *thing.total)  # type: ignore[misc]  # three of them
-            for (of, item, _), thing in self._things.items()
-            if of == kind and thing.seen
+            (item, *counts.totals)  # type: ignore[misc]  # three of them
+            for (item_kind, item, _), counts in self._items.items()
+            if item_kind == kind and counts.attributes
         )
 
     def times(self) -> list[tuple[str, int, int, int, int, int, int, int, int, int]]:
-        """(kind, item, quarter, account, and the counts of `click_times`), in the order of the key."""
-        found: dict[tuple[str, int, int, int], list[int]] = {}
-        for (kind, item, account), thing in self._things.items():
-            for quarter, row in thing.times.items():
-                found[kind, item, quarter, account] = row
-                if kind in BESIDE:
+        """Return rows of `click_times` (kind, item, quarter, account, six counts) in key order."""
+        rows: dict[tuple[str, int, int, int], list[int]] = {}
+        for (kind, item, account), counts in self._items.items():
+            for quarter, row in counts.times.items():
+                rows[kind, item, quarter, account] = row
+                if kind in NOT_IN_ACCOUNT_TOTALS:
                     continue
-                whole = found.setdefault(("account", account, quarter, account), [0] * len(row))
-                whole[:] = map(sum, zip(whole, row, strict=True))
-        return [(*key, *row) for key, row in sorted(found.items())]  # type: ignore[misc]  # six of them
+                account_row = rows.setdefault(("account", account, quarter, account), [0] * len(row))
+                account_row[:] = map(sum, zip(account_row, row, strict=True))
+        return [(*key, *row) for key, row in sorted(rows.items())]  # type: ignore[misc]  # six of them
 
-    def labels(self) -> Iterator["Labels"]:
-        """How often each label came, for each day and for all days, in the order of the key."""
-        parts: dict[tuple[str, int, int, int], list[_Counts]] = defaultdict(list)
-        for (kind, item, account), thing in self._things.items():
-            for day, told in thing.seen.items():
-                # A column at a time: each label by itself would take twice as long to count.
-                counts = tuple(map(Counter, zip(*told, strict=True)))
-                for of, number in ((kind, item),) if kind in BESIDE else ((kind, item), ("account", account)):
-                    parts[of, number, day, account].append(counts)
-                    parts[of, number, ALL_DAYS, account].append(counts)
-        for (kind, item, day, account), found in sorted(parts.items(), key=itemgetter(0)):
-            yield Labels(kind, item, day, account, found[0] if len(found) == 1 else _merged(found))
-
-
-_Counts = tuple[dict[str, int], ...]  # for each dimension, how often each label came
+    def labels(self) -> Iterator["LabelCounts"]:
+        """Yield the count of each label, by day and for all days, in key order."""
+        parts: dict[tuple[str, int, int, int], list[_Counters]] = defaultdict(list)
+        for (kind, item, account), counts in self._items.items():
+            for day, attributes in counts.attributes.items():
+                # Counting whole columns takes half the time of counting single labels.
+                counters = tuple(map(Counter, zip(*attributes, strict=True)))
+                own, whole = (kind, item), ("account", account)
+                for owner_kind, owner in (own,) if kind in NOT_IN_ACCOUNT_TOTALS else (own, whole):
+                    parts[owner_kind, owner, day, account].append(counters)
+                    parts[owner_kind, owner, ALL_DAYS, account].append(counters)
+        for (kind, item, day, account), several in sorted(parts.items(), key=itemgetter(0)):
+            yield LabelCounts(kind, item, day, account, several[0] if len(several) == 1 else _merge(several))
 
 
-class Labels(NamedTuple):
-    """How often each label came with the clicks of one thing in one day."""
+_Counters = tuple[dict[str, int], ...]  # the count of each label, for each dimension
+
+
+class LabelCounts(NamedTuple):
+    """The count of each label among the clicks of one item on one day."""
 
     kind: str
     item: int
     day: int
     account: int
-    counts: _Counts
+    counters: _Counters
 
 
-def columns_of(several: Iterable[Labels]) -> dict[str, list[Any]]:
-    """The columns of `click_labels`. A row for each label would take twice as long."""
+def label_columns(label_counts: Iterable[LabelCounts]) -> dict[str, list[Any]]:
+    """Return the columns of `click_labels`. Building rows would take twice as long."""
     kinds, items, days, dimensions, labels, accounts, clicks = columns = tuple[list[Any], ...]([] for _ in range(7))
-    for kind, item, day, account, counts in several:
-        before = len(labels)
-        for dimension, place in _BY_NAME:
-            counted = counts[place]
-            known = sorted(filter(None, counted))
-            dimensions += [dimension] * len(known)
-            labels += known
-            clicks += map(counted.__getitem__, known)
-        number = len(labels) - before
-        kinds += [kind] * number
-        items += [item] * number
-        days += [day] * number
-        accounts += [account] * number
+    for kind, item, day, account, counters in label_counts:
+        length_before = len(labels)
+        for dimension, index in _DIMENSION_INDEXES:
+            counter = counters[index]
+            present = sorted(filter(None, counter))
+            dimensions += [dimension] * len(present)
+            labels += present
+            clicks += map(counter.__getitem__, present)
+        added = len(labels) - length_before
+        kinds += [kind] * added
+        items += [item] * added
+        days += [day] * added
+        accounts += [account] * added
     return dict(zip(("kind", "item", "day", "dimension", "label", "account", "n"), columns, strict=True))
 
 
-_BY_NAME = sorted((name, place) for place, name in enumerate(Seen._fields))
+_DIMENSION_INDEXES = sorted((name, index) for index, name in enumerate(VisitAttributes._fields))
 
 
-def _merged(several: Sequence[_Counts]) -> _Counts:
-    sums: _Counts = tuple({} for _ in Seen._fields)
-    for counts in several:
-        for into, found in zip(sums, counts, strict=True):
-            for label, count in found.items():
+def _merge(several: Sequence[_Counters]) -> _Counters:
+    merged: _Counters = tuple({} for _ in VisitAttributes._fields)
+    for counters in several:
+        for into, counter in zip(merged, counters, strict=True):
+            for label, count in counter.items():
                 into[label] = into.get(label, 0) + count
-    return sums
+    return merged

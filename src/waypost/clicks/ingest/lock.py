@@ -1,4 +1,4 @@
-"""One ingester a machine: its lock, and the pipe by which readers of statistics wake it."""
+"""The ingester's machine-wide lock, and the named pipe that wakes it."""
 
 import fcntl
 import os
@@ -9,33 +9,32 @@ from pathlib import Path
 from threading import Event
 from typing import IO
 
-from waypost.clicks.journal.writer import WAKE
-
+WAKE_PIPE = "wake"
 _IDLE_SECONDS = 0.25
 
 
 @contextmanager
-def alone(folder: Path, stop: Event) -> Iterator[int | None]:
-    """Hold this machine's ingester lock; the answer is a pipe that readers of statistics wake us by.
+def exclusive_lock(folder: Path, stop: Event) -> Iterator[int | None]:
+    """Hold this machine's ingester lock and yield the file descriptor of the wake pipe.
 
-    None when `stop` was set while another one held it.
+    Yields None if `stop` was set while another process held the lock.
     """
     with (folder / "ingest.lock").open("w") as lock:
-        while not _locked(lock):
+        while not _try_lock(lock):
             if stop.wait(_IDLE_SECONDS):
                 yield None
                 return
-        pipe = folder / WAKE
+        pipe = folder / WAKE_PIPE
         if not pipe.is_fifo():
             os.mkfifo(pipe, 0o600)
-        wake = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
+        wake_fd = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
         try:
-            yield wake
+            yield wake_fd
         finally:
-            os.close(wake)
+            os.close(wake_fd)
 
 
-def _locked(file: IO[str]) -> bool:
+def _try_lock(file: IO[str]) -> bool:
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -43,9 +42,20 @@ def _locked(file: IO[str]) -> bool:
     return True
 
 
-def wait(wake: int) -> None:
-    """Sleep a moment, or until somebody waits for the numbers."""
-    ready, _, _ = os_select.select([wake], [], [], _IDLE_SECONDS)
+def wait_for_wakeup(wake_fd: int) -> None:
+    """Sleep for the idle interval, or until `wake_ingester` is called."""
+    ready, _, _ = os_select.select([wake_fd], [], [], _IDLE_SECONDS)
     if ready:
         with suppress(BlockingIOError):
-            os.read(wake, 4096)
+            os.read(wake_fd, 4096)
+
+
+def wake_ingester(folder: Path) -> None:
+    """Wake this machine's ingester. Does nothing if none is running."""
+    try:
+        fd = os.open(folder / WAKE_PIPE, os.O_WRONLY | os.O_NONBLOCK)
+    except OSError:
+        return
+    with suppress(OSError):  # the pipe is full, or the ingester has just ended
+        os.write(fd, b"!")
+    os.close(fd)

@@ -1,6 +1,7 @@
-"""The tables of the clicks in pieces by time, on PostgreSQL: to forget a day is to drop a table (ADR 11).
+"""Time partitions of the click tables on PostgreSQL: expired days are deleted by dropping a table (ADR 11).
 
-Whatever has no piece of its own falls into the one called `_rest`, so nothing depends on a piece being there.
+Rows without a partition of their own are stored in the default partition `<table>_rest`, so inserts never depend on a
+partition being present.
 """
 
 from collections.abc import Iterable
@@ -14,83 +15,85 @@ from waypost.clicks.ingest.aggregate import DAY
 from waypost.db.postgres import partition_names
 
 _EPOCH = date(1970, 1, 1)
-_LOCK = 0x70617274  # any number that nobody else locks by
-_OLDEST, _NEWEST = 3700, 3  # days from today that a piece is made for: a clock that is far off makes none
+_LOCK_KEY = 0x70617274  # advisory lock of this module
+_MAX_PAST_DAYS, _MAX_FUTURE_DAYS = 3700, 3  # from today; a wrong clock creates no partitions
 
 
 @dataclass(frozen=True)
-class _Split:
-    """How a table is cut: its column, how many of it are a day, and whether a piece is a day or a month."""
+class _Scheme:
+    """Partitioning of a table: its key column, units of that column per day, and the partition's length."""
 
     column: str
-    a_day: int
+    units_per_day: int
     is_monthly: bool
 
 
-_SPLITS = {
-    "events": _Split("at_ms", DAY * 1000, is_monthly=False),
-    "visitors": _Split("day", 1, is_monthly=False),
-    "click_times": _Split("at", DAY, is_monthly=True),
-    "click_labels": _Split("day", 1, is_monthly=True),
+_SCHEMES = {
+    "events": _Scheme("at_ms", DAY * 1000, is_monthly=False),
+    "visitors": _Scheme("day", 1, is_monthly=False),
+    "click_times": _Scheme("at", DAY, is_monthly=True),
+    "click_labels": _Scheme("day", 1, is_monthly=True),
 }
-_FORGOTTEN = {"events", "visitors"}
+_DROPPABLE = {"events", "visitors"}
 
 
 def days_in(table: str, values: Iterable[int]) -> set[int]:
-    """The days of values of the column that a table is cut by; none for a table that is not cut."""
-    split = _SPLITS.get(table)
-    return {value // split.a_day for value in values} if split else set()
+    """Return the days of values of a table's partition key. Empty if the table is not partitioned."""
+    scheme = _SCHEMES.get(table)
+    return {value // scheme.units_per_day for value in values} if scheme else set()
 
 
 def column_of(table: str) -> str | None:
-    """The column that a table is cut by."""
-    split = _SPLITS.get(table)
-    return split.column if split else None
+    """Return the partition key column of a table."""
+    scheme = _SCHEMES.get(table)
+    return scheme.column if scheme else None
 
 
-def ensure(tx: Connection, days: Iterable[int], tables: Iterable[str] = tuple(_SPLITS)) -> None:
-    """Make the pieces for these days (since 1970), in a transaction for nothing else. Nothing with SQLite."""
+def ensure(tx: Connection, days: Iterable[int], tables: Iterable[str] = tuple(_SCHEMES)) -> None:
+    """Create the partitions of these days (since 1970), in a transaction of its own. No-op on SQLite."""
     today = clock.now() // DAY
-    wanted = [day for day in sorted(set(days)) if -_OLDEST <= day - today <= _NEWEST]
-    if tx.dialect.name != "postgresql" or not wanted:
+    allowed_days = [day for day in sorted(set(days)) if -_MAX_PAST_DAYS <= day - today <= _MAX_FUTURE_DAYS]
+    if tx.dialect.name != "postgresql" or not allowed_days:
         return
-    tx.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
-    there = set(partition_names(tx))
+    tx.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK_KEY})
+    existing = set(partition_names(tx))
     for table in tables:
-        split = _SPLITS[table]
-        for day in wanted:
-            first, after = _bounds(day, is_monthly=split.is_monthly)
+        scheme = _SCHEMES[table]
+        for day in allowed_days:
+            first, end = _bounds(day, is_monthly=scheme.is_monthly)
             name = f"{table}_{_date(first):%Y%m%d}"
-            if name in there:
+            if name in existing:
                 continue
-            there.add(name)
-            low, high = first * split.a_day, after * split.a_day
-            rest = text(f"SELECT 1 FROM {table}_rest WHERE {split.column} >= :low AND {split.column} < :high LIMIT 1")  # noqa: S608  # our own names
-            if tx.execute(rest, {"low": low, "high": high}).first() is None:
+            existing.add(name)
+            low, high = first * scheme.units_per_day, end * scheme.units_per_day
+            in_default = text(
+                f"SELECT 1 FROM {table}_rest WHERE {scheme.column} >= :low AND {scheme.column} < :high LIMIT 1"  # noqa: S608  # constant names
+            )
+            if tx.execute(in_default, {"low": low, "high": high}).first() is None:
                 tx.execute(text(f"CREATE TABLE {name} PARTITION OF {table} FOR VALUES FROM ({low}) TO ({high})"))
 
 
 def drop_before(tx: Connection, table: str, day: int) -> None:
-    """Drop the pieces of `events` or `visitors` that end before a day (since 1970). Nothing with SQLite."""
-    assert table in _FORGOTTEN
+    """Drop the partitions of `events` or `visitors` that end before a day (since 1970). No-op on SQLite."""
+    assert table in _DROPPABLE
     for name in partition_names(tx):
-        of, _, written = name.rpartition("_")
-        if of == table and written.isdecimal() and _day(written) < day:
+        parent, _, suffix = name.rpartition("_")
+        if parent == table and suffix.isdecimal() and _parse_day(suffix) < day:
             tx.execute(text(f"DROP TABLE {name}"))
 
 
 def _bounds(day: int, *, is_monthly: bool) -> tuple[int, int]:
-    """The first day of a piece, and the day after its last."""
+    """Return the first day of the partition of `day`, and the day after its last."""
     if not is_monthly:
         return day, day + 1
     first = _date(day).replace(day=1)
-    after = (first + timedelta(days=32)).replace(day=1)
-    return (first - _EPOCH).days, (after - _EPOCH).days
+    end = (first + timedelta(days=32)).replace(day=1)
+    return (first - _EPOCH).days, (end - _EPOCH).days
 
 
 def _date(day: int) -> date:
     return _EPOCH + timedelta(days=day)
 
 
-def _day(written: str) -> int:
-    return (datetime.strptime(written, "%Y%m%d").replace(tzinfo=UTC).date() - _EPOCH).days
+def _parse_day(suffix: str) -> int:
+    return (datetime.strptime(suffix, "%Y%m%d").replace(tzinfo=UTC).date() - _EPOCH).days

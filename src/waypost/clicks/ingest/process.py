@@ -1,4 +1,4 @@
-"""The ingester as a process of its own, beside the workers, so that counting takes no time from redirects."""
+"""The ingester runs in its own process beside the workers, so that ingest work does not slow redirects down."""
 
 import multiprocessing
 import os
@@ -12,79 +12,81 @@ from multiprocessing.process import BaseProcess
 from typing import Self
 
 from waypost.clicks.ingest.ingester import Ingester
-from waypost.clicks.journal import writer as journal
+from waypost.clicks.ingest.lock import wake_ingester
 from waypost.db.database import Database
 from waypost.observability import logging
 from waypost.settings import Settings
 
-Beside = Callable[[Settings, Database, threading.Event], None]
-"""Work that goes on until the event is set."""
-Begin = Callable[..., BaseProcess]
-_ANEW: Begin = multiprocessing.get_context("spawn").Process
-# What this process has loaded is not loaded again; elsewhere the system's own libraries do not survive it.
-_COPY: Begin = multiprocessing.get_context("fork").Process if sys.platform == "linux" else _ANEW
-_RESTART_SECONDS = 1.0
-_NICE = 10  # who waits for a redirect goes before who waits for numbers
+BackgroundJob = Callable[[Settings, Database, threading.Event], None]
+"""A job that runs until the event is set."""
+ProcessFactory = Callable[..., BaseProcess]
+_SPAWN: ProcessFactory = multiprocessing.get_context("spawn").Process
+# A fork reuses the loaded modules. Outside Linux, system libraries do not survive a fork.
+_FORK: ProcessFactory = multiprocessing.get_context("fork").Process if sys.platform == "linux" else _SPAWN
+_RESTART_DELAY_SECONDS = 1.0
+_NICENESS = 10  # redirects have priority over ingest
 
 
-class Counting:
-    """An ingester that runs as long as the block does, and does work `beside`, too."""
+class IngesterProcess:
+    """Context manager that runs an ingester and an optional background job in a child process."""
 
-    def __init__(self, settings: Settings, beside: Beside | None) -> None:
-        self._told = (settings, beside, os.getpid())
-        self._gone_since: float | None = None
+    def __init__(self, settings: Settings, background: BackgroundJob | None) -> None:
+        self._process_args = (settings, background, os.getpid())
+        self._dead_since: float | None = None
 
     def __enter__(self) -> Self:
-        self._process = self._started(_COPY)
+        self._process = self._start(_FORK)
         return self
 
-    def keep(self) -> None:
-        """Replace one that died, a second later: by one that starts anew, with nothing of what this process has by now
-        opened. To be called again and again."""
+    def ensure_running(self) -> None:
+        """Restart a dead process after one second. Call this periodically.
+
+        The new process is spawned, so it inherits none of the files and connections that are open by now.
+        """
         if self._process.is_alive():
             return
         now = time.monotonic()
-        if self._gone_since is None:
-            self._gone_since = now
-        elif now - self._gone_since >= _RESTART_SECONDS:
-            self._gone_since = None
-            with suppress(OSError):  # no memory for it just now: the next call tries again
-                self._process = self._started(_ANEW)
+        if self._dead_since is None:
+            self._dead_since = now
+        elif now - self._dead_since >= _RESTART_DELAY_SECONDS:
+            self._dead_since = None
+            with suppress(OSError):  # out of memory: the next call tries again
+                self._process = self._start(_SPAWN)
 
     def __exit__(self, *_: object) -> None:
         self._process.terminate()
         self._process.join(timeout=20)
 
-    def _started(self, begin: Begin) -> BaseProcess:
-        process = begin(target=_main, args=self._told, name="waypost ingester", daemon=True)
+    def _start(self, factory: ProcessFactory) -> BaseProcess:
+        process = factory(target=_main, args=self._process_args, name="waypost ingester", daemon=True)
         process.start()
         return process
 
 
-def _main(settings: Settings, beside: Beside | None, parent: int) -> None:
-    """The process: counts until it is told to stop, or finds its parent gone."""
+def _main(settings: Settings, background: BackgroundJob | None, parent: int) -> None:
+    """Run the ingester until SIGTERM, or until the parent process has ended."""
     logging.configure(settings)
-    os.nice(_NICE)
+    os.nice(_NICENESS)
     stop = threading.Event()
 
-    def end(*_: object) -> None:
+    def handle_sigterm(*_: object) -> None:
         stop.set()
-        journal.wake(settings.journal_dir)
+        wake_ingester(settings.journal_dir)
 
-    signal.signal(signal.SIGTERM, end)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to all; the parent decides
+    signal.signal(signal.SIGTERM, handle_sigterm)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all processes; the parent decides
 
     database = Database(settings.database)
 
-    def look_around() -> None:
+    def supervise() -> None:
         while not stop.wait(0.5):
             database.reap_stalled_connections()
             if os.getppid() != parent:
                 stop.set()
 
-    threading.Thread(target=look_around, daemon=True).start()
-    if beside is not None:
-        threading.Thread(target=beside, args=(settings, database, stop), daemon=True).start()
+    threading.Thread(target=supervise, daemon=True).start()
+    if background is not None:
+        threading.Thread(target=background, args=(settings, database, stop), daemon=True).start()
     try:
         Ingester(settings, database).run(stop)
     finally:

@@ -1,4 +1,4 @@
-"""What is thrown away when its time is over: salts and visitors of past days, old events, old changes."""
+"""Delete expired data: salts and visitors of past days, old events, old change-log entries."""
 
 from sqlalchemy import Connection, column, delete, select, table
 
@@ -7,28 +7,29 @@ from waypost.clicks.ingest.aggregate import DAY
 from waypost.db import change_log, leases
 from waypost.db.schema import events, visitor_salts, visitors
 
-EVERY_SECONDS = 60
-_AT_ONCE = 20_000
-_REST = table("events_rest", column("id"), column("at_ms"))
-"""On PostgreSQL, the events without a piece of their own."""
+INTERVAL_SECONDS = 60
+_MAX_ROWS = 20_000
+_DEFAULT_PARTITION = table("events_rest", column("id"), column("at_ms"))
+"""On PostgreSQL, the events of days without a partition."""
 
 
-def tidy(tx: Connection, now: int, *, over: int, events_days: int) -> bool:
-    """Throw away what is over, if it is our turn; whether there is more of it. `over` is the first day that is not.
+def delete_expired(tx: Connection, now: int, *, first_kept_day: int, events_days: int) -> bool:
+    """Delete expired data if the lease is free. Return whether more remains.
 
-    PostgreSQL drops single visits by whole days, so the last of them are there for up to a day longer.
+    Visitors and salts before `first_kept_day` are deleted, and events older than `events_days` days. PostgreSQL drops
+    events by whole days, so the oldest ones remain for up to a day longer.
     """
-    if not leases.acquire(tx, "tidy", every=EVERY_SECONDS):
+    if not leases.acquire(tx, "tidy", every=INTERVAL_SECONDS):
         return False
-    tx.execute(delete(visitor_salts).where(visitor_salts.c.day < over))
+    tx.execute(delete(visitor_salts).where(visitor_salts.c.day < first_kept_day))
     change_log.purge(tx)
     before = now - events_days * DAY
-    partitions.drop_before(tx, "visitors", over)
-    tx.execute(delete(visitors).where(visitors.c.day < over))
+    partitions.drop_before(tx, "visitors", first_kept_day)
+    tx.execute(delete(visitors).where(visitors.c.day < first_kept_day))
     partitions.drop_before(tx, "events", before // DAY)
-    kept = events if tx.dialect.name == "sqlite" else _REST
-    oldest = select(kept.c.id).order_by(kept.c.id).limit(_AT_ONCE).scalar_subquery()
-    gone = tx.execute(delete(kept).where(kept.c.id.in_(oldest), kept.c.at_ms < before * 1000)).rowcount
-    if gone == _AT_ONCE:
+    source = events if tx.dialect.name == "sqlite" else _DEFAULT_PARTITION
+    oldest = select(source.c.id).order_by(source.c.id).limit(_MAX_ROWS).scalar_subquery()
+    deleted = tx.execute(delete(source).where(source.c.id.in_(oldest), source.c.at_ms < before * 1000)).rowcount
+    if deleted == _MAX_ROWS:
         leases.release(tx, "tidy")
-    return gone == _AT_ONCE
+    return deleted == _MAX_ROWS

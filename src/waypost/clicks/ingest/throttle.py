@@ -1,28 +1,37 @@
-"""Counting in short stretches, so that those who wait for a redirect on the same core need not wait for numbers."""
+"""Pauses between short stretches of ingest work, so that redirects on the same CPU core do not wait for it."""
 
 import time
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 T = TypeVar("T")
-_STRETCH = 0.0005
-_REST = 0.00005
-_LOOKS = 31  # a mask: the clock is read once for this many items and one
+_STRETCH_SECONDS = 0.0005
+_PAUSE_SECONDS = 0.00005
+_CLOCK_MASK = 31  # read the clock once every 32 items
 
 
-def rest() -> None:
-    """A short rest, after a piece of work that took about half a millisecond."""
-    time.sleep(_REST)
+class Throttle:
+    """Pauses for 50 µs after about each 0.5 ms of work, while `is_enabled`.
 
-
-def unhurried(items: Iterable[T]) -> Iterator[T]:
-    """The items, with a short rest after each half millisecond of work on them.
-
-    A low priority is not enough: schedulers let whoever runs come to the end of a slice of some milliseconds.
+    A low priority is not enough: the scheduler lets a running process finish a time slice of several milliseconds.
     """
-    since = time.perf_counter()
-    for place, item in enumerate(items):
-        if not place & _LOOKS and time.perf_counter() - since > _STRETCH:
-            rest()
-            since = time.perf_counter()
-        yield item
+
+    def __init__(self) -> None:
+        self.is_enabled = True
+
+    def pause(self) -> None:
+        """Pause once, after a piece of work that took about half a millisecond."""
+        if self.is_enabled:
+            time.sleep(_PAUSE_SECONDS)
+
+    def each(self, items: Iterable[T]) -> Iterator[T]:
+        """Iterate over the items, with pauses."""
+        return self._each(items) if self.is_enabled else iter(items)
+
+    def _each(self, items: Iterable[T]) -> Iterator[T]:
+        started = time.perf_counter()
+        for index, item in enumerate(items):
+            if not index & _CLOCK_MASK and time.perf_counter() - started > _STRETCH_SECONDS:
+                self.pause()
+                started = time.perf_counter()
+            yield item

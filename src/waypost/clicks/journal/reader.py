@@ -1,4 +1,4 @@
-"""The reading side of the journal: which segments there are, and the whole lines in them that are not counted yet."""
+"""Read the click journal: list segments, read uncounted lines, delete counted segments."""
 
 import fcntl
 import os
@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from waypost.clicks.journal.writer import SUFFIX
+from waypost.clicks.journal.writer import SEGMENT_SUFFIX
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """Whole lines of a segment, and the positions before and behind them."""
+    """Whole lines of a segment, with their start and end offsets in bytes."""
 
     segment: str
     lines: bytes
@@ -22,48 +22,49 @@ class Chunk:
         return self.start + len(self.lines)
 
 
-def sizes(folder: Path) -> dict[str, int]:
-    """Every segment by name, oldest first, with its size in bytes."""
-    found = {}
+def segment_sizes(folder: Path) -> dict[str, int]:
+    """Return the size in bytes of every segment by name, oldest first."""
+    sizes = {}
     with os.scandir(folder) as entries:
         for entry in entries:
-            if entry.name.endswith(SUFFIX):
+            if entry.name.endswith(SEGMENT_SUFFIX):
                 try:
-                    found[entry.name] = entry.stat().st_size
+                    sizes[entry.name] = entry.stat().st_size
                 except FileNotFoundError:
-                    continue  # counted and removed this moment
-    return dict(sorted(found.items()))
+                    continue  # deleted since the folder was listed
+    return dict(sorted(sizes.items()))
 
 
-def read(folder: Path, counted: Mapping[str, int], most: int) -> list[Chunk]:
-    """Uncounted whole lines of all segments, about `most` bytes at the most, oldest segments first."""
+def read_chunks(folder: Path, positions: Mapping[str, int], max_bytes: int) -> list[Chunk]:
+    """Return uncounted whole lines of all segments, oldest segments first, about `max_bytes` in total."""
     chunks = []
-    for name, size in sizes(folder).items():
-        start = counted.get(name, 0)
-        if size <= start or most <= 0:
+    remaining = max_bytes
+    for name, size in segment_sizes(folder).items():
+        start = positions.get(name, 0)
+        if size <= start or remaining <= 0:
             continue
         with (folder / name).open("rb") as file:
             file.seek(start)
-            data = file.read(min(size - start, most))
+            data = file.read(min(size - start, remaining))
         lines = data[: data.rfind(b"\n") + 1]
         if lines:
             chunks.append(Chunk(name, lines, start))
-            most -= len(lines)
+            remaining -= len(lines)
     return chunks
 
 
-def remove_finished(folder: Path, counted: Mapping[str, int]) -> list[str]:
-    """Delete the segments whose writer is gone and whose whole lines are all counted; their names."""
-    removed = []
-    for name in sizes(folder):
+def delete_counted_segments(folder: Path, positions: Mapping[str, int]) -> list[str]:
+    """Delete segments that have no writer and no uncounted whole lines. Return their names."""
+    deleted = []
+    for name in segment_sizes(folder):
         path = folder / name
         with path.open("rb") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                continue  # somebody writes to it
-            file.seek(counted.get(name, 0))
-            if b"\n" not in file.read():  # a torn last line was never answered
+                continue  # a worker still writes to it
+            file.seek(positions.get(name, 0))
+            if b"\n" not in file.read():  # the request of a partial last line got no response
                 path.unlink()
-                removed.append(name)
-    return removed
+                deleted.append(name)
+    return deleted

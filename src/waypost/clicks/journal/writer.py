@@ -1,121 +1,90 @@
-"""The journal: a line on disk for every click, before the visitor has the answer.
+"""Append-only click journal. Each click is one line on disk before the visitor gets the response.
 
-Each worker appends to a segment of its own, which it holds by a file lock. A lock that is gone means that nobody will
-write there any more, however the worker ended. Closed segments vanish once they are counted.
+Each worker appends to its own segment and holds a file lock on it. A released lock means that the worker has ended and
+nothing writes to the segment again. Closed segments are deleted once they are counted.
 """
 
 import fcntl
 import os
 import time
 import uuid
-from contextlib import suppress
 from pathlib import Path
 
 import structlog
 
 _log = structlog.get_logger("journal")
-SUFFIX = ".log"
-WAKE = "wake"
-_MAX_AGE = 3.0  # seconds: a counted address is off the disk within ten (decision 47)
+SEGMENT_SUFFIX = ".log"
+_MAX_AGE_SECONDS = 3.0  # a counted address is deleted from the disk within ten seconds (decision 47)
 _MAX_BYTES = 64 * 1024 * 1024
-
-# Flags of a line: what keeps it from being counted as a click, or where it came from.
-HEAD = b"h"
-PREFETCH = b"p"
-LATE = b"l"
-SCAN = b"q"
-TAKEN = b"t"  # a click under a limit, which was taken from it before the answer
-ROTATED = b"r"  # a visit of a campaign that got the link whose id stands behind; always the last
-
-
-def rotated(link: int) -> bytes:
-    """The flag of a visit that a rotator sent to this link."""
-    return b"%b%d" % (ROTATED, link)
-
-
-def target_of(account: int, kind: str, item: int) -> bytes:
-    """What was visited, as it stands in a line."""
-    return b"%d\t%b\t%d" % (account, kind.encode(), item)
-
-
-def line(
-    target: bytes, at_ms: int, flags: bytes, address: bytes, country: bytes, words: tuple[bytes, bytes, bytes]
-) -> bytes:
-    """One journal line. `words` are the user agent, the referrer and the languages, as they came."""
-    parts = (country[:2], words[0][:512], words[1][:1024], words[2][:64])
-    told = b"%b\t%b\t%b\t%b" % parts
-    if told.count(b"\t") != len(parts) - 1:  # a tab is allowed in a header, and rare
-        told = b"\t".join([part.replace(b"\t", b" ") for part in parts])
-    return b"%d\t%b\t%b\t%b\t%b\n" % (at_ms, target, flags, address, told)
 
 
 class Journal:
-    """The journal of one process. Not for several threads: a visit writes on the event loop."""
+    """The journal of one worker. Not thread-safe, except for `sync`: visits write on the event loop."""
 
     def __init__(self, folder: Path, *, sync_always: bool = False) -> None:
         self._folder = folder
         self._sync_always = sync_always
         self._fd = -1
         self._size = 0
-        self._opened = 0.0
-        self._unsynced = False
+        self._opened_at = 0.0
+        self._is_unsynced = False
         self.lost = 0
         folder.mkdir(parents=True, exist_ok=True)
 
-    def write(self, entry: bytes, *, clicks: int = 1) -> bool:
-        """Append whole lines. False when some could not be written: the loss is counted, the visits go on."""
+    def write(self, lines: bytes, *, clicks: int = 1) -> bool:
+        """Append whole lines. Return False if some could not be written; they are counted in `lost`."""
         written = 0
         try:
             if self._fd < 0:
                 self._open()
-            written = os.write(self._fd, entry)
+            written = os.write(self._fd, lines)
         except OSError:
             pass
-        if written == len(entry):
+        if written == len(lines):
             self._size += written
         else:
-            # Whole lines stay: the ingester may have read them already.
-            kept = entry.rfind(b"\n", 0, written) + 1
+            # Keep whole lines: the ingester may already have read them.
+            kept = lines.rfind(b"\n", 0, written) + 1
             self._size += kept
-            self._cut_off()
-            self._lose(clicks - entry.count(b"\n", 0, kept))
-        self._unsynced = True
+            self._truncate()
+            self._count_lost(clicks - lines.count(b"\n", 0, kept))
+        self._is_unsynced = True
         if self._sync_always:
             self.sync()
-        return written == len(entry)
+        return written == len(lines)
 
     def sync(self) -> None:
-        """Make what is written safe from a power cut. Safe in another thread while `write` goes on."""
-        if self._unsynced and self._fd >= 0:
-            self._unsynced = False
+        """Flush written lines to the disk. May run in another thread during `write`."""
+        if self._is_unsynced and self._fd >= 0:
+            self._is_unsynced = False
             try:
                 os.fdatasync(self._fd)
             except OSError as error:
-                _log.error("the journal cannot be made safe from a power cut", reason=error.strerror)
+                _log.error("cannot flush the click journal to disk", reason=error.strerror)
 
     def rotate(self) -> None:
-        """Close the segment when it is old or large; the next write opens another."""
-        if self._fd >= 0 and (time.monotonic() - self._opened > _MAX_AGE or self._size > _MAX_BYTES):
+        """Close the segment if it is old or large. The next write opens a new one."""
+        if self._fd >= 0 and (time.monotonic() - self._opened_at > _MAX_AGE_SECONDS or self._size > _MAX_BYTES):
             self.close()
 
     def close(self) -> None:
-        """Close the segment, safe from a power cut."""
+        """Flush and close the segment."""
         if self._fd >= 0:
             self.sync()
-            os.close(self._fd)  # gives up the lock
+            os.close(self._fd)  # releases the lock
             self._fd = -1
 
-    def _cut_off(self) -> None:
-        """Take back a part of a line, so that the next one stands whole."""
+    def _truncate(self) -> None:
+        """Remove a partial line, so that the next line starts at a line boundary."""
         if self._fd >= 0:
             try:
                 os.ftruncate(self._fd, self._size)
             except OSError:
                 self.close()
 
-    def _lose(self, clicks: int) -> None:
+    def _count_lost(self, clicks: int) -> None:
         if self.lost // 1000 != (self.lost + clicks) // 1000 or not self.lost:
-            _log.error("clicks are lost: the journal cannot be written", lost=self.lost + clicks)
+            _log.error("clicks are lost: cannot write the click journal", lost=self.lost + clicks)
         self.lost += clicks
 
     def _open(self) -> None:
@@ -124,20 +93,9 @@ class Journal:
         fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # Only now does it get its name: the ingester never sees a segment whose writer has no lock yet.
-            new.rename(self._folder / f"{name}{SUFFIX}")
+            # Rename after locking, so that the ingester never sees a segment whose writer holds no lock yet.
+            new.rename(self._folder / f"{name}{SEGMENT_SUFFIX}")
         except OSError:
             os.close(fd)
             raise
-        self._fd, self._size, self._opened = fd, 0, time.monotonic()
-
-
-def wake(folder: Path) -> None:
-    """Tell the ingester of this machine that somebody waits for it; nothing happens when there is none."""
-    try:
-        fd = os.open(folder / WAKE, os.O_WRONLY | os.O_NONBLOCK)
-    except OSError:
-        return
-    with suppress(OSError):  # it has been told often enough, or has just gone
-        os.write(fd, b"!")
-    os.close(fd)
+        self._fd, self._size, self._opened_at = fd, 0, time.monotonic()

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, Select, delete, func, insert, select, update
 
-from waypost.clicks.ingest.aggregate import ALL_DAYS, BESIDE, DAY, QUARTER, Seen
-from waypost.clicks.ingest.ingester import KEPT_SINCE, TOTALS
+from waypost.clicks.ingest.aggregate import ALL_DAYS, DAY, NOT_IN_ACCOUNT_TOTALS, QUARTER, VisitAttributes
+from waypost.clicks.ingest.ingester import EVENTS_COMPLETE_SINCE, TOTALS
 from waypost.db.database import upsert
 from waypost.db.postgres import disable_timeouts
 from waypost.db.schema import click_labels, click_times, events, installation
 
 _COLUMN = {"click": "clicks", "bot": "bots", "preview": "previews", "other": "others", "late": "late"}
 _SUMS = ("clicks", "uniques", *list(_COLUMN.values())[1:])
-_DIMENSIONS = tuple(name for name in Seen._fields if name != "network")  # which follows from the referrer
+_DIMENSIONS = tuple(name for name in VisitAttributes._fields if name != "network")  # which follows from the referrer
 Place = tuple[str, int, int]
 """(kind, item, day since 1970)"""
 
@@ -33,7 +33,9 @@ class Difference:
 def differences(tx: Connection) -> list[Difference]:
     """Everything that is wrong. A day whose visits are deleted in part cannot be told, and is left out."""
     disable_timeouts(tx)
-    since = tx.execute(select(installation.c.value).where(installation.c.name == KEPT_SINCE)).scalar_one_or_none()
+    since = tx.execute(
+        select(installation.c.value).where(installation.c.name == EVENTS_COMPLETE_SINCE)
+    ).scalar_one_or_none()
     oldest, lowest = tx.execute(select(func.min(events.c.at_ms), func.min(events.c.id))).one()
     if since is None or oldest is None:
         return []
@@ -65,7 +67,7 @@ def _kept(tx: Connection, first: int) -> dict[Place, Counter[str]]:
     sums: dict[Place, Counter[str]] = defaultdict(Counter)
     for row in tx.execute(chosen):
         mine = (row.kind, row.item)
-        for thing in (mine,) if row.kind in BESIDE else (mine, ("account", row.account)):
+        for thing in (mine,) if row.kind in NOT_IN_ACCOUNT_TOTALS else (mine, ("account", row.account)):
             place = (*thing, int(row.day))
             sums[place][_COLUMN[row.sort]] += row.n
             if row.first:
@@ -135,6 +137,6 @@ def _repair_labels(tx: Connection, wrong: Difference) -> None:
 def _of(wrong: Difference, chosen: Select) -> Select:  # type: ignore[type-arg]  # of whatever columns
     """Just the visits of that day of that thing."""
     c = events.c
-    whole = (c.account == wrong.item, c.kind.not_in(BESIDE))
+    whole = (c.account == wrong.item, c.kind.not_in(NOT_IN_ACCOUNT_TOTALS))
     own = whole if wrong.kind == "account" else (c.kind == wrong.kind, c.item == wrong.item)
     return chosen.where(*own, c.at_ms // (DAY * 1000) == wrong.day)

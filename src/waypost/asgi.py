@@ -1,0 +1,216 @@
+"""The ASGI application of a worker: dispatches requests, and runs background tasks while the worker lives."""
+
+import asyncio
+import multiprocessing
+import signal
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, Protocol
+
+import anyio
+import anyio.to_thread
+import structlog
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from waypost.clicks.ingest import read_barrier
+from waypost.db.database import Database
+from waypost.db.upgrade import current_revision, latest_revision
+from waypost.errors import Problem
+from waypost.http.client_ip import client_ip, is_trusted
+from waypost.links import dead_links
+from waypost.observability import metrics
+from waypost.observability.metrics import Gauge, Meter
+from waypost.server.load_shedding import LoadShedder
+from waypost.settings import Settings
+from waypost.storage.cleanup import StorageCleaner
+from waypost.urls.hostnames import is_own
+from waypost.visits.cache_invalidation import CacheInvalidator
+from waypost.visits.fast_path import STATE_KEY, WorkerState
+
+_log = structlog.get_logger("worker")
+_CHANGE_LOG_SECONDS = 0.25  # polling interval; a change must be visible in all processes within a second
+_JOURNAL_SECONDS = 1.0
+_STORAGE_SECONDS = 5.0
+_UPLOADS = "/api/files/upload/"
+
+
+class Closable(Protocol):
+    """A resource that a worker holds."""
+
+    def close(self) -> None: ...
+
+
+class BackgroundTasks:
+    """Tasks of a worker beside requests: follow the change log, maintain the journal, clean the storage."""
+
+    def __init__(
+        self,
+        *,
+        settings: Settings,
+        database: Database,
+        worker_state: WorkerState,
+        invalidator: CacheInvalidator,
+        meter: Meter,
+        cleaner: StorageCleaner,
+        resources: Sequence[Closable],
+    ) -> None:
+        """`resources` are closed, in order, when the worker stops."""
+        self.settings = settings
+        self.database = database
+        self.worker_state = worker_state
+        self.meter = meter
+        self._invalidator = invalidator
+        self._cleaner = cleaner
+        self._resources = resources
+        self._reported = (0, 0)
+        self._limiter = anyio.CapacityLimiter(4)
+        self._stopping = asyncio.Event()
+
+    def start(self) -> list[asyncio.Task[None]]:
+        """Start all tasks."""
+        tasks = (self._follow_change_log, self._maintain_journal, self._clean_storage)
+        return [asyncio.create_task(task()) for task in tasks]
+
+    def stop(self) -> None:
+        """Let the tasks finish their current step and return."""
+        self._stopping.set()
+        self._invalidator.stop()
+
+    def close(self) -> None:
+        """Release all resources."""
+        self.worker_state.sendfile_threads.shutdown(wait=False)
+        for resource in self._resources:
+            resource.close()
+
+    def metrics(self) -> bytes:
+        """Return the metrics of all processes of this machine, in the text format of Prometheus."""
+        self._report_counts()
+        self.meter.save()
+        lag = read_barrier.uncounted_bytes(self.settings.journal_dir, self.database)
+        cached = len(self.worker_state.cache.hot)
+        gauges = {
+            "journal_lag_bytes": Gauge("Bytes of the journal that are not counted yet.", lag),
+            "hot_names": Gauge("Aliases in the fast path's cache of the worker that answers.", cached),
+        }
+        if self.settings.dead_links_days:
+            dead = self.database.read(dead_links.count_dead)
+            gauges["dead_links"] = Gauge("Links with a dead destination, of all nodes.", dead)
+        return metrics.exposition(self.settings.metrics_dir, gauges)
+
+    async def _follow_change_log(self) -> None:
+        # PostgreSQL sends notifications, and `follow` waits for them.
+        seconds = _CHANGE_LOG_SECONDS if self.database.is_sqlite else 0.0
+        while not await self._is_stopping(seconds):
+            await self._in_thread(self._invalidator.follow)
+
+    async def _maintain_journal(self) -> None:
+        """Sync the journal, close old segments, and publish the metrics of this process."""
+        while not await self._is_stopping(_JOURNAL_SECONDS):
+            _stop_with_parent()
+            self.database.reap_stalled_connections()
+            try:
+                if self.settings.journal_sync == "1s":
+                    await self._in_thread(self.worker_state.journal.sync)
+                self.worker_state.journal.rotate()
+                self._report_counts()
+                await self._in_thread(self.meter.save)
+            except OSError as error:  # such as a full disk: visits continue, and the next second tries again
+                _log.warning("journal maintenance failed", error=str(error))
+
+    async def _clean_storage(self) -> None:
+        while not await self._is_stopping(_STORAGE_SECONDS):
+            await self._in_thread(self._cleaner.run_due)
+
+    async def _in_thread(self, work: Callable[[], object]) -> None:
+        """Run `work` in a thread of its own pool: requests that wait for the database cannot use it up."""
+        await anyio.to_thread.run_sync(work, limiter=self._limiter)
+
+    async def _is_stopping(self, seconds: float) -> bool:
+        """Wait, and return whether the worker stops. Tasks are not canceled: their threads would continue."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._stopping.wait(), seconds)
+        return self._stopping.is_set()
+
+    def _report_counts(self) -> None:
+        """Add the counts of the fast path and the journal, which have no time for a lock, to the metrics."""
+        hits, lost = self.worker_state.hits, self.worker_state.journal.lost
+        self.meter.count("redirects", "lane", hits - self._reported[0])
+        self.meter.count("clicks_lost", by=lost - self._reported[1])
+        self._reported = (hits, lost)
+
+
+def _stop_with_parent() -> None:
+    """Stop a worker whose parent was killed: no ingester runs for it, and it would keep the port of the next start."""
+    parent = multiprocessing.parent_process()
+    if parent is not None and not parent.is_alive():
+        signal.raise_signal(signal.SIGTERM)
+
+
+class Dispatcher:
+    """Sends each request to the API, the dashboard, the visits, the health checks or the metrics."""
+
+    def __init__(self, api: ASGIApp, dashboard: ASGIApp, visits: ASGIApp, tasks: BackgroundTasks) -> None:
+        self._api = api
+        self._visits = visits
+        # Load shedding is separate: slow requests to the API do not block visits.
+        self._limited_api = LoadShedder(api, tasks.meter)
+        self._limited_dashboard = LoadShedder(dashboard, tasks.meter)
+        self._limited_visits = LoadShedder(visits, tasks.meter)
+        self._tasks = tasks
+        self._latest_revision = latest_revision()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._lifespan(scope, receive, send)
+        elif scope["type"] == "http":
+            await self._app_for(scope)(scope, receive, send)
+
+    def _app_for(self, scope: Scope) -> ASGIApp:
+        path = scope["path"]
+        segment = path.partition("/")[2].partition("/")[0]
+        # Branded domains have aliases only; the dashboard is on the service's own host.
+        if segment == "dashboard" and self._is_own(scope):
+            return self._limited_dashboard
+        if path.startswith(_UPLOADS):
+            return self._api  # uploads can take an hour, and need the database only for a moment
+        if segment == "healthz":
+            return JSONResponse({"status": "ok"})
+        apps: dict[str, ASGIApp] = {"api": self._limited_api, "readyz": self._ready, "metrics": self._metrics}
+        return apps.get(segment, self._limited_visits)
+
+    def _is_own(self, scope: Scope) -> bool:
+        host = next((value for name, value in scope["headers"] if name == b"host"), b"")
+        return is_own(host.decode("latin-1"), self._tasks.settings)
+
+    async def _ready(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Health check: 200 if the database answers and has the tables of this version, else 503."""
+        try:
+            revision = await anyio.to_thread.run_sync(self._tasks.database.read, current_revision)
+        except Problem as problem:
+            state = problem.message
+        else:
+            state = "ok" if revision == self._latest_revision else f"at {revision}, not {self._latest_revision}"
+        body: dict[str, Any] = {"status": "ok" if state == "ok" else "unavailable", "database": state}
+        body["clicks_lost"] = self._tasks.worker_state.journal.lost
+        await JSONResponse(body, 200 if state == "ok" else 503)(scope, receive, send)
+
+    async def _metrics(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Metrics for the networks in WAYPOST_METRICS_NETWORKS; other clients get the page of an unknown alias."""
+        settings = self._tasks.settings
+        if not is_trusted(client_ip(scope, settings.proxies), settings.metrics_readers):
+            await self._visits(scope, receive, send)
+            return
+        content = await anyio.to_thread.run_sync(self._tasks.metrics)
+        await Response(content, media_type="text/plain; version=0.0.4; charset=utf-8")(scope, receive, send)
+
+    async def _lifespan(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await receive()
+        scope["state"][STATE_KEY] = self._tasks.worker_state
+        tasks = self._tasks.start()
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        self._tasks.stop()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._tasks.close()
+        await send({"type": "lifespan.shutdown.complete"})
