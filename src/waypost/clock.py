@@ -1,44 +1,44 @@
-"""The only reader of the clock. Everything inside waypost is whole seconds since 1970, UTC; text is for the outside."""
+"""The current time and its text formats. waypost uses Unix seconds (UTC) internally and text in its interfaces."""
 
 import re
 import time
 from datetime import UTC, datetime
 
 NEVER = "9999-12-31 23:59:59"
-"""What an account without an end answers as its `expires` (decision 14)."""
+"""`expires` of an account that never expires (decision 14)."""
 
 _DATE = r"\d{4}-\d\d-\d\d"
 _TIME = r"[ T]([01]\d|2[0-3]):\d\d(:\d\d)?Z?"
-_FORM = re.compile(f"{_DATE}({_TIME})?", re.ASCII)
+_TIMESTAMP = re.compile(f"{_DATE}({_TIME})?", re.ASCII)
 
 
 def now() -> int:
-    """The present second, UTC."""
+    """Return the current Unix time in seconds."""
     return int(time.time())
 
 
 def now_ms() -> int:
-    """The present millisecond, UTC: for windows of time that must not be a second short."""
+    """Return the current Unix time in milliseconds, for exact windows of rate limits."""
     return time.time_ns() // 1_000_000
 
 
 def text(second: int) -> str:
-    """`YYYY-MM-DD HH:MM:SS` in UTC (decision 5)."""
+    """Format a time as `YYYY-MM-DD HH:MM:SS` in UTC (decision 5)."""
     return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
 def day(second: int) -> str:
-    """`YYYY-MM-DD` in UTC."""
+    """Format a time as `YYYY-MM-DD` in UTC."""
     return text(second)[:10]
 
 
 def last_second(value: str) -> int:
-    """The last second that a date or timestamp allows: a date alone lasts to its end, UTC (decisions 21, 43).
+    """Return the last second that an expiry date includes; a date alone includes the whole day, UTC (decisions 21, 43).
 
-    Raises ValueError when the value is neither `YYYY-MM-DD` nor `YYYY-MM-DD HH:MM:SS`; a `T` between, a `Z` behind
-    and a missing `:SS` are forgiven.
+    The format is `YYYY-MM-DD` or `YYYY-MM-DD HH:MM:SS`; `T` as the separator, a final `Z` and missing seconds are
+    accepted. Raises ValueError for other values.
     """
-    if not _FORM.fullmatch(value):
+    if not _TIMESTAMP.fullmatch(value):
         raise ValueError("not a date")
     try:
         moment = datetime.fromisoformat(value.removesuffix("Z")).replace(tzinfo=UTC)

@@ -1,4 +1,4 @@
-"""Passwords and API keys: how they are made, and the only forms in which they are stored."""
+"""Create, hash and verify passwords, API keys and session tokens. Only their hashes are stored."""
 
 import hashlib
 import secrets
@@ -10,20 +10,20 @@ from argon2.exceptions import InvalidHashError, VerificationError
 KEY_PREFIX = "wp_"
 HINT_LENGTH = 8
 
-# OWASP's smaller size: 19 MiB and about 20 ms each, so that a crowd of guesses costs time, not memory.
+# The smaller parameters of OWASP, 19 MiB and about 20 ms: many parallel attempts must not exhaust the memory.
 _hasher = PasswordHasher(time_cost=2, memory_cost=19_456, parallelism=1)
-_at_once = threading.BoundedSemaphore(4)
+_semaphore = threading.BoundedSemaphore(4)
 
 
 def hash_password(password: str) -> str:
-    """Argon2id of a password. Slow on purpose: never call it while holding a transaction."""
-    with _at_once:
+    """Return the Argon2id hash of a password. Slow on purpose: never call it in a transaction."""
+    with _semaphore:
         return _hasher.hash(password)
 
 
 def password_matches(hashed: str, password: str) -> bool:
-    """Whether `hashed` was made from `password`. Slow on purpose."""
-    with _at_once:
+    """Return whether `hashed` is the hash of `password`. Slow on purpose."""
+    with _semaphore:
         try:
             return _hasher.verify(hashed, password)
         except (VerificationError, InvalidHashError):
@@ -31,20 +31,20 @@ def password_matches(hashed: str, password: str) -> bool:
 
 
 def new_password() -> str:
-    """A password to hand out once: 20 characters, 119 bits."""
+    """Return a random password: 20 characters, 120 bits."""
     return secrets.token_urlsafe(15)
 
 
 def new_key() -> str:
-    """An API key: a prefix that secret scanners can know, and 192 random bits (decision 7)."""
+    """Return a new API key: a prefix that secret scanners recognize, and 192 random bits (decision 7)."""
     return KEY_PREFIX + secrets.token_urlsafe(24)
 
 
 def new_token() -> str:
-    """What a browser carries to be known again: 192 random bits."""
+    """Return a new session token: 192 random bits."""
     return secrets.token_urlsafe(24)
 
 
 def digest(key: str) -> bytes:
-    """SHA-256 of a key, all that is stored of it. A fast hash is enough for 192 random bits."""
+    """Return the SHA-256 of a key. A fast hash is enough for 192 random bits."""
     return hashlib.sha256(key.encode()).digest()

@@ -1,4 +1,4 @@
-"""CSV that is safe to open: no cell of a stranger's words becomes a formula of a spreadsheet."""
+"""CSV export, safe against formula injection: spreadsheets never interpret user input as a formula."""
 
 import csv
 import io
@@ -9,11 +9,11 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def lines(rows: Iterable[Sequence[Any]]) -> str:
-    """The rows as CSV text, each ended as RFC 4180 says."""
+    """Return the rows as CSV text (RFC 4180)."""
     text = io.StringIO()
-    csv.writer(text).writerows([_plain(value) for value in row] for row in rows)
+    csv.writer(text).writerows([_escape(value) for value in row] for row in rows)
     return text.getvalue()
 
 
-def _plain(value: Any) -> Any:
+def _escape(value: Any) -> Any:
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value

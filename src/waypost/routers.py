@@ -6,10 +6,10 @@ from typing import Any
 from fastapi import FastAPI
 
 from waypost.accounts.api import router as accounts_router
-from waypost.accounts.login_pages import pages as entering_pages
+from waypost.accounts.login_pages import pages as login_pages
 from waypost.accounts.pages import pages as account_pages
-from waypost.admin.accounts import pages as people_pages
-from waypost.admin.status import pages as health_pages
+from waypost.admin.accounts import pages as admin_account_pages
+from waypost.admin.status import pages as status_pages
 from waypost.api import openapi
 from waypost.api.app import route_api
 from waypost.bios.api import router as bios_router
@@ -31,7 +31,7 @@ from waypost.files.public import FILES
 from waypost.links.api import router as links_router
 from waypost.links.pages import pages as links_pages
 from waypost.links.public import LINKS
-from waypost.moderation.pages import pages as abuse_pages
+from waypost.moderation.pages import pages as moderation_pages
 from waypost.moderation.public import report
 from waypost.overlays.api import router as overlays_router
 from waypost.overlays.pages import pages as overlays_pages
@@ -40,7 +40,7 @@ from waypost.pixels.api import router as pixels_router
 from waypost.pixels.pages import pages as pixels_pages
 from waypost.qr.api import router as qr_router
 from waypost.qr.images import qr_image, short_url_image
-from waypost.qr.pages import pages as codes_pages
+from waypost.qr.pages import pages as qr_pages
 from waypost.qr.public import QR_CODES
 from waypost.settings import Settings
 from waypost.splash.api import router as splash_router
@@ -66,13 +66,13 @@ API_ROUTERS = (
     bios_router,
     statistics_router,
 )
-"""In the order of the API document."""
+"""Routers in the order of the API document."""
 
 DASHBOARD_PAGES = (
     *overview_pages.routes,
     *links_pages.routes,
     *files_pages.routes,
-    *codes_pages.routes,
+    *qr_pages.routes,
     *bios_pages.routes,
     *campaigns_pages.routes,
     *channels_pages.routes,
@@ -81,10 +81,10 @@ DASHBOARD_PAGES = (
     *pixels_pages.routes,
     *domains_pages.routes,
     *account_pages.routes,
-    *entering_pages.routes,
-    *people_pages.routes,
-    *abuse_pages.routes,
-    *health_pages.routes,
+    *login_pages.routes,
+    *admin_account_pages.routes,
+    *moderation_pages.routes,
+    *status_pages.routes,
 )
 
 ALIAS_KINDS = (LINKS, QR_CODES, FILES, BIOS)
@@ -112,10 +112,10 @@ PUBLIC_ROUTES = (
 
 @cache
 def fastapi_app() -> FastAPI:
-    """The routes of the whole API; built once in a process."""
+    """Return the FastAPI app with all routes, built once per process."""
     return route_api(API_ROUTERS)
 
 
 def api_document(settings: Settings) -> dict[str, Any]:
-    """OpenAPI 3.1 of the API, without a database."""
+    """Return the OpenAPI 3.1 document of the API. Needs no database."""
     return {**openapi.describe(fastapi_app()), "servers": [{"url": settings.base}]}

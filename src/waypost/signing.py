@@ -1,10 +1,12 @@
-"""What we hand to browsers and letters, and know again: signed by this installation, each for one purpose and time."""
+"""Signed tokens: password reset links, flash messages, download cookies and form tokens.
+
+Each token is bound to a purpose, and optionally to an expiry and to a value that the token does not contain.
+CSRF tokens are in `http/csrf.py`.
+"""
 
 import base64
-import hashlib
 import hmac
 import json
-import secrets
 from collections.abc import Sequence
 
 from sqlalchemy import Connection, select
@@ -12,67 +14,75 @@ from sqlalchemy import Connection, select
 from waypost import clock
 from waypost.db.schema import installation
 
-_TOKEN_BYTES = 24
+_SIGNATURE_BYTES = 24
+_SECRET = select(installation.c.value).where(installation.c.name == "secret")
 
 
 class Signer:
-    """Makes and checks them."""
+    """Signs and verifies with HMAC-SHA256. Each purpose has its own key."""
 
     def __init__(self, secret: bytes) -> None:
-        self._key = hashlib.sha256(b"dashboard:" + secret).digest()
+        self._secret = secret
+        self._keys: dict[str, bytes] = {}
 
-    def csrf_token(self, cookie: str) -> str:
-        """What every form carries: it belongs to the cookie of the browser that was shown the form.
+    def sign(self, purpose: str, *values: str, life: int | None = None, bound: str = "") -> str:
+        """Return a token that contains the values in readable form.
 
-        It looks different each time, so that the length of a compressed page tells nothing of it (BREACH).
+        It is valid for `life` seconds (None: forever), and only for the same value of `bound`.
         """
-        mask = secrets.token_bytes(_TOKEN_BYTES)
-        return base64.urlsafe_b64encode(mask + _mixed(mask, self._form(cookie))).decode()
+        expires = None if life is None else clock.now() + life
+        payload = base64.urlsafe_b64encode(json.dumps([expires, *values]).encode()).decode().rstrip("=")
+        return f"{payload}.{self._signature(purpose, payload, bound)}"
 
-    def verify_csrf_token(self, cookie: str, token: str) -> bool:
-        """Whether a form was shown to the browser that sends it."""
-        try:
-            told = base64.urlsafe_b64decode(token.encode())
-        except ValueError:
-            return False
-        mask, mixed = told[:_TOKEN_BYTES], told[_TOKEN_BYTES:]
-        return len(mixed) == _TOKEN_BYTES and hmac.compare_digest(_mixed(mask, mixed), self._form(cookie))
-
-    def _form(self, cookie: str) -> bytes:
-        return base64.urlsafe_b64decode(self._sign("form", cookie.encode()))
-
-    def sign(self, purpose: str, *values: str, life: int, bound: str = "") -> str:
-        """The values, readable by their bearer, good for `life` seconds and only as long as `bound` stays the same."""
-        packed = base64.urlsafe_b64encode(json.dumps([clock.now() + life, *values]).encode()).decode().rstrip("=")
-        return f"{packed}.{self._sign(purpose, packed.encode(), bound)}"
-
-    def unsign(self, purpose: str, sealed: str, *, bound: str = "") -> Sequence[str] | None:
-        """The values, if we sealed them for this purpose and their time is not over."""
-        packed, _, signature = sealed.partition(".")
-        if not hmac.compare_digest(self._sign(purpose, packed.encode(), bound).encode(), signature.encode()):
+    def unsign(self, purpose: str, token: str, *, bound: str = "") -> Sequence[str] | None:
+        """Return the values of a token; None if its signature is wrong or it has expired."""
+        payload, _, signature = token.partition(".")
+        if not hmac.compare_digest(self._signature(purpose, payload, bound).encode(), signature.encode()):
             return None
-        until, *values = read(sealed)
-        return values if int(until) > clock.now() else None
+        expires, values = _decode(payload)
+        return values if expires is None or expires > clock.now() else None
 
-    def _sign(self, purpose: str, words: bytes, bound: str = "") -> str:
-        head = f"{purpose}\t{len(words)}\t".encode()
-        return base64.urlsafe_b64encode(hmac.digest(self._key, head + words + bound.encode(), "sha256")[:24]).decode()
+    def digest(self, purpose: str, *values: str) -> bytes:
+        """Return the HMAC of the values, 32 bytes."""
+        return hmac.digest(self.derive_key(purpose), json.dumps(values).encode(), "sha256")
+
+    def derive_key(self, purpose: str) -> bytes:
+        """Return the key of a purpose, 32 bytes."""
+        key = self._keys.get(purpose)
+        if key is None:
+            key = self._keys[purpose] = hmac.digest(self._secret, purpose.encode(), "sha256")
+        return key
+
+    def _signature(self, purpose: str, payload: str, bound: str) -> str:
+        # A payload never contains a period, so this concatenation is unambiguous.
+        digest = hmac.digest(self.derive_key(purpose), f"{payload}.{bound}".encode(), "sha256")
+        return base64.urlsafe_b64encode(digest[:_SIGNATURE_BYTES]).decode()
 
 
-def _mixed(mask: bytes, value: bytes) -> bytes:
-    return bytes(one ^ other for one, other in zip(mask, value, strict=True))
+def installation_secret(tx: Connection) -> bytes:
+    """Return the random secret of this installation, from which all signing keys are derived."""
+    return bytes(tx.execute(_SECRET).scalar_one())
 
 
-def of(tx: Connection) -> Signer:
-    """The seals of this installation."""
-    return Signer(bytes(tx.execute(select(installation.c.value).where(installation.c.name == "secret")).scalar_one()))
+def installation_signer(tx: Connection) -> Signer:
+    """Return the signer of this installation."""
+    return Signer(installation_secret(tx))
 
 
-def read(sealed: str) -> Sequence[str]:
-    """What stands in a seal, believed or not: its end, and the values. ["0"] where nothing can be read."""
-    packed = sealed.partition(".")[0]
+def read_unverified(token: str) -> Sequence[str]:
+    """Return the values of a token without verifying it; none if it is malformed.
+
+    For tokens whose `bound` value has to be looked up by one of their values.
+    """
+    return _decode(token.partition(".")[0])[1]
+
+
+def _decode(payload: str) -> tuple[int | None, Sequence[str]]:
+    """Return the expiry and the values of a payload; an expiry in the past if it is malformed."""
     try:
-        told = json.loads(base64.urlsafe_b64decode(packed + "=" * (-len(packed) % 4)))
+        decoded = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
     except ValueError:
-        return ["0"]
-    return [str(one) for one in told] if isinstance(told, list) and told else ["0"]
+        return 0, ()
+    if not isinstance(decoded, list) or not decoded or not isinstance(decoded[0], int | None):
+        return 0, ()
+    return decoded[0], [str(value) for value in decoded[1:]]

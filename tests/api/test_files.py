@@ -10,7 +10,7 @@ from sqlalchemy import select, update
 from tests.conftest import BASE, Person
 from tests.contract.shapes import FILE, FILE_DETAILS, differs
 from tests.support.assertions import refused
-from tests.support.files import new_file, objects, send
+from tests.support.files import new_file, objects, upload
 from waypost.accounts import ops as accounts
 from waypost.db import schema
 from waypost.db.database import Database
@@ -40,7 +40,7 @@ def test_empty_list_has_no_data_object(ana: Person) -> None:
 
 
 def test_uploaded_file_is_listed_and_stored(ana: Person, tmp_path: Path) -> None:
-    made = send(ana, "report.pdf", b"%PDF-1.7 hello", name="My report", custom="my-report").json()
+    made = upload(ana, "report.pdf", b"%PDF-1.7 hello", name="My report", custom="my-report").json()
     assert made == {"error": 0, "id": made["id"], "shorturl": f"{BASE}/my-report"}
     (shown,) = ana.get("/files")["list"]
     assert not differs(shown, FILE)
@@ -104,7 +104,7 @@ def test_list_is_newest_first_and_searchable_by_name(ana: Person, ben: Person) -
 def test_upload_parameters_are_stored(ana: Person) -> None:
     ana.post("/domain/add", {"domain": "https://go.brand.example"})
     query = {"expiry": "2999-12-31", "maxdownloads": 7, "password": "a secret", "domain": "go.brand.example:443"}
-    made = send(ana, "a.bin", custom="mine", **query).json()
+    made = upload(ana, "a.bin", custom="mine", **query).json()
     assert made["shorturl"] == "https://go.brand.example/mine"
     details = _details(ana, made["id"])
     assert (details["expiry"], details["maxdownloads"], details["password"]) == ("2999-12-31 23:59:59", 7, True)
@@ -144,7 +144,7 @@ INVALID: dict[str, tuple[Any, ...]] = {
 def test_invalid_values_are_rejected_and_nothing_is_stored(ana: Person, tmp_path: Path) -> None:
     for field, values in INVALID.items():
         for value in values:
-            answer = send(ana, "a.bin", **{field: value})
+            answer = upload(ana, "a.bin", **{field: value})
             assert refused(answer, 400, field), (field, value)
     file = new_file(ana, "a.bin")
     before = _details(ana, file)
@@ -158,7 +158,7 @@ def test_invalid_values_are_rejected_and_nothing_is_stored(ana: Person, tmp_path
 
 def test_empty_body_is_rejected(ana: Person, tmp_path: Path) -> None:
     for content in (b"", iter(())):
-        answer = send(ana, "a.bin", content)
+        answer = upload(ana, "a.bin", content)
         assert (answer.status_code, answer.json()["field"]) == (400, "body")
     assert (objects(tmp_path), ana.get("/files")["result"]) == ([], 0)
 
@@ -167,7 +167,7 @@ def test_alias_of_any_resource_is_unique(ana: Person, ben: Person, tmp_path: Pat
     ana.post("/url/add", {"url": "https://example.com/", "custom": "spring"})
     file = new_file(ana, "a.bin", custom="summer")
     for person, alias in ((ana, "spring"), (ben, "spring"), (ana, "summer"), (ben, "summer")):
-        answer = send(person, "b.bin", custom=alias)
+        answer = upload(person, "b.bin", custom=alias)
         assert answer.json() == {
             "error": 1,
             "message": "That alias is taken. Please choose another one.",
@@ -175,7 +175,7 @@ def test_alias_of_any_resource_is_unique(ana: Person, ben: Person, tmp_path: Pat
             "field": "custom",
         }
     ana.delete(f"/file/{file}/delete")
-    assert send(ben, "b.bin", custom="summer").json()["field"] == "custom"
+    assert upload(ben, "b.bin", custom="summer").json()["field"] == "custom"
     assert new_file(ana, "c.bin", custom="summer") > file
     assert len(ana.get("/files")["list"]) == 1
 
@@ -200,7 +200,7 @@ def test_deleting_file_removes_its_bytes(
     assert ana.delete(f"/file/{file}/delete")["message"]
     assert (service.get("/mine").status_code, ana.get("/files")["result"]) == (404, 0)
     assert refused(ana.call("DELETE", f"/file/{file}/delete"), 404)
-    StorageCleaner(database, open_store(settings), grace_days=7).step()
+    StorageCleaner(database, open_store(settings), grace_days=7).run_due()
     assert objects(tmp_path) == []
     assert database.read(lambda tx: tx.execute(select(schema.orphan_objects)).all()) == []
 
@@ -225,7 +225,7 @@ def _set_plan_limits(person: Person, **limits: int | None) -> None:
 def test_upload_over_plan_limit_is_rejected(ana: Person, tmp_path: Path) -> None:
     _set_plan_limits(ana, upload_limit=1000)
     for content in (b"x" * 1001, iter([b"x" * 600, b"x" * 600])):
-        answer = send(ana, "a.bin", content)
+        answer = upload(ana, "a.bin", content)
         assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
         assert "1000 bytes" in answer.json()["message"]
     assert new_file(ana, "a.bin", b"x" * 1000)
@@ -238,14 +238,14 @@ def test_upload_over_storage_limit_is_rejected(
     _set_plan_limits(ana, storage_limit=1000)
     first = new_file(ana, "a.bin", b"x" * 600)
     for content in (b"x" * 401, iter([b"x" * 200, b"x" * 201])):
-        answer = send(ana, "b.bin", content)
+        answer = upload(ana, "b.bin", content)
         assert (answer.status_code, answer.json()["code"]) == (507, "storage_full")
         assert "400 bytes more" in answer.json()["message"]
     new_file(ben, "b.bin", b"x" * 1000)
     new_file(ana, "b.bin", b"x" * 400)
     ana.delete(f"/file/{first}/delete")
     new_file(ana, "c.bin", b"x" * 600)
-    StorageCleaner(database, open_store(settings), grace_days=7).step()
+    StorageCleaner(database, open_store(settings), grace_days=7).run_due()
     assert len(objects(tmp_path)) == 3
 
 
@@ -272,7 +272,7 @@ def test_declared_digests_are_verified(ana: Person, tmp_path: Path) -> None:
         {"Repr-Digest": "sha-256=:AAAA:"},
         {"Content-Digest": f"sha-512=:{sha512}:, sha-256=:{other}:"},
     ):
-        answer = send(ana, "a.bin", content, headers=headers)
+        answer = upload(ana, "a.bin", content, headers=headers)
         assert (answer.status_code, answer.json()["field"]) == (400, next(iter(headers)))
     assert len(objects(tmp_path)) == 3
 

@@ -54,13 +54,13 @@ ERRORS = (
     ),
     Found("W010", "does not answer: file is not a database.", {}, _broken_database),
     Found("W010", "Connection refused", {"DATABASE_URL": "postgresql://nobody:secret@127.0.0.1:1/none"}),
-    Found("W011", "is at revision 9999, this version of waypost knows only", {}, _newer_database),
+    Found("W011", "is at revision 9999, but this version of waypost knows only", {}, _newer_database),
 )
 WARNINGS = (
     Found("W020", "which only this machine can open", {"BASE_URL": "", "HOST": "0.0.0.0"}),
-    Found("W021", "every visitor will seem to be the proxy", {"BASE_URL": "https://go.example.com"}),
-    Found("W022", "so it is never believed", {"COUNTRY_HEADER": "CF-IPCountry"}),
-    Found("W031", "files are kept in the data folder", {"STORAGE_ENDPOINT": "http://127.0.0.1:1"}),
+    Found("W021", "all visitors will have the proxy's address", {"BASE_URL": "https://go.example.com"}),
+    Found("W022", "so the header is ignored", {"COUNTRY_HEADER": "CF-IPCountry"}),
+    Found("W031", "files are stored in the data folder", {"STORAGE_ENDPOINT": "http://127.0.0.1:1"}),
 )
 
 
@@ -131,7 +131,7 @@ def test_a_storage_that_does_not_work_is_found_by_the_doctor_alone(run: Run, mon
     monkeypatch.setenv("WAYPOST_STORAGE_SECRET", "not-to-be-shown")
     refused = run("doctor")
     assert (refused.code, refused.out) == (1, "")
-    assert "W030 The file storage s3://bucket/prefix does not work: nothing can be written" in refused.err
+    assert "W030 The file storage s3://bucket/prefix does not work: objects cannot be written" in refused.err
     assert "not-to-be-shown" not in refused.err
 
 

@@ -20,8 +20,8 @@ from tests.support.nodes import Nodes, two_nodes
 from tests.support.s3 import running_s3
 from tests.support.server import free_port
 from tests.support.system_packages import program
-from tests.support.tcp_proxy import Relay, relaying
-from waypost.server.startup import KEPT_IDLE
+from tests.support.tcp_proxy import TcpProxy, running_proxy
+from waypost.server.startup import KEEP_ALIVE_SECONDS
 
 _DEPLOY = Path(__file__).parents[2] / "deploy"
 _HOST = "go.localhost"
@@ -29,33 +29,33 @@ _HOST = "go.localhost"
 
 @dataclass(frozen=True)
 class World:
-    """Two nodes, each behind a relay by which it can be cut off."""
+    """Two nodes, each behind a TCP proxy that can cut it off."""
 
     nodes: Nodes
-    relays: tuple[Relay, Relay]
+    proxies: tuple[TcpProxy, TcpProxy]
 
     def ports(self) -> tuple[int, int]:
-        return self.relays[0].port, self.relays[1].port
+        return self.proxies[0].port, self.proxies[1].port
 
 
 @pytest.fixture(scope="module")
 def world(postgres: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    """One for the module."""
+    """Shared by the module."""
     folder = tmp_path_factory.mktemp("nodes")
     with running_s3("waypost-nodes") as bucket:
         common = {"trusted_proxies": "127.0.0.1", "base_url": f"http://{_HOST}", **bucket.settings}
         with two_nodes(folder, postgres, **common) as nodes:
             first, second = (int(node.url.rpartition(":")[2]) for node in (nodes.first, nodes.second))
-            with relaying(first) as one, relaying(second) as two:
+            with running_proxy(first) as one, running_proxy(second) as two:
                 yield World(nodes, (one, two))
 
 
 @contextmanager
-def _running(command: list[str], port: int, folder: Path, **more: str) -> Iterator[httpx2.Client]:
-    """A client of a balancer, once that listens."""
+def _running(command: list[str], port: int, folder: Path, **environment: str) -> Iterator[httpx2.Client]:
+    """Start a load balancer; yields a client of it."""
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(
-            command, cwd=folder, stdout=log, stderr=log, env={**os.environ, **more}, start_new_session=True
+            command, cwd=folder, stdout=log, stderr=log, env={**os.environ, **environment}, start_new_session=True
         )
     try:
         deadline = time.monotonic() + 30
@@ -79,7 +79,7 @@ def _running(command: list[str], port: int, folder: Path, **more: str) -> Iterat
         process.wait()
 
 
-def _addressed(text: str, ports: tuple[int, int]) -> str:
+def _with_ports(text: str, ports: tuple[int, int]) -> str:
     for number, port in enumerate(ports, 1):
         text = text.replace(f"waypost-{number}:8000", f"127.0.0.1:{port}")
     return text
@@ -88,13 +88,13 @@ def _addressed(text: str, ports: tuple[int, int]) -> str:
 @contextmanager
 def _nginx(ports: tuple[int, int], folder: Path) -> Iterator[httpx2.Client]:
     command, port = program("nginx", "nginx-light"), free_port()
-    site = _addressed((_DEPLOY / "nginx.conf").read_text(), ports).replace("listen 80;", f"listen 127.0.0.1:{port};")
+    site = _with_ports((_DEPLOY / "nginx.conf").read_text(), ports).replace("listen 80;", f"listen 127.0.0.1:{port};")
     temporary = "".join(
         f"{kind}_temp_path {folder}/{kind};\n" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     )
-    around = f"daemon off; pid {folder}/pid; error_log stderr; events {{}} "
-    around += f"http {{ access_log off; {temporary} {site} }}"
-    (folder / "nginx.conf").write_text(around)
+    configuration = f"daemon off; pid {folder}/pid; error_log stderr; events {{}} "
+    configuration += f"http {{ access_log off; {temporary} {site} }}"
+    (folder / "nginx.conf").write_text(configuration)
     with _running([command, "-p", str(folder), "-c", str(folder / "nginx.conf")], port, folder) as client:
         yield client
 
@@ -102,7 +102,7 @@ def _nginx(ports: tuple[int, int], folder: Path) -> Iterator[httpx2.Client]:
 @contextmanager
 def _haproxy(ports: tuple[int, int], folder: Path) -> Iterator[httpx2.Client]:
     command, port = program("haproxy", "haproxy"), free_port()
-    text = _addressed((_DEPLOY / "haproxy.cfg").read_text(), ports).replace("bind :80", f"bind 127.0.0.1:{port}")
+    text = _with_ports((_DEPLOY / "haproxy.cfg").read_text(), ports).replace("bind :80", f"bind 127.0.0.1:{port}")
     (folder / "haproxy.cfg").write_text(text)
     with _running([command, "-db", "-f", str(folder / "haproxy.cfg")], port, folder) as client:
         yield client
@@ -111,11 +111,11 @@ def _haproxy(ports: tuple[int, int], folder: Path) -> Iterator[httpx2.Client]:
 @contextmanager
 def _caddy(ports: tuple[int, int], folder: Path) -> Iterator[httpx2.Client]:
     command, port = program("caddy", "caddy"), free_port()
-    nodes = " ".join(f"127.0.0.1:{one}" for one in ports)
+    nodes = " ".join(f"127.0.0.1:{node_port}" for node_port in ports)
     (folder / "Caddyfile").write_text("{\n\tadmin off\n}\n" + (_DEPLOY / "Caddyfile").read_text())
-    given = {"WAYPOST_SITE": f"http://{_HOST}:{port}", "WAYPOST_NODES": nodes, "HOME": str(folder)}
+    environment = {"WAYPOST_SITE": f"http://{_HOST}:{port}", "WAYPOST_NODES": nodes, "HOME": str(folder)}
     run = [command, "run", "--config", str(folder / "Caddyfile"), "--adapter", "caddyfile"]
-    with _running(run, port, folder, **given) as client:
+    with _running(run, port, folder, **environment) as client:
         yield client
 
 
@@ -127,45 +127,48 @@ _BALANCERS: dict[str, Callable[[tuple[int, int], Path], AbstractContextManager[h
 
 
 @pytest.mark.parametrize("name", _BALANCERS)
-def test_nobody_behind_a_balancer_notices_how_many_nodes_there_are(world: World, name: str, tmp_path: Path) -> None:
+def test_load_balancer_hides_failure_of_one_node(world: World, name: str, tmp_path: Path) -> None:
     content, key = os.urandom(3_000_000), {"Authorization": f"Bearer {world.nodes.key}"}
-    answered = 0
+    redirects = 0
     with _BALANCERS[name](world.ports(), tmp_path) as client:
 
-        def all_answer() -> bool:
-            nonlocal answered
-            found = [client.get(f"/{name}").status_code for _ in range(6)].count(302)
-            answered += found
-            return found == 6
+        def all_redirect() -> bool:
+            nonlocal redirects
+            redirected = [client.get(f"/{name}").status_code for _ in range(6)].count(302)
+            redirects += redirected
+            return redirected == 6
 
-        made = client.post("/api/url/add", headers=key, json={"url": "https://example.com/", "custom": name})
-        assert made.status_code == 200, made.text
-        until(all_answer)  # the other node may still know that there is nothing
-        sent = client.post(f"/api/files/upload/a.bin?custom={name}-file", headers=key, content=content)
-        assert sent.status_code == 200, sent.text
-        got = client.get(f"/{name}-file")
-        assert (got.status_code, hashlib.sha256(got.content).digest()) == (200, hashlib.sha256(content).digest())
+        created = client.post("/api/url/add", headers=key, json={"url": "https://example.com/", "custom": name})
+        assert created.status_code == 200, created.text
+        until(all_redirect)  # the other node may have cached the 404
+        uploaded = client.post(f"/api/files/upload/a.bin?custom={name}-file", headers=key, content=content)
+        assert uploaded.status_code == 200, uploaded.text
+        downloaded = client.get(f"/{name}-file")
+        assert (downloaded.status_code, hashlib.sha256(downloaded.content).digest()) == (
+            200,
+            hashlib.sha256(content).digest(),
+        )
         assert client.get("/metrics").status_code == 404
-        for relay in world.relays:  # one node after the other goes away and comes back
-            relay.cut()
-            until(all_answer)
-            relay.mend()
+        for proxy in world.proxies:  # cut off and restore one node after the other
+            proxy.cut()
+            until(all_redirect)
+            proxy.restore()
             until(lambda: [client.get("/healthz").status_code for _ in range(6)] == [200] * 6)
-    link = int(made.json()["id"])
-    until(lambda: _clicks(world.nodes, link) >= answered)
+    link = int(created.json()["id"])
+    until(lambda: _clicks(world.nodes, link) >= redirects)
 
 
-def test_a_balancer_lets_go_of_an_idle_connection_before_the_node_does() -> None:
-    """Else a request may be sent into a connection just closed, and one that saves something is not sent again."""
-    said = {
+def test_load_balancers_close_idle_connections_before_nodes_do() -> None:
+    """Otherwise a request may be sent on a connection that is just being closed, and writes are not retried."""
+    patterns = {
         "nginx.conf": r"\n    keepalive_timeout (\d+)s;",
         "haproxy.cfg": r"\n    timeout http-keep-alive (\d+)s\n",
         "Caddyfile": r"\n\t+keepalive (\d+)s\n",
     }
-    for name, pattern in said.items():
-        found = re.search(pattern, (_DEPLOY / name).read_text())
-        assert found is not None, name
-        assert int(found[1]) < KEPT_IDLE, name
+    for name, pattern in patterns.items():
+        match = re.search(pattern, (_DEPLOY / name).read_text())
+        assert match is not None, name
+        assert int(match[1]) < KEEP_ALIVE_SECONDS, name
 
 
 def _clicks(nodes: Nodes, link: int) -> int:

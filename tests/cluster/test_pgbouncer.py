@@ -1,4 +1,4 @@
-"""A PgBouncer between the service and its database, with the configuration of deploy/: it must keep sessions."""
+"""PgBouncer with the configuration of deploy/: only session pooling works."""
 
 import os
 import pwd
@@ -29,27 +29,27 @@ _FILE = Path(__file__).parents[2] / "deploy" / "pgbouncer.ini"
 
 @pytest.fixture
 def pooled(database_url: str, tmp_path_factory: pytest.TempPathFactory) -> Pooled:
-    """The URL of the database behind a PgBouncer whose settings are those of the file but for these."""
+    """Run PgBouncer with the file's settings, some of them changed; yields the database URL behind it."""
     target, command = make_url(database_url), program("pgbouncer", "pgbouncer")
     folder = tmp_path_factory.mktemp("pooler")
 
     @contextmanager
     def running(**settings: object) -> Iterator[str]:
         port = free_port()
-        where = f"{target.database} = host={target.host} port={target.port} user={target.username}"
-        here = {"listen_addr": "127.0.0.1", "listen_port": port, "auth_type": "any", "unix_socket_dir": ""}
-        content = re.sub("^waypost = .*", where, _FILE.read_text(), flags=re.MULTILINE)
+        database_line = f"{target.database} = host={target.host} port={target.port} user={target.username}"
+        overrides = {"listen_addr": "127.0.0.1", "listen_port": port, "auth_type": "any", "unix_socket_dir": ""}
+        content = re.sub("^waypost = .*", database_line, _FILE.read_text(), flags=re.MULTILINE)
         file = folder / "pgbouncer.ini"
-        file.write_text(_with(content, {**here, **settings}))
-        # Root gives itself up, and keeps nothing of what it may.
-        given = ["-u", "nobody"] if os.geteuid() == 0 else []
-        if given:
+        file.write_text(_replace_settings(content, {**overrides, **settings}))
+        # PgBouncer refuses to run as root.
+        user_option = ["-u", "nobody"] if os.geteuid() == 0 else []
+        if user_option:
             os.chown(folder, pwd.getpwnam("nobody").pw_uid, -1)
         with (folder / "log").open("wb") as log:
-            process = subprocess.Popen([command, *given, file], stdout=log, stderr=log)
+            process = subprocess.Popen([command, *user_option, file], stdout=log, stderr=log)
         url = target.set(host="127.0.0.1", port=port).render_as_string(hide_password=False)
         try:
-            until(lambda: _answers(url))
+            until(lambda: _accepts_connections(url))
             yield url
         finally:
             process.terminate()
@@ -58,16 +58,16 @@ def pooled(database_url: str, tmp_path_factory: pytest.TempPathFactory) -> Poole
     return running
 
 
-def _with(content: str, settings: dict[str, Any]) -> str:
-    """A configuration with these settings in the place of its own, or at its end."""
+def _replace_settings(content: str, settings: dict[str, Any]) -> str:
+    """Replace these settings in a configuration, or append them."""
     for name, value in settings.items():
         line = f"{name} = {value}"
-        content, found = re.subn(rf"^{name} = .*", line, content, flags=re.MULTILINE)
-        content += "" if found else f"{line}\n"
+        content, replaced = re.subn(rf"^{name} = .*", line, content, flags=re.MULTILINE)
+        content += "" if replaced else f"{line}\n"
     return content
 
 
-def _answers(url: str) -> bool:
+def _accepts_connections(url: str) -> bool:
     try:
         psycopg.connect(url).close()
     except psycopg.OperationalError:
@@ -75,18 +75,18 @@ def _answers(url: str) -> bool:
     return True
 
 
-def _found(url: str, folder: Path) -> list[tuple[str, str]]:
-    found = system_checks.run(Settings(database_url=url, data_dir=folder))
-    return [(one.id, one.text) for one in found]
+def _findings(url: str, folder: Path) -> list[tuple[str, str]]:
+    findings = system_checks.run(Settings(database_url=url, data_dir=folder))
+    return [(finding.id, finding.text) for finding in findings]
 
 
-def test_a_pooler_that_keeps_sessions_keeps_every_limit_and_all_news(pooled: Pooled, tmp_path: Path) -> None:
+def test_session_pooling_keeps_timeouts_and_notifications(pooled: Pooled, tmp_path: Path) -> None:
     def limits(tx: Connection) -> tuple[str, ...]:
         names = ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout")
         return tuple(str(tx.execute(text(f"SHOW {name}")).scalar_one()) for name in names)
 
     with pooled() as url, closing(Database(url)) as database:
-        assert _found(url, tmp_path) == []
+        assert _findings(url, tmp_path) == []
         relaxed = partial(database.write, durability="relaxed")
         single = partial(relaxed, autocommit=True)
         process = partial(database.write, durability="process")
@@ -97,16 +97,14 @@ def test_a_pooler_that_keeps_sessions_keeps_every_limit_and_all_news(pooled: Poo
 
 
 @pytest.mark.parametrize("settings", [{}, {"server_round_robin": 1, "min_pool_size": 4}])
-def test_a_pooler_that_lends_connections_is_found_before_the_service_starts(
-    settings: dict[str, object], pooled: Pooled, tmp_path: Path
-) -> None:
+def test_doctor_reports_transaction_pooling(settings: dict[str, object], pooled: Pooled, tmp_path: Path) -> None:
     with pooled(pool_mode="transaction", **settings) as url:
-        assert _found(url, tmp_path) == [
-            ("W013", "A pooler on the way to the database gives each transaction another connection.")
+        assert _findings(url, tmp_path) == [
+            ("W013", "A connection pooler between waypost and the database uses transaction pooling.")
         ]
 
 
-def test_a_pooler_that_knows_no_transactions_is_found_too(pooled: Pooled, tmp_path: Path) -> None:
+def test_doctor_reports_statement_pooling(pooled: Pooled, tmp_path: Path) -> None:
     with pooled(pool_mode="statement") as url:
-        [(found, told)] = _found(url, tmp_path)
-        assert (found, "transaction blocks not allowed" in told) == ("W010", True)
+        [(finding_id, message)] = _findings(url, tmp_path)
+        assert (finding_id, "transaction blocks not allowed" in message) == ("W010", True)

@@ -4,7 +4,7 @@ import ipaddress
 
 import pytest
 
-from waypost.http.client_ip import client_address, network_of
+from waypost.http.client_ip import network_of, resolve_client_ip
 
 TRUSTED = tuple(ipaddress.ip_network(network) for network in ("127.0.0.1/32", "10.0.0.0/8", "fd00::/8"))
 VISITOR = "198.51.100.7"
@@ -61,16 +61,16 @@ VISITOR = "198.51.100.7"
 def test_the_client_is_the_right_most_hop_that_is_no_proxy_of_ours(
     peer: str, forwarded: list[str], client: str
 ) -> None:
-    assert client_address(peer, [value.encode() for value in forwarded], TRUSTED) == client
+    assert resolve_client_ip(peer, [value.encode() for value in forwarded], TRUSTED) == client
 
 
 def test_without_proxies_of_ours_nobody_is_believed() -> None:
-    assert client_address("127.0.0.1", [VISITOR.encode()], ()) == "127.0.0.1"
+    assert resolve_client_ip("127.0.0.1", [VISITOR.encode()], ()) == "127.0.0.1"
 
 
 def test_a_header_without_end_is_not_read_to_its_begin() -> None:
     hops = ", ".join([VISITOR, *["10.0.0.5"] * 100_000])
-    assert client_address("127.0.0.1", [hops.encode()], TRUSTED) == "10.0.0.5"
+    assert resolve_client_ip("127.0.0.1", [hops.encode()], TRUSTED) == "10.0.0.5"
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.fake_internet import PUBLIC, Answer, Outside, moved, ok, server, world
-from waypost.http.safe_client import Fetched, Refused, fetch, is_public
+from waypost.http.safe_client import FetchedResponse, Refused, fetch, is_public
 
 NAME = "pictures.example"
 INTERNAL_HOSTS = (
@@ -40,7 +40,7 @@ def house() -> Iterator[tuple[int, list[bytes]]]:
         yield port, asked
 
 
-def _fetch(outside: Outside, answer: Answer, *, path: str = "/", seconds: float = 5, max_bytes: int = 100) -> Fetched:
+def _fetch(outside: Outside, answer: Answer, *, path: str = "/", seconds: float = 5, max_bytes: int = 100) -> FetchedResponse:
     """What comes back from NAME, which stands at a public address and answers like that."""
     with server(answer) as outside.doors[PUBLIC]:
         return fetch(f"http://{NAME}{path}", max_bytes=max_bytes, seconds=seconds)

@@ -10,10 +10,10 @@ from tests.conftest import BASE, Person
 from tests.support.asgi_client import Inside
 from tests.support.assertions import refused
 from tests.support.html import walk
-from tests.support.protocol import wired
+from tests.support.protocol import protocol_client
 from tests.support.server import serving
 from tests.support.url_fields import EVIL, URL_FIELDS
-from tests.support.visits import CURL, IPHONE, PAGE, SLACK, clicks, new_link, visit
+from tests.support.visits import CURL, IPHONE, ACCEPT_HTML, SLACK, clicks, new_link, visit
 from waypost.db.database import Database
 from waypost.errors import Problem
 from waypost.moderation import ops
@@ -85,7 +85,7 @@ def test_a_link_whose_target_is_blocked_later_says_so(service: Inside, ana: Pers
     link = new_link(ana, "one", url=EVIL, title="One")
     assert visit(service, "one").status_code == visit(service, "one").status_code == 302
     _block(ana)
-    answer = visit(service, "one", headers=PAGE)
+    answer = visit(service, "one", headers=ACCEPT_HTML)
     assert (answer.status_code, "location" in answer.headers) == (403, False)
     assert "Blocked" in answer.text
     assert "evil.example" not in answer.text
@@ -139,14 +139,14 @@ def test_a_rotator_passes_by_what_is_blocked(service: Inside, ana: Person) -> No
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_the_fast_lane_forgets_what_is_blocked(settings: Settings, database: Database) -> None:
-    with wired(settings, database) as wire:
-        wire.link("one", url=EVIL)
+    with protocol_client(settings, database) as client:
+        client.add_link("one", url=EVIL)
         get = b"GET /one HTTP/1.1\r\nHost: go.localhost\r\n\r\n"
-        assert [wire.ask(get)[9:12] for _ in range(3)] == [b"302"] * 3
-        assert wire.traffic.hits == 2
+        assert [client.request(get)[9:12] for _ in range(3)] == [b"302"] * 3
+        assert client.worker_state.hits == 2
         database.write(lambda tx: ops.block(tx, "evil.example", kind=HOST))
-        wire.ask(wire.api("PUT", "/api/account/update", {"email": "ana@example.org"}))
-        assert [wire.ask(get)[9:12] for _ in range(3)] == [b"403"] * 3
+        client.request(client.api_request("PUT", "/api/account/update", {"email": "ana@example.org"}))
+        assert [client.request(get)[9:12] for _ in range(3)] == [b"403"] * 3
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -244,9 +244,9 @@ def test_the_way_on_after_a_form_is_not_shown_when_it_is_blocked_later(ana: Pers
     page = walk(ana, "one")
     sent = {field.attributes["name"]: field.attributes["value"] for field in page.all("input", type="hidden")}
     sent["email"] = "zoe@example.com"
-    assert EVIL in visit(ana.client, f"overlay/{item}", "POST", data=sent, headers=PAGE).text
+    assert EVIL in visit(ana.client, f"overlay/{item}", "POST", data=sent, headers=ACCEPT_HTML).text
     _block(ana)
-    answer = visit(ana.client, f"overlay/{item}", "POST", data=sent, headers=PAGE)
+    answer = visit(ana.client, f"overlay/{item}", "POST", data=sent, headers=ACCEPT_HTML)
     assert (answer.status_code, "evil.example" in answer.text) == (403, False)
 
 
@@ -270,6 +270,6 @@ def test_blocks_of_a_bio_page_that_are_blocked_later_are_not_shown_and_their_add
     assert page.policy["img-src"] == ["data:"]
     told = visit(ana.client, "ana-costa")
     assert ([block["title"] for block in told.json()["blocks"]], "evil" in told.text) == (["Good"], False)
-    statuses = [visit(ana.client, f"ana-costa/{part}", headers=PAGE).status_code for part in (*ids, "vcard")]
+    statuses = [visit(ana.client, f"ana-costa/{part}", headers=ACCEPT_HTML).status_code for part in (*ids, "vcard")]
     assert statuses == [302, *[403] * 6]
     assert [block["clicks"] for block in ana.get(f"/bio/{bio}")["blocks"]] == [1, 0, 0, 0, 0, 0]

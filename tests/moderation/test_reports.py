@@ -7,18 +7,18 @@ import pytest
 from tests.conftest import BASE, Person
 from tests.support.asgi_client import Inside
 from tests.support.server import at_once
-from tests.support.visits import PAGE, new_link, visit
+from tests.support.visits import ACCEPT_HTML, new_link, visit
 from waypost.db.database import Database
-from waypost.http.attempt_limiter import Limit
-from waypost.moderation import ops, public
+from waypost.http.rate_limit import POLICIES, REPORTS_PER_HOUR, Limit
+from waypost.moderation import ops
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first bound, of a minute, would hide the exact one, of an hour."""
-    monkeypatch.setattr(public, "Limit", lambda what, most: Limit(what, most * 100))
+    """Raise the limit per minute, which would hide the exact limit per hour."""
+    monkeypatch.setitem(POLICIES, "report", (Limit("reports from {network}", 1000),))
 
 
 def _report(service: Inside, url: str = f"{BASE}/one", reason: str = "spam", **fields: str) -> Any:
@@ -34,12 +34,12 @@ def test_a_preview_leads_to_the_form_and_the_form_to_the_operator(
 ) -> None:
     new_link(ana, "one")
     address = f"{BASE}/report?url=http%3A%2F%2Fgo.localhost%3A8000%2Fone"
-    assert f'href="{address}"' in visit(service, "one+", headers=PAGE).text
-    form = visit(service, address, headers=PAGE)
+    assert f'href="{address}"' in visit(service, "one+", headers=ACCEPT_HTML).text
+    form = visit(service, address, headers=ACCEPT_HTML)
     assert (form.status_code, f'value="{BASE}/one"' in form.text) == (200, True)
     assert "default-src 'none'" in form.headers["content-security-policy"]
     sent = {"url": f"{BASE}/one", "reason": "phishing", "comment": "It asks for\nmy <b>card</b>"}
-    thanks = visit(service, "report", "POST", data=sent, headers=PAGE)
+    thanks = visit(service, "report", "POST", data=sent, headers=ACCEPT_HTML)
     assert (thanks.status_code, "Thank you" in thanks.text) == (200, True)
     (one,) = database.read(ops.reports_of)
     assert (one.host, one.alias, one.reason) == ("", "one", "phishing")
@@ -85,28 +85,28 @@ def test_what_is_no_report_is_refused(
     new_link(ana, "one")
     answer = _report(service, **fields)
     assert (answer.status_code, answer.json()["field"]) == (400, at_fault)
-    page = visit(service, "report", "POST", data={"reason": "spam", **fields}, headers=PAGE)
+    page = visit(service, "report", "POST", data={"reason": "spam", **fields}, headers=ACCEPT_HTML)
     assert page.status_code == 400
     assert _kept(database) == []
 
 
 def test_what_was_written_stays_in_the_form_and_stays_text(service: Inside, ana: Person) -> None:
     bad = '"><script>alert(1)</script>'
-    page = visit(service, "report", "POST", data={"url": bad, "reason": "spam", "comment": bad}, headers=PAGE).text
+    page = visit(service, "report", "POST", data={"url": bad, "reason": "spam", "comment": bad}, headers=ACCEPT_HTML).text
     assert "<script" not in page
     assert "&lt;script&gt;alert(1)&lt;/script&gt;</textarea>" in page
     assert 'value="spam" required checked' in page
-    assert "<script" not in visit(service, f"report?url={bad}", headers=PAGE).text
+    assert "<script" not in visit(service, f"report?url={bad}", headers=ACCEPT_HTML).text
 
 
 def test_a_network_sends_so_many_an_hour_and_no_more(service: Inside, ana: Person, database: Database) -> None:
-    for number in range(ops.MOST_AN_HOUR + 3):
+    for number in range(REPORTS_PER_HOUR + 3):
         new_link(ana, f"link-{number}")
-    calls = [lambda number=number: _report(service, f"{BASE}/link-{number}") for number in range(ops.MOST_AN_HOUR + 3)]
+    calls = [lambda number=number: _report(service, f"{BASE}/link-{number}") for number in range(REPORTS_PER_HOUR + 3)]
     statuses = [answer.status_code for answer in at_once(calls)]
-    assert sorted(statuses) == [200] * ops.MOST_AN_HOUR + [429] * 3
-    assert len(_kept(database)) == ops.MOST_AN_HOUR
-    last = visit(service, "report", "POST", data={"url": f"{BASE}/link-1", "reason": "spam"}, headers=PAGE)
+    assert sorted(statuses) == [200] * REPORTS_PER_HOUR + [429] * 3
+    assert len(_kept(database)) == REPORTS_PER_HOUR
+    last = visit(service, "report", "POST", data={"url": f"{BASE}/link-1", "reason": "spam"}, headers=ACCEPT_HTML)
     assert (last.status_code, last.headers["retry-after"]) == (429, "3600")
     assert "try again in an hour" in last.text
 

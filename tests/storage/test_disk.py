@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from waypost.errors import Kind, Problem
-from waypost.storage.disk import Disk
+from waypost.storage.disk import DiskStore
 
 _ROOM = 1_000_000
 
@@ -31,10 +31,10 @@ async def _one(chunk: bytes) -> AsyncIterator[bytes]:
 
 
 def test_a_disk_that_takes_only_the_beginning_of_a_file_keeps_nothing_of_it(tmp_path: Path) -> None:
-    store, content = Disk(tmp_path), bytes(_ROOM + 1)
+    store, content = DiskStore(tmp_path), bytes(_ROOM + 1)
     with _room_for(_ROOM):
         with pytest.raises(Problem) as caught:
-            asyncio.run(store.put("aa/sent", _one(content), seen=len, disposition="attachment"))
+            asyncio.run(store.put("aa/sent", _one(content), on_chunk=len, disposition="attachment"))
         with pytest.raises(Problem) as restored:
             store.save("aa/restored", BytesIO(content), disposition="attachment")
         store.save("aa/fits", BytesIO(content[1:]), disposition="attachment")

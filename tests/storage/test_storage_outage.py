@@ -12,7 +12,7 @@ import pytest
 from tests.support.load import until
 from tests.support.s3 import Bucket, running_s3
 from tests.support.server import Server, serving
-from tests.support.tcp_proxy import Relay, relaying
+from tests.support.tcp_proxy import TcpProxy, running_proxy
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class World:
 
     node: Server
     bucket: Bucket
-    relay: Relay
+    relay: TcpProxy
     key: str
 
     def upload(self, alias: str, content: bytes, **query: object) -> httpx2.Response:
@@ -43,7 +43,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     with running_s3("waypost-away") as bucket:
         port = urlsplit(bucket.endpoint).port
         assert port is not None
-        with relaying(port) as relay:
+        with running_proxy(port) as relay:
             given: dict[str, Any] = {**bucket.settings, "storage_endpoint": f"http://127.0.0.1:{relay.port}"}
             with serving(tmp_path_factory.mktemp("node"), log_level="info", **given) as node:
                 key = re.search(r"API key\s+(wp_\S+)", node.output())
@@ -63,7 +63,7 @@ def test_without_its_store_a_service_gives_no_file_takes_none_and_goes_on(world:
         refused = world.upload("lost", b"x" * size)
         assert (refused.status_code, refused.json()["code"]) == (503, "unavailable")
     assert world.visit("leads-on").status_code == 302
-    world.relay.mend()
+    world.relay.restore()
     # No download was taken by those who got none, and the name of the refused file is free.
     until(lambda: world.visit("kept").status_code == 200)
     assert [world.visit("kept").status_code for _ in range(2)] == [200, 410]
@@ -94,5 +94,5 @@ def test_a_store_that_is_away_is_not_a_file_that_is_not_there(world: World) -> N
     world.relay.cut()
     answer = world.visit("asked")
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
-    world.relay.mend()
+    world.relay.restore()
     until(lambda: world.visit("asked").status_code == 200)

@@ -1,4 +1,4 @@
-"""What a whole host has: a certificate when it is one of ours (decision 39), robots.txt, and an icon."""
+"""Routes of a whole host: certificate check (decision 39), robots.txt and icon."""
 
 from io import BytesIO
 
@@ -6,13 +6,13 @@ import pytest
 from PIL import Image
 
 from tests.conftest import BASE, Person
-from tests.support.visits import PAGE, sums, visit
+from tests.support.visits import ACCEPT_HTML, click_totals, visit
 
 ONCE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 BRAND = "https://brand.example"
 
 
-def test_a_proxy_may_get_certificates_for_our_hosts_and_no_others(ana: Person) -> None:
+def test_tls_ask_accepts_own_hosts_only(ana: Person) -> None:
     def ask(domain: str) -> int:
         return int(visit(ana.client, "tls/ask", params={"domain": domain}).status_code)
 
@@ -25,49 +25,49 @@ def test_a_proxy_may_get_certificates_for_our_hosts_and_no_others(ana: Person) -
     assert visit(ana.client, "tls/ask").status_code == 404
     ana.delete(f"/domain/{domain}/delete")
     assert ask("brand.example") == 404
-    assert sums(ana, "") == {}
+    assert click_totals(ana, "") == {}
 
 
 @ONCE
-def test_only_our_own_host_is_asked_for_certificates(ana: Person) -> None:
+def test_tls_ask_is_served_on_own_host_only(ana: Person) -> None:
     ana.post("/domain/add", {"domain": BRAND})
     for host in ("brand.example", "other.example"):
         answer = visit(ana.client, "tls/ask", params={"domain": "brand.example"}, headers={"Host": host})
         assert answer.status_code == 404
     proxied = visit(ana.client, "tls/ask", params={"domain": "brand.example"}, headers={"Host": "127.0.0.1:8000"})
-    assert proxied.status_code == 200  # as a proxy beside us asks
+    assert proxied.status_code == 200  # like a proxy on the same machine
 
 
 @ONCE
-def test_very_many_unknown_names_do_not_fill_the_memory(ana: Person) -> None:
+def test_unknown_host_names_do_not_fill_cache(ana: Person) -> None:
     for number in range(300):
         assert visit(ana.client, "tls/ask", params={"domain": f"x{number}.example"}).status_code == 404
-    memory = ana.client.app._house.traffic.cache  # type: ignore[attr-defined]  # behind the context, to count
+    memory = ana.client.app._tasks.worker_state.cache  # type: ignore[attr-defined]  # behind the context, to count
     assert len(memory._domains) <= 10_000
 
 
 @ONCE
-def test_every_host_tells_robots_where_they_may_go(ana: Person) -> None:
+def test_every_host_serves_robots_txt(ana: Person) -> None:
     ana.post("/domain/add", {"domain": BRAND})
     for url in (f"{BASE}/robots.txt", f"{BRAND}/robots.txt"):
-        told = visit(ana.client, url)
-        assert (told.status_code, told.headers["content-type"]) == (200, "text/plain; charset=utf-8")
-        assert "Disallow: /api/\nDisallow: /qr/\n" in told.text
-        assert "Disallow: /\n" not in told.text
+        response = visit(ana.client, url)
+        assert (response.status_code, response.headers["content-type"]) == (200, "text/plain; charset=utf-8")
+        assert "Disallow: /api/\nDisallow: /qr/\n" in response.text
+        assert "Disallow: /\n" not in response.text
     assert visit(ana.client, "https://other.example/robots.txt").text == "User-agent: *\nDisallow: /\n"
-    assert sums(ana, "") == {}
+    assert click_totals(ana, "") == {}
 
 
 @ONCE
-def test_every_host_has_an_icon(ana: Person) -> None:
+def test_every_host_serves_icon(ana: Person) -> None:
     for url in (f"{BASE}/favicon.ico", f"{BRAND}/favicon.ico"):
-        told = visit(ana.client, url, headers=PAGE)
-        assert told.headers["content-type"] == "image/x-icon"
-        assert Image.open(BytesIO(told.content)).size == (48, 48)
-    assert sums(ana, "") == {}
+        response = visit(ana.client, url, headers=ACCEPT_HTML)
+        assert response.headers["content-type"] == "image/x-icon"
+        assert Image.open(BytesIO(response.content)).size == (48, 48)
+    assert click_totals(ana, "") == {}
 
 
 @ONCE
-def test_these_names_are_nobodys_aliases(ana: Person) -> None:
+def test_host_routes_are_reserved_aliases(ana: Person) -> None:
     for alias in ("tls", "robots", "favicon", "Tls"):
         assert ana.call("POST", "/url/add", {"url": "https://example.com", "custom": alias}).status_code == 400

@@ -199,7 +199,9 @@ def add_plan(
     """Make a plan. Raises TAKEN on `name`."""
     limits = {"rate_limit": rate_limit, "upload_limit": upload_limit, "storage_limit": storage_limit}
     row = {"name": name, "status": status, **limits}
-    with crud.translate_unique_violation({"plans_name_unique": taken("name", "There is a plan with that name already.")}):
+    with crud.translate_unique_violation(
+        {"plans_name_unique": taken("name", "There is a plan with that name already.")}
+    ):
         plan = tx.execute(insert(plans).values(row).returning(plans.c.id)).scalar_one()
     return Plan(plan, name, status, rate_limit, upload_limit, storage_limit)
 

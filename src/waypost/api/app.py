@@ -15,7 +15,7 @@ from waypost.api.middleware import ApiMiddleware, internal
 from waypost.api.responses import Failure, problem_response, validation_problem
 from waypost.db.database import Database
 from waypost.errors import Kind, Problem
-from waypost.http.attempt_limiter import AttemptLimiter
+from waypost.http.rate_limit import RateLimiter
 from waypost.observability.metrics import Meter
 from waypost.settings import Settings
 from waypost.storage.cleanup import StorageCleaner
@@ -46,11 +46,17 @@ def create_api(
     changed: Callable[[], None],
     meter: Meter,
     keeper: StorageCleaner,
-    guesses: AttemptLimiter,
+    rate_limiter: RateLimiter,
 ) -> ASGIApp:
     """The whole of `/api`, around the data. `changed` is called after every change, before it is answered."""
     gate = ApiMiddleware(
-        api, settings=settings, database=database, changed=changed, meter=meter, keeper=keeper, guesses=guesses
+        api,
+        settings=settings,
+        database=database,
+        changed=changed,
+        meter=meter,
+        keeper=keeper,
+        rate_limiter=rate_limiter,
     )
     return CORSMiddleware(
         gate,

@@ -1,4 +1,7 @@
-"""Who a key speaks for, and how often it may ask: exact over all processes (decisions 8 and 9)."""
+"""Rate limit of API keys, exact over all processes (decisions 8 and 9), and authentication in the same statement.
+
+The window is that of `http/rate_limit.py`; the limit is a setting of accounts and plans.
+"""
 
 from dataclasses import dataclass
 
@@ -10,15 +13,15 @@ from waypost.auth.api_keys import Caller
 from waypost.db.database import Database
 from waypost.db.schema import api_keys
 from waypost.errors import unavailable
+from waypost.http.rate_limit import WINDOW_MS
 
-WINDOW_MS = 60_000
-_MOST_REMEMBERED = 10_000
-_ROUNDS = 3  # others may take the last request, and a window end, between a look and what follows
+_MAX_CACHED = 10_000
+_MAX_ATTEMPTS = 3  # other processes can use up or renew a window between a read and the write that follows
 
 
 @dataclass(frozen=True)
 class Usage:
-    """Where a key stands in its window: requests left, and the Unix second in which a new window may begin."""
+    """State of a key's window: remaining requests, and the Unix second in which a new window can begin."""
 
     limit: int
     remaining: int
@@ -26,7 +29,7 @@ class Usage:
     allowed: bool
 
     def headers(self) -> list[tuple[bytes, bytes]]:
-        """The three headers of section 8 of the API document."""
+        """Return the rate limit headers of a response."""
         return [
             (b"x-ratelimit-limit", b"%d" % self.limit),
             (b"x-ratelimit-remaining", b"%d" % self.remaining),
@@ -34,71 +37,71 @@ class Usage:
         ]
 
 
-class Callers:
-    """Knows callers by their keys, and takes each of their requests from the limit.
+class ApiKeyLimiter:
+    """Authenticates API keys and takes each request from the key's limit.
 
-    A key that was let in and has more to take is most likely let in again: its next request is taken at once, by one
-    statement that also says whose it is. All others are looked at first: they write nothing, and wait for no writer,
-    but for one that another process used up, or that was revoked, since.
+    The next request of a recently accepted key is taken by one statement that also returns its account. Requests with
+    other keys are read first, so that unknown and exhausted keys write nothing and wait for no writer.
     """
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._accounts: dict[bytes, int] = {}  # by digests of keys; only where to look
+        self._accounts: dict[bytes, int] = {}  # by key digest; a hint only, the statement verifies it
 
-    def let_in(self, key: str) -> tuple[Caller, Usage] | None:
-        """The caller, and one request taken from its limit if that allows it. None for a key that is not known."""
+    def acquire(self, key: str) -> tuple[Caller, Usage] | None:
+        """Take one request from the key's limit, if it allows that. Return None for an unknown key."""
         digest = credentials.digest(key)
         account = self._accounts.get(digest)
-        for _ in range(_ROUNDS):
-            if account is not None and (taken := self._take(account, digest)):
-                return taken
+        for _ in range(_MAX_ATTEMPTS):
+            if account is not None and (acquired := self._acquire(account, digest)):
+                return acquired
             caller = self._database.read(lambda tx: auth_api_keys.find_caller(tx, digest))
-            if caller is None or _is_full(caller):
-                return None if caller is None else (caller, _refused(caller))
+            if caller is None or _is_exhausted(caller):
+                return None if caller is None else (caller, _rejected(caller))
             account = caller.account
-        raise unavailable()  # it reads what is not so any more: a server that has become a standby
+        raise unavailable()  # reads are stale: the server has become a standby
 
-    def _take(self, account: int, digest: bytes) -> tuple[Caller, Usage] | None:
-        taken = self._database.write(lambda tx: claim(tx, account, digest), durability="relaxed", autocommit=True)
-        if taken is None or not taken[1].remaining:
+    def _acquire(self, account: int, digest: bytes) -> tuple[Caller, Usage] | None:
+        acquired = self._database.write(lambda tx: claim(tx, account, digest), durability="relaxed", autocommit=True)
+        if acquired is None or not acquired[1].remaining:
             self._accounts.pop(digest, None)
         else:
-            if len(self._accounts) >= _MOST_REMEMBERED:
+            if len(self._accounts) >= _MAX_CACHED:
                 self._accounts.clear()
             self._accounts[digest] = account
-        return taken
+        return acquired
 
 
 def claim(tx: Connection, account: int, digest: bytes) -> tuple[Caller, Usage] | None:
-    """Take one request from the key's window, opening a new one when the last is over. One statement, so exact.
+    """Take one request from the key's window, or open a new window if it is over. One statement, so exact.
 
-    None when there is nothing to take, or no such key (any more).
+    Return None if no request is left or the key does not exist.
     """
     now = clock.now_ms()
-    row = tx.execute(_CLAIM, {"owner": account, "shown": digest, "ms": now, "s": now // 1000}).mappings().one_or_none()
+    parameters = {"owner": account, "key_digest": digest, "ms": now, "s": now // 1000}
+    row = tx.execute(_CLAIM, parameters).mappings().one_or_none()
     if row is None:
         return None
     caller = Caller(**row)
-    left = caller.limit - caller.window_used
-    return caller, Usage(caller.limit, left, _second_after(caller.window_start), allowed=True)
+    remaining = caller.limit - caller.window_used
+    return caller, Usage(caller.limit, remaining, _reset_second(caller.window_start), allowed=True)
 
 
 _MS = bindparam("ms", type_=BigInteger)
 _S = bindparam("s", type_=BigInteger)
-_OVER = or_(api_keys.c.window_start <= _MS - WINDOW_MS, api_keys.c.window_start > _MS + WINDOW_MS)
-# In SQL, because SQLAlchemy leaves out the names of tables in all that SQLite is to return.
+_IS_OVER = or_(api_keys.c.window_start <= _MS - WINDOW_MS, api_keys.c.window_start > _MS + WINDOW_MS)
+# In SQL, because SQLAlchemy omits table names in RETURNING for SQLite.
 _OF_ACCOUNT = "FROM accounts JOIN plans ON plans.id = accounts.plan WHERE accounts.id = api_keys.account"
 _LIMIT = literal_column(f"(SELECT coalesce(accounts.rate_limit, plans.rate_limit) {_OF_ACCOUNT})", Integer)
 _SUSPENDED = literal_column(f"(SELECT accounts.suspended {_OF_ACCOUNT})", Boolean)
 _CLAIM = (
     update(api_keys)
-    .where(api_keys.c.account == bindparam("owner"), api_keys.c.digest == bindparam("shown"))
+    .where(api_keys.c.account == bindparam("owner"), api_keys.c.digest == bindparam("key_digest"))
     .where(or_(api_keys.c.expires.is_(None), api_keys.c.expires > _S))
-    .where(or_(_OVER, api_keys.c.window_used < _LIMIT))
+    .where(or_(_IS_OVER, api_keys.c.window_used < _LIMIT))
     .values(
-        window_start=case((_OVER, _MS), else_=api_keys.c.window_start),
-        window_used=case((_OVER, 1), else_=api_keys.c.window_used + 1),
+        window_start=case((_IS_OVER, _MS), else_=api_keys.c.window_start),
+        window_used=case((_IS_OVER, 1), else_=api_keys.c.window_used + 1),
         last_used=_S,
     )
     .returning(
@@ -113,19 +116,19 @@ _CLAIM = (
 )
 
 
-def _is_full(caller: Caller) -> bool:
-    """Whether a window read a moment ago is still on and used up.
+def _is_exhausted(caller: Caller) -> bool:
+    """Return whether the window is not over yet and has no request left.
 
-    It has ended a minute after its start; one that begins far ahead was opened by a clock that has been set back since.
+    A window that starts far in the future was opened before the clock was set back; it counts as over.
     """
     now = clock.now_ms()
-    is_on = now - WINDOW_MS < caller.window_start <= now + WINDOW_MS
-    return is_on and caller.window_used >= caller.limit
+    is_current = now - WINDOW_MS < caller.window_start <= now + WINDOW_MS
+    return is_current and caller.window_used >= caller.limit
 
 
-def _refused(caller: Caller) -> Usage:
-    return Usage(caller.limit, 0, _second_after(caller.window_start), allowed=False)
+def _rejected(caller: Caller) -> Usage:
+    return Usage(caller.limit, 0, _reset_second(caller.window_start), allowed=False)
 
 
-def _second_after(start: int) -> int:
+def _reset_second(start: int) -> int:
     return -(-(start + WINDOW_MS) // 1000)

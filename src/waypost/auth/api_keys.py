@@ -1,4 +1,4 @@
-"""API keys of an account: made, found, revoked."""
+"""API keys of an account."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -14,7 +14,7 @@ Scope = Literal["read", "write"]
 
 @dataclass(frozen=True)
 class Caller:
-    """Who a valid key speaks for, what it may do, and where it stood in its rate window a moment ago."""
+    """Account and permissions of a valid API key, and its rate limit at the time of the query."""
 
     key: int
     account: int
@@ -27,7 +27,7 @@ class Caller:
 
 @dataclass(frozen=True)
 class Key:
-    """An API key as it may be shown: `hint` is its beginning, the key itself is not known any more."""
+    """An API key for display: `hint` is its beginning; the key itself is not stored."""
 
     id: int
     name: str
@@ -39,9 +39,9 @@ class Key:
 
 
 def find_caller(tx: Connection, digest: bytes) -> Caller | None:
-    """The caller behind the key of this digest, if it exists and has not expired."""
+    """Return the caller of the key with this digest, if the key exists and has not expired."""
     limit = func.coalesce(accounts.c.rate_limit, plans.c.rate_limit).label("limit")
-    statement = (
+    query = (
         select(
             api_keys.c.id.label("key"),
             api_keys.c.account,
@@ -56,14 +56,14 @@ def find_caller(tx: Connection, digest: bytes) -> Caller | None:
         .where(api_keys.c.digest == digest)
         .where(or_(api_keys.c.expires.is_(None), api_keys.c.expires > clock.now()))
     )
-    row = tx.execute(statement).mappings().first()
+    row = tx.execute(query).mappings().first()
     return Caller(**row) if row else None
 
 
 def add(tx: Connection, account: int, *, name: str, scope: Scope = "write", expires: int | None = None) -> str:
-    """Make a key; the answer is the only time that it can be read."""
+    """Create a key and return it. It cannot be read later."""
     key = credentials.new_key()
-    row = {
+    values = {
         "account": account,
         "name": name,
         "digest": credentials.digest(key),
@@ -72,19 +72,19 @@ def add(tx: Connection, account: int, *, name: str, scope: Scope = "write", expi
         "expires": expires,
         "created": clock.now(),
     }
-    tx.execute(insert(api_keys).values(row))
+    tx.execute(insert(api_keys).values(values))
     return key
 
 
 def of(tx: Connection, account: int) -> list[Key]:
-    """The account's keys, newest first."""
-    shown = ("id", "name", "hint", "scope", "expires", "created", "last_used")
-    statement = select(*(api_keys.c[name] for name in shown)).where(api_keys.c.account == account)
-    return [Key(**row) for row in tx.execute(statement.order_by(api_keys.c.id.desc())).mappings()]
+    """Return the account's keys, newest first."""
+    columns = ("id", "name", "hint", "scope", "expires", "created", "last_used")
+    query = select(*(api_keys.c[name] for name in columns)).where(api_keys.c.account == account)
+    return [Key(**row) for row in tx.execute(query.order_by(api_keys.c.id.desc())).mappings()]
 
 
 def revoke(tx: Connection, account: int, key: int) -> None:
-    """End a key. Raises NOT_FOUND when the account has no such key."""
-    done = tx.execute(api_keys.delete().where(api_keys.c.id == key, api_keys.c.account == account))
-    if done.rowcount == 0:
+    """Delete a key. Raises NOT_FOUND if the account has no such key."""
+    deleted = tx.execute(api_keys.delete().where(api_keys.c.id == key, api_keys.c.account == account))
+    if deleted.rowcount == 0:
         raise not_found("API key")

@@ -1,4 +1,4 @@
-"""Who is signed in to the dashboard. The browser has a token, the database only its hash."""
+"""Sessions of the dashboard. The browser has a token, the database only its hash."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,15 +10,15 @@ from waypost.db.schema import accounts, sessions
 from waypost.errors import not_found
 
 LIFE = 30 * 86_400
-"""Seconds after its last use that a session is good for."""
+"""Seconds after its last use that a session expires."""
 LONGEST = 180 * 86_400
-"""Seconds after which a session ends, however much it is used."""
-_SEEN_EVERY = 600  # seconds: a page that is read does not write each time
+"""Seconds after its start that a session expires, even if it is used."""
+_SEEN_EVERY = 600  # seconds between updates of the last use, so that reading pages rarely writes
 
 
 @dataclass(frozen=True)
 class Session:
-    """A browser that is signed in: `agent` says which in words. Times are seconds, UTC."""
+    """A signed-in browser; `agent` describes it. Times are Unix seconds, UTC."""
 
     id: int
     agent: str
@@ -28,7 +28,7 @@ class Session:
 
 @dataclass(frozen=True)
 class SignedIn:
-    """Who a token speaks for."""
+    """The session and account of a token."""
 
     session: int
     account: int
@@ -40,54 +40,54 @@ class SignedIn:
 
 
 def begin(tx: Connection, account: int, *, agent: str) -> str:
-    """Sign in; the token for the browser, which is new each time, so that nobody can have planted it."""
+    """Start a session and return the browser's token. It is always new, which prevents session fixation."""
     token = credentials.new_token()
     now = clock.now()
-    row = {"account": account, "digest": credentials.digest(token), "agent": agent, "created": now, "seen": now}
-    tx.execute(insert(sessions).values(row))
+    values = {"account": account, "digest": credentials.digest(token), "agent": agent, "created": now, "seen": now}
+    tx.execute(insert(sessions).values(values))
     tx.execute(sessions.delete().where(sessions.c.seen < now - LIFE))
     return token
 
 
 def find(tx: Connection, token: str) -> SignedIn | None:
-    """Who is signed in with this token. `stale` says that `touch` is due."""
+    """Return the session of a token, if it has not expired. `stale` says that `touch` is due."""
     now = clock.now()
-    chosen = (
+    query = (
         select(sessions.c.id.label("session"), sessions.c.account, sessions.c.seen)
         .add_columns(accounts.c.email, accounts.c.username, accounts.c.owner, accounts.c.suspended)
         .join(accounts, accounts.c.id == sessions.c.account)
         .where(sessions.c.digest == credentials.digest(token))
         .where(sessions.c.seen > now - LIFE, sessions.c.created > now - LONGEST)
     )
-    row = tx.execute(chosen).mappings().first()
+    row = tx.execute(query).mappings().first()
     if row is None:
         return None
-    told = {name: value for name, value in row.items() if name != "seen"}
-    return SignedIn(**told, stale=row["seen"] < now - _SEEN_EVERY)
+    values = {name: value for name, value in row.items() if name != "seen"}
+    return SignedIn(**values, stale=row["seen"] < now - _SEEN_EVERY)
 
 
 def touch(tx: Connection, account: int, session: int) -> None:
-    """Note that a session is in use."""
-    mine = (sessions.c.id == session, sessions.c.account == account)
-    tx.execute(update(sessions).where(*mine).values(seen=clock.now()))
+    """Update the time of a session's last use."""
+    owned_by = (sessions.c.id == session, sessions.c.account == account)
+    tx.execute(update(sessions).where(*owned_by).values(seen=clock.now()))
 
 
 def of(tx: Connection, account: int) -> Sequence[Session]:
-    """The account's sessions, latest used first."""
+    """Return the account's sessions, last used first."""
     now = clock.now()
     c = sessions.c
-    alive = (c.account == account, c.seen > now - LIFE, c.created > now - LONGEST)
-    chosen = select(c.id, c.agent, c.created, c.seen).where(*alive).order_by(c.seen.desc(), c.id.desc())
-    return [Session(**row) for row in tx.execute(chosen).mappings()]
+    is_valid = (c.account == account, c.seen > now - LIFE, c.created > now - LONGEST)
+    query = select(c.id, c.agent, c.created, c.seen).where(*is_valid).order_by(c.seen.desc(), c.id.desc())
+    return [Session(**row) for row in tx.execute(query).mappings()]
 
 
 def end(tx: Connection, account: int, session: int) -> None:
-    """Sign one browser out. Raises NOT_FOUND when the account has no such session."""
-    done = tx.execute(sessions.delete().where(sessions.c.id == session, sessions.c.account == account))
-    if done.rowcount == 0:
+    """Delete one session. Raises NOT_FOUND if the account has no such session."""
+    deleted = tx.execute(sessions.delete().where(sessions.c.id == session, sessions.c.account == account))
+    if deleted.rowcount == 0:
         raise not_found("session")
 
 
 def end_others(tx: Connection, account: int, *, keep: int) -> None:
-    """Sign every browser out but one."""
+    """Delete all sessions of the account except one."""
     tx.execute(sessions.delete().where(sessions.c.account == account, sessions.c.id != keep))

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, select
 from waypost import clock
 from waypost.db.schema import files
 from waypost.http.file_names import disposition
-from waypost.storage.store import Missing, Readable, Store
+from waypost.storage.store import ObjectNotFound, Readable, Store
 
 _log = structlog.get_logger("archive")
 _OBJECT_NAME = re.compile(r"[0-9A-Za-z_-]+(/[0-9A-Za-z_-]+)*")
@@ -31,7 +31,7 @@ def save(store: Store, names: Iterable[str], tar: tarfile.TarFile) -> int:
         try:
             size, chunks = store.load(name)
             add_entry(tar, f"files/{name}", ChunkReader(chunks), size)
-        except Missing:
+        except ObjectNotFound:
             _log.error("the bytes of a file are not in the storage", object=name)
             continue
         count += 1

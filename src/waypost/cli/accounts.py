@@ -43,7 +43,7 @@ def add_account(
 ) -> None:
     """Make an account with an API key. The first account of an installation is its owner."""
     with console.database() as database:
-        made = startup.make_account(
+        made = startup.create_account(
             database, email=email, username=username, password=password, plan=plan, rate_limit=rate_limit
         )
     if json:

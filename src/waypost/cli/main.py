@@ -62,7 +62,7 @@ def serve(
     if _report(system_checks.run(settings)):
         raise typer.Exit(2)
     with console.database() as database:
-        owner = startup.first_start(settings, database)
+        owner = startup.create_first_account(settings, database)
         if owner is not None:
             life = email_links.WELCOME_SECONDS
             link = database.read(lambda tx: email_links.reset_link(tx, settings.base, owner.id, life=life))
@@ -85,7 +85,7 @@ def doctor() -> None:
 def backup(file: Annotated[Path, typer.Argument(help="Archive to write, such as waypost.tar.gz.")]) -> None:
     """Save the database and the files to one archive, while the service runs."""
     settings = console.settings()
-    with closing(startup.open_as_it_is(settings)) as database:
+    with closing(startup.open_unmigrated_database(settings)) as database:
         saved = archive.backup(database, open_store(settings), file)
     console.console.print(f"{file}: {saved.rows} rows and {saved.files} files, {file.stat().st_size} bytes.")
     _tell_missing(saved.missing)
@@ -95,7 +95,7 @@ def backup(file: Annotated[Path, typer.Argument(help="Archive to write, such as 
 def restore(file: Annotated[Path, typer.Argument(help="Archive that `backup` wrote.")]) -> None:
     """Fill an empty installation from an archive. Stop the service first."""
     settings = console.settings()
-    with closing(startup.open_as_it_is(settings)) as database:
+    with closing(startup.open_unmigrated_database(settings)) as database:
         saved = archive.restore(database, open_store(settings), file)
     console.console.print(f"{file}: {saved.rows} rows and {saved.files} files are back.")
     _tell_missing(saved.missing)

@@ -27,9 +27,9 @@ def migrate_database(
         wanted = Settings(database_url=target)
     except ValueError as error:
         raise typer.BadParameter("must be postgresql://user:password@host/name", param_hint="TO") from error
-    with closing(Database(found)) as old, closing(startup.open_as_it_is(wanted)) as new, _bars() as told:
-        moved = database.move(old, new, told)
-    kept = f", {moved.before} of them by an earlier try" if moved.before else ""
+    with closing(Database(found)) as old, closing(startup.open_unmigrated_database(wanted)) as new, _bars() as told:
+        moved = database.migrate(old, new, told)
+    kept = f", {moved.resumed} of them by an earlier try" if moved.resumed else ""
     console.console.print(f"{moved.rows} rows in {moved.tables} tables are copied{kept}, and checked.")
     console.console.print(
         "Start the service with WAYPOST_DATABASE_URL set to the new database, and the same data folder."
@@ -44,8 +44,8 @@ def migrate_storage(
     settings = console.settings()
     old, new = store_at(source, settings), store_at(target, settings)
     with console.database() as database, closing(old), closing(new), _bars() as told:
-        moved = storage.move(database, old, new, told)
-    console.console.print(f"{moved.copied} files are copied, {moved.before} were there, and all were read back.")
+        moved = storage.migrate(database, old, new, told)
+    console.console.print(f"{moved.copied} files are copied, {moved.skipped} were there, and all were read back.")
     if moved.missing:
         console.complain("waypost:", f"The bytes of {moved.missing} files were not there.", colour="yellow")
 

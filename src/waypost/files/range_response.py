@@ -1,4 +1,4 @@
-"""The bytes of a file on their way: whole, in part or in several parts, with what was not sent given back."""
+"""Response with a stored object: whole, one range or several. Bytes that were not sent are given back."""
 
 import asyncio
 import secrets
@@ -10,22 +10,22 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from waypost.errors import Problem
-from waypost.files.ranges import Part
-from waypost.http.sendfile import ABORT, STALL, ZERO_COPY
-from waypost.storage.store import Blob, Missing
+from waypost.files.ranges import ByteRange
+from waypost.http.sendfile import ABORT, IDLE_TIMEOUT, ZERO_COPY
+from waypost.storage.store import Blob, ObjectNotFound
 
 _log = structlog.get_logger("download")
-_LEAST_STEP = 16 * 1024 * 1024
+_MIN_STEP = 16 * 1024 * 1024
 
 
-def step_of(size: int) -> int:
-    """How many bytes of a file are taken from a claim at once: so few steps that they cost nothing."""
-    return max(_LEAST_STEP, size // 16)
+def budget_step(size: int) -> int:
+    """Return how many bytes of a file are taken from a grant at a time: few steps, so that they cost little."""
+    return max(_MIN_STEP, size // 16)
 
 
 @dataclass(frozen=True)
 class ByteBudget:
-    """What may be sent: `granted` bytes already; `more` asks for that many others, `unsent` gives some back."""
+    """Bytes that may be sent: `granted` at once, more if `more(count)` allows it. `unsent(count)` gives some back."""
 
     granted: int
     more: Callable[[int], Awaitable[bool]]
@@ -33,109 +33,108 @@ class ByteBudget:
 
 
 class RangeResponse(Response):
-    """Parts of an open object. Closes it."""
+    """Ranges of an open object, which is closed at the end. `idle_timeout`: seconds without progress."""
 
     def __init__(
         self,
         blob: Blob,
         size: int,
-        parts: Sequence[Part],
+        ranges: Sequence[ByteRange],
         *,
-        allowance: ByteBudget,
+        budget: ByteBudget,
         headers: dict[str, str],
-        stall: int,
+        idle_timeout: int,
     ) -> None:
-        whole = len(parts) == 1 and parts[0] == Part(0, size)
-        super().__init__(status_code=200 if whole else 206, headers=headers)
+        is_whole = len(ranges) == 1 and ranges[0] == ByteRange(0, size)
+        super().__init__(status_code=200 if is_whole else 206, headers=headers)
         self._blob = blob
-        self._parts = parts
-        self._step = step_of(size)
-        self._allowance = allowance
-        self._left = allowance.granted
-        self._stall = stall
-        self._heads = [b""] * len(parts)
-        self._tail = b""
-        if len(parts) > 1:
-            self._divide(size, headers["Content-Type"])
-        elif not whole:
-            self.headers["Content-Range"] = f"bytes {parts[0].start}-{parts[0].end - 1}/{size}"
-        length = sum(part.size for part in parts) + sum(map(len, self._heads)) + len(self._tail)
-        self.headers["Content-Length"] = str(length)
+        self._ranges = ranges
+        self._step = budget_step(size)
+        self._budget = budget
+        self._left = budget.granted
+        self._idle_timeout = idle_timeout
+        self._part_headers = [b""] * len(ranges)
+        self._trailer = b""
+        if len(ranges) > 1:
+            self._set_multipart(size, headers["Content-Type"])
+        elif not is_whole:
+            self.headers["Content-Range"] = f"bytes {ranges[0].start}-{ranges[0].end - 1}/{size}"
+        overhead = sum(map(len, self._part_headers)) + len(self._trailer)
+        self.headers["Content-Length"] = str(sum(part.size for part in ranges) + overhead)
 
-    def _divide(self, size: int, kind: str) -> None:
-        """Several parts are a document of several parts (RFC 9110, section 14.6)."""
+    def _set_multipart(self, size: int, content_type: str) -> None:
+        """Several ranges are sent as a multipart document (RFC 9110, section 14.6)."""
         boundary = secrets.token_hex(16)
         self.headers["Content-Type"] = f"multipart/byteranges; boundary={boundary}"
-        self._heads = [
-            f"\r\n--{boundary}\r\nContent-Type: {kind}\r\n"
+        self._part_headers = [
+            f"\r\n--{boundary}\r\nContent-Type: {content_type}\r\n"
             f"Content-Range: bytes {part.start}-{part.end - 1}/{size}\r\n\r\n".encode()
-            for part in self._parts
+            for part in self._ranges
         ]
-        self._tail = f"\r\n--{boundary}--\r\n".encode()
+        self._trailer = f"\r\n--{boundary}--\r\n".encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        gone = asyncio.create_task(_gone(receive))
+        disconnected = asyncio.create_task(_wait_for_disconnect(receive))
         try:
             await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-            for head, part in zip(self._heads, self._parts, strict=True):
-                if head:
-                    await send({"type": "http.response.body", "body": head, "more_body": True})
-                if not await self._send_part(part, scope, send, gone):
-                    await _break_off(scope, send, gone)
+            for header, part in zip(self._part_headers, self._ranges, strict=True):
+                if header:
+                    await send({"type": "http.response.body", "body": header, "more_body": True})
+                if not await self._send_range(part, scope, send, disconnected):
+                    await _abort(scope, send, disconnected)
                     return
-            await send({"type": "http.response.body", "body": self._tail, "more_body": False})
+            await send({"type": "http.response.body", "body": self._trailer, "more_body": False})
         finally:
-            gone.cancel()
+            disconnected.cancel()
             self._blob.close()
             if self._left:
-                await asyncio.shield(asyncio.ensure_future(self._allowance.unsent(self._left)))
+                await asyncio.shield(asyncio.ensure_future(self._budget.unsent(self._left)))
 
-    async def _send_part(self, part: Part, scope: Scope, send: Send, gone: asyncio.Task[None]) -> bool:
-        """Whether all of it went out."""
-        place = part.start
-        copies = self._blob.file is not None and ZERO_COPY in scope.get("extensions", {})
-        while place < part.end and not gone.done():
+    async def _send_range(self, part: ByteRange, scope: Scope, send: Send, disconnected: asyncio.Task[None]) -> bool:
+        """Return whether the whole range was sent."""
+        position = part.start
+        is_zero_copy = self._blob.file is not None and ZERO_COPY in scope.get("extensions", {})
+        while position < part.end and not disconnected.done():
             if not self._left:
-                wanted = min(self._step, part.end - place)
-                if not await self._allowance.more(wanted):
+                step = min(self._step, part.end - position)
+                if not await self._budget.more(step):
                     return False
-                self._left = wanted
-            end = min(part.end, place + self._left)
-            if copies:
-                order = {"type": ZERO_COPY, "file": self._blob.file, "offset": place, "count": end - place}
-                await send({**order, STALL: self._stall, "more_body": True})
-                self._left -= end - place
-                place = end
+                self._left = step
+            end = min(part.end, position + self._left)
+            if is_zero_copy:
+                message = {"type": ZERO_COPY, "file": self._blob.file, "offset": position, "count": end - position}
+                await send({**message, IDLE_TIMEOUT: self._idle_timeout, "more_body": True})
+                self._left -= end - position
+                position = end
             else:
-                sent = await self._send_read(place, end, send, gone)
+                sent = await self._send_chunks(position, end, send, disconnected)
                 if not sent:
                     return False
-                place += sent
-        return place == part.end
+                position += sent
+        return position == part.end
 
-    async def _send_read(self, start: int, end: int, send: Send, gone: asyncio.Task[None]) -> int:
-        """Send by reading; how many bytes went out."""
+    async def _send_chunks(self, start: int, end: int, send: Send, disconnected: asyncio.Task[None]) -> int:
+        """Read and send bytes; return how many were sent."""
         sent = 0
         try:
             async for chunk in self._blob.read(start, end):
-                async with asyncio.timeout(self._stall):
+                async with asyncio.timeout(self._idle_timeout):
                     await send({"type": "http.response.body", "body": chunk, "more_body": True})
                 sent += len(chunk)
                 self._left -= len(chunk)
-                if gone.done():
+                if disconnected.done():
                     break
-        except (Missing, Problem, TimeoutError) as error:
-            _log.warning("a download ends early", reason=repr(error))
+        except (ObjectNotFound, Problem, TimeoutError) as error:
+            _log.warning("download interrupted", reason=repr(error))
             return 0
         return sent
 
 
-async def _break_off(scope: Scope, send: Send, gone: asyncio.Task[None]) -> None:
-    if not gone.done() and ABORT in scope.get("extensions", {}):
+async def _abort(scope: Scope, send: Send, disconnected: asyncio.Task[None]) -> None:
+    if not disconnected.done() and ABORT in scope.get("extensions", {}):
         await send({"type": ABORT})
 
 
-async def _gone(receive: Receive) -> None:
-    """Return when the visitor is gone."""
+async def _wait_for_disconnect(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -19,7 +19,7 @@ from waypost.errors import Kind, Problem, invalid
 from waypost.files import ops
 from waypost.files.ops import Fields, File, StoredObject, UploadQuota
 from waypost.http import file_names, media_types
-from waypost.storage.store import full
+from waypost.storage.store import storage_full
 
 T = TypeVar("T")
 _MIN_PROGRESS = 64 * 1024  # bytes that must arrive within `transfer_seconds`
@@ -39,16 +39,16 @@ async def receive(request: Request, context: RequestContext, filename: str, **fi
         return ops.upload_quota(tx, context.account)
 
     quota = await _threaded(lambda: context.read(check))
-    _refuse_early(request, quota, await _threaded(context.store.room))
+    _refuse_early(request, quota, await _threaded(context.store.free_bytes))
     body = UploadBody(request, quota, context, digests=_declared_digests(request))
     random = secrets.token_hex(16)
     name = body.name = f"{random[:2]}/{random}"
     await _threaded(lambda: context.write(lambda tx: ops.register_upload(tx, name)))
     try:
         disposition = file_names.disposition(filename)
-        await context.store.put(name, body.chunks(), seen=body.update_digests, disposition=disposition)
+        await context.store.put(name, body.chunks(), on_chunk=body.update_digests, disposition=disposition)
         body.verify()
-        stored = StoredObject(name, filename, body.size, body.sha256, media_types.of(body.head))
+        stored = StoredObject(name, filename, body.size, body.sha256, media_types.detect(body.head))
         add = lambda tx: ops.add(tx, context.account, stored, settings=context.settings, **fields)  # noqa: E731
         return await _threaded(lambda: context.write(add))
     except BaseException:
@@ -127,8 +127,8 @@ class UploadBody:
         self._context.database.write(lambda tx: ops.extend_upload(tx, self.name), durability="relaxed")
 
     def _add(self, chunk: bytes) -> None:
-        if len(self.head) < media_types.LOOKED_AT:
-            self.head = (self.head + chunk)[: media_types.LOOKED_AT]
+        if len(self.head) < media_types.SNIFF_BYTES:
+            self.head = (self.head + chunk)[: media_types.SNIFF_BYTES]
         self.size += len(chunk)
         _refuse_over_quota(self.size, self._quota)
 
@@ -149,7 +149,7 @@ def _refuse_early(request: Request, quota: UploadQuota, free: int | None) -> Non
         raise invalid("body", "The body must contain the file, but it is empty.")
     _refuse_over_quota(size, quota)
     if free is not None and size > free:
-        raise full()
+        raise storage_full()
 
 
 def _declared_digests(request: Request) -> dict[str, tuple[str, bytes]]:

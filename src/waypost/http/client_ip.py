@@ -1,48 +1,69 @@
-"""Whose address is it: the one place that decides which client a request comes from (decision 53)."""
+"""The IP address of the client that a request comes from (decision 53)."""
 
 import ipaddress
 from collections.abc import Iterable, Sequence
 
+from starlette.types import Scope
+
 from waypost.settings import Network
 
 _MAX_HOPS = 50
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
-def client_address(peer: str, forwarded: Iterable[bytes], trusted: Sequence[Network]) -> str:
-    """The client's address: the right-most hop that is not a trusted proxy.
+def client_ip(scope: Scope, trusted: Sequence[Network]) -> str:
+    """Return the client's address for an ASGI request. `trusted` are the networks of reverse proxies."""
+    forwarded = (value for name, value in scope["headers"] if name == b"x-forwarded-for")
+    return resolve_client_ip(_peer(scope), forwarded, trusted)
+
+
+def is_proxied(scope: Scope, trusted: Sequence[Network]) -> bool:
+    """Whether an ASGI request comes from a trusted proxy, whose headers are believed."""
+    return is_trusted(_peer(scope), trusted)
+
+
+def resolve_client_ip(peer: str, forwarded: Iterable[bytes], trusted: Sequence[Network]) -> str:
+    """Return the right-most hop that is not a trusted proxy.
 
     `peer` is the other end of the connection, `forwarded` the values of every `X-Forwarded-For` header in order.
-    They count for nothing unless the peer itself is trusted.
+    They are ignored unless the peer is a trusted proxy.
     """
-    address = _parsed(peer)
-    if address is None or not _among(address, trusted):
+    address = _parse(peer)
+    if address is None or not _is_in(address, trusted):
         return str(address or peer)
     hops = b",".join(forwarded).decode("latin-1").split(",")
     for hop in reversed(hops[-_MAX_HOPS:]):
-        earlier = _parsed(hop)
-        if earlier is None:
+        previous = _parse(hop)
+        if previous is None:
             break
-        address = earlier
-        if not _among(address, trusted):
+        address = previous
+        if not _is_in(address, trusted):
             break
     return str(address)
 
 
-def trusts(peer: str, trusted: Sequence[Network]) -> bool:
-    """Whether the other end of a connection is a proxy whose headers are believed."""
-    address = _parsed(peer)
-    return address is not None and _among(address, trusted)
+def is_trusted(peer: str, trusted: Sequence[Network]) -> bool:
+    """Whether the other end of a connection is in one of the trusted networks."""
+    address = _parse(peer)
+    return address is not None and _is_in(address, trusted)
 
 
 def network_of(address: str) -> str:
-    """What a limit by address counts as one client: an IPv4 address, or the /64 of an IPv6 address (decision 10)."""
-    parsed = _parsed(address)
+    """Return what a limit by address counts as one client: an IPv4 address, or the /64 of an IPv6 address.
+
+    See decision 10.
+    """
+    parsed = _parse(address)
     if isinstance(parsed, ipaddress.IPv6Address):
         return str(ipaddress.ip_network((parsed, 64), strict=False))
     return str(parsed or address)
 
 
-def _parsed(value: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+def _peer(scope: Scope) -> str:
+    return scope["client"][0] if scope.get("client") else ""
+
+
+def _parse(value: str) -> Address | None:
     text = value.strip()
     if text.startswith("["):
         text = text[1:].partition("]")[0]
@@ -55,5 +76,5 @@ def _parsed(value: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     return (address.ipv4_mapped or address) if isinstance(address, ipaddress.IPv6Address) else address
 
 
-def _among(address: ipaddress.IPv4Address | ipaddress.IPv6Address, networks: Sequence[Network]) -> bool:
+def _is_in(address: Address, networks: Sequence[Network]) -> bool:
     return any(address.version == network.version and address in network for network in networks)

@@ -1,6 +1,6 @@
-"""An answer that comes before the request's body has: said at once, and the connection closed only when it was heard.
+"""Lingering close: respond before the request's body has arrived, and close the connection only after that.
 
-Whoever closes a connection on which bytes still arrive resets it, and the reset overtakes the answer.
+Closing a connection on which data still arrives resets it, and the reset can destroy the response.
 """
 
 import asyncio
@@ -10,45 +10,45 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
-_SECONDS = 2.0
+_DRAIN_SECONDS = 2.0
 
 
 class BodyTracker:
-    """A `receive` that remembers whether anything more of the body will come.
+    """A `receive` that records whether more of the body will arrive.
 
-    Who waits to be told to go on (`Expect: 100-continue`) sends nothing before somebody asks for it.
+    A client that sent `Expect: 100-continue` sends no body before the application reads it.
     """
 
     def __init__(self, request: Request) -> None:
         self._receive = request.receive
-        self.is_whole = request.headers.get("expect", "").lower() == "100-continue"
+        self.is_complete = request.headers.get("expect", "").lower() == "100-continue"
 
     async def __call__(self) -> Message:
         message = await self._receive()
-        self.is_whole = message["type"] != "http.request" or not message.get("more_body", False)
+        self.is_complete = message["type"] != "http.request" or not message.get("more_body", False)
         return message
 
-    async def let_go_by(self) -> None:
-        """Throw away what still comes, for a moment."""
+    async def drain(self) -> None:
+        """Discard the rest of the body, for two seconds at most."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(_SECONDS):
-                while not self.is_whole:
+            async with asyncio.timeout(_DRAIN_SECONDS):
+                while not self.is_complete:
                     await self()
 
 
 class LingeringResponse(Response):
-    """Another response, with patience for what is still being sent."""
+    """Wraps a response: its end is sent after the request's body has arrived."""
 
-    def __init__(self, response: Response, heard: BodyTracker) -> None:
+    def __init__(self, response: Response, body: BodyTracker) -> None:
         super().__init__(response.body, response.status_code)
         self.raw_headers = response.raw_headers
-        self._heard = heard
+        self._request_body = body
         if response.status_code >= 400:
             self.headers["Connection"] = "close"
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # `heard` is it
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # the tracker replaces `receive`
         start = {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
         await send(start)
         await send({"type": "http.response.body", "body": self.body, "more_body": True})
-        await self._heard.let_go_by()
+        await self._request_body.drain()
         await send({"type": "http.response.body", "body": b"", "more_body": False})

@@ -1,19 +1,19 @@
-"""What a file is, by its first bytes: never by its name or by what the sender says. Pure."""
+"""Detect the media type of a file from its first bytes, never from its name or from headers of the upload."""
 
 from collections.abc import Callable
 
-LOOKED_AT = 64
-"""Bytes from the beginning of a file that are enough to tell."""
+SNIFF_BYTES = 64
+"""Number of bytes that are enough to detect the type."""
 UNKNOWN = "application/octet-stream"
-PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "image/avif"})
-"""What a browser may show as a picture. Not SVG: it is a document that can hold scripts."""
+IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "image/avif"})
+"""Types that browsers may show as an image. Not SVG, which can contain scripts."""
 
 
-def _at(offset: int, *signs: bytes) -> Callable[[bytes], bool]:
-    return lambda start: any(start.startswith(sign, offset) for sign in signs)
+def _at(offset: int, *signatures: bytes) -> Callable[[bytes], bool]:
+    return lambda start: any(start.startswith(signature, offset) for signature in signatures)
 
 
-_KINDS: tuple[tuple[str, Callable[[bytes], bool]], ...] = (
+_SIGNATURES: tuple[tuple[str, Callable[[bytes], bool]], ...] = (
     ("image/png", _at(0, b"\x89PNG\r\n\x1a\n")),
     ("image/jpeg", _at(0, b"\xff\xd8\xff")),
     ("image/gif", _at(0, b"GIF87a", b"GIF89a")),
@@ -37,8 +37,8 @@ _KINDS: tuple[tuple[str, Callable[[bytes], bool]], ...] = (
     ("audio/ogg", _at(0, b"OggS")),
     ("audio/mpeg", _at(0, b"ID3", b"\xff\xfb", b"\xff\xf3")),
 )
-NOUNS = {"image": "%(format)s picture", "video": "%(format)s video", "audio": "%(format)s audio"}
-WORDS = {
+FAMILY_DESCRIPTIONS = {"image": "%(format)s picture", "video": "%(format)s video", "audio": "%(format)s audio"}
+DESCRIPTIONS = {
     "application/pdf": "PDF document",
     "application/zip": "ZIP archive",
     "application/gzip": "compressed file",
@@ -49,21 +49,21 @@ WORDS = {
 }
 
 
-def of(start: bytes) -> str:
-    """The media type of a file that begins so; UNKNOWN for everything that could be text, HTML or SVG."""
-    return next((kind for kind, fits in _KINDS if fits(start)), UNKNOWN)
+def detect(start: bytes) -> str:
+    """Return the media type of a file with this beginning; UNKNOWN for all text, HTML and SVG."""
+    return next((media_type for media_type, matches in _SIGNATURES if matches(start)), UNKNOWN)
 
 
-def words(kind: str) -> tuple[str, str]:
-    """What a person calls it, and the format that stands in there; "" when there is nothing to say."""
-    if kind in WORDS:
-        return WORDS[kind], ""
+def describe(kind: str) -> tuple[str, str]:
+    """Return a description and the format to insert into it; "" if the type is unknown."""
+    if kind in DESCRIPTIONS:
+        return DESCRIPTIONS[kind], ""
     family, _, name = kind.partition("/")
-    return NOUNS.get(family, ""), name.removeprefix("x-").upper()
+    return FAMILY_DESCRIPTIONS.get(family, ""), name.removeprefix("x-").upper()
 
 
-def size(count: int) -> str:
-    """`1.4 MB`, in steps of a thousand, as systems show the size of files."""
+def format_size(count: int) -> str:
+    """Format a number of bytes with decimal units, such as `1.4 MB`."""
     if count < 1000:
         return f"{count} byte" + "s" * (count != 1)
     amount, units = float(count), iter(("kB", "MB", "GB", "TB"))

@@ -1,4 +1,7 @@
-"""Safe outgoing requests: resolves a name once, refuses internal addresses, and connects to the address it checked."""
+"""HTTP client for URLs of users, safe against SSRF.
+
+It resolves a name once, rejects internal addresses, and connects to the address that it checked.
+"""
 
 import ipaddress
 import socket
@@ -13,25 +16,25 @@ from urllib.parse import quote, urljoin
 
 import httpcore2
 
-Resolve = Callable[[str, int], list[str]]
+Resolver = Callable[[str, int], list[str]]
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
-_UNICAST = ipaddress.ip_network("2000::/3")  # all of IPv6 that is given out; whatever hides an IPv4 address beside it
+_UNICAST = ipaddress.ip_network("2000::/3")  # all global IPv6 addresses
 _AGENT = "waypost"
 _URL_SAFE = "%/:?#[]@!$&'()*+,;=~"
 
 
 class Refused(Exception):
-    """The request was not made, or not finished; the message says why in words for the person who asked."""
+    """The request was not sent, or not completed; the message gives the reason for the user."""
 
 
 class Unreachable(Refused):
-    """Nothing answered there, or not in time, or not in the words of HTTP."""
+    """The server did not answer, answered too late, or did not answer with HTTP."""
 
 
 @dataclass(frozen=True)
-class Fetched:
-    """An answer: status, headers with lower-case names, and the body."""
+class FetchedResponse:
+    """A response: status, headers with lower-case names, and the body."""
 
     status: int
     headers: dict[str, str]
@@ -39,8 +42,8 @@ class Fetched:
 
 
 @dataclass(frozen=True)
-class Seen:
-    """What stands before a page: every URL on the way to it, its status, and all its headers, names in lower case."""
+class RedirectChain:
+    """A response without its body: all URLs of the redirect chain, the status, and headers with lower-case names."""
 
     urls: tuple[str, ...]
     status: int
@@ -48,9 +51,9 @@ class Seen:
 
 
 def resolve(host: str, port: int) -> list[str]:
-    """The addresses of a name, from the system's resolver. Raises Refused when there are none."""
+    """Return the addresses of a name, from the system's resolver. Raises Unreachable if there are none."""
     try:
-        return [str(found[4][0]) for found in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
+        return [str(entry[4][0]) for entry in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
     except OSError as error:
         raise Unreachable(f"{host} has no address in the DNS") from error
 
@@ -60,62 +63,65 @@ def fetch(
     *,
     max_bytes: int,
     seconds: float = 10,
-    redirects: int = 3,
+    max_redirects: int = 3,
     verify: bool = True,
-    resolver: Resolve = resolve,
-) -> Fetched:
-    """GET `url`, at most `max_bytes` of it in at most `seconds`. Every redirect passes the same checks.
+    resolver: Resolver = resolve,
+) -> FetchedResponse:
+    """GET `url`: at most `max_bytes` in at most `seconds`. Every redirect passes the same checks.
 
     Raises Refused for an internal address, a broken connection, too many redirects, bytes or seconds.
     """
-    with _opened(resolver, seconds, verify=verify) as pool:
-        for _ in range(redirects + 1):
-            answer = _get(pool, url, max_bytes=max_bytes)
-            if answer.status not in _REDIRECTS or "location" not in answer.headers:
-                return answer
-            url = _joined(url, answer.headers["location"])
+    with _open_pool(resolver, seconds, verify=verify) as pool:
+        for _ in range(max_redirects + 1):
+            response = _get(pool, url, max_bytes=max_bytes)
+            if response.status not in _REDIRECTS or "location" not in response.headers:
+                return response
+            url = _redirect_url(url, response.headers["location"])
     raise Refused("it redirects too often")
 
 
-def look(
+def probe(
     url: str,
     *,
     seconds: float,
     method: Literal["GET", "HEAD"] = "GET",
     agent: str = _AGENT,
     redirects: int = 5,
-    resolver: Resolve = resolve,
-) -> Seen:
-    """Ask for `url` without its body, after its redirects. Raises Refused as `fetch`, Unreachable without an answer."""
+    resolver: Resolver = resolve,
+) -> RedirectChain:
+    """Request `url` after its redirects, without reading the body. Raises Refused as `fetch`."""
     urls = [url]
-    with _opened(resolver, seconds) as pool:
+    with _open_pool(resolver, seconds) as pool:
         for _ in range(redirects + 1):
             with _exchange(pool, method, urls[-1], agent=agent) as response:
-                headers = _told(response)
+                headers = _headers(response)
             location = dict(headers).get("location")
             if response.status not in _REDIRECTS or location is None:
-                return Seen(tuple(urls), response.status, headers)
-            urls.append(_joined(urls[-1], location))
+                return RedirectChain(tuple(urls), response.status, headers)
+            urls.append(_redirect_url(urls[-1], location))
     raise Refused("it redirects too often")
 
 
-def post(url: str, body: bytes, *, kind: str, seconds: float, resolver: Resolve = resolve) -> int:
-    """POST `body`, of the media type `kind`; the status. Follows no redirect. Raises Refused as `fetch`."""
-    with _opened(resolver, seconds) as pool, _exchange(pool, "POST", url, body=body, kind=kind) as response:
+def post(url: str, body: bytes, *, media_type: str, seconds: float, resolver: Resolver = resolve) -> int:
+    """POST `body` and return the status. Follows no redirects. Raises Refused as `fetch`."""
+    with (
+        _open_pool(resolver, seconds) as pool,
+        _exchange(pool, "POST", url, body=body, media_type=media_type) as response,
+    ):
         return response.status
 
 
-def _opened(resolver: Resolve, seconds: float, *, verify: bool = True) -> httpcore2.ConnectionPool:
-    network = _Guarded(resolver, time.monotonic() + seconds)
-    # No connection is used twice, so that every request passes the guard.
+def _open_pool(resolver: Resolver, seconds: float, *, verify: bool = True) -> httpcore2.ConnectionPool:
+    network = _GuardedBackend(resolver, time.monotonic() + seconds)
+    # Connections are not reused, so that every request is checked.
     return httpcore2.ConnectionPool(
-        ssl_context=_trust(verify=verify), network_backend=network, max_keepalive_connections=0, max_connections=1
+        ssl_context=_ssl_context(verify=verify), network_backend=network, max_keepalive_connections=0, max_connections=1
     )
 
 
 @cache
-def _trust(*, verify: bool) -> ssl.SSLContext:
-    """Once, because it reads every certificate that the machine trusts: 20 ms."""
+def _ssl_context(*, verify: bool) -> ssl.SSLContext:
+    """Cached, because loading the trusted certificates takes 20 ms."""
     context = ssl.create_default_context()
     if not verify:
         context.check_hostname = False
@@ -124,7 +130,7 @@ def _trust(*, verify: bool) -> ssl.SSLContext:
 
 
 def is_public(address: str) -> bool:
-    """Whether an IP address is one of the open internet, also when it hides in IPv6."""
+    """Return whether an IP address is public. IPv4 addresses embedded in IPv6 are checked too."""
     parsed = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(parsed, ipaddress.IPv6Address):
         inner = parsed.ipv4_mapped or parsed.sixtofour or (parsed.teredo[1] if parsed.teredo else None)
@@ -137,22 +143,22 @@ def is_public(address: str) -> bool:
     return parsed.is_global and not parsed.is_multicast
 
 
-def _joined(url: str, location: str) -> str:
-    """Where a redirect leads; the header's bytes are those that were sent."""
+def _redirect_url(url: str, location: str) -> str:
+    """Return the URL of a redirect. Non-ASCII bytes of the header are percent-encoded."""
     try:
         return urljoin(url, quote(location, safe=_URL_SAFE, encoding="latin-1"))
-    except ValueError as error:  # an IPv6 address that is none
+    except ValueError as error:  # an invalid IPv6 address
         raise Refused("it leads to something other than http and https") from error
 
 
-def _get(pool: httpcore2.ConnectionPool, url: str, *, max_bytes: int) -> Fetched:
+def _get(pool: httpcore2.ConnectionPool, url: str, *, max_bytes: int) -> FetchedResponse:
     body = bytearray()
     with _exchange(pool, "GET", url) as response:
         for chunk in response.iter_stream():
             body += chunk
             if len(body) > max_bytes:
                 raise Refused(f"it is larger than {max_bytes} bytes")
-        return Fetched(response.status, dict(_told(response)), bytes(body))
+        return FetchedResponse(response.status, dict(_headers(response)), bytes(body))
 
 
 @contextmanager
@@ -162,15 +168,15 @@ def _exchange(
     url: str,
     *,
     body: bytes | None = None,
-    kind: str = "",
+    media_type: str = "",
     agent: str = _AGENT,
 ) -> Iterator[httpcore2.Response]:
-    """One request and its answer, whose body has not been read. Raises Refused."""
+    """Send one request; the body of the response has not been read. Raises Refused."""
     if not url.lower().startswith(("http://", "https://")):
         raise Refused("it leads to something other than http and https")
     headers = [("User-Agent", agent), ("Accept", "*/*"), ("Accept-Encoding", "identity")]
     if body is not None:
-        headers += [("Content-Type", kind), ("Content-Length", str(len(body)))]
+        headers += [("Content-Type", media_type), ("Content-Length", str(len(body)))]
     try:
         with pool.stream(method, quote(url, safe=_URL_SAFE), headers=headers, content=body) as response:
             yield response
@@ -180,17 +186,17 @@ def _exchange(
         raise Unreachable(f"it did not answer ({type(error).__name__})") from error
 
 
-def _told(response: httpcore2.Response) -> tuple[tuple[str, str], ...]:
+def _headers(response: httpcore2.Response) -> tuple[tuple[str, str], ...]:
     return tuple((name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in response.headers)
 
 
-class _Guarded(httpcore2.NetworkBackend):
-    """Connects by TCP, to public addresses and until the deadline only."""
+class _GuardedBackend(httpcore2.NetworkBackend):
+    """Network backend that connects only to public addresses, until a deadline."""
 
-    def __init__(self, resolver: Resolve, deadline: float) -> None:
+    def __init__(self, resolver: Resolver, deadline: float) -> None:
         self._resolver = resolver
         self._deadline = deadline
-        self._sockets = httpcore2.SyncBackend()
+        self._backend = httpcore2.SyncBackend()
 
     def connect_tcp(
         self,
@@ -203,24 +209,24 @@ class _Guarded(httpcore2.NetworkBackend):
         addresses = self._resolver(host, port)
         if not addresses or not all(is_public(address) for address in addresses):
             raise Refused(f"{host} leads to an internal address")
-        left = _left(self._deadline)
-        return _Timed(
-            self._sockets.connect_tcp(addresses[0], port, left, local_address, socket_options), self._deadline
+        timeout = _seconds_left(self._deadline)
+        return _DeadlineStream(
+            self._backend.connect_tcp(addresses[0], port, timeout, local_address, socket_options), self._deadline
         )
 
 
-class _Timed(httpcore2.NetworkStream):
-    """A connection that ends at the deadline: a server cannot hold us by sending a byte now and then."""
+class _DeadlineStream(httpcore2.NetworkStream):
+    """A connection that fails at the deadline: a server cannot delay it by sending single bytes."""
 
     def __init__(self, stream: httpcore2.NetworkStream, deadline: float) -> None:
         self._stream = stream
         self._deadline = deadline
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        return self._stream.read(max_bytes, _left(self._deadline))
+        return self._stream.read(max_bytes, _seconds_left(self._deadline))
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self._stream.write(buffer, _left(self._deadline))
+        self._stream.write(buffer, _seconds_left(self._deadline))
 
     def close(self) -> None:
         self._stream.close()
@@ -231,14 +237,16 @@ class _Timed(httpcore2.NetworkStream):
         server_hostname: str | None = None,
         timeout: float | None = None,
     ) -> httpcore2.NetworkStream:
-        return _Timed(self._stream.start_tls(ssl_context, server_hostname, _left(self._deadline)), self._deadline)
+        return _DeadlineStream(
+            self._stream.start_tls(ssl_context, server_hostname, _seconds_left(self._deadline)), self._deadline
+        )
 
     def get_extra_info(self, info: str) -> Any:
         return self._stream.get_extra_info(info)
 
 
-def _left(deadline: float) -> float:
-    left = deadline - time.monotonic()
-    if left <= 0:
+def _seconds_left(deadline: float) -> float:
+    seconds = deadline - time.monotonic()
+    if seconds <= 0:
         raise httpcore2.ReadTimeout
-    return left
+    return seconds

@@ -1,8 +1,7 @@
-"""Sending a file without reading it: the kernel copies it into the connection (ASGI's zero-copy-send extension).
+"""Send files with sendfile(2): the kernel copies them to the socket (ASGI's zero-copy-send extension).
 
-uvicorn has no such thing, and uvloop no `sendfile`, so it is done beside them on a second descriptor of the socket.
-That is safe because nobody else writes to a connection while its answer is under way, and what was written before is
-gone before this begins.
+uvicorn does not implement the extension, and uvloop has no `sendfile`, so this module writes to a duplicate of the
+socket. That is safe: nothing else writes to a connection during its response, and the write buffer is empty before.
 """
 
 import asyncio
@@ -15,20 +14,20 @@ from typing import IO, Any
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 ZERO_COPY = "http.response.zerocopysend"
-ABORT = "waypost.response.break_off"
-"""A message that ends a connection in the middle of an answer, so that nobody takes a part for the whole."""
-STALL = "waypost.stall_seconds"
-"""Where in a zero-copy message it says after how many seconds without progress the reader is given up."""
-_SLICE_SECONDS = 0.05  # that a thread stays with one fast reader before the others get their turn
+ABORT = "waypost.response.abort"
+"""A message that closes a connection in the middle of a response, so that clients notice the missing part."""
+IDLE_TIMEOUT = "waypost.idle_timeout"
+"""Key of a zero-copy message: seconds without progress after which the connection is closed."""
+_SLICE_SECONDS = 0.05  # that a thread serves one fast client before the next
 _POLL_MS = 5
 _SLOW_SECONDS = 0.01
-_LITTLE = 256 * 1024  # bytes that take no time worth mentioning
-_AHEAD = 1 << 20  # bytes that the kernel is asked to have ready for a slow reader
-_MOST = 1 << 30  # bytes: what every kernel takes at once
+_SMALL_BYTES = 256 * 1024  # sent on the event loop, because it takes almost no time
+_READAHEAD_BYTES = 1 << 20  # that the kernel reads in advance for a slow client
+_MAX_SENDFILE_BYTES = 1 << 30  # the most that every kernel accepts in one call
 
 
 class SendfileAdapter:
-    """Around one request: the application with a `send` that knows two more kinds of messages."""
+    """Wraps the application for one request: its `send` accepts ZERO_COPY and ABORT messages."""
 
     def __init__(self, app: ASGIApp, cycle: Any, transport: Any, threads: ThreadPoolExecutor) -> None:
         self._app = app
@@ -38,94 +37,94 @@ class SendfileAdapter:
         self._socket = -1
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        plain = scope["scheme"] == "http" and self._transport.get_extra_info("socket") is not None
-        scope["extensions"] = {ABORT: {}, **({ZERO_COPY: {}} if plain else {})}
+        is_plain = scope["scheme"] == "http" and self._transport.get_extra_info("socket") is not None
+        scope["extensions"] = {ABORT: {}, **({ZERO_COPY: {}} if is_plain else {})}
 
-        async def more(message: Message) -> None:
+        async def extended_send(message: Message) -> None:
             if message["type"] == ZERO_COPY:
-                await self._copy(message["file"], message["offset"], message["count"], message[STALL])
+                await self._copy(message["file"], message["offset"], message["count"], message[IDLE_TIMEOUT])
             elif message["type"] == ABORT:
-                self._give_up()
+                self._abort()
             else:
                 await send(message)
 
         try:
-            await self._app(scope, receive, more)
+            await self._app(scope, receive, extended_send)
         finally:
             if self._socket >= 0:
                 os.close(self._socket)
 
-    async def _copy(self, file: IO[bytes], offset: int, count: int, stall: float) -> None:
-        """Send `count` bytes from `offset` on, or as many as the reader takes before it is gone."""
+    async def _copy(self, file: IO[bytes], offset: int, count: int, idle_timeout: float) -> None:
+        """Send `count` bytes from `offset`, or fewer if the client disconnects or stops reading."""
         if self._cycle.disconnected:
             return
         loop = asyncio.get_running_loop()
         try:
             if self._socket < 0:
-                await self._drained(stall)
+                await self._drain_buffer(idle_timeout)
                 self._socket = os.dup(self._transport.get_extra_info("socket").fileno())
-            slow = False
+            is_slow = False
             while count and not self._cycle.disconnected:
-                order = (self._socket, file.fileno(), offset, count)
-                # A slow reader takes little and often: that is not worth a thread, and what it takes is in memory.
-                sent = _push_a_little(*order) if slow else await loop.run_in_executor(self._threads, _push, *order)
+                args = (self._socket, file.fileno(), offset, count)
+                # A slow client takes little and often: not worth a thread, and the kernel has read it in advance.
+                sent = _send_small(*args) if is_slow else await loop.run_in_executor(self._threads, _send_slice, *args)
                 offset, count = offset + sent, count - sent
                 self._cycle.expected_content_length -= sent
                 if count:
-                    os.posix_fadvise(file.fileno(), offset, min(count, _AHEAD), os.POSIX_FADV_WILLNEED)
-                    began = time.monotonic()
-                    await self._writable(loop, stall)
-                    slow = time.monotonic() - began > _SLOW_SECONDS
-        except (OSError, EOFError):  # TimeoutError is one of the first
-            self._give_up()
+                    os.posix_fadvise(file.fileno(), offset, min(count, _READAHEAD_BYTES), os.POSIX_FADV_WILLNEED)
+                    started = time.monotonic()
+                    await self._wait_writable(loop, idle_timeout)
+                    is_slow = time.monotonic() - started > _SLOW_SECONDS
+        except (OSError, EOFError):  # includes TimeoutError
+            self._abort()
 
-    async def _drained(self, stall: float) -> None:
-        """Wait until what was written before, the headers at least, is with the kernel."""
-        deadline = time.monotonic() + stall
+    async def _drain_buffer(self, idle_timeout: float) -> None:
+        """Wait until the kernel has everything that was written before, such as the headers."""
+        deadline = time.monotonic() + idle_timeout
         while self._transport.get_write_buffer_size():
             if time.monotonic() > deadline:
                 raise TimeoutError
             await asyncio.sleep(0.001)
 
-    async def _writable(self, loop: asyncio.AbstractEventLoop, stall: float) -> None:
+    async def _wait_writable(self, loop: asyncio.AbstractEventLoop, idle_timeout: float) -> None:
         ready = asyncio.Event()
         loop.add_writer(self._socket, ready.set)
         try:
-            async with asyncio.timeout(stall):
+            async with asyncio.timeout(idle_timeout):
                 await ready.wait()
         finally:
             loop.remove_writer(self._socket)
 
-    def _give_up(self) -> None:
+    def _abort(self) -> None:
         self._cycle.disconnected = True
         self._transport.abort()
 
 
-def _push(to: int, file: int, offset: int, count: int) -> int:
-    """Hand bytes to the kernel for a moment, as long as the reader takes them; how many. Runs in a thread."""
+def _send_slice(socket: int, file: int, offset: int, count: int) -> int:
+    """Send for a moment, as long as the client reads; return how many bytes. Runs in a thread."""
     sent = 0
-    until = time.monotonic() + _SLICE_SECONDS
+    deadline = time.monotonic() + _SLICE_SECONDS
     poll = select.poll()
-    poll.register(to, select.POLLOUT)
-    while sent < count and time.monotonic() < until:
+    poll.register(socket, select.POLLOUT)
+    while sent < count and time.monotonic() < deadline:
         try:
-            taken = os.sendfile(to, file, offset + sent, min(count - sent, _MOST))
+            written = os.sendfile(socket, file, offset + sent, min(count - sent, _MAX_SENDFILE_BYTES))
         except BlockingIOError:
             if not poll.poll(_POLL_MS):
                 break
             continue
-        if not taken:
-            raise EOFError  # the file is shorter than it was
-        sent += taken
+        if not written:
+            raise EOFError  # the file has been truncated
+        sent += written
     return sent
 
 
-def _push_a_little(to: int, file: int, offset: int, count: int) -> int:
-    """Hand a few bytes to the kernel, which has read them already; how many it took."""
+def _send_small(socket: int, file: int, offset: int, count: int) -> int:
+    """Send a few bytes that the kernel has read in advance; return how many."""
     try:
-        taken = os.sendfile(to, file, offset, min(count, _LITTLE))
+        written = os.sendfile(socket, file, offset, min(count, _SMALL_BYTES))
     except BlockingIOError:
         return 0
-    if not taken:
+    if not written:
         raise EOFError
-    return taken
+    return written

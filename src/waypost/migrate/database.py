@@ -30,8 +30,9 @@ from waypost.clicks.ingest import partitions
 from waypost.db import upgrade
 from waypost.db.database import Database, upsert
 from waypost.db.postgres import disable_timeouts
-from waypost.db.schema import installation, metadata
+from waypost.db.schema import metadata
 from waypost.errors import Kind, Problem
+from waypost.signing import installation_secret
 
 _BATCH_ROWS = 2000
 _INSTALLATION = "installation id"
@@ -89,8 +90,7 @@ def _ingester_lock(journal: Path) -> Iterator[None]:
 
 
 def _migrate(source: Connection, target: Database, progress: ProgressCallback) -> MigrationResult:
-    secret = select(installation.c.value).where(installation.c.name == "secret")
-    installation_id = hashlib.sha256(bytes(source.execute(secret).scalar_one())).hexdigest()
+    installation_id = hashlib.sha256(installation_secret(source)).hexdigest()
     target.write(lambda tx: _prepare(tx, installation_id))
     resumed = rows = 0
     for table in metadata.sorted_tables:

@@ -12,7 +12,7 @@ from waypost.db.database import Database
 from waypost.db.schema import files
 from waypost.errors import Kind, Problem
 from waypost.http.file_names import disposition
-from waypost.storage.store import Missing, Store
+from waypost.storage.store import ObjectNotFound, Store
 
 _File = Row[tuple[str, str, int, bytes]]
 ProgressCallback = Callable[[str, int, int], None]
@@ -50,7 +50,7 @@ def migrate(database: Database, source: Store, target: Store, progress: Progress
     done = 0
     for row in rows:
         progress("check of files", done, total)
-        with suppress(Missing):
+        with suppress(ObjectNotFound):
             _verify(source, target, row)
         done += row.size
     progress("check of files", done, total)
@@ -66,7 +66,7 @@ def _copy(source: Store, target: Store, row: _File) -> bool:
     """Copy an object; return whether the source has it."""
     try:
         _, chunks = source.load(row.object)
-    except Missing:
+    except ObjectNotFound:
         return False
     target.remove(row.object)  # a partial copy of an interrupted run
     target.save(row.object, ChunkReader(chunks), disposition=disposition(row.filename))

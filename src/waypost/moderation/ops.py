@@ -12,13 +12,13 @@ from waypost.db.crud import Page, PageRequest
 from waypost.db.database import upsert
 from waypost.db.schema import accounts, aliases, blocklist_entries, links, reports
 from waypost.errors import Kind, Problem, invalid
+from waypost.http.rate_limit import REPORTS_PER_HOUR
 from waypost.urls import alias_namespace, blocklist
 from waypost.urls.validation import ascii_host
 
 Reason = Literal["phishing", "malware", "spam", "illegal", "other"]
 _SHORTEST_WORD = 3
 _HOUR = 3600
-MOST_AN_HOUR = 5
 """Reports that are taken from one network in an hour."""
 _MOST_OPEN = 20  # about one name: by then the operator knows
 
@@ -67,7 +67,11 @@ def block(tx: Connection, value: str, *, kind: str) -> Block:
 def unblock(tx: Connection, value: str, *, kind: str) -> Block:
     """Take a host or a word off the list. Raises NOT_FOUND."""
     plain = _plain(value, kind)
-    gone = delete(blocklist_entries).where(blocklist_entries.c.kind == kind, blocklist_entries.c.value == plain).returning(blocklist_entries.c.created)
+    gone = (
+        delete(blocklist_entries)
+        .where(blocklist_entries.c.kind == kind, blocklist_entries.c.value == plain)
+        .returning(blocklist_entries.c.created)
+    )
     created = tx.execute(gone).scalar_one_or_none()
     if created is None:
         raise Problem(Kind.NOT_FOUND, f"The {kind} {plain} is not blocked.")
@@ -77,7 +81,9 @@ def unblock(tx: Connection, value: str, *, kind: str) -> Block:
 
 def blocks_of(tx: Connection) -> list[Block]:
     """The whole list: hosts before words, by name."""
-    chosen = select(blocklist_entries.c.kind, blocklist_entries.c.value, blocklist_entries.c.created).order_by(blocklist_entries.c.kind, blocklist_entries.c.value)
+    chosen = select(blocklist_entries.c.kind, blocklist_entries.c.value, blocklist_entries.c.created).order_by(
+        blocklist_entries.c.kind, blocklist_entries.c.value
+    )
     return [Block(**row) for row in tx.execute(chosen).mappings()]
 
 
@@ -87,7 +93,13 @@ def blocks_page(tx: Connection, window: PageRequest, *, q: str = "") -> Page[Blo
     meets = c.value.contains(q.casefold(), autoescape=True) if q else true()
     result = int(tx.execute(select(func.count()).select_from(blocklist_entries).where(meets)).scalar_one())
     order = (c.created.desc(), c.kind, c.value)
-    chosen = crud.select_columns(blocklist_entries, Block).where(meets).order_by(*order).limit(window.limit).offset(window.offset)
+    chosen = (
+        crud.select_columns(blocklist_entries, Block)
+        .where(meets)
+        .order_by(*order)
+        .limit(window.limit)
+        .offset(window.offset)
+    )
     found = tx.execute(chosen).mappings() if window.offset < result else ()
     return Page([Block(**row) for row in found], result, window)
 
@@ -105,10 +117,10 @@ def report(tx: Connection, *, host: str, alias: str, reason: Reason, comment: st
     same = select(func.count()).where(c.host == host, c.alias == alias, c.closed.is_(None)).scalar_subquery()
     row = {"host": host, "alias": alias, "reason": reason, "comment": comment, "reporter": reporter, "created": now}
     values = select(*(literal(value, c[name].type) for name, value in row.items()))
-    new = insert(reports).from_select(list(row), values.where(mine < MOST_AN_HOUR, same < _MOST_OPEN))
+    new = insert(reports).from_select(list(row), values.where(mine < REPORTS_PER_HOUR, same < _MOST_OPEN))
     if tx.execute(new.returning(c.id)).first() is not None:
         return True
-    return bool(tx.execute(select(mine)).scalar_one() < MOST_AN_HOUR)
+    return bool(tx.execute(select(mine)).scalar_one() < REPORTS_PER_HOUR)
 
 
 def reports_of(tx: Connection, *, closed: bool = False) -> list[Report]:
@@ -129,7 +141,9 @@ def reports_page(tx: Connection, window: PageRequest, *, closed: bool = False) -
     meets = c.closed.is_not(None) if closed else c.closed.is_(None)
     result = int(tx.execute(select(func.count()).where(meets)).scalar_one())
     order = (c.closed.desc(), c.id.desc()) if closed else (c.id,)
-    chosen = crud.select_columns(reports, Report).where(meets).order_by(*order).limit(window.limit).offset(window.offset)
+    chosen = (
+        crud.select_columns(reports, Report).where(meets).order_by(*order).limit(window.limit).offset(window.offset)
+    )
     found = tx.execute(chosen).mappings() if window.offset < result else ()
     return Page([Report(**row) for row in found], result, window)
 

@@ -10,7 +10,7 @@ from waypost.settings import Settings
 
 
 def configure(settings: Settings) -> None:
-    """Send our events and those of the libraries through one formatter."""
+    """Format our events and those of libraries in the same way."""
     as_json = settings.log_format == "json" or (settings.log_format == "auto" and not sys.stderr.isatty())
     shared: list[Processor] = [
         structlog.stdlib.add_log_level,
@@ -26,14 +26,14 @@ def configure(settings: Settings) -> None:
         logger_factory=structlog.stdlib.LoggerFactory(),
         cache_logger_on_first_use=True,
     )
-    ending: list[Processor] = (
+    renderers: list[Processor] = (
         [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
         if as_json
         else [structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)]
     )
     formatter = structlog.stdlib.ProcessorFormatter(
         foreign_pre_chain=shared,
-        processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *ending],
+        processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *renderers],
     )
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(formatter)

@@ -1,6 +1,6 @@
-"""Numbers for the operator's Prometheus: each process counts for itself and saves its counts once a second.
+"""Metrics for Prometheus. Each process counts in memory and saves its counts to a file once a second.
 
-Whoever is asked adds up what all processes of this machine saved, so one answer speaks for every worker.
+A scrape adds up the files of all processes of this machine, so that any worker answers for all of them.
 """
 
 import json
@@ -8,110 +8,136 @@ import os
 import threading
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Literal, NamedTuple
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.exposition import generate_latest
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import CollectorRegistry
 
-BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-# Every counter there is: its help, and the name of its one label ("" for none).
-COUNTERS = {
-    "redirects": ("Visits answered with a redirect, by path: lane is the fast one.", "path"),
+CounterName = Literal[
+    "redirects",
+    "refusals",
+    "api_requests",
+    "clicks_lost",
+    "clicks_ingested",
+    "journal_torn",
+    "link_checks",
+    "shed",
+    "errors",
+]
+HistogramName = Literal["api", "dashboard", "visit"]
+
+_BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)  # seconds
+# Help text and label name ("" for none) of every counter.
+_COUNTERS: Mapping[CounterName, tuple[str, str]] = {
+    "redirects": ("Visits answered with a redirect, by path: lane is the fast path.", "path"),
     "refusals": ("Visits refused, by reason.", "why"),
     "api_requests": ("Requests to the API, by status.", "status"),
     "clicks_lost": ("Clicks that could not be written to the journal.", ""),
     "clicks_ingested": ("Visits counted from the journal.", ""),
     "journal_torn": ("Journal lines that could not be read.", ""),
     "link_checks": ("Checks of the destinations of links, by result.", "result"),
-    "shed": ("Requests refused at once because too many waited already.", ""),
-    "errors": ("Requests that ended in a fault of the service.", ""),
+    "shed": ("Requests rejected by load shedding.", ""),
+    "errors": ("Requests that failed with an internal error.", ""),
 }
-TIMES = {"api": "Seconds to answer an API request.", "visit": "Seconds to answer a visit outside the fast lane."}
+_HISTOGRAMS: Mapping[HistogramName, str] = {
+    "api": "Seconds to answer an API request.",
+    "dashboard": "Seconds to answer a request to the dashboard.",
+    "visit": "Seconds to answer a visit outside the fast path.",
+}
+
+
+class Gauge(NamedTuple):
+    """A value read at the time of the scrape."""
+
+    help: str
+    value: float
 
 
 class Meter:
-    """The counts of this process; of a part of it that has a name."""
+    """Counts of one process. `part` distinguishes several meters of a process."""
 
     def __init__(self, folder: Path, part: str = "") -> None:
         self._path = folder / f"{os.getpid()}{part}.json"
         self._counts: Counter[str] = Counter()
-        self._changed = False
+        self._is_changed = False
         self._lock = threading.Lock()
         folder.mkdir(parents=True, exist_ok=True)
 
-    def count(self, name: str, label: str = "", by: int = 1) -> None:
-        """Add to a counter of COUNTERS."""
+    def count(self, name: CounterName, label: str = "", by: int = 1) -> None:
+        """Add to a counter."""
         with self._lock:
             self._counts[f"{name}:{label}"] += by
-            self._changed = True
+            self._is_changed = True
 
-    def time(self, name: str, seconds: float) -> None:
-        """Note how long something of TIMES took."""
+    def time(self, name: HistogramName, seconds: float) -> None:
+        """Add a duration to a histogram."""
         with self._lock:
-            self._counts[f"{name}_bucket:{bisect_left(BUCKETS, seconds)}"] += 1
+            self._counts[f"{name}_bucket:{bisect_left(_BUCKETS, seconds)}"] += 1
             self._counts[f"{name}_micros:"] += round(seconds * 1e6)
-            self._changed = True
+            self._is_changed = True
 
     def save(self) -> None:
-        """Let the other processes see the counts."""
+        """Publish the counts to the other processes."""
         with self._lock:
-            if not self._changed:
+            if not self._is_changed:
                 return
-            self._changed = False
-            told = json.dumps(self._counts)
-        new = self._path.with_suffix(".new")
-        new.write_text(told)
-        new.replace(self._path)
+            self._is_changed = False
+            content = json.dumps(self._counts)
+        temporary = self._path.with_suffix(".new")
+        temporary.write_text(content)
+        temporary.replace(self._path)
 
 
 def clear(folder: Path) -> None:
-    """Forget what the processes of an earlier start counted."""
+    """Delete the counts of processes of an earlier start."""
     for path in folder.glob("*.json") if folder.is_dir() else ():
         path.unlink(missing_ok=True)
 
 
-def exposition(folder: Path, gauges: dict[str, tuple[str, float]]) -> bytes:
-    """The text that Prometheus reads: the counts of all processes, and `gauges` by name with help and value."""
+def exposition(folder: Path, gauges: Mapping[str, Gauge]) -> bytes:
+    """Return the counts of all processes, and `gauges` by name, in the text format of Prometheus."""
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Sum(_all(folder), gauges))
+    registry.register(_Collector(_sum_of_processes(folder), gauges))
     return generate_latest(registry)
 
 
-class _Sum:
-    """What prometheus-client asks for its metrics."""
+class _Collector:
+    """Collector of prometheus-client."""
 
-    def __init__(self, counts: Counter[str], gauges: dict[str, tuple[str, float]]) -> None:
+    def __init__(self, counts: Counter[str], gauges: Mapping[str, Gauge]) -> None:
         self._counts = counts
         self._gauges = gauges
 
     def collect(self) -> Iterator[Metric]:
-        for name, (words, label) in COUNTERS.items():
-            family = CounterMetricFamily(f"waypost_{name}", words, labels=[label] if label else [])
-            for value, n in self._of(name):
-                family.add_metric([value] if label else [], n)
+        for name, (help_text, label) in _COUNTERS.items():
+            family = CounterMetricFamily(f"waypost_{name}", help_text, labels=[label] if label else [])
+            for value, count in self._samples(name):
+                family.add_metric([value] if label else [], count)
             yield family
-        for name, words in TIMES.items():
-            yield self._histogram(name, words)
-        for name, (words, now) in self._gauges.items():
-            yield GaugeMetricFamily(f"waypost_{name}", words, value=now)
+        for histogram, help_text in _HISTOGRAMS.items():
+            yield self._histogram(histogram, help_text)
+        for gauge_name, gauge in self._gauges.items():
+            yield GaugeMetricFamily(f"waypost_{gauge_name}", gauge.help, value=gauge.value)
 
-    def _of(self, name: str) -> Iterable[tuple[str, int]]:
-        found = [(key.partition(":")[2], n) for key, n in sorted(self._counts.items()) if key.startswith(f"{name}:")]
-        return found or ([] if COUNTERS[name][1] else [("", 0)])
+    def _samples(self, name: CounterName) -> Iterable[tuple[str, int]]:
+        """Return the label values and counts. A counter without a label always has one sample."""
+        samples = [(key.partition(":")[2], n) for key, n in sorted(self._counts.items()) if key.startswith(f"{name}:")]
+        return samples or ([] if _COUNTERS[name][1] else [("", 0)])
 
-    def _histogram(self, name: str, words: str) -> Metric:
-        running, buckets = 0, []
-        for place, bound in enumerate((*map(str, BUCKETS), "+Inf")):
-            running += self._counts[f"{name}_bucket:{place}"]
-            buckets.append((bound, running))
+    def _histogram(self, name: HistogramName, help_text: str) -> Metric:
+        total, buckets = 0, []
+        for position, bound in enumerate((*map(str, _BUCKETS), "+Inf")):
+            total += self._counts[f"{name}_bucket:{position}"]
+            buckets.append((bound, total))
         seconds = self._counts[f"{name}_micros:"] / 1e6
-        return HistogramMetricFamily(f"waypost_{name}_seconds", words, buckets=buckets, sum_value=seconds)
+        return HistogramMetricFamily(f"waypost_{name}_seconds", help_text, buckets=buckets, sum_value=seconds)
 
 
-def _all(folder: Path) -> Counter[str]:
+def _sum_of_processes(folder: Path) -> Counter[str]:
     counts: Counter[str] = Counter()
     for path in folder.glob("*.json"):
         try:

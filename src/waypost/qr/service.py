@@ -12,7 +12,7 @@ from waypost.qr.ops import Draft
 from waypost.qr.schemas import CodeChange, NewCode
 from waypost.qrcode import verify
 from waypost.qrcode.render import Drawing, design
-from waypost.storage.store import Missing
+from waypost.storage.store import ObjectNotFound
 
 _MOST_LOGOS = 10
 _TRIES = 5
@@ -67,7 +67,7 @@ class Logos:
         logos.must_fit(size)
         try:
             return b"".join(context.store.load(name)[1])
-        except Missing:
+        except ObjectNotFound:
             return None
 
 

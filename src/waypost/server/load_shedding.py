@@ -1,6 +1,6 @@
-"""The requests that wait for an answer: when they are too many for the next one to get his in time, he is told at once.
+"""Load shedding: answer 503 at once when a new request would have to wait longer than 5 s.
 
-So a slow database costs patience, and no memory. The fast lane never comes by here.
+Memory use stays bounded when the database is slow. The fast path is not affected.
 """
 
 import time
@@ -11,62 +11,62 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from waypost.errors import Kind
 from waypost.observability.metrics import Meter
 
-_MOST = 1000
-_FEW = 50  # so many are never too many
-_PATIENCE = 5.0  # seconds: who would have to wait for longer need not begin
-_STUCK_SECONDS = 2.0
-_WEIGHT = 0.05  # of the newest gap between two answers in their average
+_MAX_WAITING = 1000  # requests
+_MIN_WAITING = 50  # requests that are always accepted
+_MAX_WAIT = 5.0  # seconds
+_STALL_SECONDS = 2.0  # without any response: reject
+_SMOOTHING = 0.05  # weight of the newest interval in the moving average
 _RETRY_SECONDS = 2
 
 
 class LoadShedder:
-    """An application, and how many wait for it in this process."""
+    """ASGI middleware that limits the requests that wait for a response in this process."""
 
     def __init__(self, app: ASGIApp, meter: Meter) -> None:
         self._app = app
         self._meter = meter
         self._waiting = 0
-        self._gap = 0.0
-        self._since = 0.0
+        self._interval = 0.0  # average seconds between two responses
+        self._last_response = 0.0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._is_too_much():
+        if self._is_overloaded():
             self._meter.count("shed")
-            await _busy()(scope, receive, send)
+            await _overloaded()(scope, receive, send)
             return
         if not self._waiting:
-            self._since = time.monotonic()
+            self._last_response = time.monotonic()
         self._waiting += 1
-        waits = True
+        is_waiting = True
 
-        async def answer(message: Message) -> None:
-            nonlocal waits
-            if waits:
-                waits = False
-                self._answered()
+        async def send_response(message: Message) -> None:
+            nonlocal is_waiting
+            if is_waiting:
+                is_waiting = False
+                self._responded()
             await send(message)
 
         try:
-            await self._app(scope, receive, answer)
+            await self._app(scope, receive, send_response)
         finally:
-            if waits:
-                self._answered()
+            if is_waiting:
+                self._responded()
 
-    def _answered(self) -> None:
+    def _responded(self) -> None:
         now = time.monotonic()
-        self._gap += (now - self._since - self._gap) * _WEIGHT
-        self._since = now
+        self._interval += (now - self._last_response - self._interval) * _SMOOTHING
+        self._last_response = now
         self._waiting -= 1
 
-    def _is_too_much(self) -> bool:
-        if self._waiting < _FEW:
+    def _is_overloaded(self) -> bool:
+        if self._waiting < _MIN_WAITING:
             return False
-        is_stuck = time.monotonic() - self._since > _STUCK_SECONDS
-        return is_stuck or self._waiting >= _MOST or self._waiting * self._gap > _PATIENCE
+        is_stalled = time.monotonic() - self._last_response > _STALL_SECONDS
+        return is_stalled or self._waiting >= _MAX_WAITING or self._waiting * self._interval > _MAX_WAIT
 
 
-def _busy() -> JSONResponse:
-    told = "This service has too much to do right now. Please try again in a moment."
-    body = {"error": 1, "message": told, "code": Kind.UNAVAILABLE.code}
+def _overloaded() -> JSONResponse:
+    message = "The service is overloaded. Please try again in a moment."
+    body = {"error": 1, "message": message, "code": Kind.UNAVAILABLE.code}
     headers = {"Retry-After": str(_RETRY_SECONDS), "Cache-Control": "no-store"}
     return JSONResponse(body, Kind.UNAVAILABLE.status, headers=headers)

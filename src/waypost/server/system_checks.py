@@ -1,4 +1,4 @@
-"""What could stop the service or surprise its operator, checked at every start and by `waypost doctor`."""
+"""System checks: problems that prevent a start or lead to surprises. Run at every start and by `waypost doctor`."""
 
 import os
 import shutil
@@ -12,18 +12,18 @@ from sqlalchemy.exc import DatabaseError
 
 from waypost.db import notifications
 from waypost.db.database import Database, error_reason
-from waypost.db.upgrade import known_revisions, latest_revision, current_revision
+from waypost.db.upgrade import current_revision, known_revisions, latest_revision
 from waypost.errors import Problem
 from waypost.migrate import database as migrate_database
 from waypost.settings import Settings
 from waypost.storage.factory import open_store, probe
 
-_LOW_SPACE = 512 * 1024 * 1024
+_MIN_FREE_BYTES = 512 * 1024 * 1024
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Something found: `error` keeps the service from starting, `warning` does not."""
+    """A problem: an `error` prevents the start, a `warning` does not."""
 
     id: str
     level: Literal["error", "warning"]
@@ -32,15 +32,29 @@ class Finding:
 
 
 def run(settings: Settings) -> list[Finding]:
-    """Everything that is wrong, errors first."""
-    found = [
+    """Return all problems, errors first."""
+    findings = [
         *_data_dir(settings),
         *_sqlite(settings),
         *_database(settings),
         *_addresses(settings),
         *_storage_settings(settings),
     ]
-    return sorted(found, key=lambda finding: finding.level)
+    return sorted(findings, key=lambda finding: finding.level)
+
+
+def storage(settings: Settings) -> list[Finding]:
+    """Test the file storage with a small object. Not part of `run`: links work without the storage."""
+    store = open_store(settings)
+    try:
+        fault = probe(store)
+    finally:
+        store.close()
+    if not fault:
+        return []
+    hint = "Check WAYPOST_STORAGE_URL, its endpoint, region and keys." if settings.storage_url else "Check the disk."
+    where = settings.storage_url or str(settings.data_dir / "files")
+    return [Finding("W030", "error", f"The file storage {where} does not work: {fault}.", hint)]
 
 
 def _data_dir(settings: Settings) -> Iterator[Finding]:
@@ -53,7 +67,7 @@ def _data_dir(settings: Settings) -> Iterator[Finding]:
         hint = f"Make it writable for user {os.geteuid()}, or set WAYPOST_DATA_DIR to another folder."
         yield Finding("W001", "error", f"The data folder {folder} is not writable: {error.strerror}.", hint)
         return
-    if shutil.disk_usage(folder).free < _LOW_SPACE:
+    if shutil.disk_usage(folder).free < _MIN_FREE_BYTES:
         hint = "Free some space, or move WAYPOST_DATA_DIR to a larger disk."
         yield Finding("W002", "warning", f"Less than 512 MiB are free at {folder.resolve()}.", hint)
 
@@ -75,10 +89,10 @@ def _database(settings: Settings) -> Iterator[Finding]:
     database = Database(settings.database)
     try:
         current, is_unfinished = database.read(lambda tx: (current_revision(tx), migrate_database.is_unfinished(tx)))
-        yield from _sessions(database)
+        yield from _connections(database)
     except (Problem, DatabaseError) as error:
         hint = (
-            "Check WAYPOST_DATABASE_URL, and the server."
+            "Check WAYPOST_DATABASE_URL and the database server."
             if settings.database_url
             else "Restore a backup into an empty folder."
         )
@@ -87,58 +101,46 @@ def _database(settings: Settings) -> Iterator[Finding]:
     finally:
         database.close()
     if is_unfinished:
-        text = "The move of an installation into this database did not come to its end."
-        yield Finding("W012", "error", text, "Run waypost migrate-database again, with the same words.")
+        text = "The migration of an installation into this database was interrupted."
+        yield Finding("W012", "error", text, "Run waypost migrate-database again with the same arguments.")
     if current is not None and current not in known_revisions():
-        text = f"The database is at revision {current}, this version of waypost knows only {latest_revision()}."
-        yield Finding("W011", "error", text, "Install the newer waypost again, or restore a backup.")
+        text = f"The database is at revision {current}, but this version of waypost knows only {latest_revision()}."
+        yield Finding("W011", "error", text, "Install the newer version of waypost again, or restore a backup.")
 
 
-def _sessions(database: Database) -> Iterator[Finding]:
+def _connections(database: Database) -> Iterator[Finding]:
     try:
-        is_heard = notifications.supports_notify(database)
+        supports_notify = notifications.supports_notify(database)
     except Problem as problem:
-        text = f"The database can be read, and takes no changes: {error_reason(problem)}."
-        hint = "Name all its servers in WAYPOST_DATABASE_URL, with target_session_attrs=read-write, or wait for it."
+        text = f"The database is read-only: {error_reason(problem)}."
+        hint = (
+            "List all its servers in WAYPOST_DATABASE_URL and target_session_attrs=read-write, or wait."
+        )
         yield Finding("W014", "warning", text, hint)
         return
-    if not is_heard:
-        text = "A pooler on the way to the database gives each transaction another connection."
-        hint = "Set pool_mode = session in PgBouncer, or name the database's own port in WAYPOST_DATABASE_URL."
+    if not supports_notify:
+        text = "A connection pooler between waypost and the database uses transaction pooling."
+        hint = "Set pool_mode = session in PgBouncer, or use the database's own port in WAYPOST_DATABASE_URL."
         yield Finding("W013", "error", text, hint)
 
 
 def _addresses(settings: Settings) -> Iterator[Finding]:
     if not settings.base_url and settings.host not in ("127.0.0.1", "localhost", "::1"):
-        text = f"Links will be printed as {settings.base}, which only this machine can open."
+        text = f"Short URLs will begin with {settings.base}, which only this machine can open."
         yield Finding("W020", "warning", text, "Set WAYPOST_BASE_URL to the public address of the service.")
     if settings.base_url.startswith("https://") and not settings.trusted_proxies:
-        text = "The service is behind HTTPS, but no proxy is trusted: every visitor will seem to be the proxy."
+        text = "The service is behind HTTPS, but no proxy is trusted: all visitors will have the proxy's address."
         yield Finding("W021", "warning", text, "Set WAYPOST_TRUSTED_PROXIES to the proxy's address, such as 127.0.0.1.")
     if settings.country_header and not settings.trusted_proxies:
-        text = "WAYPOST_COUNTRY_HEADER is set, but no proxy is trusted, so it is never believed."
+        text = "WAYPOST_COUNTRY_HEADER is set, but no proxy is trusted, so the header is ignored."
         yield Finding("W022", "warning", text, "Set WAYPOST_TRUSTED_PROXIES too.")
-
-
-def storage(settings: Settings) -> list[Finding]:
-    """Whether files can be kept, by keeping one. Not at a start: links work without."""
-    store = open_store(settings)
-    try:
-        what = probe(store)
-    finally:
-        store.close()
-    if not what:
-        return []
-    hint = "Check WAYPOST_STORAGE_URL, its endpoint, region and keys." if settings.storage_url else "Check the disk."
-    where = settings.storage_url or str(settings.data_dir / "files")
-    return [Finding("W030", "error", f"The file storage {where} does not work: {what}.", hint)]
 
 
 def _storage_settings(settings: Settings) -> Iterator[Finding]:
     others = ("storage_endpoint", "storage_region", "storage_key")
     if not settings.storage_url and any(getattr(settings, name) for name in others):
-        text = "There are settings for an S3 store, but no WAYPOST_STORAGE_URL: files are kept in the data folder."
+        text = "S3 settings are ignored without WAYPOST_STORAGE_URL: files are stored in the data folder."
         yield Finding("W031", "warning", text, "Set WAYPOST_STORAGE_URL to s3:// and the bucket.")
     if bool(settings.storage_key) != bool(settings.storage_secret.get_secret_value()):
-        text = "Of WAYPOST_STORAGE_KEY and WAYPOST_STORAGE_SECRET only one is set."
-        yield Finding("W032", "warning", text, "Set both, or none to use the machine's own.")
+        text = "Only one of WAYPOST_STORAGE_KEY and WAYPOST_STORAGE_SECRET is set."
+        yield Finding("W032", "warning", text, "Set both, or neither to use the machine's own credentials.")

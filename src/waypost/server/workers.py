@@ -1,8 +1,8 @@
-"""Several workers on one port: each with a queue of its own, and one that dies is replaced at once.
+"""Supervisor of several workers on one port. Each has its own socket queue; a worker that dies is replaced at once.
 
-They are copies of the process that was started, which has loaded everything: that is quick, and they share its memory.
-So it must have no other thread, of which a copy would have the locks alone. After SIGHUP they start anew: that asks for
-the newer code that an upgrade may have brought.
+Workers are forked from the parent, which has loaded all modules: they start fast and share its memory (ADR 13). The
+parent must therefore have no other thread, whose locks a child would inherit. After SIGHUP workers are spawned instead
+of forked, because an upgrade can have installed newer code.
 """
 
 import gc
@@ -21,133 +21,139 @@ from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors.multiprocess import SIGNALS, Multiprocess, Process
 
 _READY_SECONDS = 60
+_INTERVAL_SECONDS = 0.5
 _log = structlog.get_logger("workers")
 
 
-def load(config: uvicorn.Config) -> None:
-    """Load what every process of the service runs, before the first of them is copied from this one."""
+def preload(config: uvicorn.Config) -> None:
+    """Import what every process of the service needs, before the first one is forked."""
     import_module(str(config.app).partition(":")[0])
     gc.collect()
-    gc.freeze()  # what they share is not written to by those who look for garbage
+    gc.freeze()  # the garbage collector would write to memory pages that the processes share
 
 
-def run(config: uvicorn.Config, meanwhile: Callable[[], None]) -> None:
-    """Serve until told to stop, and call `meanwhile` twice a second. Ends the process when it cannot start."""
+def run(config: uvicorn.Config, on_tick: Callable[[], None]) -> None:
+    """Serve until the process is told to stop. Call `on_tick` twice a second.
+
+    Exits the process if the service cannot start.
+    """
     if config.workers > 1:
-        _Workers(config, _queues(config), meanwhile).run()
+        _Supervisor(config, _bind_sockets(config), on_tick).run()
         return
-    over = threading.Event()
-    repeated = threading.Thread(target=_repeat, args=(meanwhile, over), name="meanwhile", daemon=True)
-    repeated.start()
+    stopped = threading.Event()
+    ticker = threading.Thread(target=_tick, args=(on_tick, stopped), name="ticker", daemon=True)
+    ticker.start()
     server = uvicorn.Server(config)
-    with suppress(KeyboardInterrupt):  # it has shut down in good order by then
+    with suppress(KeyboardInterrupt):  # raised after an orderly shutdown
         server.run()
-    over.set()
-    repeated.join()
+    stopped.set()
+    ticker.join()
     if not server.started:
         sys.exit(STARTUP_FAILURE)
 
 
-def _repeat(work: Callable[[], None], over: threading.Event) -> None:
-    while not over.wait(0.5):
-        work()
+def _tick(on_tick: Callable[[], None], stopped: threading.Event) -> None:
+    while not stopped.wait(_INTERVAL_SECONDS):
+        on_tick()
 
 
-def _queues(config: uvicorn.Config) -> list[socket.socket]:
-    """A socket for each worker, all of one port; the kernel deals new connections out among them.
+def _bind_sockets(config: uvicorn.Config) -> list[socket.socket]:
+    """Return one socket per worker, all on the same port. The kernel distributes new connections among them.
 
-    Of one socket for all, whoever wakes first takes every connection that waits: of 64 it was often 45, and the other
-    worker idled. These are the parent's, so that what waits for a worker that dies is answered by its successor.
+    With a single socket, the first worker that wakes up accepts all waiting connections (often 45 of 64), while the
+    other one is idle. The parent holds the sockets, so that a successor accepts the connections of a dead worker.
     """
-    first = config.bind_socket()  # which says so and ends the process when the port is taken
+    first = config.bind_socket()  # reports an error and exits if the port is in use
     if sys.platform != "linux":
         return [first] * config.workers
     family, address = first.family, first.getsockname()
     first.close()
-    queues = [socket.socket(family) for _ in range(config.workers)]
-    for queue in queues:
-        queue.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        queue.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        queue.bind(address)
-        queue.set_inheritable(True)
-    return queues
+    sockets = [socket.socket(family) for _ in range(config.workers)]
+    for listener in sockets:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        listener.bind(address)
+        listener.set_inheritable(True)
+    return sockets
 
 
-class _Copy(Process):
-    """A worker that begins as a copy of this process."""
+class _ForkedProcess(Process):
+    """A worker that is forked instead of spawned."""
 
-    def __init__(self, config: uvicorn.Config, queue: socket.socket, queues: list[socket.socket]) -> None:
-        super().__init__(config, [queue])
-        self._queue = queue
-        self._queues = queues
+    def __init__(self, config: uvicorn.Config, listener: socket.socket, listeners: list[socket.socket]) -> None:
+        super().__init__(config, [listener])
+        self._listener = listener
+        self._listeners = listeners
         self.process = multiprocessing.get_context("fork").Process(target=self._serve)  # type: ignore[assignment]
 
     def start(self) -> None:
-        """Begin, hearing no signal until it is the worker's own: one that came meanwhile would be lost."""
-        heard = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+        """Fork. Signals are blocked until the worker has its own handlers: otherwise they would be lost."""
+        previous = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
         self.process.start()
-        signal.pthread_sigmask(signal.SIG_SETMASK, heard)
+        signal.pthread_sigmask(signal.SIG_SETMASK, previous)
 
     def _serve(self) -> None:
         for number in SIGNALS:
             signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
-        for queue in self._queues:
-            if queue is not self._queue:
-                queue.close()  # or what waits there would wait for us too
+        for listener in self._listeners:
+            if listener is not self._listener:
+                listener.close()  # connections to other workers must not wait for this one
         with suppress(KeyboardInterrupt):
-            self.target([self._queue])
+            self.target([self._listener])
 
 
-class _Workers(Multiprocess):
-    """uvicorn's, but for how they begin, for the sockets, and for its health checks.
+class _Supervisor(Multiprocess):
+    """uvicorn's supervisor, with forked workers, a socket per worker, and no pings.
 
-    These wait for an answer from one worker after the other, and from one that was killed meanwhile for as long as a
-    busy machine must be given; until then nobody is replaced and no signal is heard.
+    uvicorn pings workers one by one and blocks on a killed one; until it times out no worker is restarted and no signal
+    handled.
     """
 
-    def __init__(self, config: uvicorn.Config, queues: list[socket.socket], meanwhile: Callable[[], None]) -> None:
-        super().__init__(config, queues)
-        self._meanwhile = meanwhile
-        self._copied = sys.platform == "linux"  # elsewhere the system's own libraries do not survive it
+    def __init__(self, config: uvicorn.Config, listeners: list[socket.socket], on_tick: Callable[[], None]) -> None:
+        super().__init__(config, listeners)
+        self._on_tick = on_tick
+        self._forks = sys.platform == "linux"  # system libraries of macOS do not survive a fork
 
     def init_processes(self) -> None:
-        self.processes = [self._started(place) for place in range(self.processes_num)]
+        self.processes = [self._start(index) for index in range(self.processes_num)]
 
     def keep_subprocess_alive(self) -> None:
-        self._meanwhile()
-        for place, worker in enumerate(self.processes):
+        self._on_tick()
+        for index, worker in enumerate(self.processes):
             if worker.process.is_alive():
                 continue
             worker.join()
             if worker.exitcode == STARTUP_FAILURE:
-                _log.error("a worker cannot start")
+                _log.error("worker cannot start")
                 self.should_exit.set()
                 return
-            _log.warning("a worker died and is replaced", process=worker.pid, exitcode=worker.exitcode)
-            self.processes[place] = self._started(place)
+            _log.warning("worker died, starting another", process=worker.pid, exitcode=worker.exitcode)
+            self.processes[index] = self._start(index)
 
     def restart_all(self) -> None:
-        """SIGHUP: replace one worker after the other, each once its successor answers."""
-        self._copied = False
-        for place, worker in enumerate(self.processes):
-            successor = self._started(place)
+        """Handle SIGHUP: replace the workers one by one, each as soon as its successor is ready."""
+        self._forks = False
+        for index, worker in enumerate(self.processes):
+            successor = self._start(index)
             if not successor.wait_until_ready(_READY_SECONDS, self.should_exit):
                 successor.kill()
                 successor.join()
-                _log.error("a new worker did not start; the old ones stay")
+                _log.error("new worker did not start, keeping the old ones")
                 return
             worker.terminate()
             worker.join()
-            self.processes[place] = successor
+            self.processes[index] = successor
 
-    def _started(self, place: int) -> Process:
-        queue = self.sockets[place]
-        worker = _Copy(self.config, queue, self.sockets) if self._copied else Process(self.config, [queue])
+    def _start(self, index: int) -> Process:
+        listener = self.sockets[index]
+        worker = (
+            _ForkedProcess(self.config, listener, self.sockets) if self._forks else Process(self.config, [listener])
+        )
         worker.start()
         return worker
 
     def handle_ttin(self) -> None:
-        """How many there are is a setting."""
+        """Ignore SIGTTIN: the number of workers is a setting."""
 
     handle_ttou = handle_ttin

@@ -1,4 +1,4 @@
-"""Objects as files in a folder. Written and read by hand: four times as fast as through obstore, and synced (ADR 6)."""
+"""File storage in a folder. Without obstore, which is four times slower and does not sync to disk (ADR 6)."""
 
 import asyncio
 import errno
@@ -11,16 +11,16 @@ from pathlib import Path
 from typing import IO, TypeVar
 
 from waypost.errors import Problem
-from waypost.storage.store import CHUNK, Missing, Readable, away, full
+from waypost.storage.store import CHUNK, ObjectNotFound, Readable, storage_full, storage_unavailable
 
 T = TypeVar("T")
-_THREADS = 8  # of each process: a slow disk must not take those that the database works in
-_KEPT_FREE = 256 * 1024 * 1024  # bytes that stay free for the database and the journal
-_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_THREADS = 8  # of each process, separate from those of the database, so that a slow disk does not block it
+_RESERVED_BYTES = 256 * 1024 * 1024  # left free for the database and the journal
+_FULL_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 class DiskBlob:
-    """An open file. It can be read to its end also when it is deleted meanwhile."""
+    """An open file. It stays readable when it is deleted meanwhile."""
 
     def __init__(self, file: IO[bytes], threads: ThreadPoolExecutor) -> None:
         self.file: IO[bytes] | None = file
@@ -32,7 +32,7 @@ class DiskBlob:
         while start < end:
             chunk = await loop.run_in_executor(self._threads, os.pread, self._fd, min(CHUNK, end - start), start)
             if not chunk:
-                raise Missing
+                raise ObjectNotFound
             start += len(chunk)
             yield chunk
 
@@ -41,8 +41,8 @@ class DiskBlob:
             self.file.close()
 
 
-class Disk:
-    """A folder of objects."""
+class DiskStore:
+    """Objects as files of a folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -53,26 +53,26 @@ class Disk:
         name: str,
         chunks: AsyncIterator[bytes],
         *,
-        seen: Callable[[bytes], object],
-        disposition: str,  # a folder has no address, here and below
+        on_chunk: Callable[[bytes], object],
+        disposition: str,  # unused: a folder has no signed URLs
     ) -> None:
         try:
-            file = await self._threaded(lambda: self._create(name))
+            file = await self._in_thread(lambda: self._create(name))
             try:
-                await self._pump(file, chunks, seen)
-                await self._threaded(lambda: self._settle(file, name))
+                await self._pump(file, chunks, on_chunk)
+                await self._in_thread(lambda: self._sync(file, name))
             finally:
                 file.close()
         except BaseException as error:
             with suppress(OSError):
                 self.remove(name)
-            raise _translated(error) from error
+            raise _translate(error) from error
 
-    async def _pump(self, file: IO[bytes], chunks: AsyncIterator[bytes], seen: Callable[[bytes], object]) -> None:
-        """Write in a thread while the next chunk arrives."""
+    async def _pump(self, file: IO[bytes], chunks: AsyncIterator[bytes], on_chunk: Callable[[bytes], object]) -> None:
+        """Write each chunk in a thread while the next one arrives."""
 
         def work(chunk: bytes) -> None:
-            seen(chunk)
+            on_chunk(chunk)
             _write(file, chunk)
 
         loop = asyncio.get_running_loop()
@@ -83,18 +83,18 @@ class Disk:
                     await asyncio.shield(writing)
                 writing = loop.run_in_executor(self._threads, work, chunk)
         finally:
-            if writing is not None:  # whatever happened, the file must not be closed under the thread's hands
+            if writing is not None:  # the file must not be closed while the thread writes
                 await asyncio.wait({writing})
         if writing is not None:
             writing.result()
 
     async def open(self, name: str) -> DiskBlob:
         try:
-            return DiskBlob(await self._threaded((self._folder / name).open, "rb"), self._threads)
+            return DiskBlob(await self._in_thread((self._folder / name).open, "rb"), self._threads)
         except FileNotFoundError as error:
-            raise Missing from error
+            raise ObjectNotFound from error
         except OSError as error:
-            raise away() from error
+            raise storage_unavailable() from error
 
     async def signed(self, name: str, *, seconds: int) -> str | None:
         return None
@@ -106,7 +106,7 @@ class Disk:
         try:
             file = (self._folder / name).open("rb")
         except FileNotFoundError as error:
-            raise Missing from error
+            raise ObjectNotFound from error
         return os.fstat(file.fileno()).st_size, _chunks(file)
 
     def size(self, name: str) -> int | None:
@@ -117,22 +117,22 @@ class Disk:
 
     def save(self, name: str, file: Readable, *, disposition: str) -> None:
         try:
-            with self._create(name) as copy:
+            with self._create(name) as target:
                 while chunk := file.read(CHUNK):
-                    _write(copy, chunk)
-                self._settle(copy, name)
+                    _write(target, chunk)
+                self._sync(target, name)
         except BaseException as error:
             with suppress(OSError):
                 self.remove(name)
-            raise _translated(error) from error
+            raise _translate(error) from error
 
     def is_empty(self) -> bool:
         return not any(path.is_file() for path in self._folder.rglob("*"))
 
-    def room(self) -> int | None:
+    def free_bytes(self) -> int | None:
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
-            return max(0, shutil.disk_usage(self._folder).free - _KEPT_FREE)
+            return max(0, shutil.disk_usage(self._folder).free - _RESERVED_BYTES)
         except OSError:
             return None
 
@@ -142,10 +142,12 @@ class Disk:
     def _create(self, name: str) -> IO[bytes]:
         path = self._folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        return open(path, "xb", buffering=0, opener=lambda at, flags: os.open(at, flags, 0o600))  # with a mode
+        return open(
+            path, "xb", buffering=0, opener=lambda at, flags: os.open(at, flags, 0o600)
+        )  # Path.open takes no mode
 
-    def _settle(self, file: IO[bytes], name: str) -> None:
-        """Safe from a power cut: the bytes, and the name."""
+    def _sync(self, file: IO[bytes], name: str) -> None:
+        """Make the content and the directory entry durable."""
         os.fdatasync(file.fileno())
         folder = os.open((self._folder / name).parent, os.O_RDONLY)
         try:
@@ -153,12 +155,12 @@ class Disk:
         finally:
             os.close(folder)
 
-    async def _threaded(self, work: Callable[..., T], *args: object) -> T:
+    async def _in_thread(self, work: Callable[..., T], *args: object) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work, *args)
 
 
 def _write(file: IO[bytes], chunk: bytes) -> None:
-    """All of it: a disk that is nearly full takes the beginning of a chunk without a word, and refuses the rest."""
+    """Write all bytes. On an almost full disk a single write can store only the beginning of a chunk."""
     rest = memoryview(chunk)
     while rest:
         rest = rest[file.write(rest) :]
@@ -170,7 +172,7 @@ def _chunks(file: IO[bytes]) -> Iterator[bytes]:
             yield chunk
 
 
-def _translated(error: BaseException) -> BaseException:
+def _translate(error: BaseException) -> BaseException:
     if isinstance(error, Problem) or not isinstance(error, OSError):
         return error
-    return full() if error.errno in _FULL else away()
+    return storage_full() if error.errno in _FULL_ERRORS else storage_unavailable()

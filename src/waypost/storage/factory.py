@@ -1,4 +1,4 @@
-"""The store that the settings name, and whether it works."""
+"""Open the file storage of the settings, and test it."""
 
 import io
 import secrets
@@ -6,28 +6,28 @@ from pathlib import Path
 
 from waypost.errors import Problem
 from waypost.settings import Settings
-from waypost.storage.disk import Disk
-from waypost.storage.store import Missing, Store
+from waypost.storage.disk import DiskStore
+from waypost.storage.store import ObjectNotFound, Store
 
 
 def open_store(settings: Settings) -> Store:
-    """A folder below the data folder, or the bucket in WAYPOST_STORAGE_URL. Nothing is asked of it yet."""
+    """Return the bucket in WAYPOST_STORAGE_URL, or else a folder in the data folder. Does not connect yet."""
     if not settings.storage_url:
-        return Disk(settings.data_dir / "files")
-    from waypost.storage.s3 import S3  # noqa: PLC0415  # 4 MB that a service with a folder does not need
+        return DiskStore(settings.data_dir / "files")
+    from waypost.storage.s3 import S3Store  # noqa: PLC0415  # uses 4 MB of memory
 
-    return S3(settings)
+    return S3Store(settings)
 
 
 def store_at(where: str, settings: Settings) -> Store:
-    """The folder, or the bucket (s3://…) with the keys of the settings."""
+    """Return the store at a path, or at an s3:// URL with the keys of the settings."""
     if not where.startswith("s3://"):
-        return Disk(Path(where))
+        return DiskStore(Path(where))
     return open_store(Settings.model_validate({**settings.model_dump(), "storage_url": where}))
 
 
 def probe(store: Store) -> str:
-    """Write, read and delete an object; "" when all of it worked, else what did not."""
+    """Write, read and delete a test object. Return the fault, or "" if all works."""
     name, content = f"probe/{secrets.token_hex(16)}", secrets.token_bytes(16)
     step = "written"
     try:
@@ -35,10 +35,10 @@ def probe(store: Store) -> str:
         step = "read"
         size, chunks = store.load(name)
         if (size, b"".join(chunks)) != (len(content), content):
-            return "what was written came back as something else"
+            return "an object was read with other content than was written"
         step = "deleted"
         store.remove(name)
-    except (Problem, Missing, OSError) as error:
+    except (Problem, ObjectNotFound, OSError) as error:
         cause = error.__cause__ or error
-        return f"nothing can be {step}: {' '.join(str(cause).split())[:200]}"
+        return f"objects cannot be {step}: {' '.join(str(cause).split())[:200]}"
     return ""

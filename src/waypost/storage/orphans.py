@@ -7,7 +7,7 @@ from waypost.db.schema import accounts, orphan_objects
 
 
 def forget(tx: Connection, name: str) -> None:
-    """The object was removed from the store."""
+    """Delete the record of an object that was removed from the store."""
     tx.execute(delete(orphan_objects).where(orphan_objects.c.object == name))
 
 

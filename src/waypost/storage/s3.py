@@ -1,4 +1,4 @@
-"""Objects in an S3-compatible store, through obstore: streamed in parts, never a file in memory."""
+"""File storage in an S3-compatible bucket, with obstore. Multipart uploads: a file is never in memory as a whole."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -10,115 +10,117 @@ from urllib.parse import urlsplit
 import obstore
 import structlog
 from obstore.exceptions import BaseError
-from obstore.store import S3Store
+from obstore.store import S3Store as Bucket
 
 from waypost.settings import Settings
-from waypost.storage.store import CHUNK, Missing, Readable, away, full
+from waypost.storage.store import CHUNK, ObjectNotFound, Readable, storage_full, storage_unavailable
 
 _log = structlog.get_logger("storage")
-_PART = 8 * 1024 * 1024  # bytes; a store takes at most 10,000 parts: objects of up to 80 GB
-_PARTS_AT_ONCE = 2
-_UPLOADS_AT_ONCE = 16  # of each process: each may hold three parts
+_PART_BYTES = 8 * 1024 * 1024  # S3 allows 10,000 parts: objects of up to 80 GB
+_PARALLEL_PARTS = 2
+_PARALLEL_UPLOADS = 16  # of each process; each can hold three parts in memory
 _RETRIES = {"max_retries": 4, "retry_timeout": timedelta(seconds=60)}
-_FULL = ("507 Insufficient Storage", "QuotaExceeded", "XMinioStorageFull", "<Code>EntityTooLarge</Code>")
+_FULL_ERRORS = ("507 Insufficient Storage", "QuotaExceeded", "XMinioStorageFull", "<Code>EntityTooLarge</Code>")
 
 
 class S3Blob:
-    """An object that is there."""
+    """An existing object."""
 
     file: IO[bytes] | None = None
 
-    def __init__(self, store: S3Store, name: str) -> None:
+    def __init__(self, store: Bucket, name: str) -> None:
         self._store = store
         self._name = name
 
     async def read(self, start: int, end: int) -> AsyncIterator[bytes]:
-        with _translated():
-            found = await obstore.get_async(self._store, self._name, options={"range": (start, end)})
-            async for chunk in found.stream(min_chunk_size=CHUNK // 4):
+        with _translated_errors():
+            result = await obstore.get_async(self._store, self._name, options={"range": (start, end)})
+            async for chunk in result.stream(min_chunk_size=CHUNK // 4):
                 yield bytes(chunk)
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: no resources are held."""
 
 
-class S3:
-    """A bucket, or a part of one."""
+class S3Store:
+    """Objects in a bucket, or below a prefix of one."""
 
     def __init__(self, settings: Settings) -> None:
         self._store = _client(settings, timedelta(seconds=60))
-        # A limit holds for a whole answer: a slow reader's takes as long as he likes.
+        # The timeout is for a whole response, and slow clients may read for hours.
         self._reading = _client(settings, timedelta(days=7))
-        self._uploads = asyncio.Semaphore(_UPLOADS_AT_ONCE)
+        self._uploads = asyncio.Semaphore(_PARALLEL_UPLOADS)
 
     async def put(
-        self, name: str, chunks: AsyncIterator[bytes], *, seen: Callable[[bytes], object], disposition: str
+        self, name: str, chunks: AsyncIterator[bytes], *, on_chunk: Callable[[bytes], object], disposition: str
     ) -> None:
         loop = asyncio.get_running_loop()
         first = bytearray()
 
-        async def told() -> AsyncIterator[bytes]:
+        async def reported_chunks() -> AsyncIterator[bytes]:
             async for chunk in chunks:
-                await loop.run_in_executor(None, seen, chunk)
+                await loop.run_in_executor(None, on_chunk, chunk)
                 yield chunk
 
-        rest = told()
+        rest = reported_chunks()
         async with self._uploads:
             async for chunk in rest:
                 first += chunk
-                if len(first) > _PART:
+                if len(first) > _PART_BYTES:
                     break
-            with _translated():
-                if len(first) <= _PART:  # one request instead of three, and a crash leaves nothing behind
+            with _translated_errors():
+                if len(first) <= _PART_BYTES:  # one request instead of three; a crash leaves nothing behind
                     await obstore.put_async(self._store, name, bytes(first), **_options(disposition, parts=False))
                 else:
-                    await obstore.put_async(self._store, name, _after(first, rest), **_options(disposition, parts=True))
+                    await obstore.put_async(
+                        self._store, name, _prepend(first, rest), **_options(disposition, parts=True)
+                    )
 
     async def open(self, name: str) -> S3Blob:
-        with _translated():
+        with _translated_errors():
             await obstore.head_async(self._store, name)
         return S3Blob(self._reading, name)
 
     async def signed(self, name: str, *, seconds: int) -> str | None:
-        with _translated():
+        with _translated_errors():
             return await obstore.sign_async(self._store, "GET", name, timedelta(seconds=seconds))
 
     def remove(self, name: str) -> None:
         try:
-            with _translated():
+            with _translated_errors():
                 obstore.delete(self._store, name)
-        except Missing:
+        except ObjectNotFound:
             pass
 
     def load(self, name: str) -> tuple[int, Iterator[bytes]]:
-        with _translated():
-            found = obstore.get(self._reading, name)
-            return int(found.meta["size"]), _chunks(found)
+        with _translated_errors():
+            result = obstore.get(self._reading, name)
+            return int(result.meta["size"]), _chunks(result)
 
     def size(self, name: str) -> int | None:
         try:
-            with _translated():
+            with _translated_errors():
                 return int(obstore.head(self._store, name)["size"])
-        except Missing:
+        except ObjectNotFound:
             return None
 
     def save(self, name: str, file: Readable, *, disposition: str) -> None:
-        with _translated():
+        with _translated_errors():
             chunks = iter(lambda: file.read(CHUNK), b"")
             obstore.put(self._store, name, chunks, **_options(disposition, parts=True))
 
     def is_empty(self) -> bool:
-        with _translated():
+        with _translated_errors():
             return not any(len(page) for page in obstore.list(self._store, chunk_size=1))
 
-    def room(self) -> int | None:
+    def free_bytes(self) -> int | None:
         return None
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: no resources are held."""
 
 
-async def _after(first: bytearray, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+async def _prepend(first: bytearray, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     yield bytes(first)
     first.clear()
     async for chunk in rest:
@@ -126,44 +128,49 @@ async def _after(first: bytearray, rest: AsyncIterator[bytes]) -> AsyncIterator[
 
 
 def _options(disposition: str, *, parts: bool) -> Any:
-    told = {"Content-Disposition": disposition, "Content-Type": "application/octet-stream"}
-    return {"chunk_size": _PART, "max_concurrency": _PARTS_AT_ONCE, "attributes": told, "use_multipart": parts}
+    headers = {"Content-Disposition": disposition, "Content-Type": "application/octet-stream"}
+    return {
+        "chunk_size": _PART_BYTES,
+        "max_concurrency": _PARALLEL_PARTS,
+        "attributes": headers,
+        "use_multipart": parts,
+    }
 
 
-def _chunks(found: Any) -> Iterator[bytes]:
-    with _translated():
-        for chunk in found.stream(min_chunk_size=CHUNK):
+def _chunks(result: Any) -> Iterator[bytes]:
+    with _translated_errors():
+        for chunk in result.stream(min_chunk_size=CHUNK):
             yield bytes(chunk)
 
 
-def _client(settings: Settings, limit: timedelta) -> S3Store:
+def _client(settings: Settings, limit: timedelta) -> Bucket:
     parts = urlsplit(settings.storage_url)
-    given = {
+    options = {
         "endpoint": settings.storage_endpoint,
         "region": settings.storage_region,
         "access_key_id": settings.storage_key,
         "secret_access_key": settings.storage_secret.get_secret_value(),
     }
-    config: Any = {name: value for name, value in given.items() if value}
-    config["disable_bulk_delete"] = True  # not every store has it
+    config: Any = {name: value for name, value in options.items() if value}
+    config["disable_bulk_delete"] = True  # not every server supports it
     client: Any = {"timeout": limit, "connect_timeout": timedelta(seconds=5)}
     if settings.storage_endpoint.startswith("http://"):
         client["allow_http"] = True
     retry: Any = _RETRIES
     prefix = parts.path.strip("/") or None
-    return S3Store(parts.netloc, prefix=prefix, config=config, client_options=client, retry_config=retry)
+    return Bucket(parts.netloc, prefix=prefix, config=config, client_options=client, retry_config=retry)
 
 
 @contextmanager
-def _translated() -> Iterator[None]:
-    """What the store says, as a problem; the whole of it goes into the log, which may name a bucket, never a key."""
+def _translated_errors() -> Iterator[None]:
+    """Translate errors of obstore. The log has the full message, which can contain a bucket name but never a key."""
     try:
         yield
     except FileNotFoundError as error:
         if "NoSuchBucket" in str(error):
-            _log.error("the bucket is not there", reason=str(error)[:500])
-            raise away() from error
-        raise Missing from error
+            _log.error("bucket does not exist", reason=str(error)[:500])
+            raise storage_unavailable() from error
+        raise ObjectNotFound from error
     except (BaseError, OSError) as error:
-        _log.error("the file storage failed", reason=str(error)[:500])
-        raise (full() if any(word in str(error) for word in _FULL) else away()) from error
+        _log.error("file storage failed", reason=str(error)[:500])
+        raise (storage_full() if any(word in str(error) for word in _FULL_ERRORS) else storage_unavailable()) from error

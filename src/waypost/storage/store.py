@@ -1,6 +1,6 @@
-"""Where the bytes of files are kept: a folder, or an S3-compatible store. Names are ours, random, never a person's.
+"""Interface of the file storage: a folder, or an S3-compatible bucket.
 
-What the two share is this shape; neither knows what a file is, nor the database.
+A store knows neither files nor the database. Names of objects are random.
 """
 
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -9,78 +9,78 @@ from typing import IO, Protocol
 from waypost.errors import Kind, Problem
 
 CHUNK = 1 << 20
-"""Bytes that are read at once where nothing else says how many."""
+"""Default number of bytes to read at once."""
 
 
-class Missing(Exception):
-    """There is no object with that name."""
+class ObjectNotFound(Exception):
+    """No object has this name."""
 
 
 class Readable(Protocol):
-    """All that is needed of a file to keep what is in it."""
+    """A file opened for reading."""
 
     def read(self, size: int = -1, /) -> bytes: ...
 
 
 class Blob(Protocol):
-    """An object, open. Close it when done."""
+    """An open object. Close it when done."""
 
     @property
     def file(self) -> IO[bytes] | None:
-        """The object as a file of this machine, if it is one: then it can be sent without being read."""
+        """The object as a local file, if it is one: sendfile can send it."""
 
     def read(self, start: int, end: int) -> AsyncIterator[bytes]:
-        """The bytes from `start` to before `end`. Raises Missing, UNAVAILABLE."""
+        """Yield the bytes from `start` until before `end`. Raises ObjectNotFound, UNAVAILABLE."""
 
     def close(self) -> None: ...
 
 
 class Store(Protocol):
-    """A place for objects. The methods that are not async block, and are for threads and for commands."""
+    """A collection of objects. Methods that are not async block; call them in threads and commands."""
 
     async def put(
-        self, name: str, chunks: AsyncIterator[bytes], *, seen: Callable[[bytes], object], disposition: str
+        self, name: str, chunks: AsyncIterator[bytes], *, on_chunk: Callable[[bytes], object], disposition: str
     ) -> None:
-        """Keep what the chunks hold, safe from a power cut when this returns; `seen` gets each of them, in a thread.
+        """Store the chunks durably. `on_chunk` is called with each of them in a thread.
 
-        `disposition` is the Content-Disposition with which a signed URL answers.
+        `disposition` is the Content-Disposition of responses to a signed URL.
 
-        When anything goes wrong, an exception of `chunks` included, nothing is left but, after a crash, a part that
-        `remove` takes away. Raises STORAGE_FULL, UNAVAILABLE.
+        After an error, including exceptions of `chunks`, nothing is left. After a crash, an incomplete object can be
+        left, which `remove` deletes. Raises STORAGE_FULL, UNAVAILABLE.
         """
 
     async def open(self, name: str) -> Blob:
-        """The object. Raises Missing, UNAVAILABLE."""
+        """Open an object. Raises ObjectNotFound, UNAVAILABLE."""
 
     async def signed(self, name: str, *, seconds: int) -> str | None:
-        """A URL at which anybody may fetch the object for that long; None where there is none."""
+        """Return a presigned URL, valid for `seconds`; None if the store has no URLs."""
 
     def remove(self, name: str) -> None:
-        """Delete the object, or what a broken upload left of it; nothing when there is none."""
+        """Delete the object, or what an interrupted upload left of it, if it exists."""
 
     def load(self, name: str) -> tuple[int, Iterator[bytes]]:
-        """The object's size and its bytes. Raises Missing, UNAVAILABLE."""
+        """Return the object's size and content. Raises ObjectNotFound, UNAVAILABLE."""
 
     def size(self, name: str) -> int | None:
-        """How many bytes the object has; None when there is none. Raises UNAVAILABLE."""
+        """Return the object's size in bytes; None if it does not exist. Raises UNAVAILABLE."""
 
     def save(self, name: str, file: Readable, *, disposition: str) -> None:
-        """Keep all that is left in `file`. Raises STORAGE_FULL, UNAVAILABLE."""
+        """Store the rest of `file`. Raises STORAGE_FULL, UNAVAILABLE."""
 
     def is_empty(self) -> bool:
-        """Whether there is no object at all."""
+        """Return whether the store has no objects."""
 
-    def room(self) -> int | None:
-        """Bytes that may still be kept; None when nobody knows."""
+    def free_bytes(self) -> int | None:
+        """Return the number of free bytes; None if it is unknown."""
 
     def close(self) -> None: ...
 
 
-def full() -> Problem:
-    """507: the storage cannot take any more."""
+def storage_full() -> Problem:
+    """Return the error 507: the storage is full."""
     return Problem(Kind.STORAGE_FULL, "The storage of this service is full. Nothing was saved.")
 
 
-def away() -> Problem:
-    """503: the storage did not answer."""
+def storage_unavailable() -> Problem:
+    """Return the error 503: the storage does not answer."""
     return Problem(Kind.UNAVAILABLE, "The file storage is not available right now. Please try again.", retry_after=5)
