@@ -6,7 +6,7 @@ from tests.conftest import BASE, Person
 from tests.support.asgi_client import Inside
 from tests.support.assertions import refused
 from tests.support.rotators import add_links, new_campaign, rotated_to
-from tests.support.visits import CURL, GOOGLEBOT, SLACK, clicks, sums, visit
+from tests.support.visits import CURL, GOOGLEBOT, SLACK, clicks, click_totals, visit
 from waypost.clicks.stats import verify
 from waypost.db import schema
 from waypost.db.database import Database
@@ -20,7 +20,7 @@ def test_rotator_visit_counts_for_link_and_campaign(service: Inside, ana: Person
         rotated_to(service)
     assert sum(clicks(ana, link)[0] for link in links) == 5
     assert ana.get(f"/campaign/{campaign}")["details"]["views"] == 4
-    assert sums(ana, "") == {"clicks": 5, "uniqueClicks": len([link for link in links if clicks(ana, link)[0]])}
+    assert click_totals(ana, "") == {"clicks": 5, "uniqueClicks": len([link for link in links if clicks(ana, link)[0]])}
 
 
 def test_click_totals_match_clicks_after_repair(service: Inside, ana: Person, database: Database) -> None:
@@ -34,7 +34,7 @@ def test_click_totals_match_clicks_after_repair(service: Inside, ana: Person, da
     database.write(lambda tx: tx.execute(update(times).values(clicks=times.c.clicks + 5)))
     database.write(lambda tx: verify.repair(tx, verify.differences(tx)))
     assert database.read(verify.differences) == []
-    assert (sums(ana, f"/campaign/{campaign}")["clicks"], sums(ana, "")["clicks"]) == (3, 3)
+    assert (click_totals(ana, f"/campaign/{campaign}")["clicks"], click_totals(ana, "")["clicks"]) == (3, 3)
 
 
 def test_campaign_statistics_show_clicks_by_link(service: Inside, ana: Person) -> None:
@@ -85,4 +85,4 @@ def test_visits_that_are_no_clicks_change_no_limit(service: Inside, ana: Person)
     assert rotated_to(service, agent=CURL) == "one"
     assert visit(service, "r/spring").status_code == 404
     expected = {"clicks": 1, "uniqueClicks": 1, "bots": 1, "previews": 1, "others": 2}
-    assert sums(ana, f"/campaign/{campaign}") == sums(ana, f"/url/{one}") == expected
+    assert click_totals(ana, f"/campaign/{campaign}") == click_totals(ana, f"/url/{one}") == expected

@@ -9,7 +9,7 @@ from sqlalchemy import update
 from tests.conftest import BASE, Person
 from tests.support.asgi_client import Inside
 from tests.support.rotators import add_links, new_campaign, rotated_to
-from tests.support.visits import IPHONE, PAGE, clicks, new_link, visit
+from tests.support.visits import IPHONE, ACCEPT_HTML, clicks, new_link, visit
 from waypost.db import schema
 
 
@@ -55,7 +55,7 @@ def test_rotator_without_usable_link_redirects_to_public_list(service: Inside, a
     campaign = new_campaign(ana, name="Spring")
     assert visit(service, "r/spring").status_code == 404
     add_links(ana, campaign, "one", password="secret")
-    for headers, kind in (({}, "application/json"), (PAGE, "text/html; charset=utf-8")):
+    for headers, kind in (({}, "application/json"), (ACCEPT_HTML, "text/html; charset=utf-8")):
         response = visit(service, "r/spring", headers=headers)
         assert (response.status_code, response.headers["content-type"]) == (404, kind)
     ana.put(f"/campaign/{campaign}/update", {"name": "Spring", "public": True})

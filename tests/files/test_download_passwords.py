@@ -1,60 +1,60 @@
-"""Files with a password: the form, the way for programs, and how guessing ends (decision 22)."""
+"""Files with a password: the form, HTTP Basic, and the rate limit (decision 22)."""
 
 import pytest
 
 from tests.conftest import Person
 from tests.support.asgi_client import Inside
-from tests.support.files import CONTENT, browse, downloads_left, fetch, new_file
-from tests.support.visits import CURL, PAGE, sums, visit
+from tests.support.files import CONTENT, download, downloads_left, new_file, open_page
+from tests.support.visits import CURL, ACCEPT_HTML, click_totals, visit
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-WORD = "open sésame"
+PASSWORD = "open sésame"
 
 
-def test_a_password_is_asked_for_and_opens_the_page(ana: Person, service: Inside) -> None:
-    file = new_file(ana, "a.bin", CONTENT, custom="mine", password=WORD, maxdownloads=5)
-    page = browse(service)
+def test_password_unlocks_page_and_download(ana: Person, service: Inside) -> None:
+    file = new_file(ana, "a.bin", CONTENT, custom="mine", password=PASSWORD, maxdownloads=5)
+    page = open_page(service)
     assert (page.status_code, "This file is protected by a password." in page.text) == (401, True)
     assert "a.bin" not in page.text
-    for answer in (
-        fetch(service),
-        browse(service, "mine?download=1"),
+    for response in (
+        download(service),
+        open_page(service, "mine?download=1"),
         visit(service, "mine", "HEAD"),
-        fetch(service, "mine+"),
+        download(service, "mine+"),
     ):
-        assert answer.status_code in (401, 404)
-        assert answer.headers.get("content-length") != str(len(CONTENT))
-    wrong = visit(service, "mine", "POST", data={"password": "guess"}, headers=PAGE)
-    assert (wrong.status_code, "That is not the password." in wrong.text) == (401, True)
-    right = visit(service, "mine", "POST", data={"password": WORD}, headers=PAGE)
+        assert response.status_code in (401, 404)
+        assert response.headers.get("content-length") != str(len(CONTENT))
+    wrong = visit(service, "mine", "POST", data={"password": "guess"}, headers=ACCEPT_HTML)
+    assert (wrong.status_code, "Wrong password." in wrong.text) == (401, True)
+    right = visit(service, "mine", "POST", data={"password": PASSWORD}, headers=ACCEPT_HTML)
     assert (right.status_code, right.headers["location"]) == (303, "/mine")
     token = right.headers["set-cookie"].partition(";")[0]
     service.cookies.clear()
-    assert "a.bin" in browse(service, Cookie=token).text
-    assert browse(service, "mine?download=1", Cookie=token).content == CONTENT
+    assert "a.bin" in open_page(service, Cookie=token).text
+    assert open_page(service, "mine?download=1", Cookie=token).content == CONTENT
     service.cookies.clear()
-    assert browse(service).status_code == 401  # nobody else is let in by that
+    assert open_page(service).status_code == 401  # other visitors still need the password
     ana.put(f"/file/{file}/update", {"password": "another word"})
-    assert browse(service, Cookie=token).status_code == 401
+    assert open_page(service, Cookie=token).status_code == 401
     assert downloads_left(ana, file) == 4
 
 
-def test_programs_send_the_password_by_http_basic(ana: Person, service: Inside) -> None:
-    file = new_file(ana, "a.bin", CONTENT, custom="mine", password=WORD)
-    asked = fetch(service)
-    assert (asked.status_code, asked.headers["www-authenticate"][:6]) == (401, "Basic ")
-    right, wrong = ("any", WORD.encode()), ("any", b"guess")
+def test_program_sends_password_by_http_basic(ana: Person, service: Inside) -> None:
+    file = new_file(ana, "a.bin", CONTENT, custom="mine", password=PASSWORD)
+    challenge = download(service)
+    assert (challenge.status_code, challenge.headers["www-authenticate"][:6]) == (401, "Basic ")
+    right, wrong = ("any", PASSWORD.encode()), ("any", b"guess")
     assert service.get("/mine", auth=right, headers={"User-Agent": CURL}).content == CONTENT
     assert service.get("/mine", auth=wrong, headers={"User-Agent": CURL}).status_code == 401
-    assert visit(service, "mine", "POST", agent=CURL, data={"password": WORD}).content == CONTENT
-    assert sums(ana, f"/file/{file}") == {"clicks": 2, "uniqueClicks": 1}
+    assert visit(service, "mine", "POST", agent=CURL, data={"password": PASSWORD}).content == CONTENT
+    assert click_totals(ana, f"/file/{file}") == {"clicks": 2, "uniqueClicks": 1}
 
 
-def test_guessing_is_limited(ana: Person, service: Inside) -> None:
-    new_file(ana, "a.bin", CONTENT, custom="mine", password=WORD)
-    new_file(ana, "b.bin", CONTENT, custom="other", password=WORD)
+def test_too_many_wrong_passwords_return_429(ana: Person, service: Inside) -> None:
+    new_file(ana, "a.bin", CONTENT, custom="mine", password=PASSWORD)
+    new_file(ana, "b.bin", CONTENT, custom="other", password=PASSWORD)
     for _ in range(10):
-        assert visit(service, "mine", "POST", data={"password": "guess"}, headers=PAGE).status_code == 401
-    late = visit(service, "mine", "POST", data={"password": WORD}, headers=PAGE)
-    assert (late.status_code, late.headers["retry-after"]) == (429, "60")
-    assert visit(service, "other", "POST", data={"password": WORD}, headers=PAGE).status_code == 303
+        assert visit(service, "mine", "POST", data={"password": "guess"}, headers=ACCEPT_HTML).status_code == 401
+    limited = visit(service, "mine", "POST", data={"password": PASSWORD}, headers=ACCEPT_HTML)
+    assert (limited.status_code, limited.headers["retry-after"]) == (429, "60")
+    assert visit(service, "other", "POST", data={"password": PASSWORD}, headers=ACCEPT_HTML).status_code == 303

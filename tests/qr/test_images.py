@@ -109,11 +109,11 @@ def test_every_short_url_has_a_picture(ana: Person) -> None:
 
 
 def _picture(alias: str, size: int) -> HotImage:
-    return HotImage(own=bytes(size), target=b"", until_ms=0, tag="x", name=("", alias))
+    return HotImage(unique=bytes(size), journal_target=b"", until_ms=0, etag="x", name=("", alias))
 
 
 def test_the_memory_of_pictures_has_a_bound_of_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache, "_MOST_BYTES_OF_PICTURES", 10_000)
+    monkeypatch.setattr(cache, "MAX_IMAGE_BYTES", 10_000)
     known = Cache()
     for number in range(20):
         known.put_image(b"h", b"/qr/code%d" % number, _picture(f"code{number}", 1000), version=0)
@@ -128,14 +128,14 @@ def test_the_memory_of_pictures_has_a_bound_of_bytes(monkeypatch: pytest.MonkeyP
 
 
 def test_nothing_is_left_in_memory_of_a_picture_that_made_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache, "_MOST_BYTES_OF_PICTURES", 10_000)
+    monkeypatch.setattr(cache, "MAX_IMAGE_BYTES", 10_000)
     known = Cache()
     for number in range(5000):  # one code, asked for in ever other words
         known.put_image(b"h", b"/qr/code?x=%d" % number, _picture("code", 1000), version=0)
     assert len(known.images) == 9
-    assert sum(map(len, known._pictures_of.values())) == 9
+    assert sum(map(len, known._image_keys.values())) == 9
     known.invalidate([("", "code")])
-    assert (known.images, known._pictures_of, known._bytes_of_pictures) == ({}, {}, 0)
+    assert (known.images, known._image_keys, known._image_bytes) == ({}, {}, 0)
 
 
 def test_many_at_once_get_the_same_picture(ana: Person) -> None:

@@ -1,4 +1,4 @@
-"""The service behind uvicorn's protocol, in process: bytes of any kind go in, in any pieces, and bytes come out."""
+"""The application behind uvicorn's HTTP protocol, in process: send and receive raw bytes."""
 
 import asyncio
 import json
@@ -17,21 +17,21 @@ from waypost.app import build
 from waypost.auth import api_keys
 from waypost.db.database import Database
 from waypost.settings import Settings
-from waypost.visits.fast_path import STATE, FastPathProtocol, WorkerState
+from waypost.visits.fast_path import STATE_KEY, FastPathProtocol, WorkerState
 
 _HIGH_WATER = 64 * 1024
 _KEEP_ALIVE = 5
 
 
 class Pipe(asyncio.Transport):
-    """A transport that keeps what is written, and slows its writer down when nobody takes it away."""
+    """An in-memory transport. If it is slow, it pauses the writer at the high-water mark."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, peer: str) -> None:
         super().__init__()
         self.protocol: HttpToolsProtocol | None = None
         self.written = bytearray()
         self.is_slow = False
-        self.reads = True
+        self.accepts_data = True
         self._loop = loop
         self._peer = peer
         self._closing = False
@@ -49,8 +49,8 @@ class Pipe(asyncio.Transport):
             assert self.protocol is not None
             self.protocol.pause_writing()
 
-    def taken(self) -> bytes:
-        """What was written, which the other side now takes away."""
+    def receive(self) -> bytes:
+        """Return and clear the written data."""
         data = bytes(self.written)
         self.written.clear()
         if self._paused:
@@ -69,22 +69,22 @@ class Pipe(asyncio.Transport):
         return self._closing
 
     def pause_reading(self) -> None:
-        self.reads = False
+        self.accepts_data = False
 
     def resume_reading(self) -> None:
-        self.reads = True
+        self.accepts_data = True
 
 
-class Wire:
-    """A started service, and connections to it by the lane or by uvicorn's own protocol."""
+class ProtocolClient:
+    """A started application, and connections to it with the fast path or uvicorn's own protocol."""
 
     def __init__(self, settings: Settings, database: Database, loop: asyncio.AbstractEventLoop) -> None:
         app = build(settings, database)
         self.loop = loop
         self._database = database
         self._key = ""
-        self._later = 0.0
-        loop.time = lambda: time.monotonic() + self._later  # type: ignore[method-assign]  # so that tests need not wait
+        self._time_offset = 0.0
+        loop.time = lambda: time.monotonic() + self._time_offset  # type: ignore[method-assign]  # tests need not wait
         self._config = Config(
             app,
             http=FastPathProtocol,
@@ -100,79 +100,84 @@ class Wire:
         self._server = ServerState()
         self._server.default_headers = [(b"date", b"Thu, 01 Jan 2026 00:00:00 GMT")]
         self._state: dict[str, Any] = {}
-        self._told: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-        self._heard: asyncio.Queue[Any] = asyncio.Queue()
-        self._life = loop.create_task(self._live(app))
-        self._seen: dict[str, int] = {}
+        self._lifespan_events: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        self._lifespan_replies: asyncio.Queue[Any] = asyncio.Queue()
+        self._lifespan_task = loop.create_task(self._run_lifespan(app))
+        self._offsets: dict[str, int] = {}
         self._folder = settings.journal_dir
-        loop.run_until_complete(self._tell("lifespan.startup"))
+        loop.run_until_complete(self._send_lifespan("lifespan.startup"))
 
     @property
-    def traffic(self) -> WorkerState:
-        """What the connections of the lane share."""
-        traffic: WorkerState = self._state[STATE]
-        return traffic
+    def worker_state(self) -> WorkerState:
+        """The state that connections of the fast path share."""
+        worker_state: WorkerState = self._state[STATE_KEY]
+        return worker_state
 
     def connect(self, protocol: type[HttpToolsProtocol] = FastPathProtocol, *, peer: str = "127.0.0.1") -> Pipe:
-        """A new connection."""
+        """Open a connection."""
         pipe = Pipe(self.loop, peer)
         pipe.protocol = protocol(self._config, self._server, self._state, self.loop)
         pipe.protocol.connection_made(pipe)
         return pipe
 
     def send(self, pipe: Pipe, pieces: Sequence[bytes]) -> None:
-        """Let the pieces arrive, each in a turn of the event loop of its own, and wait for the answers."""
+        """Send the pieces, each in its own turn of the event loop, and wait for the responses."""
         self.loop.run_until_complete(self._send(pipe, pieces))
 
-    def ask(
-        self, request: bytes, *, protocol: type[HttpToolsProtocol] = FastPathProtocol, peer: str = "127.0.0.1"
+    def request(
+        self, data: bytes, *, protocol: type[HttpToolsProtocol] = FastPathProtocol, peer: str = "127.0.0.1"
     ) -> bytes:
-        """The answer to one request, on a connection of its own."""
+        """Send a request on a new connection; return the response."""
         pipe = self.connect(protocol, peer=peer)
-        self.send(pipe, [request])
-        answer = pipe.taken()
+        self.send(pipe, [data])
+        response = pipe.receive()
         pipe.close()
         self.loop.run_until_complete(asyncio.sleep(0))
-        return answer
+        return response
 
-    def link(self, alias: str, **fields: Any) -> None:
-        """Make a link of Ana's; she is there from the first one on."""
+    def add_link(self, alias: str, **fields: Any) -> None:
+        """Create a link. The first call creates its account, Ana's."""
         if not self._key:
             self._key = self._database.write(_add_ana)
         body = {"url": f"https://example.com/{alias}", "custom": alias, **fields}
-        assert self.ask(self.api("POST", "/api/url/add", body))[9:12] == b"200"
+        assert self.request(self.api_request("POST", "/api/url/add", body))[9:12] == b"200"
 
-    def api(self, method: str, path: str, body: Any = None) -> bytes:
-        """A request of Ana's to the API, as bytes."""
-        sent = b"" if body is None else json.dumps(body).encode()
-        head = [f"{method} {path} HTTP/1.1", "Host: x", f"Authorization: {self._key}", f"Content-Length: {len(sent)}"]
-        return "\r\n".join([*head, "", ""]).encode() + sent
+    def api_request(self, method: str, path: str, body: Any = None) -> bytes:
+        """Return an API request of Ana's as bytes."""
+        content = b"" if body is None else json.dumps(body).encode()
+        head = [
+            f"{method} {path} HTTP/1.1",
+            "Host: x",
+            f"Authorization: {self._key}",
+            f"Content-Length: {len(content)}",
+        ]
+        return "\r\n".join([*head, "", ""]).encode() + content
 
     def wait(self, seconds: float) -> None:
-        """Let the time of the event loop go on."""
-        self._later += seconds
+        """Advance the clock of the event loop."""
+        self._time_offset += seconds
         self.loop.run_until_complete(asyncio.sleep(0.001))
 
-    def lines(self) -> list[bytes]:
-        """The journal's new lines since the last time, without their moment."""
-        found = []
+    def new_journal_lines(self) -> list[bytes]:
+        """Return the journal lines since the last call, without their time."""
+        lines: list[bytes] = []
         for path in sorted(self._folder.glob("*.log")):
             with path.open("rb") as file:
-                file.seek(self._seen.get(path.name, 0))
+                file.seek(self._offsets.get(path.name, 0))
                 new = file.read()
-                self._seen[path.name] = file.tell()
-            found += [line.partition(b"\t")[2] for line in new.splitlines()]
-        return found
+                self._offsets[path.name] = file.tell()
+            lines += [line.partition(b"\t")[2] for line in new.splitlines()]
+        return lines
 
     def close(self) -> None:
-        """Stop the service."""
-        self.loop.run_until_complete(self._tell("lifespan.shutdown"))
-        self.loop.run_until_complete(self._life)
+        """Stop the application."""
+        self.loop.run_until_complete(self._send_lifespan("lifespan.shutdown"))
+        self.loop.run_until_complete(self._lifespan_task)
 
     async def _send(self, pipe: Pipe, pieces: Sequence[bytes]) -> None:
         assert pipe.protocol is not None
         for piece in pieces:
-            while not pipe.reads and self._server.tasks and not pipe.is_slow:
+            while not pipe.accepts_data and self._server.tasks and not pipe.is_slow:
                 await asyncio.wait(self._server.tasks, return_when=asyncio.FIRST_COMPLETED)
             if pipe.is_closing():
                 break
@@ -180,14 +185,14 @@ class Wire:
             await asyncio.sleep(0)
         while self._server.tasks and not pipe.is_slow:
             await asyncio.wait(self._server.tasks)
-        await asyncio.sleep(0)  # a connection that was closed is lost by now
+        await asyncio.sleep(0)  # `connection_lost` is called for closed connections
 
-    async def _tell(self, kind: str) -> None:
-        self._told.put_nowait({"type": kind})
-        assert (await self._heard.get())["type"] == f"{kind}.complete"
+    async def _send_lifespan(self, event: str) -> None:
+        self._lifespan_events.put_nowait({"type": event})
+        assert (await self._lifespan_replies.get())["type"] == f"{event}.complete"
 
-    async def _live(self, app: Any) -> None:
-        await app({"type": "lifespan", "state": self._state}, self._told.get, self._heard.put)
+    async def _run_lifespan(self, app: Any) -> None:
+        await app({"type": "lifespan", "state": self._state}, self._lifespan_events.get, self._lifespan_replies.put)
 
 
 def _add_ana(tx: Connection) -> str:
@@ -196,13 +201,13 @@ def _add_ana(tx: Connection) -> str:
 
 
 @contextmanager
-def wired(settings: Settings, database: Database) -> Iterator[Wire]:
-    """A wire with an event loop of its own."""
+def protocol_client(settings: Settings, database: Database) -> Iterator[ProtocolClient]:
+    """Run the application in an event loop of its own."""
     loop = asyncio.new_event_loop()
-    wire = Wire(settings, database, loop)
+    client = ProtocolClient(settings, database, loop)
     try:
-        yield wire
+        yield client
     finally:
-        wire.close()
+        client.close()
         loop.run_until_complete(loop.shutdown_default_executor())
         loop.close()

@@ -1,4 +1,4 @@
-"""People who follow short links, and what their visits are counted as."""
+"""Visits to short links, user agents, and click statistics."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,37 +24,37 @@ ANDROID = (
 GOOGLEBOT = "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)"
 SLACK = "Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)"
 CURL = "curl/8.5.0"
-PAGE = {"Accept": "text/html,application/xhtml+xml"}
-TARGET = "https://example.com/page"
+ACCEPT_HTML = {"Accept": "text/html,application/xhtml+xml"}
+DESTINATION = "https://example.com/page"
 
 
 def visit(client: Any, path: str, method: str = "GET", *, agent: str = CHROME, **options: Any) -> Any:
-    """The answer to a visit, without following it. `path` is an alias, or a whole URL."""
+    """Visit a short URL without following redirects. `path` is an alias or a whole URL."""
     headers = {"User-Agent": agent, **options.pop("headers", {})}
     return client.request(method, path if "://" in path else f"/{path}", headers=headers, **options)
 
 
 def new_link(person: Person, alias: str, **fields: Any) -> int:
-    """The id of a new link of that person."""
-    return int(person.post("/url/add", {"url": TARGET, "custom": alias, **fields})["id"])
+    """Create a link; return its id."""
+    return int(person.post("/url/add", {"url": DESTINATION, "custom": alias, **fields})["id"])
 
 
 def clicks(person: Person, link: int) -> tuple[int, int]:
-    """(clicks, distinct visitors) of a link."""
+    """Return (clicks, unique clicks) of a link."""
     data = person.get(f"/url/{link}")["data"]
     return data["clicks"], data["uniqueClicks"]
 
 
-def sums(person: Person, path: str, **span: str) -> dict[str, int]:
-    """The visits of a statistics report by what they were counted as, without those that are 0."""
+def click_totals(person: Person, path: str, **span: str) -> dict[str, int]:
+    """Return the totals of a statistics report that are not 0, by kind of visit."""
     total: dict[str, int] = person.get(f"{path}/stats", **span)["data"]["total"]
     return {name: n for name, n in total.items() if n}
 
 
 @contextmanager
-def behind_a_proxy(folder: Path, database_url: str) -> Iterator[Inside]:
-    """One more process of a service, behind a proxy on 127.0.0.1 that it trusts."""
-    trusting = Settings(data_dir=folder, base_url=BASE, database_url=database_url, trusted_proxies="127.0.0.1")
-    app = build(trusting, Database(database_url))
+def proxied_client(folder: Path, database_url: str) -> Iterator[Inside]:
+    """Run one more process of a service, which trusts a proxy on 127.0.0.1."""
+    settings = Settings(data_dir=folder, base_url=BASE, database_url=database_url, trusted_proxies="127.0.0.1")
+    app = build(settings, Database(database_url))
     with Inside(app, address="127.0.0.1") as client:
         yield client

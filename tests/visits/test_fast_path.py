@@ -1,11 +1,11 @@
-"""What the fast lane does with a hot link: which requests it takes, in which order it answers, and what it writes."""
+"""Fast path: which requests it answers, the order of responses, and its journal lines."""
 
 from collections.abc import Iterator
 
 import pytest
 import time_machine
 
-from tests.support.protocol import Wire, wired
+from tests.support.protocol import ProtocolClient, protocol_client
 from waypost.db.database import Database
 from waypost.settings import Settings
 
@@ -21,18 +21,18 @@ START = 1_800_000_000
 
 
 @pytest.fixture
-def wire(settings: Settings, database: Database) -> Iterator[Wire]:
-    """A service whose link `spring` is hot, behind a proxy on 127.0.0.1."""
-    behind = settings.model_copy(update={"trusted_proxies": "127.0.0.1, 10.0.0.0/8", "country_header": "CF-IPCountry"})
-    with wired(behind, database) as made:
-        made.link("spring")
-        assert made.ask(GET + END) == REDIRECT
-        made.lines()
-        yield made
+def client(settings: Settings, database: Database) -> Iterator[ProtocolClient]:
+    """An application whose link `spring` is hot, behind a proxy on 127.0.0.1."""
+    proxied = settings.model_copy(update={"trusted_proxies": "127.0.0.1, 10.0.0.0/8", "country_header": "CF-IPCountry"})
+    with protocol_client(proxied, database) as client:
+        client.add_link("spring")
+        assert client.request(GET + END) == REDIRECT
+        client.new_journal_lines()
+        yield client
 
 
 @pytest.mark.parametrize(
-    "more",
+    "headers",
     [
         b"",
         b"User-Agent: curl/8.5\r\nAccept: */*\r\n",
@@ -42,10 +42,10 @@ def wire(settings: Settings, database: Database) -> Iterator[Wire]:
         b"User-Agent: " + b"x" * 20_000 + END,
     ],
 )
-def test_a_plain_get_of_a_hot_link_takes_the_lane(wire: Wire, more: bytes) -> None:
-    assert wire.ask(GET + more + END) == REDIRECT
-    assert wire.traffic.hits == 1
-    assert len(wire.lines()) == 1
+def test_plain_get_of_hot_link_uses_fast_path(client: ProtocolClient, headers: bytes) -> None:
+    assert client.request(GET + headers + END) == REDIRECT
+    assert client.worker_state.hits == 1
+    assert len(client.new_journal_lines()) == 1
 
 
 @pytest.mark.parametrize(
@@ -78,9 +78,9 @@ def test_a_plain_get_of_a_hot_link_takes_the_lane(wire: Wire, more: bytes) -> No
         ),
     ],
 )
-def test_everything_else_goes_the_full_way(wire: Wire, request_bytes: bytes) -> None:
-    assert wire.ask(request_bytes).startswith(b"HTTP/1.1 ")
-    assert wire.traffic.hits == 0
+def test_other_requests_use_slow_path(client: ProtocolClient, request_bytes: bytes) -> None:
+    assert client.request(request_bytes).startswith(b"HTTP/1.1 ")
+    assert client.worker_state.hits == 0
 
 
 @pytest.mark.parametrize(
@@ -93,138 +93,147 @@ def test_everything_else_goes_the_full_way(wire: Wire, request_bytes: bytes) -> 
         (b"x=%0d%0aSet-Cookie:a=b", b"x=%0d%0aSet-Cookie:a=b"),
     ],
 )
-def test_the_query_of_a_visit_goes_on_byte_by_byte(wire: Wire, query: bytes, passed: bytes) -> None:
-    answer = wire.ask(b"GET /spring?" + query + b" HTTP/1.1\r\n" + HOST + END)
-    assert b"\r\nlocation: https://example.com/spring?" + passed + b"\r\n" in answer
+def test_query_is_appended_unchanged(client: ProtocolClient, query: bytes, passed: bytes) -> None:
+    response = client.request(b"GET /spring?" + query + b" HTTP/1.1\r\n" + HOST + END)
+    assert b"\r\nlocation: https://example.com/spring?" + passed + b"\r\n" in response
 
 
-def test_a_code_into_an_app_is_the_same_at_every_scan(settings: Settings, database: Database) -> None:
-    with wired(settings.model_copy(update={"link_schemes": "shop"}), database) as wire:
-        wire.link("spring")  # and with it Ana
+def test_qr_redirect_to_app_always_has_page(settings: Settings, database: Database) -> None:
+    with protocol_client(settings.model_copy(update={"link_schemes": "shop"}), database) as client:
+        client.add_link("spring")  # creates the account, too
         body = {"type": "link", "data": "shop://offer/5", "custom": "offer"}
-        assert wire.ask(wire.api("POST", "/api/qr/add", body)).startswith(b"HTTP/1.1 200")
-        answers = {wire.ask(b"GET /offer HTTP/1.1\r\n" + HOST + END) for _ in range(3)}
-        (answer,) = answers
-        head, _, page = answer.partition(b"\r\n\r\n")
+        assert client.request(client.api_request("POST", "/api/qr/add", body)).startswith(b"HTTP/1.1 200")
+        responses = {client.request(b"GET /offer HTTP/1.1\r\n" + HOST + END) for _ in range(3)}
+        (response,) = responses
+        head, _, page = response.partition(b"\r\n\r\n")
         assert b"\r\nlocation: shop://offer/5" in head
         assert b"\r\ncontent-length: %d\r\n" % len(page) in head
-        assert len(wire.lines()) == 3
+        assert len(client.new_journal_lines()) == 3
 
 
-def test_a_request_may_arrive_in_any_two_pieces(wire: Wire) -> None:
+def test_request_in_pieces_is_answered(client: ProtocolClient) -> None:
     request = GET + b"User-Agent: curl/8.5\r\n" + END
-    pipe = wire.connect()
+    pipe = client.connect()
     for cut in range(1, len(request)):
-        wire.send(pipe, [request[:cut], request[cut:]])
-    wire.send(pipe, [request[place : place + 1] for place in range(len(request))])
-    assert pipe.taken() == REDIRECT * len(request)
-    assert len(wire.lines()) == len(request)
+        client.send(pipe, [request[:cut], request[cut:]])
+    client.send(pipe, [request[index : index + 1] for index in range(len(request))])
+    assert pipe.receive() == REDIRECT * len(request)
+    assert len(client.new_journal_lines()) == len(request)
 
 
-def test_many_requests_in_one_piece_are_answered_one_by_one(wire: Wire) -> None:
-    pipe = wire.connect()
-    wire.send(pipe, [(GET + END) * 500])
-    assert pipe.taken() == REDIRECT * 500
-    assert len(wire.lines()) == 500
+def test_pipelined_requests_are_all_answered(client: ProtocolClient) -> None:
+    pipe = client.connect()
+    client.send(pipe, [(GET + END) * 500])
+    assert pipe.receive() == REDIRECT * 500
+    assert len(client.new_journal_lines()) == 500
 
 
-def test_answers_come_in_the_order_of_the_questions(wire: Wire) -> None:
+def test_pipelined_responses_keep_order(client: ProtocolClient) -> None:
     cold = b"GET /nobody HTTP/1.1\r\n" + HOST + END
-    pipe = wire.connect()
-    wire.send(pipe, [GET + END + cold + GET + END + GET + END + cold])
-    statuses = [part[:3] for part in pipe.taken().split(b"HTTP/1.1 ")[1:]]
+    pipe = client.connect()
+    client.send(pipe, [GET + END + cold + GET + END + GET + END + cold])
+    statuses = [part[:3] for part in pipe.receive().split(b"HTTP/1.1 ")[1:]]
     assert statuses == [b"302", b"404", b"302", b"302", b"404"]
-    assert [line.split(b"\t")[1] for line in wire.lines()] == [b"link", b"missing", b"link", b"link", b"missing"]
+    assert [line.split(b"\t")[1] for line in client.new_journal_lines()] == [
+        b"link",
+        b"missing",
+        b"link",
+        b"link",
+        b"missing",
+    ]
 
 
-def test_rubbish_behind_a_request_is_refused(wire: Wire) -> None:
-    pipe = wire.connect()
-    wire.send(pipe, [GET + END, b"\x00\x01\x02"])
-    answer = pipe.taken()
-    assert answer.startswith(REDIRECT + b"HTTP/1.1 400 Bad Request\r\n")
+def test_garbage_after_request_returns_400(client: ProtocolClient) -> None:
+    pipe = client.connect()
+    client.send(pipe, [GET + END, b"\x00\x01\x02"])
+    response = pipe.receive()
+    assert response.startswith(REDIRECT + b"HTTP/1.1 400 Bad Request\r\n")
     assert pipe.is_closing()
-    assert len(wire.lines()) == 1
+    assert len(client.new_journal_lines()) == 1
 
 
-def test_the_first_of_a_header_counts(wire: Wire) -> None:
-    assert wire.ask(GET + b"User-Agent: a\r\nUser-Agent: b\r\nHost: unknown.example\r\n" + END) == REDIRECT
-    assert wire.traffic.hits == 1
-    assert wire.lines()[0].split(b"\t")[6] == b"a"
+def test_first_of_repeated_headers_counts(client: ProtocolClient) -> None:
+    assert client.request(GET + b"User-Agent: a\r\nUser-Agent: b\r\nHost: unknown.example\r\n" + END) == REDIRECT
+    assert client.worker_state.hits == 1
+    assert client.new_journal_lines()[0].split(b"\t")[6] == b"a"
 
 
-def test_nobody_is_counted_who_left_before_the_answer(wire: Wire) -> None:
-    pipe = wire.connect()
+def test_client_that_disconnects_early_is_not_counted(client: ProtocolClient) -> None:
+    pipe = client.connect()
     assert pipe.protocol is not None
     pipe.protocol.data_received(GET + END)
     pipe.close()
-    wire.send(pipe, [])
-    assert (pipe.taken(), wire.lines()) == (b"", [])
+    client.send(pipe, [])
+    assert (pipe.receive(), client.new_journal_lines()) == (b"", [])
 
 
-def test_a_server_that_stops_answers_what_it_was_asked(wire: Wire) -> None:
-    pipe = wire.connect()
+def test_shutdown_answers_pending_requests(client: ProtocolClient) -> None:
+    pipe = client.connect()
     assert pipe.protocol is not None
     pipe.protocol.data_received(GET + END)
     pipe.protocol.shutdown()
-    wire.send(pipe, [])
-    assert (pipe.taken(), len(wire.lines())) == (REDIRECT, 1)
+    client.send(pipe, [])
+    assert (pipe.receive(), len(client.new_journal_lines())) == (REDIRECT, 1)
 
 
-def test_a_change_is_in_force_on_the_next_request(wire: Wire) -> None:
-    assert wire.ask(wire.api("PUT", "/api/url/1/update", {"url": "https://example.com/summer"}))[9:12] == b"200"
-    assert b"location: https://example.com/summer\r\n" in wire.ask(GET + END)
-    assert b"location: https://example.com/summer\r\n" in wire.ask(GET + END)
-    assert wire.traffic.hits == 1  # hot again
-    assert wire.ask(wire.api("PUT", "/api/url/1/update", {"status": "disabled"}))[9:12] == b"200"
-    assert wire.ask(GET + END)[9:12] == b"403"
-    assert wire.ask(wire.api("PUT", "/api/url/1/update", {"status": "public"}))[9:12] == b"200"
-    assert wire.ask(GET + END)[9:12] == wire.ask(GET + END)[9:12] == b"302"
-    assert wire.ask(wire.api("DELETE", "/api/url/1/delete"))[9:12] == b"200"
-    assert wire.ask(GET + END)[9:12] == b"404"
+def test_change_takes_effect_on_next_request(client: ProtocolClient) -> None:
+    assert (
+        client.request(client.api_request("PUT", "/api/url/1/update", {"url": "https://example.com/summer"}))[9:12]
+        == b"200"
+    )
+    assert b"location: https://example.com/summer\r\n" in client.request(GET + END)
+    assert b"location: https://example.com/summer\r\n" in client.request(GET + END)
+    assert client.worker_state.hits == 1  # cached again
+    assert client.request(client.api_request("PUT", "/api/url/1/update", {"status": "disabled"}))[9:12] == b"200"
+    assert client.request(GET + END)[9:12] == b"403"
+    assert client.request(client.api_request("PUT", "/api/url/1/update", {"status": "public"}))[9:12] == b"200"
+    assert client.request(GET + END)[9:12] == client.request(GET + END)[9:12] == b"302"
+    assert client.request(client.api_request("DELETE", "/api/url/1/delete"))[9:12] == b"200"
+    assert client.request(GET + END)[9:12] == b"404"
 
 
-def test_a_hot_link_ends_with_its_last_second(settings: Settings, database: Database) -> None:
-    with time_machine.travel(START, tick=False) as clock, wired(settings, database) as wire:
-        wire.link("spring", expiry="2027-01-15 08:00:09")
+def test_hot_link_expires_to_the_second(settings: Settings, database: Database) -> None:
+    with time_machine.travel(START, tick=False) as clock, protocol_client(settings, database) as client:
+        client.add_link("spring", expiry="2027-01-15 08:00:09")
         for second, status, hits in ((0, b"302", 0), (9, b"302", 1), (10, b"410", 1)):
             clock.move_to(START + second)
-            assert (wire.ask(GET + END)[9:12], wire.traffic.hits) == (status, hits)
+            assert (client.request(GET + END)[9:12], client.worker_state.hits) == (status, hits)
 
 
-def test_a_hot_answer_is_asked_for_again_after_an_hour(settings: Settings, database: Database) -> None:
-    with time_machine.travel(START, tick=False) as clock, wired(settings, database) as wire:
-        wire.link("spring")
+def test_hot_response_is_renewed_after_an_hour(settings: Settings, database: Database) -> None:
+    with time_machine.travel(START, tick=False) as clock, protocol_client(settings, database) as client:
+        client.add_link("spring")
         for second, hits in ((0, 0), (3599, 1), (3600, 1), (3601, 2)):
             clock.move_to(START + second)
-            assert (wire.ask(GET + END), wire.traffic.hits) == (REDIRECT, hits)
+            assert (client.request(GET + END), client.worker_state.hits) == (REDIRECT, hits)
 
 
-def test_an_idle_connection_is_closed_and_a_busy_one_is_not(wire: Wire) -> None:
-    idle, busy = wire.connect(), wire.connect()
+def test_idle_connection_is_closed(client: ProtocolClient) -> None:
+    idle, busy = client.connect(), client.connect()
     for _ in range(4):
-        wire.send(busy, [GET + END])
-        wire.wait(4)
+        client.send(busy, [GET + END])
+        client.wait(4)
     assert idle.is_closing()
     assert not busy.is_closing()
-    wire.wait(6)
-    wire.wait(6)
+    client.wait(6)
+    client.wait(6)
     assert busy.is_closing()
 
 
-def test_a_client_that_reads_nothing_cannot_fill_the_memory(wire: Wire) -> None:
-    pipe = wire.connect()
+def test_client_that_does_not_read_is_throttled(client: ProtocolClient) -> None:
+    pipe = client.connect()
     pipe.is_slow = True
     sent = 0
-    while pipe.reads and sent < 100_000:
-        wire.send(pipe, [(GET + END) * 100])
+    while pipe.accepts_data and sent < 100_000:
+        client.send(pipe, [(GET + END) * 100])
         sent += 100
     assert len(pipe.written) < 256 * 1024
     pipe.is_slow = False
-    answered = pipe.taken()
-    wire.send(pipe, [])
-    answered += pipe.taken()
+    answered = pipe.receive()
+    client.send(pipe, [])
+    answered += pipe.receive()
     assert answered == REDIRECT * sent
-    assert len(wire.lines()) == sent
+    assert len(client.new_journal_lines()) == sent
 
 
 @pytest.mark.parametrize(
@@ -238,27 +247,27 @@ def test_a_client_that_reads_nothing_cannot_fill_the_memory(wire: Wire) -> None:
         b"Content-Length: 0\r\nTransfer-Encoding: chunked",
     ],
 )
-def test_a_header_that_could_hide_another_one_is_refused(wire: Wire, header: bytes) -> None:
-    assert wire.ask(GET + header + b"\r\n" + END)[9:12] == b"400"
-    assert wire.lines() == []
+def test_malformed_header_returns_400(client: ProtocolClient, header: bytes) -> None:
+    assert client.request(GET + header + b"\r\n" + END)[9:12] == b"400"
+    assert client.new_journal_lines() == []
 
 
-def test_names_that_somebody_invents_do_not_fill_the_memory(wire: Wire) -> None:
+def test_caches_of_names_are_bounded(client: ProtocolClient) -> None:
     for start in range(0, 3000, 100):
-        invented = b"".join(b"X-%d: 1\r\n" % n for n in range(start, start + 100))
-        wire.ask(GET + invented + b"X" * 9000 + b": 1\r\n" + END)
-    names = wire.traffic.sniffer._harmless
+        unknown = b"".join(b"X-%d: 1\r\n" % n for n in range(start, start + 100))
+        client.request(GET + unknown + b"X" * 9000 + b": 1\r\n" + END)
+    names = client.worker_state.sniffer._ignored_headers
     assert (len(names) <= 1000, max(map(len, names)) <= 64) == (True, True)
     for length in range(51, 100):
-        wire.ask(b"GET /" + b"x" * length + b" HTTP/1.1\r\n" + HOST + END)
-    assert not [name for name in wire.traffic.cache._found if len(name[1]) > 50]
+        client.request(b"GET /" + b"x" * length + b" HTTP/1.1\r\n" + HOST + END)
+    assert not [name for name in client.worker_state.cache._resolved if len(name[1]) > 50]
 
 
 LONG = b"https://news.example/" + b"y" * 3000
 
 
 @pytest.mark.parametrize(
-    ("headers", "kept"),
+    ("headers", "fields"),
     [
         (b"User-Agent: curl/8.5\r\nReferer: https://a.example/\r\nAccept-Language: de\r\n", b"curl/8.5\thttps://a.example/\tde"),
         (b"User-Agent: a\tb\r\nReferer: \t c\td \t\r\n", b"a b\tc d  \t"),
@@ -268,11 +277,11 @@ LONG = b"https://news.example/" + b"y" * 3000
         (b"Accept-Language: " + b"de\t" * 100 + b"x\r\n", b"\t\t" + b"de " * 21 + b"d"),
     ],
 )  # fmt: skip
-def test_a_click_is_one_line_whatever_its_headers_hold(wire: Wire, headers: bytes, kept: bytes) -> None:
+def test_click_is_one_journal_line_with_any_headers(client: ProtocolClient, headers: bytes, fields: bytes) -> None:
     for request in (GET + headers + END, GET + b"Connection: close\r\n" + headers + END):
-        assert b"location: https://example.com/spring\r\n" in wire.ask(request, peer="203.0.113.9")
-    assert wire.lines() == [b"1\tlink\t1\t\t203.0.113.9\t\t" + kept] * 2
-    assert wire.traffic.hits == 1
+        assert b"location: https://example.com/spring\r\n" in client.request(request, peer="203.0.113.9")
+    assert client.new_journal_lines() == [b"1\tlink\t1\t\t203.0.113.9\t\t" + fields] * 2
+    assert client.worker_state.hits == 1
 
 
 @pytest.mark.parametrize(
@@ -288,10 +297,10 @@ def test_a_click_is_one_line_whatever_its_headers_hold(wire: Wire, headers: byte
         ("2001:db8::9", b"", b"2001:db8::9", b""),
     ],
 )  # fmt: skip
-def test_the_lane_and_the_full_path_agree_on_who_it_was(
-    wire: Wire, peer: str, headers: bytes, address: bytes, country: bytes
+def test_fast_and_slow_path_log_same_client(
+    client: ProtocolClient, peer: str, headers: bytes, address: bytes, country: bytes
 ) -> None:
     for request in (GET + headers + END, GET + b"Connection: close\r\n" + headers + END):
-        wire.ask(request, peer=peer)
-    assert wire.lines() == [b"1\tlink\t1\t\t%b\t%b\t\t\t" % (address, country)] * 2
-    assert wire.traffic.hits == 1
+        client.request(request, peer=peer)
+    assert client.new_journal_lines() == [b"1\tlink\t1\t\t%b\t%b\t\t\t" % (address, country)] * 2
+    assert client.worker_state.hits == 1
