@@ -1,6 +1,4 @@
-"""What a visit of a rotator costs as its campaign grows: `python -m bench.rotators`. Milliseconds of processor, in
-process, of 10 links and of 10,000; at most so much more than a visit of a single link.
-"""
+"""Cost of a rotator visit with 10 and 10,000 links: `python -m bench.rotators`. Milliseconds of CPU, in process."""
 
 import argparse
 import sys
@@ -11,7 +9,7 @@ from typing import Any
 import anyio
 from sqlalchemy import insert
 
-from bench.pages import Walk, in_turns
+from bench.interstitials import Visit, measure_interleaved
 from waypost.accounts import ops as accounts
 from waypost.app import build
 from waypost.campaigns import ops as campaigns
@@ -32,40 +30,40 @@ _KINDS: dict[str, dict[str, Any]] = {
     "won": {"winner": 1},
 }
 _QUOTAS = {"weighted": None, "quota": 1_000_000}
-"""What links have that are told something, beside a weight of 0 to 9."""
+"""Quotas by kind of rotator whose links have settings: a quota, and a weight of 0 to 9."""
 
 
 def main() -> None:
-    """Print the table; exit with how many visits cost more than the bar."""
+    """Print the table; exit with the number of visits over the limit."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--visits", type=int, default=300)
-    given = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings(data_dir=Path(folder), base_url="http://go.example")
         database = Database(settings.database)
         upgrade(database)
         database.write(_fill)
         app = build(settings, database)
-        walks = {f"{kind:8} {size:6}": Walk(app, f"/r/{kind}-{size}") for kind in _KINDS for size in _SIZES}
-        costs = anyio.run(in_turns, walks, given.visits)
+        visits = {f"{kind:8} {size:6}": Visit(app, f"/r/{kind}-{size}") for kind in _KINDS for size in _SIZES}
+        costs = anyio.run(measure_interleaved, visits, options.visits)
     for name, ms in costs.items():
         print(f"{name} links {ms:7.2f} ms")
     sys.exit(sum(ms > _BAR_MS for ms in costs.values()))
 
 
 def _fill(tx: Any) -> None:
-    me = accounts.add(tx, email="a@example.com", username="ana", password="x").id
-    empty = ("host", "title", "search", "description", "expiryurl", "metatitle", "metadescription", "metaimage")
-    words: dict[str, Any] = dict.fromkeys(empty, "")
+    account = accounts.add(tx, email="a@example.com", username="ana", password="x").id
+    text_columns = ("host", "title", "search", "description", "expiryurl", "metatitle", "metadescription", "metaimage")
+    texts: dict[str, Any] = dict.fromkeys(text_columns, "")
     for kind, fields in _KINDS.items():
         for size in _SIZES:
-            campaign = campaigns.add(tx, me, **{**fields, "slug": f"{kind}-{size}"}).id
-            same: dict[str, Any] = {**words, "account": me, "url": "https://example.com/", "campaign": campaign}
-            rows = [{**same, "alias": f"{kind}-{size}-{n}", "created": n} for n in range(size)]
+            campaign = campaigns.add(tx, account, **{**fields, "slug": f"{kind}-{size}"}).id
+            shared: dict[str, Any] = {**texts, "account": account, "url": "https://example.com/", "campaign": campaign}
+            rows = [{**shared, "alias": f"{kind}-{size}-{n}", "created": n} for n in range(size)]
             ids = tx.execute(insert(links).returning(links.c.id), rows).scalars().all()
             if kind in _QUOTAS:
-                told = {"account": me, "campaign": campaign, "given": 0, "quota": _QUOTAS[kind]}
-                tx.execute(insert(rotator_links), [{**told, "link": link, "weight": link % 10} for link in ids])
+                setting = {"account": account, "campaign": campaign, "given": 0, "quota": _QUOTAS[kind]}
+                tx.execute(insert(rotator_links), [{**setting, "link": link, "weight": link % 10} for link in ids])
 
 
 if __name__ == "__main__":

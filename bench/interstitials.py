@@ -1,7 +1,7 @@
-"""What a page on the way to a target costs: `python -m bench.pages`. Processor time of one visit, in process.
+"""Cost of interstitials and bio pages: `python -m bench.interstitials`. CPU time of one visit, in process.
 
-The request, the decision, the journal's line and the page are all in it; the network and the fast lane are not.
-`bio-N` is a bio page of N blocks; `bio-long`, 200 texts as long as they may be, is a megabyte and held to no bar.
+Includes the request, the decision, the journal and the page, but neither the network nor the fast path. `bio-N` is a
+bio page with N blocks; `bio-long` has 200 texts of maximal length, about one megabyte, and no limit.
 """
 
 import argparse
@@ -30,14 +30,14 @@ from waypost.splash import ops as splashes
 _BAR_MS = 2.0
 _ROUNDS = 10
 _BROWSER = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120.0.0.0 Safari/537.36"
-_SPIDER = "Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)"
+_PREVIEW_BOT = "Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)"
 _TYPES = ("tagmanagerpixel", "socialapixel", "shortvideopixel")
-_WAYS = ("splash", "pixels", "overlay")
+_INTERSTITIALS = ("splash", "pixels", "overlay")
 _BLOCKS = (1, 20, 200)
 _KINDS = {
     "redirect": _BROWSER,
-    **dict.fromkeys(_WAYS, _BROWSER),
-    "card": _SPIDER,
+    **dict.fromkeys(_INTERSTITIALS, _BROWSER),
+    "card": _PREVIEW_BOT,
     **{f"bio-{count}": _BROWSER for count in (*_BLOCKS, "long")},
 }
 _BLOCK_KINDS = (
@@ -51,59 +51,61 @@ _BLOCK_KINDS = (
 
 
 def main() -> None:
-    """Print the table; exit with how many pages cost more than the bar."""
+    """Print the table; exit with the number of pages over the limit."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--visits", type=int, default=1000)
-    given = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings(data_dir=Path(folder), base_url="http://go.example")
         database = Database(settings.database)
         upgrade(database)
         database.write(lambda tx: _fill(tx, settings))
-        missed = anyio.run(_measure, settings, database, given.visits)
-    sys.exit(missed)
+        failures = anyio.run(_measure, settings, database, options.visits)
+    sys.exit(failures)
 
 
 def _fill(tx: Any, settings: Settings) -> None:
-    me = accounts.add(tx, email="a@example.com", username="ana", password="x").id
+    account = accounts.add(tx, email="a@example.com", username="ana", password="x").id
     words = "Words to read. " * 20
-    splash = splashes.add(tx, me, name="x", title="Wait", message=words, counter=5, banner="https://example.com/b.png")
-    overlay = overlays.add(tx, me, name="x", type="contact", message=words)
-    tags = [pixels.add(tx, me, type=kind, name="x", tag="TAG-1").id for kind in _TYPES]
-    ways: dict[str, dict[str, Any]] = {
+    splash = splashes.add(
+        tx, account, name="x", title="Wait", message=words, counter=5, banner="https://example.com/b.png"
+    )
+    overlay = overlays.add(tx, account, name="x", type="contact", message=words)
+    tags = [pixels.add(tx, account, type=kind, name="x", tag="TAG-1").id for kind in _TYPES]
+    kinds: dict[str, dict[str, Any]] = {
         "redirect": {},
         "splash": {"type": str(splash.id)},
         "pixels": {"pixels": tags},
         "overlay": {"type": f"overlay-{overlay.id}"},
         "card": {"metatitle": "A title", "metadescription": words},
     }
-    for name, fields in ways.items():
-        links.add(tx, me, settings=settings, url="https://nowhere.invalid/page", custom=f"a-{name}", **fields)
+    for name, fields in kinds.items():
+        links.add(tx, account, settings=settings, url="https://nowhere.invalid/page", custom=f"a-{name}", **fields)
     for count in _BLOCKS:
-        blocks = [{**_BLOCK_KINDS[place % len(_BLOCK_KINDS)]} for place in range(1, count + 1)]
-        bios.add(tx, me, settings=settings, name="x", title="Ana", alias=f"a-bio-{count}", blocks=blocks)
+        blocks = [{**_BLOCK_KINDS[number % len(_BLOCK_KINDS)]} for number in range(1, count + 1)]
+        bios.add(tx, account, settings=settings, name="x", title="Ana", alias=f"a-bio-{count}", blocks=blocks)
     longest = [{"type": "text", "text": ("Words & words. " * 400)[:5000]}] * 200
-    bios.add(tx, me, settings=settings, name="x", title="Ana", alias="a-bio-long", blocks=longest)
+    bios.add(tx, account, settings=settings, name="x", title="Ana", alias="a-bio-long", blocks=longest)
 
 
 async def _measure(settings: Settings, database: Database, visits: int) -> int:
     app = build(settings, database)
-    costs = await in_turns({name: Walk(app, f"/a-{name}", agent) for name, agent in _KINDS.items()}, visits)
+    costs = await measure_interleaved({name: Visit(app, f"/a-{name}", agent) for name, agent in _KINDS.items()}, visits)
     for name, ms in costs.items():
-        print(f"{name:10} {ms:6.2f} ms of processor a visit")
+        print(f"{name:10} {ms:6.2f} ms of CPU time per visit")
     return sum(ms > _BAR_MS for name, ms in costs.items() if name != "bio-long")
 
 
 @dataclass(frozen=True)
-class Walk:
-    """Visits of one path by one kind of program."""
+class Visit:
+    """A visit to one path by one user agent."""
 
     app: ASGIApp
     path: str
     agent: str = _BROWSER
 
-    async def once(self) -> int:
-        """The status of one visit."""
+    async def send(self) -> int:
+        """Send the request; return the status."""
         status = 0
 
         async def receive() -> Message:
@@ -129,17 +131,18 @@ class Walk:
         return status
 
 
-async def in_turns(walks: Mapping[str, Walk], visits: int) -> dict[str, float]:
-    """Milliseconds of processor of a visit, the least of some rounds: what else the machine does only adds to it."""
-    least = dict.fromkeys(walks, float("inf"))
+async def measure_interleaved(visits: Mapping[str, Visit], count: int) -> dict[str, float]:
+    """Return milliseconds of CPU time per visit: the minimum of several rounds, since other load only adds to it."""
+    minimum = dict.fromkeys(visits, float("inf"))
     for _ in range(_ROUNDS):
-        for name, walk in walks.items():
-            assert await walk.once() in (200, 302), name
-            began = time.process_time()
-            for _ in range(max(1, visits // _ROUNDS)):
-                await walk.once()
-            least[name] = min(least[name], (time.process_time() - began) * 1000 / max(1, visits // _ROUNDS))
-    return least
+        for name, visit in visits.items():
+            assert await visit.send() in (200, 302), name
+            started = time.process_time()
+            for _ in range(max(1, count // _ROUNDS)):
+                await visit.send()
+            spent_ms = (time.process_time() - started) * 1000
+            minimum[name] = min(minimum[name], spent_ms / max(1, count // _ROUNDS))
+    return minimum
 
 
 if __name__ == "__main__":
