@@ -1,8 +1,8 @@
-"""Two nodes over a PostgreSQL and its synchronous standby: `python -m bench.failover [--rounds N]`.
+"""Failover of two nodes to PostgreSQL's synchronous standby: `python -m bench.failover [--rounds N]`.
 
-Under visitors and changes the first server is killed, or stands still, and the standby is promoted two seconds later.
-How long until both nodes take changes again, and is everything there afterwards that was answered: every change, every
-click, and no click more than the limit allows? One that stood still goes on before that is looked at.
+Under load the primary is killed or stopped, and the standby is promoted two seconds later. Measures the time until both
+nodes accept writes, and checks that every acknowledged write and click is present and that no click limit is exceeded.
+A stopped primary resumes before the check.
 """
 
 import argparse
@@ -26,121 +26,121 @@ from bench.servers import Server, call, environment, free_port, program, running
 from tests.support.postgres import Postgres, own_postgres
 from waypost.db.database import Database
 from waypost.db.upgrade import upgrade
-from waypost.server.startup import make_account
+from waypost.server.startup import create_account
 
-_AWAY_SECONDS, _AFTERWARDS_SECONDS = 2.0, 5.0
+_OUTAGE_SECONDS, _SETTLE_SECONDS = 2.0, 5.0
 _LIMIT = 200
 _numbers = itertools.count()
 
 
 @dataclass(frozen=True)
 class World:
-    """Two servers of which the second follows the first, and two nodes that know of both."""
+    """A primary, its standby, and two nodes whose database URL names both."""
 
-    first: Postgres
+    primary: Postgres
     standby: Postgres
     nodes: tuple[Server, Server]
     key: str
-    answered: list[str] = field(default_factory=list)
-    changes: list[str] = field(default_factory=list)
+    redirects: list[str] = field(default_factory=list)
+    created: list[str] = field(default_factory=list)
 
     def visits(self, node: Server, alias: str) -> None:
         """Visit a link once."""
         if status(node, self.key, "GET", f"/{alias}") == 302:
-            self.answered.append(alias)
+            self.redirects.append(alias)
 
-    def writes(self, node: Server) -> bool:
-        """Whether a link can be made."""
-        alias = f"made-{next(_numbers)}"
-        is_made = status(node, self.key, "POST", "/api/url/add", _link(alias)) == 200
-        if is_made:
-            self.changes.append(alias)
-        return is_made
+    def can_write(self, node: Server) -> bool:
+        """Return whether a link can be created."""
+        alias = f"created-{next(_numbers)}"
+        is_created = status(node, self.key, "POST", "/api/url/add", _link(alias)) == 200
+        if is_created:
+            self.created.append(alias)
+        return is_created
 
 
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=3, help="of each failure")
-    given = parser.parse_args()
-    for what, failure in (("was killed", signal.SIGKILL), ("stood still", signal.SIGSTOP)):
-        told = []
-        for _ in range(given.rounds):
+    parser.add_argument("--rounds", type=int, default=3, help="rounds of each failure")
+    arguments = parser.parse_args()
+    for fault, failure in (("was killed", signal.SIGKILL), ("was stopped", signal.SIGSTOP)):
+        times = []
+        for _ in range(arguments.rounds):
             with tempfile.TemporaryDirectory(prefix="waypost-bench-") as name, _world(Path(name)) as world:
-                told.append(_round(world, failure))
-        seconds = f"{median(told):5.2f} s, at most {max(told):5.2f} s of {len(told)}"
-        print(f"every node takes changes again after the first server {what}: {seconds} (bar: 5 s)", flush=True)
+                times.append(_round(world, failure))
+        seconds = f"{median(times):5.2f} s, at most {max(times):5.2f} s of {len(times)}"
+        print(f"every node accepts writes after the primary {fault}: {seconds} (limit: 5 s)", flush=True)
 
 
-def _link(alias: str, **more: object) -> bytes:
-    return json.dumps({"url": f"https://example.com/{alias}", "custom": alias, **more}).encode()
+def _link(alias: str, **fields: object) -> bytes:
+    return json.dumps({"url": f"https://example.com/{alias}", "custom": alias, **fields}).encode()
 
 
 @contextlib.contextmanager
 def _world(folder: Path) -> Iterator[World]:
-    with own_postgres() as first, contextlib.ExitStack() as stack:
-        _tell(first, "CREATE DATABASE waypost")
-        with contextlib.closing(Database(f"{first.url}/waypost")) as database:
+    with own_postgres() as primary, contextlib.ExitStack() as stack:
+        _execute(primary, "CREATE DATABASE waypost")
+        with contextlib.closing(Database(f"{primary.url}/waypost")) as database:
             upgrade(database)
-            made = make_account(database, email="ana@example.com", username="ana", rate_limit=1_000_000_000)
-        standby = stack.enter_context(first.followed())
-        _tell(first, "ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()")
-        hosts = "&".join(f"host=127.0.0.1:{one.port}" for one in (first, standby))
+            owner = create_account(database, email="ana@example.com", username="ana", rate_limit=1_000_000_000)
+        standby = stack.enter_context(primary.running_standby())
+        _execute(primary, "ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()")
+        hosts = "&".join(f"host=127.0.0.1:{server.port}" for server in (primary, standby))
         url = f"postgresql://postgres@/waypost?{hosts}&target_session_attrs=read-write"
         nodes = []
         for number in range(2):
             home, port = folder / f"node-{number}", free_port()
             home.mkdir()
-            given = {"data_dir": str(home), "log_level": "error", "port": str(port), "database_url": url}
-            nodes.append(stack.enter_context(running([program(), "serve"], port, home, environment(given))))
-        world = World(first, standby, (nodes[0], nodes[1]), made.apikey)
+            settings = {"data_dir": str(home), "log_level": "error", "port": str(port), "database_url": url}
+            nodes.append(stack.enter_context(running([program(), "serve"], port, home, environment(settings))))
+        world = World(primary, standby, (nodes[0], nodes[1]), owner.apikey)
         for body in (_link("spring"), _link("limited", clicklimit=_LIMIT)):
-            until(lambda body=body: status(nodes[0], made.apikey, "POST", "/api/url/add", body) == 200)  # type: ignore[misc]
+            until(lambda body=body: status(nodes[0], owner.apikey, "POST", "/api/url/add", body) == 200)  # type: ignore[misc]
         yield world
 
 
 def _round(world: World, failure: signal.Signals) -> float:
-    """Seconds from the promotion until both nodes take changes. Ends the process when something is missing."""
-    over = threading.Event()
+    """Return the seconds from the promotion until both nodes accept writes. Exits if anything is lost."""
+    stop = threading.Event()
 
-    def ask(node: Server) -> None:
-        while not over.wait(0.01):
+    def send_requests(node: Server) -> None:
+        while not stop.wait(0.01):
             world.visits(node, "spring")
             world.visits(node, "limited")
-            world.writes(node)
+            world.can_write(node)
 
-    asking = [threading.Thread(target=ask, args=(node,)) for node in world.nodes for _ in range(2)]
-    for thread in asking:
+    threads = [threading.Thread(target=send_requests, args=(node,)) for node in world.nodes for _ in range(2)]
+    for thread in threads:
         thread.start()
     try:
-        time.sleep(_AWAY_SECONDS)
-        world.first.signal(failure)
-        time.sleep(_AWAY_SECONDS)
-        _tell(world.standby, "SELECT pg_promote()")
-        seconds = until(lambda: all(world.writes(node) for node in world.nodes))
-        world.first.signal(signal.SIGCONT)
-        time.sleep(_AFTERWARDS_SECONDS)
+        time.sleep(_OUTAGE_SECONDS)
+        world.primary.signal(failure)
+        time.sleep(_OUTAGE_SECONDS)
+        _execute(world.standby, "SELECT pg_promote()")
+        seconds = until(lambda: all(world.can_write(node) for node in world.nodes))
+        world.primary.signal(signal.SIGCONT)
+        time.sleep(_SETTLE_SECONDS)
     finally:
-        over.set()
-        for thread in asking:
+        stop.set()
+        for thread in threads:
             thread.join()
     _check(world)
     return seconds
 
 
 def _check(world: World) -> None:
-    for node in world.nodes:  # each counts its own
+    for node in world.nodes:  # each node counts its own clicks
         until(lambda node=node: status(node, world.key, "GET", "/api/urls?short=spring") == 200)  # type: ignore[misc]
     counted = {}
     for alias in ("spring", "limited"):
         counted[alias] = int(call(world.nodes[0], world.key, "GET", f"/urls?short={alias}")["data"]["clicks"])
-    missing = [alias for alias in world.changes if status(world.nodes[1], world.key, "GET", f"/{alias}") != 302]
-    answered = dict(Counter(world.answered))
-    if missing or counted != answered or counted["limited"] > _LIMIT:
-        sys.exit(f"answered {answered}, counted {counted}, of {len(world.changes)} changes lost: {missing}")
+    missing = [alias for alias in world.created if status(world.nodes[1], world.key, "GET", f"/{alias}") != 302]
+    redirects = dict(Counter(world.redirects))
+    if missing or counted != redirects or counted["limited"] > _LIMIT:
+        sys.exit(f"redirects {redirects}, clicks {counted}; of {len(world.created)} created links lost: {missing}")
 
 
-def _tell(server: Postgres, *statements: str) -> None:
+def _execute(server: Postgres, *statements: str) -> None:
     with psycopg.connect(f"{server.url}/postgres", autocommit=True) as admin:
         for statement in statements:
             admin.execute(statement.encode())

@@ -1,4 +1,4 @@
-"""What a restore does not touch, and what it does not take: then nothing is changed, and somebody is told why."""
+"""Rejected restores: the target is not empty or the archive is invalid. Nothing changes; the error says why."""
 
 import gzip
 import io
@@ -11,26 +11,26 @@ import pytest
 from sqlalchemy import inspect
 
 from tests.conftest import Person
-from tests.support.backup import files_in, put, store_in
-from tests.support.seed import rows_of
+from tests.support.backup import files_in, store_in, write_file
+from tests.support.seed import all_rows
 from waypost.backup import archive
 from waypost.db import upgrade
 from waypost.db.database import Database
 from waypost.errors import Problem
 
 
-def test_a_database_with_accounts_is_left_alone(
+def test_restore_into_database_with_accounts_is_rejected(
     ana: Person, database: Database, archive_file: Path, empty_folder: Path
 ) -> None:
-    before = rows_of(database)
+    before = all_rows(database)
     with pytest.raises(Problem, match="accounts in this database already"):
         archive.restore(database, store_in(empty_folder), archive_file)
-    # The counting process may have started this moment, and written down when.
-    assert rows_of(database) | {name: before[name] for name in ("installation", "leases")} == before
+    # The ingester may have just started and written its own values.
+    assert all_rows(database) | {name: before[name] for name in ("installation", "leases")} == before
     assert files_in(empty_folder) == {}
 
 
-def test_a_database_of_something_else_is_left_alone(
+def test_restore_into_foreign_database_is_rejected(
     empty_database: Database, archive_file: Path, empty_folder: Path
 ) -> None:
     empty_database.write(lambda tx: tx.exec_driver_sql("CREATE TABLE accounts (name text)"))
@@ -39,94 +39,96 @@ def test_a_database_of_something_else_is_left_alone(
     assert _tables(empty_database) == ["accounts"]
 
 
-def test_a_folder_with_files_is_left_alone(empty_database: Database, archive_file: Path, empty_folder: Path) -> None:
-    put(empty_folder / "files" / "mine", b"mine")
+def test_restore_into_storage_with_files_is_rejected(
+    empty_database: Database, archive_file: Path, empty_folder: Path
+) -> None:
+    write_file(empty_folder / "files" / "other", b"other")
     with pytest.raises(Problem, match="There are files in the storage already"):
         archive.restore(empty_database, store_in(empty_folder), archive_file)
-    assert files_in(empty_folder) == {"files/mine": b"mine"}
+    assert files_in(empty_folder) == {"files/other": b"other"}
     assert _tables(empty_database) == []
 
 
-def test_an_installation_that_nobody_used_can_be_filled(
+def test_restore_into_unused_installation_succeeds(
     installation: Database, empty_database: Database, archive_file: Path, empty_folder: Path
 ) -> None:
     upgrade.upgrade(empty_database)
     (empty_folder / "files").mkdir()
     archive.restore(empty_database, store_in(empty_folder), archive_file)
-    assert rows_of(empty_database) == rows_of(installation)
+    assert all_rows(empty_database) == all_rows(installation)
     assert list(files_in(empty_folder)) == ["files/a/b"]
 
 
-_UNREADABLE, _DAMAGED, _NOT_OURS, _NEWER = (
+_UNREADABLE, _DAMAGED, _FOREIGN, _NEWER = (
     "cannot be read",
     "is damaged",
     "not an archive that `waypost backup` wrote",
     "written by a newer waypost",
 )
-FOREIGN: dict[str, tuple[Callable[[bytes], bytes], str]] = {
+INVALID_ARCHIVES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "empty": (lambda whole: b"", _UNREADABLE),
     "text": (lambda whole: b"some words\n", _UNREADABLE),
     "gzip of something else": (lambda whole: gzip.compress(b"some words\n"), _UNREADABLE),
-    "tar without a manifest": (lambda whole: _tar({"readme.txt": b"hello"}), _NOT_OURS),
-    "manifest of something else": (lambda whole: _tar({"manifest.json": b'{"format": "docker"}'}), _NOT_OURS),
-    "manifest that is a list": (lambda whole: _tar({"manifest.json": b"[1]"}), _NOT_OURS),
-    "manifest that is not JSON": (lambda whole: _tar({"manifest.json": b"\xff{"}), _NOT_OURS),
+    "tar without a manifest": (lambda whole: _tar({"readme.txt": b"hello"}), _FOREIGN),
+    "manifest of something else": (lambda whole: _tar({"manifest.json": b'{"format": "docker"}'}), _FOREIGN),
+    "manifest that is a list": (lambda whole: _tar({"manifest.json": b"[1]"}), _FOREIGN),
+    "manifest that is not JSON": (lambda whole: _tar({"manifest.json": b"\xff{"}), _FOREIGN),
     "cut in the middle": (lambda whole: whole[: len(whole) // 2], _UNREADABLE),
     "cut in the header": (lambda whole: whole[:20], _UNREADABLE),
     "cut by one byte": (lambda whole: whole[:-1], _UNREADABLE),
     "one bit changed": (lambda whole: whole[:900] + bytes([whole[900] ^ 1]) + whole[901:], _UNREADABLE),
-    "a tar that ends in a file": (lambda whole: gzip.compress(_up_to(whole, b"\x00\xff" * 9)), _UNREADABLE),
-    "a tar that ends before its last file": (lambda whole: gzip.compress(_up_to(whole, b"files/")), _DAMAGED),
-    "a row that is not JSON": (lambda whole: _edited(whole, "links", lambda rows: rows + b"{\n"), _DAMAGED),
-    "a row that is not an object": (lambda whole: _edited(whole, "links", lambda rows: rows + b"5\n"), _DAMAGED),
-    "a row without a column": (lambda whole: _edited(whole, "links", lambda rows: rows + b"{}\n"), _DAMAGED),
+    "a tar that ends in a file": (lambda whole: gzip.compress(_truncate(whole, b"\x00\xff" * 9)), _UNREADABLE),
+    "a tar that ends before its last file": (lambda whole: gzip.compress(_truncate(whole, b"files/")), _DAMAGED),
+    "a row that is not JSON": (lambda whole: _edit_table(whole, "links", lambda rows: rows + b"{\n"), _DAMAGED),
+    "a row that is not an object": (lambda whole: _edit_table(whole, "links", lambda rows: rows + b"5\n"), _DAMAGED),
+    "a row without a column": (lambda whole: _edit_table(whole, "links", lambda rows: rows + b"{}\n"), _DAMAGED),
     "a column that is not there": (
-        lambda whole: _edited(whole, "links", lambda rows: rows.replace(b'"url"', b'"uri"')),
+        lambda whole: _edit_table(whole, "links", lambda rows: rows.replace(b'"url"', b'"uri"')),
         _DAMAGED,
     ),
-    "a row of nobody": (
-        lambda whole: _edited(whole, "links", lambda rows: rows.replace(b'"account": 1', b'"account": 77')),
+    "a row of a missing account": (
+        lambda whole: _edit_table(whole, "links", lambda rows: rows.replace(b'"account": 1', b'"account": 77')),
         _DAMAGED,
     ),
     "bytes that are not Base64": (
-        lambda whole: _edited(whole, "installation", lambda rows: rows.replace(b'"value": "', b'"value": "=')),
+        lambda whole: _edit_table(whole, "installation", lambda rows: rows.replace(b'"value": "', b'"value": "=')),
         _DAMAGED,
     ),
-    "a table that is missing": (lambda whole: _edited(whole, "links", lambda rows: None), _DAMAGED),
-    "a newer revision": (lambda whole: _at(whole, "9999"), _NEWER),
-    "no revision": (lambda whole: _at(whole, None), _NEWER),
+    "a table that is missing": (lambda whole: _edit_table(whole, "links", lambda rows: None), _DAMAGED),
+    "a newer revision": (lambda whole: _with_revision(whole, "9999"), _NEWER),
+    "no revision": (lambda whole: _with_revision(whole, None), _NEWER),
 }
 
 
-def test_what_is_no_whole_archive_of_ours_changes_nothing(
+def test_invalid_archive_changes_nothing(
     empty_database: Database, archived: bytes, archive_file: Path, empty_folder: Path
 ) -> None:
-    for name, (spoil, told) in FOREIGN.items():
-        archive_file.write_bytes(spoil(archived))
+    for name, (damage, expected) in INVALID_ARCHIVES.items():
+        archive_file.write_bytes(damage(archived))
         with pytest.raises(Problem) as caught:
             archive.restore(empty_database, store_in(empty_folder), archive_file)
         message = caught.value.message
-        assert told in message, name
+        assert expected in message, name
         assert message.endswith("."), name
         assert "\n" not in message, name
         assert _tables(empty_database) == [], name
         assert files_in(empty_folder) == {}, name
 
 
-def test_an_archive_that_is_not_there_is_named(empty_database: Database, empty_folder: Path) -> None:
+def test_missing_archive_is_named(empty_database: Database, empty_folder: Path) -> None:
     with pytest.raises(Problem, match=r"nowhere\.tar\.gz cannot be read: No such file or directory\."):
         archive.restore(empty_database, store_in(empty_folder), empty_folder / "nowhere.tar.gz")
 
 
-def test_an_archive_writes_nothing_outside_the_files_folder(
+def test_archive_with_path_traversal_writes_only_files_folder(
     installation: Database, empty_database: Database, archived: bytes, archive_file: Path, empty_folder: Path
 ) -> None:
-    bad = ("files/../../evil", "files/a/../../../evil", "/files/evil", "evil", "../evil")
-    archive_file.write_bytes(_tar({**_members(archived), **dict.fromkeys(bad, b"evil")}, link="files/link"))
+    traversals = ("files/../../evil", "files/a/../../../evil", "/files/evil", "evil", "../evil")
+    archive_file.write_bytes(_tar({**_members(archived), **dict.fromkeys(traversals, b"evil")}, link="files/link"))
     archive.restore(empty_database, store_in(empty_folder), archive_file)
     assert list(files_in(empty_folder)) == ["files/a/b"]
     assert not list(empty_folder.parent.rglob("evil"))
-    assert rows_of(empty_database) == rows_of(installation)
+    assert all_rows(empty_database) == all_rows(installation)
 
 
 def _tables(database: Database) -> list[str]:
@@ -134,7 +136,7 @@ def _tables(database: Database) -> list[str]:
 
 
 def _members(whole: bytes) -> dict[str, bytes]:
-    """The files in an archive."""
+    """Return the entries of an archive."""
     with tarfile.open(fileobj=io.BytesIO(whole)) as tar:
         return {entry.name: _read(tar, entry) for entry in tar}
 
@@ -146,7 +148,7 @@ def _read(tar: tarfile.TarFile, entry: tarfile.TarInfo) -> bytes:
 
 
 def _tar(members: dict[str, bytes], *, link: str = "") -> bytes:
-    """A gzipped tar of these files, and perhaps a link out of the folder."""
+    """Return a gzipped tar of these files, optionally with a symbolic link out of the folder."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz") as tar:
         for name, content in members.items():
@@ -160,25 +162,25 @@ def _tar(members: dict[str, bytes], *, link: str = "") -> bytes:
     return packed.getvalue()
 
 
-def _edited(whole: bytes, table: str, edit: Callable[[bytes], bytes | None]) -> bytes:
-    """The archive with other rows in a table, or without it."""
-    return _changed(whole, f"tables/{table}.jsonl", edit)
+def _edit_table(whole: bytes, table: str, edit: Callable[[bytes], bytes | None]) -> bytes:
+    """Return the archive with changed rows of a table, or without the table."""
+    return _change_member(whole, f"tables/{table}.jsonl", edit)
 
 
-def _up_to(whole: bytes, what: bytes) -> bytes:
-    """The tar, cut a little behind the first place where `what` stands."""
+def _truncate(whole: bytes, marker: bytes) -> bytes:
+    """Return the tar, cut 100 bytes after the first occurrence of `marker`."""
     unpacked = gzip.decompress(whole)
-    return unpacked[: unpacked.index(what) + 100]
+    return unpacked[: unpacked.index(marker) + 100]
 
 
-def _at(whole: bytes, revision: str | None) -> bytes:
-    """The archive as if written at another revision."""
-    return _changed(
+def _with_revision(whole: bytes, revision: str | None) -> bytes:
+    """Return the archive with another revision in its manifest."""
+    return _change_member(
         whole, "manifest.json", lambda text: json.dumps({**json.loads(text), "revision": revision}).encode()
     )
 
 
-def _changed(whole: bytes, name: str, change: Callable[[bytes], bytes | None]) -> bytes:
+def _change_member(whole: bytes, name: str, change: Callable[[bytes], bytes | None]) -> bytes:
     members = _members(whole)
     changed = change(members[name])
     assert changed != members[name]

@@ -1,4 +1,4 @@
-"""From SQLite to PostgreSQL, from a folder to S3: everything arrives, in two tries too, or somebody is told why."""
+"""Migration from SQLite to PostgreSQL and from a folder to S3: complete, resumable and verified."""
 
 import hashlib
 import sqlite3
@@ -15,7 +15,7 @@ from sqlalchemy import insert, update
 from tests.conftest import Person
 from tests.support.cli import Run
 from tests.support.s3 import running_s3
-from tests.support.seed import rows_of, use_everything
+from tests.support.seed import all_rows, fill_all_tables
 from waypost.db import upgrade
 from waypost.db.database import Database
 from waypost.db.schema import events, installation, links
@@ -24,16 +24,16 @@ from waypost.files import ops as files
 from waypost.migrate import database as migrate_database
 from waypost.migrate import storage
 from waypost.server import system_checks
-from waypost.server.startup import make_account
+from waypost.server.startup import create_account
 from waypost.settings import Settings
-from waypost.storage.disk import Disk
+from waypost.storage.disk import DiskStore
 from waypost.storage.factory import open_store
 
 _CONTENTS = {"a/one": b"\x00\xff" * 5000, "a/two": b"two", "b/three": bytes(range(256)) * 40_000}
 
 
-class Stopped(Exception):
-    """Somebody pulled the plug."""
+class Interrupted(Exception):
+    """The migration is interrupted."""
 
 
 @pytest.fixture
@@ -48,19 +48,19 @@ def target_url(postgres: str) -> Iterator[str]:
 
 @pytest.fixture
 def target(target_url: str) -> Iterator[Database]:
-    """That database, open."""
-    with closing(Database(target_url)) as opened:
-        yield opened
+    """The empty database, open."""
+    with closing(Database(target_url)) as database:
+        yield database
 
 
 @pytest.fixture
 def folder(sqlite_template: Path, tmp_path: Path) -> Path:
-    """The data folder of a small installation that does not run: 5000 visits, one account, one link with odd words."""
+    """The data folder of a stopped installation: one account, a link with unusual characters, 5000 visits."""
     folder = tmp_path / "old"
     folder.mkdir()
     (folder / "waypost.db").write_bytes(sqlite_template.read_bytes())
     with closing(_open(folder)) as database:
-        account = make_account(database, email="ana@example.com", username="ana").id
+        account = create_account(database, email="ana@example.com", username="ana").id
         link = {"account": account, "alias": "spring", "url": "https://example.com/ü?a=%20", "title": "'\"\\\U0001f600"}
         database.write(lambda tx: tx.execute(insert(links).values(**link, created=7, deeplink={"apple": "ü"})))
         visit = {"account": account, "kind": "link", "item": 1, "sort": "click", "first": True, "country": "Ü"}
@@ -73,60 +73,60 @@ def _open(folder: Path) -> Database:
     return Database(f"sqlite:///{folder / 'waypost.db'}")
 
 
-def _silent(_what: str, _done: int, _of: int) -> None:
-    """Tells nobody."""
+def _no_progress(_label: str, _done: int, _of: int) -> None:
+    """Ignore the progress."""
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_every_row_of_every_table_arrives(
+def test_migration_copies_every_row(
     ana: Person, ben: Person, database: Database, target: Database, tmp_path: Path
 ) -> None:
-    use_everything(ana, ben)
+    fill_all_tables(ana, ben)
     copy = tmp_path / "stopped"
     copy.mkdir()
     with (
-        closing(sqlite3.connect(tmp_path / "waypost.db")) as here,
-        closing(sqlite3.connect(copy / "waypost.db")) as to,
+        closing(sqlite3.connect(tmp_path / "waypost.db")) as original,
+        closing(sqlite3.connect(copy / "waypost.db")) as duplicate,
     ):
-        here.backup(to)
+        original.backup(duplicate)
     with closing(_open(copy)) as source:
-        before = rows_of(source)
+        before = all_rows(source)
         assert all(before.values())
-        moved = migrate_database.migrate(source, target, _silent)
-        assert (moved.rows, moved.resumed) == (sum(len(rows) for rows in before.values()), 0)
-        assert rows_of(target) == rows_of(source) == before
+        result = migrate_database.migrate(source, target, _no_progress)
+        assert (result.rows, result.resumed) == (sum(len(rows) for rows in before.values()), 0)
+        assert all_rows(target) == all_rows(source) == before
     assert target.read(upgrade.current_revision) == upgrade.latest_revision()
-    # New rows get numbers that nobody ever had.
+    # New rows get ids that were never used.
     highest = max(row[0] for row in before["links"])
     new = {"account": 1, "alias": "new", "url": "https://example.com/", "created": 1}
     assert target.write(lambda tx: tx.execute(insert(links).values(new).returning(links.c.id)).scalar_one()) > highest
 
 
 @pytest.mark.parametrize("calls", [3, 20, 40, 60])
-def test_a_move_that_broke_off_goes_on(folder: Path, target: Database, target_url: str, calls: int) -> None:
-    told: list[str] = []
+def test_interrupted_migration_resumes(folder: Path, target: Database, target_url: str, calls: int) -> None:
+    labels: list[str] = []
 
-    def stop(what: str, _done: int, _of: int) -> None:
-        told.append(what)
-        if len(told) == calls:
-            raise Stopped
+    def stop(label: str, _done: int, _of: int) -> None:
+        labels.append(label)
+        if len(labels) == calls:
+            raise Interrupted
 
     with closing(_open(folder)) as source:
-        with pytest.raises(Stopped):
+        with pytest.raises(Interrupted):
             migrate_database.migrate(source, target, stop)
-        found = system_checks.run(Settings(data_dir=folder, database_url=target_url))
-        assert [one.id for one in found if one.level == "error"] == ["W012"]  # nobody starts on a half of it
-        moved = migrate_database.migrate(source, target, _silent)
-        assert moved.rows == sum(len(rows) for rows in rows_of(source).values())
-        assert rows_of(target) == rows_of(source)
-    assert not [
-        one for one in system_checks.run(Settings(data_dir=folder, database_url=target_url)) if one.level == "error"
-    ]
+        findings = system_checks.run(Settings(data_dir=folder, database_url=target_url))
+        errors = [finding.id for finding in findings if finding.level == "error"]
+        assert errors == ["W012"]  # the service refuses to start
+        result = migrate_database.migrate(source, target, _no_progress)
+        assert result.rows == sum(len(rows) for rows in all_rows(source).values())
+        assert all_rows(target) == all_rows(source)
+    findings = system_checks.run(Settings(data_dir=folder, database_url=target_url))
+    assert not [finding for finding in findings if finding.level == "error"]
 
 
-def test_what_somebody_changed_in_the_target_is_found(folder: Path, target: Database) -> None:
-    def change(what: str, _done: int, _of: int) -> None:
-        if what == "check of accounts":
+def test_changed_row_in_target_fails_verification(folder: Path, target: Database) -> None:
+    def change(label: str, _done: int, _of: int) -> None:
+        if label == "check of accounts":
             target.write(lambda tx: tx.execute(update(links).values(title="another")))
 
     with (
@@ -136,36 +136,36 @@ def test_what_somebody_changed_in_the_target_is_found(folder: Path, target: Data
         migrate_database.migrate(source, target, change)
 
 
-def test_another_installation_does_not_go_on_with_it(folder: Path, target: Database) -> None:
-    def stop(what: str, _done: int, _of: int) -> None:
-        if what == "events":
-            raise Stopped
+def test_migration_of_other_installation_is_not_resumed(folder: Path, target: Database) -> None:
+    def stop(label: str, _done: int, _of: int) -> None:
+        if label == "events":
+            raise Interrupted
 
     with closing(_open(folder)) as source:
-        with pytest.raises(Stopped):
+        with pytest.raises(Interrupted):
             migrate_database.migrate(source, target, stop)
         source.write(
             lambda tx: tx.execute(update(installation).where(installation.c.name == "secret").values(value=b"x" * 32))
         )
         with pytest.raises(Problem, match="Another installation"):
-            migrate_database.migrate(source, target, _silent)
+            migrate_database.migrate(source, target, _no_progress)
 
 
-def test_a_service_that_runs_is_not_moved_nor_into_one_that_is_used(folder: Path, target: Database) -> None:
+def test_running_source_and_used_target_are_rejected(folder: Path, target: Database) -> None:
     with closing(_open(folder)) as source:
         (folder / "journal").mkdir()
         with migrate_database._ingester_lock(folder / "journal"), pytest.raises(Problem, match="Stop it first"):
-            migrate_database.migrate(source, target, _silent)
+            migrate_database.migrate(source, target, _no_progress)
         with pytest.raises(Problem, match="Only SQLite can be migrated"):
-            migrate_database.migrate(target, source, _silent)
-        migrate_database.migrate(source, target, _silent)
+            migrate_database.migrate(target, source, _no_progress)
+        migrate_database.migrate(source, target, _no_progress)
         with pytest.raises(Problem, match="tables in the target already"):
-            migrate_database.migrate(source, target, _silent)
+            migrate_database.migrate(source, target, _no_progress)
 
 
-def test_nobody_can_write_while_everything_is_copied(folder: Path, target: Database) -> None:
-    def write(what: str, _done: int, _of: int) -> None:
-        if what == "links":
+def test_source_is_locked_during_migration(folder: Path, target: Database) -> None:
+    def write(label: str, _done: int, _of: int) -> None:
+        if label == "links":
             with (
                 closing(sqlite3.connect(folder / "waypost.db", timeout=0)) as other,
                 pytest.raises(sqlite3.Error),
@@ -176,11 +176,11 @@ def test_nobody_can_write_while_everything_is_copied(folder: Path, target: Datab
         migrate_database.migrate(source, target, write)
 
 
-def test_the_command_moves_a_data_folder(run: Run, folder: Path, target_url: str, target: Database) -> None:
-    ran = run("migrate-database", folder, target_url)
-    assert (ran.code, "and checked" in ran.out) == (0, True), ran.err
+def test_migrate_database_command_copies_data_folder(run: Run, folder: Path, target_url: str, target: Database) -> None:
+    result = run("migrate-database", folder, target_url)
+    assert (result.code, "and checked" in result.out) == (0, True), result.err
     with closing(_open(folder)) as source:
-        assert rows_of(target) == rows_of(source)
+        assert all_rows(target) == all_rows(source)
     again = run("migrate-database", folder, target_url)
     assert (again.code, "tables in the target already" in again.err) == (1, True)
     assert run("migrate-database", folder, "mysql://nowhere/x").code == 2
@@ -189,7 +189,7 @@ def test_the_command_moves_a_data_folder(run: Run, folder: Path, target_url: str
 
 @pytest.fixture
 def filled(folder: Path) -> Iterator[Database]:
-    """The installation with three files in its folder."""
+    """The installation with three files."""
     for name, content in _CONTENTS.items():
         (folder / "files" / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / "files" / name).write_bytes(content)
@@ -207,38 +207,40 @@ def _contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_the_bytes_of_files_arrive_in_two_tries_too(filled: Database, folder: Path, tmp_path: Path) -> None:
-    source, target = Disk(folder / "files"), Disk(tmp_path / "new")
+def test_interrupted_storage_migration_resumes(filled: Database, folder: Path, tmp_path: Path) -> None:
+    source, target = DiskStore(folder / "files"), DiskStore(tmp_path / "new")
 
-    def stop(_what: str, done: int, _of: int) -> None:
+    def stop(_label: str, done: int, _of: int) -> None:
         if done:
-            raise Stopped
+            raise Interrupted
 
-    with pytest.raises(Stopped):
+    with pytest.raises(Interrupted):
         storage.migrate(filled, source, target, stop)
-    (tmp_path / "new" / "a" / "two").write_bytes(b"t")  # as a plug leaves it that is pulled while a file is written
-    assert storage.migrate(filled, source, target, _silent) == storage.StorageResult(copied=2, skipped=1, missing=0)
+    (tmp_path / "new" / "a" / "two").write_bytes(b"t")  # a partial copy, as after an interruption
+    assert storage.migrate(filled, source, target, _no_progress) == storage.StorageResult(
+        copied=2, skipped=1, missing=0
+    )
     assert _contents(tmp_path / "new") == _contents(folder / "files") == _CONTENTS
 
 
-def test_a_copy_that_went_wrong_is_made_again_and_an_original_is_told(
+def test_damaged_copy_is_replaced_and_damaged_original_is_reported(
     filled: Database, folder: Path, tmp_path: Path
 ) -> None:
-    source, target = Disk(folder / "files"), Disk(tmp_path / "new")
-    storage.migrate(filled, source, target, _silent)
+    source, target = DiskStore(folder / "files"), DiskStore(tmp_path / "new")
+    storage.migrate(filled, source, target, _no_progress)
     (tmp_path / "new" / "a" / "two").write_bytes(b"twu")
-    assert storage.migrate(filled, source, target, _silent).skipped == 3
+    assert storage.migrate(filled, source, target, _no_progress).skipped == 3
     assert _contents(tmp_path / "new") == _CONTENTS
     (folder / "files" / "a" / "two").unlink()
     (tmp_path / "new" / "a" / "two").unlink()
-    assert storage.migrate(filled, source, target, _silent).missing == 1
+    assert storage.migrate(filled, source, target, _no_progress).missing == 1
     (folder / "files" / "a" / "two").write_bytes(b"tvo")
-    with pytest.raises(Problem, match="was copied with errors") as refused:
-        storage.migrate(filled, source, target, _silent)
-    assert refused.value.kind is Kind.INVALID
+    with pytest.raises(Problem, match="was copied with errors") as caught:
+        storage.migrate(filled, source, target, _no_progress)
+    assert caught.value.kind is Kind.INVALID
 
 
-def test_the_command_moves_files_to_s3_and_back(
+def test_migrate_storage_command_copies_to_s3_and_back(
     run: Run,
     filled: Database,
     folder: Path,
@@ -246,13 +248,13 @@ def test_the_command_moves_files_to_s3_and_back(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with running_s3("waypost-moved") as bucket:
-        given: dict[str, Any] = {"data_dir": folder, **bucket.settings}
-        for name, value in given.items():
+        settings: dict[str, Any] = {"data_dir": folder, **bucket.settings}
+        for name, value in settings.items():
             monkeypatch.setenv(f"WAYPOST_{name.upper()}", str(value))
-        ran = run("migrate-storage", folder / "files", bucket.settings["storage_url"])
-        assert (ran.code, "3 files are copied, 0 were there" in ran.out) == (0, True), ran.err
+        result = run("migrate-storage", folder / "files", bucket.settings["storage_url"])
+        assert (result.code, "3 files are copied, 0 were there" in result.out) == (0, True), result.err
         assert sorted(bucket.objects()) == sorted(f"waypost/{name}" for name in _CONTENTS)
-        store = open_store(Settings(**given))
+        store = open_store(Settings(**settings))
         assert {name: b"".join(store.load(name)[1]) for name in _CONTENTS} == _CONTENTS
         back = run("migrate-storage", bucket.settings["storage_url"], tmp_path / "back")
         assert (back.code, "3 files are copied" in back.out) == (0, True), back.err

@@ -1,4 +1,4 @@
-"""A branded domain behind a real Caddy, with the Caddyfile of docs/caddy.md: HTTPS for our hosts and no others."""
+"""Caddy with the Caddyfile of docs/caddy.md: certificates for known branded domains only."""
 
 import http.client
 import os
@@ -28,11 +28,11 @@ SECONDS = 30
 
 @contextmanager
 def _caddy(folder: Path, service: int, port: int) -> Iterator[Path]:
-    """Caddy with the documented file, but its own authority instead of a public one; the path of its root."""
-    found = re.search(r"```caddyfile\n(.*?)```", DOCUMENT.read_text(), re.DOTALL)
-    assert found
-    closed = f"admin off\n\tskip_install_trust\n\thttps_port {port}\n\thttp_port {free_port()}"
-    text = found[1].replace("email you@example.com", closed).replace("127.0.0.1:8000", f"127.0.0.1:{service}")
+    """Run Caddy with the documented file and its internal CA; yields the path of the CA's root certificate."""
+    match = re.search(r"```caddyfile\n(.*?)```", DOCUMENT.read_text(), re.DOTALL)
+    assert match
+    local_options = f"admin off\n\tskip_install_trust\n\thttps_port {port}\n\thttp_port {free_port()}"
+    text = match[1].replace("email you@example.com", local_options).replace("127.0.0.1:8000", f"127.0.0.1:{service}")
     path = folder / "Caddyfile"
     path.write_text(text.replace("\ttls {\n", "\ttls internal {\n"))
     environment = {**os.environ, "XDG_DATA_HOME": str(folder), "XDG_CONFIG_HOME": str(folder), "HOME": str(folder)}
@@ -59,7 +59,7 @@ def _listens(port: int) -> bool:
 
 
 def _get(host: str, path: str, port: int, root: Path) -> http.client.HTTPResponse:
-    """A GET over HTTPS by somebody who finds `host` at this machine. Raises SSLError when it has no certificate."""
+    """Send a GET over HTTPS for `host` to this machine. Raises SSLError if it has no certificate."""
     context = ssl.create_default_context(cafile=root)
     raw = socket.create_connection(("127.0.0.1", port), SECONDS)
     connection = http.client.HTTPSConnection(host, port, timeout=SECONDS)
@@ -81,11 +81,15 @@ def _key(tx: Connection) -> str:
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_a_branded_domain_has_https_at_its_first_visit(tmp_path: Path, database: Database, database_url: str) -> None:
+def test_branded_domain_gets_certificate_on_first_visit(tmp_path: Path, database: Database, database_url: str) -> None:
     port = free_port()
     key = database.write(_key)
-    told: dict[str, Any] = {"base_url": "https://go.example.com", "trusted_proxies": "127.0.0.1", "domain_check": "off"}
-    with serving(tmp_path / "service", database_url=database_url, **told) as server:
+    settings: dict[str, Any] = {
+        "base_url": "https://go.example.com",
+        "trusted_proxies": "127.0.0.1",
+        "domain_check": "off",
+    }
+    with serving(tmp_path / "service", database_url=database_url, **settings) as server:
         brand = {"domain": "https://brand.example"}
         assert server.call("POST", "/api/domain/add", key=key, json=brand).status_code == 200
         link = {"url": "https://example.com/page", "custom": "spring", **brand}
@@ -96,6 +100,6 @@ def test_a_branded_domain_has_https_at_its_first_visit(tmp_path: Path, database:
             answer = _get("brand.example", "/spring", port, root)
             assert (answer.status, answer.headers["location"]) == (302, "https://example.com/page")
             assert _get("go.example.com", "/dashboard/signin", port, root).status == 200
-            assert _get("brand.example", "/nobody", port, root).status == 404
+            assert _get("brand.example", "/unknown", port, root).status == 404
             with pytest.raises(ssl.SSLError):
-                _get("nobodys.example", "/spring", port, root)
+                _get("unknown.example", "/spring", port, root)

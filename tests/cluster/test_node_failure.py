@@ -1,6 +1,6 @@
-"""One of two nodes is killed, or stands still for a while: the other goes on, and nothing that was told is lost.
+"""A killed or stopped node: the other one continues, and no acknowledged click or write is lost.
 
-Every visitor is a client of one node, so that each answer is one click.
+Every client uses one node, so that each response is one click.
 """
 
 import os
@@ -22,7 +22,7 @@ from waypost.db.schema import installation
 
 @pytest.fixture
 def nodes(postgres: str, tmp_path: Path) -> Iterator[Nodes]:
-    """A pair with the links that visitors come to."""
+    """Two nodes with the links that the load requests."""
     with two_nodes(tmp_path, postgres) as pair:
         for alias in ALIASES:
             pair.add(alias)
@@ -32,7 +32,7 @@ def nodes(postgres: str, tmp_path: Path) -> Iterator[Nodes]:
 
 
 @contextmanager
-def _on_both(load: Load, nodes: Nodes) -> Iterator[None]:
+def _load_on_both(load: Load, nodes: Nodes) -> Iterator[None]:
     with load.on(nodes.first, nodes.key), load.on(nodes.second, nodes.key):
         load.wait_for_progress()
         yield
@@ -43,11 +43,11 @@ def _visit(node: Server, alias: str) -> int:
     return node.call("GET", f"/{alias}", follow_redirects=False, headers={"User-Agent": "curl/8"}).status_code
 
 
-def _check(nodes: Nodes, one: Server, other: Server, load: Load) -> None:
-    """Each node counts what it has written itself before it tells a number, if its ingester is there yet."""
-    for node in (one, other):
+def _check(nodes: Nodes, first: Server, second: Server, load: Load) -> None:
+    """Check the counts. Each node counts its own journal before it responds, once its ingester runs."""
+    for node in (first, second):
         until(lambda: _has_counted(nodes, node))  # noqa: B023
-    check(other, nodes.key, load)
+    check(second, nodes.key, load)
 
 
 def _has_counted(nodes: Nodes, node: Server) -> bool:
@@ -56,28 +56,28 @@ def _has_counted(nodes: Nodes, node: Server) -> bool:
     return answer.status_code == 200
 
 
-def test_a_node_that_is_killed_costs_no_click_no_write_and_no_limit(nodes: Nodes) -> None:
-    load = Load(refuses=True)  # what the dead node had locked is free a moment later
-    with _on_both(load, nodes):
+def test_killed_node_loses_no_click_write_or_limit(nodes: Nodes) -> None:
+    load = Load(refuses=True)  # locks of the killed node last a moment
+    with _load_on_both(load, nodes):
         os.killpg(nodes.second.process.pid, signal.SIGKILL)
         nodes.second.process.wait()
-    with nodes.second_again() as again:  # what the first life had not counted is counted in the next
-        with load.on(nodes.first, nodes.key), load.on(again, nodes.key):
+    with nodes.restarted_second() as restarted:  # counts what the killed process had not counted
+        with load.on(nodes.first, nodes.key), load.on(restarted, nodes.key):
             load.wait_for_progress()
-        _check(nodes, nodes.first, again, load)
-        _check(nodes, again, nodes.first, load)
+        _check(nodes, nodes.first, restarted, load)
+        _check(nodes, restarted, nodes.first, load)
     assert load.answered["limited"] >= LIMIT - load.doubtful
 
 
-def test_a_node_that_stood_still_knows_what_changed_meanwhile(nodes: Nodes) -> None:
+def test_resumed_node_knows_changes_of_other_node(nodes: Nodes) -> None:
     link = nodes.add("changing")
-    load = Load(refuses=True)  # the first may wait in vain for what the second has locked
+    load = Load(refuses=True)  # requests may time out on locks of the stopped node
     assert _visit(nodes.second, "changing") == 302
     for status, code in (("disabled", 403), ("public", 302)):
-        with _on_both(load, nodes):
+        with _load_on_both(load, nodes):
             os.killpg(nodes.second.process.pid, signal.SIGSTOP)
             try:
-                load.wait_for_progress()  # the other goes on
+                load.wait_for_progress()  # the other node continues
                 until(lambda: _change(nodes, link, status))  # noqa: B023
                 until(lambda: _visit(nodes.first, "changing") == code)  # noqa: B023
             finally:
@@ -95,30 +95,28 @@ def _change(nodes: Nodes, link: int, status: str) -> bool:
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
-def test_what_stands_still_in_the_midst_of_a_change_holds_nobody_up_for_long(
-    database: Database, database_url: str
-) -> None:
-    """And does its work once it goes on, since the server has undone what there was of it."""
-    tries = 0
-    begun, go_on = threading.Event(), threading.Event()
+def test_stalled_transaction_is_ended_and_retried(database: Database, database_url: str) -> None:
+    """The server ends the transaction, so others can write; the process repeats it when it resumes."""
+    attempts = 0
+    started, resume = threading.Event(), threading.Event()
 
-    def still(tx: Connection) -> None:
-        nonlocal tries
-        tries += 1
-        tx.execute(update(installation).values(value=b"still"))
-        begun.set()
-        go_on.wait()
+    def stall(tx: Connection) -> None:
+        nonlocal attempts
+        attempts += 1
+        tx.execute(update(installation).values(value=b"stalled"))
+        started.set()
+        resume.wait()
 
-    thread = threading.Thread(target=database.write, args=(still,))
+    thread = threading.Thread(target=database.write, args=(stall,))
     thread.start()
     other = Database(database_url)
     try:
-        begun.wait()
+        started.wait()
         other.write(lambda tx: tx.execute(update(installation).values(value=b"other")))
     finally:
-        go_on.set()
+        resume.set()
         thread.join()
         other.close()
-    assert tries == 2
+    assert attempts == 2
     values = database.read(lambda tx: set(tx.execute(select(installation.c.value)).scalars()))
-    assert values == {b"still"}
+    assert values == {b"stalled"}

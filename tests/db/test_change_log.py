@@ -1,4 +1,4 @@
-"""A change is seen by every process, in order and without gaps, or the process knows that it missed one."""
+"""Change log: every process reads every change once and in order, or flushes its cache."""
 
 import threading
 
@@ -18,41 +18,41 @@ TARGET = LinkView(1, 1, "spring", "https://example.com/", "", None, None, None, 
 HOT = HotResponse(b"", b"", 1 << 62)
 
 
-def _note(database: Database, host: str, alias: str = "") -> None:
+def _record(database: Database, host: str, alias: str = "") -> None:
     database.write(lambda tx: change_log.record(tx, host, alias))
 
 
-def _since(database: Database, place: LogPosition) -> tuple[LogPosition, list[tuple[str, str]] | None]:
-    return database.read(lambda tx: change_log.read_since(tx, place))
+def _read_since(database: Database, position: LogPosition) -> tuple[LogPosition, list[tuple[str, str]] | None]:
+    return database.read(lambda tx: change_log.read_since(tx, position))
 
 
-def _full() -> Cache:
-    """A memory of two names on two hosts each, all hot."""
-    memory = Cache()
+def _filled_cache() -> Cache:
+    """A cache with two aliases on each of two hosts, all in the fast path."""
+    cache = Cache()
     for host in ("", "brand.example"):
-        memory.put_domain(host, OWN_HOST, version=0)
+        cache.put_domain(host, OWN_HOST, version=0)
         for alias in ("spring", "summer"):
-            memory.put_hot(host.encode(), (host, alias), HOT, version=0)
-            memory.put_resolved((host, alias), TARGET, version=0)
-    return memory
+            cache.put_hot(host.encode(), (host, alias), HOT, version=0)
+            cache.put_resolved((host, alias), TARGET, version=0)
+    return cache
 
 
-def _known(memory: Cache) -> list[str]:
-    """The names that are remembered, which are those that are hot."""
+def _cached(cache: Cache) -> list[str]:
+    """The cached names; those of the fast path must be the same."""
     names = [(host, alias) for host in ("", "brand.example") for alias in ("spring", "summer")]
-    known = [f"{host}/{alias}" for host, alias in names if memory.get_resolved((host, alias))[0]]
-    assert known == sorted(name.decode() for name in memory.hot)
-    return known
+    cached = [f"{host}/{alias}" for host, alias in names if cache.get_resolved((host, alias))[0]]
+    assert cached == sorted(name.decode() for name in cache.hot)
+    return cached
 
 
 ALL = ["/spring", "/summer", "brand.example/spring", "brand.example/summer"]
 
 
 @pytest.mark.parametrize(
-    ("noted", "left"),
+    ("recorded", "remaining"),
     [
         ([], ALL),
-        ([("", "nobody")], ALL),
+        ([("", "unknown")], ALL),
         ([("", "spring")], ALL[1:]),
         ([("", "spring"), ("brand.example", "summer")], ["/summer", "brand.example/spring"]),
         ([("", "Spring")], ALL),
@@ -60,208 +60,206 @@ ALL = ["/spring", "/summer", "brand.example/spring", "brand.example/summer"]
         ([("other.example", "")], []),
     ],
 )
-def test_what_changed_is_forgotten_and_nothing_else(
-    database: Database, noted: list[tuple[str, str]], left: list[str]
+def test_change_invalidates_only_its_names(
+    database: Database, recorded: list[tuple[str, str]], remaining: list[str]
 ) -> None:
-    memory = _full()
-    watch = CacheInvalidator(database, memory)
-    for name in noted:
-        _note(database, *name)
-    watch.catch_up()
-    assert _known(memory) == left
-    memory = _full()
-    CacheInvalidator(database, memory).catch_up()  # whoever starts later has nothing to forget
-    assert _known(memory) == ALL
+    cache = _filled_cache()
+    invalidator = CacheInvalidator(database, cache)
+    for name in recorded:
+        _record(database, *name)
+    invalidator.catch_up()
+    assert _cached(cache) == remaining
+    cache = _filled_cache()
+    CacheInvalidator(database, cache).catch_up()  # a new reader starts at the end of the log
+    assert _cached(cache) == ALL
 
 
-def test_what_was_read_before_a_change_is_not_remembered_after_it(database: Database) -> None:
-    memory = Cache()
-    watch = CacheInvalidator(database, memory)
-    version = memory.version
-    _note(database, "", "spring")
-    watch.catch_up()
-    memory.put_resolved(("", "spring"), TARGET, version=version)
-    memory.put_hot(b"", ("", "spring"), HOT, version=version)
-    memory.put_domain("", OWN_HOST, version=version)
-    assert (_known(memory), memory.get_domain("")) == ([], (False, None))
+def test_value_read_before_change_is_not_cached_after_it(database: Database) -> None:
+    cache = Cache()
+    invalidator = CacheInvalidator(database, cache)
+    version = cache.version
+    _record(database, "", "spring")
+    invalidator.catch_up()
+    cache.put_resolved(("", "spring"), TARGET, version=version)
+    cache.put_hot(b"", ("", "spring"), HOT, version=version)
+    cache.put_domain("", OWN_HOST, version=version)
+    assert (_cached(cache), cache.get_domain("")) == ([], (False, None))
 
 
-def test_what_is_hot_is_not_remembered_twice() -> None:
-    memory = Cache()
-    memory.put_resolved(("", "spring"), TARGET, version=0)
-    memory.put_hot(b"", ("", "spring"), HOT, version=0)
-    assert (memory.get_resolved(("", "spring")), list(memory.hot)) == ((False, None), [b"/spring"])
+def test_fast_path_entry_replaces_cached_entry() -> None:
+    cache = Cache()
+    cache.put_resolved(("", "spring"), TARGET, version=0)
+    cache.put_hot(b"", ("", "spring"), HOT, version=0)
+    assert (cache.get_resolved(("", "spring")), list(cache.hot)) == ((False, None), [b"/spring"])
 
 
-def test_changes_are_told_once_and_in_order(database: Database) -> None:
+def test_changes_are_read_once_and_in_order(database: Database) -> None:
     assert database.read(change_log.current_position) == LogPosition()
     assert database.read(lambda tx: change_log.read_since(tx, LogPosition())) == (LogPosition(), [])
     for alias in ("aaa", "bbb", "aaa"):
-        _note(database, "", alias)
-    newest, names = _since(database, LogPosition())
+        _record(database, "", alias)
+    end, names = _read_since(database, LogPosition())
     assert names == [("", "aaa"), ("", "bbb"), ("", "aaa")]
-    assert newest == database.read(change_log.current_position)
-    assert _since(database, newest) == (newest, [])
+    assert end == database.read(change_log.current_position)
+    assert _read_since(database, end) == (end, [])
 
 
-def test_a_process_that_slept_too_long_forgets_everything(database: Database) -> None:
+def test_reader_stalled_beyond_retention_flushes_cache(database: Database) -> None:
     with time_machine.travel(NOW, tick=False) as clock:
-        _note(database, "", "first")
-        awake, asleep = _full(), _full()
-        watching, sleeping = CacheInvalidator(database, awake), CacheInvalidator(database, asleep)
+        _record(database, "", "first")
+        active_cache, stalled_cache = _filled_cache(), _filled_cache()
+        active, stalled = CacheInvalidator(database, active_cache), CacheInvalidator(database, stalled_cache)
         for alias in ("spring", "another", "last"):
-            _note(database, "", alias)
-        watching.catch_up()
+            _record(database, "", alias)
+        active.catch_up()
         clock.shift(2 * 3600)
         database.write(change_log.purge)
-        watching.catch_up()
-        sleeping.catch_up()
-        assert (_known(awake), _known(asleep)) == (ALL[1:], [])
-        _note(database, "", "summer")
-        asleep.put_hot(b"", ("", "spring"), HOT, version=asleep.version)
-        asleep.put_resolved(("", "spring"), TARGET, version=asleep.version)
-        watching.catch_up()
-        sleeping.catch_up()
-        assert (_known(awake), _known(asleep)) == (ALL[2:], ["/spring"])
+        active.catch_up()
+        stalled.catch_up()
+        assert (_cached(active_cache), _cached(stalled_cache)) == (ALL[1:], [])
+        _record(database, "", "summer")
+        stalled_cache.put_hot(b"", ("", "spring"), HOT, version=stalled_cache.version)
+        stalled_cache.put_resolved(("", "spring"), TARGET, version=stalled_cache.version)
+        active.catch_up()
+        stalled.catch_up()
+        assert (_cached(active_cache), _cached(stalled_cache)) == (ALL[2:], ["/spring"])
 
 
-def test_a_process_from_before_the_first_change_can_sleep_too_long(database: Database) -> None:
+def test_reader_of_empty_log_stalled_beyond_retention_flushes_cache(database: Database) -> None:
     with time_machine.travel(NOW, tick=False) as clock:
-        memory = _full()
-        watch = CacheInvalidator(database, memory)
+        cache = _filled_cache()
+        invalidator = CacheInvalidator(database, cache)
         for alias in ("spring", "summer", "last"):
-            _note(database, "", alias)
+            _record(database, "", alias)
         clock.shift(2 * 3600)
         database.write(change_log.purge)
-        watch.catch_up()
-        assert _known(memory) == []
+        invalidator.catch_up()
+        assert _cached(cache) == []
 
 
-def test_who_slept_finds_out_though_the_clocks_of_those_who_made_changes_differ(database: Database) -> None:
+def test_stalled_reader_flushes_cache_despite_clock_differences(database: Database) -> None:
     with time_machine.travel(NOW, tick=False) as clock:
-        _note(database, "", "first")
+        _record(database, "", "first")
         clock.shift(-100)
-        memory = _full()
-        watch = CacheInvalidator(database, memory)
+        cache = _filled_cache()
+        invalidator = CacheInvalidator(database, cache)
         for alias in ("spring", "last"):
-            _note(database, "", alias)
-        clock.shift(3600 + 50)  # by which time the first one is not old, and those after it are
+            _record(database, "", alias)
+        clock.shift(3600 + 50)  # the first change is within the retention time, the later ones are not
         database.write(change_log.purge)
-        watch.catch_up()
-        assert _known(memory) == []
+        invalidator.catch_up()
+        assert _cached(cache) == []
 
 
-def test_no_change_is_overlooked_that_is_made_at_the_same_time(database: Database) -> None:
-    _note(database, "", "first")
-    place = database.read(change_log.current_position)
-    begun, go_on = threading.Event(), threading.Event()
+def test_concurrent_changes_are_both_read(database: Database) -> None:
+    _record(database, "", "first")
+    position = database.read(change_log.current_position)
+    started, resume = threading.Event(), threading.Event()
 
     def slow() -> None:
         def work(tx: Connection) -> None:
             change_log.record(tx, "", "slow")
-            begun.set()
-            go_on.wait()
+            started.set()
+            resume.wait()
 
         database.write(work)
 
-    first, second = threading.Thread(target=slow), threading.Thread(target=_note, args=(database, "", "fast"))
+    first, second = threading.Thread(target=slow), threading.Thread(target=_record, args=(database, "", "fast"))
     first.start()
-    begun.wait()
+    started.wait()
     second.start()
-    second.join(0.5)  # it may have to wait for the other one
-    last, early = _since(database, place)
-    go_on.set()
+    second.join(0.5)  # on SQLite it waits for the other transaction
+    end, early = _read_since(database, position)
+    resume.set()
     first.join()
     second.join()
-    _, late = _since(database, last)
+    _, late = _read_since(database, end)
     assert sorted([*(early or []), *(late or [])]) == [("", "fast"), ("", "slow")]
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
-def test_a_change_that_is_committed_after_later_ones_is_seen_by_who_was_there_and_who_comes(database: Database) -> None:
-    memory, later = _full(), _full()
-    _note(database, "", "first")
-    watching = CacheInvalidator(database, memory)
-    begun, go_on = threading.Event(), threading.Event()
+def test_change_committed_out_of_order_reaches_old_and_new_readers(database: Database) -> None:
+    old_cache, new_cache = _filled_cache(), _filled_cache()
+    _record(database, "", "first")
+    old_reader = CacheInvalidator(database, old_cache)
+    started, resume = threading.Event(), threading.Event()
 
     def slow(tx: Connection) -> None:
         change_log.record(tx, "", "spring")
-        for number in range(1000):  # as many as one change may have
+        for number in range(1000):  # the most that one transaction records
             change_log.record(tx, "", f"other-{number}")
-        begun.set()
-        go_on.wait()
+        started.set()
+        resume.wait()
 
     thread = threading.Thread(target=database.write, args=(slow,))
     thread.start()
     try:
-        begun.wait()
+        started.wait()
         with pytest.raises(ZeroDivisionError):
-            database.write(_fail)
-        _note(database, "", "summer")  # waits for nobody
-        watching.catch_up()
-        coming = CacheInvalidator(database, later)
-        assert (_known(memory), _known(later)) == (["/spring", *ALL[2:]], ALL)
+            database.write(_roll_back)
+        _record(database, "", "summer")  # does not wait for the open transaction
+        old_reader.catch_up()
+        new_reader = CacheInvalidator(database, new_cache)
+        assert (_cached(old_cache), _cached(new_cache)) == (["/spring", *ALL[2:]], ALL)
     finally:
-        go_on.set()
+        resume.set()
         thread.join()
     for _ in range(2):
-        watching.catch_up()
-        coming.catch_up()
-    assert (_known(memory), _known(later)) == (ALL[2:], ALL[1:])
+        old_reader.catch_up()
+        new_reader.catch_up()
+    assert (_cached(old_cache), _cached(new_cache)) == (ALL[2:], ALL[1:])
 
 
-def _fail(tx: Connection) -> None:
-    """Note a change that never comes: its number is missing for ever."""
-    change_log.record(tx, "", "nobody")
+def _roll_back(tx: Connection) -> None:
+    """Record a change and roll it back: its id stays missing."""
+    change_log.record(tx, "", "unknown")
     raise ZeroDivisionError
 
 
-@pytest.mark.parametrize("stood_still", [200, 2 * 3600])
+@pytest.mark.parametrize("stalled_seconds", [200, 2 * 3600])
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
-def test_who_stood_still_looks_for_what_was_not_committed_before(database: Database, stood_still: int) -> None:
+def test_stalled_reader_checks_gaps_after_resuming(database: Database, stalled_seconds: int) -> None:
     with time_machine.travel(NOW, tick=False) as clock:
         for alias in ("first", "late", "last"):
-            _note(database, "", alias)
+            _record(database, "", alias)
         end = database.read(change_log.current_position).end
         assert end is not None
-        seen = LogPosition(end, {end.id - 1: NOW - stood_still})
-        assert _since(database, seen) == (LogPosition(end), [("", "late")])
-        clock.shift(stood_still)
+        position = LogPosition(end, {end.id - 1: NOW - stalled_seconds})
+        assert _read_since(database, position) == (LogPosition(end), [("", "late")])
+        clock.shift(stalled_seconds)
         database.write(change_log.purge)
-        gone = stood_still > 3600
-        after, names = _since(database, seen)
-        assert (after.end, names) == (end, None if gone else [("", "late")])
-        missing = LogPosition(end, {end.id + 100: NOW + stood_still - 200})  # whose transaction came to nothing
-        assert _since(database, missing) == (LogPosition(end), [])
+        is_purged = stalled_seconds > 3600
+        after, names = _read_since(database, position)
+        assert (after.end, names) == (end, None if is_purged else [("", "late")])
+        missing = LogPosition(end, {end.id + 100: NOW + stalled_seconds - 200})  # its transaction was rolled back
+        assert _read_since(database, missing) == (LogPosition(end), [])
 
 
 @pytest.mark.parametrize("later", [[], ["summer", "other", "other"]])
-def test_who_has_seen_changes_that_a_fail_over_undid_forgets_everything_once(
-    database: Database, later: list[str]
-) -> None:
-    _note(database, "", "first")
-    memory = _full()
-    watch = CacheInvalidator(database, memory)
+def test_failover_that_undoes_changes_flushes_cache_once(database: Database, later: list[str]) -> None:
+    _record(database, "", "first")
+    cache = _filled_cache()
+    invalidator = CacheInvalidator(database, cache)
     for alias in ("spring", "another"):
-        _note(database, "", alias)
-    watch.catch_up()
-    assert _known(memory) == ALL[1:]
+        _record(database, "", alias)
+    invalidator.catch_up()
+    assert _cached(cache) == ALL[1:]
     database.write(lambda tx: _undo(tx, 2))
-    for alias in later:  # under numbers that are given again
-        _note(database, "", alias)
-    watch.catch_up()
-    assert _known(memory) == []
-    memory.put_hot(b"", ("", "spring"), HOT, version=memory.version)
-    memory.put_resolved(("", "spring"), TARGET, version=memory.version)
-    watch.catch_up()
-    assert _known(memory) == ["/spring"]
+    for alias in later:  # with ids that are assigned again
+        _record(database, "", alias)
+    invalidator.catch_up()
+    assert _cached(cache) == []
+    cache.put_hot(b"", ("", "spring"), HOT, version=cache.version)
+    cache.put_resolved(("", "spring"), TARGET, version=cache.version)
+    invalidator.catch_up()
+    assert _cached(cache) == ["/spring"]
 
 
-def _undo(tx: Connection, newest: int) -> None:
-    """What a server never took over: the newest changes are gone, and their numbers are given again."""
+def _undo(tx: Connection, count: int) -> None:
+    """Remove the newest changes, as on a standby that lacked them; their ids are assigned again."""
     last = tx.execute(text("SELECT max(id) FROM changes")).scalar_one()
-    tx.execute(text("DELETE FROM changes WHERE id > :kept"), {"kept": last - newest})
+    tx.execute(text("DELETE FROM changes WHERE id > :kept"), {"kept": last - count})
     if tx.dialect.name == "sqlite":
-        tx.execute(text("UPDATE sqlite_sequence SET seq = :kept WHERE name = 'changes'"), {"kept": last - newest})
+        tx.execute(text("UPDATE sqlite_sequence SET seq = :kept WHERE name = 'changes'"), {"kept": last - count})
     else:
-        tx.execute(text("SELECT setval(pg_get_serial_sequence('changes', 'id'), :kept)"), {"kept": last - newest})
+        tx.execute(text("SELECT setval(pg_get_serial_sequence('changes', 'id'), :kept)"), {"kept": last - count})

@@ -24,7 +24,7 @@ from waypost.db.postgres import partition_names
 from waypost.db.schema import metadata
 from waypost.errors import Problem
 
-_LATER = '''"""A later version of waypost."""
+_NEWER_MIGRATION = '''"""A newer version of waypost."""
 
 from alembic import op
 
@@ -35,7 +35,7 @@ down_revision = {before!r}
 def upgrade() -> None:
     op.execute("CREATE TABLE later (id integer)")
     op.execute("INSERT INTO installation (name, value) SELECT 'later', value FROM installation WHERE name = 'secret'")
-    {more}
+    {extra}
 '''
 _PROCESS = """
 import sys
@@ -52,38 +52,40 @@ print(upgrade.upgrade(database))
 
 
 @pytest.fixture
-def later(tmp_path: Path) -> Path:
-    """The migrations of a later version, which has one more."""
-    return _later(tmp_path)
+def newer_migrations(tmp_path: Path) -> Path:
+    """The migrations of a newer version, with one more revision."""
+    return _add_migration(tmp_path)
 
 
-def test_the_migrations_make_the_schema(database: Database) -> None:
-    parts = database.read(partition_names)
+def test_migrations_match_schema_metadata(database: Database) -> None:
+    partitions = database.read(partition_names)
 
-    def ours(name: str | None, kind: str, _parents: Any) -> bool:
-        return kind != "table" or not (str(name).startswith("links_search") or name in parts)  # SQLite's search index
+    def is_compared(name: str | None, kind: str, _parents: Any) -> bool:
+        return kind != "table" or not (
+            str(name).startswith("links_search") or name in partitions
+        )  # SQLite's search index
 
-    def alike(_one: Any, _name: str | None, kind: str, _is_found: bool, _other: Any) -> bool:  # noqa: FBT001  # Alembic's
-        """On PostgreSQL the account joins these (waypost.db.schema.columns); the next test compares them."""
+    def is_comparable(_object: Any, _name: str | None, kind: str, _is_reflected: bool, _other: Any) -> bool:  # noqa: FBT001  # Alembic's
+        """PostgreSQL keys contain the account (waypost.db.schema.columns); the next test compares them."""
         return database.is_sqlite or kind not in ("foreign_key_constraint", "unique_constraint")
 
     def difference(tx: Connection) -> list[Any]:
-        options = {"include_name": ours, "include_object": alike, "compare_type": True}
+        options = {"include_name": is_compared, "include_object": is_comparable, "compare_type": True}
         context = MigrationContext.configure(tx, opts=options)
         return list(compare_metadata(context, metadata))
 
     assert database.read(difference) == []
 
 
-def test_the_migrations_make_what_the_schema_itself_would_make(database: Database, plain_url: str) -> None:
-    """What the comparison above does not see: checks, what a deletion takes along, how SQLite numbers rows."""
+def test_migrations_create_same_tables_as_schema(database: Database, plain_url: str) -> None:
+    """Compares checks, ON DELETE actions and SQLite table options, which Alembic does not."""
     with closing(Database(plain_url)) as plain:
         plain.write(metadata.create_all)
-        assert database.read(_described) == plain.read(_described)
+        assert database.read(_describe) == plain.read(_describe)
 
 
-def test_migrations_are_called_by_their_revisions() -> None:
-    """So that nobody needs to load them to know them."""
+def test_migration_file_names_contain_revisions() -> None:
+    """The file names tell the revisions without importing the migrations."""
     config = Config()
     config.set_main_option("script_location", str(Path(upgrade.__file__).parent / "migrations"))
     scripts = ScriptDirectory.from_config(config)
@@ -91,97 +93,101 @@ def test_migrations_are_called_by_their_revisions() -> None:
     assert upgrade.latest_revision() == scripts.get_current_head()
 
 
-def test_an_empty_database_gets_everything(plain_url: str) -> None:
+def test_empty_database_is_upgraded_without_copy(plain_url: str) -> None:
     with closing(Database(plain_url)) as database:
         assert database.read(upgrade.current_revision) is None
-        assert upgrade.upgrade(database) is None  # there was nothing to save
+        assert upgrade.upgrade(database) is None  # no data to copy
         assert database.read(upgrade.current_revision) == upgrade.latest_revision()
 
 
-def test_a_newest_database_is_not_touched(database: Database, tmp_path: Path) -> None:
+def test_current_database_is_not_changed(database: Database, tmp_path: Path) -> None:
     before = database.path and database.path.read_bytes()
     assert upgrade.upgrade(database) is None
     assert (database.path and database.path.read_bytes()) == before
     assert not list(tmp_path.glob("*.bak"))
 
 
-def test_an_upgrade_saves_the_file_first(database: Database, later: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = database.read(_facts), database.read(upgrade.current_revision)
+def test_upgrade_copies_sqlite_file_first(
+    database: Database, newer_migrations: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = database.read(_installation_values), database.read(upgrade.current_revision)
     if database.path:
         database.path.chmod(0o640)
-    monkeypatch.setattr(upgrade, "_MIGRATIONS", later)
-    saved = upgrade.upgrade(database)
+    monkeypatch.setattr(upgrade, "_MIGRATIONS", newer_migrations)
+    copied_file = upgrade.upgrade(database)
     assert database.read(upgrade.current_revision) == "9001"
     assert database.read(lambda tx: inspect(tx).has_table("later"))
-    assert (saved is not None) == database.is_sqlite
-    if saved is not None:
-        assert saved.parent == database.path.parent if database.path else None
-        assert saved.name.startswith(f"waypost.db.{before[1]}.")
-        assert saved.stat().st_mode & 0o777 == 0o640
-        with closing(Database(f"sqlite:///{saved}")) as copy:
-            assert (copy.read(_facts), copy.read(upgrade.current_revision)) == before
+    assert (copied_file is not None) == database.is_sqlite
+    if copied_file is not None:
+        assert copied_file.parent == database.path.parent if database.path else None
+        assert copied_file.name.startswith(f"waypost.db.{before[1]}.")
+        assert copied_file.stat().st_mode & 0o777 == 0o640
+        with closing(Database(f"sqlite:///{copied_file}")) as copy:
+            assert (copy.read(_installation_values), copy.read(upgrade.current_revision)) == before
 
 
-def test_a_migration_that_fails_changes_nothing(
-    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before = database.read(_facts), database.read(upgrade.current_revision), database.read(_tables)
-    monkeypatch.setattr(upgrade, "_MIGRATIONS", _later(tmp_path, 'raise RuntimeError("no")'))
+def test_failed_migration_changes_nothing(database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = database.read(_installation_values), database.read(upgrade.current_revision), database.read(_tables)
+    monkeypatch.setattr(upgrade, "_MIGRATIONS", _add_migration(tmp_path, 'raise RuntimeError("no")'))
     with pytest.raises(RuntimeError):
         upgrade.upgrade(database)
-    assert (database.read(_facts), database.read(upgrade.current_revision), database.read(_tables)) == before
+    assert (
+        database.read(_installation_values),
+        database.read(upgrade.current_revision),
+        database.read(_tables),
+    ) == before
 
 
-def test_a_database_of_a_newer_version_is_refused(database: Database, later: Path) -> None:
+def test_database_of_newer_version_is_rejected(database: Database, newer_migrations: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(upgrade, "_MIGRATIONS", later)
+        patch.setattr(upgrade, "_MIGRATIONS", newer_migrations)
         upgrade.upgrade(database)
-    before = database.read(_facts)
+    before = database.read(_installation_values)
     with pytest.raises(
         Problem, match=f"at revision 9001, this version of waypost knows only {upgrade.latest_revision()}"
     ):
         upgrade.upgrade(database)
-    assert database.read(_facts) == before
+    assert database.read(_installation_values) == before
 
 
 @pytest.mark.parametrize("start", ["newest", "empty"])
-def test_two_processes_that_upgrade_at_once_both_succeed(
-    start: str, database_url: str, plain_url: str, later: Path
+def test_concurrent_upgrades_both_succeed(
+    start: str, database_url: str, plain_url: str, newer_migrations: Path
 ) -> None:
     url = database_url if start == "newest" else plain_url
-    command = [sys.executable, "-c", _PROCESS, url, str(later)]
+    command = [sys.executable, "-c", _PROCESS, url, str(newer_migrations)]
     pipe = subprocess.PIPE
-    with _held(url) as all_wait:
+    with _locked_upgrade(url) as wait_until_blocked:
         both = [subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) for _ in range(2)]
         for process in both:
             assert process.stdout is not None
-            assert process.stdout.readline() == "waiting\n"  # it has seen that there is something to do
-        all_wait(len(both))
-    answers = [process.communicate(timeout=60) for process in both]
-    assert [process.returncode for process in both] == [0, 0], answers
+            assert process.stdout.readline() == "waiting\n"  # it has found the database outdated
+        wait_until_blocked(len(both))
+    outputs = [process.communicate(timeout=60) for process in both]
+    assert [process.returncode for process in both] == [0, 0], outputs
     with closing(Database(url)) as database:
         assert database.read(upgrade.current_revision) == "9001"
-        assert [name for name, _ in database.read(_facts)].count("later") == 1
-        # Only one of them had anything to do, so only one saved the file.
-        saved = sorted(out != "None\n" for out, _ in answers)
-        assert saved == [False, database.is_sqlite and start == "newest"]
+        assert [name for name, _ in database.read(_installation_values)].count("later") == 1
+        # Only one of them migrates, so only one copies the file.
+        copies = sorted(out != "None\n" for out, _ in outputs)
+        assert copies == [False, database.is_sqlite and start == "newest"]
 
 
-def test_a_saved_file_is_whole_while_somebody_reads(
-    sqlite_template: Path, tmp_path: Path, later: Path, monkeypatch: pytest.MonkeyPatch
+def test_copy_is_consistent_during_concurrent_read(
+    sqlite_template: Path, tmp_path: Path, newer_migrations: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.copy(sqlite_template, tmp_path / "waypost.db")
-    monkeypatch.setattr(upgrade, "_MIGRATIONS", later)
+    monkeypatch.setattr(upgrade, "_MIGRATIONS", newer_migrations)
     with closing(Database(f"sqlite:///{tmp_path / 'waypost.db'}")) as database:
-        saved = database.read(lambda tx: (_facts(tx), upgrade.upgrade(database))[1])
-    assert saved is not None
-    with closing(sqlite3.connect(saved)) as copy:
+        copied_file = database.read(lambda tx: (_installation_values(tx), upgrade.upgrade(database))[1])
+    assert copied_file is not None
+    with closing(sqlite3.connect(copied_file)) as copy:
         assert copy.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
 
 
 @contextmanager
-def _held(url: str) -> Iterator[Callable[[int], None]]:
-    """Hold what an upgrade waits for; calling what this yields waits until so many processes stand before it."""
+def _locked_upgrade(url: str) -> Iterator[Callable[[int], None]]:
+    """Hold the lock of upgrades; yield a function that waits until so many processes are blocked by it."""
     if url.startswith("sqlite"):
         with closing(sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None)) as holder:
             holder.execute("PRAGMA journal_mode = WAL")
@@ -193,22 +199,24 @@ def _held(url: str) -> Iterator[Callable[[int], None]]:
     with psycopg.connect(url, autocommit=True) as other:
         other.execute("SELECT pg_advisory_lock(%s)", [upgrade._ADVISORY_LOCK])
 
-        def all_wait(processes: int) -> None:
+        def wait_until_blocked(processes: int) -> None:
             deadline = time.monotonic() + 30
             while other.execute(waiting).fetchone() != (processes,):
-                assert time.monotonic() < deadline, "they did not wait for each other"
+                assert time.monotonic() < deadline, "the processes are not blocked"
                 time.sleep(0.02)
 
-        yield all_wait
+        yield wait_until_blocked
 
 
-def _later(folder: Path, more: str = "") -> Path:
+def _add_migration(folder: Path, extra: str = "") -> Path:
     copy = shutil.copytree(upgrade._MIGRATIONS, folder / "migrations", ignore=shutil.ignore_patterns("__pycache__"))
-    (copy / "versions" / "9001_later.py").write_text(_LATER.format(before=upgrade.latest_revision(), more=more))
+    (copy / "versions" / "9001_later.py").write_text(
+        _NEWER_MIGRATION.format(before=upgrade.latest_revision(), extra=extra)
+    )
     return copy
 
 
-def _facts(tx: Connection) -> list[Any]:
+def _installation_values(tx: Connection) -> list[Any]:
     return [tuple(row) for row in tx.execute(text("SELECT name, value FROM installation ORDER BY name"))]
 
 
@@ -216,23 +224,23 @@ def _tables(tx: Connection) -> list[str]:
     return sorted(inspect(tx).get_table_names())
 
 
-def _described(tx: Connection) -> dict[str, Any]:
-    """Everything about each table of the schema that the order of its columns does not change.
+def _describe(tx: Connection) -> dict[str, Any]:
+    """Everything about each table but the order of columns and server defaults.
 
-    Without defaults: a migration needs one to add a column to rows that are there, the schema does not.
+    A migration needs a default to add a column to existing rows; the schema does not.
     """
-    found = inspect(tx)
+    inspector = inspect(tx)
     described: dict[str, Any] = {}
     for name in metadata.tables:
         described[name] = {
             "columns": {
-                column["name"]: (str(column["type"]), column["nullable"]) for column in found.get_columns(name)
+                column["name"]: (str(column["type"]), column["nullable"]) for column in inspector.get_columns(name)
             },
-            "key": found.get_pk_constraint(name),
-            "parents": sorted(found.get_foreign_keys(name), key=repr),
-            "unique": sorted(found.get_unique_constraints(name), key=repr),
-            "checks": sorted(found.get_check_constraints(name), key=repr),
-            "indexes": sorted(found.get_indexes(name), key=repr),
+            "key": inspector.get_pk_constraint(name),
+            "parents": sorted(inspector.get_foreign_keys(name), key=repr),
+            "unique": sorted(inspector.get_unique_constraints(name), key=repr),
+            "checks": sorted(inspector.get_check_constraints(name), key=repr),
+            "indexes": sorted(inspector.get_indexes(name), key=repr),
         }
         if tx.dialect.name == "sqlite":
             stored = "SELECT sql FROM sqlite_master WHERE type = 'table' AND name = :name"

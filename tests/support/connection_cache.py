@@ -1,5 +1,9 @@
-"""What goes from test to test, since a process that serves for weeks does not begin anew with each request either."""
+"""Caches that outlive a test, as they outlive a request in a running service.
 
+With UNPATCHED_LIBRARIES=1 in the environment no library is patched; the tests pass more slowly.
+"""
+
+import os
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from functools import cache, partial
@@ -15,57 +19,54 @@ import waypost.db.sqlite_pool
 from waypost.db.database import Database
 
 
-def compile_once() -> None:
-    """Compile a statement once for each kind of database, not once for each test's; and the path of a route once.
+def share_compiled_statements() -> None:
+    """Compile each SQL statement once per dialect and each route's path once, instead of once per test.
 
-    SQLAlchemy has such a store for each engine, and one for several when their dialects are the same.
+    SQLAlchemy shares compiled statements between engines only if their dialects are equal.
     """
+    if os.environ.get("UNPATCHED_LIBRARIES"):
+        return
     starlette.routing.compile_path = cache(starlette.routing.compile_path)
     for dialect in (PGDialect_psycopg, SQLiteDialect_pysqlite):
-        dialect.__eq__ = lambda one, other: type(one) is type(other)  # type: ignore[method-assign]
-        dialect.__hash__ = lambda one: hash(type(one))  # type: ignore[method-assign, assignment]
+        dialect.__eq__ = lambda self, other: type(self) is type(other)  # type: ignore[method-assign]
+        dialect.__hash__ = lambda self: hash(type(self))  # type: ignore[method-assign, assignment]
     compiled: dict[Any, Any] = {}
     for module in (waypost.db.sqlite_pool, waypost.db.connection_pool):
         module.create_engine = partial(create_engine, execution_options={"compiled_cache": compiled})  # type: ignore[attr-defined]
 
 
-class Kept:
-    """Connections to PostgreSQL, by who uses them and for what database: each costs the server 5 ms or more."""
+class ConnectionCache:
+    """Open PostgreSQL databases by role and URL, reused by later tests: a connection costs the server at least 5 ms."""
 
     def __init__(self) -> None:
-        self._open: dict[tuple[str, str], _Open] = {}
+        self._open: dict[tuple[str, str], _CachedDatabase] = {}
 
     @contextmanager
-    def opened(self, who: str, url: str) -> Iterator[Database]:
-        """The database, open for as long as the block runs. A SQLite file is opened anew."""
+    def open(self, role: str, url: str) -> Iterator[Database]:
+        """Open a database for the block. SQLite files are never cached."""
         if not url.startswith("postgresql"):
-            with closing(Database(url)) as new:
-                yield new
+            with closing(Database(url)) as database:
+                yield database
             return
-        database = self._open.pop((who, url), None) or _Open(url)
-        yield database
-        if database.is_well:
-            self._open[who, url] = database
+        cached = self._open.pop((role, url), None) or _CachedDatabase(url)
+        yield cached
+        if cached.breaker.has_failures:
+            cached.close_connections()
         else:
-            database.end()
+            self._open[role, url] = cached
 
     def close(self) -> None:
-        """End them."""
+        """Close all connections."""
         for database in self._open.values():
-            database.end()
+            database.close_connections()
 
 
-class _Open(Database):
+class _CachedDatabase(Database):
     def __init__(self, url: str) -> None:
-        super().__init__(f"{url}?application_name=kept")
+        super().__init__(f"{url}?application_name=connection_cache")
 
     def close(self) -> None:
-        """They stay open: the service closes its database when it ends."""
+        """Keep the connections open although the service closes its database."""
 
-    def end(self) -> None:
+    def close_connections(self) -> None:
         super().close()
-
-    @property
-    def is_well(self) -> bool:
-        """Whether the next test meets it as if it were new."""
-        return not self.breaker.has_failures

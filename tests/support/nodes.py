@@ -1,4 +1,4 @@
-"""Two nodes over one PostgreSQL, each with a folder and processes of its own, as behind a balancer."""
+"""Two nodes with one PostgreSQL, each with its own folder and processes, as behind a load balancer."""
 
 import itertools
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ _numbers = itertools.count(1)
 
 @dataclass(frozen=True)
 class Nodes:
-    """Two nodes, and the key of an account."""
+    """Two nodes and an API key."""
 
     first: Server
     second: Server
@@ -28,15 +28,15 @@ class Nodes:
     settings: dict[str, Any]
 
     def add(self, alias: str, **fields: object) -> int:
-        """Make a link on the first node; its id."""
+        """Create a link on the first node; return its id."""
         body = {"url": f"https://example.com/{alias}", "custom": alias, **fields}
-        answer = self.first.call("POST", "/api/url/add", key=self.key, json=body)
-        assert answer.status_code == 200, answer.text
-        return int(answer.json()["id"])
+        response = self.first.call("POST", "/api/url/add", key=self.key, json=body)
+        assert response.status_code == 200, response.text
+        return int(response.json()["id"])
 
     @contextmanager
-    def second_again(self) -> Iterator[Server]:
-        """The second node, started anew after it was killed: the same folder, the same port."""
+    def restarted_second(self) -> Iterator[Server]:
+        """Restart the second node after it was killed, with the same folder and port."""
         port = urlsplit(self.second.url).port
         assert port is not None
         folder = self.second.log.parent
@@ -45,8 +45,8 @@ class Nodes:
 
 
 @contextmanager
-def copied(server: str, template: str) -> Iterator[str]:
-    """The URL of a copy of a database on a PostgreSQL server."""
+def database_copy(server: str, template: str) -> Iterator[str]:
+    """Copy a database on a PostgreSQL server; yields the URL of the copy."""
     name = f"copy_{next(_numbers)}"
     with psycopg.connect(f"{server}/postgres", autocommit=True) as admin:
         admin.execute(f"CREATE DATABASE {name} TEMPLATE {template}".encode())
@@ -56,11 +56,11 @@ def copied(server: str, template: str) -> Iterator[str]:
 
 @contextmanager
 def two_nodes(folder: Path, server: str, **settings: Any) -> Iterator[Nodes]:
-    """Two of them, one with two workers, over a new database on a PostgreSQL server that has a `template`.
+    """Run two nodes, the first with two workers, on a copy of the server's database `template`.
 
-    They have one folder of files, as they would have one bucket.
+    They share a folder of files, as they would share a bucket.
     """
-    with copied(server, "template") as url:
+    with database_copy(server, "template") as url:
         database = Database(url)
         key = database.write(add_ana)
         database.close()

@@ -1,4 +1,4 @@
-"""Something in every table of an installation, and all rows of a database, to see that nothing gets lost."""
+"""Fill every table of an installation, and read all rows, to verify that nothing gets lost."""
 
 from typing import Any
 
@@ -23,8 +23,8 @@ from waypost.db import schema
 from waypost.db.database import Database
 
 
-def use_everything(ana: Person, ben: Person) -> None:
-    """At least one row in every table: through the API, and by hand where it has no way yet."""
+def fill_all_tables(ana: Person, ben: Person) -> None:
+    """Create at least one row in every table: through the API, directly in the others."""
     for family in FAMILIES:
         for number in (1, 2):
             assert ana.call("POST", f"{family.one}/add", family.body(number)).json()["error"] == 0
@@ -48,35 +48,35 @@ def use_everything(ana: Person, ben: Person) -> None:
     )["id"]
     ana.post("/channel/2/assign/bio/1")
     ana.delete(f"/url/{link - 1}/delete")
-    ana.write(_fill_the_rest)
+    ana.write(_fill_empty_tables)
 
 
-def _fill_the_rest(tx: Connection) -> None:
+def _fill_empty_tables(tx: Connection) -> None:
     for table in schema.metadata.sorted_tables:
         if tx.execute(select(func.count()).select_from(table)).scalar_one() == 0:
-            tx.execute(insert(table).values(_anything(table)))
+            tx.execute(insert(table).values(_sample_row(table)))
 
 
-def _anything(table: Table) -> dict[str, Any]:
-    """Some value for every column of a table that nothing fills yet."""
+def _sample_row(table: Table) -> dict[str, Any]:
+    """A value for every column of a table."""
     return {column.name: _value(column) for column in table.c if column.name != "id"}
 
 
 def _value(column: Column[Any]) -> Any:
     if column.foreign_keys or column.name == "account":
         return 1
-    kinds: list[tuple[type, Any]] = [
+    values_by_type: list[tuple[type, Any]] = [
         (Boolean, True),
         (BigInteger, 2**40),
         (Integer, 7),
         (LargeBinary, bytes(range(256))),
         (JSON, {"a": [1, "ü", None]}),
     ]
-    return next((value for kind, value in kinds if isinstance(column.type, kind)), "ü\n")
+    return next((value for type_, value in values_by_type if isinstance(column.type, type_)), "ü\n")
 
 
-def rows_of(database: Database) -> dict[str, list[tuple[Any, ...]]]:
-    """Every row of every table, in an order that does not depend on the database."""
+def all_rows(database: Database) -> dict[str, list[tuple[Any, ...]]]:
+    """Return all rows of all tables, in an order that does not depend on the database engine."""
 
     def work(tx: Connection) -> dict[str, list[tuple[Any, ...]]]:
         tables = schema.metadata.sorted_tables

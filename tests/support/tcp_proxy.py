@@ -1,4 +1,4 @@
-"""A TCP relay in front of a server, by which a test gets in its way: slow, cut off, silent."""
+"""A TCP proxy that injects network faults: delays, resets, unresponsive connections, lost responses."""
 
 import asyncio
 import socket
@@ -8,60 +8,60 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
-_RESET = struct.pack("ii", 1, 0)  # a close without waiting is a reset
+_RESET = struct.pack("ii", 1, 0)  # closing with SO_LINGER 0 sends RST
 
 
 @dataclass(eq=False)
-class _Line:
-    """One connection and its other half."""
+class _Tunnel:
+    """A client connection and the connection to the server."""
 
     writers: list[asyncio.StreamWriter]
-    is_dead: bool = False
-    is_lost: bool = False  # with its next answer
+    is_blackholed: bool = False
+    drops_response: bool = False  # closed on the server's next response
 
 
 @dataclass
-class Relay:
-    """Connections to `port` here go on to `target` on this machine. The methods may be called from any thread."""
+class TcpProxy:
+    """Forwards connections to `port` to `target` on this machine. The methods are thread-safe."""
 
     target: int
     port: int = 0
     delay: float = 0.0
-    """Seconds that each piece of data is held back, either way."""
-    loses: bytes = b""
-    """Whoever says these words is heard, and loses the connection instead of the answer."""
+    """Seconds by which data is delayed, in both directions."""
+    drop_response_to: bytes = b""
+    """The connection on which a client sends these bytes is reset instead of getting a response."""
     accepted: int = 0
-    """How many connections there have been."""
-    _lines: set[_Line] = field(default_factory=set)
+    """Number of accepted connections."""
+    _tunnels: set[_Tunnel] = field(default_factory=set)
     _is_cut: bool = False
     _loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.new_event_loop)
     _tasks: set["asyncio.Task[None]"] = field(default_factory=set)
 
     def cut(self) -> None:
-        """Reset every connection, and every new one, until `mend`."""
+        """Reset all connections and every new one, until `restore`."""
         self._is_cut = True
         self.reset()
 
-    def mend(self) -> None:
-        """Let new connections through again."""
+    def restore(self) -> None:
+        """Accept connections again."""
         self._is_cut = False
 
     def reset(self) -> None:
-        """Reset the connections that there are."""
+        """Reset all open connections."""
         self._call(self._reset)
 
-    def silence(self) -> None:
-        """From now on the connections that there are say nothing any more, and never will; new ones work."""
-        self._call(self._kill)
+    def blackhole(self) -> None:
+        """Stop forwarding data on open connections, for good. New connections work."""
+        self._call(self._blackhole)
 
     def _reset(self) -> None:
-        for line in self._lines:
-            for writer in line.writers:
+        for tunnel in self._tunnels:
+            for writer in tunnel.writers:
                 _abort(writer)
 
-    def _kill(self) -> None:
-        for line in self._lines:
-            line.is_dead = True
+    def _blackhole(self) -> None:
+        for tunnel in self._tunnels:
+            tunnel.is_blackholed = True
 
     def _call(self, work: Callable[[], None]) -> None:
         done = threading.Event()
@@ -81,40 +81,42 @@ class Relay:
         if self._is_cut:
             _abort(writer)
             return
-        line = _Line([writer])
-        self._lines.add(line)
+        tunnel = _Tunnel([writer])
+        self._tunnels.add(tunnel)
         with suppress(OSError, asyncio.CancelledError):
-            there, on = await asyncio.open_connection("127.0.0.1", self.target)
-            line.writers.append(on)
-            await asyncio.gather(self._pump(line, reader, on, asks=True), self._pump(line, there, writer))
-        self._lines.discard(line)
-        for end in line.writers:
+            server_reader, server_writer = await asyncio.open_connection("127.0.0.1", self.target)
+            tunnel.writers.append(server_writer)
+            await asyncio.gather(
+                self._pump(tunnel, reader, server_writer, from_client=True), self._pump(tunnel, server_reader, writer)
+            )
+        self._tunnels.discard(tunnel)
+        for end in tunnel.writers:
             end.close()
 
     async def _pump(
-        self, line: _Line, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, asks: bool = False
+        self, tunnel: _Tunnel, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, from_client: bool = False
     ) -> None:
         while data := await reader.read(65536):
-            if asks and self.loses and self.loses in data:
-                line.is_lost = True
-            elif line.is_lost:
-                for end in line.writers:
+            if from_client and self.drop_response_to and self.drop_response_to in data:
+                tunnel.drops_response = True
+            elif tunnel.drops_response:
+                for end in tunnel.writers:
                     _abort(end)
                 return
             if self.delay:
                 await asyncio.sleep(self.delay)
-            if not line.is_dead:
+            if not tunnel.is_blackholed:
                 writer.write(data)
                 await writer.drain()
-        if not line.is_dead:
+        if not tunnel.is_blackholed:
             with suppress(OSError):
                 writer.write_eof()
 
-    async def _serve(self, ready: threading.Event, over: asyncio.Event) -> None:
+    async def _serve(self, ready: threading.Event, stop: asyncio.Event) -> None:
         server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
         self.port = server.sockets[0].getsockname()[1]
         ready.set()
-        await over.wait()
+        await stop.wait()
         server.close()
         self._reset()
         for task in self._tasks:
@@ -123,23 +125,23 @@ class Relay:
 
 
 def _abort(writer: asyncio.StreamWriter) -> None:
-    line = writer.get_extra_info("socket")
-    if line is not None:
+    raw_socket = writer.get_extra_info("socket")
+    if raw_socket is not None:
         with suppress(OSError):
-            line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+            raw_socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
     writer.transport.abort()
 
 
 @contextmanager
-def relaying(target: int) -> Iterator[Relay]:
-    """A relay to the port `target`, until the block ends."""
-    relay, ready, over = Relay(target), threading.Event(), asyncio.Event()
-    thread = threading.Thread(target=lambda: relay._loop.run_until_complete(relay._serve(ready, over)))
+def running_proxy(target: int) -> Iterator[TcpProxy]:
+    """Run a proxy to the port `target` until the block ends."""
+    proxy, ready, stop = TcpProxy(target), threading.Event(), asyncio.Event()
+    thread = threading.Thread(target=lambda: proxy._loop.run_until_complete(proxy._serve(ready, stop)))
     thread.start()
     assert ready.wait(10)
     try:
-        yield relay
+        yield proxy
     finally:
-        relay._loop.call_soon_threadsafe(over.set)
+        proxy._loop.call_soon_threadsafe(stop.set)
         thread.join(20)
-        relay._loop.close()
+        proxy._loop.close()

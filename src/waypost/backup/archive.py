@@ -173,7 +173,8 @@ def _save_tables(tx: Connection, tar: tarfile.TarFile) -> int:
     """Add all tables to the archive; return the number of rows."""
     disable_timeouts(tx)
     tables, now = _tables(tx), clock.text(clock.now())
-    manifest = {"format": _FORMAT, "revision": upgrade.current_revision(tx), "created": now, "numbers": highest_ids(tx, tables)}
+    revision, ids = upgrade.current_revision(tx), highest_ids(tx, tables)
+    manifest = {"format": _FORMAT, "revision": revision, "created": now, "numbers": ids}
     backup_files.add_json(tar, "manifest.json", manifest)
     total = 0
     for table in tables:

@@ -200,12 +200,13 @@ def _checksum(tx: Connection, table: Table, step: Callable[[int], None]) -> tupl
     disable_timeouts(tx)
     count = total = 0
     names = sorted(column.name for column in table.columns)
-    for row in tx.execution_options(stream_results=True, yield_per=_BATCH_ROWS).execute(select(table)).mappings():
-        values = json.dumps([_to_json(row[name]) for name in names], sort_keys=True)
-        total += int.from_bytes(hashlib.blake2b(values.encode(), digest_size=8).digest())
-        count += 1
-        if count % _BATCH_ROWS == 0:
-            step(count)
+    with tx.execution_options(stream_results=True, yield_per=_BATCH_ROWS).execute(select(table)) as rows:
+        for row in rows.mappings():
+            values = json.dumps([_to_json(row[name]) for name in names], sort_keys=True)
+            total += int.from_bytes(hashlib.blake2b(values.encode(), digest_size=8).digest())
+            count += 1
+            if count % _BATCH_ROWS == 0:
+                step(count)
     step(count)
     return count, total % 2**64
 
