@@ -42,7 +42,7 @@ class Closable(Protocol):
 
 
 class BackgroundTasks:
-    """Tasks of a worker beside requests: follow the change log, maintain the journal, clean the storage."""
+    """Background tasks of a worker: follow the change log, maintain the journal, clean the storage."""
 
     def __init__(
         self,

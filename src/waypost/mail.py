@@ -27,7 +27,7 @@ class Mailer:
 
     @property
     def can_send(self) -> bool:
-        """Whether an SMTP server is configured."""
+        """True if an SMTP server is configured."""
         return bool(self._url.hostname)
 
     def send(self, to: str, subject: str, text: str) -> None:

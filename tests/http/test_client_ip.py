@@ -1,4 +1,4 @@
-"""Whose address a request comes from, and what a limit by address counts as one (decisions 10 and 53)."""
+"""The client's IP address, and the network that rate limits count as one client (decisions 10 and 53)."""
 
 import ipaddress
 
@@ -13,17 +13,17 @@ VISITOR = "198.51.100.7"
 @pytest.mark.parametrize(
     ("peer", "forwarded", "client"),
     [
-        # nobody forwards
+        # no proxy
         (VISITOR, [], VISITOR),
         ("127.0.0.1", [], "127.0.0.1"),
         ("10.1.2.3", [""], "10.1.2.3"),
         ("", [], ""),
         ("testclient", ["203.0.113.9"], "testclient"),
-        # a stranger forwards: not believed
+        # an untrusted peer sends the header: ignored
         (VISITOR, ["203.0.113.9"], VISITOR),
         ("2001:db8::1", ["203.0.113.9"], "2001:db8::1"),
         ("11.0.0.1", ["203.0.113.9"], "11.0.0.1"),
-        # one proxy of ours
+        # one trusted proxy
         ("127.0.0.1", [VISITOR], VISITOR),
         ("fd00::2", [VISITOR], VISITOR),
         ("::ffff:127.0.0.1", [VISITOR], VISITOR),
@@ -34,19 +34,19 @@ VISITOR = "198.51.100.7"
         ("127.0.0.1", ["[2001:db8::1]"], "2001:db8::1"),
         ("127.0.0.1", ["[2001:db8::1]:4711"], "2001:db8::1"),
         ("127.0.0.1", ["fe80::1%eth0"], "fe80::1"),
-        # what the visitor wrote stands left of what our proxy saw
+        # a header of the client is left of the address that the proxy added
         ("127.0.0.1", ["203.0.113.9, 198.51.100.7"], VISITOR),
         ("127.0.0.1", ["10.9.9.9, 198.51.100.7"], VISITOR),
         ("127.0.0.1", ["127.0.0.1,198.51.100.7"], VISITOR),
         ("127.0.0.1", ["203.0.113.9", "198.51.100.7"], VISITOR),
-        # several proxies of ours, in one header or two
+        # several trusted proxies, in one header or two
         ("127.0.0.1", ["198.51.100.7, 10.0.0.5, 10.0.0.6"], VISITOR),
         ("127.0.0.1", ["198.51.100.7, 10.0.0.5", "10.0.0.6"], VISITOR),
         ("127.0.0.1", ["203.0.113.9, 198.51.100.7, fd00::5"], VISITOR),
-        # somebody inside: the farthest that is known
+        # only trusted addresses: the farthest one
         ("127.0.0.1", ["10.0.0.5"], "10.0.0.5"),
         ("127.0.0.1", ["10.0.0.5, 10.0.0.6"], "10.0.0.5"),
-        # no address at all ends the walk where it is
+        # an invalid address ends the search
         ("127.0.0.1", ["unknown"], "127.0.0.1"),
         ("127.0.0.1", ["198.51.100.7, unknown"], "127.0.0.1"),
         ("127.0.0.1", ["198.51.100.7, unknown, 10.0.0.5"], "10.0.0.5"),
@@ -58,17 +58,15 @@ VISITOR = "198.51.100.7"
         ("127.0.0.1", ["\u0661.2.3.4"], "127.0.0.1"),
     ],
 )
-def test_the_client_is_the_right_most_hop_that_is_no_proxy_of_ours(
-    peer: str, forwarded: list[str], client: str
-) -> None:
+def test_client_ip_is_right_most_untrusted_hop(peer: str, forwarded: list[str], client: str) -> None:
     assert resolve_client_ip(peer, [value.encode() for value in forwarded], TRUSTED) == client
 
 
-def test_without_proxies_of_ours_nobody_is_believed() -> None:
+def test_header_without_trusted_proxies_is_ignored() -> None:
     assert resolve_client_ip("127.0.0.1", [VISITOR.encode()], ()) == "127.0.0.1"
 
 
-def test_a_header_without_end_is_not_read_to_its_begin() -> None:
+def test_very_long_header_is_read_only_in_part() -> None:
     hops = ", ".join([VISITOR, *["10.0.0.5"] * 100_000])
     assert resolve_client_ip("127.0.0.1", [hops.encode()], TRUSTED) == "10.0.0.5"
 
@@ -88,5 +86,5 @@ def test_a_header_without_end_is_not_read_to_its_begin() -> None:
         ("testclient", "testclient"),
     ],
 )
-def test_an_address_is_counted_by_itself_or_by_its_64(address: str, counted_as: str) -> None:
+def test_ipv6_addresses_of_a_64_network_count_as_one(address: str, counted_as: str) -> None:
     assert network_of(address) == counted_as

@@ -1,4 +1,4 @@
-"""Outgoing requests: nothing inside the house can be reached, and nothing outside can hold or fill us."""
+"""Safe HTTP client: it reaches no internal address, and limits time and size of responses."""
 
 import time
 from collections.abc import Iterator
@@ -22,31 +22,33 @@ INTERNAL_HOSTS = (
 
 @pytest.fixture
 def outside(monkeypatch: pytest.MonkeyPatch) -> Iterator[Outside]:
-    with world(monkeypatch) as one:
-        one.has(NAME, PUBLIC)
-        yield one
+    with world(monkeypatch) as outside:
+        outside.has(NAME, PUBLIC)
+        yield outside
 
 
 @pytest.fixture
-def house() -> Iterator[tuple[int, list[bytes]]]:
-    """A server of our own that nobody outside may make us ask: its port, and what it was asked."""
-    asked: list[bytes] = []
+def internal_server() -> Iterator[tuple[int, list[bytes]]]:
+    """An internal server that must not receive requests: its port, and the requests that it received."""
+    requests: list[bytes] = []
 
     def answer(head: bytes) -> list[bytes]:
-        asked.append(head)
+        requests.append(head)
         return [ok(b"a secret")]
 
     with server(answer) as (_, port):
-        yield port, asked
+        yield port, requests
 
 
-def _fetch(outside: Outside, answer: Answer, *, path: str = "/", seconds: float = 5, max_bytes: int = 100) -> FetchedResponse:
-    """What comes back from NAME, which stands at a public address and answers like that."""
+def _fetch(
+    outside: Outside, answer: Answer, *, path: str = "/", seconds: float = 5, max_bytes: int = 100
+) -> FetchedResponse:
+    """Fetch from NAME, a server at a public address that answers with `answer`."""
     with server(answer) as outside.doors[PUBLIC]:
         return fetch(f"http://{NAME}{path}", max_bytes=max_bytes, seconds=seconds)
 
 
-def test_what_stands_outside_is_fetched_under_its_own_name(outside: Outside) -> None:
+def test_public_server_receives_request_with_its_host_name(outside: Outside) -> None:
     heads: list[bytes] = []
 
     def answer(head: bytes) -> list[bytes]:
@@ -59,25 +61,25 @@ def test_what_stands_outside_is_fetched_under_its_own_name(outside: Outside) -> 
     assert outside.reached == [PUBLIC]
 
 
-def test_header_names_are_lower_case_and_every_status_is_an_answer(outside: Outside) -> None:
-    got = _fetch(outside, lambda _: [b"HTTP/1.1 404 No\r\nContent-Length: 2\r\nX-Kind: Greeting\r\n\r\nno"])
-    assert (got.status, got.headers["x-kind"], got.body) == (404, "Greeting", b"no")
+def test_error_status_is_returned_with_lower_case_header_names(outside: Outside) -> None:
+    response = _fetch(outside, lambda _: [b"HTTP/1.1 404 No\r\nContent-Length: 2\r\nX-Kind: Greeting\r\n\r\nno"])
+    assert (response.status, response.headers["x-kind"], response.body) == (404, "Greeting", b"no")
 
 
-def test_a_packed_body_is_not_unpacked(outside: Outside) -> None:
+def test_compressed_body_is_not_decompressed(outside: Outside) -> None:
     assert _fetch(outside, lambda _: [ok(b"\x1f\x8b packed", b"Content-Encoding: gzip")]).body == b"\x1f\x8b packed"
 
 
-def test_no_spelling_of_an_internal_address_is_asked(house: tuple[int, list[bytes]]) -> None:
-    port, asked = house
+def test_internal_address_in_any_spelling_receives_no_request(internal_server: tuple[int, list[bytes]]) -> None:
+    port, requests = internal_server
     for host in INTERNAL_HOSTS:
         with pytest.raises(Refused):
             fetch(f"http://{host}:{port}/", max_bytes=100)
-        assert asked == [], host
+        assert requests == [], host
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "0", "[::1]", "[::ffff:127.0.0.1]", "169.254.169.254"])
-def test_the_refusal_says_that_the_address_is_internal(host: str) -> None:
+def test_internal_address_is_named_as_the_reason(host: str) -> None:
     with pytest.raises(Refused, match="leads to an internal address"):
         fetch(f"http://{host}/", max_bytes=100)
 
@@ -87,25 +89,25 @@ def test_the_refusal_says_that_the_address_is_internal(host: str) -> None:
     [["127.0.0.1"], [PUBLIC, "127.0.0.1"], ["10.0.0.1", PUBLIC], [PUBLIC, "::1"], ["fe80::1%lo"], []],
     ids=",".join,
 )
-def test_a_name_with_any_internal_address_is_refused(
-    addresses: list[str], outside: Outside, house: tuple[int, list[bytes]]
+def test_name_with_any_internal_address_is_rejected(
+    addresses: list[str], outside: Outside, internal_server: tuple[int, list[bytes]]
 ) -> None:
-    port, asked = house
+    port, requests = internal_server
     with pytest.raises(Refused, match="leads to an internal address"):
         fetch(f"http://two.example:{port}/", max_bytes=100, resolver=lambda *_: addresses)
-    assert (asked, outside.reached) == ([], [])
+    assert (requests, outside.reached) == ([], [])
 
 
-def test_a_name_is_looked_up_once_and_the_address_that_was_checked_is_the_one_asked(outside: Outside) -> None:
+def test_name_is_resolved_once_and_checked_address_is_used(outside: Outside) -> None:
     answers = iter([[PUBLIC], ["127.0.0.1"]])
-    outside.has("two.example", "127.0.0.1")  # what the system's resolver would say by now
+    outside.has("two.example", "127.0.0.1")  # what the system's resolver returns now
     with server(lambda _: [ok(b"hello")]) as outside.doors[PUBLIC]:
-        got = fetch("http://two.example/", max_bytes=100, resolver=lambda *_: next(answers))
-    assert got.body == b"hello"
+        response = fetch("http://two.example/", max_bytes=100, resolver=lambda *_: next(answers))
+    assert response.body == b"hello"
     assert outside.reached == [PUBLIC]
 
 
-def test_a_name_without_an_address_is_refused(outside: Outside) -> None:
+def test_name_without_address_is_rejected(outside: Outside) -> None:
     for host in ("nowhere.example", "x" * 64 + ".example"):
         with pytest.raises(Refused):
             fetch(f"http://{host}/", max_bytes=100)
@@ -129,7 +131,7 @@ def test_a_name_without_an_address_is_refused(outside: Outside) -> None:
         *("http://pictures.example:99999/", "http://pictures.example:x/", "http://ünï.example/", " http://a.example/"),
     ],
 )
-def test_what_is_no_web_address_is_refused(url: str, outside: Outside) -> None:
+def test_url_that_is_not_http_is_rejected(url: str, outside: Outside) -> None:
     with pytest.raises(Refused):
         fetch(url, max_bytes=100)
     assert outside.reached == []
@@ -138,14 +140,14 @@ def test_what_is_no_web_address_is_refused(url: str, outside: Outside) -> None:
 @pytest.mark.parametrize(
     "location", ["http://127.0.0.1:{}/", "http://localhost:{}/", "//0x7f.1:{}/", "http://[::1]:{}/"]
 )
-def test_a_redirect_into_the_house_is_not_followed(
-    location: str, outside: Outside, house: tuple[int, list[bytes]]
+def test_redirect_to_internal_address_is_not_followed(
+    location: str, outside: Outside, internal_server: tuple[int, list[bytes]]
 ) -> None:
-    port, asked = house
+    port, requests = internal_server
     outside.has("localhost", "127.0.0.1")
     with pytest.raises(Refused, match="leads to an internal address"):
         _fetch(outside, lambda _: [moved(location.format(port).encode())])
-    assert asked == []
+    assert requests == []
 
 
 @pytest.mark.parametrize(
@@ -155,19 +157,19 @@ def test_a_redirect_into_the_house_is_not_followed(
         *(b"http://pictures.example:99999/", b"http://\xff\xfe/", b"http://", b"https:pictures.example"),
     ],
 )
-def test_a_redirect_to_what_is_no_web_address_is_not_followed(location: bytes, outside: Outside) -> None:
+def test_redirect_to_url_that_is_not_http_is_not_followed(location: bytes, outside: Outside) -> None:
     with pytest.raises(Refused):
         _fetch(outside, lambda _: [moved(location)])
 
 
-def test_a_redirect_outside_is_followed(outside: Outside) -> None:
+def test_redirect_to_public_address_is_followed(outside: Outside) -> None:
     def answer(head: bytes) -> list[bytes]:
         return [ok(b"here")] if head.startswith(b"GET /there?x ") else [moved(b"there?x")]
 
     assert _fetch(outside, answer).body == b"here"
 
 
-def test_a_redirect_with_letters_of_another_alphabet_is_followed(outside: Outside) -> None:
+def test_redirect_with_non_ascii_path_is_followed(outside: Outside) -> None:
     def answer(head: bytes) -> list[bytes]:
         return [ok(b"here")] if head.startswith(b"GET /caf%C3%A9%20%25 ") else [moved("/café%20%25".encode())]
 
@@ -175,11 +177,11 @@ def test_a_redirect_with_letters_of_another_alphabet_is_followed(outside: Outsid
     assert _fetch(outside, answer, path="/café%20%25").body == b"here"
 
 
-def test_a_redirect_that_names_no_place_is_the_answer(outside: Outside) -> None:
+def test_redirect_without_location_is_returned(outside: Outside) -> None:
     assert _fetch(outside, lambda _: [b"HTTP/1.1 302 Found\r\nContent-Length: 0\r\n\r\n"]).status == 302
 
 
-def test_every_redirect_is_a_connection_of_its_own_and_is_checked_again(outside: Outside) -> None:
+def test_redirect_on_same_host_is_resolved_and_checked_again(outside: Outside) -> None:
     answers = iter([[PUBLIC], ["127.0.0.1"]])
     with (
         server(lambda _: [moved(b"/next")], keeps_alive=True) as outside.doors[PUBLIC],
@@ -189,7 +191,7 @@ def test_every_redirect_is_a_connection_of_its_own_and_is_checked_again(outside:
     assert outside.reached == [PUBLIC]
 
 
-def test_redirects_come_to_an_end(outside: Outside) -> None:
+def test_too_many_redirects_are_rejected(outside: Outside) -> None:
     with pytest.raises(Refused, match="redirects too often"):
         _fetch(outside, lambda _: [moved(b"/")])
     assert len(outside.reached) == 4
@@ -202,7 +204,7 @@ def _chunks(size: int) -> Iterator[bytes]:
     yield b"0\r\n\r\n"
 
 
-def test_a_body_may_have_just_as_many_bytes_as_wanted(outside: Outside) -> None:
+def test_body_of_maximum_size_is_returned(outside: Outside) -> None:
     assert len(_fetch(outside, lambda _: [ok(b"x" * 100)]).body) == 100
     assert len(_fetch(outside, lambda _: _chunks(100)).body) == 100
 
@@ -210,19 +212,19 @@ def test_a_body_may_have_just_as_many_bytes_as_wanted(outside: Outside) -> None:
 @pytest.mark.parametrize(
     "body", [[ok(b"x" * 101)], [ok(b"x" * 10**6)], list(_chunks(101))], ids=["101", "1M", "chunks"]
 )
-def test_a_body_that_is_too_large_is_refused(body: list[bytes], outside: Outside) -> None:
+def test_body_over_maximum_size_is_rejected(body: list[bytes], outside: Outside) -> None:
     with pytest.raises(Refused, match="larger than 100 bytes"):
         _fetch(outside, lambda _: body)
 
 
-def _dripping(begin: bytes, drop: bytes, end: bytes) -> Answer:
-    """An answer that keeps the line busy for a second and then turns out to be a good one."""
+def _slow_response(begin: bytes, piece: bytes, end: bytes) -> Answer:
+    """A valid response that takes a second."""
 
-    def answer(_: bytes) -> Iterator[bytes]:
+    def answer(head: bytes) -> Iterator[bytes]:
         yield begin
-        for _drop in range(100):
+        for _ in range(100):
             time.sleep(0.01)
-            yield drop
+            yield piece
         yield end
 
     return answer
@@ -231,31 +233,31 @@ def _dripping(begin: bytes, drop: bytes, end: bytes) -> Answer:
 @pytest.mark.parametrize(
     "answer",
     [
-        _dripping(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n", b"x", b""),
-        _dripping(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX-Long: ", b"x", b"\r\n\r\n"),
-        _dripping(b"", b"", ok(b"")),
+        _slow_response(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n", b"x", b""),
+        _slow_response(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX-Long: ", b"x", b"\r\n\r\n"),
+        _slow_response(b"", b"", ok(b"")),
     ],
     ids=["body", "headers", "silence"],
 )
-def test_an_answer_that_takes_too_long_is_refused(answer: Answer, outside: Outside) -> None:
+def test_slow_response_is_rejected(answer: Answer, outside: Outside) -> None:
     with pytest.raises(Refused, match="takes too long"):
         _fetch(outside, answer, seconds=0.2)
 
 
-def test_headers_without_end_are_refused(outside: Outside) -> None:
+def test_endless_headers_are_rejected(outside: Outside) -> None:
     with pytest.raises(Refused):
         _fetch(outside, lambda _: [b"HTTP/1.1 200 OK\r\n", *[b"X-More: yes\r\n"] * 100_000])
 
 
 @pytest.mark.parametrize(
-    "said", [b"", b"hello\r\n\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf", b"\x00" * 9]
+    "content", [b"", b"hello\r\n\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf", b"\x00" * 9]
 )
-def test_a_server_that_breaks_off_or_speaks_something_else_is_refused(said: bytes, outside: Outside) -> None:
+def test_incomplete_or_invalid_response_is_rejected(content: bytes, outside: Outside) -> None:
     with pytest.raises(Refused, match="did not answer"):
-        _fetch(outside, lambda _: [said])
+        _fetch(outside, lambda _: [content])
 
 
-def test_a_server_without_tls_is_refused_where_https_was_asked_for(outside: Outside) -> None:
+def test_https_url_of_server_without_tls_is_rejected(outside: Outside) -> None:
     with server(lambda _: [ok(b"x")]) as outside.doors[PUBLIC], pytest.raises(Refused, match="did not answer"):
         fetch(f"https://{NAME}/", max_bytes=100, seconds=5)
 
@@ -272,6 +274,6 @@ INTERNAL_ADDRESSES = (
 )
 
 
-def test_only_an_address_of_the_open_internet_is_public() -> None:
+def test_only_global_unicast_addresses_are_public() -> None:
     known = {**dict.fromkeys(PUBLIC_ADDRESSES, True), **dict.fromkeys(INTERNAL_ADDRESSES, False)}
     assert {address: is_public(address) for address in known} == known

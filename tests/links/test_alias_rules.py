@@ -46,7 +46,7 @@ def test_other_text_is_rejected(alias: str) -> None:
 @pytest.mark.parametrize("change_case", [str.lower, str.upper, str.title])
 def test_reserved_word_is_rejected_in_any_case(change_case: Callable[[str], str]) -> None:
     for word in (word for word in alias_rules.RESERVED if len(word) >= 3):
-        with pytest.raises(Problem, match="slug is a word this service uses itself") as refusal:
+        with pytest.raises(Problem, match="slug is reserved by this service") as refusal:
             alias_rules.check(change_case(word), field="slug")
         assert refusal.value.field == "slug"
 

@@ -1,4 +1,4 @@
-"""A disk that fills up, a database that is locked, a clock that jumps: what was answered is counted, to the click."""
+"""A full disk, a locked database, a clock that jumps: every answered click is counted exactly."""
 
 import os
 import re
@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import time_machine
 
-from tests.support.protocol import wired
+from tests.support.protocol import protocol_client
 from tests.support.server import Server, at_once, serving
 from waypost.clicks.ingest.ingester import Ingester
 from waypost.db.database import Database
@@ -24,25 +24,25 @@ _NEW = '{"url": "https://example.com/page", "custom": "%s"}'
 
 
 def _small_disk(folder: Path) -> Sequence[str]:
-    """The words before a command that let it see a disk of 24 MiB at `folder`, which goes away with it."""
+    """Return a command prefix that mounts a disk of 24 MiB at `folder` for the command only."""
     spaces = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-Urm"]
     mount = f"mount -t tmpfs -o size=24m tmpfs '{folder}'"
     if shutil.which("unshare") is None or subprocess.run([*spaces, "sh", "-c", mount], check=False).returncode:
-        pytest.skip("THIS MACHINE CANNOT MOUNT A SMALL DISK: what happens on a full one is not tested here")
+        pytest.skip("this machine cannot mount a small disk")
     return [*spaces, "sh", "-c", f'{mount} && exec "$@"', "sh"]
 
 
 def _key(server: Server) -> str:
-    """What the first start tells the owner."""
-    found = re.search(r"API key\s+(wp_\S+)", server.output())
-    assert found is not None
-    return found[1]
+    """Return the API key that the first start prints."""
+    match = re.search(r"API key\s+(wp_\S+)", server.output())
+    assert match is not None
+    return match[1]
 
 
 def _visit(server: Server, alias: str, times: int) -> int:
-    """How many of so many visits were answered with a redirect."""
-    answers = [server.call("GET", f"/{alias}", follow_redirects=False).status_code for _ in range(times)]
-    return answers.count(302)
+    """Visit the alias and return the number of redirects."""
+    statuses = [server.call("GET", f"/{alias}", follow_redirects=False).status_code for _ in range(times)]
+    return statuses.count(302)
 
 
 def _clicks(server: Server, key: str, alias: str) -> int:
@@ -51,7 +51,7 @@ def _clicks(server: Server, key: str, alias: str) -> int:
     return int(answer.json()["data"]["clicks"])
 
 
-def test_a_full_disk_stops_no_redirect_and_tells_every_click_that_it_cost(tmp_path: Path) -> None:
+def test_full_disk_keeps_redirects_and_reports_every_lost_click(tmp_path: Path) -> None:
     folder = tmp_path / "node"
     folder.mkdir()
     with serving(folder, inside=_small_disk(folder), log_level="info") as server:
@@ -77,7 +77,7 @@ def test_a_full_disk_stops_no_redirect_and_tells_every_click_that_it_cost(tmp_pa
 
 
 def _fill(file: Path) -> None:
-    """Leave not a byte on the disk."""
+    """Fill the disk completely."""
     with file.open("wb", buffering=0) as ballast:
         for size in (1 << 20, 1 << 12, 1):
             try:
@@ -87,7 +87,7 @@ def _fill(file: Path) -> None:
                 continue
 
 
-def test_a_database_that_is_locked_for_seconds_costs_nothing(tmp_path: Path) -> None:
+def test_database_locked_for_seconds_loses_nothing(tmp_path: Path) -> None:
     folder = tmp_path / "node"
     with serving(folder, workers=2, log_level="info") as server:
         key = _key(server)
@@ -102,13 +102,13 @@ def test_a_database_that_is_locked_for_seconds_costs_nothing(tmp_path: Path) -> 
                 cold += _visit(server, "cold", 1)
                 time.sleep(0.03)
             other.execute("ROLLBACK")
-        made = [server.call("POST", "/api/url/add", key=key, content=_NEW % f"new-{n}") for n in range(4)]
-        assert [answer.status_code for answer in made] == [200] * 4
+        added = [server.call("POST", "/api/url/add", key=key, content=_NEW % f"new-{n}") for n in range(4)]
+        assert [answer.status_code for answer in added] == [200] * 4
         assert (_clicks(server, key, "hot"), _clicks(server, key, "cold")) == (answered, cold)
         assert "Traceback" not in server.output()
 
 
-def test_a_write_waits_for_a_database_that_is_locked(tmp_path: Path) -> None:
+def test_write_waits_for_locked_database(tmp_path: Path) -> None:
     folder = tmp_path / "node"
     with serving(folder, log_level="info") as server:
         key = _key(server)
@@ -127,19 +127,19 @@ def test_a_write_waits_for_a_database_that_is_locked(tmp_path: Path) -> None:
         assert _visit(server, "late", 1) == 1
 
 
-def test_a_clock_that_jumps_costs_nothing(settings: Settings, database: Database) -> None:
+def test_clock_jumps_lose_no_click(settings: Settings, database: Database) -> None:
     day = 86_400
-    with wired(settings, database) as wire, time_machine.travel(1_800_000_000, tick=False) as clock:
-        wire.link("spring")
+    with protocol_client(settings, database) as client, time_machine.travel(1_800_000_000, tick=False) as clock:
+        client.add_link("spring")
         visit = b"GET /spring HTTP/1.1\r\nHost: localhost\r\nUser-Agent: curl/8\r\n\r\n"
         jumps = (0, day, -3 * day, 1, 40 * day, -day)
         for seconds in jumps:
             clock.shift(seconds)
-            for _ in range(3):  # the first finds, the next goes by the lane
-                assert wire.ask(visit)[9:12] == b"302"
+            for _ in range(3):  # the first is cached, the next ones use the fast path
+                assert client.request(visit)[9:12] == b"302"
         ingester = Ingester(settings, database)
-        wire.traffic.journal.close()
+        client.worker_state.journal.close()
         while ingester.step():
-            ingester.tidy()
-        answer = wire.ask(wire.api("GET", "/api/urls?short=spring"))
+            ingester.delete_expired()
+        answer = client.request(client.api_request("GET", "/api/urls?short=spring"))
     assert f'"clicks":{3 * len(jumps)}'.encode() in answer.replace(b" ", b"")

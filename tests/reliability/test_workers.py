@@ -1,4 +1,4 @@
-"""Several workers on one port: replaced one by one when asked, and never two services on one port."""
+"""Several workers on one port: distribution of connections, restart by SIGHUP, and a port in use."""
 
 import signal
 import subprocess
@@ -20,8 +20,8 @@ def _workers(server: Server) -> set[int]:
     return {worker.pid for worker in processes(server)[0]}
 
 
-def _serving_by(server: Server) -> set[int]:
-    """Which processes hold established connections from thirty visitors who come at once."""
+def _busy_workers(server: Server) -> set[int]:
+    """Return the workers that hold connections of 30 concurrent clients."""
     visitors = [httpx2.Client(trust_env=False) for _ in range(30)]
     try:
         for visitor in visitors:
@@ -34,16 +34,16 @@ def _serving_by(server: Server) -> set[int]:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A service with two workers."""
+    """A server with two workers."""
     with serving(tmp_path_factory.mktemp("node"), workers=2) as server:
         yield server
 
 
-def test_each_worker_takes_its_part_of_the_visitors(server: Server) -> None:
-    until(lambda: len(_serving_by(server)) == 2)
+def test_connections_are_distributed_to_all_workers(server: Server) -> None:
+    until(lambda: len(_busy_workers(server)) == 2)
 
 
-def test_workers_are_replaced_one_after_the_other_without_a_failure(server: Server) -> None:
+def test_sighup_replaces_workers_without_failed_request(server: Server) -> None:
     before, stop, failures = _workers(server), threading.Event(), list[str]()
 
     def visit() -> None:
@@ -59,18 +59,18 @@ def test_workers_are_replaced_one_after_the_other_without_a_failure(server: Serv
     try:
         server.process.send_signal(signal.SIGHUP)
         until(lambda: len(_workers(server)) == 2 and not _workers(server) & before)
-        server.process.send_signal(signal.SIGTTIN)  # how many there are is a setting
-        until(lambda: len(_serving_by(server)) == 2)
+        server.process.send_signal(signal.SIGTTIN)  # ignored: the number of workers is a setting
+        until(lambda: len(_busy_workers(server)) == 2)
     finally:
         stop.set()
-        visiting.join()
+        visiting.join(_SECONDS)
     assert not failures
     assert len(_workers(server)) == 2
 
 
-def test_a_port_that_is_taken_is_not_shared(server: Server, tmp_path: Path) -> None:
+def test_start_on_port_in_use_fails(server: Server, tmp_path: Path) -> None:
     port = server.url.rpartition(":")[2]
     command = [*server.process.args, "--port", port, "--workers", "2"]  # type: ignore[misc]
-    told = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=_SECONDS, check=False)
-    assert told.returncode != 0, told
-    assert "Address already in use" in told.stdout + told.stderr
+    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=_SECONDS, check=False)
+    assert result.returncode != 0, result
+    assert "Address already in use" in result.stdout + result.stderr

@@ -1,4 +1,4 @@
-"""The folder of objects: what is kept is kept whole."""
+"""File storage in a folder."""
 
 import asyncio
 import resource
@@ -12,12 +12,12 @@ import pytest
 from waypost.errors import Kind, Problem
 from waypost.storage.disk import DiskStore
 
-_ROOM = 1_000_000
+_SPACE = 1_000_000
 
 
 @contextmanager
-def _room_for(size: int) -> Iterator[None]:
-    """A disk on which a file takes that many bytes: of a write that goes beyond, it takes the beginning."""
+def _limited_space(size: int) -> Iterator[None]:
+    """Limit the size of files. A larger write stores only its beginning, as on a full disk."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:
@@ -26,15 +26,15 @@ def _room_for(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-async def _one(chunk: bytes) -> AsyncIterator[bytes]:
+async def _stream(chunk: bytes) -> AsyncIterator[bytes]:
     yield chunk
 
 
-def test_a_disk_that_takes_only_the_beginning_of_a_file_keeps_nothing_of_it(tmp_path: Path) -> None:
-    store, content = DiskStore(tmp_path), bytes(_ROOM + 1)
-    with _room_for(_ROOM):
+def test_file_on_full_disk_leaves_nothing(tmp_path: Path) -> None:
+    store, content = DiskStore(tmp_path), bytes(_SPACE + 1)
+    with _limited_space(_SPACE):
         with pytest.raises(Problem) as caught:
-            asyncio.run(store.put("aa/sent", _one(content), on_chunk=len, disposition="attachment"))
+            asyncio.run(store.put("aa/sent", _stream(content), on_chunk=len, disposition="attachment"))
         with pytest.raises(Problem) as restored:
             store.save("aa/restored", BytesIO(content), disposition="attachment")
         store.save("aa/fits", BytesIO(content[1:]), disposition="attachment")

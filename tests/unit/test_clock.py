@@ -1,4 +1,4 @@
-"""How times are written and read: whole seconds, UTC (decisions 5, 21 and 43)."""
+"""Times as text: whole seconds, UTC (decisions 5, 21 and 43)."""
 
 import time
 from datetime import UTC, datetime
@@ -10,71 +10,71 @@ from hypothesis import strategies as st
 
 from waypost import clock
 
-LAST_OF_ALL = 253402300799  # 9999-12-31 23:59:59
+MAX_SECOND = 253402300799  # 9999-12-31 23:59:59
 
 
 def _utc(text: str) -> int:
     return int(datetime.fromisoformat(f"{text}+00:00").timestamp())
 
 
-def test_now_is_whole_seconds_and_milliseconds() -> None:
+def test_now_returns_whole_seconds_and_milliseconds() -> None:
     with time_machine.travel(datetime(2030, 5, 6, 7, 8, 9, 987654, UTC), tick=False):
         assert clock.now() == _utc("2030-05-06 07:08:09")
         assert clock.now_ms() == _utc("2030-05-06 07:08:09") * 1000 + 987
 
 
 @pytest.mark.parametrize(
-    ("second", "written"),
+    ("second", "text"),
     [
         (0, "1970-01-01 00:00:00"),
         (951_782_400, "2000-02-29 00:00:00"),
         (2_147_483_648, "2038-01-19 03:14:08"),
-        (LAST_OF_ALL, "9999-12-31 23:59:59"),
+        (MAX_SECOND, "9999-12-31 23:59:59"),
     ],
 )
-def test_a_second_is_written_in_utc(second: int, written: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_text_is_in_utc_in_any_time_zone(second: int, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", "America/New_York")
     time.tzset()
     try:
-        assert clock.text(second) == written
-        assert clock.day(second) == written[:10]
+        assert clock.text(second) == text
+        assert clock.day(second) == text[:10]
     finally:
         monkeypatch.undo()
         time.tzset()
 
 
-def test_never_is_a_timestamp_like_any_other() -> None:
-    assert clock.text(LAST_OF_ALL) == clock.NEVER
+def test_never_is_the_last_valid_timestamp() -> None:
+    assert clock.text(MAX_SECOND) == clock.NEVER
 
 
 @settings(deadline=None)
-@given(st.integers(0, LAST_OF_ALL))
-def test_what_was_written_is_read_back(second: int) -> None:
+@given(st.integers(0, MAX_SECOND))
+def test_formatted_time_is_parsed_to_same_second(second: int) -> None:
     assert clock.last_second(clock.text(second)) == second
     end = clock.last_second(clock.day(second))
     assert clock.text(end) == f"{clock.day(second)} 23:59:59"
 
 
 @pytest.mark.parametrize(
-    ("written", "second"),
+    ("text", "second"),
     [
         ("2030-01-31", _utc("2030-01-31 23:59:59")),
         ("2028-02-29", _utc("2028-02-29 23:59:59")),
-        ("9999-12-31", LAST_OF_ALL),
+        ("9999-12-31", MAX_SECOND),
         ("2030-01-31 10:20:30", _utc("2030-01-31 10:20:30")),
         ("2030-01-31T10:20:30", _utc("2030-01-31 10:20:30")),
         ("2030-01-31T10:20:30Z", _utc("2030-01-31 10:20:30")),
         ("2030-01-31 10:20", _utc("2030-01-31 10:20:00")),
         ("2030-01-31 00:00:00", _utc("2030-01-31 00:00:00")),
-        ("9999-12-31 23:59:59", LAST_OF_ALL),
+        ("9999-12-31 23:59:59", MAX_SECOND),
     ],
 )
-def test_a_date_lasts_to_its_end_and_a_timestamp_to_its_second(written: str, second: int) -> None:
-    assert clock.last_second(written) == second
+def test_date_is_parsed_to_its_last_second(text: str, second: int) -> None:
+    assert clock.last_second(text) == second
 
 
 @pytest.mark.parametrize(
-    "written",
+    "text",
     [
         *("", "never", "tomorrow", "0", "2030", "2030-01", "20300131", "1893456000"),
         *("2030-13-01", "2030-00-10", "2030-02-30", "2029-02-29", "2030-01-32", "0000-01-01", "10000-01-01"),
@@ -98,6 +98,6 @@ def test_a_date_lasts_to_its_end_and_a_timestamp_to_its_second(written: str, sec
         ),
     ],
 )
-def test_anything_else_is_no_date(written: str) -> None:
+def test_invalid_date_raises_value_error(text: str) -> None:
     with pytest.raises(ValueError, match="not a date"):
-        clock.last_second(written)
+        clock.last_second(text)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from waypost.visits.decide import Answer, Facts, Redirect, Refusal, decide, used_up
+from waypost.visits.decide import Facts, Outcome, Redirect, Refusal, decide, expired_outcome
 from waypost.visits.lookup import LinkView
 
 NOW = 1_800_000_000
@@ -25,7 +25,7 @@ PLAIN = LinkView(
 )
 
 
-def _answer(link: dict[str, Any], visit: dict[str, Any]) -> Answer:
+def _answer(link: dict[str, Any], visit: dict[str, Any]) -> Outcome:
     return decide(replace(PLAIN, **link), Facts(**{"now": NOW, **visit}))
 
 
@@ -44,13 +44,13 @@ def _answer(link: dict[str, Any], visit: dict[str, Any]) -> Answer:
         pytest.param(
             {"expiry": NOW - 1, "expiryurl": OVER},
             {},
-            Redirect(OVER, counts=False),
+            Redirect(OVER, is_click=False),
             id="a link that is over leads to its address for afterwards, uncounted",
         ),
         pytest.param(
             {"expiry": NOW - 1, "expiryurl": OVER, "parameters": [{"name": "a", "value": "b"}]},
             {"query": "c=d"},
-            Redirect(OVER, counts=False),
+            Redirect(OVER, is_click=False),
             id="the address for afterwards is taken as it is",
         ),
         pytest.param({"password": "hash"}, {}, Refusal("locked"), id="a protected link asks for its password"),
@@ -76,7 +76,7 @@ def _answer(link: dict[str, Any], visit: dict[str, Any]) -> Answer:
         ),
     ],
 )
-def test_whether_a_link_works(link: dict[str, Any], visit: dict[str, Any], answer: Answer) -> None:
+def test_whether_a_link_works(link: dict[str, Any], visit: dict[str, Any], answer: Outcome) -> None:
     assert _answer(link, visit) == answer
 
 
@@ -195,9 +195,13 @@ def test_a_chosen_target_gets_the_query_too() -> None:
     )
 
 
-@pytest.mark.parametrize(("expiryurl", "answer"), [("", Refusal("gone")), (OVER, Redirect(OVER, counts=False))])
-def test_a_used_up_link_ends_like_an_expired_one(expiryurl: str, answer: Answer) -> None:
-    assert used_up(replace(PLAIN, expiryurl=expiryurl)) == answer == _answer({"expiryurl": expiryurl, "expiry": 1}, {})
+@pytest.mark.parametrize(("expiryurl", "answer"), [("", Refusal("gone")), (OVER, Redirect(OVER, is_click=False))])
+def test_a_used_up_link_ends_like_an_expired_one(expiryurl: str, answer: Outcome) -> None:
+    assert (
+        expired_outcome(replace(PLAIN, expiryurl=expiryurl))
+        == answer
+        == _answer({"expiryurl": expiryurl, "expiry": 1}, {})
+    )
 
 
 @pytest.mark.parametrize(

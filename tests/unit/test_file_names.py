@@ -1,4 +1,4 @@
-"""What a file may be called, what it is, and which of its bytes are meant: rules, as tables of cases."""
+"""Rules for file names, media types and byte ranges."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from waypost.files import ranges
 from waypost.files.ranges import ByteRange, Unsatisfiable
 from waypost.http import file_names, media_types
 
-REFUSED: tuple[tuple[bytes, str], ...] = (
+INVALID: tuple[tuple[bytes, str], ...] = (
     (b"", "must not be empty"),
     (b"%20", "must not be empty"),
     (b"a/b", "not a path"),
@@ -25,9 +25,9 @@ REFUSED: tuple[tuple[bytes, str], ...] = (
     (b"a%7f", "control characters"),
     (b"a%C2%85b", "control characters"),
     (b"a%E2%80%A8b", "control characters"),
-    (b"invoice%E2%80%AEfdp.exe", "direction of text"),
-    (b"%E2%81%A6a", "direction of text"),
-    (b"a%E2%80%8Fb", "direction of text"),
+    (b"invoice%E2%80%AEfdp.exe", "text direction"),
+    (b"%E2%81%A6a", "text direction"),
+    (b"a%E2%80%8Fb", "text direction"),
     (b"a%zzb", "% that is not followed"),
     (b"100%", "% that is not followed"),
     (b"a%4", "% that is not followed"),
@@ -41,19 +41,19 @@ REFUSED: tuple[tuple[bytes, str], ...] = (
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_a_name_that_cannot_be_one_is_refused(ana: Person) -> None:
-    for raw, told in REFUSED:
+def test_invalid_file_name_is_rejected(ana: Person) -> None:
+    for raw, message in INVALID:
         with pytest.raises(Problem) as caught:
             file_names.from_path(raw)
-        assert told in caught.value.message, raw
-        answer = ana.call("POST", f"/files/upload/{raw.decode()}", content=b"content")
-        if b"/" not in raw and raw != b".":  # which the client takes away itself
-            assert (answer.status_code, answer.json()["field"]) == (400, "filename"), raw
-        assert answer.status_code < 500
+        assert message in caught.value.message, raw
+        response = ana.call("POST", f"/files/upload/{raw.decode()}", content=b"content")
+        if b"/" not in raw and raw != b".":  # the client removes them itself
+            assert (response.status_code, response.json()["field"]) == (400, "filename"), raw
+        assert response.status_code < 500
     assert ana.get("/files")["result"] == 0
 
 
-NAMED: tuple[tuple[bytes, str, str], ...] = (
+VALID: tuple[tuple[bytes, str, str], ...] = (
     (b"a.pdf", "a.pdf", 'attachment; filename="a.pdf"'),
     (b"a%20b.pdf", "a b.pdf", 'attachment; filename="a b.pdf"'),
     (b"a+b.pdf", "a+b.pdf", 'attachment; filename="a+b.pdf"'),
@@ -73,14 +73,14 @@ NAMED: tuple[tuple[bytes, str, str], ...] = (
 )
 
 
-def test_any_other_name_is_kept_and_travels_in_a_header_that_every_system_can_save() -> None:
-    for raw, name, header in NAMED:
+def test_valid_file_name_is_encoded_for_every_system() -> None:
+    for raw, name, header in VALID:
         assert file_names.from_path(raw) == name
         assert file_names.disposition(name) == header
         assert header.isascii()
 
 
-KINDS = (
+MEDIA_TYPES = (
     (b"\x89PNG\r\n\x1a\n<script>", "image/png"),
     (b"\xff\xd8\xff\xe0", "image/jpeg"),
     (b"GIF89a/*<html>", "image/gif"),
@@ -99,30 +99,30 @@ KINDS = (
 )
 
 
-def test_what_a_file_is_its_first_bytes_say() -> None:
-    for start, kind in KINDS:
-        assert media_types.of(start) == kind
-    assert not {kind for kind in media_types.PICTURES if "svg" in kind or "html" in kind}
-    assert media_types.words("image/png") == ("%(format)s picture", "PNG")
-    assert media_types.words(media_types.UNKNOWN)[0] == ""
+def test_media_type_is_detected_from_first_bytes() -> None:
+    for start, media_type in MEDIA_TYPES:
+        assert media_types.detect(start) == media_type
+    assert not {image for image in media_types.IMAGES if "svg" in image or "html" in image}
+    assert media_types.describe("image/png") == ("%(format)s picture", "PNG")
+    assert media_types.describe(media_types.UNKNOWN)[0] == ""
 
 
-def _p(*places: int) -> list[ByteRange]:
-    return [ByteRange(start, end) for start, end in zip(places[::2], places[1::2], strict=True)]
+def _ranges(*positions: int) -> list[ByteRange]:
+    return [ByteRange(start, end) for start, end in zip(positions[::2], positions[1::2], strict=True)]
 
 
 RANGES: tuple[tuple[str, Any], ...] = (
-    ("bytes=0-", _p(0, 1000)),
-    ("bytes=0-0", _p(0, 1)),
-    ("bytes=10-19", _p(10, 20)),
-    ("BYTES=10-19", _p(10, 20)),
-    ("bytes=990-2000", _p(990, 1000)),
-    ("bytes=-10", _p(990, 1000)),
-    ("bytes=-5000", _p(0, 1000)),
-    ("bytes= 1-2 , 5-6 ", _p(1, 3, 5, 7)),
-    ("bytes=5-6,1-2", _p(5, 7, 1, 3)),
-    ("bytes=1-2,,5-6,", _p(1, 3, 5, 7)),
-    ("bytes=1-2,2000-", _p(1, 3)),
+    ("bytes=0-", _ranges(0, 1000)),
+    ("bytes=0-0", _ranges(0, 1)),
+    ("bytes=10-19", _ranges(10, 20)),
+    ("BYTES=10-19", _ranges(10, 20)),
+    ("bytes=990-2000", _ranges(990, 1000)),
+    ("bytes=-10", _ranges(990, 1000)),
+    ("bytes=-5000", _ranges(0, 1000)),
+    ("bytes= 1-2 , 5-6 ", _ranges(1, 3, 5, 7)),
+    ("bytes=5-6,1-2", _ranges(5, 7, 1, 3)),
+    ("bytes=1-2,,5-6,", _ranges(1, 3, 5, 7)),
+    ("bytes=1-2,2000-", _ranges(1, 3)),
     ("bytes=1000-", Unsatisfiable),
     ("bytes=5000-6000", Unsatisfiable),
     ("bytes=-0", Unsatisfiable),
@@ -143,10 +143,10 @@ RANGES: tuple[tuple[str, Any], ...] = (
 )
 
 
-def test_a_range_is_what_the_standard_says_or_nothing_at_all() -> None:
-    for header, wanted in RANGES:
-        if wanted is Unsatisfiable:
+def test_range_header_is_parsed_or_ignored_as_in_rfc_9110() -> None:
+    for header, expected in RANGES:
+        if expected is Unsatisfiable:
             with pytest.raises(Unsatisfiable):
                 ranges.parse_range(header, 1000)
         else:
-            assert ranges.parse_range(header, 1000) == wanted, header
+            assert ranges.parse_range(header, 1000) == expected, header

@@ -1,4 +1,4 @@
-"""Where settings come from, and how a bad one is named before anything is begun."""
+"""Sources of settings, and errors for invalid ones."""
 
 from pathlib import Path
 
@@ -30,11 +30,13 @@ SETTINGS = {
 
 
 @pytest.mark.parametrize("name", SETTINGS)
-def test_a_bad_setting_is_named(name: str, run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_setting_is_reported_before_anything_is_created(
+    name: str, run: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for value in SETTINGS[name]:
         monkeypatch.setenv(name, value)
-        for words in (("doctor",), ("serve",), ("account", "list")):
-            refused = run(*words)
+        for arguments in (("doctor",), ("serve",), ("account", "list")):
+            refused = run(*arguments)
             assert (refused.code, refused.out) == (2, ""), value
             assert refused.err.startswith(f"W000 {name}: "), refused.err
             assert refused.err.count("\n") == 1, refused.err
@@ -42,7 +44,7 @@ def test_a_bad_setting_is_named(name: str, run: Run, home: Path, monkeypatch: py
     assert list(home.iterdir()) == []
 
 
-def test_settings_come_from_a_file(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_are_read_from_file_and_environment(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (home / "waypost.toml").write_text('data_dir = "here"\nlink_schemes = "mailto"\nport = 9000\n')
     (home / "other.toml").write_text('data_dir = "there"\n')
     monkeypatch.delenv("WAYPOST_BASE_URL")
@@ -64,11 +66,11 @@ FILES = {
 }
 
 
-def test_a_bad_settings_file_is_named(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for content, told in FILES.items():
+def test_invalid_settings_file_is_reported(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for content, message in FILES.items():
         (home / "waypost.toml").write_text(content)
         refused = run("doctor")
         assert (refused.code, refused.out) == (2, ""), content
-        assert refused.err.startswith(told), refused.err
+        assert refused.err.startswith(message), refused.err
     monkeypatch.setenv("WAYPOST_CONFIG", "nowhere.toml")
     assert run("doctor").err == "W000 nowhere.toml: there is no such file.\n"

@@ -1,4 +1,4 @@
-"""Signed cookies of a file's visitors: who started a download, and who has entered the file's password.
+"""Signed cookies of a file's visitors: for resumed downloads, and after the file's password was entered.
 
 Each token is valid for one stored object of one file.
 """
@@ -27,7 +27,7 @@ def is_visitor(signer: Signer, file: FileView, token: str) -> bool:
 
 
 def unlocked(signer: Signer, file: FileView) -> str:
-    """Return a token for a visitor who entered the password. A new password invalidates it."""
+    """Return a token for a visitor that entered the password. A new password invalidates it."""
     return signer.sign(_UNLOCKED, life=LIFE_SECONDS, bound=f"{_object(file)}\t{file.password}")
 
 

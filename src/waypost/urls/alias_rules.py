@@ -1,4 +1,4 @@
-"""What an alias may be: pure rules, no database."""
+"""Rules for aliases: validation, reserved words, random generation."""
 
 import re
 import secrets
@@ -16,31 +16,31 @@ RESERVED = frozenset(
     terms tls u upload uploads url urls user users verify waypost webhook webhooks welcome well-known www
     """.split()
 )
-"""First path segments that the service answers itself, now or in its own future (decision 19)."""
+"""First path segments that the service uses or may use in the future (decision 19)."""
 
 MAX_LENGTH = 50
-_FORM = re.compile(r"[A-Za-z0-9_-]{3,50}\Z")
-# Neither vowels nor look-alikes: nothing rude, nothing misread from paper. 49^6 is 14 thousand million names.
+_ALIAS = re.compile(r"[A-Za-z0-9_-]{3,50}\Z")
+# No vowels, so that no words appear; no characters that look alike. 49^6 is 14 billion aliases.
 _LETTERS = "BCDFGHJKLMNPQRSTVWXYZbcdfghjkmnpqrstvwxyz23456789"
 
 
 def check(alias: str, *, field: str) -> str:
-    """The alias if it may be one. Raises INVALID on `field` (decision 19)."""
-    if not _FORM.match(alias):
+    """Return the alias if it is valid. Raises INVALID on `field` (decision 19)."""
+    if not _ALIAS.match(alias):
         raise invalid(field, f"{field} must be 3 to 50 characters from A-Z, a-z, 0-9, _ and -.")
     if alias.lower() in RESERVED:
-        raise invalid(field, f"{field} is a word this service uses itself. Please choose another one.")
+        raise invalid(field, f"{field} is reserved by this service. Choose another one.")
     return alias
 
 
-def can_be(alias: str) -> bool:
-    """Whether anything can have this alias."""
-    return _FORM.match(alias) is not None
+def is_valid(alias: str) -> bool:
+    """Return whether the alias has a valid format."""
+    return _ALIAS.match(alias) is not None
 
 
 def generate(length: int = 6) -> str:
-    """A random alias that passes `check`."""
+    """Return a random valid alias."""
     while True:
-        drawn = "".join(secrets.choice(_LETTERS) for _ in range(length))
-        if drawn.lower() not in RESERVED:  # which three letters can be
-            return drawn
+        alias = "".join(secrets.choice(_LETTERS) for _ in range(length))
+        if alias.lower() not in RESERVED:  # short ones can be
+            return alias

@@ -1,4 +1,4 @@
-"""The hosts and words that the operator has blocked: nothing in the service may lead to a URL that has one."""
+"""Blocklist of hosts and words. URLs that contain one are rejected as destinations."""
 
 import re
 import unicodedata
@@ -13,13 +13,13 @@ from waypost.errors import invalid
 from waypost.urls.validation import ascii_host
 
 HOST, WORD = "host", "word"
-_DECODINGS = 3  # how often a word may be percent-encoded and still be found
+_MAX_DECODINGS = 3  # levels of percent-encoding in which words are found
 _WEB_ADDRESS = re.compile(r"https?://[^\s<>\"\\]+", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Blocklist:
-    """The whole list, for a process to keep: a host stands for everything below it too."""
+    """The whole blocklist, for a cache. A host includes its subdomains."""
 
     hosts: frozenset[str] = frozenset()
     words: tuple[str, ...] = ()
@@ -27,8 +27,8 @@ class Blocklist:
     def __bool__(self) -> bool:
         return bool(self.hosts or self.words)
 
-    def has(self, url: str) -> bool:
-        """Whether a URL is blocked."""
+    def blocks(self, url: str) -> bool:
+        """Return whether a URL is blocked."""
         if not self:
             return False
         folded = _folded(url)
@@ -36,52 +36,53 @@ class Blocklist:
 
 
 def read(tx: Connection) -> Blocklist:
-    """The list as it is now."""
-    found = tx.execute(select(blocklist_entries.c.kind, blocklist_entries.c.value)).all()
-    words = tuple(sorted(row.value for row in found if row.kind == WORD))
-    return Blocklist(frozenset(row.value for row in found if row.kind == HOST), words)
+    """Return the current blocklist."""
+    rows = tx.execute(select(blocklist_entries.c.kind, blocklist_entries.c.value)).all()
+    words = tuple(sorted(row.value for row in rows if row.kind == WORD))
+    return Blocklist(frozenset(row.value for row in rows if row.kind == HOST), words)
 
 
 def refuse(tx: Connection, urls: Iterable[str], *, field: str) -> None:
-    """Raise INVALID on `field` when one of the URLs is blocked. Costs the same for any number of blocked hosts."""
-    wanted = list(urls)
-    hosts = sorted({host for url in wanted for host in _hosts(url)})
+    """Raise INVALID on `field` if one of the URLs is blocked. The cost is independent of the size of the blocklist."""
+    checked = list(urls)
+    hosts = sorted({host for url in checked for host in _hosts(url)})
     c = blocklist_entries.c
-    chosen = select(c.kind, c.value).where(or_(and_(c.kind == HOST, c.value.in_(hosts)), c.kind == WORD))
-    folded = [_folded(url) for url in wanted]
-    for kind, value in tx.execute(chosen) if wanted else ():
+    query = select(c.kind, c.value).where(or_(and_(c.kind == HOST, c.value.in_(hosts)), c.kind == WORD))
+    folded = [_folded(url) for url in checked]
+    for kind, value in tx.execute(query) if checked else ():
         if kind == HOST:
-            raise invalid(field, f"{field} must not lead to {value}: the operator of this service has blocked it.")
+            raise invalid(field, f"{field} must not lead to {value}: the administrator of this service has blocked it.")
         if any(value in url for url in folded):
             raise invalid(
-                field, f"{field} must not have the word {value}, which the operator of this service has blocked."
+                field,
+                f"{field} must not contain the word {value}, which the administrator of this service has blocked.",
             )
 
 
-def addresses(text: str) -> list[str]:
-    """The web addresses that stand in a text, such as that of a QR code."""
+def find_urls(text: str) -> list[str]:
+    """Return the web URLs in a text, such as the content of a QR code."""
     return _WEB_ADDRESS.findall(text)
 
 
-def word(text: str) -> str:
-    """A word as it is looked for: without regard to case, width and composition."""
+def normalize_word(text: str) -> str:
+    """Normalize a word for comparison: case, width and composition are ignored."""
     return unicodedata.normalize("NFKC", text).casefold().strip()
 
 
 def _folded(url: str) -> str:
-    for _ in range(_DECODINGS):
+    for _ in range(_MAX_DECODINGS):
         plain = unquote(url)
         if plain == url:
             break
         url = plain
-    return word(url)
+    return normalize_word(url)
 
 
 def _hosts(url: str) -> list[str]:
-    """The host of a URL, and every domain that it is below."""
+    """Return the host of a URL and all its parent domains."""
     try:
         host = ascii_host(unquote(urlsplit(url).hostname or ""))
     except ValueError:
         host = None
     labels = (host or "").split(".")
-    return [".".join(labels[place:]) for place in range(len(labels))] if host else []
+    return [".".join(labels[index:]) for index in range(len(labels))] if host else []

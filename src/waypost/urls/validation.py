@@ -1,4 +1,4 @@
-"""Which URLs may stand in the service, as a target or a picture (decision 44)."""
+"""Validation of URLs: destinations, images, webhooks (decision 44)."""
 
 import ipaddress
 import re
@@ -22,14 +22,17 @@ _WEB_PORTS = {"http": 80, "https": 443}
 
 
 def web_url(value: str, *, field: str) -> str:
-    """The URL, trimmed, if it is http or https with a real host. Raises INVALID on `field`."""
+    """Return the trimmed URL if it is http or https with a valid host. Raises INVALID on `field`."""
     url = value.strip()
     _split(url, field)
     return url
 
 
-def target(value: str, *, field: str, settings: Settings) -> str:
-    """The URL, trimmed, if a link may lead there: http, https, or an app scheme that the operator allows."""
+def destination(value: str, *, field: str, settings: Settings) -> str:
+    """Return the trimmed URL if it is a valid destination: http, https, or an app scheme of the settings.
+
+    Raises INVALID on `field`.
+    """
     url = value.strip()
     scheme = _scheme(url)
     if scheme not in _WEB_PORTS and scheme in settings.schemes and not _BLANK.search(url):
@@ -39,25 +42,25 @@ def target(value: str, *, field: str, settings: Settings) -> str:
 
 
 def refuse_own(tx: Connection, url: str, *, field: str, settings: Settings) -> None:
-    """Raise INVALID on `field` when `url` leads to the service itself or to a branded domain: that can loop."""
+    """Raise INVALID on `field` if `url` is on the service itself or a branded domain, which could loop."""
     if _scheme(url) not in _WEB_PORTS:
         return
     parts = _split(url, field)
     host = ascii_host(parts.hostname or "") or ""
-    known = select(domains.c.id).where(domains.c.host == host)
-    if _is_own(host, parts, settings) or tx.execute(known).first() is not None:
-        raise invalid(field, f"{field} must not lead to this service itself: that could go in circles.")
+    query = select(domains.c.id).where(domains.c.host == host)
+    if _is_own(host, parts, settings) or tx.execute(query).first() is not None:
+        raise invalid(field, f"{field} must not lead to this service itself: that could cause a redirect loop.")
 
 
 def host_of(url: str) -> str | None:
-    """The host of a URL that `web_url` let through."""
+    """Return the host of a URL that `web_url` has accepted."""
     return ascii_host(urlsplit(url).hostname or "")
 
 
 def ascii_host(name: str) -> str | None:
-    """A host name as it stands on the wire: lower-case, IDNA, no root dot, odd spellings of addresses made plain.
+    """Return a host name in its canonical form: lower case, IDNA, no final dot, addresses in dotted decimal.
 
-    None when it cannot be one.
+    Return None if it is not valid.
     """
     name = name.lower().removesuffix(".")
     if ":" in name:
@@ -79,7 +82,7 @@ def ascii_host(name: str) -> str | None:
 
 
 def _ipv6(name: str) -> str | None:
-    """An IPv6 address in its one short spelling; the IPv4 address where it only wraps one."""
+    """Return an IPv6 address in its shortest form; the IPv4 address if it is IPv4-mapped."""
     try:
         address = ipaddress.IPv6Address(name.partition("%")[0])
     except ValueError:
@@ -88,8 +91,8 @@ def _ipv6(name: str) -> str | None:
 
 
 def _scheme(url: str) -> str:
-    found = _SCHEME.match(url)
-    return found[1].lower() if found else ""
+    match = _SCHEME.match(url)
+    return match[1].lower() if match else ""
 
 
 def _split(url: str, field: str, extra: frozenset[str] = frozenset()) -> SplitResult:
@@ -100,23 +103,24 @@ def _split(url: str, field: str, extra: frozenset[str] = frozenset()) -> SplitRe
         )
     if _BLANK.search(url):
         raise invalid(
-            field, f"{field} must not have blanks, control characters or backslashes; write them as %20 or so."
+            field,
+            f"{field} must not contain spaces, control characters or backslashes; percent-encode them, such as %20.",
         )
     try:
         url.encode()
         parts = urlsplit(url)
-        whole = parts.port != 0 and _AUTHORITY.match(parts.netloc) is not None
-        usable = whole and ascii_host(parts.hostname or "") is not None
-    except ValueError:  # a port or an IPv6 address that is none, or half a surrogate pair
-        usable = False
-    if not usable:
+        has_authority = parts.port != 0 and _AUTHORITY.match(parts.netloc) is not None
+        is_valid = has_authority and ascii_host(parts.hostname or "") is not None
+    except ValueError:  # an invalid port or IPv6 address, or half a surrogate pair
+        is_valid = False
+    if not is_valid:
         raise invalid(field, f"{field} must have a valid host name, such as https://example.com/page.")
     return parts
 
 
 def _is_own(host: str, parts: SplitResult, settings: Settings) -> bool:
     base = urlsplit(settings.base)
-    same = host == settings.own_host or (_LOOPBACK.match(host) and _LOOPBACK.match(settings.own_host))
+    is_same_host = host == settings.own_host or (_LOOPBACK.match(host) and _LOOPBACK.match(settings.own_host))
     port = parts.port or _WEB_PORTS[parts.scheme]
-    ours = {base.port} if base.port else set(_WEB_PORTS.values())
-    return bool(same) and port in ours
+    own_ports = {base.port} if base.port else set(_WEB_PORTS.values())
+    return bool(is_same_host) and port in own_ports
