@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import insert
 
 from tests.conftest import Person
-from tests.support.dashboard_client import Browser, hidden, said
-from tests.support.visits import CHROME, TARGET, visit
+from tests.support.dashboard_client import Browser, hidden_field, flash_message
+from tests.support.visits import CHROME, DESTINATION, visit
 from waypost.db.schema import links
 
 SQLITE_ONLY = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -25,7 +25,7 @@ def test_list_supports_search_order_filters_and_pages(ana: Person, inside: Brows
     for n in range(30):
         fields = {"campaign": campaign} if n < 3 else {"channel": channel} if n < 5 else {}
         fields |= {"status": "disabled"} if n == 4 else {}
-        ana.post("/url/add", {"url": TARGET, "title": f"Link {n}", "custom": f"name-{n}", **fields})
+        ana.post("/url/add", {"url": DESTINATION, "title": f"Link {n}", "custom": f"name-{n}", **fields})
     visit(inside.client, "name-7", agent=CHROME)
     assert _titles(inside.get("/links"))[0] == "Link 29"
     assert _titles(inside.get("/links?page=2")) == [f"Link {n}" for n in range(4, -1, -1)]
@@ -36,8 +36,8 @@ def test_list_supports_search_order_filters_and_pages(ana: Person, inside: Brows
     assert _titles(inside.get(f"/links?campaign={campaign}&q=1")) == ["Link 1"]
     assert _titles(inside.get(f"/links?channel={channel}")) == ["Link 4", "Link 3"]
     assert _titles(inside.get(f"/links?channel={channel}&status=disabled&order=click")) == ["Link 4"]
-    assert "No link like that" in inside.get("/links?q=nothing-like-this").text
-    assert "No link like that" in inside.get("/links?campaign=999").text
+    assert "No links found" in inside.get("/links?q=nothing-like-this").text
+    assert "No links found" in inside.get("/links?campaign=999").text
 
 
 @SQLITE_ONLY
@@ -46,7 +46,7 @@ def test_search_with_many_matches_shows_first_thousand(ana: Person, inside: Brow
         {
             "account": ana.account,
             "alias": f"n{n}",
-            "url": TARGET,
+            "url": DESTINATION,
             "title": f"Link {n}",
             "search": f"link {n}",
             "clicks": n % 7,
@@ -74,12 +74,12 @@ def _most_clicked(count: int) -> list[str]:
 def test_bulk_actions_change_selected_links_and_deletion_needs_confirmation(ana: Person, inside: Browser) -> None:
     campaign = ana.post("/campaign/add", {"name": "Spring"})["id"]
     channels = [ana.post("/channel/add", {"name": name})["id"] for name in ("A", "B")]
-    ids = [ana.post("/url/add", {"url": TARGET, "title": f"Link {n}"})["id"] for n in range(3)]
+    ids = [ana.post("/url/add", {"url": DESTINATION, "title": f"Link {n}"})["id"] for n in range(3)]
 
     def bulk(action: str, selected: list[int]) -> Any:
-        return inside.send("/links/bulk", at="/links", action=action, id=selected)
+        return inside.submit("/links/bulk", at="/links", action=action, id=selected)
 
-    assert said(bulk("status-disabled", ids[:2]), inside) == "2 links are changed."
+    assert flash_message(bulk("status-disabled", ids[:2]), inside) == "2 links were updated."
     assert [ana.get(f"/url/{item}")["details"]["status"] for item in ids] == ["disabled", "disabled", "public"]
     for action in (f"campaign-{campaign}", f"channel-{channels[0]}", f"channel-{channels[1]}"):
         bulk(action, ids[:2])
@@ -87,11 +87,11 @@ def test_bulk_actions_change_selected_links_and_deletion_needs_confirmation(ana:
     assert (link["campaign"], sorted(link["channel"])) == (campaign, sorted(channels))
     bulk("campaign-0", ids[:1])
     assert ana.get(f"/url/{ids[0]}")["details"]["campaign"] is None
-    assert "Tick the links" in said(bulk("delete", []), inside)
-    assert "what to do" in said(bulk("", ids), inside)
+    assert "Select at least one link." in flash_message(bulk("delete", []), inside)
+    assert "Select an action." in flash_message(bulk("", ids), inside)
     confirmation = bulk("delete", ids[:2])
     assert "Delete 2 links?" in confirmation.text
     assert ana.get("/urls")["data"]["result"] == 3
-    form = {"token": hidden(confirmation, "token"), "id": ids[:2]}
-    assert said(inside.client.post("/dashboard/links/delete", data=form), inside) == "2 links are deleted."
+    form = {"token": hidden_field(confirmation, "token"), "id": ids[:2]}
+    assert flash_message(inside.client.post("/dashboard/links/delete", data=form), inside) == "2 links were deleted."
     assert ana.get("/urls")["data"]["result"] == 1

@@ -15,7 +15,7 @@ from waypost.api.responses import Done, ReportAnswer, Success
 from waypost.api.types import Line, Name, Paragraph, PathId, Target, Timestamp
 from waypost.bios import blocks, ops
 from waypost.clicks.stats import reports
-from waypost.clicks.stats.reports import Block
+from waypost.clicks.stats.reports import StatisticsBlock
 from waypost.urls.short_urls import short_url
 
 router = APIRouter(route_class=JsonRoute, tags=["Bio pages"])
@@ -58,7 +58,7 @@ class BioAnswer(Success):
     """A bio page with its statistics. `blocks` contains the clickable blocks in the order of the page."""
 
     details: BioDetails
-    data: Block
+    data: StatisticsBlock
     blocks: list[BlockClicks]
 
 
@@ -150,7 +150,7 @@ def list_bios(context: Context, page_request: pagination.Asked) -> Any:
 
 @router.get("/bio/{id}")
 def read_bio(context: Context, id: PathId) -> BioAnswer:
-    def work(tx: Connection) -> tuple[ops.Bio, Block, Mapping[int, tuple[int, int]]]:
+    def work(tx: Connection) -> tuple[ops.Bio, StatisticsBlock, Mapping[int, tuple[int, int]]]:
         bio = ops.get_owned(tx, context.account, id)
         return bio, reports.block(tx, "bio", id, clicks=bio.clicks, uniques=bio.uniqueclicks), ops.block_clicks(tx, id)
 

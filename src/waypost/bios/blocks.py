@@ -95,19 +95,19 @@ def _validated_block(tx: Connection, block: Block, settings: Settings) -> Block:
     urls = {}
     field = _URL_FIELDS.get(block["type"], "")
     if block.get(field) or field == "url":  # only `url` is required
-        urls[field] = validation.target(block[field], field="blocks", settings=settings)
-        _refuse_circle(tx, urls[field], settings)
+        urls[field] = validation.destination(block[field], field="blocks", settings=settings)
+        _refuse_loop(tx, urls[field], settings)
     if block["type"] == "image":
         urls["image"] = validation.web_url(block["image"], field="blocks")
     return {**block, **urls}
 
 
-def _refuse_circle(tx: Connection, url: str, settings: Settings) -> None:
+def _refuse_loop(tx: Connection, url: str, settings: Settings) -> None:
     """Allow a URL of this service's links, but not of blocks: a block could link to itself."""
     if not _BLOCK_PATH.match(unquote(urlsplit(url).path)):
         return
     try:
         validation.refuse_own(tx, url, field="blocks", settings=settings)
     except Problem:
-        message = "blocks must not link to a block of a bio page, which would redirect in circles."
+        message = "blocks must not link to a block of a bio page: that could cause a redirect loop."
         raise invalid("blocks", message) from None

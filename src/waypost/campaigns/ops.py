@@ -195,7 +195,7 @@ def links_by_clicks(tx: Connection, account: int, campaign: int, span: Span) -> 
 
     The caller has checked the owner with `get_owned`.
     """
-    sources = reports.labelled(tx, "campaign", campaign, "source", span)
+    sources = reports.label_counts(tx, "campaign", campaign, "source", span)
     clicks = {link: n for label, n in sources.items() if (link := link_of(label)) is not None}
     was_used = (links.c.account == account) & links.c.id.in_(list(clicks)[:_MAX_LINKS])
     query = _select_links(campaign).where(or_(links.c.campaign == campaign, was_used))  # an index for each side

@@ -15,7 +15,7 @@ from waypost.api.request_body import Body, JsonRoute
 from waypost.api.responses import Done, ReportAnswer, Success
 from waypost.api.types import Expiry, ItemId, Line, Paragraph, PathId, Positive, Target, Timestamp, Words, either
 from waypost.clicks.stats import reports
-from waypost.clicks.stats.reports import Block
+from waypost.clicks.stats.reports import StatisticsBlock
 from waypost.links import ops, search
 from waypost.links.columns import Status
 from waypost.urls.short_urls import origin, short_url
@@ -62,7 +62,7 @@ class LinkDetails(LinkOut):
 
 class LinkAnswer(Success):
     details: LinkDetails
-    data: Block
+    data: StatisticsBlock
 
 
 class LinkDone(Success):
@@ -208,7 +208,7 @@ def delete_link(context: Context, id: PathId) -> Done:
 def _link_answer(context: RequestContext, find: Callable[[Connection], ops.Link]) -> LinkAnswer:
     """Return a link with its details and statistics, read in one transaction."""
 
-    def work(tx: Connection) -> tuple[ops.Link, ops.Details, Block]:
+    def work(tx: Connection) -> tuple[ops.Link, ops.Details, StatisticsBlock]:
         link = find(tx)
         block = reports.block(tx, "link", link.id, clicks=link.clicks, uniques=link.uniqueclicks)
         return link, ops.get_details(tx, link.id), block

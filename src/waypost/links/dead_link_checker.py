@@ -9,7 +9,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from urllib.parse import urlsplit
 
 import structlog
 from sqlalchemy import Connection
@@ -23,6 +22,7 @@ from waypost.links import dead_links
 from waypost.links.dead_links import DAY, LinkCheck
 from waypost.observability.metrics import Meter
 from waypost.settings import Settings
+from waypost.urls.url_parts import display_host
 
 LEASE_SECONDS = 300
 """Duration of the lease; longer than a batch takes."""
@@ -118,7 +118,7 @@ class DeadLinkChecker:
         """Check the destinations, in one thread per host, until the time limit of a batch."""
         checks_by_host: defaultdict[str, list[LinkCheck]] = defaultdict(list)
         for check in batch:
-            checks_by_host[_host(check.url)].append(check)
+            checks_by_host[display_host(check.url)].append(check)
         queue, outcomes = list(checks_by_host.values()), list[_Outcome]()
         work = partial(self._check_hosts, queue, outcomes, deadline=time.monotonic() + _BATCH_SECONDS)
         # Daemon threads, so that a slow server cannot delay the end of the process.
@@ -168,7 +168,7 @@ class DeadLinkChecker:
     def _head_or_get(self, url: str) -> tuple[int, bool]:
         """Send HEAD, then GET if HEAD did not succeed, because some servers reject HEAD."""
         try:
-            status = safe_client.look(url, seconds=_HEAD_SECONDS, method="HEAD", agent=self._agent).status
+            status = safe_client.probe(url, seconds=_HEAD_SECONDS, method="HEAD", agent=self._agent).status
         except safe_client.Unreachable:
             status = 0
         except safe_client.Refused:  # the guard blocks the address, so nothing is known
@@ -176,7 +176,7 @@ class DeadLinkChecker:
         if 200 <= status < 400:
             return status, False
         try:
-            status = safe_client.look(url, seconds=_GET_SECONDS, agent=self._agent).status
+            status = safe_client.probe(url, seconds=_GET_SECONDS, agent=self._agent).status
         except safe_client.Unreachable:
             return 0, True
         except safe_client.Refused:
@@ -204,10 +204,3 @@ class DeadLinkChecker:
 def run(settings: Settings, database: Database, stop: threading.Event) -> None:
     """Check links until `stop` is set."""
     DeadLinkChecker(settings, database, stop).run()
-
-
-def _host(url: str) -> str:
-    try:
-        return urlsplit(url).hostname or ""
-    except ValueError:
-        return ""

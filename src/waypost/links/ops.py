@@ -80,7 +80,7 @@ def get_many(tx: Connection, ids: Sequence[int]) -> list[Link]:
 def get_by_alias(tx: Connection, account: int, short: str, *, settings: Settings) -> Link:
     """Return the account's link with an alias or short URL. Raises NOT_FOUND."""
     host, alias = hostnames.split_short(short, settings=settings)
-    link = alias_namespace.own(tx, account, "link", host=host, alias=alias)
+    link = alias_namespace.owned_item(tx, account, "link", host=host, alias=alias)
     if link is None:
         raise not_found("link")
     return get_owned(tx, account, link)
@@ -122,7 +122,7 @@ def change(tx: Connection, account: int, link: int, *, settings: Settings, **fie
         alias_namespace.claim(tx, account, "link", link, host=host, alias=alias_namespace.pick(tx, host, alias))
     change_log.record(tx, host, alias)
     if host != before.host and "url" not in fields:
-        # The destination may be on a branded domain by now: a link on such a domain could redirect in circles.
+        # The destination may be on a branded domain by now: a link on such a domain could cause a redirect loop.
         validation.refuse_own(tx, before.url, field="domain", settings=settings)
     values = {**to_columns(tx, account, fields, settings), "host": host, "alias": alias}
     crud.change(tx, links, account, link, {**values, "search": search_text({**vars(before), **values})})
@@ -148,7 +148,7 @@ class _Id:
 
 def _host(tx: Connection, account: int, fields: Fields, settings: Settings) -> str:
     domain = fields.get("domain")
-    return alias_namespace.OWN if domain is None else hostnames.chosen(tx, account, domain, settings=settings)
+    return alias_namespace.OWN if domain is None else hostnames.resolve_domain(tx, account, domain, settings=settings)
 
 
 def _set_relations(tx: Connection, account: int, link: int, fields: Fields) -> None:
