@@ -25,7 +25,7 @@ from waypost.clicks.ingest import read_barrier
 from waypost.clicks.stats import reports
 from waypost.db.database import Database
 from waypost.errors import Kind, Problem, invalid
-from waypost.http.client_ip import network_of, resolve_client_ip
+from waypost.http.client_ip import client_ip, network_of
 from waypost.http.rate_limit import RateLimiter
 from waypost.observability.metrics import Meter
 from waypost.settings import Settings
@@ -156,7 +156,7 @@ class ApiMiddleware:
         reading = scope["method"] in _READING
         known = await anyio.to_thread.run_sync(self._key_limiter.acquire, presented)
         if known is None:
-            raise await anyio.to_thread.run_sync(self._bad_key, scope, headers)
+            raise await anyio.to_thread.run_sync(self._bad_key, scope)
         caller, usage = known
         request.extra, request.account = usage.headers(), caller.account
         if not usage.allowed:
@@ -168,10 +168,8 @@ class ApiMiddleware:
         scope[DOOR] = RequestContext(caller.account, self._settings, self._database, self._changed, self._keeper)
         await self._app(scope, receive, request.send)
 
-    def _bad_key(self, scope: Scope, headers: Headers) -> Problem:
-        peer = scope["client"][0] if scope.get("client") else ""
-        forwarded = [value.encode("latin-1") for value in headers.getlist("x-forwarded-for")]
-        address = resolve_client_ip(peer, forwarded, self._settings.proxies)
+    def _bad_key(self, scope: Scope) -> Problem:
+        address = client_ip(scope, self._settings.proxies)
         wait = self._rate_limiter.acquire("bad API key", network=network_of(address))
         if not wait:
             return key_required()

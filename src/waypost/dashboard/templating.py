@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import cache
 from importlib.resources import files
 from typing import Any
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import quote, urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 from jinja2.filters import do_truncate
@@ -17,6 +17,7 @@ from waypost import clock
 from waypost.dashboard import navigation
 from waypost.dashboard.i18n import format_number, gettext, ngettext
 from waypost.http import media_types
+from waypost.urls.url_parts import display_host
 
 STATIC = "/dashboard/static/"
 Pairs = Iterable[tuple[object, str]]
@@ -145,10 +146,7 @@ def _iso(second: int) -> str:
 
 def host(address: str) -> str:
     """Return the host of a URL, or the text itself if it has none."""
-    try:
-        return urlsplit(address).hostname or address
-    except ValueError:
-        return address
+    return display_host(address) or address
 
 
 def without_scheme(address: str) -> str:

@@ -1,7 +1,6 @@
 """Administration pages: abuse reports, and blocked hosts and words."""
 
 from dataclasses import asdict
-from urllib.parse import urlsplit
 
 from sqlalchemy import Connection
 from starlette.responses import Response
@@ -14,6 +13,7 @@ from waypost.moderation import ops
 from waypost.urls.alias_namespace import ROTATORS
 from waypost.urls.blocklist import HOST, WORD
 from waypost.urls.short_urls import origin
+from waypost.urls.url_parts import display_host
 
 pages = Router(admin_only=True)
 _REPORTS, _BLOCKS = "/dashboard/admin/reports", "/dashboard/admin/blocks"
@@ -101,7 +101,7 @@ def _report_page(context: PageContext, id: int, form: Form, *, status: int = 200
         return report, ops.subject(tx, report)
 
     report, subject = context.read(work)
-    form.values.setdefault("value", _host(subject.url) if subject else "")
+    form.values.setdefault("value", display_host(subject.url) if subject else "")
     name = _url(context, report)
     return context.render(
         "admin/report.html", status=status, form=form, report=asdict(report), subject=subject, name=name
@@ -119,10 +119,3 @@ def _url(context: PageContext, report: ops.Report) -> str:
     base = context.settings.base
     prefix = f"{base}{ROTATORS}" if report.host == ROTATORS else origin(base, report.host, None)
     return f"{prefix}/{report.alias}"
-
-
-def _host(url: str) -> str:
-    try:
-        return urlsplit(url).hostname or ""
-    except ValueError:
-        return ""
