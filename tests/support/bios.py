@@ -1,9 +1,9 @@
-"""Fixtures of bio pages: a page with blocks of every type, and visits of it and of its blocks."""
+"""Helpers for bio pages: blocks of all types, and visits of a page and of its blocks."""
 
 from typing import Any
 
 from tests.conftest import Person
-from tests.support.html import walk
+from tests.support.html import open_page
 from tests.support.visits import visit
 
 SHOP, MASTODON = "https://example.com/shop?a=b#c", "https://example.social/@ana"
@@ -18,6 +18,16 @@ BLOCKS: tuple[dict[str, Any], ...] = (
     {"type": "vcard", "fname": "Ana", "lname": "Costa", "org": "Costa & Co", "email": "ana@example.com"},
 )
 
+FORM_BLOCKS: list[dict[str, str]] = [
+    {"type": "link", "title": "Shop", "url": "https://shop.example/"},
+    {"type": "heading", "text": "Hello"},
+    {"type": "text", "text": "One\nTwo"},
+    {"type": "image", "image": "https://pictures.example/a.png", "link": "https://example.com/", "alt": "A cat"},
+    {"type": "social", "network": "Mastodon", "url": "https://mastodon.example/@ana"},
+    {"type": "vcard", "fname": "Ana", "email": "ana@example.com"},
+]
+"""One block of each type, as the builder's form sends them."""
+
 
 def new_bio(person: Person, alias: str = "ana-costa", **fields: Any) -> int:
     """Create a bio page and return its id."""
@@ -26,7 +36,7 @@ def new_bio(person: Person, alias: str = "ana-costa", **fields: Any) -> int:
 
 def open_bio(person: Person, alias: str = "ana-costa", **options: Any) -> Any:
     """Open a bio page as a browser does and return the response."""
-    return walk(person, alias, **options).response
+    return open_page(person, alias, **options).response
 
 
 def follow(person: Person, bio: int, title: str, **options: Any) -> Any:

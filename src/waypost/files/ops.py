@@ -195,7 +195,7 @@ def _reserve_storage(tx: Connection, account: int, size: int) -> None:
 
 def _host(tx: Connection, account: int, fields: Fields, settings: Settings) -> str:
     domain = fields.get("domain")
-    return alias_namespace.OWN if domain is None else hostnames.chosen(tx, account, domain, settings=settings)
+    return alias_namespace.OWN if domain is None else hostnames.resolve_domain(tx, account, domain, settings=settings)
 
 
 def _columns(fields: Fields, filename: str) -> dict[str, Any]:
