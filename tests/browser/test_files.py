@@ -1,4 +1,4 @@
-"""Files in a real browser: from the upload to the download that is one too many."""
+"""File upload and download limits in a real browser."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 @pytest.mark.parametrize("scripts", [True, False])
-def test_upload_a_file_and_have_it_fetched_as_often_as_it_may_be(
+def test_uploaded_file_is_downloadable_until_its_limit(
     ana: Person, chrome: Browser, address: str, ingester: None, tmp_path: Path, *, scripts: bool
 ) -> None:
     path = tmp_path / "leaflet.png"
@@ -25,23 +25,23 @@ def test_upload_a_file_and_have_it_fetched_as_often_as_it_may_be(
         sign_in(page, address)
         page.goto(f"{address}/dashboard/files")
         page.get_by_role("main").get_by_role("link", name="Upload").first.click()
-        page.get_by_text("Who, how long, how often").click()
-        page.get_by_label("At most downloads").fill("2")
-        page.get_by_role("textbox", name="Short name").fill("leaflet")
+        page.get_by_text("Access and limits").click()
+        page.get_by_label("Download limit").fill("2")
+        page.get_by_role("textbox", name="Alias").fill("leaflet")
         page.locator("#file").set_input_files(path)
         if scripts:
             expect(page.locator("[data-uploads] [data-state=good]")).to_contain_text("/leaflet")
             page.get_by_role("link", name="Settings", exact=True).click()
         else:
             page.get_by_role("button", name="Upload").click()
-            expect(page.get_by_role("status").first).to_contain_text("Your file is there.")
+            expect(page.get_by_role("status").first).to_contain_text("Your file is ready.")
         expect(page.get_by_role("heading", name="leaflet.png")).to_be_visible()
         for _ in range(2):
             assert fetched(address, "leaflet").content == PNG
         assert fetched(address, "leaflet").status_code == 410
         page.reload()
-        expect(page.get_by_text("This file has ended")).to_be_visible()
-        page.get_by_label("At most downloads").fill("3")
+        expect(page.get_by_text("This file has expired")).to_be_visible()
+        page.get_by_label("Download limit").fill("3")
         page.get_by_role("button", name="Save").click()
         assert fetched(address, "leaflet").content == PNG
         page.get_by_role("link", name="downloads").click()
@@ -49,6 +49,7 @@ def test_upload_a_file_and_have_it_fetched_as_often_as_it_may_be(
 
 
 def _drop(page: Page, *files: tuple[str, int]) -> None:
+    """Drop files with these names and sizes on the page."""
     page.evaluate(
         """files => {
           const data = new DataTransfer();
@@ -61,33 +62,33 @@ def _drop(page: Page, *files: tuple[str, int]) -> None:
     )
 
 
-def test_several_files_are_dropped_and_each_says_what_became_of_it(ana: Person, chrome: Browser, address: str) -> None:
+def test_dropped_files_each_show_their_result(ana: Person, chrome: Browser, address: str) -> None:
     new_file(ana, "a.txt", custom="taken")
     ana.write(lambda tx: tx.execute(plans.update().values(upload_limit=500_000)))
     with window(chrome) as seen:
         page = seen.page
         sign_in(page, address)
         page.goto(f"{address}/dashboard/files/new")
-        expect(page.get_by_text("At most 500 kB a file.")).to_be_visible()
+        expect(page.get_by_text("Maximum file size: 500 kB.")).to_be_visible()
         _drop(page, ("one.bin", 400_000), ("too large.bin", 600_000), ("two.bin", 10), ("empty.bin", 0))
         lines = page.locator("[data-uploads] li")
         expect(lines.nth(0)).to_have_attribute("data-state", "good")
         expect(lines.nth(1)).to_contain_text("is larger than your plan allows: 500 kB")
         expect(lines.nth(2)).to_have_attribute("data-state", "good")
         expect(lines.nth(3)).to_contain_text("it is empty")
-        seen.complaints.clear()  # the browser notes each answer that is not 200
+        seen.console_errors.clear()  # the browser logs each response that is not 200
         page.goto(f"{address}/dashboard/files")
         expect(page.locator("tbody tr")).to_have_count(3)
         page.get_by_role("link", name="Size").click()
         expect(page.locator("tbody tr").first).to_contain_text("one.bin")
-        page.get_by_label("All on this page").check()
+        page.get_by_label("Select all on this page").check()
         page.get_by_role("button", name="Delete …").click()
         page.get_by_role("button", name="Delete", exact=True).click()
-        expect(page.get_by_role("status").first).to_contain_text("3 files are deleted.")
+        expect(page.get_by_role("status").first).to_contain_text("3 files were deleted.")
         expect(page.get_by_role("heading", name="Your first file")).to_be_visible()
 
 
-def test_axe_finds_no_fault_with_the_pages_of_files(ana: Person, chrome: Browser, address: str) -> None:
+def test_file_pages_have_no_accessibility_violations(ana: Person, chrome: Browser, address: str) -> None:
     for name in ("تقرير.pdf", "x" * 200, "locked.txt"):
         new_file(ana, name, password="geheim", maxdownloads=2)
     with window(chrome) as seen:
@@ -98,4 +99,4 @@ def test_axe_finds_no_fault_with_the_pages_of_files(ana: Person, chrome: Browser
                 _drop(seen.page, ("done.txt", 100))
                 expect(seen.page.locator("[data-state=good]")).to_be_visible()
             examine(seen.page, path)
-        assert seen.asked == []
+        assert seen.foreign_urls == []

@@ -1,4 +1,4 @@
-"""The pages on the way to a target, in a real browser; nothing leaves this machine."""
+"""Interstitials in a real browser without internet access."""
 
 import pytest
 from playwright.sync_api import Browser, expect
@@ -24,7 +24,7 @@ def _splash(person: Person, **fields: object) -> str:
 
 
 @pytest.mark.parametrize("scripts", [True, False])
-def test_a_splash_page_goes_on_by_itself_and_counts_once(
+def test_splash_page_redirects_after_countdown_and_counts_once(
     ana: Person, chrome: Browser, address: str, *, scripts: bool
 ) -> None:
     link = new_link(ana, "spring", url=TARGET, type=_splash(ana, counter=2))
@@ -35,7 +35,7 @@ def test_a_splash_page_goes_on_by_itself_and_counts_once(
     assert clicks(ana, link) == (1, 1)
 
 
-def test_the_button_of_a_splash_page_comes_in_time_and_leads_on(ana: Person, chrome: Browser, address: str) -> None:
+def test_skip_button_appears_and_redirects(ana: Person, chrome: Browser, address: str) -> None:
     new_link(ana, "spring", url=TARGET, type=_splash(ana, counter=60, skip=1))
     with window(chrome) as seen:
         seen.page.goto(f"{address}/spring")
@@ -46,45 +46,45 @@ def test_the_button_of_a_splash_page_comes_in_time_and_leads_on(ana: Person, chr
         seen.page.wait_for_url(TARGET)
 
 
-def test_all_thirteen_providers_are_started_and_the_visitor_goes_on(ana: Person, chrome: Browser, address: str) -> None:
+def test_all_pixel_providers_are_started_before_redirect(ana: Person, chrome: Browser, address: str) -> None:
     pixels = [ana.post("/pixel/add", {"type": kind, "name": kind, "tag": "TAG-1"})["id"] for kind in DOCUMENTED]
     link = new_link(ana, "spring", url=TARGET, pixels=pixels)
     with window(chrome) as seen:
         seen.page.goto(f"{address}/spring", wait_until="commit")
         seen.page.wait_for_url(TARGET)
-        assert set(seen.asked) == {TARGET, *(script for script, _ in DOCUMENTED.values())}
+        assert set(seen.foreign_urls) == {TARGET, *(script for script, _ in DOCUMENTED.values())}
     with window(chrome, scripts=False) as seen:
         seen.page.goto(f"{address}/spring", wait_until="commit")
         seen.page.wait_for_url(TARGET)
-        assert seen.asked == [TARGET]
+        assert seen.foreign_urls == [TARGET]
     assert clicks(ana, link)[0] == 2
 
 
-def test_nothing_is_loaded_before_a_yes_nor_after_a_no(ana: Person, chrome: Browser, settings: Settings) -> None:
+def test_pixels_load_only_after_consent(ana: Person, chrome: Browser, settings: Settings) -> None:
     pixel = ana.post("/pixel/add", {"type": "qapixel", "name": "x", "tag": "TAG-1"})["id"]
     link = new_link(ana, "spring", url=TARGET, pixels=[pixel])
     script = DOCUMENTED["qapixel"][0]
     asking = Settings(**{**settings.model_dump(), "pixel_consent": "on"})
     with served(build(asking, Database(asking.database))) as address:
-        for said, asked in (("Decline", [TARGET]), ("Allow", [script, TARGET])):
+        for said, request in (("Decline", [TARGET]), ("Allow", [script, TARGET])):
             context = chrome.new_context(user_agent=FIREFOX)
             with window(chrome, context=context) as seen:
                 seen.page.goto(f"{address}/spring")
-                expect(seen.page.get_by_role("heading", name="May this link be measured?")).to_be_visible()
+                expect(seen.page.get_by_role("heading", name="Allow tracking?")).to_be_visible()
                 seen.page.wait_for_timeout(300)
-                assert seen.asked == []
+                assert seen.foreign_urls == []
                 seen.page.get_by_role("button", name=said).click()
                 seen.page.wait_for_url(TARGET)
-                assert seen.asked == asked
+                assert seen.foreign_urls == request
             with window(chrome, context=context) as seen:
                 seen.page.goto(f"{address}/spring", wait_until="commit")
                 seen.page.wait_for_url(TARGET)
-                assert seen.asked == asked
+                assert seen.foreign_urls == request
             context.close()
     assert clicks(ana, link)[0] == 4
 
 
-def test_an_overlay_over_a_framed_target_takes_a_letter(
+def test_overlay_over_frame_accepts_contact_form(
     ana: Person, chrome: Browser, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     item = overlay(ana, "contact", position="center")
@@ -109,7 +109,7 @@ def test_an_overlay_over_a_framed_target_takes_a_letter(
     assert [kept["message"] for kept in ana.get(f"/overlay/{item}/submissions")["data"]["submissions"]] == ["Hello"]
 
 
-def test_an_interstitial_takes_a_letter_without_scripts_too(ana: Person, chrome: Browser, address: str) -> None:
+def test_overlay_page_accepts_contact_form_without_scripts(ana: Person, chrome: Browser, address: str) -> None:
     item = overlay(ana, "newsletter")
     new_link(ana, "spring", url=TARGET, type=f"overlay-{item}")
     with window(chrome, scripts=False) as seen:

@@ -1,4 +1,4 @@
-"""Every page that a visitor can meet, in a real browser: on desktop and phone, by day and by night, and used."""
+"""Every public page in a real browser: desktop and phone, light and dark."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +12,7 @@ from tests.support import fake_internet
 from tests.support.accessibility import faults, show
 from tests.support.browser import HOST, served, window
 from tests.support.fake_internet import PUBLIC
-from tests.support.public_pages import TARGET, sights
+from tests.support.public_pages import TARGET, public_pages
 from tests.support.server import free_port
 from tests.support.visits import CHROME, clicks
 from waypost.app import build
@@ -28,21 +28,21 @@ SCREENS = pytest.mark.parametrize("screen", [DESKTOP, PHONE], ids=["desktop by d
 
 @pytest.fixture
 def address(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """The service at an address that it knows itself, asking before pixels, with one site that can be framed."""
+    """The service on its own address, with pixel consent enabled and one site that can be framed."""
     port = free_port()
-    told = {**settings.model_dump(), "base_url": f"http://{HOST}:{port}", "pixel_consent": "on"}
+    values = {**settings.model_dump(), "base_url": f"http://{HOST}:{port}", "pixel_consent": "on"}
     page = fake_internet.ok(b"x", b"Content-Type: text/html")
     with fake_internet.world(monkeypatch) as world, fake_internet.server(lambda _head: [page]) as context:
         world.has("framed.example", PUBLIC)
         world.doors[PUBLIC] = context
-        with served(build(Settings(**told), Database(settings.database)), port) as url:
+        with served(build(Settings(**values), Database(settings.database)), port) as url:
             yield url
 
 
-def test_every_page_fits_and_has_no_fault(ana: Person, chrome: Browser, address: str) -> None:
-    found = {}
+def test_every_public_page_fits_and_has_no_violation(ana: Person, chrome: Browser, address: str) -> None:
+    values = {}
     with window(chrome, stays=True) as seen:
-        for sight in sights(ana):
+        for sight in public_pages(ana):
             answer = seen.page.goto(f"{address}/{sight.path}")
             assert (sight.path, answer and answer.status) == (sight.path, sight.status)
             if sight.says:
@@ -50,19 +50,19 @@ def test_every_page_fits_and_has_no_fault(ana: Person, chrome: Browser, address:
             for screen in (DESKTOP, PHONE):
                 seen.page.set_viewport_size(screen["viewport"])
                 show(seen.page, screen["color_scheme"])
-                found[sight.path, screen["color_scheme"]] = _troubles(seen.page)
-    assert {page: troubles for page, troubles in found.items() if troubles} == {}
+                values[sight.path, screen["color_scheme"]] = _troubles(seen.page)
+    assert {page: troubles for page, troubles in values.items() if troubles} == {}
 
 
 def _troubles(page: Page) -> list[object]:
-    """What is wrong with a page: wider than the screen, a picture that is not there, a fault that axe-core finds."""
+    """Problems of a page: wider than the screen, missing images, axe-core violations."""
     fits = page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     broken = page.evaluate("[...document.images].filter(one => one.complete && !one.naturalWidth).map(one => one.src)")
     return [*([] if fits else ["too wide"]), *broken, *faults(page)]
 
 
 @SCREENS
-def test_a_password_is_asked_for_until_it_is_right_or_was_wrong_too_often(
+def test_password_page_accepts_correct_password_and_limits_attempts(
     ana: Person, chrome: Browser, address: str, screen: Any
 ) -> None:
     link = ana.post("/url/add", {"url": TARGET, "custom": "locked", "password": "a password"})["id"]
@@ -77,7 +77,7 @@ def test_a_password_is_asked_for_until_it_is_right_or_was_wrong_too_often(
         page.goto(f"{address}/locked")
         expect(page.get_by_label("Password")).to_be_focused()
         guess("a passwort")
-        expect(page.get_by_role("alert")).to_have_text("That is not the password.")
+        expect(page.get_by_role("alert")).to_have_text("Wrong password.")
         assert "a passwort" not in page.content()
         assert _troubles(page) == []
         guess("a password")
@@ -92,14 +92,14 @@ def test_a_password_is_asked_for_until_it_is_right_or_was_wrong_too_often(
     assert clicks(ana, link) == (1, 1)
 
 
-def test_a_sensitive_page_warns_once_and_its_card_can_be_taken(ana: Person, chrome: Browser, address: str) -> None:
-    sights(ana)
+def test_sensitive_page_warns_once_and_vcard_downloads(ana: Person, chrome: Browser, address: str) -> None:
+    public_pages(ana)
     context = chrome.new_context(user_agent=CHROME, accept_downloads=True)
     with window(chrome, context=context) as seen:
         page = seen.page
         page.goto(f"{address}/shy")
         expect(page.get_by_text("Potter in Lisbon")).not_to_be_visible()
-        page.get_by_role("button", name="Show the page").click()
+        page.get_by_role("button", name="Show page").click()
         expect(page.get_by_text("Potter in Lisbon")).to_be_visible()
         assert _troubles(page) == []
         page.goto(f"{address}/shy")
@@ -113,8 +113,8 @@ def test_a_sensitive_page_warns_once_and_its_card_can_be_taken(ana: Person, chro
     context.close()
 
 
-def test_a_list_is_searched_turned_over_and_followed(ana: Person, chrome: Browser, address: str) -> None:
-    listed = next(sight.path for sight in sights(ana) if sight.says == "Things to read")
+def test_campaign_list_search_pagination_and_links_work(ana: Person, chrome: Browser, address: str) -> None:
+    listed = next(sight.path for sight in public_pages(ana) if sight.says == "Things to read")
     with window(chrome, scripts=False) as seen:
         page = seen.page
         page.goto(f"{address}/{listed}")
@@ -127,8 +127,8 @@ def test_a_list_is_searched_turned_over_and_followed(ana: Person, chrome: Browse
         page.wait_for_url("https://site-*.example/")
 
 
-def test_a_file_is_looked_at_and_downloaded(ana: Person, chrome: Browser, address: str) -> None:
-    sights(ana)
+def test_file_page_shows_details_and_downloads(ana: Person, chrome: Browser, address: str) -> None:
+    public_pages(ana)
     context = chrome.new_context(user_agent=CHROME, accept_downloads=True)
     with window(chrome, context=context) as seen:
         page = seen.page
@@ -147,8 +147,8 @@ def test_a_file_is_looked_at_and_downloaded(ana: Person, chrome: Browser, addres
 
 
 @pytest.mark.parametrize("path", ["waiting", "before-message", "prices", "ocean", "read-0+", "r/reading"])
-def test_whatever_stands_on_the_way_can_be_reported(ana: Person, chrome: Browser, address: str, path: str) -> None:
-    sights(ana)
+def test_every_interstitial_links_to_report_form(ana: Person, chrome: Browser, address: str, path: str) -> None:
+    public_pages(ana)
     splash = ana.get("/splash")["data"]["splash"][-1]["id"]
     for link in ana.get("/urls", limit=1000)["data"]["urls"]:
         if link["alias"].startswith("read-"):
@@ -159,23 +159,23 @@ def test_whatever_stands_on_the_way_can_be_reported(ana: Person, chrome: Browser
         page.get_by_role("link", name="Report abuse").click()
         expect(page.get_by_label("Short link")).to_have_value(f"{address}/{path.removesuffix('+')}")
         page.get_by_label("Something else").check()
-        page.get_by_label("More about it").fill("It <b>lies</b>")
+        page.get_by_label("Comment").fill("It <b>lies</b>")
         page.get_by_label("Short link").fill("https://elsewhere.example/x")
         page.get_by_role("button", name="Send report").click()
         expect(page.get_by_role("alert")).to_have_text(
             "That is no short link of this service. Please check the address."
         )
-        expect(page.get_by_label("More about it")).to_have_value("It <b>lies</b>")
+        expect(page.get_by_label("Comment")).to_have_value("It <b>lies</b>")
         page.get_by_label("Short link").fill(f"{address}/{path}")
         page.get_by_role("button", name="Send report").click()
         expect(page.get_by_role("heading", name="Thank you")).to_be_visible()
     assert [one.comment for one in ana.database.read(reports_of)] == ["It <b>lies</b>"]
 
 
-def test_a_preview_says_where_a_link_goes_and_goes_there(ana: Person, chrome: Browser, address: str) -> None:
-    sights(ana)
+def test_preview_page_shows_and_opens_destination(ana: Person, chrome: Browser, address: str) -> None:
+    public_pages(ana)
     with window(chrome, scripts=False) as seen:
         seen.page.goto(f"{address}/read-0+")
         expect(seen.page.get_by_text("https://site-0.example/")).to_be_visible()
-        seen.page.get_by_role("link", name="Go there").click()
+        seen.page.get_by_role("link", name="Open destination").click()
         seen.page.wait_for_url("https://site-0.example/")

@@ -1,4 +1,4 @@
-"""QR codes in a real browser: designed, read off the screen, scanned, counted."""
+"""QR code designer in a real browser; codes are decoded from screenshots."""
 
 from io import BytesIO
 
@@ -16,12 +16,12 @@ from waypost.settings import Settings
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
-def _read(picture: bytes) -> str | None:
-    """What a scanner reads off the screen."""
-    return verify.decode(Image.open(BytesIO(picture)))
+def _decode(screenshot: bytes) -> str | None:
+    """Decode the QR code in a screenshot."""
+    return verify.decode(Image.open(BytesIO(screenshot)))
 
 
-def test_design_a_code_read_it_off_the_screen_and_see_the_scan(
+def test_designer_creates_scannable_code_and_shows_scans(
     ana: Person, chrome: Browser, address: str, settings: Settings, ingester: None
 ) -> None:
     with window(chrome) as seen:
@@ -29,26 +29,25 @@ def test_design_a_code_read_it_off_the_screen_and_see_the_scan(
         sign_in(page, address)
         page.goto(f"{address}/dashboard/qr")
         page.get_by_role("main").get_by_role("link", name="New QR code").first.click()
-        page.wait_for_load_state()  # the preview listens from here on
-        page.get_by_role("textbox", name="Leads to").fill("https://target.example/menu")
+        page.wait_for_load_state()  # the preview is active now
+        page.get_by_role("textbox", name="Destination").fill("https://target.example/menu")
         code = page.locator("#preview img")
         expect(code).to_be_visible()
-        page.get_by_label("Ground", exact=True).fill("#222222")
+        page.get_by_label("Background", exact=True).fill("#222222")
         expect(page.locator("#preview")).to_contain_text("scanners need 3:1")
-        page.get_by_label("Ground", exact=True).fill("#fff3e0")
+        page.get_by_label("Background", exact=True).fill("#fff3e0")
         expect(code).to_be_visible()
         page.get_by_label("Dots", exact=True).check(force=True)
-        page.get_by_role("textbox", name="Short name").fill("menu")
+        page.get_by_role("textbox", name="Alias").fill("menu")
         page.get_by_role("textbox", name="Caption").fill("OUR MENU")
         page.locator("#logo-file").set_input_files({"name": "logo.png", "mimeType": "image/png", "buffer": png(900)})
         expect(page.locator("[data-logo] img")).to_be_visible()
-        page.get_by_role("button", name="Make it").click()
+        page.get_by_role("button", name="Create QR code").click()
         expect(page.get_by_role("status").first).to_contain_text("Your QR code is ready.")
-        expect(page.get_by_text("There is one. Another replaces it.")).to_be_visible()
-        read = _read(code.screenshot())
-        assert read == f"{settings.base}/menu"
+        expect(page.get_by_text("A logo is set. A new one replaces it.")).to_be_visible()
+        assert _decode(code.screenshot()) == f"{settings.base}/menu"
         assert fetched(address, "menu").headers["location"] == "https://target.example/menu"
-        page.get_by_role("textbox", name="Leads to").fill("https://target.example/new-menu")
+        page.get_by_role("textbox", name="Destination").fill("https://target.example/new-menu")
         page.get_by_role("button", name="Save").click()
         expect(page.get_by_role("status").first).to_contain_text("Saved.")
         assert fetched(address, "menu").headers["location"] == "https://target.example/new-menu"
@@ -61,25 +60,23 @@ def test_design_a_code_read_it_off_the_screen_and_see_the_scan(
         expect(page.locator(".tiles div").first.locator("dd")).to_have_text("2")
 
 
-def test_without_scripts_the_type_is_chosen_and_the_code_previewed_and_made(
-    ana: Person, chrome: Browser, address: str
-) -> None:
+def test_designer_without_scripts_previews_and_creates_code(ana: Person, chrome: Browser, address: str) -> None:
     with window(chrome, scripts=False) as seen:
         page = seen.page
         sign_in(page, address)
         page.goto(f"{address}/dashboard/qr/new")
-        expect(page.get_by_role("textbox", name="Leads to")).to_be_visible()
+        expect(page.get_by_role("textbox", name="Destination")).to_be_visible()
         page.get_by_label("Wi-Fi").check(force=True)
-        expect(page.get_by_role("textbox", name="Leads to")).not_to_be_visible()
-        page.get_by_role("textbox", name="Name of the network").fill("Café")
+        expect(page.get_by_role("textbox", name="Destination")).not_to_be_visible()
+        page.get_by_role("textbox", name="Network name").fill("Café")
         page.get_by_role("button", name="Preview").click()
-        assert _read(page.locator("#preview img").screenshot()) == "WIFI:T:nopass;S:Café;;"
+        assert _decode(page.locator("#preview img").screenshot()) == "WIFI:T:nopass;S:Café;;"
         page.get_by_role("textbox", name="Password", exact=True).fill("geheim")
-        page.get_by_role("button", name="Make it").click()
-        assert _read(page.locator("#preview img").screenshot()) == "WIFI:T:WPA;S:Café;P:geheim;;"
+        page.get_by_role("button", name="Create QR code").click()
+        assert _decode(page.locator("#preview img").screenshot()) == "WIFI:T:WPA;S:Café;P:geheim;;"
 
 
-def test_axe_finds_no_fault_with_the_pages_of_codes(ana: Person, chrome: Browser, address: str) -> None:
+def test_qr_pages_have_no_accessibility_violations(ana: Person, chrome: Browser, address: str) -> None:
     new_code(ana, name="x" * 200, logo=LOGO, gradient={"color": "#000044"})
     new_code(ana, "vcard", {"fname": "مرحبا"}, name="مرحبا", caption="SCAN ME")
     with window(chrome) as seen:
@@ -87,4 +84,4 @@ def test_axe_finds_no_fault_with_the_pages_of_codes(ana: Person, chrome: Browser
         for path in ("", "?q=nothing", "/new", "/new?type=event", "/1", "/2", "/1/stats", "/2/delete"):
             seen.page.goto(f"{address}/dashboard/qr{path}")
             examine(seen.page, path)
-        assert seen.asked == []
+        assert seen.foreign_urls == []

@@ -1,4 +1,4 @@
-"""Who is in a hurry, or far away: presses that come twice, answers that come late, in another order, or not at all."""
+"""Double clicks, and responses that are late, out of order or missing."""
 
 import re
 
@@ -15,11 +15,11 @@ pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 _TEXTS: list[FilePayload] = [
     {"name": name, "mimeType": "text/plain", "buffer": b"words"} for name in ("one.txt", "two.txt")
 ]
-BROKE = "That did not work. Please try again."
+FAILED = "The request failed. Please try again."
 
 
 def _hold(page: Page, pattern: str) -> list[Route]:
-    """The requests that are kept waiting from now on."""
+    """Hold all requests that match. Return the list that they are added to."""
     held: list[Route] = []
     page.route(pattern, lambda route: held.append(route))  # noqa: PLW0108  # Playwright marks the function that it is given
     return held
@@ -30,7 +30,7 @@ def _until_held(page: Page, held: list[Route]) -> None:
         if held:
             return
         page.wait_for_timeout(20)
-    raise AssertionError("nothing was asked for")
+    raise AssertionError("no request was held")
 
 
 def _open_links(page: Page, address: str, ana: Person) -> None:
@@ -40,7 +40,7 @@ def _open_links(page: Page, address: str, ana: Person) -> None:
     page.goto(f"{address}/dashboard/links")
 
 
-def test_the_table_is_of_what_was_asked_last(ana: Person, chrome: Browser, address: str) -> None:
+def test_list_shows_the_newest_search(ana: Person, chrome: Browser, address: str) -> None:
     with window(chrome) as seen:
         page, rows = seen.page, seen.page.locator("tbody tr")
         _open_links(page, address, ana)
@@ -52,7 +52,7 @@ def test_the_table_is_of_what_was_asked_last(ana: Person, chrome: Browser, addre
         expect(rows).to_have_count(2)
         page.get_by_role("searchbox").fill("mild")
         expect(rows).to_have_count(1)
-        assert page.evaluate("history.length") == steps + 1  # a search is one step, however it was typed
+        assert page.evaluate("history.length") == steps + 1  # a search is one entry, however it was typed
         page.get_by_role("searchbox").press("Enter")
         page.get_by_role("link", name="Clicks", exact=True).click()
         page.wait_for_url("**order=click**")
@@ -64,25 +64,23 @@ def test_the_table_is_of_what_was_asked_last(ana: Person, chrome: Browser, addre
         expect(page.get_by_role("searchbox")).to_have_value("mild")
 
 
-def test_what_is_no_answer_changes_nothing_and_is_told(ana: Person, chrome: Browser, address: str) -> None:
+def test_failed_request_keeps_table_and_shows_message(ana: Person, chrome: Browser, address: str) -> None:
     with window(chrome) as seen:
         page, rows = seen.page, seen.page.locator("tbody tr")
         _open_links(page, address, ana)
         for answer in (lambda route: route.fulfill(status=503, body="Busy."), lambda route: route.abort()):
             page.route("**/dashboard/links?q=mild**", answer, times=1)
             page.get_by_role("searchbox").fill("mild")
-            expect(page.get_by_text(BROKE)).to_be_visible()
+            expect(page.get_by_text(FAILED)).to_be_visible()
             expect(rows).to_have_count(3)
             assert page.url == f"{address}/dashboard/links"
             page.evaluate("document.querySelector('.toasts').replaceChildren()")
         page.get_by_role("searchbox").press("Enter")
         expect(rows).to_have_count(1)
-        seen.complaints.clear()  # of what did not come
+        seen.console_errors.clear()  # about the failed request
 
 
-def test_a_new_table_waits_for_what_is_pressed_and_keeps_what_is_ticked(
-    ana: Person, chrome: Browser, address: str
-) -> None:
+def test_list_update_waits_for_pointer_and_keeps_selection(ana: Person, chrome: Browser, address: str) -> None:
     with window(chrome) as seen:
         page, rows = seen.page, seen.page.locator("tbody tr")
         _open_links(page, address, ana)
@@ -101,13 +99,13 @@ def test_a_new_table_waits_for_what_is_pressed_and_keeps_what_is_ticked(
         expect(rows.nth(1).get_by_role("checkbox", include_hidden=True)).to_be_checked()
 
 
-def test_what_is_pressed_twice_is_done_once(ana: Person, chrome: Browser, address: str) -> None:
+def test_double_click_submits_once(ana: Person, chrome: Browser, address: str) -> None:
     with window(chrome) as seen:
         page = seen.page
         _open_links(page, address, ana)
-        page.locator("[data-create]:visible").first.dblclick()  # its second press is not one beside the dialog
+        page.locator("[data-create]:visible").first.dblclick()  # the second click must not close the dialog
         dialog = page.get_by_role("dialog", name="New link")
-        field = dialog.get_by_label("Where should it lead?")
+        field = dialog.get_by_label("Destination URL")
         field.fill("https://target.example/")
         field.hover()
         page.mouse.down()
@@ -126,11 +124,11 @@ def test_what_is_pressed_twice_is_done_once(ana: Person, chrome: Browser, addres
         page.wait_for_load_state()  # a link pressed before the scripts are there is followed
         page.locator("tbody tr").first.get_by_title("Delete").focus()
         page.keyboard.press("Enter")
-        expect(page.get_by_role("link", name="Keep")).to_be_focused()
+        expect(page.get_by_role("link", name="Cancel")).to_be_focused()
     assert ana.get("/urls")["data"]["result"] == 4
 
 
-def test_a_question_is_asked_once_and_only_the_newest(ana: Person, chrome: Browser, address: str) -> None:
+def test_only_newest_confirmation_is_shown(ana: Person, chrome: Browser, address: str) -> None:
     with window(chrome) as seen:
         page, rows = seen.page, seen.page.locator("tbody tr")
         _open_links(page, address, ana)
@@ -143,15 +141,15 @@ def test_a_question_is_asked_once_and_only_the_newest(ana: Person, chrome: Brows
         held[0].continue_()
         page.wait_for_timeout(200)
         expect(question.get_by_role("listitem")).to_have_text(re.compile("^Green tea"))
-        question.get_by_role("link", name="Keep").click()
+        question.get_by_role("link", name="Cancel").click()
         page.route("**/dashboard/links/1/delete", lambda route: route.abort(), times=1)
         rows.nth(2).get_by_title("Delete").click()
         page.wait_for_url("**/dashboard/links/1/delete")  # the link is followed
         expect(page.get_by_role("heading", name="Delete this link?")).to_be_visible()
-        seen.complaints.clear()  # of what did not come
+        seen.console_errors.clear()  # about the failed request
 
 
-def test_the_phone_shows_the_newest_and_no_other_page(ana: Person, chrome: Browser, address: str) -> None:
+def test_bio_preview_shows_newest_version(ana: Person, chrome: Browser, address: str) -> None:
     ana.post("/bio/add", {"name": "Ana", "blocks": [{"type": "heading", "text": "Old words"}]})
     with window(chrome) as seen:
         page = seen.page
@@ -177,7 +175,7 @@ _SCRIPTS = "**/static/*.js"
 
 
 def _open_bare(page: Page, url: str) -> list[Route]:
-    """A page whose scripts are still on their way."""
+    """Open a page and hold its scripts."""
     held = _hold(page, _SCRIPTS)
     page.goto(url, wait_until="commit")
     return held
@@ -190,12 +188,12 @@ def _release(page: Page, held: list[Route]) -> None:
     page.unroute(_SCRIPTS)
 
 
-def test_what_is_done_before_the_scripts_are_there_is_not_lost(ana: Person, chrome: Browser, address: str) -> None:
+def test_input_before_scripts_load_is_kept(ana: Person, chrome: Browser, address: str) -> None:
     with window(chrome) as seen:
         page = seen.page
         _open_links(page, address, ana)
         held = _open_bare(page, f"{address}/dashboard/links")
-        page.get_by_label("All on this page").check()
+        page.get_by_label("Select all on this page").check()
         page.get_by_role("searchbox").fill("mild")
         _release(page, held)
         expect(page.locator("tbody tr")).to_have_count(1)
@@ -206,7 +204,7 @@ def test_what_is_done_before_the_scripts_are_there_is_not_lost(ana: Person, chro
         expect(page.locator("[data-state=good]")).to_be_visible()
 
 
-def test_an_upload_that_breaks_off_leaves_the_others(ana: Person, chrome: Browser, address: str) -> None:
+def test_failed_upload_does_not_stop_the_others(ana: Person, chrome: Browser, address: str) -> None:
     with window(chrome) as seen:
         page = seen.page
         sign_in(page, address)
@@ -218,7 +216,7 @@ def test_an_upload_that_breaks_off_leaves_the_others(ana: Person, chrome: Browse
         expect(lines.nth(1)).to_have_attribute("data-state", "good")
 
 
-def test_a_letter_that_is_never_answered_can_be_sent_again(ana: Person, chrome: Browser, address: str) -> None:
+def test_unanswered_newsletter_form_can_be_sent_again(ana: Person, chrome: Browser, address: str) -> None:
     item = overlay(ana, "newsletter")
     new_link(ana, "spring", type=f"overlay-{item}")
     with window(chrome) as seen:

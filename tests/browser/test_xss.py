@@ -1,4 +1,4 @@
-"""Whatever anybody writes stays words: on every page a visitor can meet, in a real browser."""
+"""XSS: stored texts stay text on every public page, in a real browser."""
 
 import json
 from collections.abc import Iterator
@@ -15,9 +15,9 @@ from tests.support import fake_internet
 from tests.support.assertions import refused
 from tests.support.browser import served, window
 from tests.support.fake_internet import PUBLIC, Outside
-from tests.support.public_pages import sights
+from tests.support.public_pages import public_pages
 from tests.support.url_fields import EVIL, URL_FIELDS
-from tests.support.visits import CHROME, PAGE, visit
+from tests.support.visits import ACCEPT_HTML, CHROME, visit
 from waypost.app import build
 from waypost.db.database import Database
 from waypost.db.schema import bios, campaigns, files, links, overlays, qrs, splashes
@@ -30,7 +30,7 @@ NASTY = (
     "<iframe srcdoc=x></iframe><base href=//evil.example><meta http-equiv=refresh content=0;url=//evil.example>"
     "{{7*7}}{% raw %}*/}body{display:none}\u202e\u2066gpj.exe"
 )
-_KEPT = frozenset({"type", "url", "image", "link", "id"})  # of a block: what is no text
+_KEPT = frozenset({"type", "url", "image", "link", "id"})  # fields of a block that are not free text
 _WORDS: dict[Table, tuple[str, ...]] = {
     splashes: ("title", "message"),
     overlays: ("message", "label", "button", "thanks", "code"),
@@ -38,7 +38,7 @@ _WORDS: dict[Table, tuple[str, ...]] = {
     files: ("name", "filename"),
     bios: ("name", "title", "description"),
 }
-# What a page is made of: its elements, their attributes, and the values of those that lead or load. Tickets differ.
+# The structure of a page: elements, attributes, and values of links and resources. Form tokens differ.
 _SKELETON = """() => {
     const leads = /^(href|src|action|method|rel|target|sandbox|http-equiv)$/, ours = /\\d{5,}|[\\w-]{22,}/g;
     const told = (one, {name, value}) => !leads.test(name) || one.tagName === "LINK" ? name
@@ -46,7 +46,7 @@ _SKELETON = """() => {
     return [...document.querySelectorAll("*")].map(
         one => [one.tagName, ...[...one.attributes].map(attribute => told(one, attribute))].join(" "));
 }"""
-# Words that turn writing around, with words of ours beside them that would be turned around too.
+# Right-to-left text, and neighboring texts that it could reverse.
 _TURNED = """() => {
     const found = [], texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     while (texts.nextNode()) {
@@ -80,15 +80,15 @@ _TRICKS = (
 def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[Outside]:
     """A destination that can be framed."""
     page = fake_internet.ok(b"x", b"Content-Type: text/html")
-    with fake_internet.world(monkeypatch) as found, fake_internet.server(lambda _head: [page]) as context:
-        found.has("framed.example", PUBLIC)
-        found.doors[PUBLIC] = context
-        yield found
+    with fake_internet.world(monkeypatch) as result, fake_internet.server(lambda _head: [page]) as context:
+        result.has("framed.example", PUBLIC)
+        result.doors[PUBLIC] = context
+        yield result
 
 
 @contextmanager
 def _seen(chrome: Browser, settings: Settings) -> Iterator[tuple[Page, str]]:
-    """A window before a process of the service that remembers nothing; and its address."""
+    """A browser page and the address of a service with an empty cache."""
     asking = Settings(**{**settings.model_dump(), "pixel_consent": "on"})
     context = chrome.new_context(user_agent=CHROME)
     app = build(asking, Database(settings.database))
@@ -99,7 +99,7 @@ def _seen(chrome: Browser, settings: Settings) -> Iterator[tuple[Page, str]]:
 
 
 def _write(tx: Connection, words: str) -> None:
-    """Every text that an owner can write, past the API and whatever it would refuse."""
+    """Write every text an owner can set directly to the database, bypassing validation."""
     for table, names in _WORDS.items():
         tx.execute(update(table).values({name: f"{words} {name}" for name in names}))
     tx.execute(update(overlays).where(overlays.c.type == "poll").values(options=[words, f"{words} again"]))
@@ -111,10 +111,10 @@ def _write(tx: Connection, words: str) -> None:
     tx.execute(update(qrs).where(qrs.c.type == "text").values(data=words))
 
 
-def test_no_words_change_what_a_page_is_made_of(
+def test_stored_text_does_not_change_page_structure(
     ana: Person, chrome: Browser, settings: Settings, world: Outside
 ) -> None:
-    paths = [sight.path for sight in sights(ana) if sight.status == 200 and "?" not in sight.path]
+    paths = [sight.path for sight in public_pages(ana) if sight.status == 200 and "?" not in sight.path]
     made: list[dict[str, list[str]]] = []
     for words in ("Plain words", NASTY):
         ana.write(partial(_write, words=words))
@@ -130,8 +130,8 @@ def test_no_words_change_what_a_page_is_made_of(
         assert made[0][path] == made[1][path], path
 
 
-def test_what_visitors_write_stays_words_too(ana: Person, chrome: Browser, settings: Settings) -> None:
-    sights(ana)
+def test_visitor_input_is_escaped(ana: Person, chrome: Browser, settings: Settings) -> None:
+    public_pages(ana)
     with _seen(chrome, settings) as (tab, address):
         for path, field, most in (("report", "url", 2048), ("u/ana/reading-1", "q", 255)):
             tab.goto(f"{address}/{path}?{field}=plain")
@@ -144,10 +144,10 @@ def test_what_visitors_write_stays_words_too(ana: Person, chrome: Browser, setti
             assert tab.input_value(f"[name={field}]") == NASTY[:most]
 
 
-def test_every_page_forbids_frames_and_foreign_code(ana: Person, world: Outside) -> None:
+def test_every_page_forbids_framing_and_foreign_scripts(ana: Person, world: Outside) -> None:
     quiet = ana.client.another(raises=False)
-    for sight in sights(ana):
-        headers = visit(quiet, sight.path, headers=PAGE).headers
+    for sight in public_pages(ana):
+        headers = visit(quiet, sight.path, headers=ACCEPT_HTML).headers
         parts = {name: rest for name, *rest in map(str.split, headers["content-security-policy"].split(";"))}
         assert (parts["default-src"], parts["frame-ancestors"], parts["base-uri"]) == (["'none'"],) * 3, sight.path
         assert not {"'unsafe-inline'", "'unsafe-eval'", "*", "data:", "https:"}.intersection(
@@ -159,12 +159,12 @@ def test_every_page_forbids_frames_and_foreign_code(ana: Person, world: Outside)
 @pytest.mark.parametrize(
     "url", ["javascript:alert(1)", " JaVaScRiPt:alert(1)", "data:text/html,x", "vbscript:x", "//x"]
 )
-def test_no_url_that_runs_is_taken_anywhere(ana: Person, url: str) -> None:
+def test_script_url_is_rejected_everywhere(ana: Person, url: str) -> None:
     tried = 0
     for noun, body, field in URL_FIELDS:
-        told = json.loads(json.dumps(body).replace(EVIL, url))
-        if body != told and noun != "/qr":  # a code may hold any text; what it leads to has tests of its own
-            refused(ana.call("POST", f"{noun}/add", told), 400, field)
+        output = json.loads(json.dumps(body).replace(EVIL, url))
+        if body != output and noun != "/qr":  # a code can contain any text; its redirects have their own tests
+            refused(ana.call("POST", f"{noun}/add", output), 400, field)
             tried += 1
     assert tried > 15
 
@@ -172,22 +172,22 @@ def test_no_url_that_runs_is_taken_anywhere(ana: Person, url: str) -> None:
 @pytest.mark.parametrize(
     "color", ["red;} body{display:none", "#fff;}", "#12345", "url(//x)", "#GGGGGG", "var(--x)", "#000000;", "#00000\n0"]
 )
-def test_no_style_breaks_out_of_a_color(ana: Person, color: str) -> None:
+def test_color_cannot_inject_css(ana: Person, color: str) -> None:
     for field in ("color", "background"):
-        told: dict[str, Any] = {"name": "x", "type": "message", "message": "x", field: color}
-        refused(ana.call("POST", "/overlay/add", told), 400, field)
+        values: dict[str, Any] = {"name": "x", "type": "message", "message": "x", field: color}
+        refused(ana.call("POST", "/overlay/add", values), 400, field)
 
 
 @pytest.mark.parametrize("path", _TRICKS)
 @pytest.mark.parametrize("method", ["GET", "POST"])
-def test_no_address_of_ours_leads_where_a_stranger_wants(ana: Person, path: str, method: str) -> None:
+def test_no_endpoint_is_open_redirect(ana: Person, path: str, method: str) -> None:
     campaign = ana.post("/campaign/add", {"slug": "spring", "public": True})["id"]
     for alias, fields in (("one", {"campaign": campaign}), ("locked", {"password": "a password"})):
         ana.post("/url/add", {"url": "https://example.com/page", "custom": alias, **fields})
     ana.post("/bio/add", {"name": "x", "alias": "ana-costa", "sensitive": True})
     forged = {"X-Forwarded-Host": "evil.example", "X-Forwarded-Proto": "https", "Referer": "https://evil.example/"}
     sent = {"url": "https://evil.example/", "next": "//evil.example", "ticket": "x", "link": "1", "overlay": "1"}
-    for headers in (PAGE, {**PAGE, **forged}):
+    for headers in (ACCEPT_HTML, {**ACCEPT_HTML, **forged}):
         data = sent if method == "POST" else None
         answer = ana.client.request(method, f"{BASE}{path}", headers=headers, data=data)
         goes = answer.headers.get("location", "/one")

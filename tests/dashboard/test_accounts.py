@@ -8,7 +8,7 @@ import time_machine
 
 from tests.conftest import PASSWORD, Person
 from tests.support.asgi_client import Inside
-from tests.support.dashboard_client import Browser, hidden_field, flash_message, new_browser
+from tests.support.dashboard_client import Browser, flash_message, hidden_field, new_browser
 from tests.support.mailbox import mailbox
 from waypost import clock
 from waypost.accounts import email_links, ops
@@ -74,7 +74,12 @@ def test_forgot_and_register_with_smtp_do_not_reveal_accounts(
         browser = Browser(Inside(build(opened, database)))
         assert "Choose a new password" in browser.client.get(reset).text
         page = browser.client.get(invited)
-        form = {"token": hidden_field(page, "token"), "pass": hidden_field(page, "pass"), "username": "eve", "password": NEW}
+        form = {
+            "token": hidden_field(page, "token"),
+            "pass": hidden_field(page, "pass"),
+            "username": "eve",
+            "password": NEW,
+        }
         answer = browser.client.post("/dashboard/register", data={**form, "email": "other@example.com"})
         assert answer.headers["location"] == "/dashboard"
         assert database.read(lambda tx: ops.find(tx, "eve")).email == "eve@example.com"
@@ -86,9 +91,7 @@ def _link(text: str) -> str:
     return match[1]
 
 
-def test_reset_link_works_once_within_an_hour(
-    ana: Person, browser: Browser, database: Database
-) -> None:
+def test_reset_link_works_once_within_an_hour(ana: Person, browser: Browser, database: Database) -> None:
     def path() -> str:
         return database.read(lambda tx: email_links.reset_link(tx, "", ana.account)).removeprefix("/dashboard")
 

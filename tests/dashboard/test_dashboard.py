@@ -1,4 +1,4 @@
-"""What every page of the dashboard keeps to, whoever asks: whose forms it takes, and what a browser may do with it."""
+"""Rules for all dashboard pages: CSRF tokens, security headers, request limits and static files."""
 
 import re
 from typing import Any
@@ -7,7 +7,7 @@ import pytest
 
 from tests.conftest import Person
 from tests.support.asgi_client import Inside
-from tests.support.dashboard_client import Browser, hidden, window
+from tests.support.dashboard_client import Browser, hidden_field, new_browser
 from waypost.routers import DASHBOARD_PAGES
 
 ONLY_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -19,13 +19,11 @@ def _paths(method: str) -> list[Any]:
 
 @pytest.mark.parametrize("page", _paths("POST"))
 @ONLY_SQLITE
-def test_no_form_is_taken_that_we_did_not_show_to_this_browser(
-    ana: Person, inside: Browser, service: Inside, page: Any
-) -> None:
+def test_post_without_valid_csrf_token_returns_403(ana: Person, inside: Browser, service: Inside, page: Any) -> None:
     path = page.path.replace("{id:int}", "1")
-    stranger = window(service)
-    theirs = hidden(stranger.get("/signin"), "token")
-    for token in ({}, {"token": ""}, {"token": theirs}, {"token": "é"}):
+    stranger = new_browser(service)
+    foreign_token = hidden_field(stranger.get("/signin"), "token")
+    for token in ({}, {"token": ""}, {"token": foreign_token}, {"token": "é"}):
         fields = {**token, "url": "https://example.com/", "name": "x"}
         if page.stream_handler:  # an upload
             answer = inside.client.post(path, files={name: (None, value) for name, value in fields.items()})
@@ -39,9 +37,7 @@ def test_no_form_is_taken_that_we_did_not_show_to_this_browser(
 
 @pytest.mark.parametrize("page", _paths("GET"))
 @ONLY_SQLITE
-def test_every_page_is_private_framed_by_nobody_and_runs_no_words_of_others(
-    ana: Person, browser: Browser, page: Any
-) -> None:
+def test_every_page_has_security_headers_and_no_inline_code(ana: Person, browser: Browser, page: Any) -> None:
     link = ana.post("/url/add", {"url": "https://example.com/", "title": "<script>alert(1)</script>"})["id"]
     path = page.path.replace("{id:int}", str(link))
     answers = [browser.client.get(path)]
@@ -56,8 +52,8 @@ def test_every_page_is_private_framed_by_nobody_and_runs_no_words_of_others(
         assert "unsafe" not in headers["content-security-policy"]
         assert "default-src 'none'" in headers["content-security-policy"]
         is_preview = path == "/dashboard/bios/phone" and answer.status_code == 200
-        framers = "'self'" if is_preview else "'none'"
-        assert f"frame-ancestors {framers}" in headers["content-security-policy"]
+        ancestors = "'self'" if is_preview else "'none'"
+        assert f"frame-ancestors {ancestors}" in headers["content-security-policy"]
         assert headers["x-frame-options"] == ("SAMEORIGIN" if is_preview else "DENY")
         assert "<script>alert" not in answer.text
         assert " style=" not in answer.text
@@ -66,7 +62,7 @@ def test_every_page_is_private_framed_by_nobody_and_runs_no_words_of_others(
 
 
 @ONLY_SQLITE
-def test_a_form_is_at_most_a_megabyte_and_a_strange_one_is_no_fault_of_ours(ana: Person, inside: Browser) -> None:
+def test_oversized_and_malformed_requests_return_4xx(ana: Person, inside: Browser) -> None:
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
     for body, status in ((b"a=" + b"x" * 2_000_000, 413), (b"&".join([b"a=1"] * 6000), 400), (b"\xff\x00=%ff&;", 403)):
         assert inside.client.post("/dashboard/links/new", content=body, headers=headers).status_code == status
@@ -76,14 +72,14 @@ def test_a_form_is_at_most_a_megabyte_and_a_strange_one_is_no_fault_of_ours(ana:
 
 
 @ONLY_SQLITE
-def test_a_branded_domain_has_no_dashboard(ana: Person, service: Inside) -> None:
+def test_dashboard_on_branded_domain_returns_404(ana: Person, service: Inside) -> None:
     ana.post("/domain/add", {"domain": "https://brand.example"})
     for path in ("/dashboard", "/dashboard/signin", "/dashboard/static/app.js"):
         assert service.get(path, headers={"Host": "brand.example"}).status_code == 404
 
 
 @ONLY_SQLITE
-def test_built_files_are_kept_for_ever_and_come_compressed(browser: Browser) -> None:
+def test_static_files_are_immutable_and_compressed(browser: Browser) -> None:
     page = browser.get("/signin").text
     paths = re.findall(r'(?:href|src)="(/dashboard/static/[^"]+)"', page)
     assert len(paths) == 2
@@ -98,10 +94,12 @@ def test_built_files_are_kept_for_ever_and_come_compressed(browser: Browser) -> 
 
 
 @ONLY_SQLITE
-def test_pages_know_the_way_without_a_referrer(ana: Person, inside: Browser, service: Inside) -> None:
-    other = window(service)
-    assert other.send("/theme", at="/signin", theme="dark").headers["location"] == "/dashboard"
+def test_theme_redirects_to_referrer_path_of_the_dashboard_only(ana: Person, inside: Browser, service: Inside) -> None:
+    other = new_browser(service)
+    assert other.submit("/theme", at="/signin", theme="dark").headers["location"] == "/dashboard"
     assert 'data-theme="dark"' in other.get("/signin").text
-    form = {"token": hidden(inside.get("/links"), "token"), "theme": "light"}
-    far = inside.client.post("/dashboard/theme", data=form, headers={"Referer": "https://evil.example/dashboard/links"})
-    assert far.headers["location"] == "/dashboard/links", "a path of ours, whatever the host was"
+    form = {"token": hidden_field(inside.get("/links"), "token"), "theme": "light"}
+    foreign = inside.client.post(
+        "/dashboard/theme", data=form, headers={"Referer": "https://evil.example/dashboard/links"}
+    )
+    assert foreign.headers["location"] == "/dashboard/links", "only the path of the referrer is used"

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import insert
 
 from tests.conftest import Person
-from tests.support.dashboard_client import Browser, hidden_field, flash_message
+from tests.support.dashboard_client import Browser, flash_message, hidden_field
 from tests.support.visits import CHROME, DESTINATION, visit
 from waypost.db.schema import links
 

@@ -1,4 +1,4 @@
-"""Who gets into the dashboard and for how long: passwords, second factors, guesses, cookies and sessions."""
+"""Sign-in to the dashboard: passwords, two-factor authentication, rate limits, cookies and sessions."""
 
 import re
 import threading
@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 from tests.conftest import HASHER_IN_SERVICE, PASSWORD, Person
 from tests.support.asgi_client import Inside
-from tests.support.dashboard_client import Browser, hidden, said, window
+from tests.support.dashboard_client import Browser, flash_message, hidden_field, new_browser
 from waypost import clock, credentials
 from waypost.accounts import ops
 from waypost.app import build
@@ -22,40 +22,40 @@ from waypost.settings import Settings
 ONLY_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
-def test_one_signs_in_by_name_or_address_and_out_again(ana: Person, browser: Browser) -> None:
+def test_sign_in_by_username_or_email_and_sign_out(ana: Person, browser: Browser) -> None:
     for name in ("ana", "ANA@example.com", " ana "):
         answer = browser.sign_in(name)
         assert (answer.status_code, answer.headers["location"]) == (303, "/dashboard")
         assert browser.get("").status_code == 200
-        kept = browser.cookie
-        assert browser.send("/signout", at="").status_code == 303
-        browser.client.cookies.set("waypost", kept, domain="go.localhost.local", path="/")
+        cookie = browser.cookie
+        assert browser.submit("/signout", at="").status_code == 303
+        browser.client.cookies.set("waypost", cookie, domain="go.localhost.local", path="/")
         assert browser.get("").headers["location"] == "/dashboard/signin"
         browser.client.cookies.clear()
 
 
-def test_a_wrong_name_and_a_wrong_password_get_the_same_answer(ana: Person, browser: Browser) -> None:
+def test_unknown_name_and_wrong_password_get_the_same_response(ana: Person, browser: Browser) -> None:
     unknown, wrong = (
         re.sub(r'value="[^"]*"', "", browser.sign_in(name, "wrong password").text) for name in ("nobody", "ana")
     )
     assert unknown == wrong
-    assert "No account has this name and password" in wrong
+    assert "Wrong username or password" in wrong
 
 
 @ONLY_SQLITE
-def test_for_an_unknown_name_a_password_is_hashed_too(
+def test_sign_in_with_unknown_name_verifies_a_password_hash(
     ana: Person, browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(credentials, "_hasher", HASHER_IN_SERVICE)
-    ana.put("/account/update", {"password": "kept as the service keeps it"})
+    ana.put("/account/update", {"password": "a password with the real costs"})
     verified: list[str] = []
     verify = credentials.password_matches
 
-    def watched(hashed: str, password: str) -> bool:
+    def record(hashed: str, password: str) -> bool:
         verified.append(hashed[:30])
         return verify(hashed, password)
 
-    monkeypatch.setattr(credentials, "password_matches", watched)
+    monkeypatch.setattr(credentials, "password_matches", record)
     for name in ("nobody", "ana"):
         browser.sign_in(name, "wrong password")
     assert len(verified) == 2
@@ -63,7 +63,7 @@ def test_for_an_unknown_name_a_password_is_hashed_too(
 
 
 @ONLY_SQLITE
-def test_guessing_ends_after_ten_tries_even_with_the_right_password(ana: Person, browser: Browser) -> None:
+def test_eleventh_sign_in_attempt_in_a_minute_returns_429(ana: Person, browser: Browser) -> None:
     answers = [browser.sign_in("ana", f"guess number {n}").status_code for n in range(10)]
     assert answers == [400] * 10
     last = browser.sign_in("ana")
@@ -73,16 +73,16 @@ def test_guessing_ends_after_ten_tries_even_with_the_right_password(ana: Person,
 
 
 @ONLY_SQLITE
-def test_guesses_that_come_all_at_once_are_counted_too(ana: Person, service: Inside) -> None:
-    windows = [window(service) for _ in range(30)]
-    forms = [hidden(one.get("/signin"), "token") for one in windows]
+def test_concurrent_sign_in_attempts_are_limited(ana: Person, service: Inside) -> None:
+    browsers = [new_browser(service) for _ in range(30)]
+    forms = [hidden_field(browser.get("/signin"), "token") for browser in browsers]
     statuses: list[int] = []
 
-    def guess(one: Browser, token: str) -> None:
+    def guess(browser: Browser, token: str) -> None:
         form = {"token": token, "name": "ana", "password": "a wrong guess"}
-        statuses.append(one.client.post("/dashboard/signin", data=form).status_code)
+        statuses.append(browser.client.post("/dashboard/signin", data=form).status_code)
 
-    threads = [threading.Thread(target=guess, args=pair) for pair in zip(windows, forms, strict=True)]
+    threads = [threading.Thread(target=guess, args=pair) for pair in zip(browsers, forms, strict=True)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -92,7 +92,7 @@ def test_guesses_that_come_all_at_once_are_counted_too(ana: Person, service: Ins
 
 
 @pytest.mark.parametrize(
-    "goal",
+    "path",
     [
         *(
             "https://evil.example/",
@@ -112,49 +112,51 @@ def test_guesses_that_come_all_at_once_are_counted_too(ana: Person, service: Ins
     ],
 )
 @ONLY_SQLITE
-def test_after_signing_in_nobody_is_sent_elsewhere(ana: Person, browser: Browser, goal: str) -> None:
-    page = browser.get("/signin", params={"next": goal})
-    assert hidden(page, "next") == "/dashboard"
-    form = {"token": hidden(page, "token"), "next": goal, "name": "ana", "password": PASSWORD}
+def test_sign_in_with_foreign_next_path_redirects_to_overview(ana: Person, browser: Browser, path: str) -> None:
+    page = browser.get("/signin", params={"next": path})
+    assert hidden_field(page, "next") == "/dashboard"
+    form = {"token": hidden_field(page, "token"), "next": path, "name": "ana", "password": PASSWORD}
     assert browser.client.post("/dashboard/signin", data=form).headers["location"] == "/dashboard"
 
 
 @ONLY_SQLITE
-def test_after_signing_in_one_is_where_one_wanted_to_be(ana: Person, browser: Browser) -> None:
-    wanted = browser.get("/links?q=a%20b&page=2")
-    assert wanted.headers["location"] == "/dashboard/signin?next=/dashboard/links%3Fq%3Da%2520b%26page%3D2"
-    page = browser.client.get(wanted.headers["location"])
-    form = {"token": hidden(page, "token"), "next": hidden(page, "next").replace("&amp;", "&"), "name": "ana"}
+def test_sign_in_redirects_to_the_requested_page(ana: Person, browser: Browser) -> None:
+    requested = browser.get("/links?q=a%20b&page=2")
+    assert requested.headers["location"] == "/dashboard/signin?next=/dashboard/links%3Fq%3Da%2520b%26page%3D2"
+    page = browser.client.get(requested.headers["location"])
+    form = {
+        "token": hidden_field(page, "token"),
+        "next": hidden_field(page, "next").replace("&amp;", "&"),
+        "name": "ana",
+    }
     answer = browser.client.post("/dashboard/signin", data={**form, "password": PASSWORD})
     assert answer.headers["location"] == "/dashboard/links?q=a%20b&page=2"
 
 
-def test_signing_in_gives_a_new_cookie_of_which_only_a_hash_is_kept(
-    ana: Person, browser: Browser, database: Database
-) -> None:
+def test_sign_in_sets_new_cookie_and_stores_only_its_digest(ana: Person, browser: Browser, database: Database) -> None:
     browser.get("/signin")
-    before = browser.cookie
+    old_cookie = browser.cookie
     answer = browser.sign_in("ana")
-    assert browser.cookie != before
-    told = next(value for value in answer.headers.get_list("set-cookie") if value.startswith("waypost="))
-    assert {"HttpOnly", "SameSite=lax", "Path=/"} <= {part.strip() for part in told.split(";")}
+    assert browser.cookie != old_cookie
+    set_cookie = next(value for value in answer.headers.get_list("set-cookie") if value.startswith("waypost="))
+    assert {"HttpOnly", "SameSite=lax", "Path=/"} <= {part.strip() for part in set_cookie.split(";")}
     rows = database.read(lambda tx: tx.execute(select(table)).mappings().all())
     assert [row["digest"] for row in rows] == [credentials.digest(browser.cookie)]
     assert browser.cookie not in str([dict(row) for row in rows])
 
 
 @ONLY_SQLITE
-def test_on_https_the_cookie_is_one_that_no_other_host_can_set(settings: Settings, database: Database) -> None:
+def test_session_cookie_on_https_has_host_prefix(settings: Settings, database: Database) -> None:
     secure = settings.model_copy(update={"base_url": "https://go.example.com"})
     with Inside(build(secure, database), base_url="https://go.example.com") as client:
-        told = client.get("/dashboard/signin").headers["set-cookie"]
-    assert told.startswith("__Host-waypost=")
-    assert "Secure" in told
-    assert "Path=/;" in told
-    assert "domain" not in told.lower()
+        set_cookie = client.get("/dashboard/signin").headers["set-cookie"]
+    assert set_cookie.startswith("__Host-waypost=")
+    assert "Secure" in set_cookie
+    assert "Path=/;" in set_cookie
+    assert "domain" not in set_cookie.lower()
 
 
-def test_a_session_ends_thirty_days_after_its_last_use(ana: Person, browser: Browser) -> None:
+def test_session_expires_thirty_days_after_last_use(ana: Person, browser: Browser) -> None:
     with time_machine.travel("2026-11-21 12:00:00Z", tick=False) as world:
         browser.sign_in("ana")
         for days in (29, 29):
@@ -164,59 +166,63 @@ def test_a_session_ends_thirty_days_after_its_last_use(ana: Person, browser: Bro
         assert browser.get("").status_code == 303
 
 
-def test_a_session_that_was_ended_elsewhere_can_do_nothing_more(ana: Person, inside: Browser, service: Inside) -> None:
-    other = window(service)
+def test_session_ended_in_another_browser_is_rejected(ana: Person, inside: Browser, service: Inside) -> None:
+    other = new_browser(service)
     other.sign_in("ana")
     page = inside.get("/links/new")
-    assert said(other.send("/account/sessions/end", at="/account/sessions"), other) == "Signed out there."
-    form = {"token": hidden(page, "token"), "url": "https://example.com/"}
+    assert (
+        flash_message(other.submit("/account/sessions/end", at="/account/sessions"), other) == "The session was ended."
+    )
+    form = {"token": hidden_field(page, "token"), "url": "https://example.com/"}
     answer = inside.client.post("/dashboard/links/new", data=form)
     assert answer.headers["location"] == "/dashboard/signin"
     assert ana.get("/urls")["data"]["result"] == 0
     assert other.get("/links").status_code == 200
 
 
-def test_nobody_ends_the_session_of_another(ana: Person, ben: Person, inside: Browser, database: Database) -> None:
-    theirs = database.write(lambda tx: sessions.begin(tx, ben.account, agent="Firefox"))
-    found = database.read(lambda tx: sessions.of(tx, ben.account))[0]
-    assert inside.send("/account/sessions/end", at="/account/sessions", id=found.id).status_code == 404
-    assert database.read(lambda tx: sessions.find(tx, theirs)) is not None
+def test_ending_session_of_another_account_returns_404(
+    ana: Person, ben: Person, inside: Browser, database: Database
+) -> None:
+    token = database.write(lambda tx: sessions.begin(tx, ben.account, agent="Firefox"))
+    session = database.read(lambda tx: sessions.of(tx, ben.account))[0]
+    assert inside.submit("/account/sessions/end", at="/account/sessions", id=session.id).status_code == 404
+    assert database.read(lambda tx: sessions.find(tx, token)) is not None
 
 
-def test_a_suspended_account_is_out_at_once(ana: Person, inside: Browser, database: Database) -> None:
+def test_suspended_account_is_signed_out(ana: Person, inside: Browser, database: Database) -> None:
     database.write(lambda tx: ops.suspend(tx, ana.account, suspended=True))
     assert inside.get("/links").status_code == 303
     assert "suspended" in inside.sign_in("ana").text
 
 
-def _codes_of(inside: Browser) -> tuple[str, list[str]]:
-    """Switches the second factor on: the secret, and the recovery codes."""
+def _enable_two_factor(inside: Browser) -> tuple[str, list[str]]:
+    """Enable two-factor authentication. Return the secret and the recovery codes."""
     page = inside.get("/account/factor")
-    found = re.search(r"<code>([A-Z2-7]{32})</code>", page.text)
-    assert found is not None
-    form = {name: hidden(page, name) for name in ("token", "sealed")}
+    match = re.search(r"<code>([A-Z2-7]{32})</code>", page.text)
+    assert match is not None
+    form = {name: hidden_field(page, name) for name in ("token", "sealed")}
     wrong = inside.client.post("/dashboard/account/factor", data={**form, "code": "000000", "password": PASSWORD})
-    assert "not right" in wrong.text
-    code = pyotp.TOTP(found[1]).at(clock.now())
+    assert "Wrong code." in wrong.text
+    code = pyotp.TOTP(match[1]).at(clock.now())
     done = inside.client.post("/dashboard/account/factor", data={**form, "code": code, "password": PASSWORD})
-    return found[1], re.findall(r"<code>([a-z0-9]{5}-[a-z0-9]{5})</code>", done.text)
+    return match[1], re.findall(r"<code>([a-z0-9]{5}-[a-z0-9]{5})</code>", done.text)
 
 
-def test_a_second_factor_takes_each_code_once(ana: Person, inside: Browser, service: Inside) -> None:
+def test_two_factor_code_is_accepted_once(ana: Person, inside: Browser, service: Inside) -> None:
     with time_machine.travel("2026-11-21 12:00:00Z", tick=False) as world:
-        secret, codes = _codes_of(inside)
+        secret, codes = _enable_two_factor(inside)
         assert len(set(codes)) == 10
-        other = window(service)
+        other = new_browser(service)
 
         def enter(code: str) -> int:
-            asked = other.sign_in("ana")
-            assert other.get("").status_code == 303, "the password alone opens nothing"
-            form = {"token": hidden(asked, "token"), "sealed": hidden(asked, "sealed"), "code": code}
+            page = other.sign_in("ana")
+            assert other.get("").status_code == 303, "the password alone is not enough"
+            form = {"token": hidden_field(page, "token"), "sealed": hidden_field(page, "sealed"), "code": code}
             status = int(other.client.post("/dashboard/signin/code", data=form).status_code)
             other.client.cookies.clear()
             return status
 
-        assert enter(pyotp.TOTP(secret).at(clock.now())) == 400, "it was used to switch it on"
+        assert enter(pyotp.TOTP(secret).at(clock.now())) == 400, "the code enabled it"
         assert enter("12345") == 400
         world.shift(120)
         code = pyotp.TOTP(secret).at(clock.now())
@@ -224,24 +230,22 @@ def test_a_second_factor_takes_each_code_once(ana: Person, inside: Browser, serv
         assert [enter(codes[0].upper()), enter(codes[0])] == [303, 400]
         world.shift(120)
         assert "Recovery codes left: 9" in inside.get("/account/factor").text
-        answer = inside.send("/account/factor/off", at="/account/factor", password=PASSWORD)
-        assert said(answer, inside) == "The second factor is off."
+        answer = inside.submit("/account/factor/off", at="/account/factor", password=PASSWORD)
+        assert flash_message(answer, inside) == "Two-factor authentication was disabled."
         other.client.cookies.clear()
         assert other.sign_in("ana").headers["location"] == "/dashboard"
 
 
 @ONLY_SQLITE
-def test_the_step_between_password_and_code_belongs_to_one_browser(
-    ana: Person, inside: Browser, service: Inside
-) -> None:
-    secret, _ = _codes_of(inside)
-    first, second = window(service), window(service)
-    sealed = hidden(first.sign_in("ana"), "sealed")
+def test_code_form_from_another_browser_is_rejected(ana: Person, inside: Browser, service: Inside) -> None:
+    secret, _ = _enable_two_factor(inside)
+    first, second = new_browser(service), new_browser(service)
+    sealed = hidden_field(first.sign_in("ana"), "sealed")
     with time_machine.travel(clock.now() + 60):
         form = {
             "sealed": sealed,
             "code": pyotp.TOTP(secret).at(clock.now()),
-            "token": hidden(second.get("/signin"), "token"),
+            "token": hidden_field(second.get("/signin"), "token"),
         }
         assert second.client.post("/dashboard/signin/code", data=form).headers["location"] == "/dashboard/signin"
         assert second.get("").status_code == 303

@@ -1,4 +1,4 @@
-"""QR codes in the dashboard: the designer's form, its preview, and what others can do there."""
+"""Dashboard pages of QR codes: designer, preview, list, and access by other accounts."""
 
 import base64
 import html
@@ -8,24 +8,27 @@ from typing import Any
 import pytest
 
 from tests.conftest import BASE, Person
-from tests.support.dashboard_client import Browser, hidden, said
+from tests.support.dashboard_client import Browser, flash_message, hidden_field
 from tests.support.qr_decoders import LOGO, new_code, zxing
 
-_PICTURE = re.compile(r'<img class="code" src="data:image/svg\+xml;base64,([^"]+)" alt="Your QR code">')
+_PREVIEW = re.compile(r'<img class="qr-code" src="data:image/svg\+xml;base64,([^"]+)" alt="Your QR code">')
 
 
 def _design(browser: Browser, path: str = "/qr/new", at: str = "/qr/new", /, **fields: str) -> Any:
-    """The answer to the designer's form, as it is sent with what stands in it at first."""
-    usual = {"foreground": "#000000", "background": "#ffffff", "modules": "square", "eyes": "square", "level": "auto"}
-    run = {"gradient.color": "#0d6b4f", "gradient.type": "linear", "gradient.angle": "45", "margin": "4"}
-    told = {name.replace("__", "."): value for name, value in fields.items()}
-    return browser.send(path, at=at, **{**usual, **run, "caption": "", "logo": "", "name": "", **told})
+    """Submit the designer's form with its defaults and these fields, and return the response."""
+    defaults = {"foreground": "#000000", "background": "#ffffff", "level": "auto"}
+    shapes = {"modules": "square", "eyes": "square"}
+    gradient = {"gradient.color": "#0d6b4f", "gradient.type": "linear", "gradient.angle": "45", "margin": "4"}
+    values = {name.replace("__", "."): value for name, value in fields.items()}
+    return browser.submit(
+        path, at=at, **{**defaults, **shapes, **gradient, "caption": "", "logo": "", "name": "", **values}
+    )
 
 
-def _shown(page: Any) -> str | None:
-    """What the picture on a page says."""
-    found = _PICTURE.search(page.text)
-    return zxing(base64.b64decode(found[1])) if found else None
+def _preview_content(page: Any) -> str | None:
+    """Decode the preview on a page; None without a preview."""
+    match = _PREVIEW.search(page.text)
+    return zxing(base64.b64decode(match[1])) if match else None
 
 
 def _newest(person: Person) -> Any:
@@ -55,30 +58,37 @@ _CONTENTS: dict[str, tuple[dict[str, str], Any]] = {
 
 
 @pytest.mark.parametrize("type", _CONTENTS)
-def test_every_type_is_made_shown_and_saved_again_as_it_was(ana: Person, inside: Browser, type: str) -> None:
-    typed, data = _CONTENTS[type]
+def test_code_of_each_type_is_created_and_saved_unchanged(ana: Person, inside: Browser, type: str) -> None:
+    entered, data = _CONTENTS[type]
     inside.client.cookies.set("waypost_zone", "Europe/Berlin", path="/dashboard")
     parts = re.findall(rf'name="{type}\.([a-z]+)"', inside.get("/qr/new").text)
-    fields = {f"{type}__{part}": typed.get(part, "") for part in dict.fromkeys(parts)}
-    assert said(_design(inside, type=type, **fields), inside) == "Your QR code is ready."
-    made = _newest(ana)
-    assert (made["type"], made["data"]) == (type, data)
-    page = inside.get(f"/qr/{made['id']}")
-    assert _shown(page) == zxing(inside.client.get(f"/qr/{made['alias']}?size=600").content)
-    again = {
-        f"{type}__{part}": html.unescape(found[1] or found[2] or "")
+    fields = {f"{type}__{part}": entered.get(part, "") for part in dict.fromkeys(parts)}
+    assert flash_message(_design(inside, type=type, **fields), inside) == "Your QR code is ready."
+    code = _newest(ana)
+    assert (code["type"], code["data"]) == (type, data)
+    page = inside.get(f"/qr/{code['id']}")
+    assert _preview_content(page) == zxing(inside.client.get(f"/qr/{code['alias']}?size=600").content)
+    unchanged = {
+        f"{type}__{part}": html.unescape(match[1] or match[2] or "")
         for part in dict.fromkeys(parts)
         if (
-            found := re.search(rf'name="{type}\.{part}"[^>]*?(?:value="([^"]*)"[^>]*>|rows="\d">\n([^<]*)<)', page.text)
+            match := re.search(rf'name="{type}\.{part}"[^>]*?(?:value="([^"]*)"[^>]*>|rows="\d">\n([^<]*)<)', page.text)
         )
     }
-    again |= {f"{type}__{part}": typed.get(part, "") for part in ("encryption", "hidden", "currency") if part in parts}
-    path = f"/qr/{made['id']}"
-    assert said(_design(inside, path, path, type=type, version=hidden(page, "version"), **again), inside) == "Saved."
+    unchanged |= {
+        f"{type}__{part}": entered.get(part, "") for part in ("encryption", "hidden", "currency") if part in parts
+    }
+    path = f"/qr/{code['id']}"
+    assert (
+        flash_message(
+            _design(inside, path, path, type=type, version=hidden_field(page, "version"), **unchanged), inside
+        )
+        == "Saved."
+    )
     assert _newest(ana)["data"] == data
 
 
-def test_a_code_is_designed_with_everything_there_is(ana: Person, inside: Browser) -> None:
+def test_code_is_created_with_all_style_options(ana: Person, inside: Browser) -> None:
     answer = _design(
         inside,
         type="link",
@@ -99,25 +109,25 @@ def test_a_code_is_designed_with_everything_there_is(ana: Person, inside: Browse
         level="H",
         margin="6",
     )
-    assert said(answer, inside) == "Your QR code is ready."
-    made = _newest(ana)
-    assert made["gradient"] == {"color": "#601010", "type": "radial", "angle": 90}
-    assert (made["name"], made["shorturl"], made["dynamic"]) == ("Spring", f"{BASE}/spring", True)
-    assert [made[name] for name in ("foreground", "background", "modules", "eyes", "caption", "level", "margin")] == [
+    assert flash_message(answer, inside) == "Your QR code is ready."
+    code = _newest(ana)
+    assert code["gradient"] == {"color": "#601010", "type": "radial", "angle": 90}
+    assert (code["name"], code["shorturl"], code["dynamic"]) == ("Spring", f"{BASE}/spring", True)
+    assert [code[name] for name in ("foreground", "background", "modules", "eyes", "caption", "level", "margin")] == [
         *("#101060", "#fff8f0", "rounded", "circle", "SCAN ME", "H", 6)
     ]
-    assert made["logo"] is True
+    assert code["logo"] is True
 
 
-def test_the_preview_draws_and_saves_nothing(ana: Person, inside: Browser) -> None:
+def test_preview_draws_code_and_saves_nothing(ana: Person, inside: Browser) -> None:
     page = _design(inside, "/qr/preview", type="text", text__text="Hello, world")
     assert page.status_code == 200
-    assert _shown(page) == "Hello, world"
+    assert _preview_content(page) == "Hello, world"
     assert ana.get("/qr")["data"]["result"] == 0
 
 
 @pytest.mark.parametrize(
-    ("fields", "words"),
+    ("fields", "message"),
     [
         ({"foreground": "#ffff00"}, "scanners need 3:1"),
         ({"foreground": "#ffffff", "background": "#000000"}, "swap them"),
@@ -131,27 +141,27 @@ def test_the_preview_draws_and_saves_nothing(ana: Person, inside: Browser) -> No
         ({"type": "phone", "phone__phone": "one two"}, "phone must be a phone number"),
     ],
 )
-def test_what_could_not_be_scanned_is_refused_with_the_reason(
-    ana: Person, inside: Browser, fields: dict[str, str], words: str
+def test_unscannable_or_invalid_code_is_rejected_with_message(
+    ana: Person, inside: Browser, fields: dict[str, str], message: str
 ) -> None:
-    told = {"type": "text", "text__text": "Hello", **fields}
-    preview = _design(inside, "/qr/preview", **told)
+    values = {"type": "text", "text__text": "Hello", **fields}
+    preview = _design(inside, "/qr/preview", **values)
     assert preview.status_code == 200
     shown = preview.text.partition('id="preview"')[2].partition("</div>\n")[0]
-    assert _shown(preview) is None
-    assert words in html.unescape(shown) or words.lower() in html.unescape(shown)
-    saved = _design(inside, **told)
+    assert _preview_content(preview) is None
+    assert message in html.unescape(shown) or message.lower() in html.unescape(shown)
+    saved = _design(inside, **values)
     assert saved.status_code == 400
-    assert words in html.unescape(saved.text)
+    assert message in html.unescape(saved.text)
     assert ana.get("/qr")["data"]["result"] == 0
 
 
-def test_a_logo_stays_until_it_is_taken_away_and_the_second_of_two_tabs_is_told(ana: Person, inside: Browser) -> None:
+def test_designer_keeps_logo_until_removed_and_rejects_stale_form(ana: Person, inside: Browser) -> None:
     code, _ = new_code(ana, "text", "Hello", logo=LOGO, gradient={"color": "#000044"})
     path = f"/qr/{code}"
-    version = hidden(inside.get(path), "version")
+    version = hidden_field(inside.get(path), "version")
     fields = {"type": "text", "text__text": "Changed"}
-    assert said(_design(inside, path, path, version=version, **fields), inside) == "Saved."
+    assert flash_message(_design(inside, path, path, version=version, **fields), inside) == "Saved."
     details = ana.get(path)["details"]
     assert (details["data"], details["logo"], details["gradient"]) == ({"text": "Changed"}, True, None)
     second = _design(inside, path, path, version=version, type="text", text__text="By the second")
@@ -159,7 +169,10 @@ def test_a_logo_stays_until_it_is_taken_away_and_the_second_of_two_tabs_is_told(
     assert "changed since you opened it" in second.text
     assert ana.get(path)["details"]["data"] == {"text": "Changed"}
     assert (
-        said(_design(inside, path, path, version=hidden(second, "version"), unlogo="on", **fields), inside) == "Saved."
+        flash_message(
+            _design(inside, path, path, version=hidden_field(second, "version"), unlogo="on", **fields), inside
+        )
+        == "Saved."
     )
     assert ana.get(path)["details"]["logo"] is False
 
@@ -176,20 +189,20 @@ def test_a_logo_stays_until_it_is_taken_away_and_the_second_of_two_tabs_is_told(
         ("link", "https://example.com/"),
     ],
 )
-def test_content_that_came_as_one_text_can_be_edited(ana: Person, inside: Browser, type: str, data: str) -> None:
+def test_raw_content_of_api_can_be_edited(ana: Person, inside: Browser, type: str, data: str) -> None:
     code, _ = new_code(ana, type, data)
     page = inside.get(f"/qr/{code}")
     assert page.status_code == 200
-    assert _shown(page) is not None
+    assert _preview_content(page) is not None
     shown = html.unescape(page.text)
     assert any(part in shown for part in (data.strip(), "+4930123456", 'value="Net"'))
 
 
-def test_codes_are_found_and_deleted_together_and_nobody_reaches_those_of_another(
+def test_code_list_supports_search_and_bulk_deletion_of_own_codes_only(
     ana: Person, ben: Person, inside: Browser
 ) -> None:
-    mine = [new_code(ana, name=name)[0] for name in ("Menu", "Poster", "<script>alert(1)</script>")]
-    theirs, _ = new_code(ben, name="bens")
+    own_ids = [new_code(ana, name=name)[0] for name in ("Menu", "Poster", "<script>alert(1)</script>")]
+    foreign_id, _ = new_code(ben, name="bens")
 
     def listed(q: str) -> list[str]:
         return re.findall(r"<bdi>(.*?)</bdi>", inside.get("/qr", params={"q": q}).text)
@@ -197,13 +210,13 @@ def test_codes_are_found_and_deleted_together_and_nobody_reaches_those_of_anothe
     assert listed("") == ["&lt;script&gt;alert(1)&lt;/script&gt;", "Poster", "Menu"]
     assert listed("poST") == ["Poster"]
     assert listed("bens") == []
-    for path in (f"/qr/{theirs}", f"/qr/{theirs}/delete", f"/qr/{theirs}/stats"):
+    for path in (f"/qr/{foreign_id}", f"/qr/{foreign_id}/delete", f"/qr/{foreign_id}/stats"):
         assert inside.get(path).status_code == 404, path
-    for path in (f"/qr/{theirs}", f"/qr/{theirs}/preview"):
+    for path in (f"/qr/{foreign_id}", f"/qr/{foreign_id}/preview"):
         assert _design(inside, path, "/qr/new", type="text", text__text="Mine").status_code == 404, path
     for path in ("/qr/delete", "/qr/bulk"):
-        assert inside.send(path, at="/qr", id=[theirs, mine[0]]).status_code == 404
-    assert "Delete 2 QR codes?" in inside.send("/qr/bulk", at="/qr", id=mine[:2]).text
-    assert said(inside.send("/qr/delete", at="/qr", id=mine[:2]), inside) == "2 QR codes are deleted."
-    assert said(inside.send("/qr/bulk", at="/qr"), inside) == "Tick the QR codes that you mean first."
+        assert inside.submit(path, at="/qr", id=[foreign_id, own_ids[0]]).status_code == 404
+    assert "Delete 2 QR codes?" in inside.submit("/qr/bulk", at="/qr", id=own_ids[:2]).text
+    assert flash_message(inside.submit("/qr/delete", at="/qr", id=own_ids[:2]), inside) == "2 QR codes were deleted."
+    assert flash_message(inside.submit("/qr/bulk", at="/qr"), inside) == "Select at least one QR code."
     assert (ana.get("/qr")["data"]["result"], ben.get("/qr")["data"]["result"]) == (1, 1)

@@ -1,4 +1,4 @@
-"""What axe-core finds on a page. It is in `web/`, where the front end's build puts it beside what it builds from."""
+"""Accessibility checks of a page by axe-core, which the front end's build installs in `web/node_modules`."""
 
 from functools import cache
 from pathlib import Path
@@ -8,33 +8,33 @@ from playwright.sync_api import Page
 
 _AXE = Path(__file__).resolve().parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
 
-Fault = tuple[str, str, list[str]]
-"""(rule, how bad, where)"""
-_SETTLE = "document.getAnimations().filter(one => one instanceof CSSTransition).forEach(one => one.finish())"
-# The whole of what it found out, with all that is right, would take longer to bring here than to find.
-_RUN = """rules => axe.run({resultTypes: ["violations"], ...rules}).then(found => found.violations.map(fault =>
-  [fault.id, fault.impact, fault.nodes.slice(0, 3).map(node => node.html.slice(0, 150))]))"""
-_COLOURS = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
+Violation = tuple[str, str, list[str]]
+"""(rule, impact, elements)"""
+_SETTLE = "document.getAnimations().filter(animation => animation instanceof CSSTransition).forEach(transition => transition.finish())"
+# Only violations: transferring the complete result takes longer than the checks.
+_RUN = """rules => axe.run({resultTypes: ["violations"], ...rules}).then(result => result.violations.map(violation =>
+  [violation.id, violation.impact, violation.nodes.slice(0, 3).map(node => node.html.slice(0, 150))]))"""
+_COLOR_RULES = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
 
 
-def faults(page: Page, rules: dict[str, Any] | None = None) -> list[Fault]:
-    """Everything that axe-core has against a page, by all its rules or by some."""
+def faults(page: Page, rules: dict[str, Any] | None = None) -> list[Violation]:
+    """Return the violations on a page, of all rules or of some."""
     if page.evaluate("!window.axe"):
-        page.evaluate(_axe())  # by the debugger, not as a script of the page: its policy would not have it
-    found = page.evaluate(_RUN, rules or {})
-    return [(rule, impact, where) for rule, impact, where in found]
+        page.evaluate(_axe())  # evaluated, because the page's policy forbids other scripts
+    violations = page.evaluate(_RUN, rules or {})
+    return [(rule, impact, elements) for rule, impact, elements in violations]
 
 
-def faults_by_night(page: Page) -> list[Fault]:
-    """What it has against the dark colours of a page that was seen in its light ones: nothing else changes."""
+def faults_by_night(page: Page) -> list[Violation]:
+    """Return the contrast violations of the dark theme; other rules do not depend on the theme."""
     show(page, "dark")
-    found = faults(page, _COLOURS)
+    violations = faults(page, _COLOR_RULES)
     show(page, "light")
-    return found
+    return violations
 
 
 def show(page: Page, scheme: Literal["light", "dark"]) -> None:
-    """Change a page's colours, at once."""
+    """Change the color scheme without transitions."""
     page.emulate_media(color_scheme=scheme)
     page.evaluate(_SETTLE)
 

@@ -1,4 +1,4 @@
-"""A real browser in front of the service, with everything else in the world played by stand-ins."""
+"""A real browser for tests; requests to other hosts go to a local fake of the web."""
 
 import re
 import shutil
@@ -22,16 +22,13 @@ HOST = "go.localhost"
 _OTHERS = re.compile(rf"^https?://(?!{re.escape(HOST)}[:/])")
 _NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _QUIET = ("--disable-quic", "--disable-background-networking", "--disable-component-update", "--disable-sync")
-_REFUSED = re.compile(r"Failed to load resource: the server responded with a status of [45]\d\d ")
-"""What a browser says of a page that answers with such a status, as some of ours should."""
+_ERROR_STATUS = re.compile(r"Failed to load resource: the server responded with a status of [45]\d\d ")
+"""The console message for an error status, which some tests expect."""
 
 
 def chromium() -> str:
-    """Where Chromium is. Skips as `programs.program`.
-
-    The one without a window draws the same pages with two thirds of the work.
-    """
-    return needed(_found, "chromium-headless-shell", "there is no Chromium here, so no page was seen in a browser")
+    """Return the path of Chromium; the headless shell needs a third less CPU time. Skips the test without one."""
+    return needed(_found, "chromium-headless-shell", "Chromium is not installed, so pages were not tested in a browser")
 
 
 def _found() -> str | None:
@@ -40,21 +37,21 @@ def _found() -> str | None:
 
 @contextmanager
 def browser() -> Iterator[Browser]:
-    """A browser that finds the service, and in place of everything else in the world a server that plays it."""
-    found = chromium()
+    """Start a browser that resolves all host names except the app's to a local fake of the web."""
+    path = chromium()
     if sys.platform == "linux":
-        library("atomic", "libatomic1")  # which the Node that Playwright brings along does not bring along
+        library("atomic", "libatomic1")  # needed by Playwright's Node, which does not bundle it
     with everybody() as others, sync_playwright() as playwright:
         names = f"--host-resolver-rules=MAP * {others}, EXCLUDE {HOST}"
         options = ["--no-sandbox", "--ignore-certificate-errors", *_QUIET, names]
-        opened = playwright.chromium.launch(executable_path=found, args=options)
+        opened = playwright.chromium.launch(executable_path=path, args=options)
         yield opened
         opened.close()
 
 
 @contextmanager
 def served(app: ASGIApp, port: int = 0) -> Iterator[str]:
-    """The app behind a real port; its address."""
+    """Serve the app on a real port. Yield its URL."""
     port = port or free_port()
     server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="error"))
     thread = threading.Thread(target=server.run)
@@ -68,35 +65,37 @@ def served(app: ASGIApp, port: int = 0) -> Iterator[str]:
 
 @dataclass
 class Window:
-    """A fresh browser window: its page, what it asked of others, and what it complained of."""
+    """A browser window: its page, the URLs requested from other hosts, and the console errors."""
 
     page: Page
-    asked: list[str] = field(default_factory=list)
-    complaints: list[str] = field(default_factory=list)
+    foreign_urls: list[str] = field(default_factory=list)
+    console_errors: list[str] = field(default_factory=list)
 
     def notice(self, request: Request) -> None:
-        """Remember what others are asked."""
+        """Record a request to another host."""
         if _OTHERS.match(request.url):
-            self.asked.append(request.url)
+            self.foreign_urls.append(request.url)
 
 
 @contextmanager
 def window(
     opened: Browser, *, scripts: bool = True, stays: bool = False, context: BrowserContext | None = None
 ) -> Iterator[Window]:
-    """A window of a person's browser; fails when the page complained of an error or a broken policy.
+    """Open a window. Fails if the console has errors, such as violations of the page's policy.
 
-    With `stays` others answer that there is nothing new to see, so that a page that goes on by itself stays.
+    With `stays`, other hosts respond 204, so that a page that redirects by itself stays open.
     """
     own = context or opened.new_context(user_agent=CHROME, java_script_enabled=scripts)
     own.set_extra_http_headers({STAY: "yes"} if stays else {})
     seen = Window(own.new_page())
     own.on("request", seen.notice)
-    seen.page.on("console", lambda said: seen.complaints.append(said.text) if said.type == "error" else None)
-    seen.page.on("pageerror", lambda error: seen.complaints.append(str(error)))
+    seen.page.on(
+        "console", lambda message: seen.console_errors.append(message.text) if message.type == "error" else None
+    )
+    seen.page.on("pageerror", lambda error: seen.console_errors.append(str(error)))
     yield seen
     own.remove_listener("request", seen.notice)
     seen.page.close()
     if context is None:
         own.close()
-    assert [said for said in seen.complaints if not _REFUSED.match(said)] == []
+    assert [error for error in seen.console_errors if not _ERROR_STATUS.match(error)] == []

@@ -1,4 +1,4 @@
-"""The dashboard in a real browser: what the files about its pages share."""
+"""Fixtures and helpers for browser tests of the dashboard."""
 
 import time
 from collections.abc import Iterator
@@ -17,20 +17,20 @@ from waypost.settings import Settings
 
 @pytest.fixture(scope="module")
 def chrome() -> Iterator[Browser]:
-    """A browser for the tests of a file."""
+    """A browser for all tests of a module."""
     with browser() as opened:
         yield opened
 
 
 @pytest.fixture
 def address(settings: Settings) -> Iterator[str]:
-    """Where the service is, for a browser."""
+    """The URL of a running app."""
     with served(build(settings, Database(settings.database))) as url:
         yield url
 
 
 def sign_in(page: Page, address: str) -> None:
-    """Ana, through the form."""
+    """Sign in as Ana through the form."""
     page.goto(f"{address}/dashboard/signin")
     page.get_by_label("Username or e-mail").fill("ana")
     page.get_by_label("Password").fill(PASSWORD)
@@ -40,7 +40,7 @@ def sign_in(page: Page, address: str) -> None:
 
 def examine(page: Page, path: str) -> None:
     """Fail if a page scrolls sideways on desktop or phone, or if axe-core reports a violation."""
-    page.evaluate("document.querySelectorAll('details.form-section').forEach(part => { part.open = true })")
+    page.evaluate("document.querySelectorAll('details.form-section').forEach(details => { details.open = true })")
     for width in (1280, 360):
         page.set_viewport_size({"width": width, "height": 800})
         _fits(page, path)
@@ -57,6 +57,6 @@ def _fits(page: Page, path: str) -> None:
 
 
 def fetched(address: str, name: str) -> httpx2.Response:
-    """The answer to somebody else who visits."""
+    """Return the response of a public URL to a client without cookies."""
     port = address.rpartition(":")[2]
     return httpx2.get(f"http://127.0.0.1:{port}/{name}", headers={"Host": f"{HOST}:{port}"}, trust_env=False)

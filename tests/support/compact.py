@@ -9,7 +9,7 @@ _BREAK = re.compile(r"[ \t]*\n\s*")
 
 
 def compact(html: str) -> str:
-    """Join the lines of a page: no line breaks beside and in tags, a space for those in text.
+    """Join the lines of a page: line breaks next to and in tags are removed, those in text become spaces.
 
     Attribute values and the contents of <pre>, <textarea>, <script> and <style> stay as they are.
     """

@@ -1,4 +1,4 @@
-"""The dashboard as a browser uses it, without the browser: cookies, forms with their token, redirects not followed."""
+"""A client for dashboard pages: cookies, forms with their CSRF token, redirects not followed."""
 
 import re
 from dataclasses import dataclass
@@ -14,65 +14,65 @@ _TOKEN = re.compile(r'name="token" value="([^"]+)"')
 
 @dataclass
 class Browser:
-    """A window of somebody's browser, with cookies of its own."""
+    """A browser with its own cookies."""
 
     client: Inside
 
     def get(self, path: str, **options: Any) -> Any:
-        """A page."""
+        """Request a page below /dashboard."""
         return self.client.get(f"/dashboard{path}", **options)
 
-    def send(self, path: str, at: str = "", **fields: Any) -> Any:
-        """A form that stands on the page `at`, with these fields, sent to `path`."""
-        found = _TOKEN.search(self.get(at or path).text)
-        assert found is not None, at or path
-        return self.client.post(f"/dashboard{path}", data={"token": found[1], **fields})
+    def submit(self, path: str, at: str = "", **fields: Any) -> Any:
+        """Submit a form to `path`, with the CSRF token of the page `at`."""
+        match = _TOKEN.search(self.get(at or path).text)
+        assert match is not None, at or path
+        return self.client.post(f"/dashboard{path}", data={"token": match[1], **fields})
 
     def sign_in(self, name: str, password: str = PASSWORD) -> Any:
-        """Through the form."""
-        return self.send("/signin", name=name, password=password)
+        """Sign in through the form."""
+        return self.submit("/signin", name=name, password=password)
 
     @property
     def cookie(self) -> str:
-        """What the browser is known by."""
+        """The value of the session cookie."""
         return str(self.client.cookies["waypost"])
 
 
 @pytest.fixture
 def browser(service: Inside) -> Browser:
-    """Somebody who has not signed in."""
+    """A browser without a session."""
     return Browser(service)
 
 
 @pytest.fixture
 def inside(browser: Browser, ana: Person) -> Browser:
-    """Ana, signed in."""
+    """A browser in which Ana is signed in."""
     assert browser.sign_in("ana").status_code == 303
     return browser
 
 
-def window(service: Inside) -> Browser:
-    """A fresh browser in front of the same service."""
+def new_browser(service: Inside) -> Browser:
+    """Return another browser for the same app."""
     return Browser(service.another())
 
 
-def said(response: Any, browser: Browser) -> str:
-    """What the page says to which a form led."""
+def flash_message(response: Any, browser: Browser) -> str:
+    """Follow the redirect of a form. Return the flash message, or ""."""
     assert response.status_code == 303, response.text
     page = browser.client.get(response.headers["location"])
-    found = re.search(r'<div class="alert.*?<p>(.*?)</p>', page.text, re.DOTALL)
-    return re.sub("<[^>]+>", "", found[1]).strip() if found else ""
+    match = re.search(r'<div class="alert.*?<p>(.*?)</p>', page.text, re.DOTALL)
+    return re.sub("<[^>]+>", "", match[1]).strip() if match else ""
 
 
-def hidden(page: Any, name: str) -> str:
-    """The value of a hidden field."""
-    found = re.search(rf'name="{name}" value="([^"]*)"', page.text)
-    assert found is not None, name
-    return found[1]
+def hidden_field(page: Any, name: str) -> str:
+    """Return the value of a hidden field."""
+    match = re.search(rf'name="{name}" value="([^"]*)"', page.text)
+    assert match is not None, name
+    return match[1]
 
 
-def version(page: Any, action: str) -> str:
-    """The version that stands in the form which is sent to this path below /dashboard."""
-    found = re.search(rf'action="/dashboard{action}".*?name="version" value="([^"]*)"', page.text, re.DOTALL)
-    assert found is not None, action
-    return found[1]
+def form_version(page: Any, action: str) -> str:
+    """Return the version in the form that is submitted to this path below /dashboard."""
+    match = re.search(rf'action="/dashboard{action}".*?name="version" value="([^"]*)"', page.text, re.DOTALL)
+    assert match is not None, action
+    return match[1]

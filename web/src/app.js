@@ -7,7 +7,7 @@ import "./preview.js";
 import "./shortcuts.js";
 import "./timezone.js";
 
-/** What a click does, by the selector of the clicked element; the first match wins. */
+/** Actions of clicks, by the selector of the clicked element; the first match wins. */
 const CLICK_ACTIONS = [
   { selector: "[data-copy]", run: copyText, isLink: false },
   { selector: "[data-add]", run: (button) => addRow(button.closest("[data-rows]")), isLink: false },

@@ -21,7 +21,12 @@ function draw(canvas) {
     return computed;
   };
   const font = `12px ${getComputedStyle(document.body).fontFamily}`;
-  const axis = { stroke: color("--soft"), font, grid: { stroke: color("--line"), width: 1 }, ticks: { show: false } };
+  const axis = {
+    stroke: color("--muted"),
+    font,
+    grid: { stroke: color("--border"), width: 1 },
+    ticks: { show: false },
+  };
   const isDense = rows.length > 120;
   const size = () => ({ width: canvas.clientWidth, height: canvas.clientHeight });
 
@@ -62,7 +67,11 @@ function draw(canvas) {
           values: (_, splits) => splits.map(abbreviate),
         },
       ],
-      series: [{}, isDense ? area("--part") : column("--part"), isDense ? area("--mark") : column("--mark")],
+      series: [
+        {},
+        isDense ? area("--accent-light") : column("--accent-light"),
+        isDense ? area("--accent") : column("--accent"),
+      ],
       hooks: {
         setCursor: [
           (self) => {

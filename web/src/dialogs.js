@@ -1,4 +1,4 @@
-// Dialogs: a new link, and confirmations that are fetched from the page that a link leads to.
+// Dialogs: a new link, and confirmations that are fetched from the page that a link opens.
 import { $ } from "./dom.js";
 import { setBusy, TIMEOUT } from "./toast.js";
 

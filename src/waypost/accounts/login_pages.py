@@ -74,7 +74,7 @@ def sign_out(context: PageContext) -> Response:
 
 @pages.get("/dashboard/register", public=True)
 def show_registration(context: PageContext) -> Response:
-    """Show the registration form; with SMTP, only an e-mailed link leads to its second step."""
+    """Show the registration form; with SMTP, its second step needs a link from an e-mail."""
     _require_registration(context)
     token = context.query("pass", max_length=2000)
     email = email_links.email_of(context.services.signer, token) if token else ""
@@ -184,7 +184,7 @@ def _create_account(context: PageContext, form: Form) -> int:
     try:
         account = context.write(lambda tx: ops.add(tx, email=email, username=form.text("username"), password=hashed))
     except Problem as problem:
-        if problem.kind is Kind.TAKEN:  # does not say which, to not reveal who has an account
+        if problem.kind is Kind.TAKEN:  # does not say which, so that it does not reveal existing accounts
             raise invalid("username", "This username or e-mail address cannot be used. Please try another.") from None
         raise
     return account.id

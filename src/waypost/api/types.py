@@ -43,7 +43,7 @@ def _trimmed(value: str) -> str:
 
 def _color(value: str) -> str:
     if not _HEX.match(value):
-        raise ValueError("must be a colour of the form #RRGGBB")
+        raise ValueError("must be a color of the form #RRGGBB")
     return value
 
 

@@ -14,7 +14,7 @@ StreamHandler = Callable[..., Awaitable[Response]]
 class PageRoute:
     """A route. The handler gets the `PageContext` and the path parameters.
 
-    `public` pages need no session. For users who are not administrators, `admin_only` pages answer 404.
+    `public` pages need no session. Except for administrators, `admin_only` pages return 404.
     `stream_handler` replaces the handler for uploads: a coroutine function that also gets the `MultipartReader`.
     """
 

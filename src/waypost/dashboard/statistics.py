@@ -1,4 +1,4 @@
-"""The statistics page that every noun has: a span, what was counted in it, and the same as a sheet."""
+"""The statistics page of an item: report of a span as a page and as CSV."""
 
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -14,22 +14,22 @@ from waypost.clicks.stats import reports
 from waypost.clicks.stats.reports import Interval, Report, Span
 from waypost.dashboard.context import PageContext
 
-RANGES = (7, 30, 90, 365)
-_NAMES = {
+PRESET_DAYS = (7, 30, 90, 365)
+_DIMENSION_TITLES = {
     "countries": "Countries",
-    "referrers": "Where from",
+    "referrers": "Referrers",
     "devices": "Devices",
     "browsers": "Browsers",
-    "os": "Systems",
+    "os": "Operating systems",
     "languages": "Languages",
-    "sources": "By",
+    "sources": "Sources",
 }
-_COUNTED = {"file": "Downloads", "qr": "Scans", "campaign": "Visits", "missing": "Visits"}
-"""What a visit is called that counts for a thing of this kind."""
+_COUNT_TITLES = {"file": "Downloads", "qr": "Scans", "campaign": "Visits", "missing": "Visits"}
+"""Titles of the counted visits by kind of item."""
 
 
-def asked_span(context: PageContext) -> Span:
-    """The span that the query asks for, in the viewer's time; 30 days by default. Raises INVALID."""
+def requested_span(context: PageContext) -> Span:
+    """Return the span of the query, in the user's time zone; 30 days by default. Raises INVALID."""
     today = datetime.fromtimestamp(clock.now(), context.time_zone).date()
     days = context.query_id("days")
     first, last = context.query("from"), context.query("to") or today.isoformat()
@@ -37,9 +37,9 @@ def asked_span(context: PageContext) -> Span:
         first = (_day(last, today) - timedelta(days=min(days or 30, 3660) - 1)).isoformat()
     length = (_day(last, today) - _day(first, today)).days + 1
     interval = context.query("interval")
-    usual: Interval = "hour" if length <= 2 else "day" if length <= 100 else "week" if length <= 400 else "month"
-    chosen = next((one for one in _INTERVALS if one == interval), usual)
-    return span(first, last, chosen, context.time_zone.key)
+    default: Interval = "hour" if length <= 2 else "day" if length <= 100 else "week" if length <= 400 else "month"
+    selected = next((name for name in _INTERVALS if name == interval), default)
+    return span(first, last, selected, context.time_zone.key)
 
 
 def page(
@@ -53,18 +53,21 @@ def page(
     apart: str = "",
     **more: Any,
 ) -> Response:
-    """The statistics of one thing that the caller has shown to be the account's own; `back` is its own page.
+    """Return the statistics page of an item. The caller has checked that it belongs to the account.
 
-    `template` is one that extends that of all nouns, and shows the dimension `apart` itself."""
-    wanted = asked_span(context)
-    report = context.read_after_ingest(lambda tx: reports.report(tx, kind, item, wanted))
+    `back` is the item's page. `template` extends statistics.html and shows the dimension `apart` itself.
+    """
+    report_span = requested_span(context)
+    report = context.read_after_ingest(lambda tx: reports.report(tx, kind, item, report_span))
     if context.query("format") == "csv":
-        return _sheet(report, title)
-    return context.render(template, title=title, back=back, apart=apart, **shown(context, report, wanted, kind), **more)
+        return _csv_response(report, title)
+    return context.render(
+        template, title=title, back=back, apart=apart, **report_context(context, report, report_span, kind), **more
+    )
 
 
-def shown(context: PageContext, report: Report, wanted: Span, kind: str = "") -> dict[str, Any]:
-    """What `parts/report.html` wants to know."""
+def report_context(context: PageContext, report: Report, report_span: Span, kind: str = "") -> dict[str, Any]:
+    """Return the template context of the report."""
     lists = [
         {
             "key": key,
@@ -72,29 +75,29 @@ def shown(context: PageContext, report: Report, wanted: Span, kind: str = "") ->
             "rows": list(report.dimensions[key].items())[:10],
             "sum": sum(report.dimensions[key].values()),
         }
-        for key, name in _NAMES.items()
+        for key, name in _DIMENSION_TITLES.items()
         if report.dimensions[key]
     ]
-    days = (wanted.end - wanted.start).days + 1
-    at_end = wanted.end == datetime.fromtimestamp(clock.now(), context.time_zone).date()
-    preset = days if at_end and days in RANGES else 0
-    told = {"report": report, "lists": lists, "counted": _COUNTED.get(kind, "Clicks")}
-    return {**told, "preset": preset, "ranges": RANGES, "intervals": _INTERVALS}
+    days = (report_span.end - report_span.start).days + 1
+    at_end = report_span.end == datetime.fromtimestamp(clock.now(), context.time_zone).date()
+    preset = days if at_end and days in PRESET_DAYS else 0
+    base = {"report": report, "lists": lists, "counted": _COUNT_TITLES.get(kind, "Clicks")}
+    return {**base, "preset": preset, "ranges": PRESET_DAYS, "intervals": _INTERVALS}
 
 
 _INTERVALS: tuple[Interval, ...] = ("hour", "day", "week", "month")
 
 
-def _day(value: str, otherwise: date) -> date:
-    """A day, as far as a default depends on it; `span` says what is wrong with it."""
+def _day(value: str, default: date) -> date:
+    """Parse a day to compute defaults. An invalid one is reported by `span`."""
     try:
         return date.fromisoformat(value)
     except ValueError:
-        return otherwise
+        return default
 
 
-def _sheet(report: Report, title: str) -> Response:
-    """What the page shows, as CSV that is safe to open."""
+def _csv_response(report: Report, title: str) -> Response:
+    """Return the report as CSV, safe against formula injection."""
 
     def rows() -> Iterator[list[Any]]:
         names = list(asdict(report.total))
@@ -106,6 +109,6 @@ def _sheet(report: Report, title: str) -> Response:
                 yield [part, label, count]
 
     name = "".join(letter if letter.isalnum() else "-" for letter in title)[:60] or "statistics"
-    told = f"attachment; filename=\"statistics.csv\"; filename*=UTF-8''{quote(f'{name}.csv')}"
-    headers = {"Content-Disposition": told}
+    disposition = f"attachment; filename=\"statistics.csv\"; filename*=UTF-8''{quote(f'{name}.csv')}"
+    headers = {"Content-Disposition": disposition}
     return Response(csv_export.lines(rows()), media_type="text/csv; charset=utf-8", headers=headers)

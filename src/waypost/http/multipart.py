@@ -82,7 +82,7 @@ class MultipartReader:
         return None
 
     async def read_chunk(self, part: Part) -> bytes | None:
-        """Return the next bytes of the current part; None at its end and for any other part."""
+        """Return the next bytes of the current part; None after the last ones and for any other part."""
         if self._current is not part:
             return None
         event = await self._next_event()
