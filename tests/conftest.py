@@ -17,7 +17,7 @@ from argon2 import PasswordHasher
 from sqlalchemy import Connection
 
 from tests.support.asgi_client import Inside
-from tests.support.connection_cache import ConnectionCache, share_compiled_statements
+from tests.support.connection_cache import ConnectionCache
 from tests.support.postgres import DatabasePool, running_postgres
 from waypost import credentials
 from waypost.accounts import ops
@@ -40,7 +40,6 @@ pytest_plugins = [
 ]
 PASSWORD = "their old password"
 BASE = "http://go.localhost:8000"
-share_compiled_statements()
 # Fast password hashes; a hash contains its own parameters. test_credentials.py tests the production hasher.
 HASHER_IN_SERVICE = credentials._hasher
 credentials._hasher = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)

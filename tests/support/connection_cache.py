@@ -1,38 +1,9 @@
-"""Caches that outlive a test, as they outlive a request in a running service.
+"""Open PostgreSQL databases that are reused by later tests."""
 
-With UNPATCHED_LIBRARIES=1 in the environment no library is patched; the tests pass more slowly.
-"""
-
-import os
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from functools import cache, partial
-from typing import Any
 
-import starlette.routing
-from sqlalchemy import create_engine
-from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
-from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
-
-import waypost.db.connection_pool
-import waypost.db.sqlite_pool
 from waypost.db.database import Database
-
-
-def share_compiled_statements() -> None:
-    """Compile each SQL statement once per dialect and each route's path once, instead of once per test.
-
-    SQLAlchemy shares compiled statements between engines only if their dialects are equal.
-    """
-    if os.environ.get("UNPATCHED_LIBRARIES"):
-        return
-    starlette.routing.compile_path = cache(starlette.routing.compile_path)
-    for dialect in (PGDialect_psycopg, SQLiteDialect_pysqlite):
-        dialect.__eq__ = lambda self, other: type(self) is type(other)  # type: ignore[method-assign]
-        dialect.__hash__ = lambda self: hash(type(self))  # type: ignore[method-assign, assignment]
-    compiled: dict[Any, Any] = {}
-    for module in (waypost.db.sqlite_pool, waypost.db.connection_pool):
-        module.create_engine = partial(create_engine, execution_options={"compiled_cache": compiled})  # type: ignore[attr-defined]
 
 
 class ConnectionCache:
