@@ -103,8 +103,7 @@ def test_qr_redirect_to_app_always_has_page(settings: Settings, database: Databa
         client.add_link("spring")  # creates the account, too
         body = {"type": "link", "data": "shop://offer/5", "custom": "offer"}
         assert client.request(client.api_request("POST", "/api/qr/add", body)).startswith(b"HTTP/1.1 200")
-        responses = {client.request(b"GET /offer HTTP/1.1\r\n" + HOST + END) for _ in range(3)}
-        (response,) = responses
+        (response,) = {client.request(b"GET /offer HTTP/1.1\r\n" + HOST + END) for _ in range(3)}
         head, _, page = response.partition(b"\r\n\r\n")
         assert b"\r\nlocation: shop://offer/5" in head
         assert b"\r\ncontent-length: %d\r\n" % len(page) in head
@@ -177,10 +176,8 @@ def test_shutdown_answers_pending_requests(client: ProtocolClient) -> None:
 
 
 def test_change_takes_effect_on_next_request(client: ProtocolClient) -> None:
-    assert (
-        client.request(client.api_request("PUT", "/api/url/1/update", {"url": "https://example.com/summer"}))[9:12]
-        == b"200"
-    )
+    summer = {"url": "https://example.com/summer"}
+    assert client.request(client.api_request("PUT", "/api/url/1/update", summer))[9:12] == b"200"
     assert b"location: https://example.com/summer\r\n" in client.request(GET + END)
     assert b"location: https://example.com/summer\r\n" in client.request(GET + END)
     assert client.worker_state.hits == 1  # cached again
@@ -240,10 +237,7 @@ def test_client_that_does_not_read_is_throttled(client: ProtocolClient) -> None:
     "header",
     [
         b"User-Agent: fol\r\n ded",
-        b"X: a\x00b",
-        b"X: a\nb",
-        b"X: a\rb",
-        b"X : b",
+        *(b"X: a\x00b", b"X: a\nb", b"X: a\rb", b"X : b"),
         b"Content-Length: 0\r\nTransfer-Encoding: chunked",
     ],
 )
@@ -285,7 +279,7 @@ def test_click_is_one_journal_line_with_any_headers(client: ProtocolClient, head
 
 
 @pytest.mark.parametrize(
-    ("peer", "headers", "address", "country"),
+    ("peer", "headers", "ip", "country"),
     [
         ("203.0.113.9", b"", b"203.0.113.9", b""),
         ("203.0.113.9", b"X-Forwarded-For: 1.2.3.4\r\nCF-IPCountry: DE\r\n", b"203.0.113.9", b""),
@@ -297,10 +291,10 @@ def test_click_is_one_journal_line_with_any_headers(client: ProtocolClient, head
         ("2001:db8::9", b"", b"2001:db8::9", b""),
     ],
 )  # fmt: skip
-def test_fast_and_slow_path_log_same_client(
-    client: ProtocolClient, peer: str, headers: bytes, address: bytes, country: bytes
+def test_both_paths_log_same_client(
+    client: ProtocolClient, peer: str, headers: bytes, ip: bytes, country: bytes
 ) -> None:
     for request in (GET + headers + END, GET + b"Connection: close\r\n" + headers + END):
         client.request(request, peer=peer)
-    assert client.new_journal_lines() == [b"1\tlink\t1\t\t%b\t%b\t\t\t" % (address, country)] * 2
+    assert client.new_journal_lines() == [b"1\tlink\t1\t\t%b\t%b\t\t\t" % (ip, country)] * 2
     assert client.worker_state.hits == 1
