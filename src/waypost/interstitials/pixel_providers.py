@@ -2,7 +2,7 @@
 
 `start_script` is the body of a JavaScript function of `tag` and `src`. It can call `load(src, then)`, which loads a
 script once, and `queue(name, method, list)`, which creates a function that stores calls until the provider's script
-has loaded; both are in templates/way.js.
+has loaded; both are in templates/interstitial.js.
 """
 
 from collections.abc import Callable, Iterable, Mapping

@@ -33,13 +33,13 @@ def without_blocked_link(link: LinkView, blocklist: Blocklist) -> LinkView:
 
 def _mark_blocked(block: Mapping[str, Any], blocklist: Blocklist) -> Mapping[str, Any]:
     """Mark a block that contains a blocked URL. Pages omit it, and its own URL shows the reason."""
-    is_blocked = any(blocklist.has(str(block[name])) for name in _URL_FIELDS if block.get(name))
+    is_blocked = any(blocklist.blocks(str(block[name])) for name in _URL_FIELDS if block.get(name))
     return {**block, "blocked": True} if is_blocked else block
 
 
 def _filter(interstitials: Interstitials, blocklist: Blocklist) -> Interstitials:
     def allowed(url: str) -> str:
-        return "" if blocklist.has(url) else url
+        return "" if blocklist.blocks(url) else url
 
     card, splash, overlay = interstitials.card, interstitials.splash, interstitials.overlay
     if splash is not None:

@@ -32,8 +32,8 @@ class FrameChecker:
     """This process's cached results."""
 
     def __init__(self) -> None:
-        self._results: OrderedDict[str, tuple[float, safe_client.Seen | None]] = OrderedDict()
-        self._in_progress: dict[str, Future[safe_client.Seen | None]] = {}
+        self._results: OrderedDict[str, tuple[float, safe_client.RedirectChain | None]] = OrderedDict()
+        self._in_progress: dict[str, Future[safe_client.RedirectChain | None]] = {}
         self._threads = ThreadPoolExecutor(4, thread_name_prefix="frame")
         self._lock = threading.Lock()
 
@@ -53,7 +53,7 @@ class FrameChecker:
                 return ()
         return framing_origins(response, framed_by) if response else ()
 
-    def _check(self, url: str) -> safe_client.Seen | Future[safe_client.Seen | None] | None:
+    def _check(self, url: str) -> safe_client.RedirectChain | Future[safe_client.RedirectChain | None] | None:
         with self._lock:
             until, response = self._results.get(url, (0.0, None))
             if until > time.monotonic():
@@ -64,11 +64,11 @@ class FrameChecker:
                 self._in_progress[url] = self._threads.submit(self._fetch, url)
             return self._in_progress[url]
 
-    def _fetch(self, url: str) -> safe_client.Seen | None:
+    def _fetch(self, url: str) -> safe_client.RedirectChain | None:
         """Request the destination and cache its relevant headers. Runs in a thread."""
         response = None
         try:
-            response = safe_client.look(url, seconds=_FETCH_SECONDS)
+            response = safe_client.probe(url, seconds=_FETCH_SECONDS)
             headers = tuple(header for header in response.headers if header[0] in _RELEVANT_HEADERS)
             response = replace(response, headers=headers)
         except safe_client.Refused:
@@ -84,7 +84,7 @@ class FrameChecker:
         return response
 
 
-def framing_origins(response: safe_client.Seen, framed_by: str) -> Origins:
+def framing_origins(response: safe_client.RedirectChain, framed_by: str) -> Origins:
     """Return the origins to allow when a page of the origin `framed_by` frames a response; empty if it may not."""
     types = [value.partition(";")[0].strip().lower() for name, value in response.headers if name == "content-type"]
     policies = (value for name, value in response.headers if name == "content-security-policy")

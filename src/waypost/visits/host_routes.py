@@ -34,7 +34,7 @@ async def root(request: Request, services: Services) -> Response:
 
 async def domain_redirect(request: Request, services: Services, url: str) -> Response:
     """Redirect to a URL that the owner of a branded domain has set, unless it is blocked."""
-    if (await services.visits.blocklist()).has(url):
+    if (await services.visits.blocklist()).blocks(url):
         return services.pages.refuse(request, "blocked")
     return redirect(url)
 

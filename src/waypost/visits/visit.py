@@ -187,7 +187,7 @@ def is_blocked(blocked: Blocklist, link: LinkView, outcome: Outcome, facts: Fact
         return False
     if outcome.is_click and facts.query:
         outcome = decide(link, replace(facts, query=""))
-    return isinstance(outcome, Redirect) and blocked.has(outcome.url)
+    return isinstance(outcome, Redirect) and blocked.blocks(outcome.url)
 
 
 def take_click(tx: Connection, account: int, link: int) -> bool:
