@@ -21,7 +21,7 @@ from statistics import median
 from typing import Any
 from urllib.parse import quote
 
-from bench.filling import EVERY, LETTERS, ODD, PAIR, PER_PAGE, Filled, alias, fill
+from bench.seed import EVERY, LETTERS, ODD, PAIR, PER_PAGE, Filled, alias, fill
 
 SMALL, LARGE = 1_000, 1_000_000
 ROUNDS, SLOW_ROUNDS, WARM_ROUNDS = 60, 10, 2

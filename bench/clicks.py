@@ -18,7 +18,7 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy import Connection, select
 
-from bench.filling import fill
+from bench.seed import fill
 from waypost import clock
 from waypost.clicks.ingest.ingester import Ingester
 from waypost.clicks.journal import entry

@@ -21,7 +21,7 @@ from playwright.sync_api import Page
 from sqlalchemy import Connection, insert
 
 from bench.clicks import lines
-from bench.filling import LETTERS, ODD, PAIR, Filled, fill
+from bench.seed import LETTERS, ODD, PAIR, Filled, fill
 from bench.servers import Server, waypost
 from tests.support.browser import HOST, browser
 from waypost import clock

@@ -23,7 +23,7 @@ from statistics import median
 
 import psutil
 
-from bench import servers, tools
+from bench import servers, system_packages
 from bench.servers import Server
 from tests.support.s3 import running_s3
 
@@ -71,7 +71,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", choices=("disk", "s3"), help="one kind of storage")
     options = parser.parse_args()
-    tools.need("nginx", "wrk", "curl", "dd", "taskset", "pgrep")
+    system_packages.need("nginx", "wrk", "curl", "dd", "taskset", "pgrep")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
     with tempfile.TemporaryDirectory(prefix="waypost-bench-") as name:
         folder = Path(name)

@@ -23,7 +23,7 @@ from PIL import Image, ImageDraw
 from qrcode.image.styledpil import StyledPilImage
 from qrcode.image.styles.colormasks import SolidFillColorMask
 
-from bench import servers, tools
+from bench import servers, system_packages
 from waypost.qrcode import verify
 from waypost.qrcode.render import design
 from waypost.qrcode.styles import Gradient, Style
@@ -126,7 +126,7 @@ def _qrcode_png(text: str, logo: Image.Image | None) -> bytes:
     level = qrcode.constants.ERROR_CORRECT_H if logo else qrcode.constants.ERROR_CORRECT_M
     made = qrcode.QRCode(error_correction=level, border=4)
     made.add_data(text)
-    made.make()
+    made.create()
     made.box_size = _SIZE // (made.modules_count + 8)
     if logo is None:
         out = io.BytesIO()
@@ -164,7 +164,7 @@ def _qrcode_svg(text: str) -> bytes:
 
 def _serving(rounds: int, seconds: int) -> int:
     """Hot pictures: requests a second of each, and how much of nginx's that is."""
-    tools.need("nginx", "wrk", "taskset", "pgrep")
+    system_packages.need("nginx", "wrk", "taskset", "pgrep")
     missed = 0
     print(f"\n{'hot picture, requests a second':36}{'waypost':>9}{'nginx':>9}{'share':>9}{'bytes':>9}   bar")
     with tempfile.TemporaryDirectory(prefix="waypost-bench-") as name, contextlib.ExitStack() as stack:

@@ -16,8 +16,8 @@ import urllib.error
 from pathlib import Path
 from statistics import median
 
-from bench import servers, tools
-from bench.filling import alias, fill
+from bench import servers, system_packages
+from bench.seed import alias, fill
 from bench.servers import CONNECTIONS, Load, Server
 
 NAMES = 20_000
@@ -66,7 +66,7 @@ def main() -> None:
         "--links", type=int, default=NAMES, help="links in the database; the first 20,000 are requested"
     )
     options = parser.parse_args()
-    tools.need("nginx", "wrk", "taskset", "pgrep")
+    system_packages.need("nginx", "wrk", "taskset", "pgrep")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
     with tempfile.TemporaryDirectory(prefix="waypost-bench-") as name, contextlib.ExitStack() as stack:
         folder = Path(name)

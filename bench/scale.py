@@ -27,7 +27,7 @@ from sqlalchemy import Connection, insert
 
 from bench.clicks import lines
 from bench.servers import Server, environment, free_port, program, read_wrk, running
-from bench.tools import need
+from bench.system_packages import need
 from tests.support.postgres import Postgres, own_postgres
 from waypost import clock
 from waypost.clicks.ingest.ingester import Ingester

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from bench import servers, tools
-from bench.filling import alias, fill
+from bench import servers, system_packages
 from bench.redirect import SCRIPT, warm
+from bench.seed import alias, fill
 from bench.servers import Server
 
 _HOT = 100_000
@@ -30,7 +30,7 @@ def main() -> None:
     parser.add_argument("--links", type=int, default=1_000_000)
     parser.add_argument("--minutes", type=int, default=10)
     given = parser.parse_args()
-    tools.need("wrk", "taskset", "pgrep")
+    system_packages.need("wrk", "taskset", "pgrep")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
     with tempfile.TemporaryDirectory(prefix="waypost-bench-") as name:
         folder = Path(name)

@@ -1,4 +1,4 @@
-"""The whole service in process, quicker than through starlette's own client."""
+"""In-process client for the whole service, faster than Starlette's test client."""
 
 from functools import partial
 from typing import Any
@@ -12,9 +12,9 @@ from tests.support.compact import compact
 
 
 class Inside(TestClient):
-    """starlette's client, which would change threads eight times a request: this one does it once.
+    """Starlette's test client with one thread switch per request instead of eight.
 
-    As there, requests are answered by the loop of whoever entered it; `another` shares that loop.
+    The event loop of the context manager handles requests; clients from `another` share it.
     """
 
     def __init__(
@@ -29,7 +29,7 @@ class Inside(TestClient):
         self._transport = _Transport(self, address, raises=raises)
 
     def another(self, *, raises: bool = True) -> "Inside":
-        """Somebody else's, without the cookies of this one."""
+        """Return a client of the same service without the cookies of this one."""
         other = Inside(self.app, str(self.base_url), raises=raises)
         other.portal = self.portal
         return other
@@ -66,23 +66,23 @@ class _Transport(httpx2.BaseTransport):
             "server": (url.host, url.port or {"http": 80, "https": 443}[url.scheme]),
             "state": self._client.app_state.copy(),
         }
-        work = partial(_answered, self._client.app, scope, request.read(), raises=self._raises)
+        handle = partial(_handle, self._client.app, scope, request.read(), raises=self._raises)
         with self._client._portal_factory() as portal:
-            answer: httpx2.Response = portal.call(work)
-        answer.request = request
-        return answer
+            response: httpx2.Response = portal.call(handle)
+        response.request = request
+        return response
 
 
-async def _answered(app: ASGIApp, scope: dict[str, Any], body: bytes, *, raises: bool) -> httpx2.Response:
-    to_come: list[Message] = [{"type": "http.request", "body": body}]
+async def _handle(app: ASGIApp, scope: dict[str, Any], body: bytes, *, raises: bool) -> httpx2.Response:
+    messages: list[Message] = [{"type": "http.request", "body": body}]
     start: Message = {}
     pieces: list[bytes] = []
-    whole = anyio.Event()
+    is_complete = anyio.Event()
 
     async def receive() -> Message:
-        if to_come:
-            return to_come.pop()
-        await whole.wait()
+        if messages:
+            return messages.pop()
+        await is_complete.wait()
         return {"type": "http.disconnect"}
 
     async def send(message: Message) -> None:
@@ -91,13 +91,13 @@ async def _answered(app: ASGIApp, scope: dict[str, Any], body: bytes, *, raises:
         elif message["type"] == "http.response.body":
             pieces.append(bytes(message.get("body", b"")))
             if not message.get("more_body", False):
-                whole.set()
+                is_complete.set()
 
     try:
         await app(scope, receive, send)
     except Exception:
-        if raises or not whole.is_set():
+        if raises or not is_complete.is_set():
             raise
-    assert whole.is_set(), "the answer has no end"
+    assert is_complete.is_set(), "the response is incomplete"
     content = b"" if scope["method"] == "HEAD" else b"".join(pieces)
     return _Response(start["status"], headers=start["headers"], stream=httpx2.ByteStream(content))

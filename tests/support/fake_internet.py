@@ -1,4 +1,4 @@
-"""The world outside, kept on this machine: names that resolve, and public addresses with real servers behind them."""
+"""A fake internet on this machine: names that resolve, and public addresses that are served by local servers."""
 
 import re
 import socket
@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 Answer = Callable[[bytes], Iterable[bytes]]
-"""From the head of a request to the bytes of the answer, piece by piece."""
+"""Maps the head of a request to the pieces of the response."""
 _TLS = b"\x16"
 PUBLIC = "93.184.216.34"
 
 
 class Outside:
-    """What the resolver and the network of this process know. Whatever was not named here does not exist."""
+    """The names and servers that this process can reach. All others do not exist."""
 
     def __init__(self) -> None:
         self.names: dict[str, list[str]] = {}
@@ -25,29 +25,29 @@ class Outside:
         self.reached: list[str] = []
 
     def has(self, name: str, *addresses: str) -> None:
-        """From now on the DNS knows the name."""
+        """Add a name to the DNS."""
         self.names[name] = list(addresses)
 
 
 def ok(body: bytes, *headers: bytes) -> bytes:
-    """A whole answer of 200."""
+    """Return a complete response with status 200."""
     return b"\r\n".join([b"HTTP/1.1 200 OK", b"Content-Length: %d" % len(body), *headers, b"", body])
 
 
 def empty(status: int) -> bytes:
-    """A whole answer of that status, with nothing in it."""
+    """Return a complete response without a body."""
     return b"HTTP/1.1 %d So\r\nContent-Length: 0\r\n\r\n" % status
 
 
 def moved(location: bytes) -> bytes:
-    """A whole redirect."""
+    """Return a complete redirect."""
     return b"HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: %s\r\n\r\n" % location
 
 
-def _whole(connection: socket.socket, head: bytes) -> bytes:
-    """The request with its body, where it says that it has one."""
-    said = re.search(rb"(?i)\r\ncontent-length: *([0-9]+)\r\n", head)
-    length = head.find(b"\r\n\r\n") + 4 + int(said[1]) if said else 0
+def _read_body(connection: socket.socket, head: bytes) -> bytes:
+    """Return the request with its body, if it has one."""
+    match = re.search(rb"(?i)\r\ncontent-length: *([0-9]+)\r\n", head)
+    length = head.find(b"\r\n\r\n") + 4 + int(match[1]) if match else 0
     while len(head) < length and (more := connection.recv(65536)):
         head += more
     return head
@@ -55,25 +55,25 @@ def _whole(connection: socket.socket, head: bytes) -> bytes:
 
 @contextmanager
 def server(answer: Answer, *, keeps_alive: bool = False) -> Iterator[tuple[str, int]]:
-    """A server on loopback; yields where it listens. It hangs up after an answer unless it `keeps_alive`."""
+    """Start a server on loopback and yield its address. It closes each connection after a response unless `keeps_alive`."""
 
     class Handler(socketserver.BaseRequestHandler):
         def handle(self) -> None:
             try:
-                while head := self._head():
-                    self._say(answer(_whole(self.request, head)))
+                while head := self._read_head():
+                    self._send(answer(_read_body(self.request, head)))
                     if not keeps_alive:
                         break
             except OSError:
-                pass  # the client left in the middle, which is what some tests want
+                pass  # the client disconnected early, as in some tests
 
-        def _head(self) -> bytes:
+        def _read_head(self) -> bytes:
             head = b""
             while b"\r\n\r\n" not in head and not head.startswith(_TLS) and (more := self.request.recv(65536)):
                 head += more
             return head
 
-        def _say(self, pieces: Iterable[bytes]) -> None:
+        def _send(self, pieces: Iterable[bytes]) -> None:
             for piece in pieces:
                 self.request.sendall(piece)
 
@@ -89,20 +89,20 @@ def server(answer: Answer, *, keeps_alive: bool = False) -> Iterator[tuple[str, 
 
 @contextmanager
 def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[Outside]:
-    """Replaces the resolver and the way out of this machine, and nothing of waypost."""
+    """Replace the resolver and `connect` of the socket module."""
     outside = Outside()
     connect, look_up = socket.socket.connect, socket.getaddrinfo
 
-    def resolving(host: Any, port: Any, *rest: Any, **named: Any) -> Any:
-        if (found := outside.names.get(host)) is not None:
-            return [one for address in found for one in look_up(address, port, *rest, **named)]
+    def fake_getaddrinfo(host: Any, port: Any, *rest: Any, **named: Any) -> Any:
+        if (addresses := outside.names.get(host)) is not None:
+            return [entry for address in addresses for entry in look_up(address, port, *rest, **named)]
         return look_up(host, port, *rest, **{**named, "flags": socket.AI_NUMERICHOST})
 
-    def connecting(self: socket.socket, address: Any) -> None:
+    def fake_connect(self: socket.socket, address: Any) -> None:
         outside.reached.append(address[0])
         connect(self, outside.doors.get(address[0], address))
 
     with monkeypatch.context() as patch:
-        patch.setattr(socket, "getaddrinfo", resolving)
-        patch.setattr(socket.socket, "connect", connecting)
+        patch.setattr(socket, "getaddrinfo", fake_getaddrinfo)
+        patch.setattr(socket.socket, "connect", fake_connect)
         yield outside

@@ -1,4 +1,4 @@
-"""Everybody else's sites, for a browser: whatever the name, by http or https, they are one server on loopback."""
+"""Fake websites for a browser: one local server answers for all host names, with HTTP and HTTPS."""
 
 import ssl
 import threading
@@ -13,11 +13,11 @@ import trustme
 from tests.support.files import PNG
 
 STAY = "x-stay"
-"""The header of a request whose sender has to stay where it is: the answer is that there is nothing new to see."""
+"""Header of a request that is answered with 204, so that the browser stays on its page."""
 _TLS = b"\x16"
-_SILENCE_SECONDS = 30.0
+_TIMEOUT_SECONDS = 30.0
 _HTML = b"<!doctype html><html lang=en><title>There</title><h1>The target</h1>"
-_SCRIPT = b"window.UET = function () { this.push = function () {}; };"  # what one of them cannot start without
+_SCRIPT = b"window.UET = function () { this.push = function () {}; };"  # one provider's script requires it
 _ANSWERS = {
     "document": ("text/html", _HTML),
     "iframe": ("text/html", _HTML),
@@ -28,7 +28,7 @@ _ANSWERS = {
 
 @contextmanager
 def everybody() -> Iterator[str]:
-    """Where they all are, as host and port. Their certificates are signed by nobody."""
+    """Start the server and yield its host and port. Its certificates are not trusted."""
     with _Sites() as sites:
         thread = threading.Thread(target=sites.serve_forever, args=(0.01,))
         thread.start()
@@ -40,7 +40,7 @@ def everybody() -> Iterator[str]:
 
 
 class _Sites(ThreadingHTTPServer):
-    daemon_threads = False  # whoever closes it waits until all of them have ended
+    daemon_threads = False  # closing waits for all threads
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Site)
@@ -48,30 +48,30 @@ class _Sites(ThreadingHTTPServer):
         trustme.CA().issue_cert("other.example").configure_cert(self._tls)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
-        request.settimeout(_SILENCE_SECONDS)
+        request.settimeout(_TIMEOUT_SECONDS)
         try:
             if request.recv(1, MSG_PEEK) == _TLS:
                 request = self._tls.wrap_socket(request, server_side=True)
         except OSError:
-            request.close()  # the browser left
+            request.close()  # the browser disconnected
         else:
             super().process_request_thread(request, client_address)
 
 
 class _Site(BaseHTTPRequestHandler):
-    timeout = _SILENCE_SECONDS
+    timeout = _TIMEOUT_SECONDS
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
-        # By http a browser does not say what it is for; there only frames are asked for.
+        # Without HTTPS browsers send no Sec-Fetch-Dest; there only frames are requested.
         kind = self.headers.get("Sec-Fetch-Dest") or ("iframe" if "html" in self.headers.get("Accept", "") else "")
         if kind not in _ANSWERS or (kind == "document" and STAY in self.headers):
             self.send_response(204)
             self.end_headers()
             return
-        said, body = _ANSWERS[kind]
+        media_type, body = _ANSWERS[kind]
         self.send_response(200)
-        self.send_header("Content-Type", said)
+        self.send_header("Content-Type", media_type)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
@@ -80,5 +80,5 @@ class _Site(BaseHTTPRequestHandler):
         self.rfile.read(int(self.headers.get("Content-Length", 0)))
         self.do_GET()
 
-    def log_message(self, *told: Any) -> None:
-        """Nothing."""
+    def log_message(self, *args: Any) -> None:
+        """Log nothing."""

@@ -1,4 +1,4 @@
-"""A mail server of the tests' own."""
+"""A local SMTP server that stores e-mail."""
 
 import socketserver
 import threading
@@ -11,34 +11,34 @@ from tests.support.server import free_port
 
 @contextmanager
 def mailbox() -> Iterator[tuple[int, list[dict[str, str]]]]:
-    """A mail server that keeps what it is sent: (its port, the letters)."""
-    letters: list[dict[str, str]] = []
+    """Start the server; yield its port and the list of received e-mails."""
+    messages: list[dict[str, str]] = []
 
     class Session(socketserver.StreamRequestHandler):
         def handle(self) -> None:
             self.wfile.write(b"220 here\r\n")
             to = ""
             while line := self.rfile.readline():
-                word = line[:4].upper()
-                if word == b"RCPT":
+                command = line[:4].upper()
+                if command == b"RCPT":
                     to = line.decode().partition("<")[2].partition(">")[0]
-                if word == b"DATA":
+                if command == b"DATA":
                     self.wfile.write(b"354 go on\r\n")
                     body = b""
                     while (part := self.rfile.readline()) != b".\r\n":
                         body += part
-                    letter = message_from_bytes(body)
-                    payload = letter.get_payload(decode=True)
+                    message = message_from_bytes(body)
+                    payload = message.get_payload(decode=True)
                     assert isinstance(payload, bytes)
-                    letters.append({"to": to, "subject": letter["subject"], "text": payload.decode()})
-                self.wfile.write(b"221 bye\r\n" if word == b"QUIT" else b"250 yes\r\n")
-                if word == b"QUIT":
+                    messages.append({"to": to, "subject": message["subject"], "text": payload.decode()})
+                self.wfile.write(b"221 bye\r\n" if command == b"QUIT" else b"250 yes\r\n")
+                if command == b"QUIT":
                     return
 
     port = free_port()
     with socketserver.ThreadingTCPServer(("127.0.0.1", port), Session) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
-        yield port, letters
+        yield port, messages
         server.shutdown()
         thread.join()

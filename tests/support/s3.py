@@ -1,4 +1,4 @@
-"""A real S3 server for the tests: OpenStack Swift with its s3api, one device, ended with the run."""
+"""A real S3 server for tests: OpenStack Swift with s3api, on one device."""
 
 import json
 import os
@@ -29,8 +29,8 @@ from swift.common.ring import RingBuilder
 folder, ports = sys.argv[1], json.loads(sys.argv[2])
 for kind, port in ports.items():
     ring = RingBuilder(2, 1, 0)
-    place = {"ip": "127.0.0.1", "port": port, "replication_ip": "127.0.0.1", "replication_port": port}
-    ring.add_dev({"id": 0, "region": 1, "zone": 1, "device": "disk", "weight": 1.0, "meta": "", **place})
+    address = {"ip": "127.0.0.1", "port": port, "replication_ip": "127.0.0.1", "replication_port": port}
+    ring.add_dev({"id": 0, "region": 1, "zone": 1, "device": "disk", "weight": 1.0, "meta": "", **address})
     ring.rebalance()
     ring.get_ring().save(f"{folder}/{kind}.ring.gz")
 """
@@ -43,7 +43,7 @@ _OPTIONS = {
 
 @dataclass(frozen=True)
 class Bucket:
-    """A bucket of the server's in `folder`, and the settings with which a service keeps its files there."""
+    """A bucket of the server in `folder`, with the settings of a service that uses it."""
 
     endpoint: str
     folder: Path
@@ -60,15 +60,15 @@ class Bucket:
         }
 
     def objects(self) -> list[str]:
-        """The names of what is in it."""
+        """Return the names of all objects."""
         return [meta["path"] for page in obstore.list(self._store(self.name)) for meta in page]
 
     def parts(self) -> int:
-        """How many pieces of anything are on the server's disk: also of uploads that nobody finished."""
+        """Return the number of stored parts, those of unfinished uploads included."""
         return sum(1 for _ in (self.folder / "disks").rglob("*.data"))
 
-    def make(self) -> None:
-        """Make the bucket."""
+    def create(self) -> None:
+        """Create the bucket."""
         url = obstore.sign(self._store(self.name), "PUT", "", timedelta(seconds=60))
         assert httpx2.put(url, trust_env=False).status_code == 200
 
@@ -79,7 +79,7 @@ class Bucket:
 
 @contextmanager
 def running_s3(bucket: str) -> Iterator[Bucket]:
-    """A bucket on a server of our own."""
+    """Start a server with one bucket."""
     with tempfile.TemporaryDirectory(prefix="waypost-s3-") as name:
         folder = Path(name)
         ports = dict(zip((*_KINDS, "proxy"), _free_ports(4), strict=True))
@@ -98,9 +98,9 @@ def running_s3(bucket: str) -> Iterator[Bucket]:
         try:
             for port in ports.values():
                 _wait_for(port, folder)
-            made = Bucket(f"http://127.0.0.1:{ports['proxy']}", folder, bucket)
-            made.make()
-            yield made
+            created = Bucket(f"http://127.0.0.1:{ports['proxy']}", folder, bucket)
+            created.create()
+            yield created
         finally:
             for process in processes:
                 with suppress(ProcessLookupError):
@@ -140,8 +140,8 @@ def _configure(folder: Path, ports: dict[str, int]) -> None:
 def _start(folder: Path, kind: str) -> "subprocess.Popen[bytes]":
     command = Path(sys.executable).with_name(f"swift-{kind}-server")
     with (folder / f"{kind}.log").open("wb") as log:
-        words: list[str | Path] = [sys.executable, "-W", "ignore", command, folder / f"{kind}.conf"]
-        return subprocess.Popen(words, stdout=log, stderr=log, start_new_session=True)
+        command_line: list[str | Path] = [sys.executable, "-W", "ignore", command, folder / f"{kind}.conf"]
+        return subprocess.Popen(command_line, stdout=log, stderr=log, start_new_session=True)
 
 
 def _wait_for(port: int, folder: Path) -> None:
@@ -151,8 +151,8 @@ def _wait_for(port: int, folder: Path) -> None:
             socket.create_connection(("127.0.0.1", port), 1).close()
         except OSError:
             if time.monotonic() > deadline:
-                told = "\n".join(path.read_text() for path in folder.glob("*.log"))
-                raise RuntimeError(f"the S3 server did not start:\n{told}") from None
+                logs = "\n".join(path.read_text() for path in folder.glob("*.log"))
+                raise RuntimeError(f"the S3 server did not start:\n{logs}") from None
             time.sleep(0.05)
         else:
             return

@@ -1,4 +1,4 @@
-"""The service as its operator runs it: `waypost serve` in a process of its own, on a free port of this machine."""
+"""Run `waypost serve` in a separate process, on a free port."""
 
 import os
 import random
@@ -21,13 +21,13 @@ import psutil
 T = TypeVar("T")
 _COMMAND = Path(sys.executable).with_name("waypost")
 _SECONDS = 60
-# Below the range from which the kernel takes the ports of outgoing connections, so nobody else is given one of ours.
+# Below the range of ports for outgoing connections, so that the kernel assigns none of them.
 _PORTS = range(20_000, 32_000)
 
 
 @dataclass(frozen=True)
 class Server:
-    """A running `waypost serve`. `log` has everything it printed."""
+    """A running `waypost serve`. `log` contains its output."""
 
     url: str
     process: subprocess.Popen[bytes]
@@ -35,12 +35,12 @@ class Server:
     client: httpx2.Client
 
     def call(self, method: str, path: str, *, key: str = "", **options: Any) -> httpx2.Response:
-        """A request, below /api with a key; may be called from many threads."""
+        """Send a request, with the API key if given. Thread-safe."""
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         return self.client.request(method, path, headers={**headers, **options.pop("headers", {})}, **options)
 
     def output(self) -> str:
-        """What it has printed so far."""
+        """Return the output so far."""
         return self.log.read_text(errors="replace")
 
 
@@ -48,16 +48,15 @@ class Server:
 def serving(
     folder: Path, *, database_url: str = "", port: int = 0, inside: Sequence[str] = (), **settings: object
 ) -> Iterator[Server]:
-    """A server with its data in `folder`, until the block ends.
+    """Start a server with its data in `folder`; stop it at the end of the block.
 
-    `settings` are those of waypost.settings, such as `workers=2`; `inside` are words before the command, which run it
-    in another world. Ends by itself with SIGTERM, or is ended.
+    `settings` are those of waypost.settings, such as `workers=2`; `inside` is a command prefix, such as `unshare -m`.
     """
     port = port or free_port()
     url = f"http://127.0.0.1:{port}"
-    wanted = {"port": port, "data_dir": folder, "database_url": database_url, "log_level": "warning", **settings}
+    values = {"port": port, "data_dir": folder, "database_url": database_url, "log_level": "warning", **settings}
     others = {name: value for name, value in os.environ.items() if not name.startswith("WAYPOST_")}
-    environment = {**others, **{f"WAYPOST_{name.upper()}": str(value) for name, value in wanted.items()}}
+    environment = {**others, **{f"WAYPOST_{name.upper()}": str(value) for name, value in values.items()}}
     folder.mkdir(parents=True, exist_ok=True)
     log = folder / f"serve-{port}.log"
     with log.open("ab") as out:
@@ -75,7 +74,7 @@ def serving(
 
 
 def at_once(calls: Sequence[Callable[[], T]]) -> list[T]:
-    """The results of all calls, each made by a thread of its own at the same moment."""
+    """Run all calls at the same moment, each in its own thread. Return their results."""
     ready = threading.Barrier(len(calls))
 
     def run(call: Callable[[], T]) -> T:
@@ -87,7 +86,7 @@ def at_once(calls: Sequence[Callable[[], T]]) -> list[T]:
 
 
 def free_port() -> int:
-    """A port on which nobody listens."""
+    """Return a port that is not in use."""
     while True:
         port = random.choice(_PORTS)
         with socket.socket() as probe, suppress(OSError):
@@ -96,15 +95,15 @@ def free_port() -> int:
 
 
 def processes(server: Server) -> tuple[list[psutil.Process], list[psutil.Process]]:
-    """(workers, ingesters) of a server."""
-    workers, counting = [], []
+    """Return (workers, ingesters) of a server."""
+    workers, ingesters = [], []
     for child in psutil.Process(server.process.pid).children():
-        with suppress(psutil.Error):  # it ends this moment
+        with suppress(psutil.Error):  # it is just exiting
             if any(file.path.endswith("ingest.lock") for file in child.open_files()):
-                counting.append(child)
+                ingesters.append(child)
             elif not any("resource_tracker" in word for word in child.cmdline()):
                 workers.append(child)
-    return workers, counting
+    return workers, ingesters
 
 
 def _wait_for(server: Server) -> None:
@@ -119,7 +118,7 @@ def _wait_for(server: Server) -> None:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Ask it to stop; what is left of it, and workers that a killed one left behind, are killed."""
+    """Stop the process with SIGTERM, then kill what remains of its process group."""
     process.terminate()
     with suppress(subprocess.TimeoutExpired):
         process.wait(_SECONDS / 2)

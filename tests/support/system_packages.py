@@ -1,4 +1,4 @@
-"""What tests need beside the service and is no Python package: installed from Debian where that may be."""
+"""System packages that tests need: installed with apt-get if possible, otherwise the test is skipped."""
 
 import fcntl
 import os
@@ -14,27 +14,31 @@ import pytest
 
 
 def program(name: str, package: str) -> str:
-    """Where a program is. Skips, aloud, where it is missing and cannot be installed."""
-    return needed(partial(shutil.which, name), package, f"there is no {name} here, so nothing was tried with it")
+    """Return the path of a program. Skip the test if it cannot be installed."""
+    return needed(partial(shutil.which, name), package, f"{name} is not installed")
 
 
 def library(name: str, package: str) -> str:
-    """The file of a shared library. Skips as `program`."""
-    return needed(partial(find_library, name), package, f"the library {name} is not here, so nothing was tried with it")
+    """Return the file of a shared library. Skip the test if it cannot be installed."""
+    return needed(partial(find_library, name), package, f"the library {name} is not installed")
 
 
-def needed(look: Callable[[], str | None], package: str, otherwise: str) -> str:
-    """What `look` finds, if need be after the package is installed. Says `otherwise` and skips where it may not be."""
+def needed(find: Callable[[], str | None], package: str, message: str) -> str:
+    """Return the result of `find`, after installing the package if needed. Skip with `message` if that fails."""
     with (Path(tempfile.gettempdir()) / "waypost-tests-apt.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # apt refuses a second one at the same time
-        found = look()
-        if found is None and os.geteuid() == 0 and shutil.which("apt-get"):
-            quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "RUNLEVEL": "1"}  # and no service is started
+        fcntl.flock(lock, fcntl.LOCK_EX)  # apt refuses to run twice at the same time
+        result = find()
+        if result is None and os.geteuid() == 0 and shutil.which("apt-get"):
+            quiet = {
+                **os.environ,
+                "DEBIAN_FRONTEND": "noninteractive",
+                "RUNLEVEL": "1",
+            }  # the runlevel prevents service starts
             install = ["apt-get", "install", "-y", "--no-install-recommends", package]
-            for command in (install, ["apt-get", "update"], install):  # most often another test has updated already
+            for command in (install, ["apt-get", "update"], install):  # often another test has already updated
                 subprocess.run(command, check=False, capture_output=True, env=quiet)
-                if found := look():
+                if result := find():
                     break
-    if found is None:
-        pytest.skip(f"{otherwise}: apt-get install {package}")
-    return found
+    if result is None:
+        pytest.skip(f"{message}: apt-get install {package}")
+    return result

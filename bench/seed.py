@@ -1,4 +1,4 @@
-"""An account with very many links, made in a minute, and what its lists must answer."""
+"""Seed an account with very many links in a minute, and compute what its lists must return."""
 
 import random
 from collections import Counter
@@ -16,16 +16,16 @@ from waypost.db.database import Database
 from waypost.db.schema import aliases, links
 from waypost.db.upgrade import upgrade
 from waypost.links.columns import search_text
-from waypost.server.startup import make_account
+from waypost.server.startup import create_account
 
 PER_PAGE = 15
-ODD = "zeppelin"  # stands in a thousand links, evenly spread
-PAIR = "garden festival"  # two words of many links, side by side in few
+ODD = "zeppelin"  # in a thousand links, evenly distributed
+PAIR = "garden festival"  # two words of many links, adjacent in few
 LETTERS = "zz"
 EVERY = "https"
 _BATCH = 10_000
-_BLOCK = 1 << 10  # the ids that one count of the finest level is for
-_SIGNS = "BCDFGHJKLMNPQRSTVWXYZbcdfghjkmnpqrstvwxyz23456789"
+_BLOCK = 1 << 10  # number of ids per counter of the finest level
+_ALPHABET = "BCDFGHJKLMNPQRSTVWXYZbcdfghjkmnpqrstvwxyz23456789"
 _WORDS = """
     account almanac archive autumn bakery balcony ballet bicycle blanket bridge brochure budget butter cabin calendar
     candle careers castle catalogue cellar ceramics cheese chess choir cinema classic clinic coffee concert cookbook
@@ -43,7 +43,7 @@ _WORDS = """
 
 @dataclass
 class Filled:
-    """The account: `by_clicks` has its links in that order, `found` how many match a `q`, `newest` which come first."""
+    """The account: its links by clicks, and the number and the newest matches of each search."""
 
     folder: Path
     links: int
@@ -55,29 +55,29 @@ class Filled:
 
     @property
     def rare(self) -> str:
-        """A `q` that one link meets."""
+        """A search that matches one link."""
         return _ref(self.links // 2)
 
     @property
     def pages(self) -> int:
-        """How many pages the list has."""
+        """The number of pages of the list."""
         return -(-self.links // PER_PAGE)
 
     def learn(self, batch: Sequence[Mapping[str, Any]]) -> None:
-        """Note what the lists must say of these links, each newer than those before."""
+        """Record the expected matches of these links, which are newer than all before."""
         for q in (self.rare, ODD, PAIR, LETTERS, EVERY):
             ids = [row["id"] for row in batch if q in row["search"]]
             self.found[q] += len(ids)
             self.newest[q] = [*reversed(ids), *self.newest.get(q, ())][:PER_PAGE]
 
 
-def fill(folder: Path, wanted: int) -> Filled:
-    """A folder with a database with one account, and its links as if each had come in by the API."""
+def fill(folder: Path, count: int) -> Filled:
+    """Create a database with one account, and links as if the API had created them."""
     folder.mkdir()
     database = Database(f"sqlite:///{folder / 'waypost.db'}")
     upgrade(database)
-    owner = make_account(database, email="ana@example.com", username="ana", rate_limit=1_000_000_000)
-    filled = Filled(folder, wanted, owner.id, owner.apikey)
+    owner = create_account(database, email="ana@example.com", username="ana", rate_limit=1_000_000_000)
+    filled = Filled(folder, count, owner.id, owner.apikey)
     trigger = database.write(_stop_indexing)
     rows = _rows(filled)
     while batch := list(islice(rows, _BATCH)):
@@ -89,21 +89,21 @@ def fill(folder: Path, wanted: int) -> Filled:
 
 
 def alias(item: int) -> str:
-    """Six letters that only this link has, in no order."""
-    number, letters = item * 7_368_787_571 % len(_SIGNS) ** 6, ""
+    """Return the unique alias of a link: six letters in pseudo-random order."""
+    number, letters = item * 7_368_787_571 % len(_ALPHABET) ** 6, ""
     for _ in range(6):
-        number, digit = divmod(number, len(_SIGNS))
-        letters += _SIGNS[digit]
+        number, digit = divmod(number, len(_ALPHABET))
+        letters += _ALPHABET[digit]
     return letters
 
 
 def _ref(item: int) -> str:
-    """Eight digits that only this link has."""
+    """Return eight hexadecimal digits that are unique to the link."""
     return f"{item * 2_654_435_761 % 2**32:08x}"
 
 
 def _rows(filled: Filled) -> Iterator[dict[str, Any]]:
-    """The links, oldest first, as rows without the columns that keep their defaults."""
+    """Yield the links, oldest first, as rows without columns that have defaults."""
     chance, every = random.Random(2026), filled.links // 1000
     clicks = [int(chance.paretovariate(0.8)) - 1 for _ in range(filled.links)]
     filled.by_clicks = sorted(range(1, filled.links + 1), key=lambda item: (clicks[item - 1], item), reverse=True)
@@ -124,16 +124,18 @@ def _rows(filled: Filled) -> Iterator[dict[str, Any]]:
 
 
 def _insert(tx: Connection, account: int, batch: Sequence[Mapping[str, Any]]) -> None:
-    """What `links.ops.add` leaves behind, for many links at once."""
+    """Insert many links with the rows that `links.ops.add` would create."""
     tx.execute(insert(links), batch)
-    held = [{"host": "", "alias": row["alias"], "account": account, "kind": "link", "item": row["id"]} for row in batch]
-    tx.execute(insert(aliases), held)
+    alias_rows = [
+        {"host": "", "alias": row["alias"], "account": account, "kind": "link", "item": row["id"]} for row in batch
+    ]
+    tx.execute(insert(aliases), entries)
     for block, n in Counter(row["id"] // _BLOCK for row in batch).items():
         page_counters.increment(tx, account, links.name, block * _BLOCK, n)
 
 
 def _stop_indexing(tx: Connection) -> str:
-    """No search index while links come in: made in one go afterwards it takes a quarter of the time."""
+    """Drop the trigger of the search index: one rebuild afterwards takes a quarter of the time."""
     name = "links_search_added"
     trigger = tx.execute(text("SELECT sql FROM sqlite_master WHERE name = :name"), {"name": name}).scalar_one()
     tx.execute(text(f"DROP TRIGGER {name}"))

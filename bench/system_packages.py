@@ -1,4 +1,4 @@
-"""The programs that measurements need: installed from Debian where that may be, else named."""
+"""System packages that benchmarks need: installed with apt-get if possible."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ _PACKAGES = {
 
 
 def need(*programs: str) -> None:
-    """Make sure that these programs are there. Ends the process with what is missing where they cannot be installed."""
+    """Install missing programs. Exit with a list of those that cannot be installed."""
     if _missing(programs) and os.geteuid() == 0 and shutil.which("apt-get"):
         _quietly("apt-get", "update")
         _quietly("apt-get", "install", "-y", "--no-install-recommends", *_packages(programs))
