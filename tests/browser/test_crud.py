@@ -33,7 +33,7 @@ def _follow(page: Page, url: str) -> None:
 
 
 @pytest.mark.parametrize("scripts", [True, False])
-def test_a_campaign_hands_out_its_links_and_says_which(
+def test_rotator_distributes_visits_and_counts_them(
     ana: Person, chrome: Browser, address: str, ingester: None, *, scripts: bool
 ) -> None:
     for n in range(3):
@@ -66,7 +66,7 @@ def test_a_campaign_hands_out_its_links_and_says_which(
 
 
 @pytest.mark.parametrize("scripts", [True, False])
-def test_a_splash_page_is_shown_while_it_is_made_and_then_to_visitors(
+def test_splash_page_is_shown_in_preview_and_to_visitors(
     ana: Person, chrome: Browser, address: str, *, scripts: bool
 ) -> None:
     with window(chrome, scripts=scripts) as seen:
@@ -84,7 +84,7 @@ def test_a_splash_page_is_shown_while_it_is_made_and_then_to_visitors(
         page.get_by_role("button", name="Create splash page").click()
         expect(page.get_by_role("status").first).to_contain_text("Your splash page is ready.")
         splash = page.url.rpartition("/")[2]
-        if scripts:  # the previews left no steps behind that "Back" would have to go through
+        if scripts:  # the previews added no entries to the history
             page.go_back()
             expect(page).to_have_url(f"{address}/dashboard/splash/new")
         new_link(ana, "spring", type=splash)
@@ -92,7 +92,7 @@ def test_a_splash_page_is_shown_while_it_is_made_and_then_to_visitors(
         expect(page.get_by_role("heading", name="Spring <b>is</b> here")).to_be_visible()
 
 
-def test_a_visitor_answers_an_overlay_and_its_owner_reads_it(ana: Person, chrome: Browser, address: str) -> None:
+def test_overlay_submission_is_listed_and_deleted(ana: Person, chrome: Browser, address: str) -> None:
     with window(chrome) as seen:
         page = seen.page
         sign_in(page, address)
@@ -125,7 +125,7 @@ def test_a_visitor_answers_an_overlay_and_its_owner_reads_it(ana: Person, chrome
         expect(page.get_by_role("heading", name="No submissions yet")).to_be_visible()
 
 
-def test_a_domain_is_added_when_it_points_here(
+def test_domain_is_added_after_its_check_succeeds(
     ana: Person, chrome: Browser, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checked = Settings(**{**settings.model_dump(exclude_unset=True), "domain_check": "on"})
@@ -148,10 +148,10 @@ def test_a_domain_is_added_when_it_points_here(
         expect(page.get_by_text("The domain does not point to this server yet.")).to_be_visible()
         page.get_by_role("button", name="Add domain").click()
         expect(page.locator(".field-error")).to_contain_text("has no address in the DNS")
-        assert ["400" in error for error in seen.console_errors] == [True]  # browsers say so of every form sent back
+        assert ["400" in error for error in seen.console_errors] == [True]  # browsers log every error status
         seen.console_errors.clear()
         with server(itself) as outside.doors[PUBLIC]:
-            outside.has("go.brand.example", PUBLIC)  # now, for the page looks by itself too
+            outside.has("go.brand.example", PUBLIC)  # after the form, because the page polls too
             page.get_by_role("link", name="Check now").click()
             expect(page.get_by_text("The domain points to this server.")).to_be_visible()
             page.get_by_role("button", name="Add domain").click()
@@ -161,7 +161,7 @@ def test_a_domain_is_added_when_it_points_here(
 
 @pytest.fixture
 def furnished(ana: Person) -> Person:
-    """Ana with one of everything, some of it with words that are long or from the right to the left."""
+    """Ana with one of each resource, some with long or right-to-left text."""
     campaign = ana.post("/campaign/add", {"name": "حملة الربيع" * 20, "slug": "spring", "rotation": "weighted"})["id"]
     for n in range(3):
         link = new_link(ana, f"landing-{n}", title=f"Landing {n} " * 20)
@@ -181,9 +181,7 @@ def furnished(ana: Person) -> Person:
     return ana
 
 
-def test_axe_finds_no_fault_and_nothing_is_wider_than_the_screen(
-    furnished: Person, chrome: Browser, address: str
-) -> None:
+def test_pages_are_accessible_and_fit_the_screen(furnished: Person, chrome: Browser, address: str) -> None:
     with window(chrome) as seen:
         sign_in(seen.page, address)
         for path in PATHS:

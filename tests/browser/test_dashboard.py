@@ -193,13 +193,13 @@ def test_link_editor_adds_rows_and_copies_url(ana: Person, chrome: Browser, addr
         page.goto(f"{address}/dashboard/links/{link}")
         page.get_by_role("button", name="Copy").first.click()
         expect(page.get_by_text("Copied", exact=True)).to_be_visible()
-        page.get_by_text("Other targets for some").click()
+        page.get_by_text("Targeting", exact=True).click()
         for n, country in enumerate(("Germany", "Spain")):
             page.get_by_label("Country").nth(n).fill(country)
-            page.get_by_role("group", name="By country").get_by_label("Target").nth(n).fill(
+            page.get_by_role("group", name="By country").get_by_label("Destination").nth(n).fill(
                 f"https://{country}.example/"
             )
-            page.get_by_role("button", name="Another country").click()
+            page.get_by_role("button", name="Add country").click()
         page.get_by_role("button", name="Save").click()
         expect(page.get_by_role("status").first).to_contain_text("Saved.")
     context.close()

@@ -93,7 +93,7 @@ def _seen(chrome: Browser, settings: Settings) -> Iterator[tuple[Page, str]]:
     context = chrome.new_context(user_agent=CHROME)
     app = build(asking, Database(settings.database))
     with served(app) as address, window(chrome, context=context, stays=True) as it:
-        it.page.on("dialog", lambda dialog: it.complaints.append(dialog.message))
+        it.page.on("dialog", lambda dialog: it.console_errors.append(dialog.message))
         yield it.page, address
     context.close()
 

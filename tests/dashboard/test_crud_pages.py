@@ -165,7 +165,7 @@ def _has_bios(person: Person) -> bool:
         ("/splash", {"title": "Hello <b>", "message": "Words", "counter": "5", "skip": "1"}, "Hello &lt;b&gt;"),
         ("/splash", {"title": "Hi", "link": "javascript:alert(1)"}, "Hi"),
         *(
-            ("/overlays", {"type": kind, "message": "What I say", **more}, "What I say")
+            ("/overlays", {"type": kind, "message": "Ask me anything", **more}, "Ask me anything")
             for kind, more in (
                 ("message", {}),
                 ("contact", {"button": "Go"}),

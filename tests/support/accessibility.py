@@ -10,7 +10,8 @@ _AXE = Path(__file__).resolve().parents[2] / "web" / "node_modules" / "axe-core"
 
 Violation = tuple[str, str, list[str]]
 """(rule, impact, elements)"""
-_SETTLE = "document.getAnimations().filter(animation => animation instanceof CSSTransition).forEach(transition => transition.finish())"
+_FINISH_TRANSITIONS = """document.getAnimations().filter(animation => animation instanceof CSSTransition)
+  .forEach(transition => transition.finish())"""
 # Only violations: transferring the complete result takes longer than the checks.
 _RUN = """rules => axe.run({resultTypes: ["violations"], ...rules}).then(result => result.violations.map(violation =>
   [violation.id, violation.impact, violation.nodes.slice(0, 3).map(node => node.html.slice(0, 150))]))"""
@@ -36,7 +37,7 @@ def faults_by_night(page: Page) -> list[Violation]:
 def show(page: Page, scheme: Literal["light", "dark"]) -> None:
     """Change the color scheme without transitions."""
     page.emulate_media(color_scheme=scheme)
-    page.evaluate(_SETTLE)
+    page.evaluate(_FINISH_TRANSITIONS)
 
 
 @cache

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import uvicorn
-from playwright.sync_api import Browser, BrowserContext, Page, Request, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, sync_playwright
 from starlette.types import ASGIApp
 
 from tests.support.fake_web import STAY, everybody
@@ -71,7 +71,12 @@ class Window:
     foreign_urls: list[str] = field(default_factory=list)
     console_errors: list[str] = field(default_factory=list)
 
-    def notice(self, request: Request) -> None:
+    def record_console(self, message: ConsoleMessage) -> None:
+        """Record an error of the console."""
+        if message.type == "error":
+            self.console_errors.append(message.text)
+
+    def record_request(self, request: Request) -> None:
         """Record a request to another host."""
         if _OTHERS.match(request.url):
             self.foreign_urls.append(request.url)
@@ -88,13 +93,13 @@ def window(
     own = context or opened.new_context(user_agent=CHROME, java_script_enabled=scripts)
     own.set_extra_http_headers({STAY: "yes"} if stays else {})
     seen = Window(own.new_page())
-    own.on("request", seen.notice)
+    own.on("request", seen.record_request)
     seen.page.on(
         "console", lambda message: seen.console_errors.append(message.text) if message.type == "error" else None
     )
     seen.page.on("pageerror", lambda error: seen.console_errors.append(str(error)))
     yield seen
-    own.remove_listener("request", seen.notice)
+    own.remove_listener("request", seen.record_request)
     seen.page.close()
     if context is None:
         own.close()
