@@ -1,4 +1,4 @@
-"""The pages of files: the table, uploading, what is set on a file, statistics."""
+"""Dashboard pages of files: list, upload form, editor, statistics."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, TypeVar, get_args
@@ -30,7 +30,7 @@ _LIST = "/dashboard/files"
 
 
 class NewFile(FileChange):
-    """What can be said of a file that is sent."""
+    """The fields of the upload form."""
 
     custom: Annotated[Line, Field(min_length=1)] | None = None
     domain: Annotated[Line, Field(min_length=1)] | None = None
@@ -38,113 +38,118 @@ class NewFile(FileChange):
 
 @pages.get("/dashboard/files")
 def list_files(context: PageContext) -> Response:
-    order: ops.Order = next((one for one in get_args(ops.Order) if one == context.query("order")), "date")
-    window, q = context.page_request(), context.query("q")
-    page = context.read_after_ingest(lambda tx: ops.page(tx, context.account, window, name=q, order=order))
-    return context.render("files/list.html", page=page, q=q, order=order, **_told(context))
+    order: ops.Order = next((value for value in get_args(ops.Order) if value == context.query("order")), "date")
+    page_request, q = context.page_request(), context.query("q")
+    page = context.read_after_ingest(lambda tx: ops.page(tx, context.account, page_request, name=q, order=order))
+    return context.render("files/list.html", page=page, q=q, order=order, **_helpers(context))
 
 
 @pages.get("/dashboard/files/new")
-def blank_upload(context: PageContext) -> Response:
+def show_upload_form(context: PageContext) -> Response:
     return _new_page(context, Form({}))
 
 
 @pages.stream("/dashboard/files/new")
-async def take_files(context: PageContext, parts: MultipartReader) -> Response:
-    """Each file goes straight into the store, under what the fields before it say. The first fault ends it."""
-    typed: dict[str, list[str]] = {}
-    form, taken, now = Form({}), list[ops.File](), ""
+async def upload_files(context: PageContext, parts: MultipartReader) -> Response:
+    """Store each file as it arrives, with the fields that precede it. Stop at the first error."""
+    fields: dict[str, list[str]] = {}
+    form, uploaded, filename = Form({}), list[ops.File](), ""
     try:
         while (part := await parts.next_part()) is not None:
             if part.filename is None:
-                typed.setdefault(part.name, []).append(await part.text())
+                fields.setdefault(part.name, []).append(await part.text())
             elif part.filename:
-                now = part.filename
-                form = Form(forms.apply_shape(typed, SHAPE))
-                fields = await _threaded(lambda form=form: form.read(NewFile, context.time_zone, SHAPE).sent())  # type: ignore[misc]
-                taken.append(await upload.receive(part.as_request(), context, file_names.checked(now), **fields))
+                filename = part.filename
+                form = Form(forms.apply_shape(fields, SHAPE))
+                values = await _run_in_thread(lambda form=form: form.read(NewFile, context.time_zone, SHAPE).sent())  # type: ignore[misc]
+                uploaded.append(
+                    await upload.receive(part.as_request(), context, file_names.validate(filename), **values)
+                )
     except Problem as problem:
-        if problem.kind not in _OURS:
+        if problem.kind not in _UPLOAD_ERRORS:
             raise
         form.errors.setdefault(problem.field if problem.field in NewFile.model_fields else "", problem.message)
-    if not taken and not form.errors:
-        form.errors["file"] = "Choose a file first."
-    return await _threaded(lambda: _received(context, form, taken, now))
+    if not uploaded and not form.errors:
+        form.errors["file"] = "Select at least one file."
+    return await _run_in_thread(lambda: _upload_response(context, form, uploaded, filename))
 
 
 @pages.get("/dashboard/files/{id:int}")
-def edit_file(context: PageContext, id: int) -> Response:
+def show_file(context: PageContext, id: int) -> Response:
     return _edit_page(context, id, Form(context.read(lambda tx: _values(tx, context, id))))
 
 
 @pages.post("/dashboard/files/{id:int}")
-def save_file(context: PageContext, id: int) -> Response:
+def update_file(context: PageContext, id: int) -> Response:
     form = context.form(SHAPE, current=context.read(lambda tx: _values(tx, context, id)))
-    form.attempt(lambda: _change(context, id, form))
+    form.attempt(lambda: _update(context, id, form))
     if form.errors:
         return _edit_page(context, id, form, status=400)
     file = context.read(lambda tx: ops.get_owned(tx, context.account, id))
-    return context.redirect(f"{_LIST}/{id}", message="Saved.", copy_text=_url(file, context))
+    return context.redirect(f"{_LIST}/{id}", message="Saved.", copy_text=_short_url(file, context))
 
 
 @pages.get("/dashboard/files/{id:int}/delete")
-def ask_to_delete(context: PageContext, id: int) -> Response:
-    return _question(context, [id])
+def confirm_deletion(context: PageContext, id: int) -> Response:
+    return _confirmation(context, [id])
 
 
 @pages.post("/dashboard/files/bulk")
-def ask_to_delete_many(context: PageContext) -> Response:
+def confirm_bulk_deletion(context: PageContext) -> Response:
     ids = context.selected_ids()
-    return (
-        _question(context, ids)
-        if ids
-        else context.redirect(_LIST, message="Tick the files that you mean first.", tone="bad")
-    )
+    if not ids:
+        return context.redirect(_LIST, message="Select at least one file.", tone="bad")
+    return _confirmation(context, ids)
 
 
 @pages.post("/dashboard/files/delete")
 def delete_files(context: PageContext) -> Response:
     count = context.delete_selected(ops.remove)
-    return context.redirect(_LIST, message=ngettext("The file is deleted.", "%(count)s files are deleted.", count))
+    return context.redirect(_LIST, message=ngettext("The file was deleted.", "%(count)s files were deleted.", count))
 
 
 @pages.get("/dashboard/files/{id:int}/stats")
-def file_statistics(context: PageContext, id: int) -> Response:
+def show_statistics(context: PageContext, id: int) -> Response:
     file = context.read(lambda tx: ops.get_owned(tx, context.account, id))
-    return statistics.page(context, "file", id, title=file.name, back=f"{_LIST}/{id}", short=_url(file, context))
+    return statistics.page(context, "file", id, title=file.name, back=f"{_LIST}/{id}", short=_short_url(file, context))
 
 
-_OURS = frozenset({Kind.INVALID, Kind.TAKEN, Kind.TOO_LARGE, Kind.STORAGE_FULL, Kind.TOO_SLOW})
+# Errors that the upload form shows.
+_UPLOAD_ERRORS = frozenset({Kind.INVALID, Kind.TAKEN, Kind.TOO_LARGE, Kind.STORAGE_FULL, Kind.TOO_SLOW})
 
 
-def _received(context: PageContext, form: Form, taken: Sequence[ops.File], name: str) -> Response:
-    """What became of the files that were sent: a page, or JSON for the script that sends one after the other."""
-    told = next(iter(form.errors.items()), None)
+def _upload_response(context: PageContext, form: Form, uploaded: Sequence[ops.File], filename: str) -> Response:
+    """Return the result as a page, or as JSON for the script, which sends one file per request."""
+    error = next(iter(form.errors.items()), None)
     if "application/json" in context.request.headers.get("accept", ""):
-        if told is not None:
-            return JSONResponse({"field": told[0], "message": told[1]}, 400)
-        made = [{"id": file.id, "name": file.name, "url": _url(file, context)} for file in taken]
-        return JSONResponse({"files": made})
-    if told is not None:
-        return _new_page(context, form, taken=taken, failed=name, status=400)
-    if len(taken) == 1:
-        return context.redirect(f"{_LIST}/{taken[0].id}", message="Your file is there.", copy_text=_url(taken[0], context))
-    return context.redirect(_LIST, message=ngettext("The file is uploaded.", "%(count)s files are uploaded.", len(taken)))
+        if error is not None:
+            return JSONResponse({"field": error[0], "message": error[1]}, 400)
+        files = [{"id": file.id, "name": file.name, "url": _short_url(file, context)} for file in uploaded]
+        return JSONResponse({"files": files})
+    if error is not None:
+        return _new_page(context, form, uploaded=uploaded, failed=filename, status=400)
+    if len(uploaded) == 1:
+        file = uploaded[0]
+        return context.redirect(
+            f"{_LIST}/{file.id}", message="Your file is ready.", copy_text=_short_url(file, context)
+        )
+    message = ngettext("The file was uploaded.", "%(count)s files were uploaded.", len(uploaded))
+    return context.redirect(_LIST, message=message)
 
 
-def _change(context: PageContext, id: int, form: Form) -> None:
-    """Set what differs from what there is, unless somebody else changed it meanwhile."""
+def _update(context: PageContext, id: int, form: Form) -> None:
+    """Save the changed fields. Raises INVALID if the file was changed since the form was shown."""
     body = form.read(FileChange, context.time_zone, SHAPE)
     fields = body.sent()
     if form.text("unlock"):
         fields["password"] = None
     if body.maxdownloads is not None:
-        context.wait_for_ingest()  # what was downloaded before a limit counts against it
+        context.wait_for_ingest()  # earlier downloads count against a new limit
     context.save(form, lambda tx: _values(tx, context, id), lambda tx: ops.change(tx, context.account, id, **fields))
 
 
 def _values(tx: Connection, context: PageContext, id: int) -> Mapping[str, Value]:
-    """What the editor shows of a file."""
+    """Return the values of the editor's fields."""
     file = ops.get_owned(tx, context.account, id)
     return {
         "name": file.name,
@@ -155,44 +160,50 @@ def _values(tx: Connection, context: PageContext, id: int) -> Mapping[str, Value
 
 
 def _new_page(
-    context: PageContext, form: Form, *, taken: Sequence[ops.File] = (), failed: str = "", status: int = 200
+    context: PageContext, form: Form, *, uploaded: Sequence[ops.File] = (), failed: str = "", status: int = 200
 ) -> Response:
-    mine = select(domains.c.host).where(domains.c.account == context.account).order_by(domains.c.id.desc()).limit(500)
+    query = select(domains.c.host).where(domains.c.account == context.account).order_by(domains.c.id.desc()).limit(500)
 
     def work(tx: Connection) -> tuple[ops.UploadQuota, Sequence[str]]:
-        return ops.upload_quota(tx, context.account), tx.execute(mine).scalars().all()
+        return ops.upload_quota(tx, context.account), tx.execute(query).scalars().all()
 
-    room, hosts = context.read(work)
-    told: dict[str, Any] = {"room": room, "hosts": [(host, host) for host in hosts], "taken": taken, "failed": failed}
+    quota, hosts = context.read(work)
     return context.render(
-        "files/new.html", status=status, form=form, own=context.settings.own_host, **told, **_told(context)
+        "files/new.html",
+        status=status,
+        form=form,
+        quota=quota,
+        hosts=[(host, host) for host in hosts],
+        own_host=context.settings.own_host,
+        uploaded=uploaded,
+        failed=failed,
     )
 
 
 def _edit_page(context: PageContext, id: int, form: Form, *, status: int = 200) -> Response:
     file = context.read_after_ingest(lambda tx: ops.get_owned(tx, context.account, id))
-    picture = qr_image.qr_data_url(_url(file, context))
-    return context.render("files/edit.html", status=status, form=form, file=file, picture=picture, **_told(context))
+    qr_code = qr_image.qr_data_url(_short_url(file, context))
+    return context.render("files/edit.html", status=status, form=form, file=file, qr_code=qr_code, **_helpers(context))
 
 
-def _question(context: PageContext, ids: Sequence[int]) -> Response:
-    found = context.read(lambda tx: [ops.get_owned(tx, context.account, file) for file in ids])
-    return context.render("files/delete.html", files=found, **_told(context))
+def _confirmation(context: PageContext, ids: Sequence[int]) -> Response:
+    files = context.read(lambda tx: [ops.get_owned(tx, context.account, file) for file in ids])
+    return context.render("files/delete.html", files=files, **_helpers(context))
 
 
-def _told(context: PageContext) -> dict[str, Any]:
-    """What every page of files knows: short URLs, whether a file is at its end, what kind it is."""
+def _helpers(context: PageContext) -> dict[str, Any]:
+    """Return the functions of the templates: a file's short URL, whether it has expired, its media type."""
     now = clock.now()
     return {
-        "short": lambda file: _url(file, context),
-        "over": lambda file: file.purged is not None or file.has_ended(now),
-        "kind": lambda file: media_types.words(file.mime),
+        "short_url": lambda file: _short_url(file, context),
+        "expired": lambda file: file.purged is not None or file.has_ended(now),
+        "media_type": lambda file: media_types.describe(file.mime),
     }
 
 
-def _url(file: ops.File, context: PageContext) -> str:
+def _short_url(file: ops.File, context: PageContext) -> str:
     return short_url(context.settings.base, file.host, file.scheme, file.alias)
 
 
-async def _threaded(work: Callable[[], T]) -> T:
+async def _run_in_thread(work: Callable[[], T]) -> T:
     return await anyio.to_thread.run_sync(work)

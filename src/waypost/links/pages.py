@@ -1,4 +1,4 @@
-"""The pages of links: the table, quick creation, the editor, statistics."""
+"""Dashboard pages of links: list, editor, dry run, statistics."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -33,7 +33,7 @@ SHAPE = Shape(
     local_times=("expiry",),
 )
 _LIST = "/dashboard/links"
-# What somebody may hold, as visits are classified: the system, the kind of device.
+# Operating system and device type of each device of the dry run, as visits are classified.
 _DEVICES = {
     "iphone": ("iOS", "Mobile"),
     "ipad": ("iOS", "Tablet"),
@@ -44,88 +44,96 @@ _DEVICES = {
     "linux": ("Linux", "Desktop"),
 }
 _LANGUAGES = "ar cs da de el en es fi fr he hi hu id it ja ko nl no pl pt ro ru sv th tr uk vi zh".split()
-_TRIAL: dict[str, Any] = {"countries": sorted(NAMES.items(), key=lambda one: one[1]), "languages": _LANGUAGES}
+_COUNTRY_OPTIONS = sorted(NAMES.items(), key=lambda country: country[1])
+_LANGUAGE_OPTIONS = [(code, code) for code in _LANGUAGES]
 
 
 @pages.get("/dashboard/links")
 def list_links(context: PageContext) -> Response:
     order: search.Order = "click" if context.query("order") == "click" else "date"
-    status = next((one for one in get_args(Status) if one == context.query("status")), None)
-    dead = context.query("status") == "dead"
-    only = search.LinkFilter(
-        campaign=context.query_id("campaign"), channel=context.query_id("channel"), status=status, dead=dead
+    status = next((value for value in get_args(Status) if value == context.query("status")), None)
+    link_filter = search.LinkFilter(
+        campaign=context.query_id("campaign"),
+        channel=context.query_id("channel"),
+        status=status,
+        dead=context.query("status") == "dead",
     )
-    window, q = context.page_request(), context.query("q")
+    page_request, q = context.page_request(), context.query("q")
 
     def work(tx: Connection) -> tuple[Any, Any, set[int]]:
-        kept = {"campaigns": [only.campaign or 0], "channels": [only.channel or 0]}
-        chosen = form_options.load(tx, context.account, names=form_options.COLLECTIONS, selected=kept)
-        found = search.quick_page(tx, context.account, window, order=order, q=q, link_filter=only)
-        shown = [link.id for link in found.items] if context.settings.dead_links_days else []
-        return found, chosen, dead_links.dead_among(tx, context.account, shown)
+        selected = {"campaigns": [link_filter.campaign or 0], "channels": [link_filter.channel or 0]}
+        options = form_options.load(tx, context.account, names=form_options.COLLECTIONS, selected=selected)
+        page = search.quick_page(tx, context.account, page_request, order=order, q=q, link_filter=link_filter)
+        checked_ids = [link.id for link in page.items] if context.settings.dead_links_days else []
+        return page, options, dead_links.dead_among(tx, context.account, checked_ids)
 
-    page, chosen, broken = context.read_after_ingest(work)
-    told: dict[str, Any] = {
-        "broken": broken,
-        "q": q,
-        "order": order,
-        "only": only,
-        "filtered": bool(q) or only != search.NO_FILTER,
-        "most": search.MAX_MATCHES,
-    }
-    return context.render("links/list.html", page=page, choices=chosen, short=lambda link: _url(link, context), **told)
+    page, options, dead = context.read_after_ingest(work)
+    return context.render(
+        "links/list.html",
+        page=page,
+        choices=options,
+        dead_links=dead,
+        q=q,
+        order=order,
+        link_filter=link_filter,
+        filtered=bool(q) or link_filter != search.NO_FILTER,
+        max_matches=search.MAX_MATCHES,
+        short_url=lambda link: _short_url(link, context),
+    )
 
 
 @pages.get("/dashboard/links/new")
-def blank_link(context: PageContext) -> Response:
-    return _new_page(context, Form({"url": context.query("url", max_length=8192), "campaign": context.query("campaign")}))
+def show_new_form(context: PageContext) -> Response:
+    return _new_page(
+        context, Form({"url": context.query("url", max_length=8192), "campaign": context.query("campaign")})
+    )
 
 
 @pages.post("/dashboard/links/new")
-def add_link(context: PageContext) -> Response:
+def create_link(context: PageContext) -> Response:
     form = context.form(SHAPE)
-    link = form.attempt(lambda: _add(context, form))
+    link = form.attempt(lambda: _create(context, form))
     if link is None:
         return _new_page(context, form, status=400)
-    return context.redirect(_LIST, message="Your link is ready.", copy_text=_url(link, context))
+    return context.redirect(_LIST, message="Your link is ready.", copy_text=_short_url(link, context))
 
 
 @pages.get("/dashboard/links/{id:int}")
-def edit_link(context: PageContext, id: int) -> Response:
-    now = context.read(lambda tx: _values(tx, context, id))
-    return _edit_page(context, id, Form(now))
+def show_link(context: PageContext, id: int) -> Response:
+    values = context.read(lambda tx: _values(tx, context, id))
+    return _edit_page(context, id, Form(values))
 
 
 @pages.post("/dashboard/links/{id:int}")
-def save_link(context: PageContext, id: int) -> Response:
+def update_link(context: PageContext, id: int) -> Response:
     form = context.form(SHAPE, current=context.read(lambda tx: _values(tx, context, id)))
-    link = form.attempt(lambda: _change(context, id, form))
+    link = form.attempt(lambda: _update(context, id, form))
     if link is None:
         return _edit_page(context, id, form, status=400)
-    return context.redirect(f"{_LIST}/{id}", message="Saved.", copy_text=_url(link, context))
+    return context.redirect(f"{_LIST}/{id}", message="Saved.", copy_text=_short_url(link, context))
 
 
 @pages.get("/dashboard/links/{id:int}/delete")
-def ask_to_delete(context: PageContext, id: int) -> Response:
+def confirm_deletion(context: PageContext, id: int) -> Response:
     link = context.read(lambda tx: ops.get_owned(tx, context.account, id))
-    return context.render("links/delete.html", links=[link], short=lambda one: _url(one, context))
+    return context.render("links/delete.html", links=[link], short_url=lambda link: _short_url(link, context))
 
 
 @pages.post("/dashboard/links/delete")
 def delete_links(context: PageContext) -> Response:
     count = context.delete_selected(ops.remove)
-    return context.redirect(_LIST, message=ngettext("The link is deleted.", "%(count)s links are deleted.", count))
+    return context.redirect(_LIST, message=ngettext("The link was deleted.", "%(count)s links were deleted.", count))
 
 
 @pages.post("/dashboard/links/bulk")
-def change_many(context: PageContext) -> Response:
-    """What was chosen for the ticked rows: a status, a campaign, a channel, or deletion, which is asked about first."""
+def apply_bulk_action(context: PageContext) -> Response:
+    """Set a status, campaign or channel of the selected links, or ask for confirmation to delete them."""
     ids, (action, _, target) = context.selected_ids(), context.form().text("action").partition("-")
     if not ids:
-        return context.redirect(_LIST, message="Tick the links that you mean first.", tone="bad")
+        return context.redirect(_LIST, message="Select at least one link.", tone="bad")
     if action == "delete":
-        found = context.read(lambda tx: [ops.get_owned(tx, context.account, link) for link in ids])
-        return context.render("links/delete.html", links=found, short=lambda one: _url(one, context))
+        links = context.read(lambda tx: [ops.get_owned(tx, context.account, link) for link in ids])
+        return context.render("links/delete.html", links=links, short_url=lambda link: _short_url(link, context))
 
     def work(tx: Connection) -> None:
         for link in ids:
@@ -138,46 +146,56 @@ def change_many(context: PageContext) -> Response:
             ops.change(tx, context.account, link, settings=context.settings, **body.sent())
 
     if action not in ("status", "campaign", "channel") or not (action == "status" or target.isdecimal()):
-        return context.redirect(_LIST, message="Choose what to do with them first.", tone="bad")
+        return context.redirect(_LIST, message="Select an action.", tone="bad")
     context.write(work)
-    return context.redirect(_LIST, message=ngettext("The link is changed.", "%(count)s links are changed.", len(ids)))
+    return context.redirect(_LIST, message=ngettext("The link was updated.", "%(count)s links were updated.", len(ids)))
 
 
 @pages.get("/dashboard/links/{id:int}/stats")
-def link_statistics(context: PageContext, id: int) -> Response:
+def show_statistics(context: PageContext, id: int) -> Response:
     link = context.read(lambda tx: ops.get_owned(tx, context.account, id))
     title = link.title or short_url(context.settings.base, link.host, link.scheme, link.alias).partition("://")[2]
-    return statistics.page(context, "link", id, title=title, back=f"{_LIST}/{id}", short=_url(link, context))
+    return statistics.page(context, "link", id, title=title, back=f"{_LIST}/{id}", short=_short_url(link, context))
 
 
 @pages.get("/dashboard/links/{id:int}/trial")
-def try_link(context: PageContext, id: int) -> Response:
-    """What a visitor would get who is only described. Nothing is counted."""
-    chosen = {name: context.query(name) for name in ("country", "device", "language")}
-    os, device = _DEVICES.get(chosen["device"], ("", ""))
+def show_dry_run(context: PageContext, id: int) -> Response:
+    """Show where the link leads a visitor with the given country, device and language, without counting a click."""
+    visitor = {name: context.query(name) for name in ("country", "device", "language")}
+    os, device = _DEVICES.get(visitor["device"], ("", ""))
 
     def work(tx: Connection) -> tuple[ops.Link, tuple[str, str]]:
         link = ops.get_owned(tx, context.account, id)
-        told = {"country": chosen["country"].upper(), "language": chosen["language"].casefold()[:2]}
-        return link, context.services.dry_run(tx, context.account, id, os=os, device=device, **told)
+        country, language = visitor["country"].upper(), visitor["language"].casefold()[:2]
+        return link, context.services.dry_run(
+            tx, context.account, id, country=country, os=os, device=device, language=language
+        )
 
-    link, (why, url) = context.read(work)
-    return context.render("links/trial.html", link=link, why=why, url=url, form=Form(chosen), **_TRIAL)
+    link, (reason, url) = context.read(work)
+    return context.render(
+        "links/dry_run.html",
+        link=link,
+        reason=reason,
+        url=url,
+        form=Form(visitor),
+        countries=_COUNTRY_OPTIONS,
+        languages=_LANGUAGE_OPTIONS,
+    )
 
 
-def _add(context: PageContext, form: Form) -> ops.Link:
+def _create(context: PageContext, form: Form) -> ops.Link:
     fields = form.read(NewLink, context.time_zone, SHAPE).sent()
     return context.write(lambda tx: ops.add(tx, context.account, settings=context.settings, **fields))
 
 
-def _change(context: PageContext, id: int, form: Form) -> ops.Link:
-    """Set what differs from what there is, unless somebody else changed it meanwhile."""
+def _update(context: PageContext, id: int, form: Form) -> ops.Link:
+    """Save the changed fields. Raises INVALID if the link was changed since the form was shown."""
     body = form.read(LinkChange, context.time_zone, SHAPE)
     fields = body.sent()
     if form.text("unlock"):
         fields["password"] = None
     if body.clicklimit is not None:
-        context.wait_for_ingest()  # what was clicked before a limit counts against it
+        context.wait_for_ingest()  # earlier clicks count against a new limit
 
     return context.save(
         form,
@@ -187,15 +205,15 @@ def _change(context: PageContext, id: int, form: Form) -> ops.Link:
 
 
 def _values(tx: Connection, context: PageContext, id: int) -> Mapping[str, Value]:
-    """What the editor shows of a link."""
+    """Return the values of the editor's fields."""
     link, details = ops.get_owned(tx, context.account, id), ops.get_details(tx, id)
-    told = asdict(details)
-    lines = ("type", "status", "expiryurl", "metatitle", "metadescription", "metaimage")
+    columns = asdict(details)
+    names = ("type", "status", "expiryurl", "metatitle", "metadescription", "metaimage")
     rows = ("geotarget", "devicetarget", "languagetarget", "parameters")
     return {
         **{name: getattr(link, name) for name in ("url", "title", "description")},
-        **{name: told[name] for name in lines},
-        **{name: [{**row} for row in told[name]] for name in rows},
+        **{name: columns[name] for name in names},
+        **{name: [{**row} for row in columns[name]] for name in rows},
         "deeplink": [{store: details.deeplink.get(store, "") for store in ("apple", "google")}]
         * bool(details.deeplink),
         "custom": link.alias,
@@ -211,7 +229,7 @@ def _values(tx: Connection, context: PageContext, id: int) -> Mapping[str, Value
 
 def _new_page(context: PageContext, form: Form, *, status: int = 200) -> Response:
     return context.render(
-        "links/new.html", status=status, form=form, choices=_choices(context, form), own=context.settings.own_host
+        "links/new.html", status=status, form=form, choices=_options(context, form), own_host=context.settings.own_host
     )
 
 
@@ -223,35 +241,39 @@ def _edit_page(context: PageContext, id: int, form: Form, *, status: int = 200) 
             dead_links.get_result(tx, context.account, id),
         )
 
-    link, locked, seen = context.read(work)
-    told: dict[str, Any] = {
-        "link": link,
-        "seen": seen,
-        "locked": locked,
-        "short": _url(link, context),
-        "own": context.settings.own_host,
-    }
-    told["picture"] = qr_image.qr_data_url(_url(link, context))
-    return context.render("links/edit.html", status=status, form=form, choices=_choices(context, form), **told)
+    link, has_password, check = context.read(work)
+    url = _short_url(link, context)
+    return context.render(
+        "links/edit.html",
+        status=status,
+        form=form,
+        choices=_options(context, form),
+        link=link,
+        check=check,
+        has_password=has_password,
+        short_url=url,
+        own_host=context.settings.own_host,
+        qr_code=qr_image.qr_data_url(url),
+    )
 
 
-def _choices(context: PageContext, form: Form) -> form_options.Options:
-    """What there is to choose from, with all that is chosen."""
-    way = form.text("type")
+def _options(context: PageContext, form: Form) -> form_options.Options:
+    """Return the options of the form's selects; they include every selected one."""
+    link_type = form.text("type")
     ids = {
         "campaigns": [form.text("campaign")],
         "channels": form["channel"],
         "pixels": form["pixels"],
-        "splashes": [way],
-        "overlays": [way.removeprefix("overlay-")],
+        "splashes": [link_type],
+        "overlays": [link_type.removeprefix("overlay-")],
     }
-    kept: dict[str, list[int | str]] = {
-        name: [int(one) for one in chosen if isinstance(one, str) and one.isdecimal() and len(one) < 16]
-        for name, chosen in ids.items()
+    selected: dict[str, list[int | str]] = {
+        name: [int(value) for value in values if isinstance(value, str) and value.isdecimal() and len(value) < 16]
+        for name, values in ids.items()
     }
-    kept["domains"] = [form.text("domain")]
-    return context.read(lambda tx: form_options.load(tx, context.account, selected=kept))
+    selected["domains"] = [form.text("domain")]
+    return context.read(lambda tx: form_options.load(tx, context.account, selected=selected))
 
 
-def _url(link: ops.Link, context: PageContext) -> str:
+def _short_url(link: ops.Link, context: PageContext) -> str:
     return short_url(context.settings.base, link.host, link.scheme, link.alias)

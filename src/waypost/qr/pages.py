@@ -1,16 +1,15 @@
-"""The pages of QR codes: the pictures, the designer with its preview, statistics."""
+"""Dashboard pages of QR codes: gallery, designer with preview, statistics."""
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any
 
 from sqlalchemy import Connection, select
 from starlette.responses import Response
 
 from waypost.dashboard import qr_image, statistics
 from waypost.dashboard.context import PageContext
-from waypost.dashboard.forms import Form, Shape, Value, local, utc
-from waypost.dashboard.i18n import plural
+from waypost.dashboard.forms import Form, Shape, Value, from_local_input, to_local_input
+from waypost.dashboard.i18n import ngettext
 from waypost.dashboard.routing import Router
 from waypost.db.schema import files
 from waypost.qr import ops, service
@@ -24,8 +23,8 @@ from waypost.urls.short_urls import short_url
 pages = Router()
 _LIST = "/dashboard/qr"
 _PER_PAGE = 24
-_PREVIEW = 320  # pixels
-_DAY = "YYYY-MM-DD"
+_PREVIEW_SIZE = 320  # pixels
+_DATE_LENGTH = len("YYYY-MM-DD")
 PARTS: Mapping[str, tuple[str, ...]] = {
     "link": ("link",),
     "text": ("text",),
@@ -40,7 +39,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
     "app": ("apple", "google", "url"),
     "crypto": ("currency", "address", "amount", "label", "message", "raw"),
 }
-"""What the form asks for, by type; the fields are called `<type>.<part>`."""
+"""Parts of the content by type of code. The form's fields are called `<type>.<part>`."""
 SHAPE = Shape(
     rows={**PARTS, "gradient": ("color", "type", "angle")},
     single=("data", "gradient"),
@@ -51,147 +50,155 @@ _STYLE = ("foreground", "background", "modules", "eyes", "level", "caption")
 
 @pages.get("/dashboard/qr")
 def list_codes(context: PageContext) -> Response:
-    window, q = context.page_request(_PER_PAGE), context.query("q")
-    page = context.read_after_ingest(lambda tx: ops.page(tx, context.account, window, q=q))
+    page_request, q = context.page_request(_PER_PAGE), context.query("q")
+    page = context.read_after_ingest(lambda tx: ops.page(tx, context.account, page_request, q=q))
     return context.render("qr/list.html", page=page, q=q)
 
 
 @pages.get("/dashboard/qr/new")
-def blank_code(context: PageContext) -> Response:
-    wanted = next((one for one in PARTS if one == context.query("type")), "link")
-    link = [{"link": context.query("link", most=8192)}]
-    return _new_page(context, Form({**_blank(), "type": wanted, "link": link}))
+def show_new_form(context: PageContext) -> Response:
+    code_type = next((name for name in PARTS if name == context.query("type")), "link")
+    link = [{"link": context.query("link", max_length=8192)}]
+    return _new_page(context, Form({**_default_values(), "type": code_type, "link": link}))
 
 
 @pages.post("/dashboard/qr/new")
-def add_code(context: PageContext) -> Response:
-    form = _typed(context)
+def create_code(context: PageContext) -> Response:
+    form = _submitted_form(context)
     code = form.attempt(
         lambda: service.add(context, form.read(NewCode, context.time_zone, SHAPE), service.Logos(context))
     )
     if code is None:
         return _new_page(context, form, status=400)
-    return context.redirect(f"{_LIST}/{code.id}", said="Your QR code is ready.")
+    return context.redirect(f"{_LIST}/{code.id}", message="Your QR code is ready.")
 
 
 @pages.post("/dashboard/qr/preview")
-def preview_new(context: PageContext) -> Response:
-    """The picture of what is typed, without saving it: the whole page, of which a script takes the picture alone."""
-    form = _typed(context)
-    drawn = form.attempt(
-        lambda: _picture(service.draft(context, form.read(NewCode, context.time_zone, SHAPE), service.Logos(context)))
+def preview_new_code(context: PageContext) -> Response:
+    """Return the designer with a picture of the submitted code, which is not saved. A script shows only the picture."""
+    form = _submitted_form(context)
+    preview = form.attempt(
+        lambda: _draw_preview(
+            service.draft(context, form.read(NewCode, context.time_zone, SHAPE), service.Logos(context))
+        )
     )
-    return _new_page(context, form, drawn or "")
+    return _new_page(context, form, preview or "")
 
 
 @pages.get("/dashboard/qr/{id:int}")
-def edit_code(context: PageContext, id: int) -> Response:
+def show_code(context: PageContext, id: int) -> Response:
     return _edit_page(context, id, Form(context.read(lambda tx: _values(tx, context, id))))
 
 
 @pages.post("/dashboard/qr/{id:int}")
-def save_code(context: PageContext, id: int) -> Response:
-    form = _typed_over(context)
-    if form.attempt(lambda: _change(context, id, form)) is None:
+def update_code(context: PageContext, id: int) -> Response:
+    form = _submitted_change(context)
+    if form.attempt(lambda: _update(context, id, form)) is None:
         return _edit_page(context, id, form, status=400)
-    return context.redirect(f"{_LIST}/{id}", said="Saved.")
+    return context.redirect(f"{_LIST}/{id}", message="Saved.")
 
 
 @pages.post("/dashboard/qr/{id:int}/preview")
-def preview_change(context: PageContext, id: int) -> Response:
-    """The same for a code that there is."""
-    form = _typed_over(context)
-    drawn = form.attempt(lambda: _picture(context.read(_drafted(context, id, form))))
-    return _edit_page(context, id, form, drawn or "")
+def preview_code(context: PageContext, id: int) -> Response:
+    """Return the same for an existing code."""
+    form = _submitted_change(context)
+    preview = form.attempt(lambda: _draw_preview(context.read(_draft_change(context, id, form))))
+    return _edit_page(context, id, form, preview or "")
 
 
 @pages.get("/dashboard/qr/{id:int}/delete")
-def ask_to_delete(context: PageContext, id: int) -> Response:
-    return context.render("qr/delete.html", codes=[context.read(lambda tx: ops.own(tx, context.account, id))])
+def confirm_deletion(context: PageContext, id: int) -> Response:
+    code = context.read(lambda tx: ops.own(tx, context.account, id))
+    return context.render("qr/delete.html", codes=[code])
 
 
 @pages.post("/dashboard/qr/bulk")
-def ask_to_delete_many(context: PageContext) -> Response:
+def confirm_bulk_deletion(context: PageContext) -> Response:
     ids = context.selected_ids()
     if not ids:
-        return context.redirect(_LIST, said="Tick the QR codes that you mean first.", tone="bad")
-    return context.render(
-        "qr/delete.html", codes=context.read(lambda tx: [ops.own(tx, context.account, code) for code in ids])
-    )
+        return context.redirect(_LIST, message="Select at least one QR code.", tone="bad")
+    codes = context.read(lambda tx: [ops.own(tx, context.account, code) for code in ids])
+    return context.render("qr/delete.html", codes=codes)
 
 
 @pages.post("/dashboard/qr/delete")
 def delete_codes(context: PageContext) -> Response:
     count = context.delete_selected(ops.remove)
-    return context.redirect(_LIST, said=plural(count, "The QR code is deleted.", "%(count)s QR codes are deleted."))
+    return context.redirect(
+        _LIST, message=ngettext("The QR code was deleted.", "%(count)s QR codes were deleted.", count)
+    )
 
 
 @pages.get("/dashboard/qr/{id:int}/stats")
-def code_statistics(context: PageContext, id: int) -> Response:
+def show_statistics(context: PageContext, id: int) -> Response:
     code = context.read(lambda tx: ops.own(tx, context.account, id))
     return statistics.page(context, "qr", id, title=code.name or code.alias, back=f"{_LIST}/{id}")
 
 
-def _typed(context: PageContext, now: Mapping[str, Value] | None = None) -> Form:
-    """The form that was sent, with `data` made of the fields of its type."""
-    form = context.form(SHAPE, now=now)
-    given = form[form.text("type")]
-    row = dict(given[0]) if given and isinstance(given[0], dict) else {}
+def _submitted_form(context: PageContext, current: Mapping[str, Value] | None = None) -> Form:
+    """Return the submitted form, with `data` built from the fields of the selected type."""
+    form = context.form(SHAPE, current=current)
+    rows = form[form.text("type")]
+    row = dict(rows[0]) if rows and isinstance(rows[0], dict) else {}
     if form.text("type") == "event":
         row |= {
-            name: utc(row[name], context.time_zone) for name in ("start", "end") if len(row.get(name, "")) > len(_DAY)
+            name: from_local_input(row[name], context.time_zone)
+            for name in ("start", "end")
+            if len(row.get(name, "")) > _DATE_LENGTH
         }
-    told = {name: value.replace("\r\n", "\n") for name, value in row.items() if value}
-    form.values["data"] = [told["raw"]] if "raw" in told else [told]
+    data = {name: value.replace("\r\n", "\n") for name, value in row.items() if value}
+    form.values["data"] = [data["raw"]] if "raw" in data else [data]
     if not form.text("blend"):
         form.values["gradient"] = []
     return form
 
 
-def _typed_over(context: PageContext) -> Form:
-    """The same for a code that there is: a logo that is not typed stays, unless it is taken away."""
-    return _typed(context, None if context.fields.get("unlogo") else {"logo": ""})
+def _submitted_change(context: PageContext) -> Form:
+    """Return the same for an existing code. An empty logo field keeps the logo, unless its removal is selected."""
+    return _submitted_form(context, None if context.fields.get("unlogo") else {"logo": ""})
 
 
-def _drafted(context: PageContext, id: int, form: Form) -> Callable[[Connection], ops.Draft]:
-    """What makes a draft of the form, unless somebody else changed the code meanwhile."""
-    context.read(lambda tx: ops.own(tx, context.account, id))  # nothing is fetched for somebody else's
+def _draft_change(context: PageContext, id: int, form: Form) -> Callable[[Connection], ops.Draft]:
+    """Return a function that builds a draft of the changed code.
+
+    It raises INVALID if the code changed since the form was shown.
+    """
+    context.read(lambda tx: ops.own(tx, context.account, id))  # fetch no logo for another account's code
     fields = service.Logos(context).resolved(form.read(CodeChange, context.time_zone, SHAPE))
 
     def work(tx: Connection) -> ops.Draft:
-        form.refuse_stale(_values(tx, context, id))
+        form.reject_stale(_values(tx, context, id))
         return ops.draft_change(tx, context.account, id, settings=context.settings, **fields)
 
     return work
 
 
-def _change(context: PageContext, id: int, form: Form) -> bool:
-    service.change(context, id, _drafted(context, id, form))
+def _update(context: PageContext, id: int, form: Form) -> bool:
+    service.change(context, id, _draft_change(context, id, form))
     return True
 
 
-def _picture(draft: ops.Draft) -> str:
-    return qr_image.source(service.prove(draft), _PREVIEW)
+def _draw_preview(draft: ops.Draft) -> str:
+    return qr_image.drawing_data_url(service.prove(draft), _PREVIEW_SIZE)
 
 
 def _values(tx: Connection, context: PageContext, id: int) -> Mapping[str, Value]:
-    """What the designer shows of a code."""
+    """Return the values of the designer's fields for a stored code."""
     code = ops.own(tx, context.account, id)
-    blend = code.gradient is not None
     gradient = {**vars(Gradient("#0d6b4f")), **(code.gradient or {})}
     return {
         **{name: getattr(code, name) for name in (*_STYLE, "name", "type")},
         "margin": str(code.margin),
-        "blend": "on" if blend else "",
+        "blend": "on" if code.gradient is not None else "",
         "gradient": [{name: str(value) for name, value in gradient.items()}],
         "logo": "",
         "unlogo": "",
-        code.type: [_parts(code, context)],
+        code.type: [_content_fields(code, context)],
     }
 
 
-def _blank() -> Mapping[str, Value]:
-    """What the designer shows at first."""
+def _default_values() -> Mapping[str, Value]:
+    """Return the values of the designer's fields for a new code."""
     return {
         **{name: getattr(PLAIN, name) for name in _STYLE},
         "margin": str(PLAIN.margin),
@@ -199,56 +206,65 @@ def _blank() -> Mapping[str, Value]:
     }
 
 
-def _parts(code: ops.Code, context: PageContext) -> dict[str, str]:
-    """The content of a code by the fields of its type; `raw` where it came as one text that has no such parts."""
+def _content_fields(code: ops.Code, context: PageContext) -> dict[str, str]:
+    """Return the content by the fields of its type; `raw` if it was stored as one text that cannot be split."""
     data = code.data
     if not isinstance(data, str):
-        told = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in data.items()}
+        fields = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in data.items()}
         if code.type == "event":
-            told |= {name: _local(told[name], context) for name in ("start", "end") if name in told}
-        return told
+            fields |= {name: _local_input(fields[name], context) for name in ("start", "end") if name in fields}
+        return fields
     if code.type == "sms":
         return dict(zip(PARTS["sms"], sms_parts(data), strict=True))
     if code.type == "wifi":
         return dict(zip(PARTS["wifi"], wifi_parts(data), strict=False))
-    if code.type in _WHOLE:
+    if code.type in _RAW_TYPES:
         return {"raw": data}
-    return {_ONLY.get(code.type, code.type): data}
+    return {_SINGLE_FIELDS.get(code.type, code.type): data}
 
 
-_WHOLE = frozenset({"vcard", "event", "geo", "crypto"})
-_ONLY = {"whatsapp": "phone", "app": "url"}
+# Types whose text is not split, and the field of a type's text if it is not called like the type.
+_RAW_TYPES = frozenset({"vcard", "event", "geo", "crypto"})
+_SINGLE_FIELDS = {"whatsapp": "phone", "app": "url"}
 
 
-def _local(value: str, context: PageContext) -> str:
-    """A moment of an event as the browser's field wants it; a day as it is."""
+def _local_input(value: str, context: PageContext) -> str:
+    """Return a UTC time of an event as the value of a datetime-local input; dates are returned unchanged."""
     try:
         moment = datetime.fromisoformat(value.removesuffix("Z")).replace(tzinfo=UTC)
     except ValueError:
         return value
-    return value if len(value) <= len(_DAY) else local(int(moment.timestamp()), context.time_zone)
+    return value if len(value) <= _DATE_LENGTH else to_local_input(int(moment.timestamp()), context.time_zone)
 
 
 def _new_page(context: PageContext, form: Form, preview: str = "", *, status: int = 200) -> Response:
-    return _designer(context, form, code=None, preview=preview, status=status, logo=False)
+    return _designer(context, form, code=None, preview=preview, status=status, has_logo=False)
 
 
 def _edit_page(context: PageContext, id: int, form: Form, preview: str = "", *, status: int = 200) -> Response:
     def work(tx: Connection) -> tuple[ops.Code, ops.Draft | None, bool]:
         return ops.own(tx, context.account, id), ops.saved(tx, id, context.settings), ops.has_logo(tx, id)
 
-    code, saved, logo = context.read_after_ingest(work)
-    if saved is not None and not preview and not form.faults:
-        preview = qr_image.source(design(saved.text, saved.style, saved.logo), _PREVIEW)
-    return _designer(context, form, code=code, preview=preview, status=status, logo=logo)
+    code, saved, has_logo = context.read_after_ingest(work)
+    if saved is not None and not preview and not form.errors:
+        preview = qr_image.drawing_data_url(design(saved.text, saved.style, saved.logo), _PREVIEW_SIZE)
+    return _designer(context, form, code=code, preview=preview, status=status, has_logo=has_logo)
 
 
 def _designer(
-    context: PageContext, form: Form, *, code: ops.Code | None, preview: str, status: int, **more: Any
+    context: PageContext, form: Form, *, code: ops.Code | None, preview: str, status: int, has_logo: bool
 ) -> Response:
-    own = select(files.c.alias, files.c.name).where(files.c.account == context.account, files.c.purged.is_(None))
-    mine = own.where(files.c.mime.in_(("image/png", "image/jpeg"))).order_by(files.c.id.desc()).limit(50)
-    found = context.read(lambda tx: tx.execute(mine).all())
-    short = short_url(context.settings.base, "", None, code.alias) if code else ""
-    told = {"code": code, "preview": preview, "short": short, "own_pictures": found, **more}
-    return context.render("qr/designer.html", status=status, form=form, **told)
+    is_image = files.c.mime.in_(("image/png", "image/jpeg"))
+    query = select(files.c.alias, files.c.name).where(files.c.account == context.account, files.c.purged.is_(None))
+    query = query.where(is_image).order_by(files.c.id.desc()).limit(50)
+    own_images = context.read(lambda tx: tx.execute(query).all())
+    return context.render(
+        "qr/designer.html",
+        status=status,
+        form=form,
+        code=code,
+        preview=preview,
+        short_url=short_url(context.settings.base, "", None, code.alias) if code else "",
+        own_images=own_images,
+        has_logo=has_logo,
+    )

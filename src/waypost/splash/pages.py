@@ -1,4 +1,4 @@
-"""The pages of splash pages: the table, and the editor with a live preview."""
+"""Dashboard pages of splash pages: list, editor with preview."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -20,37 +20,39 @@ _LIST = "/dashboard/splash"
 def list_splash(context: PageContext) -> Response:
     def work(tx: Connection) -> tuple[Any, Mapping[int, int]]:
         page = ops.page(tx, context.account, context.page_request())
-        return page, ops.uses(tx, [one.id for one in page.items])
+        return page, ops.uses(tx, [splash.id for splash in page.items])
 
-    page, uses = context.read(work)
-    return context.render("splash/list.html", page=page, uses=uses)
+    page, use_counts = context.read(work)
+    return context.render("splash/list.html", page=page, use_counts=use_counts)
 
 
 @pages.get("/dashboard/splash/new")
-def blank_splash(context: PageContext) -> Response:
-    form = Form({"title": "One moment", "message": "You will be there in a few seconds.", "counter": "8", "skip": "3"})
-    return context.render("splash/editor.html", frames=True, splash=None, form=form)
+def show_new_form(context: PageContext) -> Response:
+    form = Form(
+        {"title": "One moment", "message": "You will be redirected in a few seconds.", "counter": "8", "skip": "3"}
+    )
+    return context.render("splash/editor.html", allow_frames=True, splash=None, form=form)
 
 
 @pages.post("/dashboard/splash/new")
-def add_splash(context: PageContext) -> Response:
+def create_splash(context: PageContext) -> Response:
     form = context.form()
 
-    def add() -> ops.Splash:
+    def create() -> ops.Splash:
         fields = form.read(NewSplash, context.time_zone).sent()
         return context.write(lambda tx: ops.add(tx, context.account, **fields))
 
-    splash = form.attempt(add)
+    splash = form.attempt(create)
     if splash is None:
-        return context.render("splash/editor.html", frames=True, status=400, splash=None, form=form)
+        return context.render("splash/editor.html", allow_frames=True, status=400, splash=None, form=form)
     return context.redirect(
-        f"{_LIST}/{splash.id}", said="Your splash page is ready. Choose it in the links that should show it."
+        f"{_LIST}/{splash.id}", message="Your splash page is ready. Select it in the links that should show it."
     )
 
 
 @pages.post("/dashboard/splash/preview")
 def preview_splash(context: PageContext) -> Response:
-    """How what is typed will look; what makes no sense yet leaves the preview as it is."""
+    """Render the submitted form for the preview. Invalid forms return 204, which keeps the previous preview."""
     form = context.form()
     form.values["name"] = "preview"
     fields = form.attempt(lambda: form.read(NewSplash, context.time_zone).sent())
@@ -58,17 +60,17 @@ def preview_splash(context: PageContext) -> Response:
 
 
 @pages.get("/dashboard/splash/{id:int}")
-def edit_splash(context: PageContext, id: int) -> Response:
+def show_splash(context: PageContext, id: int) -> Response:
     splash = context.read(lambda tx: ops.own(tx, context.account, id))
-    return context.render("splash/editor.html", frames=True, splash=splash, form=Form(_values(splash)))
+    return context.render("splash/editor.html", allow_frames=True, splash=splash, form=Form(_values(splash)))
 
 
 @pages.post("/dashboard/splash/{id:int}")
-def save_splash(context: PageContext, id: int) -> Response:
-    before = context.read(lambda tx: ops.own(tx, context.account, id))
-    form = context.form(now=_values(before))
+def update_splash(context: PageContext, id: int) -> Response:
+    splash = context.read(lambda tx: ops.own(tx, context.account, id))
+    form = context.form(current=_values(splash))
 
-    def change() -> None:
+    def update() -> None:
         fields = form.read(SplashChange, context.time_zone).sent()
         context.save(
             form,
@@ -76,25 +78,25 @@ def save_splash(context: PageContext, id: int) -> Response:
             lambda tx: ops.change(tx, context.account, id, **fields),
         )
 
-    form.attempt(change)
-    if form.faults:
-        return context.render("splash/editor.html", frames=True, status=400, splash=before, form=form)
-    return context.redirect(f"{_LIST}/{id}", said="Saved. Visitors see it at once.")
+    form.attempt(update)
+    if form.errors:
+        return context.render("splash/editor.html", allow_frames=True, status=400, splash=splash, form=form)
+    return context.redirect(f"{_LIST}/{id}", message="Saved.")
 
 
 @pages.get("/dashboard/splash/{id:int}/delete")
-def ask_to_delete(context: PageContext, id: int) -> Response:
-    splash, uses = context.read(lambda tx: (ops.own(tx, context.account, id), ops.uses(tx, [id])))
-    return context.render("splash/delete.html", splash=splash, uses=uses.get(id, 0))
+def confirm_deletion(context: PageContext, id: int) -> Response:
+    splash, use_counts = context.read(lambda tx: (ops.own(tx, context.account, id), ops.uses(tx, [id])))
+    return context.render("splash/delete.html", splash=splash, use_count=use_counts.get(id, 0))
 
 
 @pages.post("/dashboard/splash/{id:int}/delete")
 def delete_splash(context: PageContext, id: int) -> Response:
     context.write(lambda tx: ops.remove(tx, context.account, id))
-    return context.redirect(_LIST, said="The splash page is deleted. Its links lead straight to their targets.")
+    return context.redirect(_LIST, message="The splash page was deleted. Its links redirect directly.")
 
 
 def _values(splash: ops.Splash) -> Mapping[str, Value]:
-    """What the editor shows of a splash page."""
+    """Return the values of the editor's fields."""
     names = ("name", "title", "message", "counter", "skip", "link", "banner", "logo")
     return {name: str(getattr(splash, name)) for name in names}
