@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.mmdb import mmdb
-from waypost.clicks.geo import lookup as geo
+from waypost.clicks.geo import lookup
 from waypost.clicks.geo.countries import NAMES
-from waypost.clicks.geo.lookup import Countries, Status, fetched_file
+from waypost.clicks.geo.lookup import Countries, Status, downloaded_file
 from waypost.settings import Settings
 
 BUILT = 1_750_000_000  # 2025-06-15
@@ -54,7 +54,7 @@ def tor(tmp_path: Path) -> Path:
 def logged(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The problems that are logged."""
     problems: list[str] = []
-    monkeypatch.setattr(geo._log, "warning", lambda _event, *, problem: problems.append(problem), raising=False)
+    monkeypatch.setattr(lookup._log, "warning", lambda _event, *, problem: problems.append(problem), raising=False)
     return problems
 
 
@@ -68,7 +68,7 @@ def _put(file: Path, content: bytes) -> Path:
 
 def _with(settings: Settings, tor: Path, *, table: bytes | None = None) -> Countries:
     if table is not None:
-        _put(fetched_file(settings), table)
+        _put(downloaded_file(settings), table)
     return Countries(settings, tor=tor)
 
 
@@ -165,7 +165,7 @@ def test_the_status_says_what_is_in_use(settings: Settings, tor: Path) -> None:
     assert (of_tor.source, of_tor.built, of_tor.entries) == ("tor-geoipdb", 1_782_362_039, 6)
     assert "CC BY-SA" in of_tor.credit
     fetched = _with(settings, tor, table=mmdb(NETWORKS, built=BUILT, kind="DBIP-Country-Lite")).status()
-    assert (fetched.source, fetched.file) == ("update", str(fetched_file(settings)))
+    assert (fetched.source, fetched.file) == ("update", str(downloaded_file(settings)))
     assert (fetched.built, fetched.problem) == (BUILT, "")
     assert fetched.entries > 0
     assert "DB-IP" in fetched.credit
@@ -232,7 +232,7 @@ def test_a_new_table_is_in_use_within_a_minute(settings: Settings, tor: Path, mo
         with monkeypatch.context() as patch:
             patch.setattr(time, "monotonic", lambda now=second: float(now))
             assert countries.country("8.8.8.8") == country
-        _put(fetched_file(settings), mmdb({"8.8.8.0/24": {"country": "FR"}}))
+        _put(downloaded_file(settings), mmdb({"8.8.8.0/24": {"country": "FR"}}))
 
 
 def test_a_file_that_is_written_over_while_it_is_in_use_stays_in_use_until_it_is_whole(
@@ -271,7 +271,7 @@ def test_without_the_fetched_table_the_next_one_is_in_use(settings: Settings, to
     countries = _with(settings, tor, table=mmdb({"8.8.8.0/24": {"country": "FR"}}))
     assert countries.country("8.8.8.8") == "France"
     (tor / "geoip").write_text(TOR_FOUR)
-    fetched_file(settings).unlink()
+    downloaded_file(settings).unlink()
     countries.reload()
     assert countries.country("8.8.8.8") == "United States"
 

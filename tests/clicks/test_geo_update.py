@@ -16,7 +16,7 @@ from tests.support.mmdb import mmdb
 from waypost.cli import geo as cli_geo
 from waypost.cli.main import main
 from waypost.clicks.geo import download
-from waypost.clicks.geo.lookup import Countries, fetched_file
+from waypost.clicks.geo.lookup import Countries, downloaded_file
 from waypost.errors import Kind, Problem
 from waypost.settings import Settings
 
@@ -98,7 +98,7 @@ def test_the_free_table_is_the_newest_there_is(
 
 def test_the_free_table_is_db_ips() -> None:
     with time_machine.travel("2026-03-01T00:00:00Z", tick=False):
-        urls = download._months()
+        urls = download._monthly_urls()
     assert urls == [
         "https://download.db-ip.com/free/dbip-country-lite-2026-03.mmdb.gz",
         "https://download.db-ip.com/free/dbip-country-lite-2026-02.mmdb.gz",
@@ -110,19 +110,19 @@ def test_the_free_table_is_db_ips() -> None:
     [
         (b"<html>Please log in</html>", "not an .mmdb file"),
         (gzip.compress(b"<html>Please log in</html>"), "not an .mmdb file"),
-        (gzip.compress(TABLE)[:-20], "its end is missing"),
-        (gzip.compress(TABLE)[:20] + b"\0" * 200, "cannot be unpacked"),
+        (gzip.compress(TABLE)[:-20], "it is truncated"),
+        (gzip.compress(TABLE)[:20] + b"\0" * 200, "cannot be decompressed"),
         (gzip.compress(TABLE[:-60]), "not an .mmdb file"),
-        (gzip.compress(mmdb({"80.67.0.0/16": {"country": {"iso_code": "FR"}}})), "has none for 8.8.8.8"),
-        (gzip.compress(mmdb({"8.8.8.0/24": {"autonomous_system_number": 15169}})), "has none for 8.8.8.8"),
-        (gzip.compress(bytes(3_000_000)), "larger than 1000000 bytes when unpacked"),
+        (gzip.compress(mmdb({"80.67.0.0/16": {"country": {"iso_code": "FR"}}})), "no country for 8.8.8.8"),
+        (gzip.compress(mmdb({"8.8.8.0/24": {"autonomous_system_number": 15169}})), "no country for 8.8.8.8"),
+        (gzip.compress(bytes(3_000_000)), "larger than 1000000 bytes when decompressed"),
     ],
     ids=["a page", "a packed page", "torn", "damaged", "half a table", "one country", "networks", "a bomb"],
 )
 def test_what_is_no_good_table_changes_nothing(
     body: bytes, words: str, outside: Outside, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(download, "_MOST_UNPACKED", 1_000_000)
+    monkeypatch.setattr(download, "_MAX_BYTES", 1_000_000)
     with _tables(outside, body), pytest.raises(Problem, match=words) as caught:
         download.update(file, url=URL)
     assert caught.value.kind is Kind.INVALID
@@ -133,7 +133,7 @@ def test_what_is_no_good_table_changes_nothing(
 def test_a_table_that_is_too_large_is_not_read_to_its_end(
     outside: Outside, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(download, "_MOST_PACKED", 1000)
+    monkeypatch.setattr(download, "_MAX_COMPRESSED_BYTES", 1000)
     with _tables(outside, bytes(100_000)), pytest.raises(Problem, match="larger than 1000 bytes") as caught:
         download.update(file, url=URL)
     assert caught.value.kind is Kind.UNAVAILABLE
@@ -141,14 +141,14 @@ def test_a_table_that_is_too_large_is_not_read_to_its_end(
 
 
 def test_a_table_that_is_not_there_is_said_to_be_missing(outside: Outside, file: Path) -> None:
-    with _tables(outside, b""), pytest.raises(Problem, match="it answers 404"):
+    with _tables(outside, b""), pytest.raises(Problem, match="responded with status 404"):
         download.update(file, url=URL)
     assert file.read_bytes() == OLD
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:9/x", "http://nowhere.example/x", "file:///etc/passwd", "x.mmdb"])
 def test_a_table_cannot_be_had_from_inside_the_house(url: str, outside: Outside, file: Path) -> None:
-    with pytest.raises(Problem, match=r"cannot be fetched: .*WAYPOST_GEO_FILE"):
+    with pytest.raises(Problem, match=r"Cannot download .*WAYPOST_GEO_FILE"):
         download.update(file, url=url)
     assert file.read_bytes() == OLD
     assert outside.reached == []
@@ -208,7 +208,7 @@ def test_the_command_says_when_another_table_stays_in_use(
     with _tables(outside, TABLE):
         assert _waypost(monkeypatch, tmp_path, "geo", "update", "--url", URL) == 0
     assert "WAYPOST_GEO_FILE names another table" in capsys.readouterr().err
-    assert fetched_file(Settings(data_dir=tmp_path)).exists()
+    assert downloaded_file(Settings(data_dir=tmp_path)).exists()
 
 
 def test_the_commands_fail_in_one_sentence(
@@ -216,7 +216,7 @@ def test_the_commands_fail_in_one_sentence(
 ) -> None:
     with _tables(outside, b""):
         assert _waypost(monkeypatch, tmp_path, "geo", "update", "--url", URL) == 1
-    assert "it answers 404" in capsys.readouterr().err
+    assert "responded with status 404" in capsys.readouterr().err
     monkeypatch.setenv("WAYPOST_GEO_FILE", str(tmp_path / "mine.mmdb"))
     assert _waypost(monkeypatch, tmp_path, "geo", "status") == 1
     assert "mine.mmdb cannot be read: No such file or directory" in capsys.readouterr().err

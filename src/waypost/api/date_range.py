@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 from fastapi import Depends, Query
 
 from waypost import clock
-from waypost.clicks.stats.reports import MOST_POINTS, Interval, Span
+from waypost.clicks.stats.reports import MAX_POINTS, Interval, Span
 from waypost.errors import invalid
 
 _DAYS = 30
@@ -30,8 +30,8 @@ def span(
     start = _day("from", first) if first is not None else end - timedelta(days=_DAYS - 1)
     if start > end:
         raise invalid("from", "from must not be after to.")
-    if ((end - start).days + 1) * _POINTS_A_DAY[interval] > MOST_POINTS:
-        raise invalid("interval", f"interval is too short for this span: at most {MOST_POINTS} points at once.")
+    if ((end - start).days + 1) * _POINTS_A_DAY[interval] > MAX_POINTS:
+        raise invalid("interval", f"interval is too short for this span: at most {MAX_POINTS} points at once.")
     return Span(start, end, interval, zone)
 
 

@@ -59,7 +59,7 @@ def check(
         console.as_json([asdict(one) for one in found])
     else:
         for one in found:
-            told = f"{one.kind} {one.item} on {clock.day(one.day * DAY)}: sums {one.counted}, visits {one.kept}"
+            told = f"{one.kind} {one.item} on {clock.day(one.day * DAY)}: sums {one.counted}, visits {one.stored}"
             console.console.print(told, markup=False)
         console.console.print(f"{len(found)} differences{' repaired' if repair and found else ''}.")
     if found and not repair:

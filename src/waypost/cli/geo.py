@@ -8,7 +8,7 @@ import typer
 from waypost import clock
 from waypost.cli import console
 from waypost.clicks.geo import download
-from waypost.clicks.geo.lookup import Countries, fetched_file
+from waypost.clicks.geo.lookup import Countries, downloaded_file
 from waypost.observability import logging
 
 geo = typer.Typer(no_args_is_help=True, help="The table that tells a visitor's country from the address.")
@@ -26,7 +26,7 @@ def update_table(
 ) -> None:
     """Fetch the free DB-IP Lite table of this month. A running service takes it up within a minute."""
     settings = console.settings()
-    done = download.update(fetched_file(settings), url=url)
+    done = download.update(downloaded_file(settings), url=url)
     console.console.print(f"{done.file} is now the table built on {clock.day(done.built)}, from {done.url}.")
     if done.credit:
         console.console.print(f"{done.credit}. Its licence wants this shown where its results are.")

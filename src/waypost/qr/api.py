@@ -16,7 +16,7 @@ from waypost.api.request_body import JsonRoute
 from waypost.api.responses import Done, Failure, ReportAnswer, Success
 from waypost.api.types import PathId, Timestamp, whole
 from waypost.clicks.stats import reports
-from waypost.clicks.stats.reports import Block
+from waypost.clicks.stats.reports import StatisticsBlock
 from waypost.errors import Problem, invalid
 from waypost.qr import export, ops, service, zip_stream
 from waypost.qr.schemas import CodeChange, NewCode, NewCodes, PreviewCode, parsed
@@ -60,7 +60,7 @@ class CodeDetails(CodeOut):
 
 class CodeAnswer(Success):
     details: CodeDetails
-    data: Block
+    data: StatisticsBlock
 
 
 class CodeDone(Success):
@@ -120,7 +120,7 @@ def zip_codes(
 def read_code(context: Context, id: PathId) -> CodeAnswer:
     """One code with its scans."""
 
-    def work(tx: Connection) -> tuple[ops.Code, bool, Block]:
+    def work(tx: Connection) -> tuple[ops.Code, bool, StatisticsBlock]:
         code = ops.own(tx, context.account, id)
         block = reports.block(tx, "qr", id, clicks=code.scans, uniques=code.uniquescans)
         return code, ops.has_logo(tx, id), block

@@ -12,21 +12,21 @@ from waypost.api.responses import ReportAnswer
 from waypost.clicks.stats import raw_events
 
 router = APIRouter(route_class=JsonRoute, tags=["Statistics"])
-_MEDIA = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
+_MEDIA_TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
 
 
 @router.get("/stats")
 def account_statistics(context: Context, span: AskedSpan) -> ReportAnswer:
-    """The visits of everything the account has."""
+    """Return the click statistics of the whole account."""
     return ReportAnswer(data=context.read_report("account", context.account, span))
 
 
 @router.get("/stats/export", response_class=StreamingResponse)
 def export_visits(context: Context, span: AskedSpan, format: Literal["csv", "jsonl"] = "csv") -> StreamingResponse:
-    """Every single visit of the span that is still kept, oldest first."""
+    """Export every stored visit of the span, oldest first."""
     first, after = span.seconds()
     context.read_after_ingest(lambda _tx: None)
     lines = raw_events.export(context.database, context.account, form=format, first=first, after=after)
     name = f"visits-{span.start}-{span.end}.{format}"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return StreamingResponse(lines, media_type=_MEDIA[format], headers=headers)
+    return StreamingResponse(lines, media_type=_MEDIA_TYPES[format], headers=headers)

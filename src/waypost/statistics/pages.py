@@ -1,4 +1,4 @@
-"""The first page of the dashboard: what happened lately, and the quick way to a new link."""
+"""The dashboard's overview page: recent statistics, and a form to create a link."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,9 +15,9 @@ from waypost.db.schema import bios, domains, files, link_checks, links, qrs
 from waypost.urls.short_urls import short_url
 
 pages = Router()
-_TOP = 5
-_RECENT = 8
-_NAMED = {
+_TOP_LINKS = 5
+_LATEST_VISITS = 8
+_ITEM_PAGES = {
     "link": ("links", links, links.c.title),
     "qr": ("qr", qrs, qrs.c.name),
     "file": ("files", files, files.c.name),
@@ -27,45 +27,47 @@ _NAMED = {
 
 @pages.get("/dashboard")
 def overview(context: PageContext) -> Response:
-    wanted = statistics.asked_span(context)
+    span = statistics.requested_span(context)
 
     def work(tx: Connection) -> tuple[reports.Report, Mapping[str, Any]]:
-        report = reports.report(tx, "account", context.account, wanted)
-        recent = [_visit(tx, row) for row in raw_events.latest(tx, context.account, _RECENT)]
-        return report, {"top": _top(tx, context), "recent": recent, "broken": _broken(tx, context)}
+        report = reports.report(tx, "account", context.account, span)
+        recent = [_visit(tx, row) for row in raw_events.latest(tx, context.account, _LATEST_VISITS)]
+        return report, {"top": _top_links(tx, context), "recent": recent, "broken": _dead_links(tx, context)}
 
-    report, lately = context.read_after_ingest(work)
-    return context.render("overview.html", form=Form({}), **lately, **statistics.shown(context, report, wanted))
-
-
-def _broken(tx: Connection, context: PageContext) -> int:
-    """How many links have a dead target (index looks_dead_account), where anybody looks."""
-    mine = (link_checks.c.dead == true(), link_checks.c.account == context.account)
-    found = select(func.count()).select_from(link_checks).where(*mine)
-    return int(tx.execute(found).scalar_one()) if context.settings.dead_links_days else 0
+    report, sections = context.read_after_ingest(work)
+    return context.render(
+        "overview.html", form=Form({}), **sections, **statistics.report_context(context, report, span)
+    )
 
 
-def _top(tx: Connection, context: PageContext) -> list[Mapping[str, Any]]:
-    """The links that were clicked most (index links_account_clicks)."""
+def _dead_links(tx: Connection, context: PageContext) -> int:
+    """Return the number of dead links (index looks_dead_account). 0 if dead-link checks are off."""
+    owned_by = (link_checks.c.dead == true(), link_checks.c.account == context.account)
+    query = select(func.count()).select_from(link_checks).where(*owned_by)
+    return int(tx.execute(query).scalar_one()) if context.settings.dead_links_days else 0
+
+
+def _top_links(tx: Connection, context: PageContext) -> list[Mapping[str, Any]]:
+    """Return the links with the most clicks (index links_account_clicks)."""
     c = links.c
-    chosen = (
+    query = (
         select(c.id, c.alias, c.host, c.title, c.url, c.clicks, domains.c.scheme)
         .outerjoin(domains, domains.c.host == c.host)
         .where(c.account == context.account, c.clicks > 0)
         .order_by(c.clicks.desc(), c.id.desc())
-        .limit(_TOP)
+        .limit(_TOP_LINKS)
     )
     base = context.settings.base
-    rows = tx.execute(chosen).mappings()
+    rows = tx.execute(query).mappings()
     return [{**row, "short": short_url(base, row["host"], row["scheme"], row["alias"])} for row in rows]
 
 
 def _visit(tx: Connection, row: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A visit with the name of what was visited; it may be gone since."""
-    if row["kind"] not in _NAMED:
+    """Add the name and page of the visited item to a visit. Both are empty if the item is deleted."""
+    if row["kind"] not in _ITEM_PAGES:
         return {**row, "name": "", "path": ""}
-    path, table, name = _NAMED[row["kind"]]
-    found = tx.execute(select(table.c.alias, name.label("name")).where(table.c.id == row["item"])).mappings().first()
-    if found is None:
+    path, table, name = _ITEM_PAGES[row["kind"]]
+    item = tx.execute(select(table.c.alias, name.label("name")).where(table.c.id == row["item"])).mappings().first()
+    if item is None:
         return {**row, "name": "", "path": ""}
-    return {**row, "name": found["name"] or found["alias"], "path": f"/dashboard/{path}/{row['item']}"}
+    return {**row, "name": item["name"] or item["alias"], "path": f"/dashboard/{path}/{row['item']}"}

@@ -1,4 +1,4 @@
-"""Countries by their ISO 3166-1 code, under the English names that people know them by."""
+"""English country names by ISO 3166-1 code."""
 
 UNKNOWN = "Unknown"
 
@@ -254,20 +254,20 @@ NAMES = {
     "ZM": "Zambia",
     "ZW": "Zimbabwe",
 }
-"""The 249 codes of ISO 3166-1, and Kosovo under the code that everybody uses for it."""
+"""The 249 codes of ISO 3166-1, and `XK`, the code in common use for Kosovo."""
 
-_ALSO = {"UK": "GB"}
+_ALIASES = {"UK": "GB"}
 
 
 def name_of(code: str) -> str:
-    """The name for a two-letter code in either case; "Unknown" for any other, such as a proxy's `XX` or `T1`."""
+    """Return the name for a two-letter code in either case; "Unknown" for others, such as a proxy's `XX` or `T1`."""
     code = code[:8].strip().upper()
-    return NAMES.get(_ALSO.get(code, code), UNKNOWN)
+    return NAMES.get(_ALIASES.get(code, code), UNKNOWN)
 
 
 _CODES = {name: code for code, name in NAMES.items()}
 
 
 def code_of(name: str) -> str:
-    """The two-letter code of a name that `name_of` gives; "" for "Unknown"."""
+    """Return the two-letter code of a name from `name_of`; "" for "Unknown"."""
     return _CODES.get(name, "")

@@ -1,4 +1,4 @@
-"""The two sorts of table that tell a country from an address: MaxMind's .mmdb format, and those of Tor."""
+"""Country databases in two formats: MaxMind's .mmdb, and the tables of Debian's tor-geoipdb."""
 
 import re
 import shutil
@@ -22,27 +22,27 @@ IPFIRE_CREDIT = "IPFire Location database, https://location.ipfire.org, CC BY-SA
 _GENERATED = re.compile(r"#\s*Generated:\s*(.+)")
 
 
-class Broken(Exception):
-    """The table cannot be read; the message says why."""
+class DatabaseError(Exception):
+    """The database cannot be read. The message says why."""
 
 
-class Table(Protocol):
-    """`built` is in seconds since 1970, 0 when the table does not say; `credit` names whose work it is."""
+class CountryDatabase(Protocol):
+    """`built` is in seconds since 1970, 0 if unknown. `credit` is the attribution that its license requires."""
 
     built: int
     entries: int
     credit: str
 
     def code(self, address: Address) -> str:
-        """The two-letter code that the table has for a public address, or "". Raises Broken."""
+        """Return the two-letter code for a public address, or "". Raises DatabaseError."""
         ...
 
 
 class Mmdb:
-    """A .mmdb file of any maker. `entries` counts the nodes of its search tree."""
+    """An .mmdb file of any provider. `entries` is the number of nodes in its search tree."""
 
     def __init__(self, path: Path) -> None:
-        """Opens a private copy, as whoever writes over a mapped file kills its readers. Raises Broken."""
+        """Open a private copy: overwriting a mapped file would crash this process. Raises DatabaseError."""
         try:
             with tempfile.NamedTemporaryFile(prefix="waypost-geo-") as copy:
                 with path.open("rb") as file:
@@ -50,28 +50,28 @@ class Mmdb:
                 copy.flush()
                 self._reader = maxminddb.open_database(copy.name)
         except OSError as error:
-            raise Broken(f"{path} cannot be read: {error.strerror or error}") from error
+            raise DatabaseError(f"{path} cannot be read: {error.strerror or error}") from error
         except (maxminddb.InvalidDatabaseError, ValueError) as error:
-            raise Broken(f"{path} is not an .mmdb file") from error
-        about = self._reader.metadata()
-        self._version = about.ip_version
+            raise DatabaseError(f"{path} is not an .mmdb file") from error
+        metadata = self._reader.metadata()
+        self._version = metadata.ip_version
         self._path = path
-        self.built = about.build_epoch
-        self.entries = about.node_count
-        self.credit = DBIP_CREDIT if about.database_type.startswith("DBIP") else ""
+        self.built = metadata.build_epoch
+        self.entries = metadata.node_count
+        self.credit = DBIP_CREDIT if metadata.database_type.startswith("DBIP") else ""
 
     def code(self, address: Address) -> str:
-        """As Table."""
+        """See CountryDatabase.code."""
         if address.version > self._version:
             return ""
         try:
             return _code_in(self._reader.get(address))
         except (maxminddb.InvalidDatabaseError, ValueError) as error:
-            raise Broken(f"{self._path} is damaged") from error  # its own words name the visitor's address
+            raise DatabaseError(f"{self._path} is damaged") from error  # its message contains the address
 
 
 def _code_in(record: Any) -> str:
-    """The code in a record as MaxMind and DB-IP, IPinfo, or ip-location-db write them."""
+    """Return the code in a record of MaxMind, DB-IP, IPinfo or ip-location-db."""
     match record:
         case {"country": {"iso_code": str(code)}} | {"country_code": str(code)} | {"country": str(code)}:
             return code
@@ -82,24 +82,26 @@ def _code_in(record: Any) -> str:
 
 
 class TorTables:
-    """The files `geoip` and `geoip6` of Debian's tor-geoipdb: lines of first address, last address, code, in order.
+    """The files `geoip` and `geoip6` of Debian's tor-geoipdb: sorted lines of first address, last address, code.
 
-    They take 2 bytes and an address a range in memory, 10 MB in all, and a second to read.
+    Reading them takes a second. In memory they take one address and 2 bytes per range, 10 MB in total.
     """
 
     credit = IPFIRE_CREDIT
 
     def __init__(self, folder: Path) -> None:
-        """Raises Broken."""
-        four, six = folder / "geoip", folder / "geoip6"
+        """Raises DatabaseError."""
+        ipv4, ipv6 = folder / "geoip", folder / "geoip6"
         self.built = 0
-        self._four = self._read(four, 4, lambda text: int(text).to_bytes(4, "big"))
-        self._six = self._read(six, 16, lambda text: socket.inet_pton(socket.AF_INET6, text)) if six.exists() else None
-        self.entries = self._four.entries + (self._six.entries if self._six else 0)
+        self._ipv4 = self._read(ipv4, 4, lambda text: int(text).to_bytes(4, "big"))
+        self._ipv6 = (
+            self._read(ipv6, 16, lambda text: socket.inet_pton(socket.AF_INET6, text)) if ipv6.exists() else None
+        )
+        self.entries = self._ipv4.entries + (self._ipv6.entries if self._ipv6 else 0)
 
     def code(self, address: Address) -> str:
-        """As Table."""
-        ranges = self._four if address.version == 4 else self._six
+        """See CountryDatabase.code."""
+        ranges = self._ipv4 if address.version == 4 else self._ipv6
         return ranges.code(address.packed) if ranges else ""
 
     def _read(self, path: Path, width: int, pack: Callable[[str], bytes]) -> "_Ranges":
@@ -109,74 +111,74 @@ class TorTables:
             with path.open(encoding="utf-8") as file:
                 for line in file:
                     if line[0] == "#":
-                        self._note(line)
+                        self._read_build_time(line)
                     elif line != "\n":
                         first, last, code = line.split(",")
                         ranges.add(pack(first), pack(last), code.strip())
-        except OSError as error:  # also what inet_pton says of a text that is no address
-            why = f"cannot be read: {error.strerror}" if error.errno else f"is damaged: {line[:80]!r}"
-            raise Broken(f"{path} {why}") from error
+        except OSError as error:  # inet_pton raises it for an invalid address, too
+            reason = f"cannot be read: {error.strerror}" if error.errno else f"is damaged: {line[:80]!r}"
+            raise DatabaseError(f"{path} {reason}") from error
         except (ValueError, OverflowError) as error:
-            raise Broken(f"{path} is damaged: {line[:80]!r}") from error
+            raise DatabaseError(f"{path} is damaged: {line[:80]!r}") from error
         return ranges
 
-    def _note(self, line: str) -> None:
-        found = _GENERATED.match(line)
-        if found:
+    def _read_build_time(self, line: str) -> None:
+        match = _GENERATED.match(line)
+        if match:
             with suppress(ValueError):
-                self.built = int(parsedate_to_datetime(found[1]).timestamp())
+                self.built = int(parsedate_to_datetime(match[1]).timestamp())
 
 
 class _Ranges:
-    """Ranges of addresses without overlap, as the bytes of where each begins, and where nothing follows it."""
+    """Sorted address ranges without overlap, stored as start addresses. Gaps are ranges without a code."""
 
     def __init__(self, width: int) -> None:
         self.entries = 0
-        self._starts = _Keys(width)
-        self._of = array("H")
+        self._starts = _PackedKeys(width)
+        self._code_indexes = array("H")
         self._codes = [""]
-        self._numbers = {"": 0}
-        self._next = 0  # the first address behind the last range
+        self._index_of_code = {"": 0}
+        self._next = 0  # the first address after the last range
 
     def add(self, first: bytes, last: bytes, code: str) -> None:
-        """Append a range that lies behind all others. Raises ValueError for one that does not."""
-        begin, end = int.from_bytes(first, "big"), int.from_bytes(last, "big")
-        if not self._next <= begin <= end:
+        """Append a range that follows all others. Raises ValueError if it does not."""
+        start, end = int.from_bytes(first, "big"), int.from_bytes(last, "big")
+        if not self._next <= start <= end:
             raise ValueError("out of order")
-        if begin > self._next:
-            self._begin(self._next.to_bytes(len(first), "big"), "")
-        self._begin(first, code)
+        if start > self._next:
+            self._append(self._next.to_bytes(len(first), "big"), "")
+        self._append(first, code)
         self.entries += 1
         self._next = end + 1
 
     def code(self, packed: bytes) -> str:
-        """The code of the range around an address, or ""."""
-        place = bisect_right(self._starts, packed) - 1
-        if place < 0 or (place == len(self._of) - 1 and int.from_bytes(packed, "big") >= self._next):
+        """Return the code of the range that contains an address, or ""."""
+        index = bisect_right(self._starts, packed) - 1
+        if index < 0 or (index == len(self._code_indexes) - 1 and int.from_bytes(packed, "big") >= self._next):
             return ""
-        return self._codes[self._of[place]]
+        return self._codes[self._code_indexes[index]]
 
-    def _begin(self, first: bytes, code: str) -> None:
-        if code not in self._numbers:
-            self._numbers[code] = len(self._codes)
+    def _append(self, first: bytes, code: str) -> None:
+        if code not in self._index_of_code:
+            self._index_of_code[code] = len(self._codes)
             self._codes.append(code)
         self._starts.append(first)
-        self._of.append(self._numbers[code])
+        self._code_indexes.append(self._index_of_code[code])
 
 
-class _Keys(Sequence[bytes]):
-    """Many byte strings of one width, end to end: a tenth of the memory of a list of them."""
+class _PackedKeys(Sequence[bytes]):
+    """Byte strings of one width in one buffer: a tenth of the memory of a list."""
 
     def __init__(self, width: int) -> None:
         self._width = width
-        self._all = bytearray()
+        self._buffer = bytearray()
 
     def append(self, key: bytes) -> None:
-        self._all += key
+        self._buffer += key
 
     def __len__(self) -> int:
-        return len(self._all) // self._width
+        return len(self._buffer) // self._width
 
-    def __getitem__(self, place: Any) -> Any:
-        begin = place * self._width
-        return bytes(self._all[begin : begin + self._width])
+    def __getitem__(self, index: Any) -> Any:
+        start = index * self._width
+        return bytes(self._buffer[start : start + self._width])

@@ -1,4 +1,4 @@
-"""Fetches a country table from the internet: by default the free DB-IP Lite of this month (CC BY 4.0)."""
+"""Download a country database: by default this month's free DB-IP Lite (CC BY 4.0)."""
 
 import os
 import tempfile
@@ -12,23 +12,23 @@ from pathlib import Path
 
 from waypost import clock
 from waypost.clicks.geo import countries
-from waypost.clicks.geo.databases import Broken, Mmdb
+from waypost.clicks.geo.databases import DatabaseError, Mmdb
 from waypost.errors import Kind, Problem
 from waypost.http import safe_client
 from waypost.http.safe_client import FetchedResponse, Resolver
 
 _DBIP = "https://download.db-ip.com/free/dbip-country-lite-{:%Y-%m}.mmdb.gz"
-_MOST_PACKED = 128 * 1024 * 1024
-_MOST_UNPACKED = 512 * 1024 * 1024
-_SECONDS = 300
-_PIECE = 1024 * 1024
-_GZIP = b"\x1f\x8b"
-_PROBE = IPv4Address("8.8.8.8")  # an address that every table of the world knows
+_MAX_COMPRESSED_BYTES = 128 * 1024 * 1024
+_MAX_BYTES = 512 * 1024 * 1024
+_TIMEOUT_SECONDS = 300
+_CHUNK_BYTES = 1024 * 1024
+_GZIP_MAGIC = b"\x1f\x8b"
+_PROBE = IPv4Address("8.8.8.8")  # present in every worldwide database
 
 
 @dataclass(frozen=True)
-class Updated:
-    """The table that is now in place: where it is from, when it was built (seconds since 1970), what it is."""
+class UpdateResult:
+    """The installed database. `built` is in seconds since 1970."""
 
     url: str
     file: str
@@ -37,23 +37,23 @@ class Updated:
     credit: str
 
 
-def update(file: Path, *, url: str = "", resolver: Resolver = safe_client.resolve) -> Updated:
-    """Fetch a table, packed by gzip or not, try it, and put it in the place of `file` in one step.
+def update(file: Path, *, url: str = "", resolver: Resolver = safe_client.resolve) -> UpdateResult:
+    """Download a database, gzipped or not, check it, and replace `file` atomically.
 
-    Raises UNAVAILABLE when it cannot be fetched and INVALID when it is no table; `file` is then as it was.
+    Raises UNAVAILABLE if the download fails and INVALID if it is not a country database; `file` is then unchanged.
     """
-    used, packed = _get([url] if url else _months(), resolver)
+    source_url, compressed = _fetch([url] if url else _monthly_urls(), resolver)
     part = ""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=file.parent, prefix=".country-", suffix=".part", delete=False) as out:
             part = out.name
-            for piece in _unpacked(packed, used):
-                out.write(piece)
+            for chunk in _decompress(compressed, source_url):
+                out.write(chunk)
             out.flush()
             os.fsync(out.fileno())
-        table = _tried(Path(part), used)
-        Path(part).chmod(0o644)  # the service may run as somebody else
+        database = _check(Path(part), source_url)
+        Path(part).chmod(0o644)  # the service may run as another user
         Path(part).replace(file)
     except OSError as error:
         raise Problem(Kind.UNAVAILABLE, f"{file} cannot be written: {error.strerror or error}.") from error
@@ -61,54 +61,56 @@ def update(file: Path, *, url: str = "", resolver: Resolver = safe_client.resolv
         if part:
             with suppress(OSError):
                 Path(part).unlink(missing_ok=True)
-    return Updated(used, str(file), table.built, table.entries, table.credit)
+    return UpdateResult(source_url, str(file), database.built, database.entries, database.credit)
 
 
-def _months() -> list[str]:
-    """This month's table, and last month's for the days before this month's is there."""
-    this = datetime.fromtimestamp(clock.now(), UTC).replace(day=1)
-    return [_DBIP.format(this), _DBIP.format(this - timedelta(days=1))]
+def _monthly_urls() -> list[str]:
+    """Return this month's URL and last month's, which is used until this month's database is published."""
+    month = datetime.fromtimestamp(clock.now(), UTC).replace(day=1)
+    return [_DBIP.format(month), _DBIP.format(month - timedelta(days=1))]
 
 
-def _get(urls: list[str], resolver: Resolver) -> tuple[str, bytes]:
-    answer = FetchedResponse(0, {}, b"")
+def _fetch(urls: list[str], resolver: Resolver) -> tuple[str, bytes]:
+    response = FetchedResponse(0, {}, b"")
     for url in urls:
         try:
-            answer = safe_client.fetch(url, max_bytes=_MOST_PACKED, seconds=_SECONDS, resolver=resolver)
+            response = safe_client.fetch(
+                url, max_bytes=_MAX_COMPRESSED_BYTES, seconds=_TIMEOUT_SECONDS, resolver=resolver
+            )
         except safe_client.Refused as refused:
-            told = f"{url} cannot be fetched: {refused}. WAYPOST_GEO_FILE takes an .mmdb file that is here already."
-            raise Problem(Kind.UNAVAILABLE, told) from refused
-        if answer.status == 200:
-            return url, answer.body
-    raise Problem(Kind.UNAVAILABLE, f"{urls[-1]} cannot be fetched: it answers {answer.status}.")
+            message = f"Cannot download {url}: {refused}. To use a local .mmdb file, set WAYPOST_GEO_FILE."
+            raise Problem(Kind.UNAVAILABLE, message) from refused
+        if response.status == 200:
+            return url, response.body
+    raise Problem(Kind.UNAVAILABLE, f"Cannot download {urls[-1]}: the server responded with status {response.status}.")
 
 
-def _unpacked(packed: bytes, url: str) -> Iterator[bytes]:
-    if not packed.startswith(_GZIP):
-        yield packed
+def _decompress(compressed: bytes, url: str) -> Iterator[bytes]:
+    if not compressed.startswith(_GZIP_MAGIC):
+        yield compressed
         return
-    unpacking = zlib.decompressobj(wbits=31)
+    decompressor = zlib.decompressobj(wbits=31)
     size = 0
-    while not unpacking.eof:
+    while not decompressor.eof:
         try:
-            piece = unpacking.decompress(packed, _PIECE)
+            chunk = decompressor.decompress(compressed, _CHUNK_BYTES)
         except zlib.error as error:
-            raise Problem(Kind.INVALID, f"{url} is damaged: it cannot be unpacked.") from error
-        packed = unpacking.unconsumed_tail
-        size += len(piece)
-        if size > _MOST_UNPACKED:
-            raise Problem(Kind.INVALID, f"{url} is larger than {_MOST_UNPACKED} bytes when unpacked.")
-        if not piece and not packed and not unpacking.eof:
-            raise Problem(Kind.INVALID, f"{url} is damaged: its end is missing.")
-        yield piece
+            raise Problem(Kind.INVALID, f"{url} is damaged: it cannot be decompressed.") from error
+        compressed = decompressor.unconsumed_tail
+        size += len(chunk)
+        if size > _MAX_BYTES:
+            raise Problem(Kind.INVALID, f"{url} is larger than {_MAX_BYTES} bytes when decompressed.")
+        if not chunk and not compressed and not decompressor.eof:
+            raise Problem(Kind.INVALID, f"{url} is damaged: it is truncated.")
+        yield chunk
 
 
-def _tried(part: Path, url: str) -> Mmdb:
+def _check(part: Path, url: str) -> Mmdb:
     try:
-        table = Mmdb(part)
-        code = table.code(_PROBE)
-    except Broken as broken:
-        raise Problem(Kind.INVALID, f"{url} is not an .mmdb file, or a damaged one.") from broken
+        database = Mmdb(part)
+        code = database.code(_PROBE)
+    except DatabaseError as error:
+        raise Problem(Kind.INVALID, f"{url} is not an .mmdb file, or is damaged.") from error
     if countries.name_of(code) == countries.UNKNOWN:
-        raise Problem(Kind.INVALID, f"{url} is no table of countries: it has none for {_PROBE}.")
-    return table
+        raise Problem(Kind.INVALID, f"{url} is not a country database: it has no country for {_PROBE}.")
+    return database

@@ -1,4 +1,4 @@
-"""In which country an address is, by the best table that this machine has. Without one every country is Unknown."""
+"""Look up the country of an IP address in the best database on this machine. Without one it is "Unknown"."""
 
 import ipaddress
 import threading
@@ -13,26 +13,26 @@ import structlog
 
 from waypost.clicks.geo import countries
 from waypost.clicks.geo.countries import UNKNOWN
-from waypost.clicks.geo.databases import Address, Broken, Mmdb, Table, TorTables
+from waypost.clicks.geo.databases import Address, CountryDatabase, DatabaseError, Mmdb, TorTables
 from waypost.settings import Settings
 
-TOR = Path("/usr/share/tor")
-"""Where Debian's tor-geoipdb puts its tables."""
+TOR_FOLDER = Path("/usr/share/tor")
+"""The folder of Debian's tor-geoipdb."""
 
 Source = Literal["setting", "update", "tor-geoipdb", "none"]
 
 _log = structlog.get_logger("geo")
-_CHECK_SECONDS = 60
-_REMEMBERED = 65_536
-_LONGEST_ADDRESS = 45
+_RELOAD_INTERVAL_SECONDS = 60
+_CACHE_SIZE = 65_536
+_MAX_ADDRESS_LENGTH = 45
 
 
 @dataclass(frozen=True)
 class Status:
-    """The table in use: named by WAYPOST_GEO_FILE, fetched by `waypost geo update`, or that of tor-geoipdb.
+    """The database in use: set by WAYPOST_GEO_FILE, downloaded by `waypost geo update`, or of tor-geoipdb.
 
-    `built` is in seconds since 1970, 0 when unknown; `credit` is what its licence wants shown; `problem` says why a
-    table that should be in use is not, or "".
+    `built` is in seconds since 1970, 0 if unknown. `credit` is the attribution that its license requires. `problem`
+    says why a configured database is not in use, or is "".
     """
 
     source: Source
@@ -43,103 +43,109 @@ class Status:
     problem: str
 
 
-def fetched_file(settings: Settings) -> Path:
-    """Where `waypost geo update` puts the table."""
+def downloaded_file(settings: Settings) -> Path:
+    """Return the path of the database that `waypost geo update` downloads."""
     return settings.data_dir / "geo" / "country.mmdb"
 
 
 class Countries:
-    """Countries by address. Any thread may ask. The table is opened for the first public address, and again when its
-    file has changed, which is looked for at most once a minute. It fails open: what is wrong is logged once.
+    """Country lookup. Thread-safe.
+
+    The database is opened for the first public address and reopened when its file changes, which is checked at most
+    once a minute. Fails open: the country is "Unknown" and the problem is logged once.
     """
 
-    def __init__(self, settings: Settings, *, tor: Path = TOR) -> None:
-        self._named = settings.geo_file
-        self._fetched = fetched_file(settings)
+    def __init__(self, settings: Settings, *, tor: Path = TOR_FOLDER) -> None:
+        self._configured = settings.geo_file
+        self._downloaded = downloaded_file(settings)
         self._tor = tor
         self._lock = threading.Lock()
-        self._due = 0.0
-        self._seen: object = None
-        self._opened: tuple[Source, Path, Table] | None = None
+        self._next_check = 0.0
+        self._signature: object = None
+        self._opened: tuple[Source, Path, CountryDatabase] | None = None
         self._problem = ""
         self._country: Callable[[str], str] = lambda _address: UNKNOWN
 
     def country(self, address: str) -> str:
-        """The English name of the country of an IP address; "Unknown" for private, unknown and broken ones."""
-        if time.monotonic() >= self._due:
-            if self._seen is None and _public(address) is None:
-                return UNKNOWN  # nothing to open a table for
+        """Return the English country name of an IP address; "Unknown" for private, unknown and invalid ones."""
+        if time.monotonic() >= self._next_check:
+            if self._signature is None and _public(address) is None:
+                return UNKNOWN  # do not open a database for it
             self.reload()
-        return self._country(address) if len(address) <= _LONGEST_ADDRESS else UNKNOWN
+        return self._country(address) if len(address) <= _MAX_ADDRESS_LENGTH else UNKNOWN
 
     def name_of(self, code: str) -> str:
-        """The English name for a proxy's two-letter code in either case; "Unknown" for `XX`, `T1` and the like."""
+        """Return the English name for a proxy's two-letter code in either case; "Unknown" for `XX`, `T1` and others."""
         return countries.name_of(code)
 
     def reload(self) -> None:
-        """Look now whether there is another table or a newer one, and use it."""
+        """Check now for another or newer database, and use it."""
         with self._lock:
-            self._due = time.monotonic() + _CHECK_SECONDS
-            source, file = self._choice()
-            seen = (source, _signature(file), _signature(file.with_name("geoip6")) if source == "tor-geoipdb" else None)
-            if seen != self._seen:
-                self._seen = seen if self._open(source, file) else None
+            self._next_check = time.monotonic() + _RELOAD_INTERVAL_SECONDS
+            source, file = self._choose_database()
+            signature = (
+                source,
+                _signature(file),
+                _signature(file.with_name("geoip6")) if source == "tor-geoipdb" else None,
+            )
+            if signature != self._signature:
+                self._signature = signature if self._open(source, file) else None
 
     def status(self) -> Status:
-        """What is in use now."""
+        """Return the database in use."""
         self.reload()
         with self._lock:
             if self._opened is None:
-                return Status("none", self._named, 0, 0, "", self._problem)
-            source, file, table = self._opened
-            return Status(source, str(file), table.built, table.entries, table.credit, self._problem)
+                return Status("none", self._configured, 0, 0, "", self._problem)
+            source, file, database = self._opened
+            return Status(source, str(file), database.built, database.entries, database.credit, self._problem)
 
-    def _choice(self) -> tuple[Source, Path]:
-        if self._named:
-            return "setting", Path(self._named)
-        if _signature(self._fetched):
-            return "update", self._fetched
+    def _choose_database(self) -> tuple[Source, Path]:
+        if self._configured:
+            return "setting", Path(self._configured)
+        if _signature(self._downloaded):
+            return "update", self._downloaded
         return ("tor-geoipdb" if _signature(self._tor / "geoip") else "none"), self._tor / "geoip"
 
     def _open(self, source: Source, file: Path) -> bool:
-        """Put another table in use. One that cannot be read leaves the one from the same file in use."""
-        table: Table | None = None
+        """Use another database. If it cannot be read, keep the previous version of the same file."""
+        database: CountryDatabase | None = None
         try:
             if source != "none":
-                table = TorTables(file.parent) if source == "tor-geoipdb" else Mmdb(file)
-        except Broken as broken:
-            self._complain(str(broken))
+                database = TorTables(file.parent) if source == "tor-geoipdb" else Mmdb(file)
+        except DatabaseError as error:
+            self._report(str(error))
             if self._opened is not None and self._opened[1] == file and _signature(file):
                 return False
         else:
             self._problem = ""
-        self._opened = (source, file, table) if table is not None else None
-        # A new cache for a new table, so that no answer of the old one gets into it.
-        self._country = lru_cache(_REMEMBERED)(partial(self._look_up, table)) if table is not None else _nowhere
-        return table is not None or source == "none"
+        self._opened = (source, file, database) if database is not None else None
+        # Each database has its own cache, so that no outdated result is served.
+        self._country = lru_cache(_CACHE_SIZE)(partial(self._look_up, database)) if database is not None else _unknown
+        return database is not None or source == "none"
 
-    def _look_up(self, table: Table, address: str) -> str:
+    def _look_up(self, database: CountryDatabase, address: str) -> str:
         parsed = _public(address)
         if parsed is None:
             return UNKNOWN
         try:
-            return countries.name_of(table.code(parsed))
-        except Broken as broken:
-            self._complain(str(broken))
+            return countries.name_of(database.code(parsed))
+        except DatabaseError as error:
+            self._report(str(error))
             return UNKNOWN
 
-    def _complain(self, problem: str) -> None:
+    def _report(self, problem: str) -> None:
         if problem != self._problem:
             self._problem = problem
-            _log.warning("countries are not known", problem=problem)
+            _log.warning("country lookup failed", problem=problem)
 
 
-def _nowhere(_address: str) -> str:
+def _unknown(_address: str) -> str:
     return UNKNOWN
 
 
 def _public(address: str) -> Address | None:
-    """The address, if it is one of the open internet; an IPv4 address also out of its IPv6 form."""
+    """Return the address if it is public. An IPv4-mapped IPv6 address becomes an IPv4 address."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:
@@ -152,9 +158,9 @@ def _public(address: str) -> Address | None:
 
 
 def _signature(file: Path) -> tuple[int, int, int] | None:
-    """What changes when a file does."""
+    """Return modification time, size and inode of a file, to detect changes; None if it is missing."""
     try:
-        found = file.stat()
+        stat = file.stat()
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    return stat.st_mtime_ns, stat.st_size, stat.st_ino

@@ -1,4 +1,4 @@
-"""Single visits, for as long as the operator keeps them: read in order, written out as CSV or JSON lines."""
+"""Read stored events and export them as CSV or JSON lines."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator
@@ -12,8 +12,8 @@ from waypost.db.database import Database
 from waypost.db.schema import events
 
 Format = Literal["csv", "jsonl"]
-_PAGE = 5000
-_RECENT = 200
+_PAGE_SIZE = 5000
+_LATEST_SCANNED = 200
 COLUMNS = (
     *("id", "date", "kind", "item", "sort", "first"),
     *("country", "referrer", "browser", "os", "device", "language", "source"),
@@ -21,47 +21,45 @@ COLUMNS = (
 
 
 def export(database: Database, account: int, *, form: Format, first: int, after: int) -> Iterator[str]:
-    """The account's visits from the second `first` to before `after`, oldest first, a page of text at a time.
+    """Yield the account's visits from second `first` to before `after` as pages of text, oldest first.
 
-    Each page is a transaction of its own, so that a slow reader holds nothing.
+    Each page is read in its own transaction, so that a slow client holds no transaction open.
     """
     write = _csv if form == "csv" else _json_lines
     if form == "csv":
         yield ",".join(COLUMNS) + "\r\n"
-    last = 0
+    last_id = 0
     while True:
-        found = database.read(_page(account, last, first * 1000, after * 1000))
-        if not found:
+        rows = database.read(_page(account, last_id, first * 1000, after * 1000))
+        if not rows:
             return
-        last = found[-1]["id"]
-        yield write(_shown(row) for row in found)
+        last_id = rows[-1]["id"]
+        yield write(_export_row(row) for row in rows)
 
 
-def latest(tx: Connection, account: int, most: int) -> list[dict[str, Any]]:
-    """The newest clicks among the account's newest visits, newest first (index events_account_id)."""
+def latest(tx: Connection, account: int, limit: int) -> list[dict[str, Any]]:
+    """Return up to `limit` clicks among the account's latest visits, newest first (index events_account_id)."""
     c = events.c
-    shown = (c.kind, c.item, c.at_ms, c.sort, c.country, c.referrer, c.browser, c.os, c.device)
-    newest = select(*shown).where(c.account == account).order_by(c.id.desc()).limit(_RECENT)
-    # A visit of a rotator is one of its link too.
-    clicks = (
-        dict(row) for row in tx.execute(newest).mappings() if row["sort"] == "click" and row["kind"] != "campaign"
-    )
-    return list(islice(clicks, most))
+    columns = (c.kind, c.item, c.at_ms, c.sort, c.country, c.referrer, c.browser, c.os, c.device)
+    query = select(*columns).where(c.account == account).order_by(c.id.desc()).limit(_LATEST_SCANNED)
+    # A rotator's visit is also stored as a visit of its link.
+    clicks = (dict(row) for row in tx.execute(query).mappings() if row["sort"] == "click" and row["kind"] != "campaign")
+    return list(islice(clicks, limit))
 
 
-def _page(account: int, last: int, first_ms: int, after_ms: int) -> Callable[[Connection], list[RowMapping]]:
+def _page(account: int, last_id: int, first_ms: int, after_ms: int) -> Callable[[Connection], list[RowMapping]]:
     c = events.c
-    wanted = [c[name] for name in COLUMNS if name != "date"]
-    chosen = (
-        select(*wanted, c.at_ms)
-        .where(c.account == account, c.id > last, c.at_ms >= first_ms, c.at_ms < after_ms)
+    columns = [c[name] for name in COLUMNS if name != "date"]
+    query = (
+        select(*columns, c.at_ms)
+        .where(c.account == account, c.id > last_id, c.at_ms >= first_ms, c.at_ms < after_ms)
         .order_by(c.id)
-        .limit(_PAGE)
+        .limit(_PAGE_SIZE)
     )
-    return lambda tx: list(tx.execute(chosen).mappings())
+    return lambda tx: list(tx.execute(query).mappings())
 
 
-def _shown(row: RowMapping) -> dict[str, Any]:
+def _export_row(row: RowMapping) -> dict[str, Any]:
     values = {**row, "date": clock.text(row["at_ms"] // 1000), "first": bool(row["first"])}
     return {name: values[name] for name in COLUMNS}
 
