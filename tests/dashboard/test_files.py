@@ -153,7 +153,7 @@ def test_upload_form_interrupted_within_file_stores_nothing(ana: Person, inside:
         f"/dashboard{_NEW}", content=head, headers={"Content-Type": "multipart/form-data; boundary=x"}
     )
     assert answer.status_code == 400
-    assert "The upload was interrupted." in answer.text
+    assert "The form is malformed or was cut off." in answer.text
     assert _names(ana) == []
 
 
