@@ -1,6 +1,6 @@
-"""Times the link API with 1,000 and with 1,000,000 links in an account: `make bench`, `python -m bench.api --links N`.
+"""Measure the link API with 1,000 and with 1,000,000 links in an account: `python -m bench.api --links N`.
 
-Two real servers are asked in turn, round by round, because machines have moods; every answer is checked.
+Requests alternate between two real servers in rounds, because the speed of a machine varies. Responses are checked.
 """
 
 import argparse
@@ -27,12 +27,12 @@ SMALL, LARGE = 1_000, 1_000_000
 ROUNDS, SLOW_ROUNDS, WARM_ROUNDS = 60, 10, 2
 BAR_MS, BAR_RATIO = 20.0, 2.0
 LONGEST_SECONDS = 345
-IDLE_SECONDS = 2.0  # the server gives up a silent connection after five
+IDLE_SECONDS = 2.0  # the server closes an idle connection after five
 
 
 @dataclass(frozen=True)
-class Ask:
-    """A request to time. A list must answer `result` and `ids`, anything else the link `ids[0]`."""
+class TimedRequest:
+    """A request to measure. A list must return `result` and `ids`, other requests the link `ids[0]`."""
 
     name: str
     path: str
@@ -43,7 +43,7 @@ class Ask:
 
 @dataclass
 class Site:
-    """A server under test, the one connection to it, and the milliseconds that each ask took."""
+    """A server under test, its connection, and the milliseconds of each request."""
 
     filled: Filled
     connection: http.client.HTTPConnection
@@ -51,24 +51,24 @@ class Site:
     last: float = 0
 
     def call(self, name: str, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
-        """The JSON of a call that must succeed."""
+        """Return the JSON of a request, which must succeed."""
         headers = {"Authorization": f"Bearer {self.filled.key}", "Content-Type": "application/json"}
-        sent = None if body is None else json.dumps(body).encode()
+        content = None if body is None else json.dumps(body).encode()
         if time.perf_counter() - self.last > IDLE_SECONDS:
             self.connection.close()
             self.connection.connect()
-        began = time.perf_counter()
-        self.connection.request(method, f"/api{path}", sent, headers)
+        start = time.perf_counter()
+        self.connection.request(method, f"/api{path}", content, headers)
         response = self.connection.getresponse()
         received = response.read()
         self.last = time.perf_counter()
-        self.times.setdefault(name, []).append((self.last - began) * 1000)
+        self.times.setdefault(name, []).append((self.last - start) * 1000)
         assert response.status == 200, (method, path, received)
         return json.loads(received)
 
 
 def main() -> None:
-    """Fill, serve, measure, print; clean up whatever happens."""
+    """Seed, serve, measure, print. Always clean up."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--links", type=int, default=LARGE, help="links in the large account (default: %(default)s)")
     large = max(SMALL, parser.parse_args().links)
@@ -77,29 +77,29 @@ def main() -> None:
     signal.alarm(LONGEST_SECONDS)
     with tempfile.TemporaryDirectory(prefix="waypost-bench-") as name, contextlib.ExitStack() as stack:
         filled = [_filled(Path(name, kind), size) for kind, size in (("small", SMALL), ("large", large))]
-        sites = [Site(one, stack.enter_context(_served(one.folder))) for one in filled]
+        sites = [Site(seeded, stack.enter_context(_served(seeded.folder))) for seeded in filled]
         _measure(sites)
     print(f"{'median of the answer, ms':32}{SMALL:>11,}{large:>11,}{'ratio':>8}  bars")
-    for ask in sites[0].times:
-        print(_line(ask, *(median(site.times[ask]) for site in sites)))
+    for request in sites[0].times:
+        print(_line(request, *(median(site.times[request]) for site in sites)))
 
 
 def _stop(number: int, _frame: object) -> None:
-    """End by way of every `finally`."""
+    """Exit, so that every `finally` runs."""
     sys.exit(f"stopped by {signal.Signals(number).name}")
 
 
 def _filled(folder: Path, size: int) -> Filled:
-    began = time.perf_counter()
+    start = time.perf_counter()
     filled = fill(folder, size)
-    took, space = time.perf_counter() - began, (folder / "waypost.db").stat().st_size / 2**20
-    print(f"{size:,} links made in {took:.0f} s, {space:,.0f} MiB", file=sys.stderr)
+    took, space = time.perf_counter() - start, (folder / "waypost.db").stat().st_size / 2**20
+    print(f"{size:,} links created in {took:.0f} s, {space:,.0f} MiB", file=sys.stderr)
     return filled
 
 
 @contextlib.contextmanager
 def _served(folder: Path) -> Iterator[http.client.HTTPConnection]:
-    """A connection to `waypost serve` over that folder, one process, which is ended by its own id."""
+    """Run `waypost serve` with one worker in the folder; yield a connection."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("WAYPOST_")}
@@ -135,22 +135,22 @@ def _is_ready(connection: http.client.HTTPConnection) -> bool:
         return False
 
 
-def _asks(filled: Filled) -> list[Ask]:
-    """Everything that is read, with what must come back."""
+def _requests(filled: Filled) -> list[TimedRequest]:
+    """Return all read requests with the expected results."""
 
-    def page(name: str, number: int, limit: int = PER_PAGE) -> Ask:
+    def page(name: str, number: int, limit: int = PER_PAGE) -> TimedRequest:
         newest = filled.links - (number - 1) * limit
         ids = range(newest, max(0, newest - limit), -1)
-        return Ask(name, f"/urls?limit={limit}&page={number}", ids, filled.links)
+        return TimedRequest(name, f"/urls?limit={limit}&page={number}", ids, filled.links)
 
-    def by_clicks(name: str, number: int) -> Ask:
+    def by_clicks(name: str, number: int) -> TimedRequest:
         ids = filled.by_clicks[(number - 1) * PER_PAGE : number * PER_PAGE]
-        return Ask(name, f"/urls?order=click&page={number}", ids, filled.links)
+        return TimedRequest(name, f"/urls?order=click&page={number}", ids, filled.links)
 
-    def search(name: str, q: str, rounds: int = ROUNDS) -> Ask:
-        return Ask(name, f"/urls?q={quote(q)}", filled.newest[q], filled.found[q], rounds)
+    def search(name: str, q: str, rounds: int = ROUNDS) -> TimedRequest:
+        return TimedRequest(name, f"/urls?q={quote(q)}", filled.newest[q], filled.found[q], rounds)
 
-    one = filled.links // 3
+    middle = filled.links // 3
     return [
         page("list, first page", 1),
         page("list, middle page", filled.pages // 2),
@@ -165,56 +165,59 @@ def _asks(filled: Filled) -> list[Ask]:
         search("list, q of two usual words", PAIR),
         search("list, q of two letters", LETTERS, SLOW_ROUNDS),
         search("list, q of every link", EVERY, SLOW_ROUNDS),
-        Ask("read", f"/url/{one}", [one]),
-        Ask("read by alias", f"/urls?short={alias(one)}", [one]),
+        TimedRequest("read", f"/url/{middle}", [middle]),
+        TimedRequest("read by alias", f"/urls?short={alias(middle)}", [middle]),
     ]
 
 
 def _measure(sites: Sequence[Site]) -> None:
-    """Every ask, round by round, now the one site first and now the other."""
-    asked = [(site, _asks(site.filled)) for site in sites]
+    """Send every request in rounds, alternating which site is first."""
+    requested = [(site, _requests(site.filled)) for site in sites]
     for turn in range(-WARM_ROUNDS, ROUNDS):
         if turn == 0:
             for site in sites:
                 site.times.clear()
-        ordered = asked if turn % 2 else asked[::-1]
-        for number, ask in enumerate(asked[0][1]):
-            if turn % (ROUNDS // ask.rounds) == 0:
-                for site, asks in ordered:
-                    _read(site, asks[number])
+        ordered = requested if turn % 2 else requested[::-1]
+        for number, request in enumerate(requested[0][1]):
+            if turn % (ROUNDS // request.rounds) == 0:
+                for site, requests in ordered:
+                    _read(site, requests[number])
         for site, _ in ordered:
             _write(site)
 
 
-def _read(site: Site, ask: Ask) -> None:
-    answer = site.call(ask.name, "GET", ask.path)
-    if ask.result is None:
-        assert answer["details"]["id"] == ask.ids[0], ask
+def _read(site: Site, request: TimedRequest) -> None:
+    body = site.call(request.name, "GET", request.path)
+    if request.result is None:
+        assert body["details"]["id"] == request.ids[0], request
         return
-    data = answer["data"]
-    assert (data["result"], [link["id"] for link in data["urls"]]) == (ask.result, list(ask.ids)), (ask, data)
+    data = body["data"]
+    assert (data["result"], [link["id"] for link in data["urls"]]) == (request.result, list(request.ids)), (
+        request,
+        data,
+    )
 
 
 def _write(site: Site) -> None:
-    """Make a link, change it, see that it is changed, delete it: the lists are as before."""
-    target = "https://www.winter-market.example/tickets/family.html?utm_source=poster"
-    new = {"url": target, "title": "Winter market", "description": "Where to buy tickets, and when."}
+    """Create, update, read and delete a link, so that the lists stay the same."""
+    destination = "https://www.winter-market.example/tickets/family.html?utm_source=poster"
+    new = {"url": destination, "title": "Winter market", "description": "Where to buy tickets, and when."}
     link = site.call("create", "POST", "/url/add", new)["id"]
     assert link > site.filled.links
     site.call("update", "PUT", f"/url/{link}/update", {"title": "Summer market"})
-    assert site.call("read, just made", "GET", f"/url/{link}")["details"]["title"] == "Summer market"
+    assert site.call("read, just created", "GET", f"/url/{link}")["details"]["title"] == "Summer market"
     site.call("delete", "DELETE", f"/url/{link}/delete")
 
 
-def _line(ask: str, small: float, large: float) -> str:
-    """A row of the table: the time has a bar for lists, read and create, the ratio one for lists."""
-    ratio, is_list = large / small, ask.startswith("list")
+def _line(request: str, small: float, large: float) -> str:
+    """Return a table row. Times have a limit for lists, read and create, ratios only for lists."""
+    ratio, is_list = large / small, request.startswith("list")
     bars = []
-    if is_list or ask.startswith(("read", "create")):
+    if is_list or request.startswith(("read", "create")):
         bars.append(f"{BAR_MS:g} ms {'kept' if large < BAR_MS else 'BROKEN'}")
     if is_list:
         bars.append(f"{BAR_RATIO:g} x {'kept' if ratio <= BAR_RATIO else 'BROKEN'}")
-    return f"{ask:32}{small:>11.2f}{large:>11.2f}{ratio:>8.2f}  {', '.join(bars)}"
+    return f"{request:32}{small:>11.2f}{large:>11.2f}{ratio:>8.2f}  {', '.join(bars)}"
 
 
 if __name__ == "__main__":

@@ -126,7 +126,7 @@ def _rows(filled: Filled) -> Iterator[dict[str, Any]]:
 def _insert(tx: Connection, account: int, batch: Sequence[Mapping[str, Any]]) -> None:
     """Insert many links with the rows that `links.ops.add` would create."""
     tx.execute(insert(links), batch)
-    alias_rows = [
+    entries = [
         {"host": "", "alias": row["alias"], "account": account, "kind": "link", "item": row["id"]} for row in batch
     ]
     tx.execute(insert(aliases), entries)

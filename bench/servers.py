@@ -1,4 +1,4 @@
-"""Servers to measure and the load on them, each on a core of its own. Whatever starts here is ended by its own id."""
+"""Start servers and load generators, pinned to different cores."""
 
 import contextlib
 import json
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 CONNECTIONS = 32
-_PATIENCE = 90.0  # seconds
+_TIMEOUT = 90.0  # seconds
 _NGINX = """worker_processes 1; pid {folder}/nginx.pid; error_log {folder}/nginx.err; daemon off; {main}
 events {{ worker_connections 4096; }}
 http {{ sendfile on; tcp_nopush on; default_type application/octet-stream;
@@ -28,7 +28,7 @@ server {{ listen 127.0.0.1:{port} backlog=4096; keepalive_requests 1000000000; {
 
 @dataclass
 class Server:
-    """A running server: its port, and the processes whose time and memory are ours to count."""
+    """A running server and its processes."""
 
     port: int
     process: subprocess.Popen[bytes]
@@ -38,44 +38,44 @@ class Server:
         return f"http://localhost:{self.port}"
 
     def processes(self) -> list[int]:
-        """Its first process and those that this one started."""
-        found = subprocess.run(["pgrep", "-P", str(self.process.pid)], capture_output=True, text=True, check=False)
-        return [self.process.pid, *(int(pid) for pid in found.stdout.split())]
+        """Return the ids of the main process and its children."""
+        children = subprocess.run(["pgrep", "-P", str(self.process.pid)], capture_output=True, text=True, check=False)
+        return [self.process.pid, *(int(pid) for pid in children.stdout.split())]
 
     def answering(self) -> int:
-        """The process that answers: the first one of waypost with one worker, the worker of nginx."""
+        """Return the process that handles requests: the only worker."""
         first, *others = self.processes()
         return others[0] if Path(f"/proc/{first}/comm").read_text().startswith("nginx") else first
 
     def processor_seconds(self) -> float:
-        """Processor time of the process that answers."""
+        """Return the processor time of the process that handles requests."""
         stat = Path(f"/proc/{self.answering()}/stat").read_text().rsplit(")", 1)[1].split()
         return (int(stat[11]) + int(stat[12])) / os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True)
 class Load:
-    """What a run of wrk saw."""
+    """Result of a run of wrk."""
 
     answers: int
     a_second: float
     p99_ms: float
     other: int
-    """Answers that were neither 2xx nor 3xx."""
+    """Responses that are neither 2xx nor 3xx."""
 
 
 def pin(process: int, cores: str) -> None:
-    """Keep a process with all its threads on these cores: `0` or `0,1`."""
+    """Pin all threads of a process to cores, such as `0` or `0,1`."""
     subprocess.run(["taskset", "-a", "-cp", cores, str(process)], check=True, stdout=subprocess.DEVNULL)
 
 
 @contextlib.contextmanager
 def waypost(folder: Path, settings: Mapping[str, str] | None = None) -> Iterator[Server]:
-    """`waypost serve` over the data folder `folder`, on the first core, its ingester on the second."""
+    """Run `waypost serve` in the data folder, on the first core; its ingester on the second."""
     port = free_port()
-    wanted = {"data_dir": str(folder), "log_level": "warning", "port": str(port), **(settings or {})}
+    values = {"data_dir": str(folder), "log_level": "warning", "port": str(port), **(settings or {})}
     command = ["taskset", "-c", "0", program(), "serve"]
-    with running(command, port, folder, environment(wanted)) as server:
+    with running(command, port, folder, environment(values)) as server:
         for pid in server.processes()[1:]:
             pin(pid, "1")
         yield server
@@ -83,7 +83,7 @@ def waypost(folder: Path, settings: Mapping[str, str] | None = None) -> Iterator
 
 @contextlib.contextmanager
 def nginx(folder: Path, location: str, main: str = "") -> Iterator[Server]:
-    """nginx with one worker on the first core: `location` is what its one site does, `main` goes to the outermost."""
+    """Run nginx with one worker on the first core. `location` configures its site, `main` is global."""
     port = free_port()
     (folder / "nginx.conf").write_text(_NGINX.format(folder=folder, port=port, server=location, main=main))
     command = ["taskset", "-c", "0", "nginx", "-p", str(folder), "-c", str(folder / "nginx.conf")]
@@ -94,7 +94,7 @@ def nginx(folder: Path, location: str, main: str = "") -> Iterator[Server]:
 def wrk(
     url: str, seconds: int, *, script: Path | None = None, headers: Mapping[str, str] | None = None, cores: str = "1"
 ) -> Load:
-    """Ask without pause, or as the script says, with a thread for each of these cores."""
+    """Run wrk with one thread per core."""
     threads = cores.count(",") + 1
     command = ["taskset", "-c", cores, "wrk", f"-t{threads}", f"-c{CONNECTIONS * threads}", f"-d{seconds}s"]
     command += ["--latency", *(["-s", str(script)] if script else [])]
@@ -103,89 +103,89 @@ def wrk(
 
 
 def read_wrk(text: str) -> Load:
-    """What wrk printed. Ends the process when that is something else."""
-    number, unit = (_found(r"99%\s+([\d.]+)(us|ms|s)", text, part) for part in (1, 2))
+    """Parse the output of wrk. Exit if it is unexpected."""
+    number, unit = (_match(r"99%\s+([\d.]+)(us|ms|s)", text, part) for part in (1, 2))
     p99 = float(number) * {"us": 0.001, "ms": 1, "s": 1000}[unit]
     other = re.search(r"Non-2xx or 3xx responses: (\d+)", text)
-    rate = float(_found(r"Requests/sec:\s+([\d.]+)", text))
-    return Load(int(_found(r"(\d+) requests in", text)), rate, p99, int(other[1]) if other else 0)
+    rate = float(_match(r"Requests/sec:\s+([\d.]+)", text))
+    return Load(int(_match(r"(\d+) requests in", text)), rate, p99, int(other[1]) if other else 0)
 
 
 def program() -> str:
-    """Where the command `waypost` is."""
+    """Return the path of the `waypost` command."""
     return str(Path(sys.executable).with_name("waypost"))
 
 
 def environment(settings: Mapping[str, str]) -> dict[str, str]:
-    """The environment with these settings of waypost and no others."""
+    """Return the environment with only these settings of waypost."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("WAYPOST_")}
     return kept | {f"WAYPOST_{name.upper()}": value for name, value in settings.items()}
 
 
 def account(folder: Path, *words: str, settings: Mapping[str, str] | None = None) -> str:
-    """The key of a new account over that data folder, with further options of `waypost account add`."""
+    """Create an account in the data folder and return its API key. `words` are options of `waypost account add`."""
     command = [program(), "account", "add", "--email", "ana@example.com", "--username", "ana", "--json", *words]
     own = environment({"data_dir": str(folder), **(settings or {})})
     return str(json.loads(subprocess.run(command, env=own, capture_output=True, check=True).stdout)["apikey"])
 
 
 def call(server: Server, key: str, method: str, path: str, body: Any = None) -> Any:
-    """The JSON of a call of the API; `body` goes as JSON unless it is bytes."""
-    sent = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+    """Call the API and return the JSON. `body` is sent as JSON unless it is bytes."""
+    content = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
     headers = {"Authorization": f"Bearer {key}"}
-    asked = urllib.request.Request(f"{server.url}/api{path}", data=sent, method=method, headers=headers)
-    with urllib.request.urlopen(asked, timeout=60) as answer:
-        return json.load(answer)
+    request = urllib.request.Request(f"{server.url}/api{path}", data=content, method=method, headers=headers)
+    with urllib.request.urlopen(request, timeout=60) as response:
+        return json.load(response)
 
 
 def status(server: Server, key: str, method: str, path: str, body: bytes | None = None) -> int:
-    """The status of an answer, 0 without one."""
-    line = HTTPConnection("127.0.0.1", server.port, timeout=30)
+    """Return the status of a response, 0 if there is none."""
+    connection = HTTPConnection("127.0.0.1", server.port, timeout=30)
     try:
-        line.request(method, path, body, {"Authorization": f"Bearer {key}", "User-Agent": "curl/8"})
-        answer = line.getresponse()
-        answer.read()
+        connection.request(method, path, body, {"Authorization": f"Bearer {key}", "User-Agent": "curl/8"})
+        response = connection.getresponse()
+        response.read()
     except (OSError, HTTPException):
         return 0
     finally:
-        line.close()
-    return answer.status
+        connection.close()
+    return response.status
 
 
 def until(condition: Callable[[], bool]) -> float:
-    """Seconds until it is true. Ends the process when it does not become so."""
-    began = time.perf_counter()
+    """Wait until the condition is true and return the seconds. Exit after 90 s."""
+    start = time.perf_counter()
     while not condition():
-        if time.perf_counter() - began > _PATIENCE:
-            sys.exit(f"nothing came of it in {_PATIENCE:.0f} s")
+        if time.perf_counter() - start > _TIMEOUT:
+            sys.exit(f"condition not met within {_TIMEOUT:.0f} s")
         time.sleep(0.002)
-    return time.perf_counter() - began
+    return time.perf_counter() - start
 
 
 def redirects(server: Server) -> Counter[str]:
-    """How many redirects came from the `lane` and how many the `full` way, of all workers together."""
+    """Return the redirects of all workers by path: `lane` is the fast path."""
     with urllib.request.urlopen(f"{server.url}/metrics", timeout=60) as answer:
         text = answer.read().decode()
-    found = re.findall(r'^waypost_redirects_total{path="(\w+)"} ([\d.e+]+)', text, re.MULTILINE)
-    return Counter({path: round(float(n)) for path, n in found})
+    samples = re.findall(r'^waypost_redirects_total{path="(\w+)"} ([\d.e+]+)', text, re.MULTILINE)
+    return Counter({path: round(float(n)) for path, n in samples})
 
 
 def free_port() -> int:
-    """A port that nobody listens on."""
+    """Return a port that is not in use."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         return int(free.getsockname()[1])
 
 
-def _found(pattern: str, text: str, part: int = 1) -> str:
-    found = re.search(pattern, text)
-    if found is None:
-        sys.exit(f"wrk said something else:\n{text}")
-    return found[part]
+def _match(pattern: str, text: str, part: int = 1) -> str:
+    match = re.search(pattern, text)
+    if match is None:
+        sys.exit(f"unexpected output of wrk:\n{text}")
+    return match[part]
 
 
 @contextlib.contextmanager
 def running(command: list[str], port: int, folder: Path, environment: dict[str, str]) -> Iterator[Server]:
-    """The server, once it accepts connections."""
+    """Run a server; yield it when it accepts connections."""
     with (folder / f"log-{port}").open("w") as log:
         process = subprocess.Popen(command, cwd=folder, env=environment, stdout=log, stderr=log)
     try:

@@ -10,7 +10,7 @@ ONCE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 @ONCE
-def test_every_theme_has_its_own_look_and_any_other_word_the_default_one(ana: Person) -> None:
+def test_unknown_theme_has_default_style(ana: Person) -> None:
     styles = {themes.css_variables(name) for name in themes.THEMES}
     assert len(styles) == len(themes.THEMES) == 6
     for name in ("default", "no-such-theme", "x", "ocean-blue", "-dark"):
@@ -23,7 +23,7 @@ def test_every_theme_has_its_own_look_and_any_other_word_the_default_one(ana: Pe
 
 
 @pytest.mark.parametrize("name", themes.THEMES)
-def test_every_text_can_be_read_in_every_theme(name: str) -> None:
+def test_text_contrast_in_every_theme_is_sufficient(name: str) -> None:
     """WCAG 2.2: 4.5 to 1 for text, 3 to 1 for what shows where the focus is."""
     for palette in (themes.THEMES[name].light, themes.THEMES[name].dark):
         for under in (palette.sky, palette.ground, palette.card):

@@ -76,7 +76,7 @@ def _answer(link: dict[str, Any], visit: dict[str, Any]) -> Outcome:
         ),
     ],
 )
-def test_whether_a_link_works(link: dict[str, Any], visit: dict[str, Any], answer: Outcome) -> None:
+def test_outcome_of_visit_by_link_settings(link: dict[str, Any], visit: dict[str, Any], answer: Outcome) -> None:
     assert _answer(link, visit) == answer
 
 
@@ -142,7 +142,7 @@ LYON = {**PARIS, "language": "fr"}
         pytest.param(ALL, LAPTOP, PAGE, id="everybody else"),
     ],
 )
-def test_who_is_sent_where(link: dict[str, Any], visit: dict[str, Any], url: str) -> None:
+def test_destination_by_targeting_rules(link: dict[str, Any], visit: dict[str, Any], url: str) -> None:
     assert _answer(link, visit) == Redirect(url)
 
 
@@ -185,18 +185,18 @@ UTM = {"parameters": [{"name": "utm_source", "value": "our news"}, {"name": "fla
         ),
     ],
 )
-def test_what_is_added_to_the_target(link: dict[str, Any], query: str, url: str) -> None:
+def test_parameters_are_added_to_destination(link: dict[str, Any], query: str, url: str) -> None:
     assert _answer(link, {"query": query}) == Redirect(url)
 
 
-def test_a_chosen_target_gets_the_query_too() -> None:
+def test_targeted_destination_gets_query() -> None:
     assert _answer({"geotarget": GEO, **UTM}, {**PARIS, "query": "a=b"}) == Redirect(
         "https://fr.example/?utm_source=our+news&flag=&a=b"
     )
 
 
 @pytest.mark.parametrize(("expiryurl", "answer"), [("", Refusal("gone")), (OVER, Redirect(OVER, is_click=False))])
-def test_a_used_up_link_ends_like_an_expired_one(expiryurl: str, answer: Outcome) -> None:
+def test_link_with_reached_limit_behaves_as_expired(expiryurl: str, answer: Outcome) -> None:
     assert (
         expired_outcome(replace(PLAIN, expiryurl=expiryurl))
         == answer
@@ -218,5 +218,5 @@ def test_a_used_up_link_ends_like_an_expired_one(expiryurl: str, answer: Outcome
         ({"deeplink": APPS}, False),
     ],
 )
-def test_only_a_link_that_gives_everybody_the_same_is_plain(link: dict[str, Any], plain: bool) -> None:  # noqa: FBT001
+def test_link_with_same_result_for_all_visitors_is_plain(link: dict[str, Any], plain: bool) -> None:  # noqa: FBT001
     assert replace(PLAIN, **link).is_plain is plain
