@@ -1,4 +1,4 @@
-"""The symbol: which modules are dark (ISO/IEC 18004, encoded by zxing-cpp)."""
+"""Encode a text as a QR code symbol (ISO/IEC 18004, by zxing-cpp)."""
 
 import re
 from collections.abc import Iterable
@@ -11,10 +11,10 @@ from waypost.errors import Problem, invalid
 from waypost.qrcode.styles import Level
 
 EYE = 7
-"""Modules along a side of a finder pattern."""
+"""Side of a finder pattern, in modules."""
 LEVELS = ("L", "M", "Q", "H")
 _RECOVERS = {"L": 0.07, "M": 0.15, "Q": 0.25, "H": 0.30}
-_LOGO_SHARE = 0.26  # of the symbol's side that a logo may clear
+_LOGO_SHARE = 0.26  # maximum share of the symbol's side that a logo covers
 _SAFETY = 2.0  # a logo hides at most one in this many of the modules that the level recovers
 _LARGEST = 40
 _DARK = bytes.maketrans(b"\x00\xff", b"10")
@@ -23,7 +23,7 @@ _OVERFLOW = re.compile(r"requires (\d+) codewords \(maximum (\d+)\)")
 
 @dataclass(frozen=True)
 class Hole:
-    """The modules that a logo clears, from (x, y), `width` by `height`."""
+    """The rectangle of modules that is cleared for a logo."""
 
     x: int
     y: int
@@ -33,7 +33,7 @@ class Hole:
 
 @dataclass(frozen=True)
 class Symbol:
-    """The dark modules without the eyes: bit x of `rows[y]`. A symbol is `side` modules high and wide."""
+    """The dark modules without the finder patterns: bit x of `rows[y]`. `side` is in modules."""
 
     rows: tuple[int, ...]
     side: int
@@ -42,7 +42,7 @@ class Symbol:
 
     @property
     def eyes(self) -> tuple[tuple[int, int], ...]:
-        """The upper left modules of the three finder patterns."""
+        """Return the upper left modules of the three finder patterns."""
         far = self.side - EYE
         return (0, 0), (far, 0), (0, far)
 
@@ -64,7 +64,7 @@ def encode(text: str, level: Level = "auto", *, aspect: float | None = None) -> 
 
 
 def _least(text: str, aspect: float | None) -> tuple[tuple[int, ...], int]:
-    """The rows at the lowest level that reads with the logo on it, and that level's place."""
+    """Return the rows at the lowest level that is readable with the logo, and the index of that level."""
     for place, level in enumerate(LEVELS[:-1]):
         # L is only for what fits no other level, and a logo wants more than M.
         if (level in "LM" and aspect is not None) or (level == "L" and _fitting(text, "M") is not None):
@@ -83,7 +83,7 @@ def _least(text: str, aspect: float | None) -> tuple[tuple[int, ...], int]:
 
 
 def _reads_with(hole: Hole, side: int, level: str) -> bool:
-    """Whether what a hole takes away can be recovered, with a reserve for the dirt of the world."""
+    """Return whether error correction recovers the cleared modules, with a reserve for damaged prints."""
     return hole.width * hole.height * _SAFETY <= _RECOVERS[level] * _data_modules(_version(side))
 
 
@@ -92,7 +92,7 @@ def _version(side: int) -> int:
 
 
 def _data_modules(version: int) -> int:
-    """How many modules hold codewords, and not the patterns that every symbol has."""
+    """Return the number of modules that hold codewords rather than function patterns."""
     count = (16 * version + 128) * version + 64
     if version > 1:
         patterns = version // 7 + 2
@@ -109,12 +109,12 @@ def _fitting(text: str, level: str, version: int = 0) -> tuple[int, ...] | None:
 
 @lru_cache(maxsize=64)
 def _matrix(text: str, level: str, version: int = 0) -> tuple[int, ...]:
-    # What is not ASCII says that it is UTF-8. Without that readers guess, and guess wrong.
-    told: dict[str, object] = {} if text.isascii() else {"eci": "UTF-8"}
+    # Declare UTF-8 for text that is not ASCII. Without it, scanners guess the encoding.
+    options: dict[str, object] = {} if text.isascii() else {"eci": "UTF-8"}
     if version:
-        told["version"] = version
+        options["version"] = version
     try:
-        made = zxingcpp.create_barcode(text, zxingcpp.BarcodeFormat.QRCode, ec_level=level, **told)
+        made = zxingcpp.create_barcode(text, zxingcpp.BarcodeFormat.QRCode, ec_level=level, **options)
     except ValueError as error:
         raise _too_long(str(error), level, text) from error
     image = memoryview(zxingcpp.write_barcode_to_image(made, scale=1, add_quiet_zones=False))  # type: ignore[arg-type]  # it is a buffer
@@ -147,7 +147,7 @@ def _built(rows: tuple[int, ...], level: str, aspect: float | None) -> Symbol:
 
 
 def _hole(side: int, aspect: float | None) -> Hole | None:
-    """In the middle, odd like the side of every symbol, so that it ends where modules do."""
+    """Return the centered hole. Its sides are odd, like the symbol's, so that its edges are module edges."""
     if aspect is None:
         return None
     most = side * _LOGO_SHARE
@@ -160,7 +160,7 @@ def _odd(length: float) -> int:
 
 
 def columns(rows: Iterable[int], side: int) -> list[int]:
-    """The same modules by column: bit y of `columns[x]`."""
+    """Return the same modules by column: bit y of `columns[x]`."""
     found = [0] * side
     for y, row in enumerate(rows):
         bit, left = 1 << y, row

@@ -1,12 +1,12 @@
-"""Where a gradient runs: pure geometry, the same for every format."""
+"""Gradient geometry, shared by all formats. Pure."""
 
 from math import cos, hypot, radians, sin, sqrt
 
 
 def linear_ends(angle: int, side: float) -> tuple[float, float, float, float]:
-    """(x1, y1, x2, y2) of a line through the middle of a square at `angle` degrees clockwise from rightwards.
+    """Return (x1, y1, x2, y2) of a line through the center of a square, `angle` degrees clockwise from the x axis.
 
-    Long enough that the square's corners have the pure colours.
+    The line is long enough that opposite corners of the square have the two colors.
     """
     across, down = cos(radians(angle)), sin(radians(angle))
     reach = (abs(across) + abs(down)) * side / 2
@@ -15,7 +15,7 @@ def linear_ends(angle: int, side: float) -> tuple[float, float, float, float]:
 
 
 def share(kind: str, angle: int, x: float, y: float) -> float:
-    """How far along a gradient a point of the unit square is, 0 to 1."""
+    """Return the position of a point of the unit square along a gradient, 0 to 1."""
     if kind == "radial":
         return min(1.0, hypot(x - 0.5, y - 0.5) / sqrt(0.5))
     x1, y1, x2, y2 = linear_ends(angle, 1.0)

@@ -1,4 +1,4 @@
-"""A code as a file: the symbol, placed, as PNG, SVG or PDF. Pure."""
+"""Render a QR code as PNG, SVG or PDF. Pure."""
 
 from dataclasses import dataclass
 from io import BytesIO
@@ -17,7 +17,7 @@ MEDIA: dict[Format, str] = {"png": "image/png", "svg": "image/svg+xml", "pdf": "
 
 @dataclass(frozen=True)
 class Drawing:
-    """A code, ready to be drawn in any format and size. `logo` is a PNG of our own."""
+    """A QR code that can be rendered in any format and size. `logo` is a PNG from waypost.qr.logos."""
 
     symbol: Symbol
     style: Style
@@ -25,17 +25,17 @@ class Drawing:
     logo: bytes | None
 
     def render(self, form: Format, size: int) -> bytes:
-        """The file: `size` is the width in pixels, for PDF in points."""
+        """Return the file. `size` is the width in pixels, for PDF in points."""
         draw = {"png": png.draw, "svg": svg.draw, "pdf": pdf.draw}[form]
         return draw(self.symbol, self.style, self.layout, self.logo, size)
 
     def picture(self, size: int) -> Image.Image:
-        """The PNG before it is packed."""
+        """Return the uncompressed PNG image."""
         return png.picture(self.symbol, self.style, self.layout, self.logo, size)
 
 
 def design(text: str, style: Style = PLAIN, logo: bytes | None = None) -> Drawing:
-    """The code that holds a text. Raises INVALID on `data` when it is too long."""
+    """Return the QR code of a text. Raises INVALID on `data` if the text is too long."""
     aspect = None
     if logo is not None:
         with Image.open(BytesIO(logo), formats=("PNG",)) as opened:

@@ -1,4 +1,4 @@
-"""How a code looks: the choices and their rules. Pure."""
+"""Style options of QR codes and their validation. Pure."""
 
 import re
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ Rgb = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Gradient:
-    """The foreground runs from its colour to this one: at `angle` degrees clockwise from rightwards, or outwards."""
+    """A gradient from the foreground to `color`: linear at `angle` degrees clockwise from the x axis, or radial."""
 
     color: str
     type: Shading = "linear"
@@ -31,7 +31,7 @@ class Gradient:
 
 @dataclass(frozen=True)
 class Style:
-    """Everything about a code but its content and its logo. Colours are `#rrggbb`, `margin` is in modules."""
+    """The appearance of a QR code except its logo. Colors are `#rrggbb`, `margin` is in modules."""
 
     foreground: str = "#000000"
     background: str = "#ffffff"
@@ -44,12 +44,12 @@ class Style:
 
     @cached_property
     def ink(self) -> Rgb:
-        """The foreground as numbers."""
+        """The foreground as RGB."""
         return rgb(self.foreground)
 
     @cached_property
     def paper(self) -> Rgb:
-        """The background as numbers."""
+        """The background as RGB."""
         return rgb(self.background)
 
 
@@ -57,7 +57,7 @@ PLAIN = Style()
 
 
 def color(value: str, *, field: str) -> str:
-    """A colour as `#rrggbb`, from that or from `rgb(r,g,b)` (decision 33). Raises INVALID on `field`."""
+    """Normalize `#rrggbb` or `rgb(r,g,b)` to `#rrggbb` (decision 33). Raises INVALID on `field`."""
     text = value.strip()
     if _HEX.match(text):
         return text.lower()
@@ -68,24 +68,24 @@ def color(value: str, *, field: str) -> str:
 
 
 def rgb(value: str) -> Rgb:
-    """The numbers of `#rrggbb`."""
+    """Parse `#rrggbb`."""
     return int(value[1:3], 16), int(value[3:5], 16), int(value[5:7], 16)
 
 
 def contrast(one: str, other: str) -> float:
-    """From 1, the same, to 21, black on white (WCAG 2.2)."""
+    """Return the contrast ratio of two colors, 1 to 21 (WCAG 2.2)."""
     dark, light = sorted((luminance(one), luminance(other)))
     return (light + 0.05) / (dark + 0.05)
 
 
 def luminance(value: str) -> float:
-    """Relative luminance, 0 to 1 (WCAG 2.2)."""
+    """Return the relative luminance, 0 to 1 (WCAG 2.2)."""
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in _parts(value)]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 def must_be_readable(style: Style) -> None:
-    """Raise INVALID, saying what to change, when a scanner would not tell the colours apart (decision 33)."""
+    """Raise INVALID with the fix if the contrast is too low for scanners (decision 33)."""
     inks = [("foreground", style.foreground)]
     if style.gradient is not None:
         inks.append(("gradient", style.gradient.color))

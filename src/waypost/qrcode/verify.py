@@ -1,4 +1,4 @@
-"""What is accepted can be scanned: the finished picture is decoded before anybody prints it (decision 33)."""
+"""Verify that a QR code can be scanned, by decoding the rendered image (decision 33)."""
 
 import zxingcpp
 from PIL import Image
@@ -8,13 +8,13 @@ from waypost.qrcode.render import Drawing
 from waypost.qrcode.styles import must_be_readable
 
 SCREEN = 300
-"""Pixels of a code on a screen."""
+"""Width in pixels of a QR code on a screen."""
 LEAST_PIXELS = 3
-"""Pixels that a camera has for a module of the smallest print that we answer for: 0.4 mm, from a hand's distance."""
+"""Camera pixels per module of the smallest supported print, which has modules of 0.4 mm."""
 
 
 def decode(image: Image.Image) -> str | None:
-    """The text in a picture, read as a plain scanner does: not turned, not inverted, in no other size."""
+    """Return the text of a QR code image, or None. Does not try other rotations, inversion or sizes."""
     found = zxingcpp.read_barcode(
         image.convert("L"),
         formats=zxingcpp.BarcodeFormats(zxingcpp.BarcodeFormat.QRCode),
@@ -27,7 +27,7 @@ def decode(image: Image.Image) -> str | None:
 
 
 def must_scan(drawing: Drawing, text: str) -> None:
-    """Raise INVALID, saying what to change, unless the picture reads as `text` on a screen and in small print."""
+    """Raise INVALID with the fix unless the image decodes to `text` on a screen and in small print."""
     must_be_readable(drawing.style)
     smallest = LEAST_PIXELS * drawing.layout.width
     for size in {max(SCREEN, smallest), smallest}:
