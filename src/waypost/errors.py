@@ -1,10 +1,10 @@
-"""The closed list of what can go wrong, each with its stable code and its status. Every edge translates from here."""
+"""All errors of the product, each with a stable code and an HTTP status."""
 
 from enum import Enum
 
 
 class Kind(Enum):
-    """One problem a person can meet: (code, HTTP status)."""
+    """Kinds of errors: (code, HTTP status)."""
 
     INVALID = ("invalid", 400)
     INVALID_JSON = ("invalid_json", 400)
@@ -27,9 +27,9 @@ class Kind(Enum):
 
 
 class Problem(Exception):
-    """A failure with a sentence for the person who caused it or meets it.
+    """An error with a message for the client.
 
-    `field` is the top-level name of the input at fault; `retry_after` is in seconds.
+    `field` is the top-level name of the invalid input; `retry_after` is in seconds.
     """
 
     def __init__(self, kind: Kind, message: str, *, field: str | None = None, retry_after: int | None = None) -> None:
@@ -41,20 +41,20 @@ class Problem(Exception):
 
 
 def invalid(field: str, message: str) -> Problem:
-    """Input that breaks a rule: 400 with the field's name."""
+    """Return an INVALID problem: 400 with the name of the field."""
     return Problem(Kind.INVALID, message, field=field)
 
 
 def taken(field: str, message: str) -> Problem:
-    """A name that must be unique and is not: 400 with the field's name."""
+    """Return a TAKEN problem for a value that must be unique: 400 with the name of the field."""
     return Problem(Kind.TAKEN, message, field=field)
 
 
 def not_found(what: str = "item") -> Problem:
-    """An id that is absent or another account's: the two cannot be told apart (decision 3)."""
+    """Return a NOT_FOUND problem, the same for a missing id and one of another account (decision 3)."""
     return Problem(Kind.NOT_FOUND, f"No such {what} in this account.")
 
 
 def unavailable() -> Problem:
-    """The database did not answer: 503, worth another try."""
+    """Return an UNAVAILABLE problem for a database that does not respond: 503 with Retry-After."""
     return Problem(Kind.UNAVAILABLE, "The database is not available right now. Please try again.", retry_after=5)

@@ -1,4 +1,4 @@
-"""Every setting, once: from the environment (`WAYPOST_…`) or a TOML file, checked when the service starts."""
+"""Settings from the environment (`WAYPOST_…`) or a TOML file, validated at startup."""
 
 import ipaddress
 import os
@@ -19,75 +19,86 @@ NEVER_SCHEMES = frozenset({"javascript", "data", "file", "vbscript"})
 
 
 def config_file() -> Path:
-    """The TOML file that is read, if it is there: the one that WAYPOST_CONFIG names must be."""
+    """Path of the TOML file. It is optional, unless WAYPOST_CONFIG names it."""
     return Path(os.environ.get("WAYPOST_CONFIG") or "waypost.toml")
 
 
 class Settings(BaseSettings):
-    """The service's settings. Every one works without being set. Raises ValueError or OSError when one is wrong."""
+    """Settings of the service; all have defaults. Raises ValueError or OSError for an invalid one."""
 
     model_config = SettingsConfigDict(env_prefix="WAYPOST_", extra="forbid", frozen=True)
 
-    host: str = Field("127.0.0.1", description="Address to listen on; 0.0.0.0 for every interface.")
+    host: str = Field("127.0.0.1", description="Address to listen on; 0.0.0.0 for all interfaces.")
     port: int = Field(8000, ge=1, le=65535, description="Port to listen on.")
     workers: int = Field(1, ge=1, le=64, description="Worker processes.")
-    data_dir: Path = Field(Path("data"), description="Folder for the database and the files.")
+    data_dir: Path = Field(Path("data"), description="Directory of the database and the files.")
     base_url: str = Field(
-        "", description="Public address of the service, such as https://go.example.com; else http://localhost:PORT."
+        "", description="Public URL of the service, such as https://go.example.com. Default: http://localhost:PORT."
     )
-    database_url: str = Field("", description="postgresql://…; else SQLite in the data folder.")
-    storage_url: str = Field("", description="s3://bucket/prefix; else a folder in the data folder.")
-    storage_endpoint: str = Field("", description="https://… address of an S3-compatible store; else Amazon's.")
-    storage_region: str = Field("", description="Region of the S3 store; else what AWS_REGION says, or us-east-1.")
-    storage_key: str = Field("", description="Access key of the S3 store; else what the machine's AWS_… settings say.")
-    storage_secret: SecretStr = Field(SecretStr(""), description="Secret that belongs to the access key.")
+    database_url: str = Field("", description="postgresql://… Default: SQLite in the data directory.")
+    storage_url: str = Field("", description="s3://bucket/prefix. Default: a folder in the data directory.")
+    storage_endpoint: str = Field("", description="https://… URL of an S3-compatible store. Default: Amazon S3.")
+    storage_region: str = Field("", description="Region of the S3 store. Default: AWS_REGION, or us-east-1.")
+    storage_key: str = Field("", description="Access key of the S3 store. Default: the AWS_… environment.")
+    storage_secret: SecretStr = Field(SecretStr(""), description="Secret of the access key.")
     storage_presigned: Literal["off", "on"] = Field(
-        "off", description="on: downloads come straight from the S3 store, by an address that holds for a minute."
+        "off", description="on: redirect downloads to a presigned S3 URL that is valid for one minute."
     )
     file_grace_days: int = Field(
-        7, ge=0, le=36500, description="Days after its end that a file's bytes are kept, so that it can be extended."
+        7, ge=0, le=36500, description="Days to keep the content of an expired file, so that it can be extended."
     )
     transfer_seconds: int = Field(
-        60, ge=1, le=86400, description="How long an upload or download may bring next to nothing before it is ended."
+        60, ge=1, le=86400, description="Abort a transfer after this many seconds with (almost) no progress."
     )
     trusted_proxies: str = Field(
-        "", description="Comma-separated addresses and networks of proxies whose X-Forwarded-For is believed."
+        "", description="Comma-separated addresses and networks of proxies whose X-Forwarded-For is trusted."
     )
-    country_header: str = Field("", description="Header in which a trusted proxy names the visitor's country.")
-    geo_file: str = Field("", description="An .mmdb file with countries; else the one of waypost geo update.")
+    country_header: str = Field("", description="Header in which a trusted proxy sends the visitor's country.")
+    geo_file: str = Field(
+        "", description="An .mmdb country database. Default: the one that waypost geo update downloads."
+    )
     domain_check: Literal["auto", "on", "off"] = Field(
         "auto",
-        description="Whether a branded domain must prove that it points here; auto: when the base URL is public.",
+        description="Require that a branded domain points to this server; auto: only if the base URL is public.",
     )
-    events_days: int = Field(30, ge=0, le=36500, description="Days that single visits are kept; 0 keeps only the sums.")
+    events_days: int = Field(30, ge=0, le=36500, description="Days to keep single visits; 0 keeps only totals.")
     dead_links_days: int = Field(
-        0, ge=0, le=365, description="Days in which every link's target is looked at once; 0: never."
+        0,
+        ge=0,
+        le=365,
+        description="Check the destination of every link once in this many days; 0 turns the checks off.",
     )
     metrics_networks: str = Field(
-        "", description="Comma-separated addresses and networks that may read /metrics; empty: nobody."
+        "", description="Comma-separated addresses and networks that may read /metrics; empty: none."
     )
     journal_sync: Literal["always", "1s", "never"] = Field(
-        "1s", description="When clicks are made safe from a power cut; a crash of the service never takes any."
+        "1s",
+        description="How often clicks are flushed to disk. A power cut can lose clicks since the last flush;"
+        " a crash of waypost cannot.",
     )
     pixel_consent: Literal["off", "on"] = Field(
         "off",
-        description="on: a visitor is asked before the tracking pixels of a link run, and remembered by a cookie.",
+        description="on: ask visitors for consent before tracking pixels run, and store the answer in a cookie.",
     )
-    link_schemes: str = Field("", description="Comma-separated app schemes that links may use beside http and https.")
+    link_schemes: str = Field(
+        "", description="Comma-separated app schemes that links may use in addition to http and https."
+    )
     registration: Literal["off", "on"] = Field(
         "off",
-        description="on: anybody may make an account in the dashboard; off: only the operator makes them. Addresses are"
-        " confirmed by a letter where there is SMTP. Where there is none, trying one tells whether it has an account.",
+        description="on: anyone can create an account in the dashboard; off: only an administrator can. With SMTP, new users must"
+        " confirm their e-mail address. Without SMTP, the form reveals whether an address is registered.",
     )
     smtp_url: SecretStr = Field(
         SecretStr(""),
-        description="smtp://user:password@host:587 (STARTTLS) or smtps://…:465, to send links for new passwords.",
+        description="smtp://user:password@host:587 (STARTTLS) or smtps://…:465, to send e-mail such as password resets.",
     )
-    mail_from: str = Field("", description="Sender of these letters, such as waypost@example.com; else the SMTP user.")
-    owner_email: str = Field("owner@example.com", description="E-mail of the owner account made at the first start.")
-    log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Least level that is logged.")
-    log_format: Literal["auto", "json", "text"] = Field("auto", description="auto: text on a terminal, else JSON.")
-    shutdown_seconds: int = Field(10, ge=0, le=3600, description="How long a stop waits for requests under way.")
+    mail_from: str = Field("", description="Sender of e-mail, such as waypost@example.com. Default: the SMTP user.")
+    owner_email: str = Field(
+        "owner@example.com", description="E-mail of the owner account that the first start creates."
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Minimum log level.")
+    log_format: Literal["auto", "json", "text"] = Field("auto", description="auto: text on a terminal, otherwise JSON.")
+    shutdown_seconds: int = Field(10, ge=0, le=3600, description="Seconds that a shutdown waits for running requests.")
 
     @classmethod
     def settings_customise_sources(
@@ -126,13 +137,13 @@ class Settings(BaseSettings):
             usable = not value or (value.startswith(("postgresql://", "sqlite:///")) and bool(make_url(value).database))
             if usable and value.startswith("postgresql"):
                 url = make_url(value).set(drivername="postgresql+psycopg")
-                url.get_dialect()().create_connect_args(url)  # which knows how several servers are named
+                url.get_dialect()().create_connect_args(url)  # also validates a list of several servers
         except (ArgumentError, ValueError):
             usable = False
         if not usable:
             several = "postgresql://user:password@/name?host=db1:5432&host=db2:5432&target_session_attrs=read-write"
-            told = f"must be postgresql://user:password@host/name, with several servers {several}"
-            raise ValueError(f"{told}, or sqlite:/// and a path")
+            message = f"must be postgresql://user:password@host/name, with several servers {several}"
+            raise ValueError(f"{message}, or sqlite:/// and a path")
         return value
 
     @field_validator("storage_url")
@@ -153,7 +164,7 @@ class Settings(BaseSettings):
 
     @field_validator("smtp_url")
     @classmethod
-    def _post_office(cls, value: SecretStr) -> SecretStr:
+    def _smtp_server(cls, value: SecretStr) -> SecretStr:
         parts = urlsplit(value.get_secret_value())
         if value.get_secret_value() and (
             parts.scheme not in ("smtp", "smtps") or not parts.hostname or parts.port == 0
@@ -180,7 +191,7 @@ class Settings(BaseSettings):
 
     @cached_property
     def base(self) -> str:
-        """The service's own address, without a slash at its end."""
+        """Public URL of the service, without a trailing slash."""
         return self.base_url or f"http://localhost:{self.port}"
 
     @cached_property
@@ -210,17 +221,17 @@ class Settings(BaseSettings):
 
     @cached_property
     def metrics_dir(self) -> Path:
-        """The folder in which the processes leave their counts."""
+        """The folder for the metrics of the processes."""
         return self.data_dir / "metrics"
 
     @cached_property
     def schemes(self) -> frozenset[str]:
-        """The app schemes that the operator allows."""
+        """The app schemes that the administrator allows."""
         return frozenset(_parts(self.link_schemes))
 
     @cached_property
     def checks_domains(self) -> bool:
-        """Whether a branded domain must prove that it points here (decision 39)."""
+        """True if a branded domain must point to this server (decision 39)."""
         if self.domain_check != "auto":
             return self.domain_check == "on"
         return "." in self.own_host and not _is_address(self.own_host) and not self.own_host.endswith(_PRIVATE)

@@ -86,7 +86,7 @@ def test_password_page_accepts_correct_password_and_limits_attempts(
         while page.get_by_label("Password").is_visible():
             with page.expect_navigation():
                 guess("a passwort")
-        expect(page.get_by_role("heading")).to_have_text("Too many tries")
+        expect(page.get_by_role("heading")).to_have_text("Too many attempts")
         assert _troubles(page) == []
     context.close()
     assert clicks(ana, link) == (1, 1)
@@ -135,7 +135,7 @@ def test_file_page_shows_details_and_downloads(ana: Person, chrome: Browser, add
         page.goto(f"{address}/prices")
         expect(page.get_by_text("3 downloads left")).to_be_visible()
         page.get_by_text("Checksum").click()
-        expect(page.get_by_text("SHA-256 should be")).to_be_visible()
+        expect(page.get_by_text("SHA-256 of the file")).to_be_visible()
         assert _troubles(page) == []
         with page.expect_download() as taken:
             page.get_by_role("link", name="Download").click()
@@ -158,7 +158,7 @@ def test_every_interstitial_links_to_report_form(ana: Person, chrome: Browser, a
         page.goto(f"{address}/{path}")
         page.get_by_role("link", name="Report abuse").click()
         expect(page.get_by_label("Short link")).to_have_value(f"{address}/{path.removesuffix('+')}")
-        page.get_by_label("Something else").check()
+        page.get_by_label("Other").check()
         page.get_by_label("Comment").fill("It <b>lies</b>")
         page.get_by_label("Short link").fill("https://elsewhere.example/x")
         page.get_by_role("button", name="Send report").click()

@@ -6,7 +6,7 @@ from tests.conftest import BASE, Person
 from tests.support.asgi_client import Inside
 from tests.support.assertions import refused
 from tests.support.rotators import add_links, new_campaign, rotated_to
-from tests.support.visits import CURL, GOOGLEBOT, SLACK, clicks, click_totals, visit
+from tests.support.visits import CURL, GOOGLEBOT, SLACK, click_totals, clicks, visit
 from waypost.clicks.stats import verify
 from waypost.db import schema
 from waypost.db.database import Database

@@ -9,7 +9,7 @@ from sqlalchemy import update
 from tests.conftest import BASE, Person
 from tests.support.asgi_client import Inside
 from tests.support.rotators import add_links, new_campaign, rotated_to
-from tests.support.visits import IPHONE, ACCEPT_HTML, clicks, new_link, visit
+from tests.support.visits import ACCEPT_HTML, IPHONE, clicks, new_link, visit
 from waypost.db import schema
 
 

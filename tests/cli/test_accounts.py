@@ -104,7 +104,7 @@ def test_a_forgotten_password_is_set_by_the_printed_link(filled: Run) -> None:
         browser = Browser(client)
         path = link.partition("/dashboard")[2]
         told = {"pass": link.partition("=")[2], "password": "another long password"}
-        assert browser.send("/reset", at=path, **told).status_code == 303
+        assert browser.submit("/reset", at=path, **told).status_code == 303
         assert browser.get(path).status_code == 400
     assert _admin_page("ana", "another long password") == 200
 

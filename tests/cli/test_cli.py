@@ -54,8 +54,8 @@ def _keep_a_file(folder: Path) -> None:
     store = open_store(Settings(data_dir=folder))
     store.save("aa/bb", io.BytesIO(b"content"), disposition="attachment")
     with closing(Database(f"sqlite:///{folder / 'waypost.db'}")) as database:
-        database.write(lambda tx: files.begin(tx, "aa/bb"))
-        stored = files.Stored("aa/bb", "a.txt", 7, b"", "text/plain")
+        database.write(lambda tx: files.register_upload(tx, "aa/bb"))
+        stored = files.StoredObject("aa/bb", "a.txt", 7, b"", "text/plain")
         database.write(lambda tx: files.add(tx, 1, stored, settings=Settings()))
 
 

@@ -29,7 +29,7 @@ from tests.contract.shapes import (
     Shape,
 )
 from tests.support.qr_decoders import LOGO
-from tests.support.visits import TARGET
+from tests.support.visits import DESTINATION
 
 World = Mapping[str, int]
 
@@ -64,11 +64,11 @@ def _list(key: str, item: Shape) -> Shape:
 
 DONE: Shape = {"message": SENTENCE}
 CREATED: Shape = {"id": int}
-NEW_SPLASH = {"name": "New", "title": "Wait", "message": "A little", "counter": 3, "link": TARGET}
+NEW_SPLASH = {"name": "New", "title": "Wait", "message": "A little", "counter": 3, "link": DESTINATION}
 NEW_OVERLAY = {"name": "New", "type": "coupon", "code": "TEN", "message": "Ten off", "delay": 2}
 NEW_QR = {
     "type": "link",
-    "data": TARGET,
+    "data": DESTINATION,
     "background": "rgb(255,250,240)",
     "foreground": "rgb(20,30,90)",
     "logo": LOGO,
@@ -89,7 +89,7 @@ DOCUMENT = (
     Row("GET /qr", _list("qrs", QR)),
     Row("GET /qr/:id", {"details": QR_DETAILS, "data": STATISTICS}),
     Row("POST /qr/add", {"id": int, "link": URL}, NEW_QR),
-    Row("PUT /qr/:id/update", DONE, {"data": {"link": TARGET}, "type": "link", "foreground": "rgb(1,2,3)"}),
+    Row("PUT /qr/:id/update", DONE, {"data": {"link": DESTINATION}, "type": "link", "foreground": "rgb(1,2,3)"}),
     Row("DELETE /qr/:id/delete", DONE),
     Row("GET /channels", _list("channels", CHANNEL)),
     Row("GET /channel/:id", _list("items", ITEM)),
@@ -109,9 +109,9 @@ DOCUMENT = (
     Row(
         "POST /domain/add",
         CREATED,
-        {"domain": "https://new.example", "redirectroot": TARGET, "redirect404": TARGET},
+        {"domain": "https://new.example", "redirectroot": DESTINATION, "redirect404": DESTINATION},
     ),
-    Row("PUT /domain/:id/update", DONE, {"redirectroot": TARGET, "redirect404": TARGET}),
+    Row("PUT /domain/:id/update", DONE, {"redirectroot": DESTINATION, "redirect404": DESTINATION}),
     Row("DELETE /domain/:id/delete", DONE),
     Row("GET /overlay", _list("cta", OVERLAY_ITEM)),
 )
@@ -132,7 +132,7 @@ DECISIONS = (
     Row("DELETE /overlay/:id/delete", DONE),
     Row("GET /urls", _list("urls", LINK)),
     Row("GET /url/:id", {"details": LINK_DETAILS, "data": STATISTICS}),
-    Row("POST /url/add", {"id": int, "shorturl": URL, "short": URL}, {"url": TARGET, "custom": "new-link"}),
+    Row("POST /url/add", {"id": int, "shorturl": URL, "short": URL}, {"url": DESTINATION, "custom": "new-link"}),
     Row("PUT /url/:id/update", {**DONE, "id": int, "shorturl": URL, "short": URL}, {"title": "Else"}),
     Row("DELETE /url/:id/delete", DONE),
     Row("GET /bios", _list("bios", BIO)),

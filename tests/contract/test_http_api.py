@@ -8,7 +8,7 @@ from sqlalchemy import update
 from tests.conftest import BASE, Person
 from tests.contract.endpoints import DECISIONS, DOCUMENT, Row, World
 from tests.contract.shapes import CAMPAIGN, FAILURE, ITEM, Shape, differs
-from tests.support.visits import TARGET
+from tests.support.visits import DESTINATION
 from waypost import clock
 from waypost.db.schema import accounts
 
@@ -19,12 +19,12 @@ def world(ana: Person) -> World:
     new = {
         "campaign": {"name": "Spring"},
         "channel": {"name": "Friends"},
-        "url": {"url": TARGET, "custom": "a-link"},
-        "bio": {"name": "Me", "blocks": [{"type": "link", "title": "Shop", "url": TARGET}]},
+        "url": {"url": DESTINATION, "custom": "a-link"},
+        "bio": {"name": "Me", "blocks": [{"type": "link", "title": "Shop", "url": DESTINATION}]},
         "pixel": {"type": "analyticspixel", "name": "Site", "tag": "G-1"},
         "domain": {"domain": "https://brand.example"},
         "splash": {"name": "Wait"},
-        "qr": {"type": "link", "data": TARGET, "name": "Code"},
+        "qr": {"type": "link", "data": DESTINATION, "name": "Code"},
         "overlay": {"name": "Ask", "type": "poll", "options": ["Red", "Blue"]},
     }
     made = {noun: int(ana.post(f"/{noun}/add", body)["id"]) for noun, body in new.items()}
@@ -74,7 +74,7 @@ DEFAULTS: tuple[tuple[str, Any, Shape], ...] = (
     ("/campaign/add", {"slug": "abc"}, {"rotator": f"{BASE}/r/abc", "list": f"{BASE}/u/ana/abc-2"}),
     ("/campaign/add", {"name": "A"}, {"name": "A", "domain": "A", "campaign": "A", "list": f"{BASE}/u/ana/list-3"}),
     ("/channel/add", {"name": "A"}, {"name": "A", "description": "", "color": "#000000", "starred": False}),
-    ("/url/add", {"url": TARGET, "custom": "abc"}, {"shorturl": f"{BASE}/abc", "short": f"{BASE}/abc"}),
+    ("/url/add", {"url": DESTINATION, "custom": "abc"}, {"shorturl": f"{BASE}/abc", "short": f"{BASE}/abc"}),
     ("/bio/add", {"name": "A", "alias": "def"}, {"shorturl": f"{BASE}/def"}),
 )
 
@@ -143,7 +143,7 @@ def test_a_failure_says_what_is_wrong(ana: Person, world: World) -> None:
 TAKEN: tuple[tuple[str, Shape, str, str], ...] = (
     ("/channel/add", {"name": "Friends"}, "name", "You already have a channel with this name."),
     ("/campaign/add", {"name": "Spring"}, "name", "You already have a campaign with that name."),
-    ("/url/add", {"url": TARGET, "custom": "a-link"}, "custom", "That alias is taken. Please choose another one."),
+    ("/url/add", {"url": DESTINATION, "custom": "a-link"}, "custom", "That alias is taken. Please choose another one."),
     ("/bio/add", {"name": "B", "alias": "a-link"}, "alias", "That alias is taken. Please choose another one."),
 )
 

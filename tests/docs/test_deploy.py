@@ -1,4 +1,4 @@
-"""What stands in deploy/ fits the service: no container engine is needed to see that."""
+"""Files in deploy/ fit the service; no container engine is needed."""
 
 import fnmatch
 import json
@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from tests.support.load import until
-from tests.support.nodes import copied
+from tests.support.nodes import database_copy
 from tests.support.server import free_port, serving
 from tests.support.system_packages import program
 from waypost.settings import Settings
@@ -26,11 +26,11 @@ _GIVEN = {"WAYPOST_SITE": "go.example.com", "POSTGRES_PASSWORD": "secret", "STOR
 
 
 def _compose(name: str) -> dict[str, Any]:
-    """The file, with the variables filled in that its reader has to give; none without an explanation."""
-    text = re.sub(r"\$\{(\w+):\?[^}]+\}", lambda found: _GIVEN[found[1]], (DEPLOY / name).read_text())
+    """The compose file with required variables filled in; each must be explained in a comment."""
+    text = re.sub(r"\$\{(\w+):\?[^}]+\}", lambda result: _GIVEN[result[1]], (DEPLOY / name).read_text())
     assert "${" not in text
-    found: dict[str, Any] = yaml.safe_load(text)
-    return found
+    values: dict[str, Any] = yaml.safe_load(text)
+    return values
 
 
 def _nodes(compose: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -38,7 +38,7 @@ def _nodes(compose: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def _instructions() -> list[tuple[str, str]]:
-    """(instruction, words) of the Dockerfile."""
+    """(instruction, arguments) of the Dockerfile."""
     lines = (line for line in (DEPLOY / "Dockerfile").read_text().splitlines() if not line.startswith("#"))
     text = "\n".join(lines).replace("\\\n", " ")
     return [(name, rest) for name, _, rest in (line.partition(" ") for line in text.splitlines() if line.strip())]
@@ -49,7 +49,7 @@ def _last(name: str) -> str:
 
 
 @pytest.mark.parametrize("name", COMPOSE)
-def test_compose_files_are_whole(name: str) -> None:
+def test_compose_file_is_complete(name: str) -> None:
     compose = _compose(name)
     services, volumes, networks = compose["services"], set(compose["volumes"]), set(compose["networks"])
     used: list[str] = []
@@ -67,12 +67,12 @@ def test_compose_files_are_whole(name: str) -> None:
         assert (DEPLOY / node["build"]["context"] / node["build"]["dockerfile"]).samefile(DEPLOY / "Dockerfile")
         settings = {key.removeprefix("WAYPOST_").lower(): value for key, value in node["environment"].items()}
         assert Settings(**settings).proxies
-    told = services["caddy"]["environment"]
-    assert set(re.findall(r"\{\$(\w+):", (DEPLOY / "Caddyfile").read_text())) == set(told)
-    assert told["WAYPOST_NODES"].split() == [f"{node}:8000" for node in _nodes(compose)]
+    output = services["caddy"]["environment"]
+    assert set(re.findall(r"\{\$(\w+):", (DEPLOY / "Caddyfile").read_text())) == set(output)
+    assert output["WAYPOST_NODES"].split() == [f"{node}:8000" for node in _nodes(compose)]
 
 
-def test_the_image_is_made_of_what_is_there_and_runs_as_nobody_in_particular() -> None:
+def test_image_copies_existing_files_and_runs_unprivileged() -> None:
     known = {"FROM", "RUN", "COPY", "WORKDIR", "ENV", "USER", "VOLUME", "EXPOSE", "HEALTHCHECK", "ENTRYPOINT", "CMD"}
     assert {name for name, _ in _instructions()} == known
     sent = [line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")]
@@ -86,13 +86,13 @@ def test_the_image_is_made_of_what_is_there_and_runs_as_nobody_in_particular() -
     assert settings == {"DATA_DIR": _last("VOLUME"), "HOST": "0.0.0.0", "PORT": _last("EXPOSE")}
 
 
-def test_a_linter_has_nothing_against_the_image() -> None:
+def test_dockerfile_passes_hadolint() -> None:
     linter = Path(sys.executable).parent / "hadolint"
-    told = subprocess.run([linter, DEPLOY / "Dockerfile"], capture_output=True, text=True, check=False)
-    assert (told.returncode, told.stdout) == (0, "")
+    result = subprocess.run([linter, DEPLOY / "Dockerfile"], capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stdout) == (0, "")
 
 
-def test_what_is_sent_to_the_image_makes_the_whole_package(tmp_path: Path) -> None:
+def test_build_context_contains_everything_for_the_package(tmp_path: Path) -> None:
     sent = tmp_path / "sent"
     for words in (words for name, words in _instructions() if name == "COPY" and "--from" not in words):
         *sources, target = words.split()
@@ -108,7 +108,7 @@ def test_what_is_sent_to_the_image_makes_the_whole_package(tmp_path: Path) -> No
 
 
 def _send(source: Path, target: Path) -> None:
-    """COPY a file into a folder, or what is in a folder, without what .dockerignore holds back."""
+    """Copy a file, or the content of a folder, as COPY does with .dockerignore."""
     held = [line for line in (ROOT / ".dockerignore").read_text().splitlines()[1:] if not line.startswith("!")]
     for path in [path for path in (ROOT / source).rglob("*") if path.is_file()] or [ROOT / source]:
         name = path.relative_to(ROOT)
@@ -118,7 +118,7 @@ def _send(source: Path, target: Path) -> None:
             shutil.copy(path, place)
 
 
-def test_a_node_starts_as_its_container_would_and_is_found_healthy(postgres: str, tmp_path: Path) -> None:
+def test_node_starts_like_its_container_and_is_healthy(postgres: str, tmp_path: Path) -> None:
     compose = _compose("compose.many.yaml")
     node = _nodes(compose)["waypost-1"]
     assert (json.loads(_last("ENTRYPOINT")), node["command"], json.loads(_last("CMD"))) == (
@@ -130,24 +130,24 @@ def test_a_node_starts_as_its_container_would_and_is_found_healthy(postgres: str
     port = free_port()
     check = json.loads(_last("HEALTHCHECK").partition("CMD")[2])
     assert check[0] == "python"
-    asked = [sys.executable, *(word.replace(":8000/", f":{port}/") for word in check[1:])]
+    requests = [sys.executable, *(word.replace(":8000/", f":{port}/") for word in check[1:])]
 
     def is_healthy() -> bool:
-        return subprocess.run(asked, capture_output=True, check=False).returncode == 0
+        return subprocess.run(requests, capture_output=True, check=False).returncode == 0
 
     assert not is_healthy()
-    with copied(postgres, "template") as url, serving(tmp_path, port=port, **{**given, "database_url": url}):
+    with database_copy(postgres, "template") as url, serving(tmp_path, port=port, **{**given, "database_url": url}):
         until(is_healthy)
 
 
-def test_systemd_finds_nothing_wrong_with_the_unit(tmp_path: Path) -> None:
+def test_systemd_unit_passes_verification(tmp_path: Path) -> None:
     unit = (DEPLOY / "waypost.service").read_text()
     command = re.search(r"^ExecStart=/opt/waypost/\.venv/bin/(\S+) (\S+)$", unit, re.M)
     assert command is not None
     assert command.groups() == ("waypost", "serve")
     analyze = program("systemd-analyze", "systemd")
     (tmp_path / "waypost.service").write_text(unit.replace("/opt/waypost/.venv/bin/waypost", sys.executable))
-    told = subprocess.run(
+    result = subprocess.run(
         [analyze, "verify", "--man=no", tmp_path / "waypost.service"], capture_output=True, text=True, check=False
     )
-    assert (told.returncode, [line for line in told.stderr.splitlines() if "waypost.service" in line]) == (0, [])
+    assert (result.returncode, [line for line in result.stderr.splitlines() if "waypost.service" in line]) == (0, [])

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from waypost import app
 from waypost.errors import Problem
 from waypost.routers import api_document
 from waypost.settings import Settings
@@ -19,7 +18,8 @@ from waypost.urls.alias_rules import RESERVED, check
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "waypost"
 _FIRST_SEGMENT = re.compile(r"/([^/{]+)")
-_FACES = {"app.py", "pages.py", "check.py", "visits", "api", "dashboard"}  # the nouns' own api.py is below /api
+_ROUTE_FILES = {"pages.py", "login_pages.py", "public.py", "ownership_check.py", "visits", "api", "dashboard", "admin"}
+"""Modules and folders that contain paths. A noun's `api.py` has only paths below /api."""
 _PAGES = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/adr/*.md")
 
 
@@ -108,11 +108,13 @@ def _may_be_alias(word: str) -> bool:
 
 def _first_segments() -> Iterator[str]:
     """First path segments in the code: compared by the dispatcher, or at the start of a route."""
-    for node in ast.walk(ast.parse(Path(app.__file__).read_text())):
-        if isinstance(node, ast.Compare) and "segment" in ast.unparse(node.left):
-            yield from (c.value for c in ast.walk(node) if isinstance(c, ast.Constant) and isinstance(c.value, str))
+    dispatcher = ast.parse((SOURCE / "asgi.py").read_text())
+    functions = {node.name: node for node in ast.walk(dispatcher) if isinstance(node, ast.FunctionDef)}
+    for node in ast.walk(functions["_app_for"]):
+        if isinstance(node, ast.Constant) and re.fullmatch("[a-z]+", str(node.value)) and node.value not in ("path", "ok"):
+            yield str(node.value)
     for path, tree in _trees():
-        if path.name not in _FACES and path.parent.name not in _FACES:
+        if path.name not in _ROUTE_FILES and path.parent.name not in _ROUTE_FILES:
             continue
         for text in (n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)):
             if match := _FIRST_SEGMENT.match(text):

@@ -1,4 +1,4 @@
-"""What a newcomer does: start, paste the line that the start prints, and take the README's tour, on a real service."""
+"""The first steps of a new user on a real service: start, printed command, README tour."""
 
 import json
 import os
@@ -22,7 +22,7 @@ from waypost.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 _SECONDS = 60
-# Stands in for curl: writes down what was asked and what was answered.
+# Replaces curl: records requests and responses.
 _CURL = """#!/usr/bin/env bash
 set -euo pipefail
 call=$(mktemp "$CALLS/$(date +%s%N).XXXXXX")
@@ -33,7 +33,7 @@ PATH=${PATH#*:} curl "$@" | tee "$call.answer"
 
 @dataclass(frozen=True)
 class Call:
-    """A curl call of the tour, and its answer."""
+    """A curl call of the tour and its response."""
 
     words: list[str]
     answer: str
@@ -54,7 +54,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Newcomer:
-    """Somebody in a folder of their own with nothing but the command, as after `make install`."""
+    """A new user's folder with only the command, as after `make install`."""
 
     folder: Path
     port: int
@@ -65,12 +65,12 @@ class Newcomer:
 
     @property
     def environment(self) -> dict[str, str]:
-        here = {"HOME": str(self.folder / "home"), "TMPDIR": str(self.folder / "tmp")}
+        values = {"HOME": str(self.folder / "home"), "TMPDIR": str(self.folder / "tmp")}
         settings = {"WAYPOST_PORT": str(self.port), "WAYPOST_DOMAIN_CHECK": "off"}
-        return {"PATH": os.environ["PATH"], "NO_PROXY": "*", "PYTHONDONTWRITEBYTECODE": "1", **here, **settings}
+        return {"PATH": os.environ["PATH"], "NO_PROXY": "*", "PYTHONDONTWRITEBYTECODE": "1", **values, **settings}
 
     def shell(self, script: str, **more: str) -> subprocess.CompletedProcess[str]:
-        """Run a script in bash, as if pasted, but ending at the first thing that fails."""
+        """Run a script in bash as if pasted; stop at the first failure."""
         return subprocess.run(
             ["bash", "-c", f"set -euo pipefail\n{script}"],
             cwd=self.folder / "work",
@@ -83,7 +83,7 @@ class Newcomer:
 
     @contextmanager
     def serving(self, log: str) -> Iterator[Path]:
-        """`waypost serve`, as `make run` starts it, until the block ends; where its output is."""
+        """Run `waypost serve` like `make run` until the block ends; yield the file with its output."""
         output = self.folder / log
         with output.open("wb") as out:
             command = [".venv/bin/waypost", "serve"]
@@ -115,39 +115,39 @@ def _newcomer(folder: Path) -> Newcomer:
 
 
 def _tour() -> list[str]:
-    """The shell blocks of the README's tour."""
+    """Shell blocks of the README's tour."""
     tour = re.search(r"^## A tour .*?^## ", (ROOT / "README.md").read_text(), flags=re.MULTILINE | re.DOTALL)
     assert tour
     return re.findall(r"^```sh\n(.*?)^```$", tour[0], flags=re.MULTILINE | re.DOTALL)
 
 
 def _calls(folder: Path) -> list[Call]:
-    asked = sorted(path for path in folder.iterdir() if path.suffix != ".answer")
+    requests = sorted(path for path in folder.iterdir() if path.suffix != ".answer")
     return [
-        Call(path.read_text().split("\0")[:-1], path.with_name(f"{path.name}.answer").read_text()) for path in asked
+        Call(path.read_text().split("\0")[:-1], path.with_name(f"{path.name}.answer").read_text()) for path in requests
     ]
 
 
-def test_the_first_start_tells_all_that_is_needed_and_the_second_tells_nothing(tmp_path: Path) -> None:
+def test_first_start_prints_credentials_and_second_start_does_not(tmp_path: Path) -> None:
     newcomer = _newcomer(tmp_path)
     with newcomer.serving("first.log") as output:
-        told = output.read_text()
-        pasted = re.findall(r"^ *(curl .*)$", told, flags=re.MULTILINE)
+        text = output.read_text()
+        pasted = re.findall(r"^ *(curl .*)$", text, flags=re.MULTILINE)
         assert len(pasted) == 1
         answer = newcomer.shell(pasted[0])
         body = json.loads(answer.stdout)
         assert body["error"] == 0
         owner = body["data"]
         assert (owner["username"], owner["email"]) == ("owner", "owner@example.com")
-        secrets = re.findall(r"(?:password|API key) +(\S+)$", told, flags=re.MULTILINE)
+        secrets = re.findall(r"(?:password|API key) +(\S+)$", text, flags=re.MULTILINE)
         assert len(secrets) == 2
         for word in (newcomer.base, owner["username"], owner["email"], *secrets):
-            assert word in told
+            assert word in text
     with newcomer.serving("second.log") as output:
         answer = newcomer.shell(pasted[0])
         assert json.loads(answer.stdout)["data"]["id"] == owner["id"]
-        told = output.read_text()
-    assert not [word for word in (*secrets, "wp_", "password", "API key", "curl") if word in told], told
+        text = output.read_text()
+    assert not [word for word in (*secrets, "wp_", "password", "API key", "curl") if word in text], text
     # A start writes nothing outside the data folder.
     assert sorted(path.name for path in (tmp_path / "work").iterdir()) == [".venv", "data"]
     assert list((tmp_path / "home").rglob("*")) == []
@@ -155,7 +155,7 @@ def test_the_first_start_tells_all_that_is_needed_and_the_second_tells_nothing(t
     assert {path.name for path in (tmp_path / "work" / "data").iterdir()} >= {"waypost.db"}
 
 
-def test_the_tour_leads_through_every_endpoint(tmp_path: Path) -> None:
+def test_readme_tour_covers_every_endpoint(tmp_path: Path) -> None:
     newcomer = _newcomer(tmp_path)
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "curl").write_text(_CURL)
@@ -186,8 +186,8 @@ def test_the_tour_leads_through_every_endpoint(tmp_path: Path) -> None:
     assert _endpoints() - {_endpoint(call) for call in api} == set()
 
 
-def test_the_tour_names_every_id_that_it_makes(tmp_path: Path) -> None:
-    """Nobody should have to know that an id is 1."""
+def test_readme_tour_stores_every_created_id(tmp_path: Path) -> None:
+    """Readers must not need to know that an id is 1."""
     assert not re.search(r"/\d+", re.sub(r"\d+\.\d+|//\S+", "", "\n".join(_tour())))
 
 
@@ -198,7 +198,7 @@ def _endpoints() -> set[str]:
 
 
 def _endpoint(call: Call) -> str:
-    """The endpoint behind a call, as the OpenAPI document writes it."""
+    """The endpoint of a call, as written in the OpenAPI document."""
     for endpoint in sorted(_endpoints(), key=lambda one: one.count("{")):
         method, path = endpoint.split()
         if method == call.method and re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", path), call.path):

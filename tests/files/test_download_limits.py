@@ -10,7 +10,7 @@ from sqlalchemy import select
 from tests.conftest import Person
 from tests.support.asgi_client import Inside
 from tests.support.files import CONTENT, download, downloads_left, new_file, objects, open_page
-from tests.support.visits import proxied_client, click_totals
+from tests.support.visits import click_totals, proxied_client
 from waypost.db import schema
 from waypost.db.database import Database
 from waypost.settings import Settings

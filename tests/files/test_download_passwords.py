@@ -5,7 +5,7 @@ import pytest
 from tests.conftest import Person
 from tests.support.asgi_client import Inside
 from tests.support.files import CONTENT, download, downloads_left, new_file, open_page
-from tests.support.visits import CURL, ACCEPT_HTML, click_totals, visit
+from tests.support.visits import ACCEPT_HTML, CURL, click_totals, visit
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 PASSWORD = "open sésame"

@@ -17,5 +17,5 @@ from waypost.http import etag
         ("", False),
     ],
 )
-def test_if_none_match_is_compared_weakly(header: str, is_match: bool) -> None:
+def test_if_none_match_is_compared_weakly(header: str, *, is_match: bool) -> None:
     assert etag.matches(header, '"a"') is is_match

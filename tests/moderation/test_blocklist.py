@@ -13,7 +13,7 @@ from tests.support.html import open_page
 from tests.support.protocol import protocol_client
 from tests.support.server import serving
 from tests.support.url_fields import EVIL, URL_FIELDS
-from tests.support.visits import CURL, IPHONE, ACCEPT_HTML, SLACK, clicks, new_link, visit
+from tests.support.visits import ACCEPT_HTML, CURL, IPHONE, SLACK, clicks, new_link, visit
 from waypost.db.database import Database
 from waypost.errors import Problem
 from waypost.moderation import ops

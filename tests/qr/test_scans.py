@@ -6,7 +6,18 @@ import pytest
 
 from tests.conftest import Person
 from tests.support.qr_decoders import new_code
-from tests.support.visits import ANDROID, CHROME, CURL, FIREFOX, GOOGLEBOT, IPHONE, PAGE, SLACK, sums, visit
+from tests.support.visits import (
+    ACCEPT_HTML,
+    ANDROID,
+    CHROME,
+    CURL,
+    FIREFOX,
+    GOOGLEBOT,
+    IPHONE,
+    SLACK,
+    click_totals,
+    visit,
+)
 
 CARD = {"fname": "Zoë", "lname": "Costa", "cell": "+49301234567"}
 SMS = {"phone": "+49 30 1234567", "message": "Hi & bye"}
@@ -36,7 +47,7 @@ def test_each_phone_goes_where_its_system_opens_it(
     ana: Person, kind: str, data: Any, agent: str, location: str
 ) -> None:
     code, alias = new_code(ana, kind, data, dynamic=True)
-    answer = visit(ana.client, alias, agent=agent, headers=PAGE)
+    answer = visit(ana.client, alias, agent=agent, headers=ACCEPT_HTML)
     assert (answer.status_code, answer.headers["location"]) == (302, location)
     assert answer.headers["cache-control"] == "private, no-store"
     if not location.startswith("http"):  # for programs that cannot open it, the same as a link
@@ -73,12 +84,12 @@ def test_an_event_is_a_calendar_file(ana: Person) -> None:
 def test_a_tracked_text_or_network_is_a_page(ana: Person) -> None:
     _, text = new_code(ana, "text", "<script>alert(1)</script>", dynamic=True)
     _, wifi = new_code(ana, "wifi", {"ssid": "Café", "pass": "pass words"}, dynamic=True)
-    page = visit(ana.client, text, headers=PAGE)
+    page = visit(ana.client, text, headers=ACCEPT_HTML)
     assert "&lt;script&gt;alert(1)" in page.text
     assert "<script" not in page.text
     assert "script" not in page.headers["content-security-policy"]
     assert visit(ana.client, text, agent=CURL).text == "<script>alert(1)</script>"
-    page = visit(ana.client, wifi, headers=PAGE).text
+    page = visit(ana.client, wifi, headers=ACCEPT_HTML).text
     assert "Café" in page
     assert "pass words" in page
 
@@ -91,7 +102,7 @@ def test_scans_count_like_clicks_with_their_source_kept_apart(ana: Person) -> No
     body = ana.get(f"/qr/{code}")
     assert (body["details"]["scans"], body["data"]["clicks"], body["data"]["uniqueClicks"]) == (3, 3, 2)
     assert ana.get("/qr")["data"]["qrs"][0]["scans"] == 3
-    assert sums(ana, f"/qr/{code}") == {"clicks": 3, "uniqueClicks": 2, "bots": 1, "previews": 1, "others": 1}
+    assert click_totals(ana, f"/qr/{code}") == {"clicks": 3, "uniqueClicks": 2, "bots": 1, "previews": 1, "others": 1}
     report = ana.get(f"/qr/{code}/stats")["data"]["dimensions"]
     assert report["sources"] == {"qr": 3}
     assert report["os"] == {"iOS": 2, "Android": 1}
@@ -117,7 +128,7 @@ def test_a_change_is_in_force_at_the_next_scan(ana: Person) -> None:
 def test_a_look_at_where_a_code_leads_counts_nothing(ana: Person) -> None:
     code, alias = new_code(ana)
     assert visit(ana.client, f"{alias}+").json()["url"] == "https://example.com/page"
-    assert "https://example.com/page" in visit(ana.client, f"{alias}+", headers=PAGE).text
+    assert "https://example.com/page" in visit(ana.client, f"{alias}+", headers=ACCEPT_HTML).text
     _, text = new_code(ana, "text", "Hello")
     assert visit(ana.client, f"{text}+").status_code == 404
     assert ana.get(f"/qr/{code}")["details"]["scans"] == 0

@@ -55,7 +55,7 @@ def _read_body(connection: socket.socket, head: bytes) -> bytes:
 
 @contextmanager
 def server(answer: Answer, *, keeps_alive: bool = False) -> Iterator[tuple[str, int]]:
-    """Start a server on loopback and yield its address. It closes each connection after a response unless `keeps_alive`."""
+    """Start a server on loopback and yield its address. Connections close after a response unless `keeps_alive`."""
 
     class Handler(socketserver.BaseRequestHandler):
         def handle(self) -> None:

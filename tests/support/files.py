@@ -5,7 +5,7 @@ from typing import Any
 from urllib.parse import quote
 
 from tests.conftest import Person
-from tests.support.visits import CHROME, CURL, ACCEPT_HTML, visit
+from tests.support.visits import ACCEPT_HTML, CHROME, CURL, visit
 
 PNG = bytes.fromhex(
     "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d49444154789c6360f8cf50000003830181"

@@ -1,4 +1,4 @@
-"""Pages on the way to a target, read as a browser reads them."""
+"""A public page, parsed like a browser parses it."""
 
 import json
 import re
@@ -8,14 +8,14 @@ from html.parser import HTMLParser
 from typing import Any
 
 from tests.conftest import Person
-from tests.support.visits import CHROME, PAGE, visit
+from tests.support.visits import ACCEPT_HTML, CHROME, visit
 
 VOID = frozenset({"meta", "link", "img", "input", "br"})
 
 
 @dataclass
 class Element:
-    """An element: its name, its attributes, and the text inside it."""
+    """An HTML element with its tag name, attributes and text."""
 
     name: str
     attributes: dict[str, str]
@@ -45,7 +45,7 @@ class _Reader(HTMLParser):
 
 @dataclass
 class Page:
-    """What a browser got."""
+    """The response to a browser, with its parsed elements."""
 
     response: Any
 
@@ -56,36 +56,36 @@ class Page:
     @cached_property
     def elements(self) -> list[Element]:
         reader = _Reader()
-        reader.feed(self.response.text)
+        reader.feed(self.response.content.decode())
         reader.close()
         return reader.elements
 
-    def all(self, name: str, /, **wanted: str) -> list[Element]:
-        """The elements of that name with these attributes; `class_` and `http_equiv` stand for what Python forbids."""
-        asked = {key.rstrip("_").replace("_", "-"): value for key, value in wanted.items()}
-        return [e for e in self.elements if e.name == name and asked.items() <= e.attributes.items()]
+    def all(self, name: str, /, **attributes: str) -> list[Element]:
+        """All elements with a tag name and attributes; `class_` and `http_equiv` are spelled for Python."""
+        attributes = {key.rstrip("_").replace("_", "-"): value for key, value in attributes.items()}
+        return [e for e in self.elements if e.name == name and attributes.items() <= e.attributes.items()]
 
-    def one(self, name: str, /, **wanted: str) -> Element:
-        """The one such element."""
-        found = self.all(name, **wanted)
-        assert len(found) == 1, (name, wanted, found)
-        return found[0]
+    def one(self, name: str, /, **attributes: str) -> Element:
+        """The only element with a tag name and attributes."""
+        elements = self.all(name, **attributes)
+        assert len(elements) == 1, (name, attributes, elements)
+        return elements[0]
 
     @cached_property
-    def way(self) -> dict[str, Any]:
-        """What the page's script is told."""
-        told: dict[str, Any] = json.loads(self.one("script", id="way").text)
-        return told
+    def script_data(self) -> dict[str, Any]:
+        """The data of the page's script."""
+        data: dict[str, Any] = json.loads(self.one("script", id="script-config").text)
+        return data
 
     @cached_property
     def policy(self) -> dict[str, list[str]]:
-        """The Content-Security-Policy by directive, the nonce left out."""
+        """The Content-Security-Policy by directive, with the nonce replaced."""
         header = re.sub(r"'nonce-[\w-]{22}'", "NONCE", self.response.headers["content-security-policy"])
         parts = (part.split() for part in header.split(";"))
         return {name: sources for name, *sources in parts}
 
 
-def walk(person: Person, path: str, *, agent: str = CHROME, **options: Any) -> Page:
-    """What a browser gets that asks for a short link."""
-    headers = {**PAGE, **options.pop("headers", {})}
+def open_page(person: Person, path: str, *, agent: str = CHROME, **options: Any) -> Page:
+    """Open a short link like a browser."""
+    headers = {**ACCEPT_HTML, **options.pop("headers", {})}
     return Page(visit(person.client, path, agent=agent, headers=headers, **options))

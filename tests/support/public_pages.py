@@ -1,4 +1,4 @@
-"""One of every page that a visitor can meet."""
+"""One of every public page."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -16,7 +16,7 @@ TARGET = "https://target.example/page"
 FRAMED = "http://framed.example/page"
 PICTURE = "https://pictures.example/wide.png"
 THEMES = ("default", "ocean", "forest", "sunset", "paper", "mono")
-CALLS: dict[str, dict[str, Any]] = {
+OVERLAYS: dict[str, dict[str, Any]] = {
     "message": {"label": "See the new glazes", "link": "https://shop.example/"},
     "contact": {"button": "Write to me"},
     "poll": {"options": ["Celadon, as it was", "Something new"], "label": "Send my vote"},
@@ -35,24 +35,24 @@ BLOCKS: tuple[dict[str, Any], ...] = (
     {"type": "social", "network": "Some New Network", "url": "https://social.example/x"},
     {"type": "vcard", "fname": "Ana", "lname": "Costa", "org": "Costa Ceramics", "title": "Potter"},
 )
-WORDS = "New glazes are in the shop.\nHave a look before you go on."
+WORDS = "New glazes are in the shop.\nRead this before you continue."
 
 
 @dataclass(frozen=True)
-class Sight:
-    """A page: where it is, a word of it that a visitor reads, and its status."""
+class PublicPage:
+    """A page: its path, a text that it shows, and its status."""
 
     path: str
     says: str
     status: int = 200
 
 
-def sights(person: Person) -> list[Sight]:
-    """Makes them all. They need FRAMED to be there, and pixels to wait for consent."""
-    return [*_refusals(person), *_bios(person), *_things(person), *_on_the_way(person)]
+def public_pages(person: Person) -> list[PublicPage]:
+    """Create all pages. Requires a site at FRAMED, and pixel consent enabled."""
+    return [*_refusals(person), *_bios(person), *_lists_files_and_codes(person), *_interstitials(person)]
 
 
-def _refusals(person: Person) -> list[Sight]:
+def _refusals(person: Person) -> list[PublicPage]:
     new_link(person, "off", url=TARGET, status="disabled")
     new_link(person, "bad", url="https://evil.example/")
     new_link(person, "used-up", url=TARGET, clicklimit=1)
@@ -62,29 +62,29 @@ def _refusals(person: Person) -> list[Sight]:
     broken = person.post("/bio/add", {"name": "x", "alias": "broken"})["id"]
     person.write(lambda tx: tx.execute(text("UPDATE bios SET blocks = '1' WHERE id = :id"), {"id": broken}))
     return [
-        Sight("nobody", "Nothing here", 404),
-        Sight("off", "Switched off", 403),
-        Sight("bad", "Blocked", 403),
-        Sight("used-up", "No longer available", 410),
-        Sight("locked", "Password needed", 401),
-        Sight("broken", "Something went wrong", 500),
+        PublicPage("unknown", "Not found", 404),
+        PublicPage("off", "Disabled", 403),
+        PublicPage("bad", "Blocked", 403),
+        PublicPage("used-up", "No longer available", 410),
+        PublicPage("locked", "Password required", 401),
+        PublicPage("broken", "Something went wrong", 500),
     ]
 
 
-def _bios(person: Person) -> list[Sight]:
-    about = {"title": "Ana Costa", "description": "Potter in Lisbon.\nBowls, cups, and what happens to them."}
+def _bios(person: Person) -> list[PublicPage]:
+    about = {"title": "Ana Costa", "description": "Potter in Lisbon.\nBowls, cups and plates."}
     for theme in THEMES:
         person.post("/bio/add", {"name": theme, "alias": theme, "theme": theme, "blocks": list(BLOCKS), **about})
     person.post("/bio/add", {"name": "x", "alias": "shy", "sensitive": True, "blocks": list(BLOCKS), **about})
     person.post("/bio/add", {"name": "Nothing yet", "alias": "empty"})
     return [
-        *(Sight(theme, "Ana Costa") for theme in THEMES),
-        Sight("shy", "Sensitive content"),
-        Sight("empty", "Nothing yet"),
+        *(PublicPage(theme, "Ana Costa") for theme in THEMES),
+        PublicPage("shy", "Sensitive content"),
+        PublicPage("empty", "Nothing yet"),
     ]
 
 
-def _things(person: Person) -> list[Sight]:
+def _lists_files_and_codes(person: Person) -> list[PublicPage]:
     campaign = person.post("/campaign/add", {"name": "Things to read", "slug": "reading", "public": True})["id"]
     titles = ("How clay is dug", "", "Firing at home, a very long story in many parts " * 3, "مرحبا بالعالم")
     for n in range(30):
@@ -98,18 +98,18 @@ def _things(person: Person) -> list[Sight]:
     person.post("/qr/add", {"type": "phone", "data": "+351 21 123 4567", "custom": "ring"})
     listed = f"u/{person.username}/reading-{campaign}"
     return [
-        Sight(listed, "Things to read"),
-        Sight(f"{listed}?q=nothing-like-it", "No link here matches"),
-        Sight(f"u/{person.username}/none-{none}", "There are no links here right now"),
-        Sight("prices", "price list.pdf"),
-        Sight("picture", "picture.png"),
-        Sight("words", "Two lines"),
-        Sight("read-0+", "This short link leads to"),
-        Sight("report", "Report a link"),
+        PublicPage(listed, "Things to read"),
+        PublicPage(f"{listed}?q=nothing-like-it", "No links match your search"),
+        PublicPage(f"u/{person.username}/none-{none}", "There are no links here"),
+        PublicPage("prices", "price list.pdf"),
+        PublicPage("picture", "picture.png"),
+        PublicPage("words", "Two lines"),
+        PublicPage("read-0+", "Destination of this short link"),
+        PublicPage("report", "Report a link"),
     ]
 
 
-def _on_the_way(person: Person) -> list[Sight]:
+def _interstitials(person: Person) -> list[PublicPage]:
     page: dict[str, Any] = {"name": "x", "title": "Before you go on", "message": WORDS, "link": "https://shop.example/"}
     splash = person.post("/splash/add", {**page, "counter": 600, "skip": 0, "banner": PICTURE, "logo": PICTURE})["id"]
     calm = person.post("/splash/add", {"name": "y", "title": "Before you go on", "message": WORDS, "counter": 0})["id"]
@@ -118,17 +118,21 @@ def _on_the_way(person: Person) -> list[Sight]:
     new_link(person, "calm", url=TARGET, type=str(calm), pixels=tags)
     new_link(person, "measured", url=TARGET, pixels=tags)
     new_link(person, "framed", url=FRAMED, type="frame", title="A framed page")
-    for kind, fields in CALLS.items():
+    for kind, fields in OVERLAYS.items():
         colors = {"color": "#FFFFFF", "background": "#0B5C92"} if kind != "poll" else {}
         call = person.post("/overlay/add", {"name": kind, "type": kind, "message": WORDS, **fields, **colors})["id"]
         new_link(person, f"before-{kind}", url=TARGET, type=f"overlay-{call}")
         new_link(person, f"over-{kind}", url=FRAMED, type=f"overlay-{call}", title="A framed page")
     return [
-        Sight("waiting", "Before you go on"),
-        Sight("calm", "May this link be measured?"),
-        Sight("measured", "May this link be measured?"),
-        Sight("framed", ""),
-        *(Sight(f"{where}-{kind}", _SAYS.get(kind, "New glazes")) for kind in CALLS for where in ("before", "over")),
+        PublicPage("waiting", "Before you go on"),
+        PublicPage("calm", "Allow tracking?"),
+        PublicPage("measured", "Allow tracking?"),
+        PublicPage("framed", ""),
+        *(
+            PublicPage(f"{where}-{kind}", _SAYS.get(kind, "New glazes"))
+            for kind in OVERLAYS
+            for where in ("before", "over")
+        ),
     ]
 
 

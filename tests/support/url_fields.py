@@ -1,4 +1,4 @@
-"""The fields by which a visitor comes to a URL or loads from there: noun, body with that URL in it, and field."""
+"""Every field that contains a URL a visitor opens or loads: noun, body with the URL, and field name."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ URL_FIELDS: list[tuple[str, dict[str, Any], str]] = [
     ("/url", {**_LINK, "languagetarget": [{"language": "fr", "link": EVIL}]}, "languagetarget"),
     ("/url", {**_LINK, "deeplink": {"google": EVIL}}, "deeplink"),
     ("/qr", {"type": "link", "data": EVIL}, "data"),
-    ("/qr", {"type": "text", "data": f"Look at {EVIL} now"}, "data"),
+    ("/qr", {"type": "text", "data": f"See {EVIL} now"}, "data"),
     ("/qr", {"type": "vcard", "data": {"fname": "Ana", "site": EVIL}}, "data"),
     ("/bio", {"name": "A", "blocks": [{"type": "link", "title": "x", "url": EVIL}]}, "blocks"),
     ("/bio", {"name": "A", "blocks": [{"type": "image", "image": EVIL}]}, "blocks"),

@@ -1,4 +1,4 @@
-"""Whom a bio page and each of its blocks count, and where the blocks lead (decisions 45 and 47)."""
+"""Click counting of bio pages and their blocks, and the destinations of blocks (decisions 45 and 47)."""
 
 from functools import partial
 from typing import Any
@@ -8,14 +8,26 @@ from sqlalchemy import Connection, select, update
 
 from tests.conftest import BASE, Person
 from tests.support.bios import BLOCKS, MASTODON, SHOP, clicks_of, follow, new_bio, open_bio
-from tests.support.visits import ANDROID, CHROME, CURL, FIREFOX, GOOGLEBOT, IPHONE, PAGE, SLACK, new_link, sums, visit
+from tests.support.visits import (
+    ACCEPT_HTML,
+    ANDROID,
+    CHROME,
+    CURL,
+    FIREFOX,
+    GOOGLEBOT,
+    IPHONE,
+    SLACK,
+    click_totals,
+    new_link,
+    visit,
+)
 from waypost.db.schema import bio_blocks, bios
 from waypost.settings import Settings
 
 ONCE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
-def test_whoever_opens_a_page_is_counted_once(ana: Person, ben: Person) -> None:
+def test_bio_page_visit_is_counted_once(ana: Person, ben: Person) -> None:
     bio = new_bio(ana)
     for agent in (CHROME, CHROME, FIREFOX, GOOGLEBOT, SLACK):
         open_bio(ana, agent=agent)
@@ -28,13 +40,13 @@ def test_whoever_opens_a_page_is_counted_once(ana: Person, ben: Person) -> None:
     body = ana.get(f"/bio/{bio}")
     assert {name: body["data"][name] for name in counted} == counted
     assert (body["details"]["clicks"], body["details"]["uniqueclicks"]) == (4, 3)
-    assert sums(ana, f"/bio/{bio}") == {**counted, "bots": 1, "previews": 1, "others": 2}
+    assert click_totals(ana, f"/bio/{bio}") == {**counted, "bots": 1, "previews": 1, "others": 2}
     assert ben.call("GET", f"/bio/{bio}/stats").status_code == 404
     assert ben.call("GET", f"/bio/{bio}").status_code == 404
-    assert sums(ben, "") == {}
+    assert click_totals(ben, "") == {}
 
 
-def test_every_block_that_leads_somewhere_is_counted_by_itself(ana: Person) -> None:
+def test_each_clickable_block_has_its_own_count(ana: Person) -> None:
     bio = new_bio(ana)
     for agent in (CHROME, CHROME, FIREFOX, GOOGLEBOT):
         assert follow(ana, bio, "Shop", agent=agent).headers["location"] == SHOP
@@ -44,12 +56,12 @@ def test_every_block_that_leads_somewhere_is_counted_by_itself(ana: Person) -> N
     follow(ana, bio, "Ana Costa")
     once = (1, 1)
     assert clicks_of(ana, bio) == {"Shop": (3, 2), "mastodon": once, BLOCKS[4]["image"]: once, "Ana Costa": once}
-    assert sums(ana, f"/bio/{bio}") == {}  # nobody has opened the page itself
+    assert click_totals(ana, f"/bio/{bio}") == {}  # the page itself was not opened
     report = ana.get("/stats")["data"]
     assert (report["total"]["clicks"], report["dimensions"]["sources"]) == (6, {"bio": 6})
 
 
-def test_a_block_keeps_its_clicks_when_the_page_changes(ana: Person) -> None:
+def test_block_keeps_clicks_after_page_change(ana: Person) -> None:
     bio = new_bio(ana)
     old = {block["title"]: block["id"] for block in ana.get(f"/bio/{bio}")["blocks"]}
     for title in ("Shop", "Blog", "Blog"):
@@ -68,18 +80,25 @@ def test_a_block_keeps_its_clicks_when_the_page_changes(ana: Person) -> None:
     assert clicks_of(ana, bio) == {"Diary": (2, 1), "Shop": (2, 1)}
 
 
-def test_blocks_belong_to_their_page_alone(ana: Person, ben: Person) -> None:
+def test_block_of_another_page_returns_404(ana: Person, ben: Person) -> None:
     bio, hers = new_bio(ana), new_bio(ben, "ben-costa")
-    mine = ana.get(f"/bio/{bio}")["blocks"][0]["id"]
-    for path in (f"ben-costa/{mine}", "ana-costa/0", "ana-costa/-1", "ana-costa/" + "9" * 5000, "ana-costa/x", "x/1"):
+    response = ana.get(f"/bio/{bio}")["blocks"][0]["id"]
+    for path in (
+        f"ben-costa/{response}",
+        "ana-costa/0",
+        "ana-costa/-1",
+        "ana-costa/" + "9" * 5000,
+        "ana-costa/x",
+        "x/1",
+    ):
         assert visit(ana.client, path).status_code == 404
     ana.delete(f"/bio/{bio}/delete")
     left = ana.database.read(lambda tx: tx.execute(select(bio_blocks.c.bio).distinct()).scalars().all())
     assert left == [hers]
-    assert visit(ana.client, f"ana-costa/{mine}").status_code == 404
+    assert visit(ana.client, f"ana-costa/{response}").status_code == 404
 
 
-def test_a_block_may_lead_to_a_short_link_of_ours_but_not_in_circles(ana: Person) -> None:
+def test_block_url_accepts_own_short_link_and_rejects_blocks(ana: Person) -> None:
     link = new_link(ana, "spring")
     bio = new_bio(ana, blocks=[{"type": "link", "title": "Sale", "url": f"{BASE}/spring"}])
     answer = follow(ana, bio, "Sale")
@@ -93,7 +112,7 @@ def test_a_block_may_lead_to_a_short_link_of_ours_but_not_in_circles(ana: Person
     ana.put(f"/bio/{bio}/update", {"blocks": elsewhere})
 
 
-def test_the_card_is_a_file_for_the_address_book(ana: Person) -> None:
+def test_vcard_block_downloads_contact_file(ana: Person) -> None:
     bio = new_bio(ana)
     for path in ("ana-costa/vcard", f"ana-costa/{ana.get(f'/bio/{bio}')['blocks'][-1]['id']}"):
         card = visit(ana.client, path, agent=ANDROID)
@@ -105,36 +124,36 @@ def test_the_card_is_a_file_for_the_address_book(ana: Person) -> None:
 
 
 @ONCE
-def test_a_card_of_anything_is_still_a_card(ana: Person) -> None:
+def test_vcard_with_unusual_values_is_valid(ana: Person) -> None:
     hostile = {"lname": "A;B,C\\D", "phone": "call me", "email": "nobody", "street": "1;2", "city": "\u202eX"}
-    for told, line in (
+    for message, line in (
         ({}, "FN:My page"),
         (hostile, "FN:A\\;B\\,C\\\\D"),
         ({"org": "x" * 200}, "FN:xxx"),
     ):
-        bio = new_bio(ana, f"card-{len(told)}", blocks=[{"type": "vcard", **told}])
-        card = visit(ana.client, f"card-{len(told)}/vcard").text
+        bio = new_bio(ana, f"card-{len(message)}", blocks=[{"type": "vcard", **message}])
+        card = visit(ana.client, f"card-{len(message)}/vcard").text
         assert line in card
         assert "TEL" not in card
         assert "EMAIL" not in card
         assert card.startswith("BEGIN:VCARD\r\n")
         assert card.endswith("END:VCARD\r\n")
         assert all(len(one.encode()) <= 75 for one in card.split("\r\n"))
-        assert open_bio(ana, f"card-{len(told)}").status_code == 200
+        assert open_bio(ana, f"card-{len(message)}").status_code == 200
         ana.delete(f"/bio/{bio}/delete")
     new_bio(ana, blocks=[])
     assert visit(ana.client, "ana-costa/vcard").status_code == 404
 
 
 @ONCE
-def test_an_app_that_the_operator_forbids_again_is_not_opened(ana: Person, settings: Settings) -> None:
+def test_block_with_forbidden_app_scheme_is_not_opened(ana: Person, settings: Settings) -> None:
     bio = new_bio(ana, blocks=[{"type": "link", "title": "Write", "url": "https://example.com/"}])
     block = ana.get(f"/bio/{bio}")["blocks"][0]["id"]
     for url in ("javascript:alert(1)", "mailto:ana@example.com", "data:text/html,x"):
-        told = [{"type": "link", "title": "Write", "url": url, "id": block}]
-        ana.write(partial(_set_blocks, blocks=told))
-        ana.put(f"/bio/{bio}/update", {"title": url[:8]})  # so that nobody remembers the old one
-        answer = visit(ana.client, f"ana-costa/{block}", headers=PAGE)
+        items = [{"type": "link", "title": "Write", "url": url, "id": block}]
+        ana.write(partial(_set_blocks, blocks=items))
+        ana.put(f"/bio/{bio}/update", {"title": url[:8]})  # invalidate the cached page
+        answer = visit(ana.client, f"ana-costa/{block}", headers=ACCEPT_HTML)
         assert (answer.status_code, "location" in answer.headers) == (403, False)
         assert url not in open_bio(ana).text
 

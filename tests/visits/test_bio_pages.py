@@ -1,4 +1,4 @@
-"""What visitors meet at the alias of a bio page, whatever its owner wrote (decisions 45, 47 and 50)."""
+"""Public bio pages with arbitrary content (decisions 45, 47 and 50)."""
 
 import re
 
@@ -7,7 +7,7 @@ import pytest
 from tests.conftest import BASE, Person
 from tests.support.bios import BLOCKS, new_bio, open_bio
 from tests.support.html import Page
-from tests.support.visits import CHROME, CURL, GOOGLEBOT, SLACK, sums, visit
+from tests.support.visits import CHROME, CURL, GOOGLEBOT, SLACK, click_totals, visit
 
 ONCE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 HOSTILE = (
@@ -24,11 +24,11 @@ HOSTILE = (
 
 
 def _all(page: Page, name: str, attribute: str) -> list[str]:
-    """What the elements of that name that have this attribute have there."""
+    """The values of an attribute of all elements with a tag name."""
     return [element.attributes[attribute] for element in page.all(name) if attribute in element.attributes]
 
 
-def test_a_page_shows_its_blocks_in_their_order(ana: Person) -> None:
+def test_bio_page_shows_blocks_in_order(ana: Person) -> None:
     new_bio(ana, title="Ana Costa", description="Potter.\nLisbon.")
     answer = open_bio(ana)
     page = Page(answer)
@@ -44,14 +44,14 @@ def test_a_page_shows_its_blocks_in_their_order(ana: Person) -> None:
 
 
 @ONCE
-def test_a_page_without_anything_in_it_has_its_name(ana: Person) -> None:
+def test_empty_bio_page_shows_its_name(ana: Person) -> None:
     new_bio(ana, blocks=[])
     assert '<h1 dir="auto">My page</h1>' in open_bio(ana).text
 
 
 @ONCE
 @pytest.mark.parametrize("words", HOSTILE)
-def test_nothing_that_an_owner_writes_breaks_out_of_its_place(ana: Person, words: str) -> None:
+def test_bio_page_texts_are_escaped(ana: Person, words: str) -> None:
     blocks = [
         {"type": "heading", "text": words},
         {"type": "text", "text": words},
@@ -84,18 +84,18 @@ def test_nothing_that_an_owner_writes_breaks_out_of_its_place(ana: Person, words
 
 
 @ONCE
-def test_texts_of_people_find_their_own_direction(ana: Person) -> None:
+def test_bio_page_texts_have_automatic_direction(ana: Person) -> None:
     new_bio(ana, title="\u05d0\u05e0\u05d4", description="\u05e9\u05dc\u05d5\u05dd")
     texts = [e.attributes for e in Page(open_bio(ana)).elements if e.name in ("h1", "h2", "p")]
     assert all(attributes.get("dir") == "auto" for attributes in texts if attributes.get("class") != "about")
 
 
 @ONCE
-def test_a_page_loads_nothing_but_its_own_pictures(ana: Person) -> None:
+def test_bio_page_loads_only_its_images(ana: Person) -> None:
     new_bio(ana)
     answer = open_bio(ana)
-    told = dict(part.strip().split(" ", 1) for part in answer.headers["content-security-policy"].split(";"))
-    assert told == {
+    header = dict(part.strip().split(" ", 1) for part in answer.headers["content-security-policy"].split(";"))
+    assert header == {
         "default-src": "'none'",
         "style-src": "'unsafe-inline'",
         "img-src": "data: http://other.example https://pictures.example:8443",
@@ -115,36 +115,36 @@ def test_a_page_loads_nothing_but_its_own_pictures(ana: Person) -> None:
 
 
 @ONCE
-def test_a_page_tells_others_what_it_is(ana: Person) -> None:
+def test_bio_page_has_metadata_for_search_and_previews(ana: Person) -> None:
     new_bio(ana, title="Ana Costa", description="Potter.\nLisbon.")
     page = Page(open_bio(ana))
     metas = [element.attributes for element in page.all("meta") if "content" in element.attributes]
-    told = {meta.get("property") or meta.get("name", ""): meta["content"] for meta in metas}
+    response = {meta.get("property") or meta.get("name", ""): meta["content"] for meta in metas}
     same = {"title": "Ana Costa", "description": "Potter. Lisbon.", "url": f"{BASE}/ana-costa", "type": "profile"}
-    assert {name: told[f"og:{name}"] for name in same} == same
+    assert {name: response[f"og:{name}"] for name in same} == same
     assert _all(page, "link", "href")[0] == f"{BASE}/ana-costa"
     assert _all(page, "html", "lang") == ["en"]
     assert _all(Page(open_bio(ana, headers={"Accept-Language": "de-AT,en;q=0.5"})), "html", "lang") == ["de"]
 
 
-def test_a_program_gets_the_page_as_json(ana: Person) -> None:
+def test_bio_page_returns_json_to_programs(ana: Person) -> None:
     bio = new_bio(ana, title="Ana Costa", sensitive=True)
-    told = visit(ana.client, "ana-costa", agent=CURL).json()
+    data = visit(ana.client, "ana-costa", agent=CURL).json()
     first = ana.get(f"/bio/{bio}")["blocks"][0]["id"]
-    assert told["blocks"][0] == {**BLOCKS[0], "visit": f"{BASE}/ana-costa/{first}"}
-    assert told["blocks"][2] == BLOCKS[2]
-    assert (told["error"], told["title"], told["sensitive"]) == (0, "Ana Costa", True)
+    assert data["blocks"][0] == {**BLOCKS[0], "visit": f"{BASE}/ana-costa/{first}"}
+    assert data["blocks"][2] == BLOCKS[2]
+    assert (data["error"], data["title"], data["sensitive"]) == (0, "Ana Costa", True)
     assert visit(ana.client, "ana-costa+").json() == {"error": 0, "url": f"{BASE}/ana-costa", "title": "Ana Costa"}
 
 
-def test_visitors_of_a_sensitive_page_are_warned_and_counted_only_behind_the_warning(ana: Person) -> None:
+def test_sensitive_bio_page_warns_and_counts_after_confirmation(ana: Person) -> None:
     bio = new_bio(ana, title="Ana Costa", description="Secret words", sensitive=True)
     for agent in (CHROME, SLACK, GOOGLEBOT):
         gate = open_bio(ana, agent=agent)
         assert (gate.status_code, "Sensitive content" in gate.text) == (200, True)
         assert "Ana Costa" not in gate.text
         assert "Secret" not in gate.text
-    assert sums(ana, f"/bio/{bio}") == {}
+    assert click_totals(ana, f"/bio/{bio}") == {}
     answer = open_bio(ana, method="POST")
     assert (answer.status_code, answer.headers["location"]) == (303, "/ana-costa?sure=1")
     cookie = answer.headers["set-cookie"]
@@ -153,7 +153,7 @@ def test_visitors_of_a_sensitive_page_are_warned_and_counted_only_behind_the_war
     ana.client.cookies.clear()
     assert "Secret words" not in open_bio(ana).text
     assert "Secret words" in open_bio(ana, "ana-costa?sure=1").text  # for browsers that keep none
-    assert sums(ana, f"/bio/{bio}") == {"clicks": 2, "uniqueClicks": 1}
+    assert click_totals(ana, f"/bio/{bio}") == {"clicks": 2, "uniqueClicks": 1}
     ana.client.cookies.clear()
     new_bio(ana, "other", sensitive=True)
     open_bio(ana, method="POST")
@@ -163,7 +163,7 @@ def test_visitors_of_a_sensitive_page_are_warned_and_counted_only_behind_the_war
     assert "Secret words" in open_bio(ana).text
 
 
-def test_a_change_is_in_force_at_the_next_visit_and_a_deleted_page_is_gone(ana: Person, ben: Person) -> None:
+def test_bio_page_change_applies_at_next_visit_and_deleted_page_returns_404(ana: Person, ben: Person) -> None:
     bio = new_bio(ana, title="Before")
     assert "Before" in open_bio(ana).text
     ana.put(f"/bio/{bio}/update", {"title": "After", "blocks": []})
@@ -179,18 +179,18 @@ def test_a_change_is_in_force_at_the_next_visit_and_a_deleted_page_is_gone(ana: 
 
 
 @ONCE
-def test_a_page_is_on_the_services_own_host_only(ana: Person) -> None:
+def test_bio_page_is_served_on_own_host_only(ana: Person) -> None:
     bio = new_bio(ana)
     ana.post("/domain/add", {"domain": "https://brand.example"})
     first = ana.get(f"/bio/{bio}")["blocks"][0]["id"]
     for host in ("brand.example", "other.example"):
         for path in ("ana-costa", "ana-costa+", "ana-costa/vcard", f"ana-costa/{first}"):
             assert open_bio(ana, path, headers={"Host": host}).status_code == 404
-    assert sums(ana, f"/bio/{bio}") == {}
+    assert click_totals(ana, f"/bio/{bio}") == {}
 
 
 @ONCE
-def test_a_large_page_is_as_good_as_a_small_one(ana: Person) -> None:
+def test_large_bio_page_is_served_completely(ana: Person) -> None:
     blocks = [{"type": "text", "text": "x" * 5000}, *[BLOCKS[0]] * 199]
     bio = new_bio(ana, blocks=blocks)
     hrefs = [href for href in _all(Page(open_bio(ana)), "a", "href") if href.startswith("/ana-costa/")]

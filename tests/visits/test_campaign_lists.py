@@ -1,4 +1,4 @@
-"""List pages: the links of a campaign to choose from (decisions 27 and 51)."""
+"""Public list pages of campaigns (decisions 27 and 51)."""
 
 import re
 from html.parser import HTMLParser
@@ -9,7 +9,7 @@ from sqlalchemy import insert
 
 from tests.conftest import BASE, Person
 from tests.support.asgi_client import Inside
-from tests.support.visits import GOOGLEBOT, PAGE, SLACK, new_link, sums, visit
+from tests.support.visits import ACCEPT_HTML, GOOGLEBOT, SLACK, click_totals, new_link, visit
 from waypost.db import schema
 
 OVERRIDE = "\u202e"
@@ -31,7 +31,7 @@ def _titles(service: Inside, campaign: int, query: str = "") -> list[str]:
 
 
 def _many(person: Person, campaign: int, count: int) -> None:
-    """Links by the hundred, faster than through the API."""
+    """Insert many links directly, faster than through the API."""
     words = dict.fromkeys(("host", "description", "expiryurl", "metatitle", "metadescription", "metaimage"), "")
     rows = [
         {
@@ -50,7 +50,7 @@ def _many(person: Person, campaign: int, count: int) -> None:
 
 
 class _Outline(HTMLParser):
-    """What a page would load, run or lead to."""
+    """Collect the resources, scripts and links of a page."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -61,21 +61,21 @@ class _Outline(HTMLParser):
         self.tags.append((tag, dict(attrs)))
 
     def links(self) -> list[str]:
-        return [str(told["href"]) for tag, told in self.tags if tag == "a"]
+        return [str(message["href"]) for tag, message in self.tags if tag == "a"]
 
 
-def test_the_list_that_the_api_names_is_the_one_that_works(service: Inside, ana: Person) -> None:
+def test_list_url_from_api_works(service: Inside, ana: Person) -> None:
     for slug in ("spring", None):
         made = ana.post("/campaign/add", {"slug": slug, "public": True})
-        assert visit(service, made["list"].removeprefix(f"{BASE}/"), headers=PAGE).status_code == 200
+        assert visit(service, made["list"].removeprefix(f"{BASE}/"), headers=ACCEPT_HTML).status_code == 200
 
 
-def test_a_list_shows_links_newest_first_by_their_title_or_else_their_site(service: Inside, ana: Person) -> None:
+def test_list_shows_newest_links_first_with_title_or_site(service: Inside, ana: Person) -> None:
     campaign = _campaign(ana)
     new_link(ana, "one", url="https://www.example.com/a", campaign=campaign, title="The first")
     new_link(ana, "two", url="https://www.bücher.example/b", campaign=campaign)
-    told = _told(service, campaign)
-    assert told == {
+    output = _told(service, campaign)
+    assert output == {
         "name": "Spring",
         "list": f"{BASE}/u/ana/spring-{campaign}",
         "rotator": f"{BASE}/r/spring",
@@ -89,21 +89,21 @@ def test_a_list_shows_links_newest_first_by_their_title_or_else_their_site(servi
             {"shorturl": f"{BASE}/one", "title": "The first", "site": "example.com"},
         ],
     }
-    page = visit(service, f"u/ana/spring-{campaign}", headers=PAGE)
+    page = visit(service, f"u/ana/spring-{campaign}", headers=ACCEPT_HTML)
     assert _Outline(page.text).links() == [f"{BASE}/two", f"{BASE}/one"]
 
 
-def test_a_list_that_is_not_public_is_its_owners(service: Inside, ana: Person, ben: Person) -> None:
+def test_private_list_is_visible_to_owner_only(service: Inside, ana: Person, ben: Person) -> None:
     path = f"u/ana/spring-{_campaign(ana, public=False)}"
     hers, his = ({"Authorization": f"Bearer {person.key}"} for person in (ana, ben))
     assert visit(service, path).status_code == visit(service, path, headers=his).status_code == 404
     assert visit(service, path, headers={"Authorization": "Bearer wrong"}).status_code == 404
     assert visit(service, path, headers=hers).status_code == 200
-    missing = visit(service, "u/ana/spring-999", headers=PAGE)
-    assert visit(service, path, headers=PAGE).text == missing.text
+    missing = visit(service, "u/ana/spring-999", headers=ACCEPT_HTML)
+    assert visit(service, path, headers=ACCEPT_HTML).text == missing.text
 
 
-def test_a_list_has_only_what_leads_somewhere(service: Inside, ana: Person) -> None:
+def test_list_contains_only_usable_links(service: Inside, ana: Person) -> None:
     campaign = _campaign(ana)
     kinds: list[dict[str, Any]] = [{}, {"password": "x"}, {"status": "disabled"}, {"clicklimit": 1}]
     for number, fields in enumerate(kinds):
@@ -115,7 +115,7 @@ def test_a_list_has_only_what_leads_somewhere(service: Inside, ana: Person) -> N
     assert visit(service, f"u/ana/spring-{campaign}").status_code == 404
 
 
-def test_an_old_slug_leads_to_the_present_one(service: Inside, ana: Person) -> None:
+def test_outdated_list_slug_redirects_to_current_one(service: Inside, ana: Person) -> None:
     campaign = _campaign(ana)
     for old in (f"winter-{campaign}", f"list-{campaign}", f"a-b-{campaign}"):
         answer = visit(service, f"u/ana/{old}?q=x&page=2")
@@ -127,7 +127,7 @@ def test_an_old_slug_leads_to_the_present_one(service: Inside, ana: Person) -> N
     assert visit(service, f"u/ANA/spring-{campaign}").headers["location"] == f"{BASE}/u/ana/spring-{campaign}"
 
 
-def test_nobody_learns_of_a_list_by_a_wrong_address(service: Inside, ana: Person, ben: Person) -> None:
+def test_wrong_list_address_returns_404(service: Inside, ana: Person, ben: Person) -> None:
     public, hidden = _campaign(ana), _campaign(ana, slug="hidden", public=False, name="Hidden")
     names = (f"ben/spring-{public}", f"ana/x-{hidden}", "ana/spring", "ana/spring-", f"ana/-{public}", "ana/spring-0")
     for name in (
@@ -141,7 +141,7 @@ def test_nobody_learns_of_a_list_by_a_wrong_address(service: Inside, ana: Person
         assert visit(service, f"u/{name}").status_code == 404, name
 
 
-def test_a_long_list_has_pages(service: Inside, ana: Person) -> None:
+def test_long_list_is_paginated(service: Inside, ana: Person) -> None:
     campaign = _campaign(ana)
     _many(ana, campaign, 60)
     first, last = _told(service, campaign), _told(service, campaign, "?page=3")
@@ -151,7 +151,7 @@ def test_a_long_list_has_pages(service: Inside, ana: Person) -> None:
     assert last["nextpage"] is None
     beyond = _told(service, campaign, "?page=9")
     assert (beyond["links"], beyond["nextpage"]) == ([], None)
-    page = visit(service, f"u/ana/spring-{campaign}?page=2", headers=PAGE).text
+    page = visit(service, f"u/ana/spring-{campaign}?page=2", headers=ACCEPT_HTML).text
     assert [link for link in _Outline(page).links() if "/u/" in link] == [
         f"{BASE}/u/ana/spring-{campaign}",
         f"{BASE}/u/ana/spring-{campaign}?page=3",
@@ -160,12 +160,12 @@ def test_a_long_list_has_pages(service: Inside, ana: Person) -> None:
         assert _told(service, campaign, f"?page={odd}")["currentpage"] == 1
 
 
-def test_a_list_is_searched_by_what_it_shows(service: Inside, ana: Person) -> None:
+def test_list_search_matches_visible_text(service: Inside, ana: Person) -> None:
     campaign = _campaign(ana)
     new_link(ana, "one", url="https://shop.example/", campaign=campaign, title="Été à Paris", description="secret")
     new_link(ana, "two", url="https://example.com/paris?hidden", campaign=campaign, title="100% wool")
     new_link(ana, "paris-3", url="https://example.com/", campaign=campaign, title="Third")
-    for q, found in (
+    for q, item in (
         ("PARIS", ["Third", "Été à Paris"]),
         ("été", ["Été à Paris"]),
         ("shop.exa", ["Été à Paris"]),
@@ -176,65 +176,65 @@ def test_a_list_is_searched_by_what_it_shows(service: Inside, ana: Person) -> No
         ("%00", []),
         ("%20", ["Third", "100% wool", "Été à Paris"]),
     ):
-        assert _titles(service, campaign, f"?q={q}") == found, q
-    page = visit(service, f"u/ana/spring-{campaign}?q=%22%3E%3Cb%3E", headers=PAGE).text
+        assert _titles(service, campaign, f"?q={q}") == item, q
+    page = visit(service, f"u/ana/spring-{campaign}?q=%22%3E%3Cb%3E", headers=ACCEPT_HTML).text
     assert "<b>" not in page
     assert 'value="&#34;&gt;&lt;b&gt;"' in page
 
 
-def test_a_search_has_pages(service: Inside, ana: Person) -> None:
+def test_list_search_results_are_paginated(service: Inside, ana: Person) -> None:
     campaign = _campaign(ana)
     _many(ana, campaign, 60)
-    told = _told(service, campaign, "?q=NUMBER+1&page=1")
-    assert (told["result"], told["maxpage"]) == (11, 1)
-    page = visit(service, f"u/ana/spring-{campaign}?q=number&page=2", headers=PAGE).text
+    output = _told(service, campaign, "?q=NUMBER+1&page=1")
+    assert (output["result"], output["maxpage"]) == (11, 1)
+    page = visit(service, f"u/ana/spring-{campaign}?q=number&page=2", headers=ACCEPT_HTML).text
     assert f"{BASE}/u/ana/spring-{campaign}?q=number&page=3" in _Outline(page).links()
 
 
-def test_a_view_of_a_list_counts_for_the_campaign_and_a_robot_apart(service: Inside, ana: Person) -> None:
+def test_list_view_counts_for_campaign_and_bots_separately(service: Inside, ana: Person) -> None:
     campaign = _campaign(ana)
-    for options in ({}, {"headers": PAGE}, {"method": "HEAD"}, {"agent": GOOGLEBOT}, {"agent": SLACK}):
+    for options in ({}, {"headers": ACCEPT_HTML}, {"method": "HEAD"}, {"agent": GOOGLEBOT}, {"agent": SLACK}):
         assert visit(service, f"u/ana/spring-{campaign}", **options).status_code == 200
     visit(service, f"u/ana/spring-{campaign}", headers={"Authorization": f"Bearer {ana.key}"})
     assert ana.get(f"/campaign/{campaign}")["details"]["views"] == 2
     expected = {"clicks": 2, "uniqueClicks": 1, "bots": 1, "previews": 1, "others": 1}
-    assert sums(ana, f"/campaign/{campaign}") == expected
-    assert sums(ana, "") == {}
+    assert click_totals(ana, f"/campaign/{campaign}") == expected
+    assert click_totals(ana, "") == {}
 
 
 @pytest.mark.parametrize(
     "words", ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "{{ 7 * 7 }}", "</ul>"]
 )
-def test_whatever_an_owner_writes_stays_text(words: str, service: Inside, ana: Person) -> None:
+def test_list_texts_are_escaped(words: str, service: Inside, ana: Person) -> None:
     campaign = _campaign(ana, name=words)
     new_link(ana, "one", campaign=campaign, title=words)
-    answer = visit(service, f"u/ana/spring-{campaign}", headers=PAGE)
+    answer = visit(service, f"u/ana/spring-{campaign}", headers=ACCEPT_HTML)
     tags = [tag for tag, _ in _Outline(answer.text).tags]
     assert not {"script", "img"} & set(tags)
     assert tags.count("ul") == 1
     assert "49" not in re.sub(r"<style>.*?</style>", "", answer.text, flags=re.DOTALL)
-    assert not [name for _, told in _Outline(answer.text).tags for name in told if name.startswith("on")]
+    assert not [name for _, message in _Outline(answer.text).tags for name in message if name.startswith("on")]
 
 
-def test_writing_that_turns_around_stays_within_its_own_line(service: Inside, ana: Person) -> None:
+def test_list_isolates_right_to_left_text(service: Inside, ana: Person) -> None:
     campaign = _campaign(ana)
     new_link(ana, "one", campaign=campaign, title=f"moc.evil{OVERRIDE}gnp.exe")
     new_link(ana, "two", campaign=campaign, title=OVERRIDE)
-    page = visit(service, f"u/ana/spring-{campaign}", headers=PAGE).text
+    page = visit(service, f"u/ana/spring-{campaign}", headers=ACCEPT_HTML).text
     assert "<bdi>moc.evilgnp.exe</bdi>" in page
     assert "<bdi>example.com</bdi>" in page
 
 
-def test_a_list_loads_nothing_from_anywhere(service: Inside, ana: Person) -> None:
+def test_list_page_loads_no_resources(service: Inside, ana: Person) -> None:
     campaign = _campaign(ana)
     new_link(ana, "one", url="https://elsewhere.example/", campaign=campaign)
-    answer = visit(service, f"u/ana/spring-{campaign}", headers=PAGE)
+    answer = visit(service, f"u/ana/spring-{campaign}", headers=ACCEPT_HTML)
     policy = answer.headers["content-security-policy"]
     assert "default-src 'none'" in policy
     assert "script-src" not in policy
     loading = [
-        told
-        for tag, told in _Outline(answer.text).tags
-        if "src" in told or (tag == "link" and told["href"] != "data:,")
+        message
+        for tag, message in _Outline(answer.text).tags
+        if "src" in message or (tag == "link" and message["href"] != "data:,")
     ]
     assert loading == []

@@ -1,4 +1,4 @@
-"""Which visits are clicks, whose they are, and how a limit on them holds (decisions 43, 47 and 48)."""
+"""Click counting, unique visitors and click limits (decisions 43, 47 and 48)."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -11,19 +11,19 @@ from tests.conftest import Person
 from tests.support.asgi_client import Inside
 from tests.support.server import at_once
 from tests.support.visits import (
+    ACCEPT_HTML,
     ANDROID,
     CHROME,
     CURL,
+    DESTINATION,
     FIREFOX,
     GOOGLEBOT,
     IPHONE,
-    PAGE,
     SLACK,
-    TARGET,
-    behind_a_proxy,
+    click_totals,
     clicks,
     new_link,
-    sums,
+    proxied_client,
     visit,
 )
 
@@ -54,16 +54,16 @@ OVER = "https://example.com/over"
         ("GET", SLACK, {"Purpose": "prefetch"}, {"previews": 1}),
     ],
 )
-def test_a_visit_is_counted_as_what_it_is(
+def test_visit_is_counted_by_its_kind(
     ana: Person, service: Inside, method: str, agent: str, headers: dict[str, str], counted: dict[str, int]
 ) -> None:
     link = new_link(ana, "spring")
-    assert visit(service, "spring", method, agent=agent, headers=headers).headers["location"] == TARGET
-    assert sums(ana, f"/url/{link}") == counted
+    assert visit(service, "spring", method, agent=agent, headers=headers).headers["location"] == DESTINATION
+    assert click_totals(ana, f"/url/{link}") == counted
     assert clicks(ana, link) == (counted.get("clicks", 0), counted.get("uniqueClicks", 0))
 
 
-def test_a_read_shows_every_click_that_was_answered_before_it(ana: Person, service: Inside) -> None:
+def test_statistics_read_includes_all_answered_clicks(ana: Person, service: Inside) -> None:
     link = new_link(ana, "spring")
     for number in range(1, 8):
         visit(service, "spring")
@@ -74,12 +74,12 @@ def test_a_read_shows_every_click_that_was_answered_before_it(ana: Person, servi
 
 @pytest.fixture
 def proxied(tmp_path: Path, database_url: str, ingester: None) -> Iterator[Inside]:
-    """The same service once more, behind a proxy."""
-    with behind_a_proxy(tmp_path, database_url) as client:
+    """The same service behind a trusted proxy."""
+    with proxied_client(tmp_path, database_url) as client:
         yield client
 
 
-def test_a_visitor_is_one_a_day_by_address_program_and_link(ana: Person, proxied: Inside) -> None:
+def test_visitor_is_unique_per_day_address_user_agent_and_link(ana: Person, proxied: Inside) -> None:
     with time_machine.travel(NOON, tick=True) as clock:
         first, second = new_link(ana, "first"), new_link(ana, "second")
 
@@ -98,22 +98,22 @@ def test_a_visitor_is_one_a_day_by_address_program_and_link(ana: Person, proxied
         assert come("first", "203.0.113.1") == (7, 5)
 
 
-def test_a_limit_is_exact_whoever_comes_at_the_same_moment(ana: Person, service: Inside) -> None:
+def test_click_limit_is_exact_under_concurrency(ana: Person, service: Inside) -> None:
     link = new_link(ana, "few", clicklimit=17)
     answers = at_once([lambda: visit(service, "few").status_code for _ in range(40)])
     assert Counter(answers) == {302: 17, 410: 23}
-    assert sums(ana, f"/url/{link}") == {"clicks": 17, "uniqueClicks": 1, "late": 23}
+    assert click_totals(ana, f"/url/{link}") == {"clicks": 17, "uniqueClicks": 1, "late": 23}
     assert clicks(ana, link) == (17, 1)
 
 
 @ONLY_SQLITE
-def test_a_used_up_link_tells_people_and_programs_or_leads_elsewhere(ana: Person, service: Inside) -> None:
+def test_link_over_click_limit_returns_410_or_expiry_url(ana: Person, service: Inside) -> None:
     new_link(ana, "once", clicklimit=1)
     new_link(ana, "once-over", clicklimit=1, expiryurl=OVER)
     for alias in ("once", "once-over"):
-        assert visit(service, f"{alias}+").json()["url"] == TARGET  # looking takes nothing
-        assert visit(service, alias).headers["location"] == TARGET
-    page = visit(service, "once", headers=PAGE)
+        assert visit(service, f"{alias}+").json()["url"] == DESTINATION  # looking takes nothing
+        assert visit(service, alias).headers["location"] == DESTINATION
+    page = visit(service, "once", headers=ACCEPT_HTML)
     assert (page.status_code, page.headers["content-type"]) == (410, "text/html; charset=utf-8")
     assert visit(service, "once").json()["code"] == "gone"
     assert visit(service, "once+").status_code == 410
@@ -125,18 +125,18 @@ def test_a_used_up_link_tells_people_and_programs_or_leads_elsewhere(ana: Person
     ("method", "agent", "headers"),
     [("HEAD", CHROME, {}), ("GET", GOOGLEBOT, {}), ("GET", SLACK, {}), ("GET", CHROME, {"Purpose": "prefetch"})],
 )
-def test_who_is_not_counted_uses_up_nothing_and_gets_nothing_beyond_the_limit(
+def test_uncounted_visit_keeps_limit_and_is_refused_beyond_it(
     ana: Person, service: Inside, method: str, agent: str, headers: dict[str, str]
 ) -> None:
     new_link(ana, "once", clicklimit=1)
     for _ in range(3):
-        assert visit(service, "once", method, agent=agent, headers=headers).headers["location"] == TARGET
-    assert visit(service, "once").headers["location"] == TARGET
+        assert visit(service, "once", method, agent=agent, headers=headers).headers["location"] == DESTINATION
+    assert visit(service, "once").headers["location"] == DESTINATION
     assert visit(service, "once").status_code == 410
     assert visit(service, "once", method, agent=agent, headers=headers).status_code == 410
 
 
-def test_a_limit_that_comes_later_counts_what_was_clicked_before(ana: Person, service: Inside) -> None:
+def test_click_limit_set_later_includes_earlier_clicks(ana: Person, service: Inside) -> None:
     link = new_link(ana, "spring")
     for _ in range(3):
         visit(service, "spring")
@@ -148,18 +148,18 @@ def test_a_limit_that_comes_later_counts_what_was_clicked_before(ana: Person, se
     assert [visit(service, "spring").status_code for _ in range(2)] == [302, 302]
     ana.put(f"/url/{link}/update", {"clicklimit": 8})
     assert visit(service, "spring").status_code == 410
-    assert sums(ana, f"/url/{link}") == {"clicks": 8, "uniqueClicks": 1, "late": 3}
+    assert click_totals(ana, f"/url/{link}") == {"clicks": 8, "uniqueClicks": 1, "late": 3}
 
 
 @ONLY_SQLITE
-def test_visits_to_nothing_are_noted_for_the_host_and_nobodys_clicks(ana: Person, service: Inside) -> None:
+def test_visit_of_unknown_alias_is_recorded_for_host_only(ana: Person, service: Inside) -> None:
     new_link(ana, "spring")
     visit(service, "nobody")
-    assert sums(ana, "") == {}
+    assert click_totals(ana, "") == {}
 
 
 @ONLY_SQLITE
-def test_a_deleted_links_late_clicks_do_not_stop_the_counting(ana: Person, service: Inside) -> None:
+def test_late_clicks_of_deleted_link_do_not_stop_ingester(ana: Person, service: Inside) -> None:
     gone, kept = new_link(ana, "gone"), new_link(ana, "kept")
     at_once([lambda: visit(service, "gone", agent=ANDROID) for _ in range(8)])
     ana.delete(f"/url/{gone}/delete")

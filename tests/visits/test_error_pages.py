@@ -1,37 +1,40 @@
-"""What visitors are told when there is nothing to see: one look, two languages, and JSON for programs."""
+"""Error pages for visitors in two languages, and JSON for programs."""
 
 import ast
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from babel.messages.pofile import read_po
 from jinja2 import Environment
 from sqlalchemy import text as sql
 
 import waypost
 from tests.conftest import Person
-from tests.support.visits import PAGE, new_link, visit
+from tests.support.visits import ACCEPT_HTML, new_link, visit
 from waypost.http import media_types
 from waypost.visits import i18n
 
 ONCE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-GERMAN = {**PAGE, "Accept-Language": "de-CH,fr;q=0.9,en;q=0.8"}
+GERMAN = {**ACCEPT_HTML, "Accept-Language": "de-CH,fr;q=0.9,en;q=0.8"}
 SOURCE = Path(waypost.__file__).parent
+LOCALES = SOURCE / "visits" / "locales"
 TEMPLATES = sorted((SOURCE / "visits" / "templates").glob("*.html"))
 REFUSALS = (
-    ("nobody", "GET", 404, "missing", "Nothing here", "Hier ist nichts"),
-    ("off", "GET", 403, "disabled", "Switched off", "Abgeschaltet"),
+    ("unknown", "GET", 404, "missing", "Not found", "Nicht gefunden"),
+    ("off", "GET", 403, "disabled", "Disabled", "Deaktiviert"),
     ("used-up", "GET", 410, "gone", "No longer available", "Nicht mehr verfügbar"),
-    ("locked", "GET", 401, "locked", "Password needed", "Passwort nötig"),
-    ("a/b/c", "GET", 404, "missing", "Nothing here", "Hier ist nichts"),
-    ("off", "DELETE", 405, "method_not_allowed", "That does not work here", "Das geht hier nicht"),
+    ("locked", "GET", 401, "locked", "Password required", "Passwort erforderlich"),
+    ("a/b/c", "GET", 404, "missing", "Not found", "Nicht gefunden"),
+    ("off", "DELETE", 405, "method_not_allowed", "Method not allowed", "Methode nicht erlaubt"),
 )
 
 
 @pytest.fixture
 def links(ana: Person) -> None:
-    """Links that lead nowhere, each for a reason of its own."""
+    """Links that each fail for a different reason."""
     new_link(ana, "off", status="disabled")
     new_link(ana, "used-up", clicklimit=1)
     new_link(ana, "locked", password="a password")
@@ -40,27 +43,27 @@ def links(ana: Person) -> None:
 
 @ONCE
 @pytest.mark.parametrize(("path", "method", "status", "code", "english", "german"), REFUSALS)
-def test_a_browser_gets_a_page_and_a_program_json(
+def test_error_is_page_for_browsers_and_json_for_programs(
     ana: Person, links: None, path: str, method: str, status: int, code: str, english: str, german: str
 ) -> None:
-    for headers, title, language in ((PAGE, english, "en"), (GERMAN, german, "de")):
+    for headers, title, language in ((ACCEPT_HTML, english, "en"), (GERMAN, german, "de")):
         page = visit(ana.client, path, method, headers=headers)
         assert (page.status_code, page.headers["content-language"]) == (status, language)
         assert f"<title>{title}</title>" in page.text
         assert f'<html lang="{language}">' in page.text
         assert "script" not in page.headers["content-security-policy"]
         assert page.headers["cache-control"] == "private, no-store"
-    told = visit(ana.client, path, method, headers={"Accept-Language": "de"})
-    assert (told.status_code, told.headers["cache-control"]) == (status, "private, no-store")
-    assert (told.json()["error"], told.json()["code"]) == (1, code)
-    assert "Allow" in told.headers if status == 405 else "Allow" not in told.headers
+    response = visit(ana.client, path, method, headers={"Accept-Language": "de"})
+    assert (response.status_code, response.headers["cache-control"]) == (status, "private, no-store")
+    assert (response.json()["error"], response.json()["code"]) == (1, code)
+    assert "Allow" in response.headers if status == 405 else "Allow" not in response.headers
 
 
 @ONCE
-def test_who_guesses_too_often_is_told_when_to_come_back(ana: Person, links: None) -> None:
+def test_too_many_wrong_passwords_return_429_with_retry_after(ana: Person, links: None) -> None:
     for _ in range(10):
-        visit(ana.client, "locked", "POST", data={"password": "wrong"}, headers=PAGE)
-    for headers in (PAGE, {}):
+        visit(ana.client, "locked", "POST", data={"password": "wrong"}, headers=ACCEPT_HTML)
+    for headers in (ACCEPT_HTML, {}):
         answer = visit(ana.client, "locked", "POST", data={"password": "wrong"}, headers=headers)
         assert (answer.status_code, answer.headers["retry-after"]) == (429, "60")
 
@@ -70,14 +73,14 @@ def test_who_guesses_too_often_is_told_when_to_come_back(ana: Person, links: Non
     ("damage", "status", "code", "title"),
     [
         ("UPDATE bios SET blocks = 'secret'", 500, "internal", "Something went wrong"),
-        ("ALTER TABLE bios RENAME COLUMN blocks TO secret", 503, "unavailable", "Back in a moment"),
+        ("ALTER TABLE bios RENAME COLUMN blocks TO secret", 503, "unavailable", "Temporarily unavailable"),
     ],
 )
-def test_what_goes_wrong_inside_stays_inside(ana: Person, damage: str, status: int, code: str, title: str) -> None:
+def test_internal_error_reveals_no_details(ana: Person, damage: str, status: int, code: str, title: str) -> None:
     ana.post("/bio/add", {"name": "secret", "alias": "ana-costa"})
     ana.write(lambda tx: tx.execute(sql(damage)))
     quiet = ana.client.another(raises=False)
-    for headers in (PAGE, {}):
+    for headers in (ACCEPT_HTML, {}):
         answer = quiet.get("/ana-costa", headers={"Host": "go.localhost", **headers})
         assert (answer.status_code, "retry-after" in answer.headers) == (status, status == 503)
         assert not any(word in answer.text for word in ("secret", "bios", "SELECT", "Traceback", "sqlite"))
@@ -88,13 +91,13 @@ def test_what_goes_wrong_inside_stays_inside(ana: Person, damage: str, status: i
 
 
 @ONCE
-def test_a_foreign_text_shows_no_more_than_it_must(ana: Person, links: None) -> None:
+def test_error_page_does_not_reveal_destination(ana: Person, links: None) -> None:
     for path in ("off", "used-up", "locked"):
-        assert "example.com" not in visit(ana.client, path, headers=PAGE).text
+        assert "example.com" not in visit(ana.client, path, headers=ACCEPT_HTML).text
 
 
 @pytest.mark.parametrize(
-    ("asked", "language"),
+    ("accept_language", "language"),
     [
         ("", "en"),
         ("de", "de"),
@@ -110,22 +113,41 @@ def test_a_foreign_text_shows_no_more_than_it_must(ana: Person, links: None) -> 
         ("x" * 10_000, "en"),
     ],
 )
-def test_the_language_is_the_first_of_the_visitors_that_we_have(asked: str, language: str) -> None:
-    assert i18n.chosen(asked) == language
+def test_negotiated_language_is_first_supported_one(accept_language: str, language: str) -> None:
+    assert i18n.negotiate_language(accept_language) == language
 
 
-def test_every_text_of_the_pages_is_in_every_catalogue() -> None:
-    used = {*_in_templates(), *_in_code(), *media_types.WORDS.values(), *media_types.NOUNS.values()}
-    assert len(used) > 40
+def test_every_page_text_is_in_every_catalog() -> None:
+    texts = {
+        *_in_templates(),
+        *_in_code(),
+        *media_types.DESCRIPTIONS.values(),
+        *media_types.FAMILY_DESCRIPTIONS.values(),
+    }
+    assert len(texts) > 40
     for language in i18n.LANGUAGES[1:]:
-        known = i18n.catalogue(language).texts
-        assert (used - known.keys(), known.keys() - used) == (set(), set()), language
-        for message, forms in known.items():
-            for form in forms:
-                assert set(re.findall(r"%\(\w+\)s", form)) == set(re.findall(r"%\(\w+\)s", message)), message
+        with (LOCALES / language / "LC_MESSAGES" / "messages.po").open("rb") as file:
+            catalog = read_po(file, locale=language)
+        messages = [message for message in catalog if message.id]
+        assert {_forms(message.id)[0] for message in messages} == texts, language
+        for message in messages:
+            assert not message.fuzzy, message.id
+            for form in _forms(message.string):
+                assert form, message.id
+                assert _placeholders(form) == _placeholders(_forms(message.id)[0]), message.id
 
 
-def test_no_template_has_a_text_that_cannot_be_translated() -> None:
+def test_installed_catalogs_are_current() -> None:
+    for language in i18n.LANGUAGES[1:]:
+        with (LOCALES / language / "LC_MESSAGES" / "messages.po").open("rb") as file:
+            catalog = read_po(file, locale=language)
+        translations = i18n.translations(language)
+        for message in catalog:
+            if isinstance(message.id, str) and message.id:
+                assert translations.gettext(message.id) == message.string, "run `make install`"
+
+
+def test_templates_contain_no_untranslatable_text() -> None:
     for path in TEMPLATES:
         bare = re.sub(r"<style>.*?</style>|{%.*?%}|{{.*?}}|<code>.*?</code>", " ", path.read_text(), flags=re.DOTALL)
         said = re.findall(r'(?:alt|aria-label|title|placeholder)="([^"]*)"', bare)
@@ -133,18 +155,27 @@ def test_no_template_has_a_text_that_cannot_be_translated() -> None:
         assert set(words) <= {"waypost"}, path.name
 
 
+def _forms(text: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Singular and plural of a message; one form for a message without plural."""
+    return (text,) if isinstance(text, str) else tuple(text or ())
+
+
+def _placeholders(text: str) -> set[str]:
+    return set(re.findall(r"%\(\w+\)s", text))
+
+
 def _in_templates() -> set[str]:
     environment = Environment(extensions=["jinja2.ext.i18n"], autoescape=True)
-    found: set[str] = set()
+    names: set[str] = set()
     for path in TEMPLATES:
         for _, _, messages in environment.extract_translations(path.read_text()):  # type: ignore[attr-defined]
-            found.add(messages if isinstance(messages, str) else next(filter(None, messages or ()), ""))
-    return found - {""}
+            names.add(messages if isinstance(messages, str) else next(filter(None, messages or ()), ""))
+    return names - {""}
 
 
 def _in_code() -> set[str]:
-    """The arguments of `text("…")`."""
-    found = set()
+    """The arguments of `text("…")` calls."""
+    result = set()
     for path in SOURCE.rglob("*.py"):
         source = path.read_text()
         if "from waypost.visits.i18n import text" not in source and path.name != "i18n.py":
@@ -152,5 +183,5 @@ def _in_code() -> set[str]:
         for node in ast.walk(ast.parse(source)):
             call: Any = node
             if isinstance(node, ast.Call) and getattr(call.func, "id", "") == "text":
-                found.add(str(ast.literal_eval(call.args[0])))
-    return found
+                result.add(str(ast.literal_eval(call.args[0])))
+    return result

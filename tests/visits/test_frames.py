@@ -1,4 +1,4 @@
-"""Links of type `frame`: the target inside a page of ours, where the target lets itself be framed."""
+"""Links of type `frame`: the destination in a frame if it allows framing."""
 
 import time
 from collections.abc import Iterable, Iterator
@@ -8,11 +8,11 @@ import pytest
 from tests.conftest import Person
 from tests.support import fake_internet
 from tests.support.fake_internet import PUBLIC, Outside
-from tests.support.html import Page, walk
+from tests.support.html import Page, open_page
 from tests.support.visits import CURL, GOOGLEBOT, clicks, new_link, visit
-from waypost.http.safe_client import Seen
-from waypost.interstitials import frame_check
-from waypost.interstitials.frame_check import origins_of
+from waypost.http.safe_client import RedirectChain
+from waypost.visits import frame_check
+from waypost.visits.frame_check import framing_origins
 
 ONCE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 TARGET = "http://framed.example/page"
@@ -22,12 +22,12 @@ US = "https://go.example"
 
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[Outside]:
-    with fake_internet.world(monkeypatch) as found:
-        yield found
+    with fake_internet.world(monkeypatch) as result:
+        yield result
 
 
 def _answer(head: bytes) -> Iterable[bytes]:
-    """What the site says, by path."""
+    """The response of the site, by path."""
     path = head.split(b" ")[1]
     if path.startswith(b"/deny"):
         return [fake_internet.ok(b"x", HTML, b"X-Frame-Options: DENY")]
@@ -42,17 +42,17 @@ def _answer(head: bytes) -> Iterable[bytes]:
 
 @pytest.fixture
 def site(world: Outside) -> Iterator[list[bytes]]:
-    asked: list[bytes] = []
+    requests: list[bytes] = []
 
     def answer(head: bytes) -> Iterable[bytes]:
-        asked.append(head)
+        requests.append(head)
         return _answer(head)
 
     with fake_internet.server(answer) as context:
         world.has("framed.example", PUBLIC)
         world.has("other.example", PUBLIC)
         world.doors[PUBLIC] = context
-        yield asked
+        yield requests
 
 
 def _goes_to(page: Page) -> str | None:
@@ -60,9 +60,9 @@ def _goes_to(page: Page) -> str | None:
     return location if page.status == 302 else None
 
 
-def test_a_framed_link_shows_its_target_under_the_short_address(ana: Person, site: list[bytes]) -> None:
+def test_frame_link_shows_destination_in_frame(ana: Person, site: list[bytes]) -> None:
     link = new_link(ana, "spring", url=TARGET, type="frame", title="My <title>")
-    page = walk(ana, "spring", params={"a": "b"})
+    page = open_page(ana, "spring", params={"a": "b"})
     frame = page.one("iframe").attributes
     assert (page.status, frame["src"], frame["title"]) == (200, f"{TARGET}?a=b", "My <title>")
     assert "allow-top-navigation" not in frame["sandbox"].split()
@@ -78,28 +78,30 @@ def test_a_framed_link_shows_its_target_under_the_short_address(ana: Person, sit
     assert clicks(ana, link) == (1, 1)
 
 
-def test_a_target_that_forbids_frames_is_gone_to(ana: Person, site: list[bytes]) -> None:
+def test_destination_that_forbids_framing_is_redirected_to(ana: Person, site: list[bytes]) -> None:
     link = new_link(ana, "spring", url="http://framed.example/deny", type="frame")
-    assert _goes_to(walk(ana, "spring")) == "http://framed.example/deny"
+    assert _goes_to(open_page(ana, "spring")) == "http://framed.example/deny"
     assert clicks(ana, link) == (1, 1)
 
 
 @ONCE
-def test_a_target_is_looked_at_once_whatever_query_a_visitor_adds(ana: Person, site: list[bytes]) -> None:
+def test_frame_check_is_cached_regardless_of_query(ana: Person, site: list[bytes]) -> None:
     new_link(ana, "spring", url=TARGET, type="frame")
     for number in range(5):
-        assert walk(ana, "spring", params={"n": str(number)}).status == 200
+        assert open_page(ana, "spring", params={"n": str(number)}).status == 200
     assert len(site) == 1
 
 
 @ONCE
-def test_a_target_that_leads_elsewhere_may_be_framed_where_it_ends(ana: Person, site: list[bytes]) -> None:
+def test_redirecting_destination_is_framed_at_its_final_url(ana: Person, site: list[bytes]) -> None:
     new_link(ana, "spring", url="http://framed.example/elsewhere", type="frame")
-    assert walk(ana, "spring").policy["frame-src"] == ["http://framed.example", "http://other.example"]
+    assert open_page(ana, "spring").policy["frame-src"] == ["http://framed.example", "http://other.example"]
 
 
 @ONCE
-def test_what_is_no_page_or_out_of_reach_or_internal_is_gone_to(ana: Person, site: list[bytes], world: Outside) -> None:
+def test_unreachable_internal_or_non_html_destination_is_redirected_to(
+    ana: Person, site: list[bytes], world: Outside
+) -> None:
     world.has("inside.example", "127.0.0.1")
     for number, url in enumerate(
         (
@@ -110,27 +112,27 @@ def test_what_is_no_page_or_out_of_reach_or_internal_is_gone_to(ana: Person, sit
         )
     ):
         new_link(ana, f"odd-{number}", url=url, type="frame")
-        assert _goes_to(walk(ana, f"odd-{number}")) == url
+        assert _goes_to(open_page(ana, f"odd-{number}")) == url
 
 
 @ONCE
-def test_no_visitor_waits_long_for_a_slow_target(ana: Person, site: list[bytes]) -> None:
+def test_slow_frame_check_redirects_within_time_limit(ana: Person, site: list[bytes]) -> None:
     new_link(ana, "spring", url="http://framed.example/slow", type="frame")
     began = time.monotonic()
-    assert _goes_to(walk(ana, "spring")) == "http://framed.example/slow"
-    assert time.monotonic() - began < frame_check.PATIENCE + 1
-    for _ in range(100):  # the look went on, and is known to the next
-        if walk(ana, "spring").status == 200:
+    assert _goes_to(open_page(ana, "spring")) == "http://framed.example/slow"
+    assert time.monotonic() - began < frame_check.VISITOR_WAIT_SECONDS + 1
+    for _ in range(100):  # the check continues in the background and is cached
+        if open_page(ana, "spring").status == 200:
             break
         time.sleep(0.05)
     else:
         pytest.fail("nobody learned that the slow page can be framed")
 
 
-def test_programs_and_crawlers_get_the_target_itself(ana: Person, site: list[bytes]) -> None:
+def test_programs_and_crawlers_are_redirected_without_frame(ana: Person, site: list[bytes]) -> None:
     new_link(ana, "spring", url=TARGET, type="frame")
     assert visit(ana.client, "spring", agent=CURL).headers["location"] == TARGET
-    assert _goes_to(walk(ana, "spring", agent=GOOGLEBOT)) == TARGET
+    assert _goes_to(open_page(ana, "spring", agent=GOOGLEBOT)) == TARGET
     assert site == []
 
 
@@ -160,9 +162,9 @@ MAY_NOT: tuple[dict[str, str], ...] = (
 
 
 @pytest.mark.parametrize("headers", [*MAY, *MAY_NOT])
-def test_a_frame_is_where_the_targets_headers_let_it(headers: dict[str, str]) -> None:
-    told = tuple({"content-type": "text/html", **headers}.items())
-    assert bool(origins_of(Seen(("https://site.example/x",), 200, told), US)) == (headers in MAY)
+def test_frame_follows_destination_headers(headers: dict[str, str]) -> None:
+    output = tuple({"content-type": "text/html", **headers}.items())
+    assert bool(framing_origins(RedirectChain(("https://site.example/x",), 200, output), US)) == (headers in MAY)
 
 
 @pytest.mark.parametrize(
@@ -175,5 +177,5 @@ def test_a_frame_is_where_the_targets_headers_let_it(headers: dict[str, str]) ->
         (200, ("https://[2001:db8::1]/",)),
     ],
 )
-def test_a_frame_is_never_broken_mixed_or_of_ourselves(status: int, urls: tuple[str, ...]) -> None:
-    assert origins_of(Seen(urls, status, (("content-type", "text/html"),)), US) == ()
+def test_failed_mixed_or_own_page_is_never_framed(status: int, urls: tuple[str, ...]) -> None:
+    assert framing_origins(RedirectChain(urls, status, (("content-type", "text/html"),)), US) == ()

@@ -1,4 +1,4 @@
-"""Whose link a name is: the own host, branded domains, and hosts that nobody has (decisions 39, 49 and 52)."""
+"""Aliases by host: the own host, branded domains and unknown hosts (decisions 39, 49 and 52)."""
 
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,7 @@ import pytest
 from tests.conftest import BASE, Person
 from tests.support.asgi_client import Inside
 from tests.support.load import until
-from tests.support.visits import PAGE, TARGET, clicks, new_link, sums, visit
+from tests.support.visits import ACCEPT_HTML, DESTINATION, click_totals, clicks, new_link, visit
 from waypost.app import build
 from waypost.db.database import Database
 from waypost.settings import Settings
@@ -22,11 +22,11 @@ def _brand(person: Person, **fields: str) -> int:
     return int(person.post("/domain/add", {"domain": BRAND, **fields})["id"])
 
 
-def test_a_name_means_something_else_on_every_host(ana: Person, service: Inside) -> None:
+def test_alias_resolves_per_host(ana: Person, service: Inside) -> None:
     _brand(ana)
     own, branded = new_link(ana, "spring"), new_link(ana, "spring", domain=BRAND, url="https://example.com/brand")
     for _ in range(2):
-        assert visit(service, "spring").headers["location"] == TARGET
+        assert visit(service, "spring").headers["location"] == DESTINATION
         for host in ("http://brand.example", "https://BRAND.example:8443", "http://brand.example."):
             assert visit(service, f"{host}/spring").headers["location"] == "https://example.com/brand"
         for host in ("http://other.example", "http://www.brand.example", "http://brand.example.evil.example"):
@@ -38,35 +38,35 @@ def test_a_name_means_something_else_on_every_host(ana: Person, service: Inside)
 @pytest.mark.parametrize(
     "host", ["go.localhost", "GO.LOCALHOST:99", "localhost:1", "127.0.0.1", "[::1]:8000", "8.8.8.8"]
 )
-def test_the_service_answers_to_its_own_names_and_to_every_address(ana: Person, service: Inside, host: str) -> None:
+def test_own_host_includes_addresses_and_base_url(ana: Person, service: Inside, host: str) -> None:
     new_link(ana, "spring")
-    assert visit(service, "spring", headers={"Host": host}).headers["location"] == TARGET
+    assert visit(service, "spring", headers={"Host": host}).headers["location"] == DESTINATION
 
 
 @ONLY_SQLITE
 @pytest.mark.parametrize(
     "host", ["unknown.example", "go.localhost.evil.example", "[x", "a b", "x" * 300, "xn--", "é.example", "@", "\x7f"]
 )
-@pytest.mark.parametrize("headers", [PAGE, {}])
-def test_a_host_that_nobody_has_leads_nowhere(ana: Person, service: Inside, host: str, headers: dict[str, Any]) -> None:
+@pytest.mark.parametrize("headers", [ACCEPT_HTML, {}])
+def test_unknown_host_returns_404(ana: Person, service: Inside, host: str, headers: dict[str, Any]) -> None:
     new_link(ana, "spring")
     for path in ("", "spring", "spring+", "nobody", "a/b"):
         answer = visit(service, path, headers={**headers, "Host": host.encode()})
         assert answer.status_code == 404
-        assert TARGET not in answer.text
-    assert sums(ana, "") == {}
+        assert DESTINATION not in answer.text
+    assert click_totals(ana, "") == {}
 
 
 @ONLY_SQLITE
-def test_who_forwards_a_request_cannot_choose_its_host(ana: Person, service: Inside) -> None:
+def test_forwarded_host_header_is_ignored(ana: Person, service: Inside) -> None:
     _brand(ana)
     new_link(ana, "spring", domain=BRAND)
     assert visit(service, "spring", headers={"X-Forwarded-Host": "brand.example"}).status_code == 404
 
 
-def test_a_branded_domain_has_its_own_front_page_and_its_own_not_found(ana: Person, service: Inside) -> None:
+def test_branded_domain_redirects_root_and_unknown_aliases(ana: Person, service: Inside) -> None:
     domain = _brand(ana)
-    assert visit(service, f"{BRAND}/", headers=PAGE).status_code == 404
+    assert visit(service, f"{BRAND}/", headers=ACCEPT_HTML).status_code == 404
     assert visit(service, f"{BRAND}/nobody").status_code == 404
     ana.put(f"/domain/{domain}/update", {"redirectroot": ROOT, "redirect404": NOT_FOUND})
     for _ in range(2):
@@ -79,37 +79,39 @@ def test_a_branded_domain_has_its_own_front_page_and_its_own_not_found(ana: Pers
     assert visit(service, f"{BRAND}/").status_code == visit(service, f"{BRAND}/nobody").status_code == 404
 
 
-def test_pictures_of_accounts_are_on_the_services_own_host_only(ana: Person, service: Inside) -> None:
+def test_avatars_are_served_on_own_host_only(ana: Person, service: Inside) -> None:
     ana.post("/domain/add", {"domain": BRAND})
     assert visit(service, "u/ana/avatar.svg").headers["content-type"] == "image/svg+xml"
     assert visit(service, f"{BRAND}/u/ana/avatar.svg").status_code == 404
 
 
-def test_visits_to_nothing_on_a_domain_are_its_owners_to_see(ana: Person, ben: Person, service: Inside) -> None:
+def test_unknown_alias_visits_are_shown_to_domain_owner(ana: Person, ben: Person, service: Inside) -> None:
     _brand(ana)
     for path in (f"{BRAND}/nobody", f"{BRAND}/nothing", "nobody", "http://unknown.example/nobody"):
         visit(service, path)
-    assert sums(ana, "") == {"clicks": 2, "uniqueClicks": 1}
-    assert sums(ben, "") == {}
+    assert click_totals(ana, "") == {"clicks": 2, "uniqueClicks": 1}
+    assert click_totals(ben, "") == {}
 
 
-def test_a_deleted_domain_takes_its_links_along_until_it_is_back(ana: Person, ben: Person, service: Inside) -> None:
+def test_links_of_deleted_domain_return_404_until_it_is_added_again(ana: Person, ben: Person, service: Inside) -> None:
     domain = _brand(ana, redirectroot=ROOT)
     new_link(ana, "spring", domain=BRAND)
     assert visit(service, f"{BRAND}/spring").status_code == 302
     ana.delete(f"/domain/{domain}/delete")
     assert visit(service, f"{BRAND}/spring").status_code == visit(service, f"{BRAND}/").status_code == 404
     hers = _brand(ben)
-    assert visit(service, f"{BRAND}/spring").status_code == 404  # it stays with Ana, whoever has the domain now
+    assert (
+        visit(service, f"{BRAND}/spring").status_code == 404
+    )  # the alias stays with Ana after the domain changed hands
     ben.delete(f"/domain/{hers}/delete")
     _brand(ana)
-    assert visit(service, f"{BRAND}/spring").headers["location"] == TARGET
+    assert visit(service, f"{BRAND}/spring").headers["location"] == DESTINATION
 
 
-def test_every_change_is_in_force_on_the_next_visit(ana: Person, service: Inside) -> None:
+def test_every_change_applies_to_next_visit(ana: Person, service: Inside) -> None:
     assert visit(service, "spring").status_code == 404
     link = new_link(ana, "spring")
-    assert visit(service, "spring").headers["location"] == TARGET
+    assert visit(service, "spring").headers["location"] == DESTINATION
     ana.put(f"/url/{link}/update", {"url": "https://example.com/summer"})
     assert visit(service, "spring").headers["location"] == "https://example.com/summer"
     ana.put(f"/url/{link}/update", {"status": "disabled"})
@@ -122,16 +124,16 @@ def test_every_change_is_in_force_on_the_next_visit(ana: Person, service: Inside
     ana.delete(f"/url/{link}/delete")
     assert visit(service, "summer").status_code == 404
     again = new_link(ana, "summer")
-    assert visit(service, "summer").headers["location"] == TARGET
+    assert visit(service, "summer").headers["location"] == DESTINATION
     assert clicks(ana, again) == (1, 1)  # counting starts at zero
 
 
-def test_a_change_reaches_the_other_processes(ana: Person, service: Inside, tmp_path: Path, database_url: str) -> None:
+def test_change_reaches_other_processes(ana: Person, service: Inside, tmp_path: Path, database_url: str) -> None:
     link = new_link(ana, "spring")
     _brand(ana, redirectroot=ROOT)
     settings = Settings(data_dir=tmp_path, base_url=BASE, database_url=database_url)
     with Inside(build(settings, Database(database_url))) as other:
-        assert visit(other, "spring").headers["location"] == TARGET
+        assert visit(other, "spring").headers["location"] == DESTINATION
         assert visit(other, f"{BRAND}/").headers["location"] == ROOT
         assert visit(other, "summer").status_code == 404
         ana.put(f"/url/{link}/update", {"url": "https://example.com/new"})

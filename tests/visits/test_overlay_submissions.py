@@ -1,4 +1,4 @@
-"""What visitors send by an overlay: kept, shown to its owner alone, limited, passed on."""
+"""Form submissions of overlays: stored, private, rate limited, sent to webhooks."""
 
 import csv
 import io
@@ -13,8 +13,8 @@ import time_machine
 from tests.conftest import Person
 from tests.support import fake_internet
 from tests.support.fake_internet import PUBLIC, Outside
-from tests.support.html import Page, walk
-from tests.support.visits import CHROME, PAGE, TARGET, clicks, new_link, visit
+from tests.support.html import Page, open_page
+from tests.support.visits import ACCEPT_HTML, CHROME, DESTINATION, clicks, new_link, visit
 from tests.visits.test_overlays import overlay
 from waypost.overlays import submissions
 
@@ -24,42 +24,42 @@ LETTER = {"name": "Zoë", "email": "zoe@example.com", "message": "Two\r\nlines"}
 
 @pytest.fixture(autouse=True)
 def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[Outside]:
-    with fake_internet.world(monkeypatch) as found:
-        yield found
+    with fake_internet.world(monkeypatch) as result:
+        yield result
 
 
 def _form(page: Page, **filled: str) -> dict[str, str]:
-    """The form as its page has it, filled in."""
+    """The form of a page with its hidden fields, filled in."""
     hidden = {field.attributes["name"]: field.attributes["value"] for field in page.all("input", type="hidden")}
     return {**hidden, **filled}
 
 
 def _send(person: Person, page: Page, **filled: str) -> Any:
-    """What a browser without scripts gets that sends the form of a page."""
+    """Submit the form of a page like a browser without scripts."""
     return _send_form(person, page, _form(page, **filled))
 
 
 def _send_form(person: Person, page: Page, form: dict[str, str]) -> Any:
     action = page.one("form", id="answer").attributes["action"]
-    return visit(person.client, action.lstrip("/"), "POST", data=form, headers=PAGE)
+    return visit(person.client, action.lstrip("/"), "POST", data=form, headers=ACCEPT_HTML)
 
 
 def _kept(person: Person, item: int) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = person.get(f"/overlay/{item}/submissions")["data"]["submissions"]
-    return found
+    items: list[dict[str, Any]] = person.get(f"/overlay/{item}/submissions")["data"]["submissions"]
+    return items
 
 
 def _shown(person: Person, kind: str, **fields: Any) -> tuple[int, int, Page]:
     item = overlay(person, kind, **fields)
     link = new_link(person, f"to-{item}", type=f"overlay-{item}")
-    return item, link, walk(person, f"to-{item}", params={"from": "here"})
+    return item, link, open_page(person, f"to-{item}", params={"from": "here"})
 
 
-def test_a_letter_is_kept_and_its_sender_thanked_and_shown_the_way_on(ana: Person) -> None:
+def test_contact_submission_is_stored_and_thanked_with_continue_link(ana: Person) -> None:
     item, link, page = _shown(ana, "contact")
     thanks = Page(_send(ana, page, **LETTER))
     assert (thanks.status, thanks.one("p").text) == (200, "We answer soon")
-    assert thanks.one("a", class_="button").attributes["href"] == f"{TARGET}?from=here"
+    assert thanks.one("a", class_="button").attributes["href"] == f"{DESTINATION}?from=here"
     assert "script-src" not in thanks.policy
     (kept,) = _kept(ana, item)
     assert {name: kept[name] for name in ("link", *LETTER, "choice")} == {
@@ -71,14 +71,14 @@ def test_a_letter_is_kept_and_its_sender_thanked_and_shown_the_way_on(ana: Perso
     assert clicks(ana, link) == (1, 1)  # sending is no visit
 
 
-def test_a_letter_is_kept_whose_link_was_deleted_while_it_was_written(ana: Person) -> None:
+def test_submission_is_stored_after_its_link_was_deleted(ana: Person) -> None:
     item, link, page = _shown(ana, "contact")
     ana.delete(f"/url/{link}/delete")
     assert _send(ana, page, **LETTER).status_code == 200
     assert [kept["link"] for kept in _kept(ana, item)] == [None]
 
 
-def test_a_vote_and_an_address_are_kept(ana: Person) -> None:
+def test_poll_and_newsletter_submissions_are_stored(ana: Person) -> None:
     poll, _, page = _shown(ana, "poll")
     assert _send(ana, page, choice="Blue").status_code == 200
     assert [kept["choice"] for kept in _kept(ana, poll)] == ["Blue"]
@@ -88,7 +88,7 @@ def test_a_vote_and_an_address_are_kept(ana: Person) -> None:
 
 
 @ONCE
-def test_a_page_with_scripts_gets_its_answer_as_json(ana: Person) -> None:
+def test_submission_by_script_gets_json(ana: Person) -> None:
     item, _, page = _shown(ana, "contact")
     answer = visit(
         ana.client, f"overlay/{item}", "POST", data=_form(page, **LETTER), headers={"Accept": "application/json"}
@@ -113,19 +113,19 @@ def test_a_page_with_scripts_gets_its_answer_as_json(ana: Person) -> None:
         ("contact", {**LETTER, "name": "a\nb"}),
     ],
 )
-def test_what_is_not_all_there_is_not_kept(ana: Person, kind: str, filled: dict[str, str]) -> None:
+def test_incomplete_submission_is_rejected(ana: Person, kind: str, filled: dict[str, str]) -> None:
     item, _, page = _shown(ana, kind)
     assert _send(ana, page, **filled).status_code == 400
     assert _kept(ana, item) == []
 
 
 @ONCE
-def test_only_a_form_of_our_own_page_is_taken(ana: Person) -> None:
+def test_submission_without_valid_form_token_is_rejected(ana: Person) -> None:
     item, link, page = _shown(ana, "contact")
     other, _, elsewhere = _shown(ana, "contact")
     good = _form(page, **LETTER)
     for wrong in (
-        {**good, "url": "https://evil.example/"},  # no way to make us send anybody there
+        {**good, "url": "https://evil.example/"},  # must not become an open redirect
         {**good, "link": str(link + 1)},
         {**good, "link": "9" * 400},
         {**good, "ticket": ""},
@@ -137,20 +137,20 @@ def test_only_a_form_of_our_own_page_is_taken(ana: Person) -> None:
     ):
         assert _send_form(ana, page, wrong).status_code == 404
     for path in ("overlay/0", "overlay/x", f"overlay/{'9' * 5000}", f"overlay/{other}"):
-        assert visit(ana.client, path, "POST", data=good, headers=PAGE).status_code == 404
+        assert visit(ana.client, path, "POST", data=good, headers=ACCEPT_HTML).status_code == 404
     assert _kept(ana, item) == _kept(ana, other) == []
     ana.put(f"/overlay/{item}/update", {"type": "message"})
     assert _send_form(ana, page, good).status_code == 404
 
 
 @ONCE
-def test_a_program_that_fills_in_everything_is_thanked_and_forgotten(ana: Person) -> None:
+def test_honeypot_submission_is_thanked_but_not_stored(ana: Person) -> None:
     item, _, page = _shown(ana, "contact")
     assert _send(ana, page, **LETTER, website="https://spam.example/").status_code == 200
     assert _kept(ana, item) == []
 
 
-def test_nobody_else_sees_what_was_sent(ana: Person, ben: Person) -> None:
+def test_submissions_are_visible_to_owner_only(ana: Person, ben: Person) -> None:
     item, _, page = _shown(ana, "contact")
     _send(ana, page, **LETTER)
     for path in (f"/overlay/{item}/submissions", f"/overlay/{item}/submissions/export"):
@@ -160,7 +160,7 @@ def test_nobody_else_sees_what_was_sent(ana: Person, ben: Person) -> None:
 
 
 @ONCE
-def test_five_a_minute_are_taken_from_one_place_and_then_no_more_for_a_while(ana: Person) -> None:
+def test_submissions_are_limited_to_five_per_minute_and_network(ana: Person) -> None:
     with time_machine.travel(1_800_000_000, tick=False) as clock:
         item, _, page = _shown(ana, "poll")
         answers = [_send(ana, page, choice="Red") for _ in range(7)]
@@ -174,14 +174,14 @@ def test_five_a_minute_are_taken_from_one_place_and_then_no_more_for_a_while(ana
 
 
 @ONCE
-def test_an_overlay_that_is_full_takes_no_more(ana: Person, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(submissions, "MOST", 2)
+def test_full_overlay_rejects_submissions(ana: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(submissions, "MAX_SUBMISSIONS", 2)
     item, _, page = _shown(ana, "poll")
     assert [_send(ana, page, choice="Red").status_code for _ in range(3)] == [200, 200, 429]
     assert len(_kept(ana, item)) == 2
 
 
-def test_what_was_sent_is_listed_newest_first_and_by_pages(ana: Person) -> None:
+def test_submissions_are_listed_newest_first_in_pages(ana: Person) -> None:
     item, _, page = _shown(ana, "poll")
     for choice in ("Red", "Blue", "Red"):
         _send(ana, page, choice=choice)
@@ -193,7 +193,7 @@ def test_what_was_sent_is_listed_newest_first_and_by_pages(ana: Person) -> None:
 
 
 @ONCE
-def test_the_export_opens_in_a_spreadsheet_without_running_anything(ana: Person) -> None:
+def test_csv_export_is_safe_against_formula_injection(ana: Person) -> None:
     item, link, page = _shown(ana, "contact")
     words = ["=HYPERLINK(1)", "+1", "-1", "@SUM(1)", 'He said "no", twice\nand left']
     for text in words:
@@ -207,7 +207,7 @@ def test_the_export_opens_in_a_spreadsheet_without_running_anything(ana: Person)
 
 
 @ONCE
-def test_what_is_sent_is_passed_on_to_the_owners_server(ana: Person, world: Outside) -> None:
+def test_submission_is_sent_to_webhook(ana: Person, world: Outside) -> None:
     heard: list[bytes] = []
 
     def answer(request: bytes) -> Iterable[bytes]:
@@ -225,9 +225,9 @@ def test_what_is_sent_is_passed_on_to_the_owners_server(ana: Person, world: Outs
             time.sleep(0.02)
     head, _, body = heard[0].partition(b"\r\n\r\n")
     assert head.startswith(b"POST /in?key=1 HTTP/1.1\r\n")
-    told = json.loads(body)
-    assert told.pop("date")
-    assert told == {
+    output = json.loads(body)
+    assert output.pop("date")
+    assert output == {
         "overlay": item,
         "type": "newsletter",
         "link": link,
@@ -239,7 +239,7 @@ def test_what_is_sent_is_passed_on_to_the_owners_server(ana: Person, world: Outs
 
 
 @ONCE
-def test_a_webhook_that_is_away_or_inside_keeps_nobody_waiting(ana: Person, world: Outside) -> None:
+def test_failing_or_internal_webhook_does_not_delay_submission(ana: Person, world: Outside) -> None:
     world.has("inside.example", "127.0.0.1")
     for url in ("http://nowhere.example/", "http://inside.example/", "http://169.254.169.254/"):
         item, _, page = _shown(ana, "newsletter", webhook=url)
@@ -250,8 +250,8 @@ def test_a_webhook_that_is_away_or_inside_keeps_nobody_waiting(ana: Person, worl
 
 
 @ONCE
-def test_a_cookie_gives_no_right_to_send(ana: Person) -> None:
+def test_submission_ignores_cookies(ana: Person) -> None:
     item, _, page = _shown(ana, "poll")
     ticketless = {name: value for name, value in _form(page, choice="Red").items() if name != "ticket"}
-    headers = {**PAGE, "Cookie": "wp_consent=yes.12345678; wp_opened=1", "User-Agent": CHROME}
+    headers = {**ACCEPT_HTML, "Cookie": "wp_consent=yes.12345678; wp_opened=1", "User-Agent": CHROME}
     assert visit(ana.client, f"overlay/{item}", "POST", data=ticketless, headers=headers).status_code == 404

@@ -1,4 +1,4 @@
-"""CTA overlays as visitors meet them: over the target where that can be framed, else before it."""
+"""Public overlays: over a destination that can be framed, otherwise before it."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -9,8 +9,8 @@ from tests.conftest import Person
 from tests.support import fake_internet
 from tests.support.assertions import refused
 from tests.support.fake_internet import PUBLIC, Outside
-from tests.support.html import Page, walk
-from tests.support.visits import CURL, GOOGLEBOT, PAGE, TARGET, clicks, new_link, visit
+from tests.support.html import Page, open_page
+from tests.support.visits import ACCEPT_HTML, CURL, DESTINATION, GOOGLEBOT, clicks, new_link, visit
 
 ONCE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 FRAMED = "http://framed.example/page"
@@ -30,10 +30,10 @@ TYPES: dict[str, dict[str, Any]] = {
 def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[Outside]:
     """A destination that can be framed; everything else does not exist."""
     page = fake_internet.ok(b"x", b"Content-Type: text/html")
-    with fake_internet.world(monkeypatch) as found, fake_internet.server(lambda _head: [page]) as context:
-        found.has("framed.example", PUBLIC)
-        found.doors[PUBLIC] = context
-        yield found
+    with fake_internet.world(monkeypatch) as result, fake_internet.server(lambda _head: [page]) as context:
+        result.has("framed.example", PUBLIC)
+        result.doors[PUBLIC] = context
+        yield result
 
 
 def overlay(person: Person, kind: str, **fields: Any) -> int:
@@ -45,9 +45,9 @@ def _link(person: Person, alias: str, item: int, **fields: Any) -> int:
     return new_link(person, alias, type=f"overlay-{item}", **fields)
 
 
-def test_an_overlay_stands_over_a_target_that_can_be_framed(ana: Person, world: Outside) -> None:
+def test_overlay_is_shown_over_framed_destination(ana: Person, world: Outside) -> None:
     link = _link(ana, "spring", overlay(ana, "message", **LOOKS), url=FRAMED)
-    page = walk(ana, "spring")
+    page = open_page(ana, "spring")
     box = page.one("dialog").attributes
     assert page.one("iframe").attributes["src"] == FRAMED
     assert (box["data-at"], box["style"], "later" in box["class"], "open" in box) == (
@@ -65,9 +65,9 @@ def test_an_overlay_stands_over_a_target_that_can_be_framed(ana: Person, world: 
     assert clicks(ana, link) == (1, 1)
 
 
-def test_an_overlay_stands_before_a_target_that_cannot_be_framed(ana: Person, world: Outside) -> None:
+def test_overlay_is_shown_before_destination_that_forbids_framing(ana: Person, world: Outside) -> None:
     link = _link(ana, "spring", overlay(ana, "message"), url="http://nowhere.example/")
-    page = walk(ana, "spring")
+    page = open_page(ana, "spring")
     assert page.all("iframe") == page.all("dialog") == []
     assert page.one("p", class_="message").text == "Two\nlines"
     assert page.one("a", class_="button quiet").attributes["href"] == "http://nowhere.example/"
@@ -76,11 +76,11 @@ def test_an_overlay_stands_before_a_target_that_cannot_be_framed(ana: Person, wo
 
 
 @ONCE
-def test_each_type_shows_what_it_has(ana: Person, world: Outside) -> None:
+def test_each_overlay_type_shows_its_fields(ana: Person, world: Outside) -> None:
     pages: dict[str, Page] = {}
     for kind in TYPES:
         _link(ana, f"to-{kind}", overlay(ana, kind))
-        pages[kind] = walk(ana, f"to-{kind}")
+        pages[kind] = open_page(ana, f"to-{kind}")
     assert [field.attributes["name"] for field in pages["contact"].all("input")][3:] == ["website", "name", "email"]
     assert pages["contact"].one("textarea").attributes["name"] == "message"
     assert pages["contact"].one("button", type="submit").text == "Write"
@@ -99,12 +99,12 @@ def test_each_type_shows_what_it_has(ana: Person, world: Outside) -> None:
         assert page.policy["frame-ancestors"] == ["'none'"]
         labelled = {label.attributes.get("for") for label in page.all("label")}
         seen = [f for f in page.elements if f.name in ("input", "textarea") and f.attributes.get("type") != "hidden"]
-        free = [f for f in seen if f.attributes["name"] not in ("website", "choice")]  # those stand inside their label
+        free = [f for f in seen if f.attributes["name"] not in ("website", "choice")]  # these are inside their label
         assert {field.attributes["id"] for field in free} <= labelled
 
 
 @ONCE
-def test_no_text_of_an_overlay_becomes_markup(ana: Person, world: Outside) -> None:
+def test_overlay_texts_are_escaped(ana: Person, world: Outside) -> None:
     fields: dict[str, dict[str, Any]] = {
         "message": {"label": NASTY, "link": "https://shop.example/"},
         "contact": {"button": NASTY, "thanks": NASTY},
@@ -112,11 +112,11 @@ def test_no_text_of_an_overlay_becomes_markup(ana: Person, world: Outside) -> No
         "coupon": {"code": NASTY},
         "image": {"image": "https://pictures.example/\"'><script>alert(1)</script>", "label": NASTY},
     }
-    for url in (TARGET, FRAMED):
+    for url in (DESTINATION, FRAMED):
         for kind, own in fields.items():
             alias = f"{kind}-{url == FRAMED}"
             _link(ana, alias, overlay(ana, kind, **{**own, "message": NASTY}), url=url, title=NASTY)
-            page = walk(ana, alias, params={"x": NASTY})
+            page = open_page(ana, alias, params={"x": NASTY})
             assert page.status == 200
             assert len(page.all("script")) == 2
             assert len(page.all("img")) == (kind == "image")
@@ -124,26 +124,28 @@ def test_no_text_of_an_overlay_becomes_markup(ana: Person, world: Outside) -> No
             assert "49" not in page.one("title").text
 
 
-def test_limits_come_first_and_programs_get_the_target(ana: Person, world: Outside) -> None:
+def test_overlay_respects_limits_and_redirects_programs(ana: Person, world: Outside) -> None:
     item = overlay(ana, "message")
     link = _link(ana, "spring", item)
-    assert visit(ana.client, "spring", agent=CURL).headers["location"] == TARGET
-    assert visit(ana.client, "spring", agent=GOOGLEBOT, headers=PAGE).headers["location"] == TARGET
+    assert visit(ana.client, "spring", agent=CURL).headers["location"] == DESTINATION
+    assert visit(ana.client, "spring", agent=GOOGLEBOT, headers=ACCEPT_HTML).headers["location"] == DESTINATION
     assert clicks(ana, link) == (1, 1)
     _link(ana, "once", item, clicklimit=1)
-    assert [walk(ana, "once").status for _ in range(2)] == [200, 410]
+    assert [open_page(ana, "once").status for _ in range(2)] == [200, 410]
     _link(ana, "locked", item, password="open sesame")
-    assert walk(ana, "locked").status == 401
+    assert open_page(ana, "locked").status == 401
 
 
-def test_a_change_is_in_force_at_once_and_a_deleted_overlay_is_gone(ana: Person, ben: Person, world: Outside) -> None:
+def test_overlay_change_applies_at_once_and_deleted_overlay_is_removed(
+    ana: Person, ben: Person, world: Outside
+) -> None:
     item = overlay(ana, "message")
     link = _link(ana, "spring", item)
-    assert walk(ana, "spring").one("p", class_="message").text == "Two\nlines"
+    assert open_page(ana, "spring").one("p", class_="message").text == "Two\nlines"
     ana.put(f"/overlay/{item}/update", {"message": "Shiny"})
-    assert walk(ana, "spring").one("p", class_="message").text == "Shiny"
-    refused(ben.call("POST", "/url/add", {"url": TARGET, "type": f"overlay-{item}"}), 400, "type")
+    assert open_page(ana, "spring").one("p", class_="message").text == "Shiny"
+    refused(ben.call("POST", "/url/add", {"url": DESTINATION, "type": f"overlay-{item}"}), 400, "type")
     assert ben.call("DELETE", f"/overlay/{item}/delete").status_code == 404
     ana.delete(f"/overlay/{item}/delete")
-    assert walk(ana, "spring").response.headers["location"] == TARGET
+    assert open_page(ana, "spring").response.headers["location"] == DESTINATION
     assert clicks(ana, link) == (3, 1)

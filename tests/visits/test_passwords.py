@@ -1,4 +1,4 @@
-"""Links with a password: the form, the way for programs, and how guessing ends (decisions 22, 47 and 50)."""
+"""Links with a password: form, HTTP Basic and rate limit (decisions 22, 47 and 50)."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ import time_machine
 from tests.conftest import Person
 from tests.support.asgi_client import Inside
 from tests.support.server import at_once
-from tests.support.visits import CURL, PAGE, TARGET, behind_a_proxy, clicks, new_link, sums, visit
+from tests.support.visits import ACCEPT_HTML, CURL, DESTINATION, click_totals, clicks, new_link, proxied_client, visit
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 WORD = "open sésame & more"
@@ -20,47 +20,49 @@ NOW = 1_800_000_000
 
 @pytest.fixture
 def link(ana: Person) -> int:
-    """A link of Ana's with a password."""
+    """Ana's link with a password."""
     return new_link(ana, "locked", password=WORD)
 
 
 def _guess(service: Inside, word: str, path: str = "locked", **headers: str) -> Any:
-    return visit(service, path, "POST", data={"password": word}, headers={**PAGE, **headers})
+    return visit(service, path, "POST", data={"password": word}, headers={**ACCEPT_HTML, **headers})
 
 
-def test_a_protected_link_asks_for_its_password_and_tells_nothing(ana: Person, service: Inside, link: int) -> None:
-    page = visit(service, "locked?a=b", headers=PAGE)
+def test_protected_link_asks_for_password_without_revealing_destination(
+    ana: Person, service: Inside, link: int
+) -> None:
+    page = visit(service, "locked?a=b", headers=ACCEPT_HTML)
     assert (page.status_code, page.headers["cache-control"]) == (401, "private, no-store")
-    assert '<form method="post">' in page.text  # to the same address, so that its query goes on
+    assert '<form method="post">' in page.text  # posts to the same URL, which keeps the query
     assert 'type="password"' in page.text
     assert "form-action" not in page.headers["content-security-policy"]  # it would stop the redirect of the right word
-    told = visit(service, "locked")
-    assert told.json()["code"] == "locked"
-    assert told.headers["www-authenticate"].startswith("Basic ")
-    for answer in (page, told, visit(service, "locked+", headers=PAGE), visit(service, "locked", "HEAD")):
+    response = visit(service, "locked")
+    assert response.json()["code"] == "locked"
+    assert response.headers["www-authenticate"].startswith("Basic ")
+    for answer in (page, response, visit(service, "locked+", headers=ACCEPT_HTML), visit(service, "locked", "HEAD")):
         assert answer.status_code in (401, 404)
         assert "example.com" not in answer.text + str(answer.headers)
-    assert sums(ana, f"/url/{link}") == {}
+    assert click_totals(ana, f"/url/{link}") == {}
 
 
-def test_the_right_password_opens_the_link_and_counts_one_click(ana: Person, service: Inside, link: int) -> None:
-    assert visit(service, "locked", headers=PAGE).status_code == 401
+def test_correct_password_redirects_and_counts_one_click(ana: Person, service: Inside, link: int) -> None:
+    assert visit(service, "locked", headers=ACCEPT_HTML).status_code == 401
     answer = _guess(service, WORD, "locked?a=b")
-    assert (answer.status_code, answer.headers["location"]) == (303, f"{TARGET}?a=b")
+    assert (answer.status_code, answer.headers["location"]) == (303, f"{DESTINATION}?a=b")
     assert answer.headers["cache-control"] == "private, no-store"
     assert clicks(ana, link) == (1, 1)
-    assert visit(service, "locked", headers=PAGE).status_code == 401  # nobody else is let in by that
+    assert visit(service, "locked", headers=ACCEPT_HTML).status_code == 401  # other visitors stay locked out
     assert visit(service, f"locked?password={WORD}").status_code == 401  # nor by a URL, which others get to see
-    assert sums(ana, f"/url/{link}") == {"clicks": 1, "uniqueClicks": 1}
+    assert click_totals(ana, f"/url/{link}") == {"clicks": 1, "uniqueClicks": 1}
 
 
-def test_a_wrong_password_is_said_to_be_wrong_and_shown_to_nobody(ana: Person, service: Inside, link: int) -> None:
+def test_wrong_password_shows_error_without_echo(ana: Person, service: Inside, link: int) -> None:
     wrong = 'S3same"><script>'
     page = _guess(service, wrong)
     assert page.status_code == 401
-    assert "That is not the password." in page.text
+    assert "Wrong password." in page.text
     assert "S3same" not in page.text + str(page.headers)
-    assert "That is not the password." not in visit(service, "locked", headers=PAGE).text
+    assert "Wrong password." not in visit(service, "locked", headers=ACCEPT_HTML).text
     assert clicks(ana, link) == (0, 0)
 
 
@@ -68,7 +70,7 @@ def test_a_wrong_password_is_said_to_be_wrong_and_shown_to_nobody(ana: Person, s
     ("user", "word", "status"),
     [("", WORD, 302), ("ana", WORD, 302), ("ana", f"{WORD}:", 401), (WORD, "", 401)],
 )
-def test_a_program_gives_the_password_by_http_basic(
+def test_password_is_accepted_by_http_basic(
     ana: Person, service: Inside, link: int, user: str, word: str, status: int
 ) -> None:
     answer = visit(service, "locked", agent=CURL, auth=(user.encode(), word.encode()))
@@ -79,7 +81,7 @@ def test_a_program_gives_the_password_by_http_basic(
 @pytest.mark.parametrize(
     "authorization", ["Basic", "Basic ", "Basic !!!", "Basic b3Blbg", "Basic /////w==", "Bearer b3Blbg==", "basic YTpi"]
 )
-def test_what_is_no_password_opens_nothing(service: Inside, link: int, authorization: str) -> None:
+def test_malformed_authorization_does_not_unlock(service: Inside, link: int, authorization: str) -> None:
     assert visit(service, "locked", headers={"Authorization": authorization}).status_code == 401
 
 
@@ -99,13 +101,13 @@ def test_what_is_no_password_opens_nothing(service: Inside, link: int, authoriza
         b"--x\r\nContent-Disposition: form-data; name=password\r\n\r\nopen\r\n--x--\r\n",
     ],
 )
-def test_no_form_is_too_odd_to_be_answered(service: Inside, link: int, body: bytes) -> None:
+def test_malformed_password_form_is_answered(service: Inside, link: int, body: bytes) -> None:
     for kind in ("application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "multipart/form-data", ""):
-        answer = visit(service, "locked", "POST", content=body, headers={**PAGE, "Content-Type": kind})
+        answer = visit(service, "locked", "POST", content=body, headers={**ACCEPT_HTML, "Content-Type": kind})
         assert answer.status_code in (401, 429)
 
 
-def test_a_password_of_any_alphabet_and_of_full_length_works(ana: Person, service: Inside) -> None:
+def test_long_unicode_password_works(ana: Person, service: Inside) -> None:
     longest = "\U0001f600" * 128
     new_link(ana, "longest", password=longest)
     assert _guess(service, longest, "longest").status_code == 303
@@ -114,12 +116,14 @@ def test_a_password_of_any_alphabet_and_of_full_length_works(ana: Person, servic
 
 @pytest.fixture
 def proxied(tmp_path: Path, database_url: str, ingester: None) -> Iterator[Inside]:
-    """The same service once more, behind a proxy."""
-    with behind_a_proxy(tmp_path, database_url) as client:
+    """The same service behind a trusted proxy."""
+    with proxied_client(tmp_path, database_url) as client:
         yield client
 
 
-def test_guessing_ends_after_ten_in_a_minute_for_that_link_and_address(ana: Person, proxied: Inside, link: int) -> None:
+def test_password_attempts_are_limited_to_ten_per_minute_link_and_address(
+    ana: Person, proxied: Inside, link: int
+) -> None:
     new_link(ana, "other", password=WORD)
     me, my_network, somebody = ({"X-Forwarded-For": f"2001:db8:{host}"} for host in ("1::1", "1::2", "2::1"))
     with time_machine.travel(NOW, tick=False) as clock:
@@ -130,14 +134,14 @@ def test_guessing_ends_after_ten_in_a_minute_for_that_link_and_address(ana: Pers
             assert (stopped.status_code, stopped.headers["retry-after"]) == (429, "60")
             assert "wait a minute" in stopped.text
             assert visit(proxied, "locked", auth=("", "x"), headers=headers).json()["code"] == "guessing"
-        assert visit(proxied, "locked", headers={**PAGE, **me}).status_code == 401  # the form is still there
+        assert visit(proxied, "locked", headers={**ACCEPT_HTML, **me}).status_code == 401  # the form is still there
         assert _guess(proxied, WORD, **somebody).status_code == 303
         assert _guess(proxied, WORD, "other", **me).status_code == 303
         clock.shift(60)
         assert _guess(proxied, WORD, **me).status_code == 303
 
 
-def test_one_network_cannot_guess_so_often_that_nobody_else_may(ana: Person, proxied: Inside, link: int) -> None:
+def test_attempts_of_one_network_do_not_block_others(ana: Person, proxied: Inside, link: int) -> None:
     me, somebody = {"X-Forwarded-For": "203.0.113.7"}, {"X-Forwarded-For": "203.0.113.8"}
     for number in range(11):
         new_link(ana, f"other{number}", password=WORD)
@@ -148,26 +152,26 @@ def test_one_network_cannot_guess_so_often_that_nobody_else_may(ana: Person, pro
         assert _guess(proxied, WORD, "other10", **somebody).status_code == 303
 
 
-def test_many_guesses_at_the_same_moment_are_no_more_than_ten(service: Inside, link: int) -> None:
+def test_concurrent_password_attempts_are_limited_to_ten(service: Inside, link: int) -> None:
     answers = at_once([lambda: _guess(service, "wrong").status_code for _ in range(24)])
     assert Counter(answers) == {401: 10, 429: 14}
 
 
-def test_right_passwords_are_never_too_many(ana: Person, service: Inside, link: int) -> None:
+def test_correct_passwords_are_not_limited(ana: Person, service: Inside, link: int) -> None:
     answers = at_once([lambda: _guess(service, WORD).status_code for _ in range(12)])
     assert Counter(answers) == {303: 12}
     assert clicks(ana, link) == (12, 1)
 
 
-def test_only_who_is_let_in_uses_up_a_limit(ana: Person, service: Inside) -> None:
+def test_click_limit_counts_unlocked_visits_only(ana: Person, service: Inside) -> None:
     link = new_link(ana, "once", password=WORD, clicklimit=1)
     assert _guess(service, "wrong", "once").status_code == 401
     assert _guess(service, WORD, "once").status_code == 303
     assert _guess(service, WORD, "once").status_code == 410
-    assert sums(ana, f"/url/{link}") == {"clicks": 1, "uniqueClicks": 1, "late": 1}
+    assert click_totals(ana, f"/url/{link}") == {"clicks": 1, "uniqueClicks": 1, "late": 1}
 
 
-def test_a_new_password_is_in_force_at_once(ana: Person, service: Inside, link: int) -> None:
+def test_new_password_applies_at_once(ana: Person, service: Inside, link: int) -> None:
     assert _guess(service, WORD).status_code == 303
     ana.put(f"/url/{link}/update", {"password": "another one"})
     assert _guess(service, WORD).status_code == 401
@@ -176,7 +180,7 @@ def test_a_new_password_is_in_force_at_once(ana: Person, service: Inside, link: 
     assert visit(service, "locked").status_code == 302
 
 
-def test_a_form_sent_to_what_has_no_password_is_no_visit(ana: Person, service: Inside) -> None:
+def test_form_for_link_without_password_is_not_a_visit(ana: Person, service: Inside) -> None:
     link = new_link(ana, "open")
     for path in ("open", "open?a=b"):
         answer = _guess(service, "whatever", path)

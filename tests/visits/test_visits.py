@@ -1,4 +1,4 @@
-"""What somebody who follows a short link meets."""
+"""Visits of short links."""
 
 from typing import Any
 
@@ -7,7 +7,19 @@ import time_machine
 
 from tests.conftest import Person
 from tests.support.asgi_client import Inside
-from tests.support.visits import ANDROID, CHROME, CURL, GOOGLEBOT, IPHONE, PAGE, TARGET, clicks, new_link, sums, visit
+from tests.support.visits import (
+    ACCEPT_HTML,
+    ANDROID,
+    CHROME,
+    CURL,
+    DESTINATION,
+    GOOGLEBOT,
+    IPHONE,
+    click_totals,
+    clicks,
+    new_link,
+    visit,
+)
 
 ONLY_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 NO_STORE = "private, no-store"
@@ -17,7 +29,7 @@ NOW = 1_800_000_000  # 2027-01-15 08:00:00
 
 
 def _told(response: Any, status: int, words: str) -> None:
-    """The response has that status, and says these words to a program and to a person alike."""
+    """Check the status, and the message as JSON and as a page."""
     assert response.status_code == status
     assert response.headers["cache-control"] == NO_STORE
     assert words in response.text
@@ -30,9 +42,7 @@ def _told(response: Any, status: int, words: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
-def test_a_short_link_sends_its_visitor_on_and_nobody_may_remember_it(
-    ana: Person, service: Inside, method: str
-) -> None:
+def test_short_link_redirects_without_caching(ana: Person, service: Inside, method: str) -> None:
     new_link(ana, "spring", url="https://example.com/page?a=b#c")
     for _ in range(2):  # first found in the database, then remembered
         answer = visit(service, "spring", method)
@@ -57,9 +67,7 @@ def test_a_short_link_sends_its_visitor_on_and_nobody_may_remember_it(
         ("https://example.com/a;b,c:d@e!f$g&h'(i)*+=~", "https://example.com/a;b,c:d@e!f$g&h'(i)*+=~"),
     ],
 )
-def test_no_character_of_a_target_breaks_out_of_its_header(
-    ana: Person, service: Inside, url: str, location: str
-) -> None:
+def test_location_header_is_escaped(ana: Person, service: Inside, url: str, location: str) -> None:
     new_link(ana, "odd", url=url)
     for query in ("", "?x=%0d%0aSet-Cookie:a=b&\u2603"):
         answer = visit(service, f"odd{query}")
@@ -70,7 +78,7 @@ def test_no_character_of_a_target_breaks_out_of_its_header(
 
 
 @ONLY_SQLITE
-def test_visitors_are_sent_where_their_link_says(ana: Person, service: Inside) -> None:
+def test_targeting_selects_destination(ana: Person, service: Inside) -> None:
     new_link(
         ana,
         "many",
@@ -83,44 +91,40 @@ def test_visitors_are_sent_where_their_link_says(ana: Person, service: Inside) -
         (IPHONE, "fr", "https://iphone.example/?utm_source=news"),
         (ANDROID, "fr", "https://play.example/?utm_source=news"),
         (CHROME, "fr-CH, de;q=0.5", "https://fr.example/?utm_source=news"),
-        (CHROME, "de, fr;q=0.5", f"{TARGET}?utm_source=news"),
-        (CURL, "", f"{TARGET}?utm_source=news"),
+        (CHROME, "de, fr;q=0.5", f"{DESTINATION}?utm_source=news"),
+        (CURL, "", f"{DESTINATION}?utm_source=news"),
     ):
         answer = visit(service, "many", agent=agent, headers={"Accept-Language": language})
         assert answer.headers["location"] == expected
 
 
-@pytest.mark.parametrize("headers", [PAGE, {}])
-def test_an_unknown_alias_is_told_in_the_visitors_own_way(service: Inside, headers: dict[str, str]) -> None:
+@pytest.mark.parametrize("headers", [ACCEPT_HTML, {}])
+def test_unknown_alias_returns_404_as_page_or_json(service: Inside, headers: dict[str, str]) -> None:
     for path in ("nobody", "nobody+", "a/b/c", "x" * 5000, "nobody%00", "%ff%fe", "ünïcode", "..%2f..%2fetc"):
         _told(visit(service, path, headers=headers), 404, "does not exist")
 
 
-@pytest.mark.parametrize("headers", [PAGE, {}])
-def test_a_disabled_link_is_told_apart_from_one_that_is_not_there(
-    ana: Person, service: Inside, headers: dict[str, str]
-) -> None:
+@pytest.mark.parametrize("headers", [ACCEPT_HTML, {}])
+def test_disabled_link_returns_403(ana: Person, service: Inside, headers: dict[str, str]) -> None:
     link = new_link(ana, "off", status="disabled")
-    _told(visit(service, "off", headers=headers), 403, "switched it off")
-    _told(visit(service, "off+", headers=headers), 403, "switched it off")
+    _told(visit(service, "off", headers=headers), 403, "has disabled it")
+    _told(visit(service, "off+", headers=headers), 403, "has disabled it")
     assert clicks(ana, link) == (0, 0)
 
 
-@pytest.mark.parametrize("headers", [PAGE, {}])
-def test_a_link_that_is_over_says_so_and_its_late_visitors_are_noted(
-    ana: Person, service: Inside, headers: dict[str, str]
-) -> None:
+@pytest.mark.parametrize("headers", [ACCEPT_HTML, {}])
+def test_expired_link_returns_410_and_records_visit(ana: Person, service: Inside, headers: dict[str, str]) -> None:
     with time_machine.travel(NOW, tick=True) as clock:
         link = new_link(ana, "spring", expiry="2027-01-15 08:01:00")
         assert visit(service, "spring", headers=headers).status_code == 302
         clock.move_to(NOW + 61)
-        _told(visit(service, "spring", headers=headers), 410, "expired or was used up")
-        _told(visit(service, "spring+", headers=headers), 410, "expired or was used up")
+        _told(visit(service, "spring", headers=headers), 410, "expired or reached its limit")
+        _told(visit(service, "spring+", headers=headers), 410, "expired or reached its limit")
         assert clicks(ana, link) == (1, 1)
-        assert sums(ana, f"/url/{link}") == {"clicks": 1, "uniqueClicks": 1, "late": 1}
+        assert click_totals(ana, f"/url/{link}") == {"clicks": 1, "uniqueClicks": 1, "late": 1}
 
 
-def test_a_link_that_is_over_may_lead_to_another_place(ana: Person, service: Inside) -> None:
+def test_expired_link_redirects_to_expiry_url(ana: Person, service: Inside) -> None:
     with time_machine.travel(NOW, tick=True) as clock:
         link = new_link(ana, "spring", expiry="2027-01-15 08:01:00", expiryurl=OVER)
         clock.move_to(NOW + 61)
@@ -128,50 +132,50 @@ def test_a_link_that_is_over_may_lead_to_another_place(ana: Person, service: Ins
             answer = visit(service, "spring?a=b")
             assert (answer.status_code, answer.headers["location"]) == (302, OVER)
         assert visit(service, "spring+").json()["url"] == OVER
-        assert sums(ana, f"/url/{link}") == {"late": 2}
+        assert click_totals(ana, f"/url/{link}") == {"late": 2}
 
 
 @ONLY_SQLITE
-def test_a_private_link_works_for_everybody(ana: Person, service: Inside) -> None:
+def test_private_link_redirects_everyone(ana: Person, service: Inside) -> None:
     link = new_link(ana, "spring", status="private")
     assert visit(service, "spring").status_code == 302
     assert clicks(ana, link) == (1, 1)
 
 
 @ONLY_SQLITE
-def test_a_plus_behind_the_alias_shows_where_it_goes_without_going(ana: Person, service: Inside) -> None:
+def test_plus_suffix_shows_destination(ana: Person, service: Inside) -> None:
     hostile = "https://example.com/?q=<script>alert(1)</script>"
     link = new_link(ana, "spring", url=hostile, title="<b>Spring</b>", parameters=[{"name": "utm", "value": "x"}])
-    page = visit(service, "spring+", headers=PAGE)
+    page = visit(service, "spring+", headers=ACCEPT_HTML)
     assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
     assert "&lt;script&gt;alert(1)&lt;/script&gt;&amp;utm=x" in page.text
     assert "&lt;b&gt;Spring&lt;/b&gt;" in page.text
     assert 'href="/spring"' in page.text
     assert "<script" not in page.text
-    told = visit(service, "spring+")
-    assert told.json() == {"error": 0, "url": f"{hostile}&utm=x", "title": "<b>Spring</b>"}
-    assert told.headers["cache-control"] == NO_STORE
-    assert sums(ana, f"/url/{link}") == {}
+    response = visit(service, "spring+")
+    assert response.json() == {"error": 0, "url": f"{hostile}&utm=x", "title": "<b>Spring</b>"}
+    assert response.headers["cache-control"] == NO_STORE
+    assert click_totals(ana, f"/url/{link}") == {}
 
 
 @ONLY_SQLITE
-def test_other_methods_are_refused(ana: Person, service: Inside) -> None:
+def test_other_methods_return_405(ana: Person, service: Inside) -> None:
     link = new_link(ana, "spring")
     for method in ("PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"):
         answer = visit(service, "spring", method)
         assert answer.status_code == 405
         assert {"GET", "HEAD"} <= {name.strip() for name in answer.headers["allow"].split(",")}
-    assert sums(ana, f"/url/{link}") == {}
+    assert click_totals(ana, f"/url/{link}") == {}
 
 
 @ONLY_SQLITE
-def test_the_front_page_leads_to_the_dashboard(service: Inside) -> None:
-    page = visit(service, "", headers=PAGE)
+def test_root_redirects_to_dashboard(service: Inside) -> None:
+    page = visit(service, "", headers=ACCEPT_HTML)
     assert (page.status_code, page.headers["location"]) == (302, "/dashboard")
 
 
 @ONLY_SQLITE
-def test_a_robot_is_sent_on_like_everybody_but_never_counted(ana: Person, service: Inside) -> None:
+def test_bot_is_redirected_but_not_counted(ana: Person, service: Inside) -> None:
     link = new_link(ana, "spring")
-    assert visit(service, "spring", agent=GOOGLEBOT).headers["location"] == TARGET
+    assert visit(service, "spring", agent=GOOGLEBOT).headers["location"] == DESTINATION
     assert clicks(ana, link) == (0, 0)

@@ -1,7 +1,4 @@
-"""The way into the API: request id, key, rate limit, and one error body for whatever goes wrong behind it.
-
-`Gate` stands around the whole API; `Door` is what it hands to a route: the caller and one transaction.
-"""
+"""API middleware: request id, authentication, rate limit and error responses; and the request context of routes."""
 
 import time
 import uuid
@@ -19,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from waypost import clock
 from waypost.api.rate_limit import ApiKeyLimiter, Usage
-from waypost.api.request_body import DOOR
+from waypost.api.request_body import REQUEST_CONTEXT
 from waypost.api.responses import problem_response
 from waypost.clicks.ingest import read_barrier
 from waypost.clicks.stats import reports
@@ -40,7 +37,7 @@ _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 
 @dataclass(frozen=True)
 class RequestContext:
-    """A request that came in: the account it speaks for, and the way to the data."""
+    """The authenticated account of a request and its access to the data."""
 
     account: int
     settings: Settings
@@ -50,26 +47,26 @@ class RequestContext:
 
     @property
     def store(self) -> Store:
-        """Where the bytes of files are."""
+        """The storage of file contents."""
         return self.cleaner.store
 
     def read(self, work: Callable[[Connection], T]) -> T:
-        """Run `work` in the request's one transaction, reading."""
+        """Run `work` in a read transaction."""
         return self.database.read(work)
 
     def write(self, work: Callable[[Connection], T]) -> T:
-        """Run `work` in the request's one transaction, writing; committed when this returns."""
+        """Run `work` in a write transaction and commit it."""
         answer = self.database.write(work)
         self.publish_changes()
         return answer
 
     def read_after_ingest(self, work: Callable[[Connection], T]) -> T:
-        """The same as `read`, for numbers of clicks: all that were answered before are counted (decision 48)."""
+        """Like `read`, but wait until all earlier clicks are counted (decision 48)."""
         self.wait_for_ingest()
         return self.database.read(work)
 
     def wait_for_ingest(self) -> None:
-        """Return when all clicks that were answered before are counted."""
+        """Wait until all earlier clicks are counted."""
         read_barrier.wait(self.settings.journal_dir, self.database)
 
     def read_report(self, kind: str, item: int, span: reports.Span) -> reports.Report:
@@ -78,7 +75,7 @@ class RequestContext:
 
 
 def _enter(request: Request) -> RequestContext:
-    context = request.scope.get(DOOR)
+    context = request.scope.get(REQUEST_CONTEXT)
     if not isinstance(context, RequestContext):
         raise key_required()
     return context
@@ -89,18 +86,18 @@ Context = Annotated[RequestContext, Depends(_enter)]
 
 
 def key_required() -> Problem:
-    """401: no key, or none that is known (decision 3)."""
+    """Return the 401 problem for a missing or unknown key (decision 3)."""
     return Problem(Kind.KEY_REQUIRED, "A valid API key is required to use this service.")
 
 
 def internal(scope: Scope) -> Problem:
-    """500: a fault of ours, under the id by which the operator finds it in the log (decision 2)."""
+    """Return the 500 problem, with the request id that is also in the log (decision 2)."""
     told = f"Internal error. If it happens again, tell the operator this request id: {scope[REQUEST_ID]}"
     return Problem(Kind.INTERNAL, told)
 
 
 class ApiMiddleware:
-    """Around every request: finds the caller, takes from the limit, answers what nobody else did, logs."""
+    """Authenticate, rate-limit and log each request; turn exceptions into error responses."""
 
     def __init__(
         self,
@@ -126,13 +123,13 @@ class ApiMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        request = _Answered(send)
+        request = _ResponseRecorder(send)
         scope[REQUEST_ID] = request.id
-        # Whatever answers GET answers HEAD; the server leaves the body away.
-        asked = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
+        # HEAD is routed as GET; the server omits the body.
+        as_get = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
         began = time.perf_counter()
         try:
-            await self._let_in(asked, receive, request)
+            await self._authenticate(as_get, receive, request)
         except Problem as problem:
             await problem_response(problem)(scope, receive, request.send)
         except Exception:  # noqa: BLE001  # the outermost edge of a request
@@ -143,12 +140,12 @@ class ApiMiddleware:
         seconds = time.perf_counter() - began
         self._meter.time("api", seconds)
         self._meter.count("api_requests", str(request.status))
-        spent = round(seconds * 1000, 1)
-        told = {"method": scope["method"], "path": scope["path"], "status": request.status, "ms": spent}
-        _log.info("request", request_id=request.id, account=request.account, **told)
+        milliseconds = round(seconds * 1000, 1)
+        details = {"method": scope["method"], "path": scope["path"], "status": request.status, "ms": milliseconds}
+        _log.info("request", request_id=request.id, account=request.account, **details)
 
-    async def _let_in(self, scope: Scope, receive: Receive, request: "_Answered") -> None:
-        _must_be_text(scope["query_string"])
+    async def _authenticate(self, scope: Scope, receive: Receive, request: "_ResponseRecorder") -> None:
+        _require_utf8(scope["query_string"])
         headers = Headers(scope=scope)
         if not (presented := _presented_key(headers.get("authorization", ""))):
             await self._app(scope, receive, request.send)
@@ -165,7 +162,9 @@ class ApiMiddleware:
             raise Problem(Kind.SUSPENDED, "This account is suspended. Please ask the operator of this service.")
         if caller.scope == "read" and not reading:
             raise Problem(Kind.READ_ONLY_KEY, "This API key may read only. Use a key with the scope write.")
-        scope[DOOR] = RequestContext(caller.account, self._settings, self._database, self._changed, self._keeper)
+        scope[REQUEST_CONTEXT] = RequestContext(
+            caller.account, self._settings, self._database, self._changed, self._keeper
+        )
         await self._app(scope, receive, request.send)
 
     def _bad_key(self, scope: Scope) -> Problem:
@@ -177,8 +176,8 @@ class ApiMiddleware:
         return Problem(Kind.RATE_LIMITED, message, retry_after=wait)
 
 
-def _must_be_text(query: bytes) -> None:
-    """Raise INVALID on the first parameter that is not UTF-8: else it would be kept as something that nobody sent."""
+def _require_utf8(query: bytes) -> None:
+    """Raise INVALID for the first parameter that is not UTF-8, instead of replacing its bytes."""
     for part in query.split(b"&") if b"%" in query or not query.isascii() else ():
         try:
             unquote_to_bytes(part).decode()
@@ -187,8 +186,8 @@ def _must_be_text(query: bytes) -> None:
             raise invalid(name, f"{name} must be UTF-8, percent-encoded.") from error
 
 
-class _Answered:
-    """The way back: adds the headers that stand on every answer, and remembers the status."""
+class _ResponseRecorder:
+    """Add the common headers to a response and record its status."""
 
     def __init__(self, send: Send) -> None:
         self.id = uuid.uuid4().hex

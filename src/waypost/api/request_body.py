@@ -13,7 +13,7 @@ from starlette.requests import ClientDisconnect
 from waypost.errors import Kind, Problem, invalid
 
 MAX_BYTES = 8 * 1024 * 1024
-DOOR = "waypost.context"
+REQUEST_CONTEXT = "waypost.context"
 """Where in its scope a request with a valid key has its context."""
 
 
@@ -36,7 +36,7 @@ class JsonRoute(APIRoute):
             return handler
 
         async def strict(request: Request) -> Response:
-            body = await _read(request) if DOOR in request.scope else b""  # a stranger's is not read
+            body = await _read(request) if REQUEST_CONTEXT in request.scope else b""  # a stranger's is not read
             return await handler(_ParsedRequest(request, parse_object(body)))
 
         return strict

@@ -1,23 +1,21 @@
-"""What stands on a bio page: its blocks made ready for the template, its card, and what it may load. Pure."""
+"""Prepare a bio page for its template: blocks, contact card, JSON, and the sources of its images. Pure functions."""
 
-import zlib
 from collections.abc import Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
 
 from waypost.bios import blocks
 from waypost.bios.blocks import Block
-from waypost.bios.social_networks import network
+from waypost.bios.social_networks import find_network
 from waypost.errors import Problem
 from waypost.qrcode import payload_fields, vcard
 from waypost.qrcode.payloads import Content
-from waypost.urls import validation
+from waypost.urls.url_parts import origin_of
 from waypost.visits.lookup import BioView
 
-_MOST_HOSTS = 20  # a policy that names more would be a header that proxies refuse
-_NAMES = frozenset({"fname", "lname", "org"})
-_CHECKED = {
+_MAX_IMAGE_ORIGINS = 20  # a policy with more of them would be a header that proxies reject
+_NAME_FIELDS = frozenset({"fname", "lname", "org"})
+_VALIDATORS = {
     "phone": payload_fields.phone,
     "cell": payload_fields.phone,
     "fax": payload_fields.phone,
@@ -25,37 +23,37 @@ _CHECKED = {
 }
 
 
-class Linked(NamedTuple):
-    """A link as the template needs it. These are tuples, which a template takes apart at the least cost."""
+class LinkItem(NamedTuple):
+    """A link. The items are tuples, which templates unpack fastest."""
 
     href: str
     title: str
 
 
-class Profile(NamedTuple):
-    """A profile in a network; `path` is the outline of its picture."""
+class ProfileItem(NamedTuple):
+    """A profile in a social network; `path` is the SVG path of its icon."""
 
     href: str
     path: str
     name: str
 
 
-class Words(NamedTuple):
+class TextItem(NamedTuple):
     """A heading or a text."""
 
     text: str
 
 
-class Picture(NamedTuple):
-    """A picture; `href` is "" for one that leads nowhere."""
+class ImageItem(NamedTuple):
+    """An image; `href` is "" for one without a link."""
 
     href: str
     image: str
     alt: str
 
 
-class Contact(NamedTuple):
-    """A card that can be taken."""
+class ContactItem(NamedTuple):
+    """A contact card to download."""
 
     href: str
     name: str
@@ -63,109 +61,95 @@ class Contact(NamedTuple):
     org: str
 
 
-Shown = Linked | Profile | Words | Picture | Contact
+Item = LinkItem | ProfileItem | TextItem | ImageItem | ContactItem
 
 
 class Section(NamedTuple):
-    """Blocks of one kind that follow each other."""
+    """Consecutive blocks of one type."""
 
     type: str
-    blocks: Sequence[Shown]
+    items: Sequence[Item]
 
 
 def heading(bio: BioView) -> str:
-    """What the page is called."""
+    """Return the title of the page."""
     return bio.title.strip() or bio.name
 
 
-def avatar(name: str, seed: str) -> dict[str, Any]:
-    """A drawn picture: the first letter of a name on a colour that belongs to `seed`."""
-    letter = next((letter for letter in name if letter.isalnum()), name[:1])
-    return {"letter": letter.upper()[:1], "hue": zlib.crc32(seed.casefold().encode(errors="replace")) % 360}
-
-
 def sections(bio: BioView) -> list[Section]:
-    """The page in its order."""
-    grouped = groupby(_seen(bio), key=lambda block: str(block["type"]))
-    return [Section(kind, [_shown(bio, block) for block in found]) for kind, found in grouped]
+    """Return the page's blocks in order."""
+    grouped = groupby(_visible_blocks(bio), key=lambda block: str(block["type"]))
+    return [Section(kind, [_item(bio, block) for block in group]) for kind, group in grouped]
 
 
-def policy(bio: BioView) -> str:
-    """Where pictures may come from: the hosts of the image blocks and nowhere else."""
-    found = sorted({_source(block["image"]) for block in _seen(bio) if block["type"] == "image"} - {""})
-    return " ".join(found if len(found) <= _MOST_HOSTS else ("https:", "http:")) or "'none'"
+def image_sources(bio: BioView) -> str:
+    """Return the sources of images for the page's policy: the origins of its image blocks."""
+    images = (block["image"] for block in _visible_blocks(bio) if block["type"] == "image")
+    origins = sorted(set(map(origin_of, images)) - {""})
+    return " ".join(origins if len(origins) <= _MAX_IMAGE_ORIGINS else ("https:", "http:")) or "'none'"
 
 
-def block_of(bio: BioView, part: str) -> Block | None:
-    """The block that the second part of a path means: its id, or `vcard` for the first card."""
-    if part == "vcard":
+def find_block(bio: BioView, segment: str) -> Block | None:
+    """Return the block of a path segment: its id, or `vcard` for the first contact card."""
+    if segment == "vcard":
         return next((block for block in bio.blocks if block["type"] == "vcard"), None)
-    return next((block for block in bio.blocks if "id" in block and str(block["id"]) == part), None)
+    return next((block for block in bio.blocks if "id" in block and str(block["id"]) == segment), None)
 
 
-def card(bio: BioView, block: Block) -> Content:
-    """The card as a file. What is no telephone number or address in it is left out, and a name is there always."""
-    told = {name: str(block.get(name, "")).strip() for name in vcard.CARD_FIELDS}
-    for name, check in _CHECKED.items():
-        if told[name] and not _is_good(check, told[name]):
-            told[name] = ""
-    if not any(told[name] for name in _NAMES):
-        told["fname"] = heading(bio)
-    text = vcard.vcard(told)
+def contact_card(bio: BioView, block: Block) -> Content:
+    """Return a contact card as a file. Invalid numbers and addresses are omitted; it always has a name."""
+    values = {name: str(block.get(name, "")).strip() for name in vcard.CARD_FIELDS}
+    for name, validate in _VALIDATORS.items():
+        if values[name] and not _is_valid(validate, values[name]):
+            values[name] = ""
+    if not any(values[name] for name in _NAME_FIELDS):
+        values["fname"] = heading(bio)
+    text = vcard.vcard(values)
     return Content("vcard", text, file=text, name=vcard.name_in(text))
 
 
-def told(bio: BioView, base: str) -> dict[str, Any]:
-    """The page for programs."""
+def as_json(bio: BioView, base: str) -> dict[str, Any]:
+    """Return the page for programs."""
     url = f"{base}/{bio.alias}"
-    listed = []
-    for block in _seen(bio):
-        plain = {name: value for name, value in block.items() if name != "id"}
-        listed.append({**plain, "visit": f"{url}/{block['id']}"} if "id" in block else plain)
-    same = {"title": heading(bio), "description": bio.description, "sensitive": bio.sensitive}
-    return {"error": 0, "shorturl": url, **same, "blocks": listed}
+    items = []
+    for block in _visible_blocks(bio):
+        item = {name: value for name, value in block.items() if name != "id"}
+        items.append({**item, "visit": f"{url}/{block['id']}"} if "id" in block else item)
+    fields = {"title": heading(bio), "description": bio.description, "sensitive": bio.sensitive}
+    return {"error": 0, "shorturl": url, **fields, "blocks": items}
 
 
-def _seen(bio: BioView) -> list[Block]:
-    """The blocks, but for those that the operator has blocked (see cleaned.py)."""
+def _visible_blocks(bio: BioView) -> list[Block]:
+    """Return the blocks without those that contain blocked URLs (visits.blocklist_filter)."""
     return [block for block in bio.blocks if "blocked" not in block]
 
 
-def _shown(bio: BioView, block: Block) -> Shown:
+def _item(bio: BioView, block: Block) -> Item:
     href = f"/{bio.alias}/{block['id']}" if "id" in block else ""
     match block["type"]:
         case "link":
-            return Linked(href, block["title"])
+            return LinkItem(href, block["title"])
         case "social":
-            known = network(block["network"])
-            return Profile(href, known.path, known.name)
+            network = find_network(block["network"])
+            return ProfileItem(href, network.path, network.name)
         case "image":
-            return Picture(href, block["image"], block.get("alt") or _place(blocks.target_of(block)))
+            return ImageItem(href, block["image"], block.get("alt") or _default_alt(blocks.url_of(block)))
         case "vcard":
-            name = blocks.name_of(block) or heading(bio)
+            name = blocks.title_of(block) or heading(bio)
             org = block.get("org", "")
-            return Contact(href, name, block.get("title", ""), org if org != name else "")
+            return ContactItem(href, name, block.get("title", ""), org if org != name else "")
         case _:
-            return Words(block["text"])
+            return TextItem(block["text"])
 
 
-def _place(url: str) -> str:
-    """What a picture says of where it leads, when nobody described it."""
+def _default_alt(url: str) -> str:
+    """Return the alternative text of an image without one: the host that it links to."""
     return url.partition("://")[2].partition("/")[0] or url
 
 
-def _source(url: str) -> str:
-    """The origin of a picture as a policy says it; "" for what a policy cannot say."""
-    parts_of = urlsplit(url)
-    host = validation.ascii_host(parts_of.hostname or "") or ""
-    if not host or ":" in host:
-        return ""
-    return f"{parts_of.scheme.lower()}://{host}" + (f":{parts_of.port}" if parts_of.port else "")
-
-
-def _is_good(check: Any, value: str) -> bool:
+def _is_valid(validate: Any, value: str) -> bool:
     try:
-        check(value)
+        validate(value)
     except Problem:
         return False
     return True

@@ -1,4 +1,4 @@
-"""What stands on the list page of a campaign: its usable links, newest first, by page and by search."""
+"""Queries of a campaign's list page: its usable links, newest first, paged and searched."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ from waypost.db.schema import accounts, campaigns, domains, links
 from waypost.urls.validation import host_of
 
 PER_PAGE = 25
-# What makes writing turn around where its letters would not: of no use in a title but to make .exe look like .png.
-_TURNS = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)))
+# Bidirectional control characters: in a title, they can make "gnp.exe" look like "exe.png".
+_BIDI_CONTROLS = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)))
 
 
 @dataclass(frozen=True)
-class ListPage:
-    """A campaign as its list page shows it."""
+class PublicCampaign:
+    """A campaign as its list page needs it."""
 
     id: int
     account: int
@@ -27,8 +27,8 @@ class ListPage:
 
 
 @dataclass(frozen=True)
-class Shown:
-    """A link on the page. `scheme` is that of its branded domain; `site` is where it leads, without `www.`."""
+class ListedLink:
+    """A link in the list. `scheme` is that of its branded domain; `site` is its destination's host without `www.`."""
 
     host: str
     scheme: str | None
@@ -38,56 +38,56 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Row:
-    """One page of them; `result` counts all that match."""
+class LinkPage:
+    """One page of links; `result` is the number of all that match."""
 
-    items: Sequence[Shown]
+    items: Sequence[ListedLink]
     result: int
-    page: int
+    number: int
 
     @property
     def pages(self) -> int:
-        """How many pages there are: at least one."""
+        """Number of pages, at least one."""
         return max(1, -(-self.result // PER_PAGE))
 
 
-def find_shelf(tx: Connection, campaign: int) -> ListPage | None:
-    """The campaign with that id, whoever asks."""
+def find_campaign(tx: Connection, campaign: int) -> PublicCampaign | None:
+    """Return a campaign of any account."""
     c = campaigns.c
-    shown = (c.id, c.account, accounts.c.username, c.name, c.slug, c.public)
-    row = tx.execute(select(*shown).join(accounts, accounts.c.id == c.account).where(c.id == campaign)).first()
-    return ListPage(*row) if row else None
+    columns = (c.id, c.account, accounts.c.username, c.name, c.slug, c.public)
+    row = tx.execute(select(*columns).join(accounts, accounts.c.id == c.account).where(c.id == campaign)).first()
+    return PublicCampaign(*row) if row else None
 
 
-def page(tx: Connection, campaign: int, *, number: int, q: str, now: int) -> Row:
-    """A page of what is on the shelf; `q` is looked for in what the page shows: titles, sites and aliases."""
+def list_links(tx: Connection, campaign: int, *, number: int, q: str, now: int) -> LinkPage:
+    """Return a page of usable links. `q` searches what the page shows: titles, sites and aliases."""
     c = links.c
     start = (number - 1) * PER_PAGE
-    shown = usable(select(c.host, domains.c.scheme, c.alias, c.title, c.url), campaign, now).order_by(c.id.desc())
+    query = usable(select(c.host, domains.c.scheme, c.alias, c.title, c.url), campaign, now).order_by(c.id.desc())
     if q:
-        wanted = q.casefold()
-        # The column has words that are nobody's business, such as descriptions: it only makes the choice smaller.
-        near = shown.where(c.search.contains(wanted, autoescape=True))
-        found = [one for one in map(_shown, tx.execute(near)) if _has(one, wanted)]
-        return Row(found[start : start + PER_PAGE], len(found), number)
+        term = q.casefold()
+        # The search column also contains private text such as descriptions, so it only narrows the candidates.
+        rows = tx.execute(query.where(c.search.contains(term, autoescape=True)))
+        matches = [link for link in map(_listed_link, rows) if _matches(link, term)]
+        return LinkPage(matches[start : start + PER_PAGE], len(matches), number)
     result = tx.execute(usable(select(func.count(c.id)), campaign, now)).scalar_one()
-    items = tx.execute(shown.limit(PER_PAGE).offset(start)) if start < result else ()
-    return Row([_shown(row) for row in items], int(result), number)
+    rows_of_page = tx.execute(query.limit(PER_PAGE).offset(start)) if start < result else ()
+    return LinkPage([_listed_link(row) for row in rows_of_page], int(result), number)
 
 
-def _shown(row: tuple[str, str | None, str, str, str]) -> Shown:
+def _listed_link(row: tuple[str, str | None, str, str, str]) -> ListedLink:
     host, scheme, alias, title, url = row
     site = site_of(url)
-    return Shown(host, scheme, alias, straight(title).strip() or site, site)
+    return ListedLink(host, scheme, alias, without_bidi_controls(title).strip() or site, site)
 
 
-def straight(text: str) -> str:
-    """A text without what makes writing turn around."""
-    return text.translate(_TURNS)
+def without_bidi_controls(text: str) -> str:
+    """Remove the characters that change the direction of text."""
+    return text.translate(_BIDI_CONTROLS)
 
 
 def site_of(url: str) -> str:
-    """The host of a target for people; of an app's address its scheme."""
+    """Return the host of a destination without `www.`; the scheme of an app link."""
     try:
         host = host_of(url)
     except ValueError:
@@ -95,5 +95,5 @@ def site_of(url: str) -> str:
     return (host or url.partition(":")[0]).removeprefix("www.")
 
 
-def _has(one: Shown, wanted: str) -> bool:
-    return any(wanted in text.casefold() for text in (one.title, one.site, one.alias))
+def _matches(link: ListedLink, term: str) -> bool:
+    return any(term in text.casefold() for text in (link.title, link.site, link.alias))

@@ -1,17 +1,17 @@
-"""Which bytes of a file are asked for (RFC 9110, section 14). Pure."""
+"""Parse the Range header (RFC 9110, section 14). Pure functions."""
 
 import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-_MOST = 16
-_ONE = re.compile(r"(\d{0,18})-(\d{0,18})\Z", re.ASCII)
+_MAX_RANGES = 16
+_RANGE = re.compile(r"(\d{0,18})-(\d{0,18})\Z", re.ASCII)
 
 
 @dataclass(frozen=True)
-class Part:
-    """The bytes from `start` to before `end`."""
+class ByteRange:
+    """The bytes from `start` up to, but not including, `end`."""
 
     start: int
     end: int
@@ -22,21 +22,21 @@ class Part:
 
 
 class Unsatisfiable(Exception):
-    """Well said, but beyond the end of the file: 416."""
+    """All ranges are beyond the end of the file: status 416."""
 
 
-def parse(header: str, size: int) -> Sequence[Part] | None:
-    """The parts that a Range header asks for, in its order; None for the whole file, also where it makes no sense.
+def parse_range(header: str, size: int) -> Sequence[ByteRange] | None:
+    """Return the ranges of a Range header in its order; None for the whole file, also if the header is invalid.
 
-    Raises Unsatisfiable. More than 16 parts, or parts that overlap, are no way to ask for a file: it is sent whole.
+    Raises Unsatisfiable. More than 16 ranges, or overlapping ones, count as invalid: they can be used for attacks.
     """
-    unit, _, wanted = header.partition("=")
+    unit, _, value = header.partition("=")
     if unit.strip().lower() != "bytes":
         return None
-    parts = []
-    specs = [spec.strip() for spec in wanted.split(",")]
+    parsed = []
+    specs = [spec.strip() for spec in value.split(",")]
     for spec in filter(None, specs):
-        match = _ONE.match(spec)
+        match = _RANGE.match(spec)
         if match is None or spec == "-" or (match[1] and match[2] and int(match[2]) < int(match[1])):
             return None
         if not match[1]:
@@ -44,20 +44,14 @@ def parse(header: str, size: int) -> Sequence[Part] | None:
         else:
             start, end = int(match[1]), min(size, int(match[2]) + 1) if match[2] else size
         if start < end:
-            parts.append(Part(start, end))
-    if not parts:
+            parsed.append(ByteRange(start, end))
+    if not parsed:
         if any(specs):
             raise Unsatisfiable
         return None
-    return parts if len(parts) <= _MOST and not _overlap(parts) else None
+    return parsed if len(parsed) <= _MAX_RANGES and not _overlap(parsed) else None
 
 
-def _overlap(parts: Sequence[Part]) -> bool:
-    ordered = sorted(parts, key=lambda part: part.start)
-    return any(later.start < earlier.end for earlier, later in itertools.pairwise(ordered))
-
-
-def same(header: str, etag: str, *, weak: bool) -> bool:
-    """Whether a list of entity tags has `etag`, or is `*`. With `weak`, `W/` makes no difference."""
-    tags = [tag.strip() for tag in header.split(",")]
-    return "*" in tags or etag in tags or (weak and f"W/{etag}" in tags)
+def _overlap(ranges: Sequence[ByteRange]) -> bool:
+    in_order = sorted(ranges, key=lambda byte_range: byte_range.start)
+    return any(following.start < previous.end for previous, following in itertools.pairwise(in_order))

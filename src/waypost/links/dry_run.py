@@ -1,36 +1,44 @@
-"""What a link would answer to a visitor who is only imagined: decided as a visit is, and nothing is counted."""
+"""Dry run: the outcome of a visit to a link for a given kind of visitor, without counting a click."""
 
 from sqlalchemy import Connection
 
 from waypost import clock
 from waypost.clicks.geo.countries import NAMES
 from waypost.urls import blocklist
-from waypost.visits.decide import Facts, Redirect, Refusal, decide, used_up
+from waypost.visits.decide import Facts, Redirect, Refusal, decide, expired_outcome
 from waypost.visits.lookup import find_link
-from waypost.visits.visit import is_blocked, is_left
+from waypost.visits.visit import has_clicks_left, is_blocked
 
 
-def trial(
+def dry_run(
     tx: Connection, account: int, link: int, *, country: str, os: str, device: str, language: str
 ) -> tuple[str, str]:
-    """Why there is nothing to see ("" when there is), and where the visitor is led ("" for nowhere).
+    """Return (reason for an error page or "", destination or "").
 
-    `country` is a code, `os` and `device` are named as the classifier names them. A password counts as given; that
-    there is one is said by `locked` beside the address.
+    `country` is a country code; `os` and `device` are names of the classifier. The password counts as entered: the
+    result for a protected link is ("locked", destination).
     """
-    target = find_link(tx, account, link)
-    if target is None:
+    view = find_link(tx, account, link)
+    if view is None:
         return "missing", ""
-    name = NAMES.get(country, "")
-    known = {"country": name, "country_code": country if name else "", "os": os, "device": device}
-    facts = Facts(now=clock.now(), unlocked=True, language=language, **known)
-    answer = decide(target, facts)
-    if isinstance(answer, Redirect) and answer.counts and not is_left(tx, account, target.id):
-        answer = used_up(target)
-    if is_blocked(blocklist.read(tx), target, answer, facts):
-        answer = Refusal("blocked")
-    if isinstance(answer, Refusal):
-        return answer.why, ""
-    if not answer.counts:
-        return "gone", answer.url
-    return ("locked" if target.password is not None else ""), answer.url
+    country_name = NAMES.get(country, "")
+    country_code = country if country_name else ""
+    facts = Facts(
+        now=clock.now(),
+        unlocked=True,
+        country=country_name,
+        country_code=country_code,
+        os=os,
+        device=device,
+        language=language,
+    )
+    outcome = decide(view, facts)
+    if isinstance(outcome, Redirect) and outcome.is_click and not has_clicks_left(tx, account, view.id):
+        outcome = expired_outcome(view)
+    if is_blocked(blocklist.read(tx), view, outcome, facts):
+        outcome = Refusal("blocked")
+    if isinstance(outcome, Refusal):
+        return outcome.reason, ""
+    if not outcome.is_click:
+        return "gone", outcome.url
+    return ("locked" if view.password is not None else ""), outcome.url

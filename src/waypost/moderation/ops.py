@@ -200,7 +200,7 @@ def _no_report(report: int) -> Problem:
 def _plain(value: str, kind: str) -> str:
     """A host as it stands on the wire, from a URL or a name; a word as it is looked for. Raises INVALID."""
     if kind == blocklist.WORD:
-        plain = blocklist.word(value)
+        plain = blocklist.normalize_word(value)
         if len(plain) < _SHORTEST_WORD:
             raise invalid("value", f"A word must have at least {_SHORTEST_WORD} letters, or it would block too much.")
         return plain

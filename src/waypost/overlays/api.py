@@ -107,7 +107,7 @@ def read_overlay(context: Context, id: PathId) -> OverlayDetails:
 @router.get("/overlay/{id}/submissions", response_model=pagination.envelope("submissions", SubmissionOut))
 def list_submissions(context: Context, id: PathId, asked: pagination.Asked) -> Any:
     """What visitors sent by an overlay, newest first."""
-    page = context.read(lambda tx: submissions.page(tx, context.account, id, asked))
+    page = context.read(lambda tx: submissions.list_submissions(tx, context.account, id, asked))
     return pagination.answer("submissions", page, SubmissionOut.model_validate)
 
 

@@ -47,7 +47,7 @@ async def submit_form(request: Request, services: Services) -> Response:
     form = await _read_form(request, services)
     if form is None:
         return services.pages.refuse(request, "missing")
-    if (await services.visits.blocklist()).has(form.url):
+    if (await services.visits.blocklist()).blocks(form.url):
         return services.pages.refuse(request, "blocked")
     # A hidden field that only bots fill in. They get the same response, so that they do not learn about it.
     reason = None if form.fields.get("website") else await _submit(request, services, form)
@@ -95,7 +95,8 @@ def _thank_you(request: Request, services: Services, form: _SubmittedForm) -> Re
     message = form.overlay.thanks or pages.translate(request, text("Your response has been sent."))
     if not wants_html(request):
         return JSONResponse({"error": 0, "message": message}, headers=NO_STORE)
-    context: dict[str, Any] = {"title": pages.translate(request, text("Thank you")), "message": message, "url": form.url}
+    title = pages.translate(request, text("Thank you"))
+    context: dict[str, Any] = {"title": title, "message": message, "url": form.url}
     return pages.page("thanks.html", request=request, headers=csp.headers(), **context)
 
 

@@ -1,176 +1,160 @@
-"""Pictures: of QR codes at `/qr/<alias>`, and of any short URL at `<shorturl>/qr` (decisions 30, 50)."""
+"""Images of QR codes at `/qr/<alias>`, and of any short URL at `<short URL>/qr` (decisions 30, 50)."""
 
 import hashlib
 import re
 from dataclasses import dataclass
 from typing import get_args
 
-import anyio
 import anyio.to_thread
 from sqlalchemy import Connection
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from waypost import clock
-from waypost.db.database import Database
+from waypost.http import etag
 from waypost.qr import ops
 from waypost.qrcode.render import MEDIA, Format, design
 from waypost.qrcode.styles import LEAST_SIZE, MOST_SIZE, PLAIN
-from waypost.settings import Settings
 from waypost.urls import alias_rules
 from waypost.urls.alias_namespace import OWN
 from waypost.urls.short_urls import short_url
-from waypost.visits.cache import MAX_AGE, HotImage
-from waypost.visits.fast_path import WorkerState
+from waypost.visits.cache import MAX_AGE_SECONDS, HotImage
 from waypost.visits.lookup import QrView, scheme_of
-from waypost.visits.request import host
-from waypost.visits.responses import NO_STORE, PageRenderer
-from waypost.visits.visit import VisitService
+from waypost.visits.request import request_host
+from waypost.visits.responses import json_error
+from waypost.visits.services import Services
 
 _FORMATS: tuple[Format, ...] = get_args(Format)
 _DEFAULT_SIZE = 512
-_ENDING = re.compile(rf"(.*)\.({'|'.join(_FORMATS)})\Z")
+_SUFFIX = re.compile(rf"(.*)\.({'|'.join(_FORMATS)})\Z")
 _NUMBER = re.compile(r"[0-9]{1,5}\Z")
 _TRUE = frozenset({"1", "true", "yes", "on"})
-_ONCE = 2  # pictures that a process draws at the same time, so that nobody else waits for those who draw
-_OLD = "public, no-cache"
-_KEPT = "public, max-age=31536000, immutable"
+_REVALIDATE = "public, no-cache"
+_IMMUTABLE = "public, max-age=31536000, immutable"
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"
 
 
 @dataclass(frozen=True)
-class _Wanted:
-    """What is asked for. `version` is the `?v=` of somebody who will keep it."""
+class _ImageRequest:
+    """A request for an image. `version` is its `?v=`, the QR code's version that the client caches."""
 
+    host: str
     alias: str
-    form: Format
+    format: Format
     size: int
     download: bool
     version: str
 
 
-class _Wrong(Exception):
-    """A query that cannot be: (the field, what is right)."""
+class _InvalidQuery(Exception):
+    """An invalid parameter: (name, message)."""
 
 
-class Pictures:
-    """Draws what is asked for, and lets the lane answer from then on."""
+async def qr_image(request: Request, services: Services) -> Response:
+    """`/qr/<alias>[.png|.svg|.pdf]`, on the service's own host."""
+    if request_host(request, services.settings) != OWN:
+        return services.pages.refuse(request, "missing")
+    return await _respond(request, services, OWN, request.path_params["name"], only_qr=True)
 
-    def __init__(
-        self,
-        *,
-        settings: Settings,
-        database: Database,
-        traffic: WorkerState,
-        visitor: VisitService,
-        pages: PageRenderer,
-    ) -> None:
-        self._settings = settings
-        self._database = database
-        self._traffic = traffic
-        self._visitor = visitor
-        self._pages = pages
-        self._drawing = anyio.CapacityLimiter(_ONCE)
 
-    async def of_code(self, request: Request) -> Response:
-        """`/qr/<alias>[.png|.svg|.pdf]`, on the service's own host."""
-        name = request.path_params["name"]
-        if host(request, self._settings) != OWN:
-            return self._pages.refuse(request, "missing")
-        return await self._answer(request, OWN, name, only_codes=True)
+async def short_url_image(request: Request, services: Services) -> Response:
+    """`<short URL>/qr`."""
+    host = request_host(request, services.settings)
+    return await _respond(request, services, host, request.path_params["alias"], only_qr=False)
 
-    async def of_name(self, request: Request) -> Response:
-        """`<shorturl>/qr`."""
-        return await self._answer(request, host(request, self._settings), request.path_params["alias"])
 
-    async def _answer(self, request: Request, asked_host: str, name: str, *, only_codes: bool = False) -> Response:
-        try:
-            wanted = _wanted(request, name)
-        except _Wrong as wrong:
-            field, message = wrong.args
-            body = {"error": 1, "message": message, "code": "invalid", "field": field}
-            return JSONResponse(body, 400, headers=NO_STORE)
-        target = _target(request)
-        hot = self._traffic.cache.images.get(asked_host.encode() + target)
-        if hot is not None and _knows(request, hot.tag):
-            return Response(status_code=304, headers={"ETag": hot.tag, "Cache-Control": _OLD})
-        version = self._traffic.cache.version
-        found = await self._visitor.resolve(asked_host, wanted.alias)
-        if only_codes and not isinstance(found, QrView):
-            return self._pages.refuse(request, "missing")
-        code = found if isinstance(found, QrView) else None
-        drawn = await anyio.to_thread.run_sync(self._drawn, asked_host, wanted, code, limiter=self._drawing)
-        if drawn is None:
-            return self._pages.refuse(request, "missing")
-        response = _picture(drawn, wanted, code)
-        if request.method == "GET":
-            self._keep(request, (asked_host, wanted.alias), target, response, version)
-        if _knows(request, response.headers["etag"]):
-            told = {name: response.headers[name] for name in ("etag", "cache-control")}
-            return Response(status_code=304, headers=told)
-        return response
+async def _respond(request: Request, services: Services, host: str, name: str, *, only_qr: bool) -> Response:
+    try:
+        image = _parse(request, host, name)
+    except _InvalidQuery as error:
+        field, message = error.args
+        return json_error(message, code="invalid", status=400, field=field)
+    cache = services.worker_state.cache
+    target = _request_target(request)
+    if_none_match = request.headers.get("if-none-match", "")
+    hot = cache.images.get(host.encode() + target)
+    if hot is not None and etag.matches(if_none_match, hot.etag):
+        return Response(status_code=304, headers={"ETag": hot.etag, "Cache-Control": _REVALIDATE})
+    version = cache.version
+    record = await services.visits.resolve(host, image.alias)
+    qr = record if isinstance(record, QrView) else None
+    if only_qr and qr is None:
+        return services.pages.refuse(request, "missing")
+    content = await anyio.to_thread.run_sync(_render, services, image, qr, limiter=services.image_limiter)
+    if content is None:
+        return services.pages.refuse(request, "missing")
+    response = _image_response(content, image, qr)
+    if request.method == "GET":
+        _cache_image(request, services, image, target, response, version)
+    if etag.matches(if_none_match, response.headers["etag"]):
+        headers = {name: response.headers[name] for name in ("etag", "cache-control")}
+        return Response(status_code=304, headers=headers)
+    return response
 
-    def _drawn(self, asked_host: str, wanted: _Wanted, code: QrView | None) -> bytes | None:
-        """The file, or None when there is nothing of that name."""
-        if not alias_rules.can_be(wanted.alias):
+
+def _render(services: Services, image: _ImageRequest, qr: QrView | None) -> bytes | None:
+    """Return the image file; None for an unknown alias."""
+    if not alias_rules.is_valid(image.alias):
+        return None
+
+    def work(tx: Connection) -> ops.Draft | None:
+        if qr is not None:
+            return ops.saved(tx, qr.id, services.settings)
+        scheme = scheme_of(tx, image.host, image.alias)
+        if scheme is None:
             return None
+        url = short_url(services.settings.base, image.host, scheme, image.alias)
+        return ops.Draft(image.alias, {}, url, PLAIN, None)
 
-        def work(tx: Connection) -> ops.Draft | None:
-            if code is not None:
-                return ops.saved(tx, code.id, self._settings)
-            scheme = scheme_of(tx, asked_host, wanted.alias)
-            if scheme is None:
-                return None
-            url = short_url(self._settings.base, asked_host, scheme, wanted.alias)
-            return ops.Draft(wanted.alias, {}, url, PLAIN, None)
-
-        draft = self._database.read(work)
-        return design(draft.text, draft.style, draft.logo).render(wanted.form, wanted.size) if draft else None
-
-    def _keep(self, request: Request, name: tuple[str, str], target: bytes, response: Response, version: int) -> None:
-        """Let the lane give this answer from now on."""
-        header = request.headers.get("host", "").encode("latin-1")
-        told = b"".join(b"%b: %b\r\n" % pair for pair in response.raw_headers) + b"\r\n" + bytes(response.body)
-        until = clock.now_ms() + round(MAX_AGE * 1000)
-        tag = response.headers["etag"]
-        hot = HotImage(own=told, target=b"", until_ms=until, start=b"HTTP/1.1 200 OK\r\n", tag=tag, name=name)
-        self._traffic.cache.put_image(header, target, hot, version=version)
+    draft = services.database.read(work)
+    return design(draft.text, draft.style, draft.logo).render(image.format, image.size) if draft else None
 
 
-def _wanted(request: Request, name: str) -> _Wanted:
+def _cache_image(
+    request: Request, services: Services, image: _ImageRequest, target: bytes, response: Response, version: int
+) -> None:
+    """Let the fast path answer the next requests for this image."""
+    header = request.headers.get("host", "").encode("latin-1")
+    headers = b"".join(b"%b: %b\r\n" % pair for pair in response.raw_headers)
+    hot = HotImage(
+        unique=headers + b"\r\n" + bytes(response.body),
+        journal_target=b"",
+        until_ms=clock.now_ms() + round(MAX_AGE_SECONDS * 1000),
+        status_line=b"HTTP/1.1 200 OK\r\n",
+        etag=response.headers["etag"],
+        name=(image.host, image.alias),
+    )
+    services.worker_state.cache.put_image(header, target, hot, version=version)
+
+
+def _parse(request: Request, host: str, name: str) -> _ImageRequest:
     query = request.query_params
-    found = _ENDING.match(name)
-    alias, form = (found[1], found[2]) if found else (name, query.get("format", "png").lower())
-    if form not in _FORMATS:
-        raise _Wrong("format", f"format must be one of {', '.join(_FORMATS)}.")
+    match = _SUFFIX.match(name)
+    alias, image_format = (match[1], match[2]) if match else (name, query.get("format", "png").lower())
+    if image_format not in _FORMATS:
+        raise _InvalidQuery("format", f"format must be one of {', '.join(_FORMATS)}.")
     size = query.get("size", str(_DEFAULT_SIZE))
     if not _NUMBER.match(size) or not LEAST_SIZE <= int(size) <= MOST_SIZE:
-        raise _Wrong("size", f"size must be a whole number from {LEAST_SIZE} to {MOST_SIZE}.")
+        raise _InvalidQuery("size", f"size must be a whole number from {LEAST_SIZE} to {MOST_SIZE}.")
     download = query.get("download", "").lower() in _TRUE
-    return _Wanted(alias, _FORMATS[_FORMATS.index(form)], int(size), download, query.get("v", ""))
+    return _ImageRequest(host, alias, _FORMATS[_FORMATS.index(image_format)], int(size), download, query.get("v", ""))
 
 
-def _target(request: Request) -> bytes:
-    """The path and query as they were sent: what the lane looks for."""
+def _request_target(request: Request) -> bytes:
+    """Return path and query as they were sent: the key of the fast path."""
     query: bytes = request.scope["query_string"]
     path: bytes = request.scope["raw_path"]
     return path + b"?" + query if query else path
 
 
-def _picture(body: bytes, wanted: _Wanted, code: QrView | None) -> Response:
-    immutable = code is not None and wanted.version == str(code.version)
+def _image_response(content: bytes, image: _ImageRequest, qr: QrView | None) -> Response:
+    is_immutable = qr is not None and image.version == str(qr.version)
     headers = {
-        "ETag": f'"{hashlib.sha256(body).hexdigest()[:32]}"',
-        "Cache-Control": _KEPT if immutable else _OLD,
+        "ETag": f'"{hashlib.sha256(content).hexdigest()[:32]}"',
+        "Cache-Control": _IMMUTABLE if is_immutable else _REVALIDATE,
         "Content-Security-Policy": _POLICY,
         "X-Content-Type-Options": "nosniff",
     }
-    if wanted.download:
-        headers["Content-Disposition"] = f'attachment; filename="{wanted.alias}.{wanted.form}"'
-    return Response(body, media_type=MEDIA[wanted.form], headers=headers)
-
-
-def _knows(request: Request, tag: str) -> bool:
-    """Whether the client has this very file (RFC 9110, section 13.1.2)."""
-    told = request.headers.get("if-none-match", "")
-    return told.strip() == "*" or tag in [one.strip().removeprefix("W/") for one in told.split(",")]
+    if image.download:
+        headers["Content-Disposition"] = f'attachment; filename="{image.alias}.{image.format}"'
+    return Response(content, media_type=MEDIA[image.format], headers=headers)

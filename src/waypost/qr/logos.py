@@ -12,7 +12,7 @@ from sqlalchemy import Connection, select
 from waypost.db.schema import files
 from waypost.errors import Problem, invalid
 from waypost.http import safe_client
-from waypost.http.safe_client import Resolve
+from waypost.http.safe_client import Resolver
 from waypost.settings import Settings
 from waypost.urls import alias_namespace, hostnames, validation
 
@@ -27,7 +27,7 @@ _KINDS = "logo must be a PNG or JPEG picture"
 def own_file(tx: Connection, account: int, short: str, *, settings: Settings) -> tuple[str, int] | None:
     """(object, size) of the account's file with that alias or short URL, while its bytes are kept."""
     host, alias = hostnames.split_short(short, settings=settings)
-    file = alias_namespace.own(tx, account, "file", host=host, alias=alias)
+    file = alias_namespace.owned_item(tx, account, "file", host=host, alias=alias)
     kept = select(files.c.object, files.c.size).where(files.c.id == file, files.c.purged.is_(None))
     row = tx.execute(kept).first()
     return (row.object, row.size) if row else None
@@ -43,7 +43,7 @@ def is_data(logo: str) -> bool:
     return logo.strip().lower().startswith("data:")
 
 
-def fetch(url: str, *, resolver: Resolve = safe_client.resolve) -> bytes:
+def fetch(url: str, *, resolver: Resolver = safe_client.resolve) -> bytes:
     """The bytes behind a public URL. Raises INVALID on `logo`."""
     url = validation.web_url(url, field="logo")
     try:

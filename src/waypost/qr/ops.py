@@ -140,7 +140,9 @@ def remove(tx: Connection, account: int, code: int) -> None:
 
 def saved(tx: Connection, code: int, settings: Settings) -> Draft | None:
     """What is needed to draw a code that was saved; None when there is none."""
-    found = tx.execute(crud.select_columns(qrs, Code).add_columns(qrs.c.logo).where(qrs.c.id == code)).mappings().first()
+    found = (
+        tx.execute(crud.select_columns(qrs, Code).add_columns(qrs.c.logo).where(qrs.c.id == code)).mappings().first()
+    )
     if found is None:
         return None
     row = {str(name): value for name, value in found.items()}

@@ -95,7 +95,7 @@ def _content_page(request: Request, services: Services, qr: QrView, content: Con
 
 async def _is_blocked(content: Content, services: Services) -> bool:
     blocklist = await services.visits.blocklist()
-    return any(map(blocklist.has, content.urls())) if blocklist.hosts or blocklist.words else False
+    return any(map(blocklist.blocks, content.urls())) if blocklist.hosts or blocklist.words else False
 
 
 def _content(qr: QrView, settings: Settings) -> Content | None:

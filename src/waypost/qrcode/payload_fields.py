@@ -125,7 +125,7 @@ def crlf(text: str) -> str:
 
 def url(value: str, settings: Settings) -> str:
     """A web address, or one with an app scheme that the operator allows (decision 44)."""
-    return validation.target(line(value), field="data", settings=settings)
+    return validation.destination(line(value), field="data", settings=settings)
 
 
 def web(value: str) -> str:

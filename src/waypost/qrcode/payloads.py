@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 from waypost.errors import invalid
 from waypost.qrcode import payload_fields, vcard
 from waypost.settings import Settings
-from waypost.urls.blocklist import addresses
+from waypost.urls.blocklist import find_urls
 
 Type = Literal["text", "vcard", "link", "email", "phone", "sms", "wifi", "event", "geo", "whatsapp", "app", "crypto"]
 TYPES: tuple[Type, ...] = get_args(Type)
@@ -40,7 +40,7 @@ class Content:
 
     def urls(self) -> list[str]:
         """Every address that somebody who scans it can be led to."""
-        return [*filter(None, (self.uri, self.apple, self.google)), *addresses(self.text), *addresses(self.file)]
+        return [*filter(None, (self.uri, self.apple, self.google)), *find_urls(self.text), *find_urls(self.file)]
 
 
 def read(type: Type, data: Data, settings: Settings) -> Content:

@@ -13,7 +13,7 @@ from waypost.visits.responses import NO_STORE, PageRenderer
 
 _FILES = {"vcard": ("text/vcard; charset=utf-8", ".vcf"), "event": ("text/calendar; charset=utf-8", ".ics")}
 _MAX_NAME = 60
-OPEN = text("Open it")
+OPEN = text("Open")
 
 
 def app_redirect(pages: PageRenderer, request: Request, uri: str, *, title: str = OPEN, name: str = "") -> Response:

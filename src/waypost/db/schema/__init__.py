@@ -19,6 +19,7 @@ from waypost.db.schema.clicks import (
 from waypost.db.schema.columns import metadata
 from waypost.db.schema.link_checks import link_checks
 from waypost.db.schema.moderation import attempt_limits, blocklist_entries, reports
+from waypost.db.schema.page_counters import page_counters
 from waypost.db.schema.resources import (
     aliases,
     bio_blocks,
@@ -33,7 +34,6 @@ from waypost.db.schema.resources import (
     links,
     orphan_objects,
     overlays,
-    page_counters,
     pixels,
     qrs,
     splashes,

@@ -7,7 +7,6 @@ from sqlalchemy import (
     Column,
     ForeignKey,
     Index,
-    Integer,
     LargeBinary,
     String,
     Table,
@@ -26,19 +25,6 @@ from waypost.db.schema.columns import (
     parent,
     string,
     timestamp,
-)
-
-# Rows of an account in a table by block of ids, for exact totals and constant-time pagination (ADR 2). Updated by
-# crud.add and crud.remove.
-page_counters = Table(
-    "page_counters",
-    metadata,
-    Column("account", Id, ForeignKey("accounts.id", ondelete="CASCADE"), primary_key=True),
-    Column("noun", String(16), primary_key=True),
-    Column("level", Integer, primary_key=True),
-    Column("block", BigInteger, primary_key=True),
-    number("rows"),
-    sqlite_with_rowid=False,
 )
 
 # The aliases of every host. A row is never deleted: without `kind` it is a tombstone that reserves the alias for the

@@ -1,14 +1,14 @@
 (function () {
   "use strict";
-  var me = document.currentScript;
-  var way = JSON.parse(document.getElementById("way").textContent);
+  var self = document.currentScript;
+  var config = JSON.parse(document.getElementById("script-config").textContent);
   var starts = {{ pixel_starters | safe }};
   var loads = {};
   var waiting = 0;
-  var gone = false;
+  var redirected = false;
 
-  function go() {
-    if (!gone) { gone = true; location.replace(way.url); }
+  function redirect() {
+    if (!redirected) { redirected = true; location.replace(config.url); }
   }
 
   function queue(name, method, list) {
@@ -25,7 +25,7 @@
     if (!loads[src]) {
       var script = loads[src] = document.createElement("script");
       script.async = true;
-      script.nonce = me.nonce;
+      script.nonce = self.nonce;
       script.src = src;
       waiting += 1;
       document.head.appendChild(script);
@@ -33,10 +33,10 @@
     if (then) { loads[src].addEventListener("load", then); }
   }
 
-  // Goes on when every provider had a moment, and in any case soon.
-  function track(then) {
-    way.pixels.forEach(function (pixel) {
-      try { starts[pixel.type](pixel.tag, pixel.src); } catch (error) { /* one provider less */ }
+  // Continue when all providers have loaded, at the latest after two seconds.
+  function startPixels(then) {
+    config.pixels.forEach(function (pixel) {
+      try { starts[pixel.type](pixel.tag, pixel.src); } catch (error) { /* skip this provider */ }
     });
     var late = setTimeout(then, 2000);
     function done() {
@@ -50,33 +50,33 @@
     if (waiting === 0) { clearTimeout(late); then(); }
   }
 
-  function after() {
-    if (way.leave === "pixels") { go(); }
+  function afterPixels() {
+    if (config.leave === "pixels") { redirect(); }
   }
 
-  function ask() {
+  function askConsent() {
     var box = document.getElementById("consent");
-    function answer(said) {
+    function decide(answer) {
       var secure = location.protocol === "https:" ? "; Secure" : "";
-      document.cookie = "wp_consent=" + said + way.cookie + secure;
+      document.cookie = "wp_consent=" + answer + config.cookie + secure;
       box.hidden = true;
-      if (said === "yes") { track(after); } else { after(); }
+      if (answer === "yes") { startPixels(afterPixels); } else { afterPixels(); }
     }
     box.hidden = false;
-    document.getElementById("allow").addEventListener("click", function () { answer("yes"); });
-    document.getElementById("decline").addEventListener("click", function () { answer("no"); });
+    document.getElementById("allow").addEventListener("click", function () { decide("yes"); });
+    document.getElementById("decline").addEventListener("click", function () { decide("no"); });
   }
 
-  function count() {
+  function countDown() {
     var left = document.getElementById("left");
-    var end = Date.now() + way.count * 1000;
+    var end = Date.now() + config.count * 1000;
     var timer = setInterval(function () {
       var seconds = Math.max(0, Math.ceil((end - Date.now()) / 1000));
       left.textContent = seconds;
-      if (seconds === 0) { clearInterval(timer); go(); }
+      if (seconds === 0) { clearInterval(timer); redirect(); }
     }, 200);
   }
 
-  if (way.leave === "count") { count(); }
-  if (way.asks) { ask(); } else if (way.pixels.length) { track(after); }
+  if (config.leave === "count") { countDown(); }
+  if (config.asks) { askConsent(); } else if (config.pixels.length) { startPixels(afterPixels); }
 }());

@@ -6,31 +6,31 @@
   if (form) {
     form.addEventListener("submit", function (event) {
       event.preventDefault();
-      var trouble = document.getElementById("trouble");
+      var errorMessage = document.getElementById("error-message");
       var button = form.querySelector("button[type=submit]");
-      var stop = new AbortController();
-      var late = setTimeout(function () { stop.abort(); }, 15000);
+      var controller = new AbortController();
+      var timeout = setTimeout(function () { controller.abort(); }, 15000);
       button.disabled = true;
-      trouble.hidden = true;
+      errorMessage.hidden = true;
       fetch(form.action, {
         method: "POST",
         headers: {"Accept": "application/json"},
         body: new URLSearchParams(new FormData(form)),
-        signal: stop.signal
-      }).then(function (answer) {
-        if (!answer.ok) { throw new Error("not taken"); }
-        return answer.json();
-      }).then(function (told) {
+        signal: controller.signal
+      }).then(function (response) {
+        if (!response.ok) { throw new Error("rejected"); }
+        return response.json();
+      }).then(function (data) {
         var thanks = document.createElement("p");
         thanks.setAttribute("role", "status");
         thanks.dir = "auto";
         thanks.className = "message";
-        thanks.textContent = told.message;
+        thanks.textContent = data.message;
         form.replaceWith(thanks);
       }).catch(function () {
         button.disabled = false;
-        trouble.hidden = false;
-      }).finally(function () { clearTimeout(late); });
+        errorMessage.hidden = false;
+      }).finally(function () { clearTimeout(timeout); });
     });
   }
 
