@@ -14,7 +14,7 @@ PRETTIER := $(NODE) web/node_modules/prettier/bin/prettier.cjs
 # Sources of the dashboard's front end. A change to one of them rebuilds it.
 WEB := $(shell find web -name node_modules -prune -o -type f -print) scripts/build_web.py
 MESSAGES := $(wildcard src/waypost/visits/locales/*/LC_MESSAGES/*.po) scripts/build_messages.py
-WEB_CODE := "web/src/*.{js,css}" "web/*.{js,mjs}"
+WEB_CODE := "web/src/*.{js,css}" "web/*.{js,mjs}" "src/waypost/visits/templates/styles/*.css"
 export UV_PYTHON_PREFERENCE := only-system
 
 .PHONY: run test quick lint check format install migration messages docs bench clean
@@ -40,14 +40,14 @@ lint: .venv/.dev
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/lint_prose.py
 	$(BIN)/djlint --check --lint --quiet src/waypost
-	$(PRETTIER) --check --log-level warn $(WEB_CODE)
+	$(PRETTIER) --config web/.prettierrc.json --check --log-level warn $(WEB_CODE)
 	cd web && ../$(NODE) node_modules/eslint/bin/eslint.js .
 
 format: .venv/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	-$(BIN)/djlint --reformat --quiet src/waypost
-	$(PRETTIER) --write --log-level warn $(WEB_CODE)
+	$(PRETTIER) --config web/.prettierrc.json --write --log-level warn $(WEB_CODE)
 
 # make migration m="add badges": write the next migration from the difference between schema and migrations
 migration: .venv/.dev
@@ -60,9 +60,10 @@ messages: .venv/.dev
 	$(BIN)/pybabel --quiet extract --mapping pyproject.toml --keywords text --omit-header --output .venv/messages.pot src/waypost
 	$(BIN)/pybabel --quiet update --input-file .venv/messages.pot --output-dir src/waypost/visits/locales --no-fuzzy-matching --ignore-obsolete --omit-header
 
-# make docs: write the parts of docs/ and README.md that are generated from the code
+# make docs: write the generated parts of docs/ and README.md, and the design tokens of the public pages
 docs: .venv/.dev
 	$(BIN)/python scripts/reference.py
+	$(BIN)/python scripts/generate_tokens.py
 
 bench: .venv/.dev
 	$(BIN)/python -m bench.api

@@ -12,7 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "web" / "src" / "tokens.css"
 TARGET = ROOT / "src" / "waypost" / "visits" / "templates" / "styles" / "tokens.css"
-_TOKENS = ("ink", "soft", "paper", "card", "line", "mark", "bad")
+_TOKENS = ("background", "card", "text", "muted", "border", "accent", "bad")
 _TOKEN = re.compile(r"--([a-z-]+): light-dark\((#[0-9a-f]+), (#[0-9a-f]+)\);")
 
 

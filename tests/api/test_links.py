@@ -242,8 +242,7 @@ SAMPLE: dict[str, Any] = {
 
 def test_widely_copied_sample_request_is_accepted(ana: Person) -> None:
     related = _related(ana)
-    ids = {**related, "pixels": [related["pixel"]], "type": "splash"}
-    ids = {name: ids[name] for name in ("pixels", "channel", "campaign", "type")}
+    ids = {name: related[name] for name in ("channel", "campaign")} | {"pixels": [related["pixel"]], "type": "splash"}
     made = ana.post("/url/add", {**SAMPLE, **ids})
     assert made["shorturl"] == f"{BASE}/our-shop"
     shown = _details(ana, made["id"])

@@ -38,6 +38,11 @@ def test_generated_documents_are_current() -> None:
     assert stale == [], "run `make docs`"
 
 
+def test_design_tokens_of_public_pages_are_generated_from_the_dashboard() -> None:
+    generator = runpy.run_path(str(ROOT / "scripts" / "generate_tokens.py"))
+    assert generator["TARGET"].read_text() == generator["tokens"](generator["SOURCE"].read_text()), "run `make docs`"
+
+
 def test_every_setting_is_documented() -> None:
     for page in ("README.md", "docs/settings.md"):
         text = (ROOT / page).read_text()
