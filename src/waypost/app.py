@@ -66,9 +66,9 @@ def build(settings: Settings, database: Database) -> ASGIApp:
         fastapi_app(),
         settings=settings,
         database=database,
-        changed=invalidator.catch_up,
+        publish_changes=invalidator.catch_up,
         meter=meter,
-        keeper=cleaner,
+        cleaner=cleaner,
         rate_limiter=rate_limiter,
     )
     dashboard = Dashboard(

@@ -85,12 +85,12 @@ class Settings(BaseSettings):
     )
     registration: Literal["off", "on"] = Field(
         "off",
-        description="on: anyone can create an account in the dashboard; off: only an administrator can. With SMTP, new users must"
-        " confirm their e-mail address. Without SMTP, the form reveals whether an address is registered.",
+        description="on: anyone can create an account in the dashboard; off: only an administrator can. With SMTP, new"
+        " users must confirm their e-mail address. Without SMTP, the form reveals whether an address is registered.",
     )
     smtp_url: SecretStr = Field(
         SecretStr(""),
-        description="smtp://user:password@host:587 (STARTTLS) or smtps://…:465, to send e-mail such as password resets.",
+        description="SMTP server for password resets: smtp://user:password@host:587 (STARTTLS) or smtps://…:465.",
     )
     mail_from: str = Field("", description="Sender of e-mail, such as waypost@example.com. Default: the SMTP user.")
     owner_email: str = Field(

@@ -117,7 +117,7 @@ TWICE: tuple[tuple[str, str, str], ...] = (
 
 def test_a_name_that_stands_twice_is_refused(ana: Person) -> None:
     for name, body, field in TWICE:
-        assert "stands twice" in refused(_post(ana, body.encode()), 400, field), name
+        assert "occurs twice" in refused(_post(ana, body.encode()), 400, field), name
     assert _names(ana) == []
 
 

@@ -6,7 +6,7 @@ from tests.conftest import Person
 from tests.support.assertions import refused
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-NOT_FOUND = {"error": 1, "message": "There is nothing at this path. See /api/docs.", "code": "not_found"}
+NOT_FOUND = {"error": 1, "message": "Unknown path. See /api/docs.", "code": "not_found"}
 
 
 def test_another_method_is_told_which_are_possible(ana: Person) -> None:
@@ -53,7 +53,7 @@ def test_head_answers_as_get_does_without_the_body(ana: Person) -> None:
         assert (head.status_code, head.content) == (status, b""), path
         for name in ("content-type", "content-length", "x-ratelimit-limit"):
             assert head.headers[name] == got.headers[name], (path, name)
-    assert refused(ana.call("GET", "/account/update"), 405) == "GET is not possible here. Use PUT."
+    assert refused(ana.call("GET", "/account/update"), 405) == "GET is not allowed here. Use PUT."
     assert ana.call("HEAD", "/account/update").headers["allow"] == "PUT"
 
 

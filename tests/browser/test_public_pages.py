@@ -163,7 +163,7 @@ def test_every_interstitial_links_to_report_form(ana: Person, chrome: Browser, a
         page.get_by_label("Short link").fill("https://elsewhere.example/x")
         page.get_by_role("button", name="Send report").click()
         expect(page.get_by_role("alert")).to_have_text(
-            "That is no short link of this service. Please check the address."
+            "This is not a short link of this service. Please check the address."
         )
         expect(page.get_by_label("Comment")).to_have_value("It <b>lies</b>")
         page.get_by_label("Short link").fill(f"{address}/{path}")

@@ -116,8 +116,9 @@ def _first_segments() -> Iterator[str]:
     dispatcher = ast.parse((SOURCE / "asgi.py").read_text())
     functions = {node.name: node for node in ast.walk(dispatcher) if isinstance(node, ast.FunctionDef)}
     for node in ast.walk(functions["_app_for"]):
-        if isinstance(node, ast.Constant) and re.fullmatch("[a-z]+", str(node.value)) and node.value not in ("path", "ok"):
-            yield str(node.value)
+        value = str(node.value) if isinstance(node, ast.Constant) else ""
+        if re.fullmatch("[a-z]+", value) and value not in ("path", "ok"):
+            yield value
     for path, tree in _trees():
         if path.name not in _ROUTE_FILES and path.parent.name not in _ROUTE_FILES:
             continue

@@ -5,9 +5,9 @@ from pydantic import BaseModel, Field
 
 from waypost import clock, credentials
 from waypost.accounts import ops
-from waypost.api.middleware import Context
+from waypost.api.context import Context
 from waypost.api.request_body import Body, JsonRoute
-from waypost.api.responses import Done, Success
+from waypost.api.responses import MessageResponse, Success
 from waypost.api.types import Line, Timestamp
 from waypost.errors import invalid
 
@@ -53,7 +53,7 @@ def read_account(context: Context) -> AccountAnswer:
 
 
 @router.put("/account/update")
-def update_account(context: Context, body: AccountChange) -> Done:
+def update_account(context: Context, body: AccountChange) -> MessageResponse:
     sent = body.sent()
     for field in ("email", "password"):
         if field in sent and sent[field] is None:
@@ -66,4 +66,4 @@ def update_account(context: Context, body: AccountChange) -> Done:
     if body.password is not None:
         hashed = credentials.hash_password(ops.checked_password(body.password))
     context.write(lambda tx: ops.change(tx, context.account, email=body.email, password=hashed))
-    return Done(message="Account has been successfully updated.")
+    return MessageResponse(message="Account has been successfully updated.")

@@ -1,4 +1,4 @@
-"""The API as one ASGI app: routes, and the error bodies for what never reaches a route."""
+"""The API as one ASGI app: routes, and error responses for requests without a route."""
 
 from collections.abc import Callable, Sequence
 
@@ -23,14 +23,14 @@ from waypost.storage.cleanup import StorageCleaner
 _FAILURES = {
     400: "The input breaks a rule; `field` names it.",
     401: "No valid API key.",
-    403: "The account is suspended, or the key may only read.",
+    403: "The account is suspended, or the key is read-only.",
     404: "No such item in this account.",
     408: "The upload is too slow.",
-    413: "The body is over 8 MiB, or the file over what the plan allows.",
-    429: "Over the rate limit; see Retry-After.",
-    500: "A fault of the service; the message has a request id.",
-    503: "The database is away; see Retry-After.",
-    507: "The disk, or the account's room for files, is full.",
+    413: "The body exceeds 8 MiB, or the file exceeds the limit of the plan.",
+    429: "The rate limit is exceeded; see Retry-After.",
+    500: "Internal error; the message contains a request id.",
+    503: "The database is unavailable; see Retry-After.",
+    507: "The disk or the account's storage quota is full.",
 }
 PREFIX = "/api"
 _SUMMARY = (
@@ -43,23 +43,23 @@ def create_api(
     *,
     settings: Settings,
     database: Database,
-    changed: Callable[[], None],
+    publish_changes: Callable[[], None],
     meter: Meter,
-    keeper: StorageCleaner,
+    cleaner: StorageCleaner,
     rate_limiter: RateLimiter,
 ) -> ASGIApp:
-    """The whole of `/api`, around the data. `changed` is called after every change, before it is answered."""
-    gate = ApiMiddleware(
+    """Create the API with its middleware. `publish_changes` is called after every write, before the response."""
+    middleware = ApiMiddleware(
         api,
         settings=settings,
         database=database,
-        changed=changed,
+        publish_changes=publish_changes,
         meter=meter,
-        keeper=keeper,
+        cleaner=cleaner,
         rate_limiter=rate_limiter,
     )
     return CORSMiddleware(
-        gate,
+        middleware,
         allow_origins=["*"],
         allow_methods=["*"],
         allow_headers=["*", "Authorization", "Content-Type"],
@@ -67,8 +67,8 @@ def create_api(
     )
 
 
-def route_api(routers: Sequence[APIRouter]) -> FastAPI:
-    """The routes of the API, without data behind them."""
+def create_routes(routers: Sequence[APIRouter]) -> FastAPI:
+    """Create the routes of the API, without access to data."""
     api = FastAPI(
         title="waypost",
         version=__version__,
@@ -79,10 +79,10 @@ def route_api(routers: Sequence[APIRouter]) -> FastAPI:
         redirect_slashes=False,
         responses={status: {"model": Failure, "description": words} for status, words in _FAILURES.items()},
         exception_handlers={
-            Problem: _on_problem,
-            RequestValidationError: _on_invalid,
-            HTTPException: _on_http,
-            Exception: _on_crash,
+            Problem: _handle_problem,
+            RequestValidationError: _handle_validation_error,
+            HTTPException: _handle_http_exception,
+            Exception: _handle_exception,
         },
     )
     api.state.api_routes = [route for router in routers for route in router.routes if isinstance(route, APIRoute)]
@@ -92,46 +92,47 @@ def route_api(routers: Sequence[APIRouter]) -> FastAPI:
     return api
 
 
-async def _on_problem(_request: Request, error: Exception) -> Response:
+async def _handle_problem(_request: Request, error: Exception) -> Response:
     assert isinstance(error, Problem)
     return problem_response(error)
 
 
-async def _on_invalid(request: Request, error: Exception) -> Response:
+async def _handle_validation_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    if request.method not in _methods(request):  # GET /channel/add, which the router took for the id "add"
-        return _not_allowed(request)
+    if request.method not in _allowed_methods(request):  # GET /channel/add, where the router parsed "add" as an id
+        return _method_not_allowed(request)
     return problem_response(validation_problem(error))
 
 
-async def _on_http(request: Request, error: Exception) -> Response:
-    """What the router says by itself: no such path, or not with this method."""
+async def _handle_http_exception(request: Request, error: Exception) -> Response:
+    """Handle errors of the router: unknown path or method."""
     assert isinstance(error, HTTPException)
     if error.status_code == Kind.METHOD_NOT_ALLOWED.status:
-        return _not_allowed(request)
+        return _method_not_allowed(request)
     if error.status_code == Kind.NOT_FOUND.status:
-        return problem_response(Problem(Kind.NOT_FOUND, "There is nothing at this path. See /api/docs."))
+        return problem_response(Problem(Kind.NOT_FOUND, "Unknown path. See /api/docs."))
     return problem_response(Problem(Kind.INVALID, str(error.detail)))
 
 
-async def _on_crash(request: Request, _error: Exception) -> Response:
-    """A fault of ours. The gate logs it under the same request id."""
+async def _handle_exception(request: Request, _error: Exception) -> Response:
+    """Handle an unexpected exception; the middleware logs it with the same request id."""
     return problem_response(internal(request.scope))
 
 
-def _not_allowed(request: Request) -> Response:
-    allowed = ", ".join(sorted(_methods(request)))
+def _method_not_allowed(request: Request) -> Response:
+    allowed = ", ".join(sorted(_allowed_methods(request)))
     response = problem_response(
-        Problem(Kind.METHOD_NOT_ALLOWED, f"{request.method} is not possible here. Use {allowed}.")
+        Problem(Kind.METHOD_NOT_ALLOWED, f"{request.method} is not allowed here. Use {allowed}.")
     )
     response.headers["Allow"] = allowed
     return response
 
 
-def _methods(request: Request) -> set[str]:
-    """Every method that some route takes at the request's path: at `/channel/add` that of adding, not of reading."""
+def _allowed_methods(request: Request) -> set[str]:
+    """All methods of the routes that match the path; exact paths such as `/channel/add` take precedence."""
     path = request.scope["path"].removeprefix(PREFIX)
     routes: list[APIRoute] = request.app.state.api_routes
-    here = [route for route in routes if route.path == path] or [r for r in routes if r.path_regex.match(path)]
-    methods = {method for route in here for method in route.methods or ()} or {"GET"}
+    exact = [route for route in routes if route.path == path]
+    matching = exact or [route for route in routes if route.path_regex.match(path)]
+    methods = {method for route in matching for method in route.methods or ()} or {"GET"}
     return methods | {"HEAD"} if "GET" in methods else methods

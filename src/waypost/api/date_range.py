@@ -1,4 +1,4 @@
-"""The span of time that a statistics request asks for: `from`, `to`, `interval`, `timezone`."""
+"""The date range of a statistics request: `from`, `to`, `interval`, `timezone`."""
 
 from datetime import date, timedelta
 from typing import Annotated
@@ -19,12 +19,12 @@ def span(
     first: Annotated[str | None, Query(alias="from", description="First day, YYYY-MM-DD; 30 days by default.")] = None,
     last: Annotated[str | None, Query(alias="to", description="Last day, YYYY-MM-DD; today by default.")] = None,
     interval: Interval = "day",
-    timezone: Annotated[str, Query(max_length=64, description="A name such as Europe/Berlin.")] = "UTC",
+    timezone: Annotated[str, Query(max_length=64, description="Name of a time zone, such as Europe/Berlin.")] = "UTC",
 ) -> Span:
-    """The span, 30 days by default. Raises INVALID on the field at fault."""
+    """Return the date range, 30 days by default. Raises INVALID on the invalid field."""
     try:
         zone = ZoneInfo(timezone)
-    except (OSError, ValueError, LookupError):  # what zoneinfo raises for names that are none
+    except (OSError, ValueError, LookupError):  # raised by zoneinfo for invalid names
         raise invalid("timezone", "timezone must be the name of a time zone, such as Europe/Berlin or UTC.") from None
     end = _day("to", last) if last is not None else date.fromisoformat(clock.day(clock.now()))
     start = _day("from", first) if first is not None else end - timedelta(days=_DAYS - 1)
@@ -45,5 +45,5 @@ def _day(field: str, value: str) -> date:
     return day
 
 
-AskedSpan = Annotated[Span, Depends(span)]
-"""The span that the query asks for."""
+RequestedSpan = Annotated[Span, Depends(span)]
+"""The requested date range."""

@@ -1,25 +1,20 @@
-"""API middleware: request id, authentication, rate limit and error responses; and the request context of routes."""
+"""API middleware: request id, authentication, rate limit, logging and error responses."""
 
 import time
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Annotated, TypeVar
+from typing import TypeVar
 from urllib.parse import unquote_plus, unquote_to_bytes
 
 import anyio.to_thread
 import structlog
-from fastapi import Depends, Request
-from sqlalchemy import Connection
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from waypost import clock
+from waypost.api.context import REQUEST_CONTEXT, RequestContext, key_required
 from waypost.api.rate_limit import ApiKeyLimiter, Usage
-from waypost.api.request_body import REQUEST_CONTEXT
 from waypost.api.responses import problem_response
-from waypost.clicks.ingest import read_barrier
-from waypost.clicks.stats import reports
 from waypost.db.database import Database
 from waypost.errors import Kind, Problem, invalid
 from waypost.http.client_ip import client_ip, network_of
@@ -27,73 +22,17 @@ from waypost.http.rate_limit import RateLimiter
 from waypost.observability.metrics import Meter
 from waypost.settings import Settings
 from waypost.storage.cleanup import StorageCleaner
-from waypost.storage.store import Store
 
 T = TypeVar("T")
 _log = structlog.get_logger("api")
 REQUEST_ID = "waypost.request_id"
-_READING = frozenset({"GET", "HEAD", "OPTIONS"})
-
-
-@dataclass(frozen=True)
-class RequestContext:
-    """The authenticated account of a request and its access to the data."""
-
-    account: int
-    settings: Settings
-    database: Database
-    publish_changes: Callable[[], None]
-    cleaner: StorageCleaner
-
-    @property
-    def store(self) -> Store:
-        """The storage of file contents."""
-        return self.cleaner.store
-
-    def read(self, work: Callable[[Connection], T]) -> T:
-        """Run `work` in a read transaction."""
-        return self.database.read(work)
-
-    def write(self, work: Callable[[Connection], T]) -> T:
-        """Run `work` in a write transaction and commit it."""
-        answer = self.database.write(work)
-        self.publish_changes()
-        return answer
-
-    def read_after_ingest(self, work: Callable[[Connection], T]) -> T:
-        """Like `read`, but wait until all earlier clicks are counted (decision 48)."""
-        self.wait_for_ingest()
-        return self.database.read(work)
-
-    def wait_for_ingest(self) -> None:
-        """Wait until all earlier clicks are counted."""
-        read_barrier.wait(self.settings.journal_dir, self.database)
-
-    def read_report(self, kind: str, item: int, span: reports.Span) -> reports.Report:
-        """Click statistics of one item that belongs to the account."""
-        return self.read_after_ingest(lambda tx: reports.report(tx, kind, item, span))
-
-
-def _enter(request: Request) -> RequestContext:
-    context = request.scope.get(REQUEST_CONTEXT)
-    if not isinstance(context, RequestContext):
-        raise key_required()
-    return context
-
-
-Context = Annotated[RequestContext, Depends(_enter)]
-"""The context of a request with a valid key. Raises KEY_REQUIRED without one."""
-
-
-def key_required() -> Problem:
-    """Return the 401 problem for a missing or unknown key (decision 3)."""
-    return Problem(Kind.KEY_REQUIRED, "A valid API key is required to use this service.")
+_READ_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 def internal(scope: Scope) -> Problem:
     """Return the 500 problem, with the request id that is also in the log (decision 2)."""
-    told = f"Internal error. If it happens again, tell the operator this request id: {scope[REQUEST_ID]}"
-    return Problem(Kind.INTERNAL, told)
+    message = f"Internal error. If it happens again, give the administrator this request id: {scope[REQUEST_ID]}"
+    return Problem(Kind.INTERNAL, message)
 
 
 class ApiMiddleware:
@@ -105,17 +44,17 @@ class ApiMiddleware:
         *,
         settings: Settings,
         database: Database,
-        changed: Callable[[], None],
+        publish_changes: Callable[[], None],
         meter: Meter,
-        keeper: StorageCleaner,
+        cleaner: StorageCleaner,
         rate_limiter: RateLimiter,
     ) -> None:
         self._app = app
-        self._keeper = keeper
+        self._cleaner = cleaner
         self._settings = settings
         self._database = database
         self._key_limiter = ApiKeyLimiter(database)
-        self._changed = changed
+        self._publish_changes = publish_changes
         self._meter = meter
         self._rate_limiter = rate_limiter
 
@@ -150,20 +89,20 @@ class ApiMiddleware:
         if not (presented := _presented_key(headers.get("authorization", ""))):
             await self._app(scope, receive, request.send)
             return
-        reading = scope["method"] in _READING
-        known = await anyio.to_thread.run_sync(self._key_limiter.acquire, presented)
-        if known is None:
+        is_read = scope["method"] in _READ_METHODS
+        authenticated = await anyio.to_thread.run_sync(self._key_limiter.acquire, presented)
+        if authenticated is None:
             raise await anyio.to_thread.run_sync(self._bad_key, scope)
-        caller, usage = known
+        caller, usage = authenticated
         request.extra, request.account = usage.headers(), caller.account
         if not usage.allowed:
             raise _over_limit(usage)
         if caller.suspended:
-            raise Problem(Kind.SUSPENDED, "This account is suspended. Please ask the operator of this service.")
-        if caller.scope == "read" and not reading:
-            raise Problem(Kind.READ_ONLY_KEY, "This API key may read only. Use a key with the scope write.")
+            raise Problem(Kind.SUSPENDED, "This account is suspended. Please contact the administrator.")
+        if caller.scope == "read" and not is_read:
+            raise Problem(Kind.READ_ONLY_KEY, "This API key is read-only. Use a key with the scope write.")
         scope[REQUEST_CONTEXT] = RequestContext(
-            caller.account, self._settings, self._database, self._changed, self._keeper
+            caller.account, self._settings, self._database, self._publish_changes, self._cleaner
         )
         await self._app(scope, receive, request.send)
 
@@ -205,7 +144,7 @@ class _ResponseRecorder:
 
 
 def _presented_key(authorization: str) -> str:
-    """The key in `Bearer K`, `Token K` or `K`; scheme names in any case (decision 7)."""
+    """Return the key of `Bearer K`, `Token K` or `K`; scheme names are case-insensitive (decision 7)."""
     first, _, rest = authorization.strip().partition(" ")
     return rest.strip() if first.lower() in ("bearer", "token") else authorization.strip()
 

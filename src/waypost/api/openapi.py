@@ -1,4 +1,4 @@
-"""The API described: OpenAPI 3.1, and pages to read it and try it out that load nothing from other sites."""
+"""The OpenAPI 3.1 document, and interactive documentation without assets from other sites."""
 
 from functools import cache
 from importlib.resources import files
@@ -11,11 +11,11 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 RATE_HEADERS = {
-    "X-RateLimit-Limit": {"description": "Requests a minute.", "schema": {"type": "integer"}},
-    "X-RateLimit-Remaining": {"description": "Requests left in this window.", "schema": {"type": "integer"}},
-    "X-RateLimit-Reset": {"description": "Unix second in which the next window begins.", "schema": {"type": "integer"}},
+    "X-RateLimit-Limit": {"description": "Requests per minute.", "schema": {"type": "integer"}},
+    "X-RateLimit-Remaining": {"description": "Requests left in the current window.", "schema": {"type": "integer"}},
+    "X-RateLimit-Reset": {"description": "Unix second at which the next window begins.", "schema": {"type": "integer"}},
 }
-"""What every answer of the API carries, as OpenAPI tells it."""
+"""Headers of every API response, in OpenAPI form."""
 
 
 def add_routes(api: FastAPI) -> None:
@@ -25,7 +25,7 @@ def add_routes(api: FastAPI) -> None:
 
     @api.get("/api/openapi.json", include_in_schema=False)
     def openapi_document() -> dict[str, Any]:
-        return {**describe(api), "servers": [{"url": "/"}]}  # whatever host this was asked from
+        return {**describe(api), "servers": [{"url": "/"}]}  # the host of the request
 
     @api.get("/api/docs", include_in_schema=False)
     def documentation() -> HTMLResponse:
@@ -42,7 +42,7 @@ def add_routes(api: FastAPI) -> None:
 
 @cache
 def describe(api: FastAPI) -> dict[str, Any]:
-    """Every route, as it really answers."""
+    """Return the OpenAPI document of all routes."""
     document = get_openapi(
         title=api.title,
         version=api.version,
@@ -56,13 +56,13 @@ def describe(api: FastAPI) -> dict[str, Any]:
             operation["responses"].pop("422", None)
             if body := operation.get("requestBody"):
                 body["required"] = _needs_body(body, document["components"]["schemas"])
-            for answer in operation["responses"].values():
-                answer["headers"] = RATE_HEADERS
+            for response in operation["responses"].values():
+                response["headers"] = RATE_HEADERS
     return document
 
 
 def _needs_body(body: dict[str, Any], models: dict[str, Any]) -> bool:
-    """An empty body counts as an empty object (decision 4), so it is needed where a field is."""
+    """Whether a body is required: if a field is, because an empty body is an empty object (decision 4)."""
     if "application/json" not in body["content"]:
         return True
     name = body["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]

@@ -1,4 +1,4 @@
-"""Request bodies: a JSON object whatever the Content-Type says, read strictly (decision 4)."""
+"""Request bodies: strictly parsed JSON objects, regardless of the Content-Type (decision 4)."""
 
 import json
 from collections import Counter
@@ -10,25 +10,24 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel, ConfigDict
 from starlette.requests import ClientDisconnect
 
+from waypost.api.context import REQUEST_CONTEXT
 from waypost.errors import Kind, Problem, invalid
 
 MAX_BYTES = 8 * 1024 * 1024
-REQUEST_CONTEXT = "waypost.context"
-"""Where in its scope a request with a valid key has its context."""
 
 
 class Body(BaseModel):
-    """What a client sends: exact JSON types, unknown fields ignored."""
+    """Base of request models: exact JSON types, unknown fields ignored."""
 
     model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
 
     def sent(self) -> dict[str, Any]:
-        """The fields that stood in the body; `None` where it said null."""
+        """Return the fields of the body; `None` for null."""
         return {name: getattr(self, name) for name in self.model_fields_set}
 
 
 class JsonRoute(APIRoute):
-    """A route that reads its body with `read_object` instead of by Content-Type."""
+    """A route that parses its body with `parse_object`, regardless of the Content-Type."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handler = super().get_route_handler()
@@ -36,14 +35,15 @@ class JsonRoute(APIRoute):
             return handler
 
         async def strict(request: Request) -> Response:
-            body = await _read(request) if REQUEST_CONTEXT in request.scope else b""  # a stranger's is not read
+            # Without a valid key the body is not read.
+            body = await _read(request) if REQUEST_CONTEXT in request.scope else b""
             return await handler(_ParsedRequest(request, parse_object(body)))
 
         return strict
 
 
 class _ParsedRequest(Request):
-    """Hands FastAPI an object that is parsed already."""
+    """A request whose body is already parsed."""
 
     def __init__(self, request: Request, parsed: dict[str, Any]) -> None:
         others = [header for header in request.scope["headers"] if header[0] != b"content-type"]
@@ -59,7 +59,7 @@ class _ParsedRequest(Request):
 
 
 async def _read(request: Request) -> bytes:
-    """The whole body. Raises TOO_LARGE as soon as it is known to be over MAX_BYTES."""
+    """Read the body. Raises TOO_LARGE as soon as it exceeds MAX_BYTES."""
     declared = request.headers.get("content-length", "")
     if declared.isdecimal() and int(declared) > MAX_BYTES:
         raise _too_large()
@@ -70,7 +70,7 @@ async def _read(request: Request) -> bytes:
             if len(body) > MAX_BYTES:
                 raise _too_large()
     except ClientDisconnect as error:
-        raise _not_json("it broke off") from error
+        raise _invalid_json("the connection was closed") from error
     return bytes(body)
 
 
@@ -79,53 +79,55 @@ def _too_large() -> Problem:
 
 
 def parse_object(body: bytes) -> dict[str, Any]:
-    """The JSON object in `body`; an empty body is an empty object.
+    """Parse a JSON object; an empty body is an empty object.
 
-    Raises INVALID_JSON for what is not JSON or not an object, INVALID for a name that stands twice.
+    Raises INVALID_JSON if it is not JSON or not an object, INVALID for a duplicate key.
     """
     if not body.strip():
         return {}
     try:
-        value = json.loads(body.decode("utf-8-sig"), object_pairs_hook=_pairs, parse_constant=_no_constant)
+        value = json.loads(
+            body.decode("utf-8-sig"), object_pairs_hook=_object_from_pairs, parse_constant=_reject_constant
+        )
     except UnicodeDecodeError as error:
-        raise _not_json(f"it is not UTF-8 at byte {error.start}") from error
+        raise _invalid_json(f"it is not UTF-8 at byte {error.start}") from error
     except json.JSONDecodeError as error:
-        raise _not_json(f"{error.msg.lower()} at line {error.lineno}, column {error.colno}") from error
+        raise _invalid_json(f"{error.msg.lower()} at line {error.lineno}, column {error.colno}") from error
     except RecursionError as error:
-        raise _not_json("it is nested too deeply") from error
+        raise _invalid_json("it is nested too deeply") from error
     except ValueError as error:
-        raise _not_json("it has a number of too many digits") from error
+        raise _invalid_json("it has a number of too many digits") from error
     if not isinstance(value, dict):
         raise Problem(Kind.INVALID_JSON, "The body must be a JSON object, such as {}.")
-    if isinstance(value, _Twice):
-        raise invalid(value.name, f"{value.name} stands twice in the body.")
+    if isinstance(value, _DuplicateKeys):
+        raise invalid(value.name, f"{value.name} occurs twice in the body.")
     for name, part in value.items():
-        if (twice := _first_twice(part)) is not None:
-            raise invalid(name, f"{twice} stands twice in {name}.")
+        if (duplicate := _first_duplicate(part)) is not None:
+            raise invalid(name, f"{duplicate} occurs twice in {name}.")
     return value
 
 
-class _Twice(dict[str, Any]):
-    """An object in which a name stands twice."""
+class _DuplicateKeys(dict[str, Any]):
+    """A JSON object with a duplicate key."""
 
     name: str
 
 
-def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _object_from_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) == len(pairs):
         return value
-    twice = _Twice(value)
-    times = Counter(name for name, _ in pairs)
-    twice.name = next(name for name in value if times[name] > 1)
-    return twice
+    duplicates = _DuplicateKeys(value)
+    counts = Counter(name for name, _ in pairs)
+    duplicates.name = next(name for name in value if counts[name] > 1)
+    return duplicates
 
 
-def _first_twice(value: Any) -> str | None:
+def _first_duplicate(value: Any) -> str | None:
     stack = [value]
     while stack:
         part = stack.pop()
-        if isinstance(part, _Twice):
+        if isinstance(part, _DuplicateKeys):
             return part.name
         if isinstance(part, dict):
             stack.extend(part.values())
@@ -134,9 +136,9 @@ def _first_twice(value: Any) -> str | None:
     return None
 
 
-def _no_constant(name: str) -> None:
-    raise _not_json(f"{name} is not a JSON value")
+def _reject_constant(name: str) -> None:
+    raise _invalid_json(f"{name} is not a JSON value")
 
 
-def _not_json(why: str) -> Problem:
+def _invalid_json(why: str) -> Problem:
     return Problem(Kind.INVALID_JSON, f"The body is not valid JSON: {why}.")

@@ -1,4 +1,4 @@
-"""How the API says things: the one body of every failure, and the small shapes of success."""
+"""Responses: the body of every failure, and common shapes of success."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +12,7 @@ from waypost.errors import Kind, Problem, not_found
 
 
 class Failure(BaseModel):
-    """What every failure answers (decision 2)."""
+    """The body of every failure (decision 2)."""
 
     error: int = Field(1, examples=[1])
     message: str = Field(description="One sentence a person can act on.")
@@ -21,28 +21,28 @@ class Failure(BaseModel):
 
 
 class Success(BaseModel):
-    """What every success begins with (decision 1)."""
+    """The common field of every success (decision 1)."""
 
     error: int = Field(0, examples=[0])
 
 
-class Done(Success):
-    """What an action answers."""
+class MessageResponse(Success):
+    """The response to an action."""
 
     message: str
 
 
-class Created(Success):
-    """What a create answers when only the id matters."""
+class CreatedResponse(Success):
+    """The response to a create request that returns only the id."""
 
     id: int
 
 
 def problem_response(problem: Problem) -> JSONResponse:
-    """The answer that a problem means: the one place where failures get their body."""
-    body: dict[str, Any] = {"error": 1, "message": _printable(problem.message), "code": problem.kind.code}
+    """Return the response for a problem. All failure bodies are made here."""
+    body: dict[str, Any] = {"error": 1, "message": _encodable(problem.message), "code": problem.kind.code}
     if problem.field is not None:
-        body["field"] = _printable(problem.field)
+        body["field"] = _encodable(problem.field)
     headers = {}
     if problem.retry_after is not None:
         headers["Retry-After"] = str(problem.retry_after)
@@ -53,19 +53,19 @@ def problem_response(problem: Problem) -> JSONResponse:
     return JSONResponse(body, status_code=problem.kind.status, headers=headers)
 
 
-def _printable(words: str) -> str:
-    """A client's own words can hold half a surrogate pair, which JSON can say and UTF-8 cannot."""
+def _encodable(words: str) -> str:
+    """Escape lone surrogates, which JSON input can contain but UTF-8 cannot encode."""
     return words.encode(errors="backslashreplace").decode()
 
 
 def validation_problem(error: RequestValidationError) -> Problem:
-    """The first fault that the input has, in words."""
+    """Return the first validation error as a problem."""
     first = error.errors()[0]
-    place, *names = first["loc"]
-    if place == "path" and str(names[0]).endswith("id"):
+    location, *names = first["loc"]
+    if location == "path" and str(names[0]).endswith("id"):
         return not_found()
     field = str(names[0]) if names else "body"
-    return Problem(Kind.INVALID, f"{_dotted(names) or 'The body'} {words(first)}.", field=field)
+    return Problem(Kind.INVALID, f"{_dotted(names) or 'The body'} {describe_fault(first)}.", field=field)
 
 
 def _dotted(names: Sequence[str | int]) -> str:
@@ -76,16 +76,16 @@ def _dotted(names: Sequence[str | int]) -> str:
     return path.lstrip(".")
 
 
-def words(fault: dict[str, Any]) -> str:
-    """What is wrong with a value, to follow its name."""
+def describe_fault(fault: dict[str, Any]) -> str:
+    """Describe a validation error; the text follows the name of the field."""
     kind = fault["type"]
-    if isinstance(fault["input"], str):  # a length that is looked at after another check is not called a string's
+    if isinstance(fault["input"], str):  # pydantic reports the generic length error after other checks
         kind = {"too_short": "string_too_short", "too_long": "string_too_long"}.get(kind, kind)
-    told = _WORDS.get(kind)
-    return told.format(**fault.get("ctx", {})) if told else f"is not right: {fault['msg']}"
+    template = _DESCRIPTIONS.get(kind)
+    return template.format(**fault.get("ctx", {})) if template else f"is invalid: {fault['msg']}"
 
 
-_WORDS = {
+_DESCRIPTIONS = {
     "missing": "is required",
     "string_type": "must be a string",
     "string_unicode": "must be a string of valid Unicode",
@@ -110,7 +110,7 @@ _WORDS = {
 }
 
 
-class ReportAnswer(Success):
-    """The visits of a span."""
+class ReportResponse(Success):
+    """Visit statistics of a date range."""
 
     data: Report

@@ -1,4 +1,4 @@
-"""The kinds of values that the API takes and gives, each with its rule and its words when the rule is broken."""
+"""Annotated field types of API models, with their rules and error messages."""
 
 import re
 from typing import Annotated, Any
@@ -15,7 +15,7 @@ from pydantic import (
 
 from waypost import clock
 
-MAX_INTEGER = 2**53 - 1  # what every JSON client can hold
+MAX_INTEGER = 2**53 - 1  # the largest integer that every JSON client represents exactly
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\u2028\u2029]")
 _CONTROL_IN_TEXT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _DIGITS = re.compile(r"[0-9]{1,15}\Z")
@@ -24,7 +24,7 @@ _HEX = re.compile(r"#[0-9A-Fa-f]{6}\Z")
 
 def _line(value: str) -> str:
     if _CONTROL.search(value):
-        raise ValueError("must not have control characters or line ends")
+        raise ValueError("must not have control characters or line breaks")
     return value
 
 
@@ -57,15 +57,15 @@ def _expiry(value: str) -> str:
     return value
 
 
-def whole(value: Any) -> Any:
-    """A number in a path or a query: digits and nothing else."""
+def whole_number(value: Any) -> Any:
+    """Validate a number in a path or query: digits only."""
     if isinstance(value, str) and not _DIGITS.match(value):
         raise ValueError("must be a whole number from 1")
     return value
 
 
-def either(words: str) -> WrapValidator:
-    """For a value of several kinds: one sentence instead of a fault for each kind."""
+def one_message(words: str) -> WrapValidator:
+    """Validator for union types: one message instead of one error per member."""
 
     def check(value: Any, accept: ValidatorFunctionWrapHandler) -> Any:
         try:
@@ -77,23 +77,23 @@ def either(words: str) -> WrapValidator:
 
 
 Line = Annotated[str, Field(max_length=255), AfterValidator(_line)]
-"""One line of text, perhaps empty."""
+"""One line of text; can be empty."""
 Name = Annotated[str, Field(min_length=1, max_length=255), AfterValidator(_line), AfterValidator(_trimmed)]
-"""One line that names something: trimmed, not empty."""
-Words = Annotated[str, AfterValidator(_text)]
-"""Text of any length, perhaps with line ends, perhaps empty."""
+"""A name: one line, trimmed, not empty."""
+MultilineText = Annotated[str, AfterValidator(_text)]
+"""Text of any length; can have line breaks and be empty."""
 Paragraph = Annotated[str, Field(max_length=5000), AfterValidator(_text)]
-"""Text with line ends, perhaps empty."""
-Target = Annotated[str, Field(max_length=8192)]
-"""A URL, checked by the rules of waypost.urls.validation."""
+"""Text with line breaks; can be empty."""
+Url = Annotated[str, Field(max_length=8192)]
+"""A URL; waypost.urls.validation checks it."""
 Color = Annotated[str, AfterValidator(_color), Field(json_schema_extra={"pattern": "^#[0-9A-Fa-f]{6}$"})]
 Expiry = Annotated[str, AfterValidator(_expiry), Field(max_length=32)]
-"""A date or timestamp that is not past; `clock.last_second` reads it."""
+"""A date or timestamp that is not in the past; `clock.last_second` parses it."""
 Count = Annotated[int, Field(ge=0, le=MAX_INTEGER)]
 Positive = Annotated[int, Field(ge=1, le=MAX_INTEGER)]
 ItemId = Annotated[int, Field(ge=1, le=MAX_INTEGER)]
-PathId = Annotated[int, Field(ge=1), BeforeValidator(whole)]
-"""An id in a path: what is not a number is as unknown as an id nobody has."""
+PathId = Annotated[int, Field(ge=1), BeforeValidator(whole_number)]
+"""An id in a path; anything but a number is treated like an unknown id."""
 Timestamp = Annotated[
     str,
     BeforeValidator(lambda second: clock.text(second) if isinstance(second, int) else second),

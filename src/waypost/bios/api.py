@@ -8,11 +8,11 @@ from pydantic import BaseModel, Field
 from sqlalchemy import Connection
 
 from waypost.api import pagination
-from waypost.api.date_range import AskedSpan
-from waypost.api.middleware import Context, RequestContext
+from waypost.api.context import Context, RequestContext
+from waypost.api.date_range import RequestedSpan
 from waypost.api.request_body import Body, JsonRoute
-from waypost.api.responses import Done, ReportAnswer, Success
-from waypost.api.types import Line, Name, Paragraph, PathId, Target, Timestamp
+from waypost.api.responses import MessageResponse, ReportResponse, Success
+from waypost.api.types import Line, Name, Paragraph, PathId, Timestamp, Url
 from waypost.bios import blocks, ops
 from waypost.clicks.stats import reports
 from waypost.clicks.stats.reports import StatisticsBlock
@@ -70,7 +70,7 @@ class BioDone(Success):
 class _LinkBlock(Body):
     type: Literal["link"]
     title: Name
-    url: Target
+    url: Url
 
 
 class _TextBlock(Body):
@@ -80,15 +80,15 @@ class _TextBlock(Body):
 
 class _ImageBlock(Body):
     type: Literal["image"]
-    image: Target
-    link: Target = ""
+    image: Url
+    link: Url = ""
     alt: Annotated[Line, Field(description="Alternative text of the picture.")] = ""
 
 
 class _SocialBlock(Body):
     type: Literal["social"]
     network: Name
-    url: Target
+    url: Url
 
 
 class CardBlock(Body):
@@ -103,7 +103,7 @@ class CardBlock(Body):
     cell: Line = ""
     fax: Line = ""
     email: Line = ""
-    site: Target = ""
+    site: Url = ""
     street: Line = ""
     city: Line = ""
     state: Line = ""
@@ -142,10 +142,10 @@ class NewBio(BioChange):
     name: Name
 
 
-@router.get("/bios", response_model=pagination.envelope("bios", BioOut))
-def list_bios(context: Context, page_request: pagination.Asked) -> Any:
+@router.get("/bios", response_model=pagination.list_model("bios", BioOut))
+def list_bios(context: Context, page_request: pagination.RequestedPage) -> Any:
     page = context.read_after_ingest(lambda tx: ops.page(tx, context.account, page_request))
-    return pagination.answer("bios", page, lambda bio: BioOut(**_fields(bio, context)))
+    return pagination.list_response("bios", page, lambda bio: BioOut(**_fields(bio, context)))
 
 
 @router.get("/bio/{id}")
@@ -162,10 +162,10 @@ def read_bio(context: Context, id: PathId) -> BioAnswer:
 
 
 @router.get("/bio/{id}/stats")
-def bio_statistics(context: Context, id: PathId, span: AskedSpan) -> ReportAnswer:
+def bio_statistics(context: Context, id: PathId, span: RequestedSpan) -> ReportResponse:
     """Return the visits of a bio page over time and by dimension."""
     context.read(lambda tx: ops.get_owned(tx, context.account, id))
-    return ReportAnswer(data=context.read_report("bio", id, span))
+    return ReportResponse(data=context.read_report("bio", id, span))
 
 
 @router.post("/bio/add")
@@ -175,15 +175,15 @@ def add_bio(context: Context, body: NewBio) -> BioDone:
 
 
 @router.put("/bio/{id}/update")
-def update_bio(context: Context, id: PathId, body: BioChange) -> Done:
+def update_bio(context: Context, id: PathId, body: BioChange) -> MessageResponse:
     context.write(lambda tx: ops.change(tx, context.account, id, settings=context.settings, **body.sent()))
-    return Done(message="Bio page has been updated successfully.")
+    return MessageResponse(message="Bio page has been updated successfully.")
 
 
 @router.delete("/bio/{id}/delete")
-def delete_bio(context: Context, id: PathId) -> Done:
+def delete_bio(context: Context, id: PathId) -> MessageResponse:
     context.write(lambda tx: ops.remove(tx, context.account, id))
-    return Done(message="Bio page has been deleted successfully.")
+    return MessageResponse(message="Bio page has been deleted successfully.")
 
 
 def _url(bio: ops.Bio, context: RequestContext) -> str:

@@ -8,10 +8,10 @@ from pydantic import BaseModel, Field
 from sqlalchemy import Connection
 
 from waypost.api import pagination
-from waypost.api.date_range import AskedSpan
-from waypost.api.middleware import Context, RequestContext
+from waypost.api.context import Context, RequestContext
+from waypost.api.date_range import RequestedSpan
 from waypost.api.request_body import Body, JsonRoute
-from waypost.api.responses import Done, Success
+from waypost.api.responses import MessageResponse, Success
 from waypost.api.types import Line, Name, PathId, Positive
 from waypost.campaigns import ops
 from waypost.campaigns.ops import Rotation
@@ -100,12 +100,12 @@ class Assignment(Body):
 _NO_CHANGE = Assignment()
 
 
-@router.get("/campaigns", response_model=pagination.envelope("campaigns", CampaignOut))
-def list_campaigns(context: Context, page_request: pagination.Asked) -> Any:
+@router.get("/campaigns", response_model=pagination.list_model("campaigns", CampaignOut))
+def list_campaigns(context: Context, page_request: pagination.RequestedPage) -> Any:
     page, username = context.read_after_ingest(
         lambda tx: (ops.page(tx, context.account, page_request), ops.get_username(tx, context.account))
     )
-    return pagination.answer("campaigns", page, lambda campaign: CampaignOut(**_fields(context, campaign, username)))
+    return pagination.list_response("campaigns", page, lambda item: CampaignOut(**_fields(context, item, username)))
 
 
 @router.get("/campaign/{id}")
@@ -126,7 +126,7 @@ def read_campaign(context: Context, id: PathId) -> CampaignDetails:
 
 
 @router.get("/campaign/{id}/stats")
-def campaign_statistics(context: Context, id: PathId, span: AskedSpan) -> CampaignReport:
+def campaign_statistics(context: Context, id: PathId, span: RequestedSpan) -> CampaignReport:
     """Return the visits of a campaign's rotator and list page over time, by dimension and by link."""
 
     def work(tx: Connection) -> tuple[Report, list[ops.CampaignLink]]:
@@ -144,11 +144,11 @@ def add_campaign(context: Context, body: NewCampaign) -> CampaignDone:
 
 
 @router.post("/campaign/{campaignid}/assign/{linkid}")
-def assign_link(context: Context, campaignid: PathId, linkid: PathId, body: Assignment = _NO_CHANGE) -> Done:
+def assign_link(context: Context, campaignid: PathId, linkid: PathId, body: Assignment = _NO_CHANGE) -> MessageResponse:
     """Move a link into a campaign, and set its weight and its quota of clicks for the rotator."""
     fields = body.sent()
     context.write(lambda tx: ops.assign(tx, context.account, campaignid, linkid, **fields))
-    return Done(message="Link successfully added to the campaign.")
+    return MessageResponse(message="Link successfully added to the campaign.")
 
 
 @router.put("/campaign/{id}/update")
@@ -158,9 +158,9 @@ def update_campaign(context: Context, id: PathId, body: CampaignChange) -> Campa
 
 
 @router.delete("/campaign/{id}/delete")
-def delete_campaign(context: Context, id: PathId) -> Done:
+def delete_campaign(context: Context, id: PathId) -> MessageResponse:
     context.write(lambda tx: ops.remove(tx, context.account, id))
-    return Done(message="Campaign has been deleted successfully.")
+    return MessageResponse(message="Campaign has been deleted successfully.")
 
 
 def _done(context: RequestContext, work: Callable[[Connection], ops.Campaign]) -> CampaignDone:

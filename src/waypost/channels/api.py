@@ -7,9 +7,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from waypost import clock
 from waypost.api import pagination
-from waypost.api.middleware import Context
+from waypost.api.context import Context
 from waypost.api.request_body import Body, JsonRoute
-from waypost.api.responses import Done
+from waypost.api.responses import MessageResponse
 from waypost.api.types import Color, Name, Paragraph, PathId
 from waypost.channels import ops
 from waypost.urls.short_urls import short_url
@@ -29,7 +29,7 @@ class ChannelOut(BaseModel):
     starred: bool
 
 
-class ChannelDone(ChannelOut, Done):
+class ChannelDone(ChannelOut, MessageResponse):
     """What create and update answer: the message and the whole channel."""
 
 
@@ -58,16 +58,16 @@ class ChannelChange(Body):
     starred: bool | None = None
 
 
-@router.get("/channels", response_model=pagination.envelope("channels", ChannelOut))
-def list_channels(context: Context, asked: pagination.Asked) -> Any:
+@router.get("/channels", response_model=pagination.list_model("channels", ChannelOut))
+def list_channels(context: Context, asked: pagination.RequestedPage) -> Any:
     page = context.read(lambda tx: ops.page(tx, context.account, asked))
-    return pagination.answer("channels", page, ChannelOut.model_validate)
+    return pagination.list_response("channels", page, ChannelOut.model_validate)
 
 
-@router.get("/channel/{id}", response_model=pagination.envelope("items", ItemOut))
-def list_channel_items(context: Context, id: PathId, asked: pagination.Asked) -> Any:
+@router.get("/channel/{id}", response_model=pagination.list_model("items", ItemOut))
+def list_channel_items(context: Context, id: PathId, asked: pagination.RequestedPage) -> Any:
     page = context.read(lambda tx: ops.items(tx, context.account, id, asked))
-    return pagination.answer("items", page, lambda item: item_out(item, context.settings.base))
+    return pagination.list_response("items", page, lambda item: item_out(item, context.settings.base))
 
 
 @router.post("/channel/add")
@@ -83,15 +83,17 @@ def update_channel(context: Context, id: PathId, body: ChannelChange) -> Channel
 
 
 @router.delete("/channel/{id}/delete")
-def delete_channel(context: Context, id: PathId) -> Done:
+def delete_channel(context: Context, id: PathId) -> MessageResponse:
     context.write(lambda tx: ops.remove(tx, context.account, id))
-    return Done(message="Channel has been deleted successfully.")
+    return MessageResponse(message="Channel has been deleted successfully.")
 
 
 @router.post("/channel/{channelid}/assign/{type}/{itemid}")
-def assign_to_channel(context: Context, channelid: PathId, type: Literal["links", "bio", "qr"], itemid: PathId) -> Done:
+def assign_to_channel(
+    context: Context, channelid: PathId, type: Literal["links", "bio", "qr"], itemid: PathId
+) -> MessageResponse:
     context.write(lambda tx: ops.assign(tx, context.account, channelid, type, itemid))
-    return Done(message="Item successfully added to the channel.")
+    return MessageResponse(message="Item successfully added to the channel.")
 
 
 def _done(message: str, channel: ops.Channel) -> ChannelDone:

@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from waypost.api.middleware import RequestContext
+from waypost.api.context import RequestContext
 from waypost.auth.sessions import SignedIn
 from waypost.dashboard import forms
 from waypost.dashboard.forms import PLAIN, VERSION, Form, Shape, Value

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, ValidationError
 
-from waypost.api.responses import words
+from waypost.api.responses import describe_fault
 from waypost.errors import Kind, Problem, invalid
 
 T = TypeVar("T")
@@ -84,7 +84,7 @@ class Form:
         except ValidationError as error:
             for fault in error.errors():
                 name = str(fault["loc"][0])
-                self.errors.setdefault(name, f"{_location(fault['loc'])} {words(dict(fault))}.")
+                self.errors.setdefault(name, f"{_location(fault['loc'])} {describe_fault(dict(fault))}.")
             first = next(iter(self.errors.items()))
             raise invalid(*first) from error
 

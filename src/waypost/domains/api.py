@@ -6,11 +6,11 @@ from fastapi import APIRouter
 from pydantic import BaseModel
 
 from waypost.api import pagination
-from waypost.api.date_range import AskedSpan
-from waypost.api.middleware import Context, RequestContext
+from waypost.api.context import Context, RequestContext
+from waypost.api.date_range import RequestedSpan
 from waypost.api.request_body import Body, JsonRoute
-from waypost.api.responses import Created, Done, ReportAnswer, Success
-from waypost.api.types import PathId, Target
+from waypost.api.responses import CreatedResponse, MessageResponse, ReportResponse, Success
+from waypost.api.types import PathId, Url
 from waypost.domains import ops, ownership_check
 from waypost.urls.short_urls import origin
 
@@ -31,19 +31,19 @@ class DomainDetails(Success):
 
 
 class NewDomain(Body):
-    domain: Target
-    redirectroot: Target | None = None
-    redirect404: Target | None = None
+    domain: Url
+    redirectroot: Url | None = None
+    redirect404: Url | None = None
 
 
 class DomainChange(Body):
-    redirectroot: Target | None = None
-    redirect404: Target | None = None
+    redirectroot: Url | None = None
+    redirect404: Url | None = None
 
 
-@router.get("/domains", response_model=pagination.envelope("domains", DomainOut))
-def list_domains(context: Context, asked: pagination.Asked) -> Any:
-    return pagination.answer("domains", context.read(lambda tx: ops.page(tx, context.account, asked)), _shown)
+@router.get("/domains", response_model=pagination.list_model("domains", DomainOut))
+def list_domains(context: Context, asked: pagination.RequestedPage) -> Any:
+    return pagination.list_response("domains", context.read(lambda tx: ops.page(tx, context.account, asked)), _shown)
 
 
 @router.get("/domain/{id}")
@@ -52,29 +52,29 @@ def read_domain(context: Context, id: PathId) -> DomainDetails:
 
 
 @router.get("/domain/{id}/stats")
-def domain_statistics(context: Context, id: PathId, span: AskedSpan) -> ReportAnswer:
+def domain_statistics(context: Context, id: PathId, span: RequestedSpan) -> ReportResponse:
     """Visits to names that do not exist on the domain."""
     context.read(lambda tx: ops.own(tx, context.account, id))
-    return ReportAnswer(data=context.read_report("missing", id, span))
+    return ReportResponse(data=context.read_report("missing", id, span))
 
 
 @router.post("/domain/add")
-def add_domain(context: Context, body: NewDomain) -> Created:
+def add_domain(context: Context, body: NewDomain) -> CreatedResponse:
     refuse_elsewhere(context, body.domain)
     domain = context.write(lambda tx: ops.add(tx, context.account, settings=context.settings, **body.sent()))
-    return Created(id=domain.id)
+    return CreatedResponse(id=domain.id)
 
 
 @router.put("/domain/{id}/update")
-def update_domain(context: Context, id: PathId, body: DomainChange) -> Done:
+def update_domain(context: Context, id: PathId, body: DomainChange) -> MessageResponse:
     context.write(lambda tx: ops.change(tx, context.account, id, settings=context.settings, **body.sent()))
-    return Done(message="Domain has been updated successfully.")
+    return MessageResponse(message="Domain has been updated successfully.")
 
 
 @router.delete("/domain/{id}/delete")
-def delete_domain(context: Context, id: PathId) -> Done:
+def delete_domain(context: Context, id: PathId) -> MessageResponse:
     context.write(lambda tx: ops.remove(tx, context.account, id))
-    return Done(message="Domain has been deleted successfully.")
+    return MessageResponse(message="Domain has been deleted successfully.")
 
 
 def _shown(domain: ops.Domain) -> DomainOut:

@@ -11,11 +11,11 @@ from starlette.convertors import Convertor, register_url_convertor
 
 from waypost import clock, credentials
 from waypost.api import pagination
-from waypost.api.date_range import AskedSpan
-from waypost.api.middleware import Context, RequestContext
+from waypost.api.context import Context, RequestContext
+from waypost.api.date_range import RequestedSpan
 from waypost.api.request_body import Body, JsonRoute
-from waypost.api.responses import Done, ReportAnswer, Success, problem_response, validation_problem
-from waypost.api.types import Expiry, Line, Name, PathId, Positive, Timestamp, Words, whole
+from waypost.api.responses import MessageResponse, ReportResponse, Success, problem_response, validation_problem
+from waypost.api.types import Expiry, Line, MultilineText, Name, PathId, Positive, Timestamp, whole_number
 from waypost.errors import Problem
 from waypost.files import ops, upload
 from waypost.http import file_names
@@ -115,11 +115,11 @@ class FileChange(Body):
 
 @router.get("/files")
 def list_files(
-    context: Context, page_request: pagination.Asked, name: Annotated[Words, Query(max_length=255)] = ""
+    context: Context, page_request: pagination.RequestedPage, name: Annotated[MultilineText, Query(max_length=255)] = ""
 ) -> FileList:
     """List the files, newest first; with `name`, those whose name contains it."""
     page = context.read_after_ingest(lambda tx: ops.page(tx, context.account, page_request, name=name))
-    return FileList(**pagination.paging(page), list=[FileOut(**_fields(file, context)) for file in page.items])
+    return FileList(**pagination.paging_fields(page), list=[FileOut(**_fields(file, context)) for file in page.items])
 
 
 _BODY: Mapping[str, Any] = {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}
@@ -134,7 +134,7 @@ async def upload_file(
     domain: Annotated[Line | None, Query(min_length=1, description="One of your branded domains.")] = None,
     password: Annotated[Line | None, Query(min_length=1, max_length=128)] = None,
     expiry: Annotated[Expiry | None, Query(description="Last day, YYYY-MM-DD.")] = None,
-    maxdownloads: Annotated[Positive | None, Query(), BeforeValidator(whole)] = None,
+    maxdownloads: Annotated[Positive | None, Query(), BeforeValidator(whole_number)] = None,
 ) -> FileDone:
     """Store the body as a file; its Content-Type is ignored. Content-MD5 and Repr-Digest are verified if sent."""
     original_name = file_names.from_path(_raw_filename(request))
@@ -175,26 +175,26 @@ def read_file(context: Context, id: PathId) -> FileAnswer:
 
 
 @router.get("/file/{id}/stats")
-def file_statistics(context: Context, id: PathId, span: AskedSpan) -> ReportAnswer:
+def file_statistics(context: Context, id: PathId, span: RequestedSpan) -> ReportResponse:
     """Return the downloads of a file over time and by dimension."""
     context.read(lambda tx: ops.get_owned(tx, context.account, id))
-    return ReportAnswer(data=context.read_report("file", id, span))
+    return ReportResponse(data=context.read_report("file", id, span))
 
 
 @router.put("/file/{id}/update")
-def update_file(context: Context, id: PathId, body: FileChange) -> Done:
+def update_file(context: Context, id: PathId, body: FileChange) -> MessageResponse:
     """Change the given fields; `null` clears a field. An expired file can be extended while its bytes are stored."""
     fields = body.sent()
     if body.maxdownloads is not None:
         context.wait_for_ingest()  # earlier downloads count toward the new limit
     context.write(lambda tx: ops.change(tx, context.account, id, **fields))
-    return Done(message="File has been updated successfully.")
+    return MessageResponse(message="File has been updated successfully.")
 
 
 @router.delete("/file/{id}/delete")
-def delete_file(context: Context, id: PathId) -> Done:
+def delete_file(context: Context, id: PathId) -> MessageResponse:
     context.write(lambda tx: ops.remove(tx, context.account, id))
-    return Done(message="File has been deleted successfully.")
+    return MessageResponse(message="File has been deleted successfully.")
 
 
 def _raw_filename(request: Request) -> bytes:

@@ -9,11 +9,22 @@ from sqlalchemy import Connection
 
 from waypost import clock, credentials
 from waypost.api import pagination
-from waypost.api.date_range import AskedSpan
-from waypost.api.middleware import Context, RequestContext
+from waypost.api.context import Context, RequestContext
+from waypost.api.date_range import RequestedSpan
 from waypost.api.request_body import Body, JsonRoute
-from waypost.api.responses import Done, ReportAnswer, Success
-from waypost.api.types import Expiry, ItemId, Line, Paragraph, PathId, Positive, Target, Timestamp, Words, either
+from waypost.api.responses import MessageResponse, ReportResponse, Success
+from waypost.api.types import (
+    Expiry,
+    ItemId,
+    Line,
+    MultilineText,
+    Paragraph,
+    PathId,
+    Positive,
+    Timestamp,
+    Url,
+    one_message,
+)
 from waypost.clicks.stats import reports
 from waypost.clicks.stats.reports import StatisticsBlock
 from waypost.links import ops, search
@@ -81,22 +92,22 @@ class LinkUpdated(LinkDone):
 
 class _GeoRule(Body):
     location: Annotated[Line, Field(min_length=1)]
-    link: Target
+    link: Url
 
 
 class _DeviceRule(Body):
     device: Annotated[Line, Field(min_length=1)]
-    link: Target
+    link: Url
 
 
 class _LanguageRule(Body):
     language: Annotated[Line, Field(min_length=1)]
-    link: Target
+    link: Url
 
 
 class _Deeplink(Body):
-    apple: Target | None = None
-    google: Target | None = None
+    apple: Url | None = None
+    google: Url | None = None
 
 
 class _Parameter(Body):
@@ -105,11 +116,11 @@ class _Parameter(Body):
 
 
 _Type = Annotated[
-    Line | ItemId | None, either("must be direct, frame, splash, the id of a splash page, or overlay-<id>")
+    Line | ItemId | None, one_message("must be direct, frame, splash, the id of a splash page, or overlay-<id>")
 ]
 _Channels = Annotated[
     ItemId | Annotated[list[ItemId], Field(max_length=100)] | None,
-    either("must be the id of a channel, or a list of at most 100 of them"),
+    one_message("must be the id of a channel, or a list of at most 100 of them"),
 ]
 
 
@@ -118,7 +129,7 @@ def _optional_list(max_length: int) -> Any:
 
 
 class LinkChange(Body):
-    url: Target = ""
+    url: Url = ""
     custom: Annotated[Line, Field(min_length=1)] | None = None
     domain: Annotated[Line, Field(min_length=1)] | None = None
     title: Line | None = None
@@ -126,12 +137,12 @@ class LinkChange(Body):
     password: Annotated[Line, Field(min_length=1, max_length=128)] | None = None
     expiry: Expiry | None = None
     clicklimit: Positive | None = None
-    expiryurl: Target | None = None
+    expiryurl: Url | None = None
     type: _Type = None
     status: Status | None = None
     metatitle: Line | None = None
     metadescription: Paragraph | None = None
-    metaimage: Target | None = None
+    metaimage: Url | None = None
     pixels: list[ItemId] | None = _optional_list(100)
     channel: _Channels = None
     campaign: ItemId | None = None
@@ -150,23 +161,23 @@ class LinkChange(Body):
 
 
 class NewLink(LinkChange):
-    url: Target
+    url: Url
 
 
-@router.get("/urls", response_model=pagination.envelope("urls", LinkOut) | LinkAnswer)
+@router.get("/urls", response_model=pagination.list_model("urls", LinkOut) | LinkAnswer)
 def list_links(
     context: Context,
-    page_request: pagination.Asked,
+    page_request: pagination.RequestedPage,
     order: str = "date",
-    q: Annotated[Words, Query(max_length=255)] = "",
-    short: Annotated[Words | None, Query(max_length=8192)] = None,
+    q: Annotated[MultilineText, Query(max_length=255)] = "",
+    short: Annotated[MultilineText | None, Query(max_length=8192)] = None,
 ) -> Any:
     """List the links, newest or most clicked (`order=click`) first, or return the one with the short URL `short`."""
     if short is not None:
         return _link_answer(context, lambda tx: ops.get_by_alias(tx, context.account, short, settings=context.settings))
     by: search.Order = "click" if order == "click" else "date"
     page = context.read_after_ingest(lambda tx: search.page(tx, context.account, page_request, order=by, q=q))
-    return pagination.answer("urls", page, lambda link: LinkOut(**_fields(link, context)))
+    return pagination.list_response("urls", page, lambda link: LinkOut(**_fields(link, context)))
 
 
 @router.get("/url/{id}")
@@ -175,10 +186,10 @@ def read_link(context: Context, id: PathId) -> LinkAnswer:
 
 
 @router.get("/url/{id}/stats")
-def link_statistics(context: Context, id: PathId, span: AskedSpan) -> ReportAnswer:
+def link_statistics(context: Context, id: PathId, span: RequestedSpan) -> ReportResponse:
     """Return the visits of a link over time and by dimension."""
     context.read(lambda tx: ops.get_owned(tx, context.account, id))
-    return ReportAnswer(data=context.read_report("link", id, span))
+    return ReportResponse(data=context.read_report("link", id, span))
 
 
 @router.post("/url/add")
@@ -200,9 +211,9 @@ def update_link(context: Context, id: PathId, body: LinkChange) -> LinkUpdated:
 
 
 @router.delete("/url/{id}/delete")
-def delete_link(context: Context, id: PathId) -> Done:
+def delete_link(context: Context, id: PathId) -> MessageResponse:
     context.write(lambda tx: ops.remove(tx, context.account, id))
-    return Done(message="Link has been deleted successfully.")
+    return MessageResponse(message="Link has been deleted successfully.")
 
 
 def _link_answer(context: RequestContext, find: Callable[[Connection], ops.Link]) -> LinkAnswer:

@@ -7,10 +7,10 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from waypost.api import pagination
-from waypost.api.middleware import Context
+from waypost.api.context import Context
 from waypost.api.request_body import Body, JsonRoute
-from waypost.api.responses import Created, Done, Success
-from waypost.api.types import Color, Line, Name, Paragraph, PathId, Target, Timestamp
+from waypost.api.responses import CreatedResponse, MessageResponse, Success
+from waypost.api.types import Color, Line, Name, Paragraph, PathId, Timestamp, Url
 from waypost.overlays import ops, submissions
 
 router = APIRouter(route_class=JsonRoute, tags=["CTA overlays"])
@@ -69,7 +69,7 @@ class OverlayDetails(Success):
 class _Looks(Body):
     message: Paragraph | None = None
     label: Line | None = None
-    link: Target | None = None
+    link: Url | None = None
     position: ops.Position | None = None
     color: Color | None = None
     background: Color | None = None
@@ -78,8 +78,8 @@ class _Looks(Body):
     thanks: Paragraph | None = None
     options: Options | None = None
     code: Line | None = None
-    image: Target | None = None
-    webhook: Target | None = None
+    image: Url | None = None
+    webhook: Url | None = None
 
 
 class NewOverlay(_Looks):
@@ -92,10 +92,10 @@ class OverlayChange(_Looks):
     type: ops.Type = "message"
 
 
-@router.get("/overlay", response_model=pagination.envelope("cta", OverlayItem))
-def list_overlays(context: Context, asked: pagination.Asked) -> Any:
+@router.get("/overlay", response_model=pagination.list_model("cta", OverlayItem))
+def list_overlays(context: Context, asked: pagination.RequestedPage) -> Any:
     page = context.read(lambda tx: ops.page(tx, context.account, asked))
-    return pagination.answer("cta", page, OverlayItem.model_validate)
+    return pagination.list_response("cta", page, OverlayItem.model_validate)
 
 
 @router.get("/overlay/{id}")
@@ -104,11 +104,11 @@ def read_overlay(context: Context, id: PathId) -> OverlayDetails:
     return OverlayDetails(details=OverlayOut.model_validate(overlay))
 
 
-@router.get("/overlay/{id}/submissions", response_model=pagination.envelope("submissions", SubmissionOut))
-def list_submissions(context: Context, id: PathId, asked: pagination.Asked) -> Any:
+@router.get("/overlay/{id}/submissions", response_model=pagination.list_model("submissions", SubmissionOut))
+def list_submissions(context: Context, id: PathId, asked: pagination.RequestedPage) -> Any:
     """What visitors sent by an overlay, newest first."""
     page = context.read(lambda tx: submissions.list_submissions(tx, context.account, id, asked))
-    return pagination.answer("submissions", page, SubmissionOut.model_validate)
+    return pagination.list_response("submissions", page, SubmissionOut.model_validate)
 
 
 @router.get("/overlay/{id}/submissions/export", response_class=StreamingResponse)
@@ -121,18 +121,18 @@ def export_submissions(context: Context, id: PathId) -> StreamingResponse:
 
 
 @router.post("/overlay/add")
-def add_overlay(context: Context, body: NewOverlay) -> Created:
+def add_overlay(context: Context, body: NewOverlay) -> CreatedResponse:
     overlay = context.write(lambda tx: ops.add(tx, context.account, **body.sent()))
-    return Created(id=overlay.id)
+    return CreatedResponse(id=overlay.id)
 
 
 @router.put("/overlay/{id}/update")
-def update_overlay(context: Context, id: PathId, body: OverlayChange) -> Done:
+def update_overlay(context: Context, id: PathId, body: OverlayChange) -> MessageResponse:
     context.write(lambda tx: ops.change(tx, context.account, id, **body.sent()))
-    return Done(message="Overlay has been updated successfully.")
+    return MessageResponse(message="Overlay has been updated successfully.")
 
 
 @router.delete("/overlay/{id}/delete")
-def delete_overlay(context: Context, id: PathId) -> Done:
+def delete_overlay(context: Context, id: PathId) -> MessageResponse:
     context.write(lambda tx: ops.remove(tx, context.account, id))
-    return Done(message="Overlay has been deleted successfully.")
+    return MessageResponse(message="Overlay has been deleted successfully.")

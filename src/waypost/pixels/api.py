@@ -6,9 +6,9 @@ from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
 from waypost.api import pagination
-from waypost.api.middleware import Context
+from waypost.api.context import Context
 from waypost.api.request_body import Body, JsonRoute
-from waypost.api.responses import Created, Done, Success
+from waypost.api.responses import CreatedResponse, MessageResponse, Success
 from waypost.api.types import Line, Name, PathId, Timestamp
 from waypost.pixels import ops
 
@@ -42,10 +42,10 @@ class PixelChange(Body):
     tag: Line
 
 
-@router.get("/pixels", response_model=pagination.envelope("pixels", PixelOut))
-def list_pixels(context: Context, asked: pagination.Asked) -> Any:
+@router.get("/pixels", response_model=pagination.list_model("pixels", PixelOut))
+def list_pixels(context: Context, asked: pagination.RequestedPage) -> Any:
     page = context.read(lambda tx: ops.page(tx, context.account, asked))
-    return pagination.answer("pixels", page, PixelOut.model_validate)
+    return pagination.list_response("pixels", page, PixelOut.model_validate)
 
 
 @router.get("/pixel/{id}")
@@ -55,18 +55,18 @@ def read_pixel(context: Context, id: PathId) -> PixelDetails:
 
 
 @router.post("/pixel/add")
-def add_pixel(context: Context, body: NewPixel) -> Created:
+def add_pixel(context: Context, body: NewPixel) -> CreatedResponse:
     pixel = context.write(lambda tx: ops.add(tx, context.account, **body.sent()))
-    return Created(id=pixel.id)
+    return CreatedResponse(id=pixel.id)
 
 
 @router.put("/pixel/{id}/update")
-def update_pixel(context: Context, id: PathId, body: PixelChange) -> Done:
+def update_pixel(context: Context, id: PathId, body: PixelChange) -> MessageResponse:
     context.write(lambda tx: ops.change(tx, context.account, id, **body.sent()))
-    return Done(message="Pixel has been updated successfully.")
+    return MessageResponse(message="Pixel has been updated successfully.")
 
 
 @router.delete("/pixel/{id}/delete")
-def delete_pixel(context: Context, id: PathId) -> Done:
+def delete_pixel(context: Context, id: PathId) -> MessageResponse:
     context.write(lambda tx: ops.remove(tx, context.account, id))
-    return Done(message="Pixel has been deleted successfully.")
+    return MessageResponse(message="Pixel has been deleted successfully.")

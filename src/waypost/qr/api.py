@@ -10,11 +10,11 @@ from pydantic import BaseModel, BeforeValidator, Field
 from sqlalchemy import Connection
 
 from waypost.api import pagination
-from waypost.api.date_range import AskedSpan
-from waypost.api.middleware import Context, RequestContext
+from waypost.api.context import Context, RequestContext
+from waypost.api.date_range import RequestedSpan
 from waypost.api.request_body import JsonRoute
-from waypost.api.responses import Done, Failure, ReportAnswer, Success
-from waypost.api.types import PathId, Timestamp, whole
+from waypost.api.responses import Failure, MessageResponse, ReportResponse, Success
+from waypost.api.types import PathId, Timestamp, whole_number
 from waypost.clicks.stats import reports
 from waypost.clicks.stats.reports import StatisticsBlock
 from waypost.errors import Problem, invalid
@@ -79,17 +79,17 @@ class Preview(Success):
     modules: int
 
 
-class CodesDone(Done):
+class CodesDone(MessageResponse):
     results: list[CodeDone | Failure]
 
 
-_GroupId = Annotated[int | None, Query(ge=1), BeforeValidator(whole)]
+_GroupId = Annotated[int | None, Query(ge=1), BeforeValidator(whole_number)]
 
 
-@router.get("/qr", response_model=pagination.envelope("qrs", CodeOut))
-def list_codes(context: Context, asked: pagination.Asked) -> Any:
+@router.get("/qr", response_model=pagination.list_model("qrs", CodeOut))
+def list_codes(context: Context, asked: pagination.RequestedPage) -> Any:
     page = context.read_after_ingest(lambda tx: ops.page(tx, context.account, asked))
-    return pagination.answer("qrs", page, lambda code: CodeOut(**_shown(code, context)))
+    return pagination.list_response("qrs", page, lambda code: CodeOut(**_shown(code, context)))
 
 
 @router.get("/qr/zip", response_class=StreamingResponse)
@@ -98,7 +98,7 @@ def zip_codes(
     campaign: _GroupId = None,
     channel: _GroupId = None,
     format: Format = "png",
-    size: Annotated[int, Query(ge=LEAST_SIZE, le=MOST_SIZE), BeforeValidator(whole)] = 512,
+    size: Annotated[int, Query(ge=LEAST_SIZE, le=MOST_SIZE), BeforeValidator(whole_number)] = 512,
 ) -> StreamingResponse:
     """The pictures of everything in a campaign or on a channel: of its QR codes, and of its short URLs."""
     if (campaign is None) == (channel is None):
@@ -132,10 +132,10 @@ def read_code(context: Context, id: PathId) -> CodeAnswer:
 
 
 @router.get("/qr/{id}/stats")
-def code_statistics(context: Context, id: PathId, span: AskedSpan) -> ReportAnswer:
+def code_statistics(context: Context, id: PathId, span: RequestedSpan) -> ReportResponse:
     """The scans of one code over time and by every dimension."""
     context.read(lambda tx: ops.own(tx, context.account, id))
-    return ReportAnswer(data=context.read_report("qr", id, span))
+    return ReportResponse(data=context.read_report("qr", id, span))
 
 
 @router.post("/qr/add")
@@ -165,7 +165,7 @@ def add_codes(context: Context, body: NewCodes) -> CodesDone:
 
 
 @router.put("/qr/{id}/update")
-def update_code(context: Context, id: PathId, body: CodeChange) -> Done:
+def update_code(context: Context, id: PathId, body: CodeChange) -> MessageResponse:
     """Change a code. The picture of a tracked one goes on leading here, wherever it is printed."""
     context.read(lambda tx: ops.own(tx, context.account, id))  # nothing is fetched for somebody else's
     fields = service.Logos(context).resolved(body)
@@ -174,13 +174,13 @@ def update_code(context: Context, id: PathId, body: CodeChange) -> Done:
         return ops.draft_change(tx, context.account, id, settings=context.settings, **fields)
 
     service.change(context, id, work)
-    return Done(message="QR code has been updated successfully.")
+    return MessageResponse(message="QR code has been updated successfully.")
 
 
 @router.delete("/qr/{id}/delete")
-def delete_code(context: Context, id: PathId) -> Done:
+def delete_code(context: Context, id: PathId) -> MessageResponse:
     context.write(lambda tx: ops.remove(tx, context.account, id))
-    return Done(message="QR code has been deleted successfully.")
+    return MessageResponse(message="QR code has been deleted successfully.")
 
 
 def picture_url(code: ops.Listed, context: RequestContext) -> str:

@@ -6,10 +6,10 @@ from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
 from waypost.api import pagination
-from waypost.api.middleware import Context
+from waypost.api.context import Context
 from waypost.api.request_body import Body, JsonRoute
-from waypost.api.responses import Created, Done, Success
-from waypost.api.types import Line, Name, Paragraph, PathId, Target, Timestamp
+from waypost.api.responses import CreatedResponse, MessageResponse, Success
+from waypost.api.types import Line, Name, Paragraph, PathId, Timestamp, Url
 from waypost.splash import ops
 
 router = APIRouter(route_class=JsonRoute, tags=["Splash pages"])
@@ -49,19 +49,19 @@ class NewSplash(Body):
     message: Paragraph | None = None
     counter: Seconds | None = None
     skip: Seconds | None = None
-    link: Target | None = None
-    banner: Target | None = None
-    logo: Target | None = None
+    link: Url | None = None
+    banner: Url | None = None
+    logo: Url | None = None
 
 
 class SplashChange(NewSplash):
     name: Name = ""
 
 
-@router.get("/splash", response_model=pagination.envelope("splash", SplashItem))
-def list_splash(context: Context, asked: pagination.Asked) -> Any:
+@router.get("/splash", response_model=pagination.list_model("splash", SplashItem))
+def list_splash(context: Context, asked: pagination.RequestedPage) -> Any:
     page = context.read(lambda tx: ops.page(tx, context.account, asked))
-    return pagination.answer("splash", page, SplashItem.model_validate)
+    return pagination.list_response("splash", page, SplashItem.model_validate)
 
 
 @router.get("/splash/{id}")
@@ -71,18 +71,18 @@ def read_splash(context: Context, id: PathId) -> SplashDetails:
 
 
 @router.post("/splash/add")
-def add_splash(context: Context, body: NewSplash) -> Created:
+def add_splash(context: Context, body: NewSplash) -> CreatedResponse:
     splash = context.write(lambda tx: ops.add(tx, context.account, **body.sent()))
-    return Created(id=splash.id)
+    return CreatedResponse(id=splash.id)
 
 
 @router.put("/splash/{id}/update")
-def update_splash(context: Context, id: PathId, body: SplashChange) -> Done:
+def update_splash(context: Context, id: PathId, body: SplashChange) -> MessageResponse:
     context.write(lambda tx: ops.change(tx, context.account, id, **body.sent()))
-    return Done(message="Splash page has been updated successfully.")
+    return MessageResponse(message="Splash page has been updated successfully.")
 
 
 @router.delete("/splash/{id}/delete")
-def delete_splash(context: Context, id: PathId) -> Done:
+def delete_splash(context: Context, id: PathId) -> MessageResponse:
     context.write(lambda tx: ops.remove(tx, context.account, id))
-    return Done(message="Splash page has been deleted successfully.")
+    return MessageResponse(message="Splash page has been deleted successfully.")

@@ -5,10 +5,10 @@ from typing import Literal
 from fastapi import APIRouter
 from fastapi.responses import StreamingResponse
 
-from waypost.api.date_range import AskedSpan
-from waypost.api.middleware import Context
+from waypost.api.context import Context
+from waypost.api.date_range import RequestedSpan
 from waypost.api.request_body import JsonRoute
-from waypost.api.responses import ReportAnswer
+from waypost.api.responses import ReportResponse
 from waypost.clicks.stats import raw_events
 
 router = APIRouter(route_class=JsonRoute, tags=["Statistics"])
@@ -16,13 +16,13 @@ _MEDIA_TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson
 
 
 @router.get("/stats")
-def account_statistics(context: Context, span: AskedSpan) -> ReportAnswer:
+def account_statistics(context: Context, span: RequestedSpan) -> ReportResponse:
     """Return the click statistics of the whole account."""
-    return ReportAnswer(data=context.read_report("account", context.account, span))
+    return ReportResponse(data=context.read_report("account", context.account, span))
 
 
 @router.get("/stats/export", response_class=StreamingResponse)
-def export_visits(context: Context, span: AskedSpan, format: Literal["csv", "jsonl"] = "csv") -> StreamingResponse:
+def export_visits(context: Context, span: RequestedSpan, format: Literal["csv", "jsonl"] = "csv") -> StreamingResponse:
     """Export every stored visit of the span, oldest first."""
     first, after = span.seconds()
     context.read_after_ingest(lambda _tx: None)

@@ -1,0 +1,75 @@
+"""The context of an authenticated API request: its account and its access to the data."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, TypeVar
+
+from fastapi import Depends, Request
+from sqlalchemy import Connection
+
+from waypost.clicks.ingest import read_barrier
+from waypost.clicks.stats import reports
+from waypost.db.database import Database
+from waypost.errors import Kind, Problem
+from waypost.settings import Settings
+from waypost.storage.cleanup import StorageCleaner
+from waypost.storage.store import Store
+
+T = TypeVar("T")
+REQUEST_CONTEXT = "waypost.context"
+"""The key of the request context in the ASGI scope."""
+
+
+@dataclass(frozen=True)
+class RequestContext:
+    """The authenticated account of a request and its access to the data."""
+
+    account: int
+    settings: Settings
+    database: Database
+    publish_changes: Callable[[], None]
+    cleaner: StorageCleaner
+
+    @property
+    def store(self) -> Store:
+        """The storage of file contents."""
+        return self.cleaner.store
+
+    def read(self, work: Callable[[Connection], T]) -> T:
+        """Run `work` in a read transaction."""
+        return self.database.read(work)
+
+    def write(self, work: Callable[[Connection], T]) -> T:
+        """Run `work` in a write transaction and commit it."""
+        result = self.database.write(work)
+        self.publish_changes()
+        return result
+
+    def read_after_ingest(self, work: Callable[[Connection], T]) -> T:
+        """Like `read`, but wait until all earlier clicks are counted (decision 48)."""
+        self.wait_for_ingest()
+        return self.database.read(work)
+
+    def wait_for_ingest(self) -> None:
+        """Wait until all earlier clicks are counted."""
+        read_barrier.wait(self.settings.journal_dir, self.database)
+
+    def read_report(self, kind: str, item: int, span: reports.Span) -> reports.Report:
+        """Click statistics of one item that belongs to the account."""
+        return self.read_after_ingest(lambda tx: reports.report(tx, kind, item, span))
+
+
+def _authenticated(request: Request) -> RequestContext:
+    context = request.scope.get(REQUEST_CONTEXT)
+    if not isinstance(context, RequestContext):
+        raise key_required()
+    return context
+
+
+Context = Annotated[RequestContext, Depends(_authenticated)]
+"""The context of a request with a valid key. Raises KEY_REQUIRED without one."""
+
+
+def key_required() -> Problem:
+    """Return the 401 problem for a missing or unknown key (decision 3)."""
+    return Problem(Kind.KEY_REQUIRED, "A valid API key is required to use this service.")
