@@ -11,7 +11,7 @@ from waypost.accounts.pages import pages as account_pages
 from waypost.admin.accounts import pages as admin_account_pages
 from waypost.admin.status import pages as status_pages
 from waypost.api import openapi
-from waypost.api.app import route_api
+from waypost.api.app import create_routes
 from waypost.bios.api import router as bios_router
 from waypost.bios.pages import pages as bios_pages
 from waypost.bios.public import BIOS, visit_block
@@ -113,7 +113,7 @@ PUBLIC_ROUTES = (
 @cache
 def fastapi_app() -> FastAPI:
     """Return the FastAPI app with all routes, built once per process."""
-    return route_api(API_ROUTERS)
+    return create_routes(API_ROUTERS)
 
 
 def api_document(settings: Settings) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import anyio.to_thread
 from fastapi import Request
 from sqlalchemy import Connection
 
-from waypost.api.middleware import RequestContext
+from waypost.api.context import RequestContext
 from waypost.errors import Kind, Problem, invalid
 from waypost.files import ops
 from waypost.files.ops import Fields, File, StoredObject, UploadQuota

@@ -7,7 +7,7 @@ from pydantic import Field, ValidationError
 
 from waypost.api.request_body import Body
 from waypost.api.responses import validation_problem
-from waypost.api.types import Line, either
+from waypost.api.types import Line, one_message
 from waypost.errors import invalid
 from waypost.qrcode.payloads import Type
 from waypost.qrcode.render import Format
@@ -28,7 +28,7 @@ _LONGEST_LOGO = 3 * 2 * 1024 * 1024 + 100  # the largest logo as a data: URL, ev
 
 _Data = Annotated[
     str | dict[str, Any],
-    either("must be a string, or an object with the parts of its type"),
+    one_message("must be a string, or an object with the parts of its type"),
     Field(description="The content: a string, or an object with the parts of its type.", examples=["Hello"]),
 ]
 _Color = Annotated[Line, Field(description="rgb(r,g,b) or #RRGGBB.", examples=["rgb(0,0,0)"])]

@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from waypost.api.middleware import RequestContext
+from waypost.api.context import RequestContext
 from waypost.errors import Kind, Problem, invalid
 from waypost.qr import logos, ops
 from waypost.qr.ops import Draft
