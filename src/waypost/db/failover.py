@@ -53,7 +53,7 @@ class FailoverPools:
 
 
 class CircuitBreaker:
-    """After two failed connection attempts in a row, fail fast for one second, so that threads do not pile up."""
+    """Circuit breaker: after two failed connects in a row, fail fast for one second, so that threads do not pile up."""
 
     def __init__(self) -> None:
         self._failures = 0

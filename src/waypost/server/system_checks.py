@@ -113,9 +113,7 @@ def _connections(database: Database) -> Iterator[Finding]:
         supports_notify = notifications.supports_notify(database)
     except Problem as problem:
         text = f"The database is read-only: {error_reason(problem)}."
-        hint = (
-            "List all its servers in WAYPOST_DATABASE_URL and target_session_attrs=read-write, or wait."
-        )
+        hint = "List all its servers in WAYPOST_DATABASE_URL and target_session_attrs=read-write, or wait."
         yield Finding("W014", "warning", text, hint)
         return
     if not supports_notify:
