@@ -148,7 +148,7 @@ def _requests(filled: Filled) -> list[TimedRequest]:
         return TimedRequest(name, f"/urls?order=click&page={number}", ids, filled.links)
 
     def search(name: str, q: str, rounds: int = ROUNDS) -> TimedRequest:
-        return TimedRequest(name, f"/urls?q={quote(q)}", filled.newest[q], filled.found[q], rounds)
+        return TimedRequest(name, f"/urls?q={quote(q)}", filled.newest[q], filled.matches[q], rounds)
 
     middle = filled.links // 3
     return [

@@ -77,8 +77,8 @@ def _counting(settings: Settings, database: Database, account: int, items: int, 
             pass
         rates.append(_AT_ONCE / (time.process_time() - began))
     single = f", single visits kept for {settings.events_days} days" if settings.events_days else ""
-    told = "" if items > 1_000 or single else f" (bar: {_BAR:,})"
-    print(f"counted a second of processor time over {items:,} links{single}: {median(rates):,.0f}{told}", flush=True)
+    output = "" if items > 1_000 or single else f" (bar: {_BAR:,})"
+    print(f"counted a second of processor time over {items:,} links{single}: {median(rates):,.0f}{output}", flush=True)
 
 
 def _write(settings: Settings, entries: bytes) -> None:
@@ -92,8 +92,8 @@ def _reading(settings: Settings, database: Database, account: int, clicks: int) 
     """Print what the statistics block and the report of one link cost, with few and with many clicks."""
     few, many = 1, 2
     ingester = Ingester(settings, database)
-    for item, wanted in ((few, _FEW), (many, clicks)):
-        for entries in lines(account, 1, wanted, first=item):
+    for item, expected in ((few, _FEW), (many, clicks)):
+        for entries in lines(account, 1, expected, first=item):
             _write(settings, entries)
             while ingester.step():
                 pass
@@ -102,12 +102,12 @@ def _reading(settings: Settings, database: Database, account: int, clicks: int) 
     for what, read in (("block", _block), ("report of 30 days", partial(_report, span=span))):
         times: dict[int, list[float]] = {few: [], many: []}
         for _ in range(_READS):
-            for item, wanted in ((few, _FEW), (many, clicks)):
+            for item, expected in ((few, _FEW), (many, clicks)):
                 began = time.perf_counter()
                 counted = database.read(partial(read, item=item))
                 times[item].append((time.perf_counter() - began) * 1000)
-                if counted < wanted:
-                    sys.exit(f"{counted} clicks of link {item} where {wanted} were written")
+                if counted < expected:
+                    sys.exit(f"{counted} clicks of link {item} where {expected} were written")
         a, b = median(times[few]), median(times[many])
         print(
             f"statistics of one link, {what}: {a:.2f} ms at {_FEW:,} clicks, {b:.2f} ms at {clicks:,}"

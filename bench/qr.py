@@ -84,13 +84,13 @@ def _drawing(rounds: int, codes: int) -> int:
                     if turn:  # the first round warms up
                         times[name].append(time.perf_counter() - began)
                     size = len(data) if name == "waypost" else size
-        ms = {name: median(found) * 1000 for name, found in times.items()}
+        ms = {name: median(item) * 1000 for name, item in times.items()}
         ratio = min((other / ms["waypost"] for name, other in ms.items() if name != "waypost"), default=0.0)
         good = ms["waypost"] < bars.get(work, 1e9) and (work not in bars or ratio >= 3)
         missed += not good
-        told = f"under {bars[work]} ms, 3 x faster: {ratio:.1f} x{'' if good else '  MISSED'}" if work in bars else ""
+        output = f"under {bars[work]} ms, 3 x faster: {ratio:.1f} x{'' if good else '  MISSED'}" if work in bars else ""
         cells = "".join(f"{ms[name]:9.2f}" if name in ms else f"{'':9}" for name in ("waypost", "segno", "qrcode"))
-        print(f"{work:36}{cells}{size:9}   {told}", flush=True)
+        print(f"{work:36}{cells}{size:9}   {output}", flush=True)
     return missed
 
 
@@ -177,15 +177,15 @@ def _serving(rounds: int, seconds: int) -> int:
             with urllib.request.urlopen(f"{ours.url}/qr/{path}") as answer:
                 body = answer.read()
             (folder / "picture").write_bytes(body)
-            found: dict[str, list[float]] = {"ours": [], "nginx": []}
+            values: dict[str, list[float]] = {"ours": [], "nginx": []}
             for _ in range(rounds):
-                found["ours"].append(servers.wrk(f"{ours.url}/qr/{path}", seconds).a_second)
-                found["nginx"].append(servers.wrk(f"{nginx.url}/picture", seconds).a_second)
-            mine, theirs = median(found["ours"]), median(found["nginx"])
-            good = mine >= theirs / 2
+                values["ours"].append(servers.wrk(f"{ours.url}/qr/{path}", seconds).a_second)
+                values["nginx"].append(servers.wrk(f"{nginx.url}/picture", seconds).a_second)
+            own, theirs = median(values["ours"]), median(values["nginx"])
+            good = own >= theirs / 2
             missed += not good
-            told = f"0.5 x nginx{'' if good else '  MISSED'}"
-            print(f"{what:36}{mine:9.0f}{theirs:9.0f}{mine / theirs:9.2f}{len(body):9}   {told}", flush=True)
+            output = f"0.5 x nginx{'' if good else '  MISSED'}"
+            print(f"{what:36}{own:9.0f}{theirs:9.0f}{own / theirs:9.2f}{len(body):9}   {output}", flush=True)
     return missed
 
 

@@ -50,7 +50,7 @@ class Filled:
     account: int = 0
     key: str = ""
     by_clicks: list[int] = field(default_factory=list)
-    found: Counter[str] = field(default_factory=Counter)
+    matches: Counter[str] = field(default_factory=Counter)
     newest: dict[str, list[int]] = field(default_factory=dict)
 
     @property
@@ -67,7 +67,7 @@ class Filled:
         """Record the expected matches of these links, which are newer than all before."""
         for q in (self.rare, ODD, PAIR, LETTERS, EVERY):
             ids = [row["id"] for row in batch if q in row["search"]]
-            self.found[q] += len(ids)
+            self.matches[q] += len(ids)
             self.newest[q] = [*reversed(ids), *self.newest.get(q, ())][:PER_PAGE]
 
 

@@ -57,9 +57,9 @@ def _halves(minutes: int) -> Iterator[float]:
 
 def _told(when: str, server: Server) -> float:
     """Print the memory of the service's processes; MiB of the worker."""
-    found = {pid: _resident(pid) for pid in server.processes()}
-    worker = found.pop(server.answering())
-    others = ", ".join(f"{mib:.1f}" for mib in found.values() if mib)
+    result = {pid: _resident(pid) for pid in server.processes()}
+    worker = result.pop(server.answering())
+    others = ", ".join(f"{mib:.1f}" for mib in result.values() if mib)
     print(f"{when:20} worker {worker:.1f} MiB, its ingester and other processes {others} MiB", flush=True)
     return worker
 

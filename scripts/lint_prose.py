@@ -149,7 +149,7 @@ def read_markdown(path: Path) -> Iterator[Text]:
 def read_template(path: Path) -> Iterator[Text]:
     """Visible text and translated strings, line by line."""
     source = re.sub(
-        r"<(script|style)\b.*?</\1>", lambda found: "\n" * found[0].count("\n"), path.read_text(), flags=re.DOTALL
+        r"<(script|style)\b.*?</\1>", lambda result: "\n" * result[0].count("\n"), path.read_text(), flags=re.DOTALL
     )
     for number, line in enumerate(source.splitlines(), 1):
         strings = re.findall(r'_\("([^"]*)"', line) + re.findall(r">([^<>{}]*[a-z][^<>{}]*)<", line)

@@ -160,10 +160,11 @@ def _api(document: dict[str, Any]) -> str:
     lines += ["`/api/docs`, to try out, and at `/api/openapi.json`, for programs.", "", "## Failures", ""]
     lines += ["Every failure answers", "", "```", *_shape({"$ref": "#/components/schemas/Failure"}, schemas), "```", ""]
     failures = operations[0][2]["responses"].items()
-    lines += [_table(("Status", "When"), ((code, told["description"]) for code, told in failures if code >= "400"))]
+    rows = ((code, failure["description"]) for code, failure in failures if code >= "400")
+    lines += [_table(("Status", "When"), rows)]
     lines += ["## Rate limit", "", "These headers stand on every answer to a known key:", ""]
     headers = operations[0][2]["responses"]["200"]["headers"].items()
-    lines += [_table(("Header", "Meaning"), ((f"`{name}`", told["description"]) for name, told in headers))]
+    lines += [_table(("Header", "Meaning"), ((f"`{name}`", message["description"]) for name, message in headers))]
     tag = ""
     for method, path, operation in operations:
         if operation["tags"][0] != tag:
@@ -188,7 +189,7 @@ def _operation(method: str, path: str, operation: dict[str, Any], schemas: Mappi
             for name, field in body.get("properties", {}).items()
         ] or [("the bytes of the file", "needed", "")]
         yield from ("", _table(("Body", "", "Values"), rows).rstrip())
-    status, answer = next((code, told) for code, told in operation["responses"].items() if code < "300")
+    status, answer = next((code, message) for code, message in operation["responses"].items() if code < "300")
     schema = next((content["schema"] for content in answer.get("content", {}).values() if "schema" in content), None)
     if schema is not None:
         yield from ("", f"Answers {status}:", "", "```", *_shape(schema, schemas), "```")

@@ -29,7 +29,7 @@ def _set(person: Person, **values: Any) -> None:
     person.write(lambda tx: tx.execute(update(accounts).where(accounts.c.id == person.account).values(values)))
 
 
-def test_an_account_shows_who_it_is_and_nothing_secret(ana: Person, ben: Person) -> None:
+def test_account_contains_no_secrets(ana: Person, ben: Person) -> None:
     for person, name in ((ana, "ana"), (ben, "ben")):
         answer = person.get("/account")
         assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", answer["data"].pop("registered"))
@@ -47,7 +47,7 @@ def test_an_account_shows_who_it_is_and_nothing_secret(ana: Person, ben: Person)
         }
 
 
-def test_status_follows_the_plan(ana: Person) -> None:
+def test_account_status_follows_plan(ana: Person) -> None:
     def move(tx: Any) -> None:
         plan = ops.add_plan(tx, name="studio", status="pro", rate_limit=100, upload_limit=1)
         tx.execute(update(accounts).where(accounts.c.id == ana.account).values(plan=plan.id))
@@ -57,13 +57,13 @@ def test_status_follows_the_plan(ana: Person) -> None:
     assert (shown["status"], shown["plan"]) == ("pro", "studio")
 
 
-def test_times_are_shown_in_utc(ana: Person) -> None:
+def test_account_times_are_utc(ana: Person) -> None:
     _set(ana, expires=1_900_000_000, registered=1_000_000_000)
     shown = ana.get("/account")["data"]
     assert (shown["expires"], shown["registered"]) == ("2030-03-17 17:46:40", "2001-09-09 01:46:40")
 
 
-def test_each_field_can_be_changed_alone_or_with_the_other(ana: Person) -> None:
+def test_email_and_password_change_alone_or_together(ana: Person) -> None:
     for body, email, password in (
         ({"email": "one@example.com"}, "one@example.com", PASSWORD),
         ({"password": "12345678"}, "one@example.com", "12345678"),
@@ -82,7 +82,7 @@ def test_each_field_can_be_changed_alone_or_with_the_other(ana: Person) -> None:
     assert (shown["id"], shown["username"], shown["plan"]) == (ana.account, "ana", "free")
 
 
-def test_a_new_password_replaces_the_old_one_and_says_when(ana: Person, ben: Person) -> None:
+def test_new_password_replaces_old_one(ana: Person, ben: Person) -> None:
     before, bens = _stored(ana), _stored(ben)
     assert _opens(ana, PASSWORD)
     with time_machine.travel(before["password_changed"] + 500, tick=False):
@@ -100,7 +100,7 @@ def test_a_new_password_replaces_the_old_one_and_says_when(ana: Person, ben: Per
     assert ana.get("/account")  # a key goes on working
 
 
-def test_an_address_belongs_to_one_account_whatever_its_letters(ana: Person, ben: Person) -> None:
+def test_email_is_unique_ignoring_case(ana: Person, ben: Person) -> None:
     for taken in ("ben@example.com", "BEN@example.com", "ben@EXAMPLE.com", "Ben@Example.Com"):
         body = {"email": taken, "password": "not this one"}
         assert refused(ana.call("PUT", "/account/update", body), 400, "email") == TAKEN, taken
@@ -111,7 +111,7 @@ def test_an_address_belongs_to_one_account_whatever_its_letters(ana: Person, ben
     assert refused(ben.call("PUT", "/account/update", {"email": "ben@example.com"}), 400, "email") == TAKEN
 
 
-def test_an_address_that_is_none_is_refused(ana: Person) -> None:
+def test_invalid_email_is_rejected(ana: Person) -> None:
     before = dict(_stored(ana))
     emails: tuple[Any, ...] = (
         *("", " ", "ana", "ana@", "@example.com", "ana@@example.com", "ana @example.com"),
@@ -131,7 +131,7 @@ def test_an_address_that_is_none_is_refused(ana: Person) -> None:
     assert dict(_stored(ana)) == before
 
 
-def test_a_password_that_is_none_is_refused(ana: Person) -> None:
+def test_invalid_password_is_rejected(ana: Person) -> None:
     before = dict(_stored(ana))
     passwords: tuple[Any, ...] = ("", "1234567", "x" * 129, "x" * 100_000, "\ud800" * 8, None, 12345678, True, [], {})
     for password in passwords:
@@ -140,7 +140,7 @@ def test_a_password_that_is_none_is_refused(ana: Person) -> None:
     assert dict(_stored(ana)) == before
 
 
-def test_a_change_of_nothing_is_refused(ana: Person) -> None:
+def test_empty_account_update_is_rejected(ana: Person) -> None:
     before = dict(_stored(ana))
     for body in (None, {}, {"username": "anna"}):
         assert refused(ana.call("PUT", "/account/update", body), 400, "email") == "Send email, password or both."

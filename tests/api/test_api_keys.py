@@ -49,7 +49,7 @@ def _bytes(value: str | bytes) -> bytes:
     return value if isinstance(value, bytes) else value.encode()
 
 
-def test_a_key_is_accepted_in_every_form_that_clients_send(ana: Person) -> None:
+def test_key_is_accepted_in_every_authorization_form(ana: Person) -> None:
     forms = ("Bearer {}", "Token {}", "{}", "bearer {}", "BEARER {}", "tOKEN {}", "Bearer   {}", " Bearer {} ", " {}")
     for form in forms:
         answer = _sent(ana, form.format(ana.key))
@@ -57,7 +57,7 @@ def test_a_key_is_accepted_in_every_form_that_clients_send(ana: Person) -> None:
         assert answer.json()["data"]["username"] == "ana"
 
 
-def test_what_is_no_known_key_is_refused_in_the_same_words(ana: Person) -> None:
+def test_unknown_key_is_rejected_with_same_message(ana: Person) -> None:
     digest = hashlib.sha256(ana.key.encode()).hexdigest()
     forms: tuple[str | bytes, ...] = (
         *("", " ", "Bearer", "Token", "Bearer ", "wp_", "Bearer wp_unknown", "0", "null"),
@@ -73,7 +73,7 @@ def test_what_is_no_known_key_is_refused_in_the_same_words(ana: Person) -> None:
         assert not answer.headers.keys() & set(RATE_HEADERS)
 
 
-def test_without_a_key_every_endpoint_refuses_whatever_is_sent(ana: Person) -> None:
+def test_every_endpoint_requires_key(ana: Person) -> None:
     paths = ana.client.get("/api/openapi.json").json()["paths"]
     for path, operations in paths.items():
         for method in operations:
@@ -81,7 +81,7 @@ def test_without_a_key_every_endpoint_refuses_whatever_is_sent(ana: Person) -> N
             assert (answer.status_code, answer.json()) == (401, REFUSAL), (method, path)
 
 
-def test_a_revoked_key_is_refused_at_once(ana: Person, ben: Person) -> None:
+def test_revoked_key_is_rejected_at_once(ana: Person, ben: Person) -> None:
     extra = _key(ana)
     assert _as(ana, extra).status_code == 200
     (key, *_) = ana.database.read(lambda tx: auth_api_keys.of(tx, ana.account))
@@ -91,7 +91,7 @@ def test_a_revoked_key_is_refused_at_once(ana: Person, ben: Person) -> None:
     assert ben.get("/account")
 
 
-def test_a_key_works_to_its_last_second(ana: Person) -> None:
+def test_key_works_until_expiry(ana: Person) -> None:
     end = clock.now() + 1000
     brief = _key(ana, expires=end)
     with time_machine.travel(end - 1, tick=False):
@@ -103,7 +103,7 @@ def test_a_key_works_to_its_last_second(ana: Person) -> None:
         assert ana.get("/account")
 
 
-def test_a_key_is_long_and_new_every_time_and_only_its_hash_is_kept(ana: Person) -> None:
+def test_key_is_random_and_stored_as_hash(ana: Person) -> None:
     made = {_key(ana) for _ in range(50)}
     assert len(made) == 50
     for key in made:
@@ -116,7 +116,7 @@ def test_a_key_is_long_and_new_every_time_and_only_its_hash_is_kept(ana: Person)
         assert key[8:] not in repr(dict(row))
 
 
-def test_a_key_for_reading_reads_and_changes_nothing(ana: Person) -> None:
+def test_read_only_key_cannot_write(ana: Person) -> None:
     ana.post("/url/add", {"url": "https://example.com/"})
     ana.post("/channel/add", {"name": "Friends"})
     reader = _key(ana, scope="read")
@@ -131,7 +131,7 @@ def test_a_key_for_reading_reads_and_changes_nothing(ana: Person) -> None:
     assert (ana.get("/account"), ana.get("/channels"), ana.get("/channel/1")) == before
 
 
-def test_a_suspended_account_is_shut_out_until_it_is_let_in_again(ana: Person, ben: Person) -> None:
+def test_suspended_account_is_rejected_until_unsuspended(ana: Person, ben: Person) -> None:
     ana.post("/channel/add", {"name": "Friends"})
     ana.write(lambda tx: ops.suspend(tx, ana.account, suspended=True))
     for method, path, body in (*WRITES, ("GET", "/account", None), ("GET", "/nothing", None)):
@@ -145,7 +145,7 @@ def test_a_suspended_account_is_shut_out_until_it_is_let_in_again(ana: Person, b
     assert [channel["name"] for channel in ana.get("/channels")["data"]["channels"]] == ["Friends"]
 
 
-def test_a_crash_tells_its_id_and_nothing_else(ana: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_internal_error_returns_request_id_only(ana: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     def crash(*_: object, **__: object) -> None:
         raise RuntimeError("secret words of the inside")
 
@@ -165,7 +165,9 @@ def test_a_crash_tells_its_id_and_nothing_else(ana: Person, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
-def test_a_database_that_is_away_is_worth_another_try(settings: Settings, database: Database, postgres: str) -> None:
+def test_unavailable_database_returns_503_with_retry_after(
+    settings: Settings, database: Database, postgres: str
+) -> None:
     name = make_url(settings.database).database
     client = Inside(build(settings, database))
     with psycopg.connect(f"{postgres}/postgres", autocommit=True) as admin:

@@ -37,7 +37,7 @@ def _items(person: Person, channel: int, **params: Any) -> list[tuple[str, int]]
     return [(item["type"], item["id"]) for item in person.get(f"/channel/{channel}", **params)["data"]["items"]]
 
 
-def test_a_channel_without_more_is_black_and_not_starred(ana: Person) -> None:
+def test_channel_defaults_are_black_and_not_starred(ana: Person) -> None:
     made = ana.post("/channel/add", {"name": "News"})
     assert made.pop("message")
     assert made == {
@@ -50,7 +50,7 @@ def test_a_channel_without_more_is_black_and_not_starred(ana: Person) -> None:
     }
 
 
-def test_create_and_update_answer_the_message_and_the_whole_channel(ana: Person) -> None:
+def test_create_and_update_return_message_and_channel(ana: Person) -> None:
     body = {"name": "News", "description": "of the day", "color": "#aB12cd", "starred": True}
     made = ana.post("/channel/add", body)
     assert made.pop("message") == "Channel has been created successfully."
@@ -62,13 +62,13 @@ def test_create_and_update_answer_the_message_and_the_whole_channel(ana: Person)
     assert [{"error": 0, **channel} for channel in listed] == [changed]
 
 
-def test_an_update_of_nothing_is_fine(ana: Person) -> None:
+def test_empty_channel_update_is_accepted(ana: Person) -> None:
     channel = _channel(ana)
     assert ana.put(f"/channel/{channel}/update", {})["name"] == "News"
     assert ana.put(f"/channel/{channel}/update")["name"] == "News"
 
 
-def test_a_name_stands_once_in_an_account(ana: Person, ben: Person) -> None:
+def test_channel_name_is_unique_in_account(ana: Person, ben: Person) -> None:
     _channel(ana)
     for name in ("News", " News", "News\u2003", "\u00a0News "):
         response = ana.call("POST", "/channel/add", {"name": name})
@@ -80,7 +80,7 @@ def test_a_name_stands_once_in_an_account(ana: Person, ben: Person) -> None:
     assert len(ana.get("/channels")["data"]["channels"]) == 6
 
 
-def test_a_channel_cannot_take_the_name_of_another_one_of_its_account(ana: Person, ben: Person) -> None:
+def test_channel_rename_to_existing_name_is_rejected(ana: Person, ben: Person) -> None:
     news, sport = _channel(ana, "News"), _channel(ana, "Sport")
     _channel(ben, "Weather")
     for name in ("News", " News "):
@@ -95,14 +95,14 @@ def test_a_channel_cannot_take_the_name_of_another_one_of_its_account(ana: Perso
     assert ana.put(f"/channel/{sport}/update", {"name": "News"})["name"] == "News"
 
 
-def test_the_name_of_a_deleted_channel_is_free(ana: Person) -> None:
+def test_name_of_deleted_channel_is_available(ana: Person) -> None:
     first = _channel(ana)
     ana.delete(f"/channel/{first}/delete")
     assert _channel(ana) != first
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_item_is_shown_with_its_picture_and_its_public_address(kind: str, ana: Person) -> None:
+def test_channel_item_has_preview_and_public_url(kind: str, ana: Person) -> None:
     channel, item = _channel(ana), _item(ana, kind, "spring")
     with time_machine.travel(datetime(2031, 2, 3, 23, 59, 59, tzinfo=UTC), tick=False):
         _assign(ana, channel, kind, item)
@@ -113,7 +113,7 @@ def test_an_item_is_shown_with_its_picture_and_its_public_address(kind: str, ana
     ]
 
 
-def test_the_title_of_an_item_is_never_empty(ana: Person) -> None:
+def test_channel_item_title_is_never_empty(ana: Person) -> None:
     channel = _channel(ana)
     bare = ana.post("/url/add", {"url": "https://example.com/", "custom": "bare"})["id"]
     named = ana.post("/bio/add", {"name": "Name", "title": "Title"})["id"]
@@ -124,7 +124,7 @@ def test_the_title_of_an_item_is_never_empty(ana: Person) -> None:
     assert titles == [f"{BASE}/code", "Title", f"{BASE}/bare"]
 
 
-def test_an_item_on_a_branded_domain_is_shown_there(ana: Person) -> None:
+def test_channel_item_url_uses_branded_domain(ana: Person) -> None:
     ana.post("/domain/add", {"domain": "http://go.brand.example"})
     link = ana.post("/url/add", {"url": "https://example.com/", "custom": "spring", "domain": "go.brand.example"})
     channel = _channel(ana)
@@ -136,7 +136,7 @@ def test_an_item_on_a_branded_domain_is_shown_there(ana: Person) -> None:
     )
 
 
-def test_items_stand_by_the_time_of_their_assignment_and_pages_are_whole(ana: Person) -> None:
+def test_channel_items_are_ordered_by_assignment_in_pages(ana: Person) -> None:
     channel = _channel(ana)
     made = [(kind, _item(ana, kind)) for kind in (*KINDS, "links", "links")]
     order = [made[place] for place in (3, 0, 4, 2, 1)]
@@ -151,12 +151,12 @@ def test_items_stand_by_the_time_of_their_assignment_and_pages_are_whole(ana: Pe
     assert [page["currentpage"] for page in pages] == [1, 2, 3, 4]
 
 
-def test_a_channel_without_items_has_an_empty_page(ana: Person) -> None:
+def test_empty_channel_returns_empty_page(ana: Person) -> None:
     paging = {"result": 0, "perpage": 15, "currentpage": 1, "nextpage": None, "maxpage": 1}
     assert ana.get(f"/channel/{_channel(ana)}")["data"] == {**paging, "items": []}
 
 
-def test_the_same_id_of_another_type_is_another_item(ana: Person) -> None:
+def test_channel_item_is_identified_by_type_and_id(ana: Person) -> None:
     channel = _channel(ana)
     made = [(kind, _item(ana, kind)) for kind in KINDS]
     assert len({item for _, item in made}) == 1  # the first of each
@@ -165,7 +165,7 @@ def test_the_same_id_of_another_type_is_another_item(ana: Person) -> None:
     assert _items(ana, channel) == made[::-1]
 
 
-def test_assigning_twice_is_assigning_once(ana: Person) -> None:
+def test_assigning_item_twice_has_no_effect(ana: Person) -> None:
     for kind in KINDS:
         channel, item, other = _channel(ana, kind), _item(ana, kind), _item(ana, kind)
         for one in (item, other, item, item):
@@ -173,7 +173,7 @@ def test_assigning_twice_is_assigning_once(ana: Person) -> None:
         assert _items(ana, channel) == [(kind, other), (kind, item)]
 
 
-def test_an_item_can_stand_on_several_channels(ana: Person) -> None:
+def test_item_can_be_on_several_channels(ana: Person) -> None:
     shelves = [_channel(ana, "One"), _channel(ana, "Two")]
     made = [(kind, _item(ana, kind)) for kind in KINDS]
     for (kind, item), channel in itertools.product(made, shelves):
@@ -182,7 +182,7 @@ def test_an_item_can_stand_on_several_channels(ana: Person) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_only_own_items_go_on_own_channels(kind: str, ana: Person, ben: Person) -> None:
+def test_foreign_items_and_channels_are_rejected(kind: str, ana: Person, ben: Person) -> None:
     hers, his = (_channel(ana), _item(ana, kind)), (_channel(ben), _item(ben, kind))
     places = {
         "his channel": f"/channel/{his[0]}/assign/{kind}/{hers[1]}",
@@ -198,20 +198,20 @@ def test_only_own_items_go_on_own_channels(kind: str, ana: Person, ben: Person) 
     assert _items(ana, hers[0]) == _items(ben, his[0]) == []
 
 
-def test_an_unknown_type_is_refused(ana: Person) -> None:
+def test_unknown_item_type_is_rejected(ana: Person) -> None:
     channel, link = _channel(ana), _item(ana, "links")
     for kind in ("link", "LINKS", "bios", "qrs", "urls", "files", "x", "links%20", "0"):
         refused(ana.call("POST", f"/channel/{channel}/assign/{kind}/{link}"), 400, "type")
     assert _items(ana, channel) == []
 
 
-def test_the_items_of_somebody_elses_channel_are_not_shown(ana: Person, ben: Person) -> None:
+def test_items_of_foreign_channel_are_not_shown(ana: Person, ben: Person) -> None:
     channel = _channel(ana)
     _assign(ana, channel, "links", _item(ana, "links"))
     assert refused(ben.call("GET", f"/channel/{channel}"), 404) == refused(ben.call("GET", "/channel/999999"), 404)
 
 
-def test_a_deleted_channel_leaves_its_items(ana: Person) -> None:
+def test_deleting_channel_keeps_items(ana: Person) -> None:
     channel, other = _channel(ana, "One"), _channel(ana, "Two")
     made = [(kind, _item(ana, kind)) for kind in KINDS]
     for kind, item in made:
@@ -225,7 +225,7 @@ def test_a_deleted_channel_leaves_its_items(ana: Person) -> None:
 
 
 @pytest.mark.parametrize(("kind", "noun"), [("links", "url"), ("bio", "bio")])
-def test_a_deleted_item_leaves_its_channels(kind: str, noun: str, ana: Person) -> None:
+def test_deleting_item_removes_it_from_channels(kind: str, noun: str, ana: Person) -> None:
     channel, item, other = _channel(ana), _item(ana, kind), _item(ana, kind)
     for one in (item, other):
         _assign(ana, channel, kind, one)
@@ -234,7 +234,7 @@ def test_a_deleted_item_leaves_its_channels(kind: str, noun: str, ana: Person) -
     assert ana.get(f"/channel/{channel}")["data"]["result"] == 1
 
 
-def test_a_link_knows_its_channels(ana: Person) -> None:
+def test_link_lists_its_channels(ana: Person) -> None:
     link, first, second = _item(ana, "links"), _channel(ana, "One"), _channel(ana, "Two")
     for channel in (second, first):
         _assign(ana, channel, "links", link)
@@ -245,7 +245,7 @@ def test_a_link_knows_its_channels(ana: Person) -> None:
     assert _items(ana, second) == [("links", link)]
 
 
-def test_a_link_that_stays_on_a_channel_keeps_its_place_there(ana: Person) -> None:
+def test_link_update_keeps_position_on_channel(ana: Person) -> None:
     first, second = _channel(ana, "One"), _channel(ana, "Two")
     link, other = _item(ana, "links"), _item(ana, "links")
     with time_machine.travel(datetime(2031, 2, 3, tzinfo=UTC), tick=False):

@@ -51,21 +51,19 @@ def _add(person: Person, domain: str) -> int:
         ("http://localhost:8000", "on", True),
     ],
 )
-def test_domains_are_checked_when_the_service_is_public_or_the_operator_says_so(
-    base: str, setting: Any, checked: object
-) -> None:
+def test_domain_check_applies_to_public_service_or_by_setting(base: str, setting: Any, checked: object) -> None:
     assert Settings(base_url=base, domain_check=setting).checks_domains is checked
 
 
 @ONCE
-def test_without_the_check_a_domain_need_not_exist(ana: Person, outside: Outside) -> None:
+def test_disabled_check_accepts_unknown_domain(ana: Person, outside: Outside) -> None:
     _add(ana, "https://go.brand.example")
     assert outside.reached == []
 
 
 @ONCE
 @CHECKED
-def test_a_domain_that_does_not_stand_on_the_open_internet_is_refused(ana: Person, outside: Outside) -> None:
+def test_domain_with_internal_address_is_rejected(ana: Person, outside: Outside) -> None:
     inside = (["127.0.0.1"], ["192.168.1.1"], ["::1"], ["::ffff:10.0.0.1"], [PUBLIC, "127.0.0.1"])
     outside.names = {f"go{number}.brand.example": addresses for number, addresses in enumerate(inside)}
     why = {**dict.fromkeys(outside.names, "leads to an internal address"), "brand.example": "has no address in the DNS"}
@@ -76,35 +74,33 @@ def test_a_domain_that_does_not_stand_on_the_open_internet_is_refused(ana: Perso
     assert ana.get("/domains")["data"]["result"] == 0
 
 
-def _standing(person: Person, host: str, asked: list[str]) -> Any:
+def _standing(person: Person, host: str, request: list[str]) -> Any:
     """A web server behind `host` that is this service itself: it hands on what it is asked."""
 
     def answer(head: bytes) -> list[bytes]:
         path = head.split()[1].decode()
-        asked.append(path)
+        request.append(path)
         return [ok(person.client.get(path, headers={"Host": host}).content)]
 
     return server(answer)
 
 
 @CHECKED
-def test_a_domain_that_points_here_is_accepted(ana: Person, outside: Outside) -> None:
-    asked: list[str] = []
+def test_domain_pointing_to_service_is_accepted(ana: Person, outside: Outside) -> None:
+    requests: list[str] = []
     outside.has("go.brand.example", PUBLIC)
-    with _standing(ana, "go.brand.example", asked) as outside.doors[PUBLIC]:
+    with _standing(ana, "go.brand.example", requests) as outside.doors[PUBLIC]:
         item = _add(ana, "http://Go.Brand.example/")
         ana.delete(f"/domain/{item}/delete")
         _add(ana, "http://go.brand.example")
-    assert all(path.startswith("/.well-known/waypost/") for path in asked)
-    assert len(set(asked)) == 2  # never the same question twice
+    assert all(path.startswith("/.well-known/waypost/") for path in requests)
+    assert len(set(requests)) == 2  # never the same question twice
     assert set(outside.reached) == {PUBLIC}
 
 
 @ONCE
 @CHECKED
-def test_a_domain_with_letters_of_another_alphabet_is_asked_under_its_name_on_the_wire(
-    ana: Person, outside: Outside
-) -> None:
+def test_international_domain_is_checked_in_idna_form(ana: Person, outside: Outside) -> None:
     outside.has("xn--bcher-kva.example", PUBLIC)
     with _standing(ana, "xn--bcher-kva.example", []) as outside.doors[PUBLIC]:
         assert _add(ana, "http://b\u00fccher.example")
@@ -112,7 +108,7 @@ def test_a_domain_with_letters_of_another_alphabet_is_asked_under_its_name_on_th
 
 @ONCE
 @CHECKED
-def test_a_domain_that_sends_us_on_to_ourselves_points_here(ana: Person, outside: Outside) -> None:
+def test_domain_redirecting_to_service_is_accepted(ana: Person, outside: Outside) -> None:
     outside.has("go.brand.example", PUBLIC)
     outside.has("www.brand.example", "93.184.216.35")
     with _standing(ana, "www.brand.example", []) as outside.doors["93.184.216.35"]:
@@ -127,7 +123,7 @@ def _saying(said: bytes) -> Answer:
 
 @ONCE
 @CHECKED
-def test_a_domain_that_points_at_another_service_is_refused(ana: Person, outside: Outside) -> None:
+def test_domain_of_another_service_is_rejected(ana: Person, outside: Outside) -> None:
     outside.has("go.brand.example", PUBLIC)
     bodies = (b"", b"hello", b"0" * 64, b"\xff" * 64, b"x" * 5000)
     for said in (*map(ok, bodies), b"no HTTP at all", moved(b"http://[")):
@@ -139,7 +135,7 @@ def test_a_domain_that_points_at_another_service_is_refused(ana: Person, outside
 
 @ONCE
 @CHECKED
-def test_a_wrong_domain_is_refused_before_anybody_is_asked(ana: Person, outside: Outside) -> None:
+def test_invalid_domain_is_rejected_without_request(ana: Person, outside: Outside) -> None:
     outside.has("go.localhost", PUBLIC)
     for domain in ("http://go.localhost", "http://127.0.0.1", "http://go.brand.example/path"):
         refused(ana.call("POST", "/domain/add", {"domain": domain}), 400, "domain")

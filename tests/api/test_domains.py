@@ -88,12 +88,12 @@ NOT_FORMS = (
 
 
 @ONCE
-def test_a_domain_is_kept_lower_case_in_the_spelling_of_the_wire(ana: Person) -> None:
+def test_domain_is_stored_in_lower_case_idna(ana: Person) -> None:
     assert {form: _shown(ana, _add(ana, form))["domain"] for form in FORMS} == FORMS
 
 
 @ONCE
-def test_what_is_no_bare_host_name_is_refused(ana: Person) -> None:
+def test_invalid_host_name_is_rejected(ana: Person) -> None:
     responses = {form: ana.call("POST", "/domain/add", {"domain": form}) for form in NOT_FORMS}
     said = {form: (response.status_code, response.json().get("field")) for form, response in responses.items()}
     assert said == dict.fromkeys(NOT_FORMS, (400, "domain"))
@@ -104,13 +104,13 @@ def test_what_is_no_bare_host_name_is_refused(ana: Person) -> None:
 @pytest.mark.parametrize(
     "settings", [{"base_url": "https://go.example.com:8443", "domain_check": "off"}], indirect=True, ids=["port"]
 )
-def test_the_services_own_host_is_refused_whatever_its_port(ana: Person) -> None:
+def test_own_host_is_rejected_as_domain(ana: Person) -> None:
     for form in ("https://go.example.com", "http://GO.example.com/", "https://go.example.com."):
         refused(ana.call("POST", "/domain/add", {"domain": form}), 400, "domain")
     assert _add(ana, "https://www.go.example.com")
 
 
-def test_a_domain_can_be_had_once_in_the_whole_service(ana: Person, ben: Person) -> None:
+def test_domain_is_unique_in_installation(ana: Person, ben: Person) -> None:
     item = _add(ana, "https://go.brand.example")
     for form in (
         "https://go.brand.example",
@@ -129,7 +129,7 @@ def test_a_domain_can_be_had_once_in_the_whole_service(ana: Person, ben: Person)
     assert _shown(ben, again)["domain"] == "http://go.brand.example"
 
 
-def test_a_domain_leads_on_where_its_owner_says(ana: Person) -> None:
+def test_domain_redirects_are_applied(ana: Person) -> None:
     item = _add(ana, "https://go.brand.example", redirectroot=" https://brand.example/ ")
     assert _shown(ana, item) == {
         "id": item,
@@ -149,7 +149,7 @@ def test_a_domain_leads_on_where_its_owner_says(ana: Person) -> None:
 
 @ONCE
 @pytest.mark.parametrize("field", ["redirectroot", "redirect404"])
-def test_a_redirect_that_would_go_in_circles_is_refused(field: str, ana: Person, ben: Person) -> None:
+def test_domain_redirect_loop_is_rejected(field: str, ana: Person, ben: Person) -> None:
     item = _add(ana, "https://go.brand.example")
     _add(ana, "https://other.example")
     _add(ben, "https://b\u00fccher.example")
@@ -177,7 +177,7 @@ def test_a_redirect_that_would_go_in_circles_is_refused(field: str, ana: Person,
     ana.put(f"/domain/{item}/update", {field: "https://brand.example/?u=https://go.brand.example"})
 
 
-def test_nobody_is_kept_from_the_host_of_somebodys_redirect(ana: Person, ben: Person) -> None:
+def test_redirect_target_host_can_be_added_by_others(ana: Person, ben: Person) -> None:
     _add(ana, "https://go.brand.example", redirectroot="https://his.example/")
     item = _add(ben, "https://his.example")
     refused(

@@ -55,7 +55,7 @@ def _extras(kind: str) -> dict[str, Any]:
     return {**NOTHING, **{name: EXTRAS[name] for name in HAS[kind]}}
 
 
-def test_an_overlay_has_what_its_type_has_and_nothing_else(ana: Person) -> None:
+def test_overlay_has_fields_of_its_type_only(ana: Person) -> None:
     for kind in HAS:
         overlay = _add(ana, type=kind, **COMMON, **EXTRAS)
         shown = _shown(ana, overlay)
@@ -63,7 +63,7 @@ def test_an_overlay_has_what_its_type_has_and_nothing_else(ana: Person) -> None:
         assert shown == {"id": overlay, "type": kind, **COMMON, **_extras(kind)}
 
 
-def test_an_overlay_is_listed_by_type_and_name(ana: Person) -> None:
+def test_overlay_list_shows_type_and_name(ana: Person) -> None:
     made = {kind: _whole(ana, kind) for kind in HAS}
     listed = ana.get("/overlay")["data"]["cta"]
     assert [(item["id"], item["type"], item["name"]) for item in listed] == [
@@ -73,7 +73,7 @@ def test_an_overlay_is_listed_by_type_and_name(ana: Person) -> None:
 
 
 @ONCE
-def test_an_overlay_is_refused_without_what_its_type_needs(ana: Person) -> None:
+def test_overlay_without_required_field_is_rejected(ana: Person) -> None:
     nothing: dict[str, Any] = {"options": [], "code": "", "image": ""}
     for kind, field in NEEDS.items():
         body = {"name": "x", "type": kind, **{name: value for name, value in EXTRAS.items() if name != field}}
@@ -83,12 +83,12 @@ def test_an_overlay_is_refused_without_what_its_type_needs(ana: Person) -> None:
 
 
 @ONCE
-def test_other_types_need_nothing(ana: Person) -> None:
+def test_other_overlay_types_have_no_required_fields(ana: Person) -> None:
     for kind in HAS.keys() - NEEDS.keys():
         assert {name: _shown(ana, _add(ana, type=kind))[name] for name in NOTHING} == NOTHING
 
 
-def test_a_change_leaves_what_was_not_sent(ana: Person) -> None:
+def test_overlay_update_keeps_other_fields(ana: Person) -> None:
     for kind in HAS:
         overlay = _whole(ana, kind)
         changed = {**_shown(ana, overlay), "name": "Renamed", "delay": 9}
@@ -98,7 +98,7 @@ def test_a_change_leaves_what_was_not_sent(ana: Person) -> None:
 
 
 @ONCE
-def test_what_a_type_needs_cannot_be_cleared(ana: Person) -> None:
+def test_required_overlay_field_cannot_be_cleared(ana: Person) -> None:
     for kind, field in NEEDS.items():
         overlay = _whole(ana, kind)
         before = _shown(ana, overlay)
@@ -107,7 +107,7 @@ def test_what_a_type_needs_cannot_be_cleared(ana: Person) -> None:
 
 
 @ONCE
-def test_what_a_type_only_has_can_be_cleared(ana: Person) -> None:
+def test_optional_overlay_field_can_be_cleared(ana: Person) -> None:
     for kind in ("contact", "newsletter"):
         overlay = _whole(ana, kind)
         ana.put(f"/overlay/{overlay}/update", {"button": None, "thanks": None})
@@ -116,7 +116,7 @@ def test_what_a_type_only_has_can_be_cleared(ana: Person) -> None:
 
 @pytest.mark.parametrize("kind", HAS)
 @ONCE
-def test_another_type_takes_its_needs_and_drops_what_it_does_not_have(kind: str, ana: Person) -> None:
+def test_overlay_type_change_requires_and_drops_fields(kind: str, ana: Person) -> None:
     overlay = _add(ana, type="contact", **COMMON, button="Old", thanks="Old")
     path = f"/overlay/{overlay}/update"
     if kind in NEEDS:
@@ -132,14 +132,14 @@ def test_another_type_takes_its_needs_and_drops_what_it_does_not_have(kind: str,
 
 
 @ONCE
-def test_a_field_of_another_type_is_not_kept_by_a_change(ana: Person) -> None:
+def test_overlay_update_ignores_fields_of_other_types(ana: Person) -> None:
     overlay = _whole(ana, "coupon")
     ana.put(f"/overlay/{overlay}/update", {"image": EXTRAS["image"], "button": "Send", "options": ["a", "b"]})
     assert {name: _shown(ana, overlay)[name] for name in NOTHING} == _extras("coupon")
 
 
 @ONCE
-def test_a_poll_has_two_to_ten_options_in_their_order(ana: Person) -> None:
+def test_poll_has_two_to_ten_ordered_options(ana: Person) -> None:
     for options, kept in (
         (["a", "b"], ["a", "b"]),
         (["b", "a", "c"], ["b", "a", "c"]),
@@ -153,14 +153,14 @@ def test_a_poll_has_two_to_ten_options_in_their_order(ana: Person) -> None:
 
 
 @ONCE
-def test_an_overlay_stands_at_an_edge_or_in_the_middle(ana: Person) -> None:
+def test_overlay_position_is_validated(ana: Person) -> None:
     edges = [f"{edge}-{side}" for edge in ("top", "bottom") for side in ("left", "center", "right")]
     for position in (*edges, "center"):
         assert _shown(ana, _add(ana, type="message", position=position))["position"] == position
 
 
 @ONCE
-def test_pictures_and_links_are_on_the_web(ana: Person) -> None:
+def test_overlay_urls_must_be_web_urls(ana: Person) -> None:
     for url in ("javascript:alert(1)", "data:image/png;base64,AA", "/x.png", "mailto:ana@example.com", "https://"):
         refused(ana.call("POST", "/overlay/add", {"name": "x", "type": "image", "image": url}), 400, "image")
         refused(ana.call("POST", "/overlay/add", {"name": "x", "type": "message", "link": url}), 400, "link")

@@ -21,7 +21,7 @@ def _type(person: Person, name: str) -> str:
     return str(person.get(f"/pixel/{made['id']}")["details"]["type"])
 
 
-def test_there_are_thirteen_types_with_two_names_each(ana: Person) -> None:
+def test_thirteen_pixel_types_have_two_names(ana: Person) -> None:
     assert len(set(DOCUMENTED)) == len(set(OTHER)) == 13
     assert [_type(ana, name) for name in DOCUMENTED] == DOCUMENTED
     assert [_type(ana, name) for name in OTHER] == DOCUMENTED
@@ -29,7 +29,7 @@ def test_there_are_thirteen_types_with_two_names_each(ana: Person) -> None:
     assert listed == [*DOCUMENTED[::-1], *DOCUMENTED[::-1]]
 
 
-def test_any_other_type_is_refused_with_the_thirteen(ana: Person) -> None:
+def test_unknown_pixel_type_is_rejected_with_list(ana: Person) -> None:
     bad = ("", "pixel", "GTMPIXEL", "Tiktok", " tiktok", "tiktok ", "fb", "facebook", "pinterestpixel", "bingpixel")
     for name in (*bad, "snapchatpixel", "redditpixel", "tiktokpixel", "analytics", "x" * 300):
         refused(ana.call("POST", "/pixel/add", {"type": name, "name": "x", "tag": "T-1"}), 400, "type")
@@ -37,7 +37,7 @@ def test_any_other_type_is_refused_with_the_thirteen(ana: Person) -> None:
     assert all(name in message for name in DOCUMENTED)
 
 
-def test_a_tag_is_plain_characters(ana: Person) -> None:
+def test_pixel_tag_has_plain_characters(ana: Person) -> None:
     for tag in ("A", "7", "G-ABC123", "UA-1234-5", "123/abc_DEF", "a.b.c", "--", "/", "x" * 64):
         pixel = ana.post("/pixel/add", {"type": "bing", "name": "x", "tag": tag})["id"]
         assert ana.get(f"/pixel/{pixel}")["details"]["tag"] == tag
@@ -47,7 +47,7 @@ def test_a_tag_is_plain_characters(ana: Person) -> None:
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_a_tag_can_inject_nothing(ana: Person) -> None:
+def test_pixel_tag_injection_is_rejected(ana: Person) -> None:
     pixel = ana.post("/pixel/add", {"type": "bing", "name": "x", "tag": "T-1"})["id"]
     bad = (
         *("", " ", "a b", " T-1", "T-1 ", "T-1\n", "a\tb", "a'b", 'a"b', "a`b", "a;b", "a,b", "a(b)", "a{b}", "a<b"),
@@ -60,7 +60,7 @@ def test_a_tag_can_inject_nothing(ana: Person) -> None:
     assert ana.get(f"/pixel/{pixel}")["details"]["tag"] == "T-1"
 
 
-def test_an_update_needs_the_tag_and_leaves_the_rest(ana: Person) -> None:
+def test_pixel_update_requires_tag_and_keeps_rest(ana: Person) -> None:
     pixel = ana.post("/pixel/add", {"type": "reddit", "name": "A pixel", "tag": "T-1"})["id"]
     before = ana.get(f"/pixel/{pixel}")["details"]
     refused(ana.call("PUT", f"/pixel/{pixel}/update", {"name": "Renamed"}), 400, "tag")
@@ -70,7 +70,7 @@ def test_an_update_needs_the_tag_and_leaves_the_rest(ana: Person) -> None:
     assert ana.get(f"/pixel/{pixel}")["details"] == {**before, "tag": "T-2", "name": "Renamed"}
 
 
-def test_a_pixel_on_a_link_can_be_deleted(ana: Person) -> None:
+def test_pixel_of_link_can_be_deleted(ana: Person) -> None:
     kept, gone = (ana.post("/pixel/add", {"type": "bing", "name": "x", "tag": "T-1"})["id"] for _ in range(2))
     link = ana.post("/url/add", {"url": "https://example.com/", "pixels": [kept, gone]})["id"]
     ana.delete(f"/pixel/{gone}/delete")

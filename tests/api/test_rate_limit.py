@@ -47,7 +47,7 @@ def _rates(answer: Any) -> tuple[int, int, int]:
     return limit, remaining, reset
 
 
-def test_a_window_starts_with_its_first_request_and_lasts_a_minute(ana: Person, travel: Any) -> None:
+def test_window_starts_with_first_request_for_one_minute(ana: Person, travel: Any) -> None:
     ana = _limited(ana, 3)
     for moment, status, remaining, reset in (
         (0, 200, 2, 60),
@@ -66,7 +66,7 @@ def test_a_window_starts_with_its_first_request_and_lasts_a_minute(ana: Person, 
         assert (answer.status_code, _rates(answer)) == (status, (3, remaining, NOON + reset)), moment
 
 
-def test_a_refusal_says_when_to_come_back(ana: Person, travel: Any) -> None:
+def test_exceeded_limit_returns_retry_after(ana: Person, travel: Any) -> None:
     ana = _limited(ana, 1)
     ana.get("/account")
     for moment, wait in ((0, "60"), (10, "50"), (59, "1"), (59.5, "1")):
@@ -80,7 +80,7 @@ def test_a_refusal_says_when_to_come_back(ana: Person, travel: Any) -> None:
     assert ana.get("/channels")["data"]["channels"] == []
 
 
-def test_every_key_has_a_window_of_its_own(ana: Person, ben: Person) -> None:
+def test_each_key_has_its_own_window(ana: Person, ben: Person) -> None:
     first = _limited(ana, 1)
     second = _limited(ana, 1)
     assert [person.call("GET", "/account").status_code for person in (first, second, first, second)] == [
@@ -92,7 +92,7 @@ def test_every_key_has_a_window_of_its_own(ana: Person, ben: Person) -> None:
     assert ben.get("/account")
 
 
-def test_the_number_comes_from_the_plan_unless_the_account_has_its_own(ana: Person) -> None:
+def test_limit_comes_from_account_or_plan(ana: Person) -> None:
     def plus(tx: Any) -> None:
         plan = ops.add_plan(tx, name="plus", status="pro", rate_limit=77, upload_limit=1)
         tx.execute(update(accounts).where(accounts.c.id == ana.account).values(plan=plan.id))
@@ -103,14 +103,14 @@ def test_the_number_comes_from_the_plan_unless_the_account_has_its_own(ana: Pers
     assert _rates(_limited(ana, 5).call("GET", "/account"))[:2] == (5, 4)
 
 
-def test_what_changes_about_a_key_in_use_holds_from_its_next_request_on(ana: Person, travel: Any) -> None:
+def test_key_change_applies_to_next_request(ana: Person, travel: Any) -> None:
     def limit(number: int) -> None:
         values = update(accounts).where(accounts.c.id == ana.account).values(rate_limit=number)
         ana.write(lambda tx: tx.execute(values))
 
     def answer() -> tuple[int, ...]:
-        told = ana.call("GET", "/account")
-        return (told.status_code, *(_rates(told)[:2] if "x-ratelimit-limit" in told.headers else ()))
+        output = ana.call("GET", "/account")
+        return (output.status_code, *(_rates(output)[:2] if "x-ratelimit-limit" in output.headers else ()))
 
     key = ana.write(lambda tx: api_keys.add(tx, ana.account, name="lent", expires=NOON + 5))
     ana = Person(ana.account, ana.username, key, ana.client, ana.database)
@@ -127,7 +127,7 @@ def test_what_changes_about_a_key_in_use_holds_from_its_next_request_on(ana: Per
 
 
 @ON_SQLITE
-def test_a_database_that_is_read_as_it_was_once_is_away(ana: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stale_read_replica_counts_as_unavailable(ana: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = ana.database.read(lambda tx: api_keys.find_caller(tx, credentials.digest(ana.key)))
     assert seen is not None
     ana.write(lambda tx: api_keys.revoke(tx, ana.account, seen.key))
@@ -138,13 +138,13 @@ def test_a_database_that_is_read_as_it_was_once_is_away(ana: Person, monkeypatch
 
 
 @ON_SQLITE
-def test_the_headers_stand_on_every_answer_to_a_known_key(ana: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rate_limit_headers_are_on_every_response(ana: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     def crash(*_: object, **__: object) -> None:
         raise RuntimeError
 
     monkeypatch.setattr(ops, "get", crash)
     ana = _limited(ana, 9)
-    asked: tuple[tuple[str, str, bytes, int], ...] = (
+    requests: tuple[tuple[str, str, bytes, int], ...] = (
         ("POST", "/channel/add", b'{"name": "A"}', 200),
         ("POST", "/campaign/add", b"", 201),
         ("POST", "/channel/add", b"{}", 400),
@@ -157,14 +157,14 @@ def test_the_headers_stand_on_every_answer_to_a_known_key(ana: Person, monkeypat
         ("GET", "/account", b"", 429),
         ("POST", "/no/such/path", b"", 429),
     )
-    for number, (method, path, body, status) in enumerate(asked, 1):
+    for number, (method, path, body, status) in enumerate(requests, 1):
         with capture_logs():  # a traceback is long
             answer = ana.call(method, path, content=body)
         limit, remaining, _ = _rates(answer)
         assert (answer.status_code, limit, remaining) == (status, 9, max(0, 9 - number)), (method, path)
 
 
-def test_a_restart_does_not_refill_a_window(ana: Person, settings: Settings, travel: Any) -> None:
+def test_restart_keeps_window(ana: Person, settings: Settings, travel: Any) -> None:
     ana = _limited(ana, 2)
     ana.get("/account")
     again = Database(settings.database)
@@ -175,9 +175,7 @@ def test_a_restart_does_not_refill_a_window(ana: Person, settings: Settings, tra
     assert ana.call("GET", "/account").status_code == 429
 
 
-def test_thirty_are_exactly_thirty_over_two_nodes_at_once(
-    database: Database, database_url: str, tmp_path: Path
-) -> None:
+def test_limit_is_exact_over_two_concurrent_nodes(database: Database, database_url: str, tmp_path: Path) -> None:
     def busy(tx: Any) -> str:
         made = ops.add(tx, email="busy@example.com", username="busy", password=credentials.hash_password("secret"))
         return api_keys.add(tx, made.id, name="first key")
@@ -204,7 +202,7 @@ def _statuses(client: Inside, key: str, times: int, **headers: str) -> list[int]
 
 
 @ON_SQLITE
-def test_bad_keys_are_limited_by_address_and_good_ones_pass(ana: Person, travel: Any) -> None:
+def test_bad_keys_are_limited_by_address_and_valid_keys_pass(ana: Person, travel: Any) -> None:
     app = ana.client.app
     attacker, neighbour = _from(app, "203.0.113.7"), _from(app, "203.0.113.8")
     assert _statuses(attacker, "wp_wrong", 31) == [401] * 30 + [429]
@@ -222,7 +220,7 @@ def test_bad_keys_are_limited_by_address_and_good_ones_pass(ana: Person, travel:
 
 
 @ON_SQLITE
-def test_an_ipv6_client_is_its_network(ana: Person, travel: Any) -> None:
+def test_ipv6_client_is_limited_by_network(ana: Person, travel: Any) -> None:
     app = ana.client.app
     for number in range(30):
         assert _statuses(_from(app, f"2001:db8:1:2:{number:x}::{number:x}"), "wp_wrong", 1) == [401]
@@ -250,17 +248,17 @@ def test_an_ipv6_client_is_its_network(ana: Person, travel: Any) -> None:
         "two proxies",
     ],
 )
-def test_only_a_trusted_proxy_says_whose_address_it_is(
+def test_forwarded_address_is_read_from_trusted_proxy_only(
     trusted: str, peer: str, forwarded: str, last: int, settings: Settings, database: Database
 ) -> None:
-    told = settings.model_copy(update={"trusted_proxies": trusted})
-    client = _from(build(told, database), peer)
+    output = settings.model_copy(update={"trusted_proxies": trusted})
+    client = _from(build(output, database), peer)
     answers = [_statuses(client, "wp_wrong", 1, **{"X-Forwarded-For": forwarded.format(n=n)}) for n in range(31)]
     assert answers == [[401]] * 30 + [[last]]
 
 
 @ON_SQLITE
-def test_who_has_no_key_or_a_full_window_never_waits_for_the_write_lock(ana: Person) -> None:
+def test_rejected_request_does_not_wait_for_write_lock(ana: Person) -> None:
     full = _limited(ana, 1)
     full.get("/account")
     with closing(sqlite3.connect(ana.database.path or "", isolation_level=None)) as other:

@@ -26,7 +26,7 @@ def _names(person: Person) -> list[str]:
     return [channel["name"] for channel in person.get("/channels", limit=1000)["data"]["channels"]]
 
 
-def test_a_body_is_json_whatever_the_content_type_says(ana: Person) -> None:
+def test_body_is_json_regardless_of_content_type(ana: Person) -> None:
     types = (
         "application/json",
         "application/json; charset=utf-8",
@@ -43,7 +43,7 @@ def test_a_body_is_json_whatever_the_content_type_says(ana: Person) -> None:
     assert set(_names(ana)) == {*(f"Café {number}" for number in range(len(types))), "untold"}
 
 
-def test_what_is_json_is_taken(ana: Person) -> None:
+def test_valid_json_is_accepted(ana: Person) -> None:
     for name, body in (
         ("a byte order mark", b"\xef\xbb\xbf" + NAMED % b"bom"),
         ("blanks around", b"\r\n\t " + NAMED % b"blanks" + b" \n"),
@@ -58,7 +58,7 @@ def test_what_is_json_is_taken(ana: Person) -> None:
     assert set(_names(ana)) == {"bom", "blanks", "ü🦊/", "__proto__", "big", "half", "deep", "large"}
 
 
-def test_an_empty_body_counts_as_an_empty_object(ana: Person) -> None:
+def test_empty_body_is_empty_object(ana: Person) -> None:
     for body in (b"", b" \n\t", b"{}"):
         assert _post(ana, body, "/campaign/add").status_code == 201, body
         assert "name is required" in refused(_post(ana, body), 400, "name")
@@ -90,7 +90,7 @@ NOT_JSON: tuple[tuple[str, bytes], ...] = (
 NO_OBJECT = (b"[]", b'["name"]', b"null", b"true", b"0", b'"name"', b'[{"name": "A"}]')
 
 
-def test_what_is_no_json_object_is_refused(ana: Person) -> None:
+def test_invalid_json_object_is_rejected(ana: Person) -> None:
     for name, body in (*NOT_JSON, *((body.decode(), body) for body in NO_OBJECT)):
         answer = _post(ana, body)
         assert answer.status_code == 400, name
@@ -115,13 +115,13 @@ TWICE: tuple[tuple[str, str, str], ...] = (
 )
 
 
-def test_a_name_that_stands_twice_is_refused(ana: Person) -> None:
+def test_duplicate_key_is_rejected(ana: Person) -> None:
     for name, body, field in TWICE:
         assert "occurs twice" in refused(_post(ana, body.encode()), 400, field), name
     assert _names(ana) == []
 
 
-def test_text_that_no_database_keeps_is_refused(ana: Person) -> None:
+def test_unstorable_text_is_rejected(ana: Person) -> None:
     for value in (r"\ud800", r"A\udfff", r"\udc00\ud800", r"\u0000", r"A\u0000B"):
         for field in ("name", "description"):
             body = {"name": '"A"', "description": '""', field: f'"{value}"'}
@@ -132,7 +132,7 @@ def test_text_that_no_database_keeps_is_refused(ana: Person) -> None:
     assert _names(ana) == []
 
 
-def test_a_fault_inside_a_field_is_told_under_the_name_of_the_field(ana: Person) -> None:
+def test_nested_error_names_top_level_field(ana: Person) -> None:
     for path, body, field, where in (
         ("/url/add", {"geotarget": [{"location": "France"}]}, "geotarget", "geotarget[0].link is required"),
         ("/url/add", {"deeplink": {"apple": 5}}, "deeplink", "deeplink.apple must be a string"),
@@ -162,13 +162,13 @@ def _stream(person: Person, body: Sent, key: str, **headers: str) -> httpx2.Resp
     async def send() -> httpx2.Response:
         transport = httpx2.ASGITransport(person.client.app)
         async with httpx2.AsyncClient(transport=transport, base_url=BASE) as client:
-            told = {"Authorization": f"Bearer {key}", **headers}
-            return await client.post("/api/channel/add", content=body, headers=told)
+            values = {"Authorization": f"Bearer {key}", **headers}
+            return await client.post("/api/channel/add", content=body, headers=values)
 
     return anyio.run(send)
 
 
-def test_a_body_that_is_too_large_is_refused_before_it_is_read_whole(ana: Person) -> None:
+def test_oversized_body_is_rejected_early(ana: Person) -> None:
     for name, headers, taken in (
         ("it says so", {"Content-Length": str(MOST + 1)}, 0),
         ("it does not say so", {}, 9),
@@ -183,21 +183,21 @@ def test_a_body_that_is_too_large_is_refused_before_it_is_read_whole(ana: Person
     assert _names(ana) == []
 
 
-def test_a_body_in_pieces_is_read_whole_up_to_the_limit(ana: Person) -> None:
+def test_chunked_body_is_read_up_to_limit(ana: Person) -> None:
     body = Sent(8, first=NAMED % b"pieces")
     assert _stream(ana, body, ana.key).status_code == 200
     assert body.taken == 8
     assert _names(ana) == ["pieces"]
 
 
-def test_a_body_is_not_read_for_somebody_who_has_no_key(ana: Person) -> None:
+def test_body_without_valid_key_is_not_read(ana: Person) -> None:
     for key, headers in (("", {}), ("wp_wrong", {}), ("", {"Content-Length": str(MOST + 1)})):
         body = Sent(100)
         answer = _stream(ana, body, key, **headers)
         assert (answer.status_code, body.taken) == (401, 0), (key, headers)
 
 
-def test_a_body_that_breaks_off_is_no_fault_of_ours(ana: Person) -> None:
+def test_interrupted_body_is_client_error(ana: Person) -> None:
     pieces = iter([{"type": "http.request", "body": NAMED[:5], "more_body": True}, {"type": "http.disconnect"}])
     sent: list[Any] = []
 
@@ -225,6 +225,6 @@ def test_a_body_that_breaks_off_is_no_fault_of_ours(ana: Person) -> None:
 
 
 @pytest.mark.parametrize("query", ["q=%ff", "limit=5&q=a%C3", "q=%ED%A0%80"])
-def test_a_query_that_is_not_text_is_refused(ana: Person, query: str) -> None:
+def test_non_utf8_query_is_rejected(ana: Person, query: str) -> None:
     answer = ana.call("GET", f"/urls?{query}")
     assert (answer.status_code, answer.json()["field"]) == (400, "q")

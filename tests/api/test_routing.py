@@ -9,7 +9,7 @@ pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 NOT_FOUND = {"error": 1, "message": "Unknown path. See /api/docs.", "code": "not_found"}
 
 
-def test_another_method_is_told_which_are_possible(ana: Person) -> None:
+def test_wrong_method_returns_405_with_allow(ana: Person) -> None:
     for path, allowed in (
         ("/account", "GET, HEAD"),
         ("/account/update", "PUT"),
@@ -31,7 +31,7 @@ def test_another_method_is_told_which_are_possible(ana: Person) -> None:
             assert answer.json()["code"] == "method_not_allowed"
 
 
-def test_a_path_that_is_none_is_answered_like_every_failure(ana: Person) -> None:
+def test_unknown_path_returns_standard_error(ana: Person) -> None:
     for path in ("", "/", "/nothing", "/account/", "//account", "/Account", "/account/update/more", "/channel/1/2"):
         for method in ("GET", "POST", "PATCH"):
             answer = ana.call(method, path)
@@ -41,7 +41,7 @@ def test_a_path_that_is_none_is_answered_like_every_failure(ana: Person) -> None
             assert (stranger.status_code, stranger.json()) == (404, NOT_FOUND), (method, path)
 
 
-def test_head_answers_as_get_does_without_the_body(ana: Person) -> None:
+def test_head_equals_get_without_body(ana: Person) -> None:
     for path, status in (
         ("/account", 200),
         ("/channels", 200),
@@ -57,7 +57,7 @@ def test_head_answers_as_get_does_without_the_body(ana: Person) -> None:
     assert ana.call("HEAD", "/account/update").headers["allow"] == "PUT"
 
 
-def test_a_page_of_any_site_may_call_the_api(ana: Person) -> None:
+def test_cors_preflight_allows_any_origin(ana: Person) -> None:
     for method, path in (("GET", "/account"), ("PUT", "/account/update"), ("DELETE", "/channel/1/delete")):
         asks = {
             "Origin": "https://elsewhere.example",
@@ -73,7 +73,7 @@ def test_a_page_of_any_site_may_call_the_api(ana: Person) -> None:
         assert "access-control-allow-credentials" not in answer.headers
 
 
-def test_a_page_of_any_site_may_read_every_answer_and_its_limits(ana: Person) -> None:
+def test_cors_exposes_responses_and_rate_limit_headers(ana: Person) -> None:
     for path, status in (("/account", 200), ("/channel/999", 404), ("/nothing", 404), ("/account/update", 405)):
         answer = ana.call("GET", path, headers={"Origin": "https://elsewhere.example"})
         assert answer.status_code == status

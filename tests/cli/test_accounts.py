@@ -24,7 +24,7 @@ def _admin_page(name: str, password: str) -> int:
         return int(browser.get("/admin/accounts").status_code)
 
 
-def test_an_account_is_made_for_a_program(run: Run) -> None:
+def test_account_add_prints_json(run: Run) -> None:
     made = run(*ANA, "--password", "a long password", "--json").json
     assert list(made) == ["id", "email", "username", "password", "apikey"]
     assert isinstance(made["id"], int)
@@ -32,7 +32,7 @@ def test_an_account_is_made_for_a_program(run: Run) -> None:
     assert status(made["apikey"]) == 200
 
 
-def test_an_account_is_made_for_a_person(filled: Run) -> None:
+def test_account_add_prints_text(filled: Run) -> None:
     shown = filled(*ANA, "--password", "[bold]:heart:[/x] secret").out
     assert "Account ana <ana@example.com> is made." in shown
     assert "[bold]:heart:[/x] secret\n" in shown
@@ -41,20 +41,20 @@ def test_an_account_is_made_for_a_person(filled: Run) -> None:
     assert status(key[0]) == 200
 
 
-def test_a_password_is_made_up_when_none_is_given(filled: Run) -> None:
+def test_account_add_generates_password(filled: Run) -> None:
     made = [filled(*ANA[:-3], f"{name}@example.com", "--username", name, "--json").json for name in ("ana", "ben")]
     assert all(len(one["password"]) == 20 for one in made)
     assert made[0]["password"] != made[1]["password"]
 
 
-def test_the_first_account_is_the_owner(filled: Run) -> None:
+def test_first_account_is_owner(filled: Run) -> None:
     filled(*ANA)
     filled("account", "add", "--email", "ben@example.com", "--username", "ben")
     shown = filled("account", "list", "--json").json
     assert [(one["username"], one["owner"]) for one in shown] == [("ana", True), ("ben", False)]
 
 
-def test_serve_makes_no_owner_beside_an_account(filled: Run, home: Path) -> None:
+def test_serve_creates_no_owner_if_account_exists(filled: Run, home: Path) -> None:
     made = filled(*ANA, "--json").json
     with serving(home / "data", domain_check="off") as server:
         assert server.call("GET", "/api/account", key=made["apikey"]).json()["data"]["username"] == "ana"
@@ -62,7 +62,7 @@ def test_serve_makes_no_owner_beside_an_account(filled: Run, home: Path) -> None
     assert len(filled("account", "list", "--json").json) == 1
 
 
-def test_accounts_are_listed(filled: Run) -> None:
+def test_account_list_shows_accounts(filled: Run) -> None:
     name = "a-name-as-long-as-a-name-may-be-and-nothing-cut-off"[:50]
     filled(*ANA)
     filled("account", "add", "--email", f"{name}@subdomain.example.com", "--username", name)
@@ -76,7 +76,7 @@ def test_accounts_are_listed(filled: Run) -> None:
     assert lines[2].split()[:3] == ["2", name, f"{name}@subdomain.example.com"]
 
 
-def test_a_suspended_account_is_shut_out_until_that_is_undone(filled: Run) -> None:
+def test_suspended_account_is_rejected_until_undo(filled: Run) -> None:
     key = filled(*ANA, "--json").json["apikey"]
     for who in ("ana", "ANA", "ana@example.com", "Ana@Example.com", "1"):
         assert filled("account", "suspend", who).out == "ana is suspended.\n"
@@ -86,7 +86,7 @@ def test_a_suspended_account_is_shut_out_until_that_is_undone(filled: Run) -> No
         assert status(key) == 200
 
 
-def test_an_account_becomes_an_operator_until_that_is_undone(filled: Run) -> None:
+def test_account_has_admin_rights_until_undo(filled: Run) -> None:
     filled(*ANA)
     filled("account", "add", "--email", "ben@example.com", "--username", "ben", "--password", "a long password")
     assert filled("account", "operator", "ben").out == "ben is an operator.\n"
@@ -96,20 +96,20 @@ def test_an_account_becomes_an_operator_until_that_is_undone(filled: Run) -> Non
     assert "nobody" in filled("account", "operator", "nobody").err
 
 
-def test_a_forgotten_password_is_set_by_the_printed_link(filled: Run) -> None:
+def test_printed_reset_link_sets_password(filled: Run) -> None:
     filled(*ANA)
     link = filled("account", "reset", "ana").out.splitlines()[-1].strip()
     assert link.startswith("http://go.localhost:8000/dashboard/reset?pass=")
     with opened() as client:
         browser = Browser(client)
         path = link.partition("/dashboard")[2]
-        told = {"pass": link.partition("=")[2], "password": "another long password"}
-        assert browser.submit("/reset", at=path, **told).status_code == 303
+        values = {"pass": link.partition("=")[2], "password": "another long password"}
+        assert browser.submit("/reset", at=path, **values).status_code == 303
         assert browser.get(path).status_code == 400
     assert _admin_page("ana", "another long password") == 200
 
 
-def test_keys_are_made_listed_and_revoked(filled: Run) -> None:
+def test_keys_are_created_listed_and_revoked(filled: Run) -> None:
     first = filled(*ANA, "--json").json["apikey"]
     options = ("--name", "[read] only", "--scope", "read", "--expires", "2999-12-31")
     made = filled("account", "key", "add", "ana", *options, "--json").json
@@ -133,7 +133,7 @@ def test_keys_are_made_listed_and_revoked(filled: Run) -> None:
     assert (status(made["apikey"]), status(first)) == (401, 200)
 
 
-def test_a_key_ends_when_it_expires(filled: Run) -> None:
+def test_expired_key_is_rejected(filled: Run) -> None:
     filled(*ANA)
     key = filled("account", "key", "add", "ana", "--expires", "2999-12-31 10:00:00", "--json").json["apikey"]
     assert status(key) == 200
@@ -142,7 +142,7 @@ def test_a_key_ends_when_it_expires(filled: Run) -> None:
     assert status(key) == 401
 
 
-def test_a_key_of_somebody_else_cannot_be_revoked(filled: Run) -> None:
+def test_foreign_key_cannot_be_revoked(filled: Run) -> None:
     key = filled(*ANA, "--json").json["apikey"]
     filled("account", "add", "--email", "ben@example.com", "--username", "ben")
     refused = filled("account", "key", "revoke", "ben", 1)
@@ -151,7 +151,7 @@ def test_a_key_of_somebody_else_cannot_be_revoked(filled: Run) -> None:
     assert status(key) == 200
 
 
-def test_plans_are_made_listed_and_used(filled: Run) -> None:
+def test_plans_are_created_listed_and_applied(filled: Run) -> None:
     endless = {"storage_limit": None}
     made = filled("plan", "add", "gold", "--rate-limit", 2, "--upload-limit", 1000, "--json").json
     assert made == {"id": 2, "name": "gold", "status": "pro", "rate_limit": 2, "upload_limit": 1000, **endless}
@@ -166,6 +166,6 @@ def test_plans_are_made_listed_and_used(filled: Run) -> None:
     assert [status(key) for _ in range(3)] == [200, 200, 429]
 
 
-def test_an_account_may_have_a_limit_of_its_own(filled: Run) -> None:
+def test_account_can_have_own_rate_limit(filled: Run) -> None:
     key = filled(*ANA, "--rate-limit", 1, "--json").json["apikey"]
     assert [status(key) for _ in range(2)] == [200, 429]

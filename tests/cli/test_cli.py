@@ -23,19 +23,19 @@ from waypost.storage.factory import open_store
 _GONE = "2001-01-01"
 
 
-def test_the_version(run: Run) -> None:
+def test_version_is_printed(run: Run) -> None:
     assert run("version").out == f"{__version__}\n"
     assert __version__ in (Path(__file__).parents[2] / "pyproject.toml").read_text()
 
 
-def test_the_openapi_document_is_printed(run: Run, home: Path) -> None:
+def test_openapi_document_is_printed(run: Run, home: Path) -> None:
     printed = run("openapi").json
     assert printed == api_document(Settings())
     assert printed["servers"] == [{"url": "http://go.localhost:8000"}]
     assert list(home.iterdir()) == []
 
 
-def test_a_backup_comes_back(filled: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_backup_is_restored(filled: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     key = filled(*ANA, "--json").json["apikey"]
     _keep_a_file(home / "data")
     said = filled("backup", "saved[1].tar.gz").out
@@ -59,7 +59,7 @@ def _keep_a_file(folder: Path) -> None:
         database.write(lambda tx: files.add(tx, 1, stored, settings=Settings()))
 
 
-def test_a_restore_over_accounts_is_refused(filled: Run) -> None:
+def test_restore_over_existing_accounts_is_rejected(filled: Run) -> None:
     filled(*ANA)
     filled("backup", "saved.tar.gz")
     refused = filled("restore", "saved.tar.gz")
@@ -67,7 +67,7 @@ def test_a_restore_over_accounts_is_refused(filled: Run) -> None:
     assert refused.err == "waypost: There are accounts in this database already. Restore into an empty one.\n"
 
 
-def test_the_operator_blocks_and_unblocks_hosts_and_words(run: Run) -> None:
+def test_block_commands_add_list_and_remove(run: Run) -> None:
     assert run("block", "list", "--json").json == []
     assert run("block", "add", "https://Bad.example/x", "*.worse.example").out.splitlines() == [
         "Blocked the host bad.example.",
@@ -90,17 +90,17 @@ def test_the_operator_blocks_and_unblocks_hosts_and_words(run: Run) -> None:
     assert [one["value"] for one in run("block", "list", "--json").json] == ["casino"]
 
 
-def test_the_operator_reads_and_closes_reports(run: Run, home: Path) -> None:
+def test_report_commands_list_and_close(run: Run, home: Path) -> None:
     assert run("reports", "list", "--json").json == []
     with closing(open_database(Settings())) as database:
         for host, alias in (("", "one"), ("go.brand.example", "two"), ("/r", "spring")):
-            told = {
+            values = {
                 "host": host,
                 "alias": alias,
                 "comment": "Look:\n\x1b[2Jgone \u202e",
                 "reporter": b"x" + host.encode(),
             }
-            database.write(lambda tx, told=told: abuse.report(tx, reason="spam", **told))  # type: ignore[misc]
+            database.write(lambda tx, values=values: abuse.report(tx, reason="spam", **values))  # type: ignore[misc]
     urls = [one["url"] for one in run("reports", "list", "--json").json]
     base = "http://go.localhost:8000"
     assert urls == [f"{base}/one", "https://go.brand.example/two", f"{base}/r/spring"]
@@ -118,7 +118,7 @@ class Case(NamedTuple):
     """A wrong command line, and the words in which it is refused."""
 
     words: Sequence[object]
-    told: str
+    message: str
     code: int = 1
 
 
@@ -161,7 +161,7 @@ WRONG = (
 )
 
 
-def test_what_is_wrong_is_said_in_a_sentence(filled: Run) -> None:
+def test_command_errors_are_one_sentence(filled: Run) -> None:
     filled(*ANA)
     before = _everything(filled)
     for case in WRONG:
@@ -169,7 +169,7 @@ def test_what_is_wrong_is_said_in_a_sentence(filled: Run) -> None:
             os.environ.pop(name, None)  # where `serve` puts its options, for its workers
         refused = filled(*case.words)
         assert (refused.code, refused.out) == (case.code, ""), case
-        assert case.told in " ".join(refused.err.split()), (case, refused.err)
+        assert case.message in " ".join(refused.err.split()), (case, refused.err)
         assert "Traceback" not in refused.err, case
         if case.code == 1:
             assert refused.err.startswith("waypost: "), case

@@ -38,85 +38,87 @@ def _broken_database(home: Path) -> None:
     (home / "data" / "waypost.db").write_bytes(b"this is not a database" * 100)
 
 
-class Found(NamedTuple):
+class ExpectedFinding(NamedTuple):
     """What `doctor` finds: an id and some of its words, with these settings in that state of the folder."""
 
     id: str
-    told: str
+    message: str
     settings: dict[str, str]
     prepare: Callable[[Path], None] = _nothing
 
 
 ERRORS = (
-    Found("W001", "data is not writable", {}, _folder_is_a_file),
-    Found(
+    ExpectedFinding("W001", "data is not writable", {}, _folder_is_a_file),
+    ExpectedFinding(
         "W001", "is not writable: Not a directory. Make it writable", {"DATA_DIR": "file/data"}, _folder_below_a_file
     ),
-    Found("W010", "does not answer: file is not a database.", {}, _broken_database),
-    Found("W010", "Connection refused", {"DATABASE_URL": "postgresql://nobody:secret@127.0.0.1:1/none"}),
-    Found("W011", "is at revision 9999, but this version of waypost knows only", {}, _newer_database),
+    ExpectedFinding("W010", "does not answer: file is not a database.", {}, _broken_database),
+    ExpectedFinding("W010", "Connection refused", {"DATABASE_URL": "postgresql://nobody:secret@127.0.0.1:1/none"}),
+    ExpectedFinding("W011", "is at revision 9999, but this version of waypost knows only", {}, _newer_database),
 )
 WARNINGS = (
-    Found("W020", "which only this machine can open", {"BASE_URL": "", "HOST": "0.0.0.0"}),
-    Found("W021", "all visitors will have the proxy's address", {"BASE_URL": "https://go.example.com"}),
-    Found("W022", "so the header is ignored", {"COUNTRY_HEADER": "CF-IPCountry"}),
-    Found("W031", "files are stored in the data folder", {"STORAGE_ENDPOINT": "http://127.0.0.1:1"}),
+    ExpectedFinding("W020", "which only this machine can open", {"BASE_URL": "", "HOST": "0.0.0.0"}),
+    ExpectedFinding("W021", "all visitors will have the proxy's address", {"BASE_URL": "https://go.example.com"}),
+    ExpectedFinding("W022", "so the header is ignored", {"COUNTRY_HEADER": "CF-IPCountry"}),
+    ExpectedFinding("W031", "files are stored in the data folder", {"STORAGE_ENDPOINT": "http://127.0.0.1:1"}),
 )
 
 
-def _prepare(found: Found, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found.prepare(home)
-    for name, value in found.settings.items():
+def _prepare(result: ExpectedFinding, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result.prepare(home)
+    for name, value in result.settings.items():
         monkeypatch.setenv(f"WAYPOST_{name}", value)
 
 
-def test_a_healthy_installation_has_nothing_to_find(filled: Run) -> None:
+def test_doctor_finds_nothing_in_healthy_installation(filled: Run) -> None:
     assert filled("doctor") == Ran(0, "Nothing keeps this service from running.\n", "")
 
 
-def test_a_new_installation_has_nothing_to_find(run: Run) -> None:
+def test_doctor_finds_nothing_in_new_installation(run: Run) -> None:
     assert run("doctor") == Ran(0, "Nothing keeps this service from running.\n", "")
 
 
-@pytest.mark.parametrize("found", ERRORS, ids=lambda found: f"{found.id} {found.told}")
-def test_an_error_is_found_and_keeps_the_service_from_starting(
-    found: Found, run: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("result", ERRORS, ids=lambda result: f"{result.id} {result.message}")
+def test_error_finding_prevents_start(
+    result: ExpectedFinding, run: Run, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _prepare(found, home, monkeypatch)
+    _prepare(result, home, monkeypatch)
     for command, code in (("doctor", 1), ("serve", 2)):
         refused = run(command)
         assert (refused.code, refused.out) == (code, ""), command
-        assert refused.err.startswith(f"{found.id} "), refused.err
-        assert found.told in refused.err
+        assert refused.err.startswith(f"{result.id} "), refused.err
+        assert result.message in refused.err
         assert refused.err.count("\n") == 1
         assert "secret" not in refused.err
 
 
-@pytest.mark.parametrize("found", ERRORS, ids=lambda found: f"{found.id} {found.told}")
-def test_no_command_ends_in_a_traceback(found: Found, run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _prepare(found, home, monkeypatch)
+@pytest.mark.parametrize("result", ERRORS, ids=lambda result: f"{result.id} {result.message}")
+def test_commands_never_print_traceback(
+    result: ExpectedFinding, run: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _prepare(result, home, monkeypatch)
     for words in (("account", "list"), ("plan", "add", "gold"), ("backup", "saved.tar.gz")):
         refused = run(*words)
-        if (found.id, *words[:1]) == ("W011", "backup"):
+        if (result.id, *words[:1]) == ("W011", "backup"):
             continue  # an older waypost may still save what a newer one made
         assert (refused.code, refused.out) == (1, ""), words
         assert refused.err.startswith("waypost: "), refused.err
         assert refused.err.count("\n") == 1
 
 
-@pytest.mark.parametrize("found", WARNINGS, ids=lambda found: found.id)
-def test_a_warning_is_found_and_keeps_nobody_from_anything(
-    found: Found, filled: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("result", WARNINGS, ids=lambda result: result.id)
+def test_warning_finding_does_not_prevent_start(
+    result: ExpectedFinding, filled: Run, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _prepare(found, home, monkeypatch)
+    _prepare(result, home, monkeypatch)
     said = filled("doctor")
     assert (said.code, said.out) == (0, "Nothing keeps this service from running.\n")
-    assert said.err.startswith(f"{found.id} ")
-    assert found.told in said.err
+    assert said.err.startswith(f"{result.id} ")
+    assert result.message in said.err
     assert said.err.count("\n") == 1
 
 
-def test_little_space_is_a_warning(filled: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_low_disk_space_is_warning(filled: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     left = shutil.disk_usage(".")._replace(free=512 * 1024 * 1024 - 1)
     monkeypatch.setattr(shutil, "disk_usage", lambda _path: left)
     said = filled("doctor")
@@ -124,7 +126,7 @@ def test_little_space_is_a_warning(filled: Run, monkeypatch: pytest.MonkeyPatch)
     assert said.err.startswith("W002 Less than 512 MiB are free at ")
 
 
-def test_a_storage_that_does_not_work_is_found_by_the_doctor_alone(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_reports_broken_storage(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WAYPOST_STORAGE_URL", "s3://bucket/prefix")
     monkeypatch.setenv("WAYPOST_STORAGE_ENDPOINT", f"http://127.0.0.1:{free_port()}")
     monkeypatch.setenv("WAYPOST_STORAGE_KEY", "somebody")
@@ -135,6 +137,6 @@ def test_a_storage_that_does_not_work_is_found_by_the_doctor_alone(run: Run, mon
     assert "not-to-be-shown" not in refused.err
 
 
-def test_half_a_key_of_a_storage_is_found(tmp_path: Path) -> None:
+def test_doctor_reports_incomplete_storage_credentials(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path, storage_url="s3://bucket", storage_key="somebody")
     assert [finding.id for finding in system_checks.run(settings)] == ["W032"]

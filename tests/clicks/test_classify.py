@@ -60,28 +60,28 @@ Direct - https://facebook.com\\@evil.example/ http://.../ http://exa<mple.com/ h
 
 
 @pytest.mark.parametrize("line", LINES, ids=[line[4][:60] for line in LINES])
-def test_every_user_agent_is_known_for_what_it_is(line: list[str]) -> None:
+def test_user_agent_samples_are_classified(line: list[str]) -> None:
     kind, browser, os, device, user_agent = line
     got = agent(user_agent)
     assert (got.kind, got.browser, got.os, got.device) == (kind, browser, os, device)
 
 
-def test_the_table_of_user_agents_is_large_and_says_nothing_twice() -> None:
+def test_user_agent_table_is_large_without_duplicates() -> None:
     assert len(LINES) > 200
     assert len({line[4] for line in LINES}) == len(LINES)
     assert {line[0] for line in LINES} == {"human", "tool", "bot", "preview"}
 
 
 def _referrers() -> list[tuple[str, str, str]]:
-    found = []
+    items = []
     for line in REFERRERS.strip().splitlines():
         label, network, *values = line.split(" ")
-        found += [(value, label, network.strip("-")) for value in values]
-    return found
+        items += [(value, label, network.strip("-")) for value in values]
+    return items
 
 
 @pytest.mark.parametrize(("value", "label", "network"), _referrers())
-def test_every_referrer_is_known_by_its_site(value: str, label: str, network: str) -> None:
+def test_referrer_is_labeled_by_site(value: str, label: str, network: str) -> None:
     assert referrer(value) == Referrer(label, network)
 
 
@@ -100,14 +100,14 @@ def test_every_referrer_is_known_by_its_site(value: str, label: str, network: st
         *("http://\u202egro.elpmaxe/", "http://example.com:99999999/", "http://example.com:x/", "http://①.example:x"),
     ],
 )
-def test_hostile_referrers_do_no_harm(value: str) -> None:
+def test_malformed_referrers_are_handled(value: str) -> None:
     got = referrer(value)
     assert 0 < len(got.label) <= 100
     assert got.label.isprintable()
     assert got.network == ""
 
 
-def test_labels_of_referrers_have_an_end() -> None:
+def test_referrer_label_length_is_limited() -> None:
     long = ".".join(["a" * 60] * 4)
     assert len(referrer(f"http://{long}/").label) <= 100
     assert len(referrer(f"android-app://{long}/").label) <= 100
@@ -140,7 +140,7 @@ def test_labels_of_referrers_have_an_end() -> None:
         ("en;q=0.1," * 10_000 + "de", "en"),
     ],
 )
-def test_the_language_is_the_one_that_is_preferred(header: str, expected: str) -> None:
+def test_language_is_preferred_one(header: str, expected: str) -> None:
     assert language(header) == expected
 
 
@@ -158,7 +158,7 @@ def test_the_language_is_the_one_that_is_preferred(header: str, expected: str) -
         ),
     ],
 )
-def test_a_prefetch_says_so(purpose: str, expected: bool) -> None:  # noqa: FBT001  # a case of the table
+def test_prefetch_is_detected_by_header(purpose: str, expected: bool) -> None:  # noqa: FBT001  # a case of the table
     assert is_prefetch(purpose) is expected
 
 
@@ -176,11 +176,11 @@ def test_a_prefetch_says_so(purpose: str, expected: bool) -> None:  # noqa: FBT0
         *((code, "Unknown") for code in ("", "XX", "T1", "ZZ", "EU", "AP", "A1", "??", "DEU", "D", "\0", "DE" * 5000)),
     ],
 )
-def test_a_proxy_names_a_country_by_its_code(code: str, name: str) -> None:
+def test_country_code_of_proxy_is_mapped(code: str, name: str) -> None:
     assert name_of(code) == name
 
 
-def test_every_country_has_a_name_of_its_own() -> None:
+def test_country_names_are_unique() -> None:
     assert len(NAMES) == len(set(NAMES.values())) == 250
     assert all(len(code) == 2 and code.isupper() and name == name.strip() for code, name in NAMES.items())
 
@@ -194,7 +194,7 @@ AGENT_LIKE = st.lists(st.sampled_from([line[4] for line in LINES]) | PIECES | st
 
 
 @given(text=AGENT_LIKE | st.text() | st.binary().map(lambda raw: raw.decode("utf-8", "replace")))
-def test_whatever_a_user_agent_says_its_labels_are_ours(text: str) -> None:
+def test_any_user_agent_has_known_labels(text: str) -> None:
     got = agent(text)
     assert isinstance(got, Agent)
     assert got.kind in ("human", "tool", "bot", "preview")
@@ -204,7 +204,7 @@ def test_whatever_a_user_agent_says_its_labels_are_ours(text: str) -> None:
 
 
 @given(text=st.text() | st.text().map("https://{}".format) | st.text().map("android-app://{}".format))
-def test_whatever_a_referrer_says_its_label_is_short_and_printable(text: str) -> None:
+def test_any_referrer_has_short_printable_label(text: str) -> None:
     got = referrer(text)
     assert 0 < len(got.label) <= 100
     assert got.label.isprintable()
@@ -213,13 +213,13 @@ def test_whatever_a_referrer_says_its_label_is_short_and_printable(text: str) ->
 
 
 @given(text=st.text() | st.lists(st.text(alphabet="abz-;=q0.15* ")).map(",".join))
-def test_whatever_a_language_says_its_label_is_two_or_three_letters(text: str) -> None:
+def test_any_language_has_two_or_three_character_label(text: str) -> None:
     got = language(text)
     assert got == "Unknown" or (len(got) in (2, 3) and got.isascii() and got.isalpha() and got.islower())
     assert is_prefetch(text) in (True, False)
 
 
-def test_a_very_long_user_agent_is_no_trouble() -> None:
+def test_very_long_user_agent_is_classified() -> None:
     assert agent("Mozilla/5.0 (" + "(" * 100_000).kind == "human"
     assert agent("a" * 100_000).kind == "tool"
     assert agent("\ud800\udfff" * 1000).kind == "tool"

@@ -96,7 +96,7 @@ def _cases(**words: str) -> list[tuple[str, str]]:
         *((broken, "Unknown") for broken in ("", " 8.8.8.8", "8.8.8.8\n", "8.8.8.8\0", "\ud800", "8" * 10_000)),
     ],
 )
-def test_an_address_is_in_a_country(address: str, country: str, settings: Settings, tor: Path) -> None:
+def test_address_is_mapped_to_country(address: str, country: str, settings: Settings, tor: Path) -> None:
     assert _with(settings, tor, table=mmdb(NETWORKS)).country(address) == country
 
 
@@ -115,11 +115,11 @@ def test_an_address_is_in_a_country(address: str, country: str, settings: Settin
         (["DE"], "Unknown"),
     ],
 )
-def test_tables_of_every_maker_are_read(record: Any, country: str, settings: Settings, tor: Path) -> None:
+def test_country_databases_of_all_vendors_are_read(record: Any, country: str, settings: Settings, tor: Path) -> None:
     assert _with(settings, tor, table=mmdb({"8.8.8.0/24": record})).country("8.8.8.8") == country
 
 
-def test_a_table_of_ipv4_alone_knows_no_ipv6(settings: Settings, tor: Path) -> None:
+def test_ipv4_database_has_no_ipv6_addresses(settings: Settings, tor: Path) -> None:
     countries = _with(settings, tor, table=mmdb({"8.8.8.0/24": {"country": "US"}}, ip_version=4))
     assert countries.country("8.8.8.8") == countries.country("::ffff:8.8.8.8") == "United States"
     assert countries.country("2a02:8070::1") == "Unknown"
@@ -136,13 +136,13 @@ def test_a_table_of_ipv4_alone_knows_no_ipv6(settings: Settings, tor: Path) -> N
         "2a00:1451:: 2a02:8071:: 2a02:8071:0:1::f 2a02:8071:0:1::20 2c0f::1",
     ),
 )
-def test_the_tables_of_tor_are_read(address: str, country: str, settings: Settings, tor: Path) -> None:
+def test_tor_country_database_is_read(address: str, country: str, settings: Settings, tor: Path) -> None:
     (tor / "geoip").write_text(TOR_FOUR)
     (tor / "geoip6").write_text(TOR_SIX)
     assert _with(settings, tor).country(address) == country
 
 
-def test_the_table_that_is_named_goes_before_the_fetched_one_and_that_before_tor(tmp_path: Path, tor: Path) -> None:
+def test_configured_database_precedes_downloaded_one_and_tor(tmp_path: Path, tor: Path) -> None:
     def sources() -> tuple[str, str]:
         countries = Countries(Settings(data_dir=tmp_path, geo_file=named), tor=tor)
         return countries.status().source, countries.country("8.8.8.8")
@@ -157,7 +157,7 @@ def test_the_table_that_is_named_goes_before_the_fetched_one_and_that_before_tor
     assert sources() == ("setting", "Germany")
 
 
-def test_the_status_says_what_is_in_use(settings: Settings, tor: Path) -> None:
+def test_geo_status_shows_active_database(settings: Settings, tor: Path) -> None:
     assert _with(settings, tor).status() == Status("none", "", 0, 0, "", "")
     (tor / "geoip").write_text(TOR_FOUR)
     (tor / "geoip6").write_text(TOR_SIX)
@@ -171,7 +171,7 @@ def test_the_status_says_what_is_in_use(settings: Settings, tor: Path) -> None:
     assert "DB-IP" in fetched.credit
 
 
-def test_no_table_is_opened_before_a_public_address_is_asked(tmp_path: Path, tor: Path, logged: list[str]) -> None:
+def test_database_is_opened_at_first_public_address(tmp_path: Path, tor: Path, logged: list[str]) -> None:
     countries = Countries(Settings(data_dir=tmp_path, geo_file="/nowhere/x.mmdb"), tor=tor)
     for address in ("127.0.0.1", "testclient", "::1"):
         assert countries.country(address) == "Unknown"
@@ -183,7 +183,7 @@ def test_no_table_is_opened_before_a_public_address_is_asked(tmp_path: Path, tor
     [b"", b"nonsense", mmdb(NETWORKS)[:-40], b"\xab\xcd\xefMaxMind.com", mmdb(NETWORKS)[-160:], gzip.compress(b"x")],
     ids=["empty", "nonsense", "torn", "marker", "no tree", "packed"],
 )
-def test_a_table_that_is_none_leaves_every_country_unknown_and_is_logged_once(
+def test_invalid_database_means_unknown_and_is_logged_once(
     content: bytes, tmp_path: Path, tor: Path, logged: list[str]
 ) -> None:
     (tor / "geoip").write_text(TOR_FOUR)
@@ -196,9 +196,7 @@ def test_a_table_that_is_none_leaves_every_country_unknown_and_is_logged_once(
     assert str(file) in countries.status().problem
 
 
-def test_damage_inside_a_table_is_logged_once_and_asks_for_nothing_more(
-    tmp_path: Path, tor: Path, logged: list[str]
-) -> None:
+def test_damaged_database_is_logged_once(tmp_path: Path, tor: Path, logged: list[str]) -> None:
     whole = mmdb(NETWORKS)
     at = whole.index(b"iso_code")
     _, countries = _named(tmp_path, tor, whole[: at - 20] + b"\xff" * 60 + whole[at + 40 :])
@@ -211,14 +209,14 @@ def test_damage_inside_a_table_is_logged_once_and_asks_for_nothing_more(
 @pytest.mark.parametrize(
     "line", "nonsense|1,2|1,2,DE,x|x,y,DE|3,2,DE|5,5,DE\n4,4,FR|5,9,DE\n9,9,FR|-1,5,DE|1,99999999999,DE".split("|")
 )
-def test_a_damaged_table_of_tor_leaves_every_country_unknown(line: str, settings: Settings, tor: Path) -> None:
+def test_damaged_tor_database_means_unknown(line: str, settings: Settings, tor: Path) -> None:
     (tor / "geoip").write_text(f"{line}\n134744064,134744319,US\n")
     countries = _with(settings, tor)
     assert countries.country("8.8.8.8") == "Unknown"
     assert "damaged" in countries.status().problem
 
 
-def test_a_table_of_tor_in_another_writing_is_no_table(settings: Settings, tor: Path) -> None:
+def test_tor_database_in_other_encoding_is_invalid(settings: Settings, tor: Path) -> None:
     (tor / "geoip").write_bytes(b"\xff\xfe\x00")
     assert _with(settings, tor).status().problem
     (tor / "geoip").write_text(TOR_FOUR)
@@ -226,7 +224,7 @@ def test_a_table_of_tor_in_another_writing_is_no_table(settings: Settings, tor: 
     assert "geoip6 is damaged" in _with(settings, tor).status().problem
 
 
-def test_a_new_table_is_in_use_within_a_minute(settings: Settings, tor: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_new_database_is_used_within_a_minute(settings: Settings, tor: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     countries = _with(settings, tor, table=mmdb({"8.8.8.0/24": {"country": "US"}}))
     for second, country in ((1000, "United States"), (1059, "United States"), (1061, "France")):
         with monkeypatch.context() as patch:
@@ -235,7 +233,7 @@ def test_a_new_table_is_in_use_within_a_minute(settings: Settings, tor: Path, mo
         _put(downloaded_file(settings), mmdb({"8.8.8.0/24": {"country": "FR"}}))
 
 
-def test_a_file_that_is_written_over_while_it_is_in_use_stays_in_use_until_it_is_whole(
+def test_overwritten_database_stays_active_until_new_one_is_complete(
     tmp_path: Path, tor: Path, logged: list[str]
 ) -> None:
     file, countries = _named(tmp_path, tor, mmdb(NETWORKS))
@@ -256,7 +254,7 @@ def test_a_file_that_is_written_over_while_it_is_in_use_stays_in_use_until_it_is
     assert countries.status().problem == ""
 
 
-def test_a_file_that_is_gone_is_not_in_use(tmp_path: Path, tor: Path, logged: list[str]) -> None:
+def test_removed_database_is_not_used(tmp_path: Path, tor: Path, logged: list[str]) -> None:
     file, countries = _named(tmp_path, tor, mmdb(NETWORKS))
     assert countries.country("8.8.8.8") == "United States"
     file.unlink()
@@ -267,7 +265,7 @@ def test_a_file_that_is_gone_is_not_in_use(tmp_path: Path, tor: Path, logged: li
     assert "No such file" in countries.status().problem
 
 
-def test_without_the_fetched_table_the_next_one_is_in_use(settings: Settings, tor: Path) -> None:
+def test_next_database_is_used_without_downloaded_one(settings: Settings, tor: Path) -> None:
     countries = _with(settings, tor, table=mmdb({"8.8.8.0/24": {"country": "FR"}}))
     assert countries.country("8.8.8.8") == "France"
     (tor / "geoip").write_text(TOR_FOUR)
@@ -276,7 +274,7 @@ def test_without_the_fetched_table_the_next_one_is_in_use(settings: Settings, to
     assert countries.country("8.8.8.8") == "United States"
 
 
-def test_no_copy_of_a_table_stays_behind(settings: Settings, tor: Path, tmp_path: Path) -> None:
+def test_temporary_database_copies_are_removed(settings: Settings, tor: Path, tmp_path: Path) -> None:
     place = tmp_path / "tmp"
     place.mkdir()
     with pytest.MonkeyPatch.context() as patch:
@@ -293,7 +291,7 @@ def world_of(tmp_path_factory: pytest.TempPathFactory) -> Countries:
 
 
 @given(text=st.text() | st.ip_addresses().map(str))
-def test_nothing_that_stands_for_an_address_or_a_code_is_too_much(text: str, world_of: Countries) -> None:
+def test_malformed_address_or_code_is_unknown(text: str, world_of: Countries) -> None:
     known = {*NAMES.values(), "Unknown"}
     assert world_of.country(text) in known
     assert world_of.name_of(text) in known

@@ -51,23 +51,23 @@ def free_table(monkeypatch: pytest.MonkeyPatch) -> None:
 @contextmanager
 def _tables(outside: Outside, *bodies: bytes) -> Iterator[list[str]]:
     """NAME answers with the bodies in turn, b"" for a 404; yields the paths that were asked for."""
-    asked: list[str] = []
+    requests: list[str] = []
     left = list(bodies)
 
     def answer(head: bytes) -> list[bytes]:
-        asked.append(head.split()[1].decode())
+        requests.append(head.split()[1].decode())
         body = left.pop(0)
         return [ok(body)] if body else [b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"]
 
     with server(answer) as outside.doors[PUBLIC]:
-        yield asked
+        yield requests
 
 
 @pytest.mark.parametrize("body", [gzip.compress(TABLE), TABLE], ids=["packed", "plain"])
-def test_a_table_from_outside_takes_the_place_of_the_old_one(body: bytes, outside: Outside, file: Path) -> None:
-    with _tables(outside, body) as asked:
+def test_downloaded_database_replaces_old_one(body: bytes, outside: Outside, file: Path) -> None:
+    with _tables(outside, body) as requests:
         done = download.update(file, url=URL)
-    assert asked == ["/country.mmdb.gz"]
+    assert requests == ["/country.mmdb.gz"]
     assert (done.url, done.file, done.built) == (URL, str(file), 1_767_312_000)
     assert "DB-IP" in done.credit
     assert file.read_bytes() == TABLE
@@ -75,7 +75,7 @@ def test_a_table_from_outside_takes_the_place_of_the_old_one(body: bytes, outsid
     assert list(file.parent.iterdir()) == [file]
 
 
-def test_the_first_table_makes_its_folder(outside: Outside, tmp_path: Path) -> None:
+def test_first_download_creates_folder(outside: Outside, tmp_path: Path) -> None:
     with _tables(outside, gzip.compress(TABLE)):
         download.update(tmp_path / "new" / "geo" / "country.mmdb", url=URL)
     assert (tmp_path / "new" / "geo" / "country.mmdb").read_bytes() == TABLE
@@ -87,16 +87,16 @@ def test_the_first_table_makes_its_folder(outside: Outside, tmp_path: Path) -> N
     [((gzip.compress(TABLE),), ["2026-01"]), ((b"", gzip.compress(TABLE)), ["2026-01", "2025-12"])],
     ids=["this month's", "last month's"],
 )
-def test_the_free_table_is_the_newest_there_is(
+def test_latest_free_database_is_downloaded(
     bodies: tuple[bytes, ...], months: list[str], outside: Outside, file: Path
 ) -> None:
-    with time_machine.travel("2026-01-31T23:59:00Z", tick=False), _tables(outside, *bodies) as asked:
+    with time_machine.travel("2026-01-31T23:59:00Z", tick=False), _tables(outside, *bodies) as requests:
         download.update(file)
-    assert asked == [f"/free/dbip-country-lite-{month}.mmdb.gz" for month in months]
+    assert requests == [f"/free/dbip-country-lite-{month}.mmdb.gz" for month in months]
     assert file.read_bytes() == TABLE
 
 
-def test_the_free_table_is_db_ips() -> None:
+def test_free_database_is_from_db_ip() -> None:
     with time_machine.travel("2026-03-01T00:00:00Z", tick=False):
         urls = download._monthly_urls()
     assert urls == [
@@ -119,7 +119,7 @@ def test_the_free_table_is_db_ips() -> None:
     ],
     ids=["a page", "a packed page", "torn", "damaged", "half a table", "one country", "networks", "a bomb"],
 )
-def test_what_is_no_good_table_changes_nothing(
+def test_invalid_download_changes_nothing(
     body: bytes, words: str, outside: Outside, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(download, "_MAX_BYTES", 1_000_000)
@@ -130,9 +130,7 @@ def test_what_is_no_good_table_changes_nothing(
     assert list(file.parent.iterdir()) == [file]
 
 
-def test_a_table_that_is_too_large_is_not_read_to_its_end(
-    outside: Outside, file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_oversized_download_is_aborted(outside: Outside, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(download, "_MAX_COMPRESSED_BYTES", 1000)
     with _tables(outside, bytes(100_000)), pytest.raises(Problem, match="larger than 1000 bytes") as caught:
         download.update(file, url=URL)
@@ -140,21 +138,21 @@ def test_a_table_that_is_too_large_is_not_read_to_its_end(
     assert file.read_bytes() == OLD
 
 
-def test_a_table_that_is_not_there_is_said_to_be_missing(outside: Outside, file: Path) -> None:
+def test_missing_download_is_reported(outside: Outside, file: Path) -> None:
     with _tables(outside, b""), pytest.raises(Problem, match="responded with status 404"):
         download.update(file, url=URL)
     assert file.read_bytes() == OLD
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:9/x", "http://nowhere.example/x", "file:///etc/passwd", "x.mmdb"])
-def test_a_table_cannot_be_had_from_inside_the_house(url: str, outside: Outside, file: Path) -> None:
+def test_download_from_internal_address_is_rejected(url: str, outside: Outside, file: Path) -> None:
     with pytest.raises(Problem, match=r"Cannot download .*WAYPOST_GEO_FILE"):
         download.update(file, url=url)
     assert file.read_bytes() == OLD
     assert outside.reached == []
 
 
-def test_a_redirect_is_followed_to_the_table(outside: Outside, file: Path) -> None:
+def test_download_follows_redirect(outside: Outside, file: Path) -> None:
     def answer(head: bytes) -> list[bytes]:
         return [ok(TABLE)] if head.startswith(b"GET /there ") else [moved(b"/there")]
 
@@ -163,7 +161,7 @@ def test_a_redirect_is_followed_to_the_table(outside: Outside, file: Path) -> No
     assert file.read_bytes() == TABLE
 
 
-def test_a_folder_that_cannot_be_written_is_said_so(outside: Outside, tmp_path: Path) -> None:
+def test_unwritable_folder_is_reported(outside: Outside, tmp_path: Path) -> None:
     (tmp_path / "geo").write_text("a file where the folder should be")
     with _tables(outside, TABLE), pytest.raises(Problem, match="cannot be written"):
         download.update(tmp_path / "geo" / "country.mmdb", url=URL)
@@ -181,27 +179,27 @@ def _waypost(patch: pytest.MonkeyPatch, folder: Path, *words: str) -> int:
     return 0
 
 
-def test_the_command_fetches_a_table_that_is_then_in_use(
+def test_geo_update_command_activates_download(
     outside: Outside, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert _waypost(monkeypatch, tmp_path, "geo", "status") == 0
     assert "Run: waypost geo update" in capsys.readouterr().out
     with _tables(outside, gzip.compress(TABLE)):
         assert _waypost(monkeypatch, tmp_path, "geo", "update", "--url", URL) == 0
-    told = capsys.readouterr().out
-    assert "built on 2026-01-02" in told
-    assert "https://db-ip.com, CC BY 4.0" in told
+    output = capsys.readouterr().out
+    assert "built on 2026-01-02" in output
+    assert "https://db-ip.com, CC BY 4.0" in output
     assert _waypost(monkeypatch, tmp_path, "geo", "status") == 0
     assert "fetched by waypost geo update, built on 2026-01-02" in capsys.readouterr().out
     assert _waypost(monkeypatch, tmp_path, "geo", "status", "--json") == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["source"] == "update"
-    assert told["built"] == "2026-01-02"
-    assert told["problem"] == ""
+    output = json.loads(capsys.readouterr().out)
+    assert output["source"] == "update"
+    assert output["built"] == "2026-01-02"
+    assert output["problem"] == ""
     assert Countries(Settings(data_dir=tmp_path)).country("8.8.8.8") == "United States"
 
 
-def test_the_command_says_when_another_table_stays_in_use(
+def test_geo_update_command_reports_overriding_database(
     outside: Outside, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("WAYPOST_GEO_FILE", str(tmp_path / "mine.mmdb"))
@@ -211,7 +209,7 @@ def test_the_command_says_when_another_table_stays_in_use(
     assert downloaded_file(Settings(data_dir=tmp_path)).exists()
 
 
-def test_the_commands_fail_in_one_sentence(
+def test_geo_commands_report_failure_in_one_sentence(
     outside: Outside, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with _tables(outside, b""):

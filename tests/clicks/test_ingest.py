@@ -53,20 +53,20 @@ def _numbers(database: Database, link: int) -> set[tuple[int, int]]:
 
     def work(tx: Connection) -> set[tuple[int, int]]:
         row = tx.execute(select(links_table.c.clicks, links_table.c.uniqueclicks).where(links_table.c.id == link)).one()
-        found = {(int(row[0]), int(row[1]))}
+        names = {(int(row[0]), int(row[1]))}
         for kind, item in (("link", link), ("account", 1)):
             c = click_times.c
             sums = select(func.sum(c.clicks), func.sum(c.uniques)).where(c.kind == kind, c.item == item)
-            found.add(tuple(int(n or 0) for n in tx.execute(sums).one()))  # type: ignore[arg-type]  # two of them
+            names.add(tuple(int(n or 0) for n in tx.execute(sums).one()))  # type: ignore[arg-type]  # two of them
             label = click_labels.c
             for dimension in ("browser", "network", "country"):
-                mine = (label.kind == kind, label.item == item, label.dimension == dimension)
+                own = (label.kind == kind, label.item == item, label.dimension == dimension)
                 for days in (label.day == -1, label.day >= 0):
-                    n = tx.execute(select(func.sum(label.n)).where(*mine, days)).scalar_one()
-                    found.add((int(n or 0), int(row[1])))
+                    n = tx.execute(select(func.sum(label.n)).where(*own, days)).scalar_one()
+                    names.add((int(n or 0), int(row[1])))
         c = events.c
         single = select(func.count(), func.count().filter(c.first)).where(c.sort == "click")
-        return found | {(int(n), int(firsts)) for n, firsts in tx.execute(single)}
+        return names | {(int(n), int(firsts)) for n, firsts in tx.execute(single)}
 
     return database.read(work)
 
@@ -87,7 +87,7 @@ def _dies_at(point: str, error: BaseException) -> Callable[[str], None]:
     return fault
 
 
-def test_an_ingester_may_die_between_any_two_statements(database: Database, settings: Settings, link: int) -> None:
+def test_ingester_failure_between_statements_loses_nothing(database: Database, settings: Settings, link: int) -> None:
     for number, point in enumerate(FAULT_POINTS, 1):
         kept = Journal(settings.journal_dir)
         kept.write(_click(link) * 3 + _click(link, f"203.0.113.{number + 100}"), clicks=4)
@@ -100,7 +100,7 @@ def test_an_ingester_may_die_between_any_two_statements(database: Database, sett
 
 
 @pytest.mark.parametrize("point", ["labels", "committed"])
-def test_an_ingester_may_be_killed(database: Database, settings: Settings, link: int, point: str) -> None:
+def test_killed_ingester_loses_nothing(database: Database, settings: Settings, link: int, point: str) -> None:
     code = f"""
 import os, pathlib, sys
 from waypost.clicks.ingest.ingester import Ingester
@@ -118,7 +118,7 @@ Ingester(settings, Database(settings.database), fault_point=lambda name: name ==
     kept.close()
 
 
-def test_what_was_committed_before_the_connection_broke_is_not_counted_again(
+def test_committed_batch_is_not_counted_again_after_lost_connection(
     database: Database, settings: Settings, link: int
 ) -> None:
     broken = _dies_at("committed", Problem(Kind.UNAVAILABLE, "the connection broke"))
@@ -138,7 +138,7 @@ def test_what_was_committed_before_the_connection_broke_is_not_counted_again(
     kept.close()
 
 
-def test_two_that_count_the_same_lines_count_them_once(database: Database, settings: Settings, link: int) -> None:
+def test_concurrent_ingesters_count_lines_once(database: Database, settings: Settings, link: int) -> None:
     kept = Journal(settings.journal_dir)
     slow, fast = Ingester(settings, database), Ingester(settings, database)
     for number in range(1, 4):  # as on a disk whose locks do not hold
@@ -152,9 +152,7 @@ def test_two_that_count_the_same_lines_count_them_once(database: Database, setti
     kept.close()
 
 
-def test_a_database_that_has_forgotten_the_newest_clicks_is_told_them_again(
-    database: Database, settings: Settings, link: int
-) -> None:
+def test_clicks_lost_in_failover_are_counted_again(database: Database, settings: Settings, link: int) -> None:
     def forget(tx: Connection) -> None:  # as a standby that had not heard of them when it became the first server
         for table in (segments, events, click_times, click_labels, visitors):
             tx.execute(delete(table))
@@ -172,9 +170,7 @@ def test_a_database_that_has_forgotten_the_newest_clicks_is_told_them_again(
     kept.close()
 
 
-def test_of_two_ingesters_one_waits_for_its_turn(
-    database: Database, database_url: str, settings: Settings, link: int
-) -> None:
+def test_second_ingester_waits_for_lock(database: Database, database_url: str, settings: Settings, link: int) -> None:
     counting, go_on = threading.Event(), threading.Event()
 
     def fault(name: str) -> None:
@@ -208,9 +204,7 @@ def test_of_two_ingesters_one_waits_for_its_turn(
     other_database.close()
 
 
-def test_counted_segments_vanish_and_with_them_every_address(
-    database: Database, settings: Settings, link: int, tmp_path: Path
-) -> None:
+def test_counted_segments_are_deleted(database: Database, settings: Settings, link: int, tmp_path: Path) -> None:
     ingester = Ingester(settings, database)
     one, two = Journal(settings.journal_dir), Journal(settings.journal_dir)
     one.write(_click(link, "203.0.113.77"))
@@ -231,7 +225,7 @@ def test_counted_segments_vanish_and_with_them_every_address(
     assert _numbers(database, link) == {(3, 2)}
 
 
-def test_a_line_that_was_torn_by_a_crash_was_never_answered(database: Database, settings: Settings, link: int) -> None:
+def test_torn_line_is_not_counted(database: Database, settings: Settings, link: int) -> None:
     folder = settings.journal_dir
     ingester = Ingester(settings, database)
     (folder / "1.log").write_bytes(_click(link) * 2 + _click(link)[:40])
@@ -243,7 +237,7 @@ def test_a_line_that_was_torn_by_a_crash_was_never_answered(database: Database, 
     assert not list(folder.glob("*.log"))
 
 
-def test_a_line_that_is_none_stops_nobody(database: Database, settings: Settings, link: int) -> None:
+def test_malformed_line_is_skipped(database: Database, settings: Settings, link: int) -> None:
     good = _click(link)
     fields = good.split(b"\t")
     spoilt = [
@@ -265,7 +259,7 @@ _NOT_KINDS = (b"", b"\xff", b"no such kind", b"li\0k", b"LINK" * 9)
 _NOT_NUMBERS = (b"", b"x", b"-1", b"1.5", b"9" * 30, b"9" * 5000, b"\0", b"\xff")
 
 
-def test_visits_of_any_time_are_counted_in_their_own(database: Database, settings: Settings, link: int) -> None:
+def test_visits_are_counted_at_their_own_time(database: Database, settings: Settings, link: int) -> None:
     kept = Journal(settings.journal_dir)
     for ms in (0, NOW_MS + 86_400_000, NOW_MS, 4_102_444_800_000):  # a clock may jump
         kept.write(
@@ -275,8 +269,8 @@ def test_visits_of_any_time_are_counted_in_their_own(database: Database, setting
     assert _numbers(database, link) == {(4, 4)}
     c = click_times.c
     rows = select(c.at, c.clicks, c.late, c.bots).where(c.kind == "link").order_by(c.at)
-    found = database.read(lambda tx: tx.execute(rows).all())
-    assert [tuple(row) for row in found] == [
+    result = database.read(lambda tx: tx.execute(rows).all())
+    assert [tuple(row) for row in result] == [
         (at, 1, 1, 1) for at in (0, NOW_MS // 1000, NOW_MS // 1000 + 86_400, 4_102_444_800)
     ]
     kept.close()

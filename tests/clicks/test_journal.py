@@ -31,7 +31,7 @@ def _segments(folder: Path) -> list[bytes]:
 
 
 def _is_free(path: Path) -> bool:
-    """Whether nobody writes to that segment any more."""
+    """Return whether nobody writes to that segment any more."""
     with path.open("rb") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -41,7 +41,7 @@ def _is_free(path: Path) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("flags", "country", "words", "told"),
+    ("flags", "country", "words", "message"),
     [
         (b"", b"", (b"", b"", b""), b"\t\t1.2.3.4\t\t\t\t\n"),
         (HEAD + LATE, b"DE", (b"a", b"b", b"c"), b"\thl\t1.2.3.4\tDE\ta\tb\tc\n"),
@@ -51,15 +51,15 @@ def _is_free(path: Path) -> bool:
         (b"", b"", (b"\xff\x00", b"\x7f", b"\x80"), b"\t\t1.2.3.4\t\t\xff\x00\t\x7f\t\x80\n"),
     ],
 )  # fmt: skip
-def test_a_click_is_one_line_of_ten_fields_and_of_bounded_length(
-    flags: bytes, country: bytes, words: tuple[bytes, bytes, bytes], told: bytes
+def test_click_is_one_bounded_line_of_ten_fields(
+    flags: bytes, country: bytes, words: tuple[bytes, bytes, bytes], message: bytes
 ) -> None:
     written = format_line(LINK, 1_800_000_000_123, flags, b"1.2.3.4", country, words)
-    assert written == b"1800000000123\t3\tlink\t7" + told
+    assert written == b"1800000000123\t3\tlink\t7" + message
     assert (written.count(b"\t"), written.count(b"\n")) == (9, 1)
 
 
-def test_clicks_stand_in_one_segment_until_it_is_old_or_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_segment_is_closed_when_old_or_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = Journal(tmp_path)
     kept.rotate()
     assert _segments(tmp_path) == []  # nothing is made before there is a click
@@ -81,7 +81,7 @@ def test_clicks_stand_in_one_segment_until_it_is_old_or_large(tmp_path: Path, mo
     assert not list(tmp_path.glob("*.new"))
 
 
-def test_a_segment_is_its_writers_until_it_closes_it(tmp_path: Path) -> None:
+def test_segment_is_locked_until_closed(tmp_path: Path) -> None:
     one, two = Journal(tmp_path), Journal(tmp_path)
     one.write(b"1\n")
     two.write(b"2\n")
@@ -99,14 +99,14 @@ def _run(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def test_a_segment_is_free_when_its_writer_was_killed(tmp_path: Path) -> None:
+def test_segment_of_killed_writer_is_released(tmp_path: Path) -> None:
     done = _run("journal.write(b'1\\n')\nos.kill(os.getpid(), 9)", tmp_path)
     assert done.returncode == -9
     assert _segments(tmp_path) == [b"1\n"]
     assert _is_free(next(tmp_path.glob("*.log")))
 
 
-def test_a_disk_that_fills_up_costs_only_the_clicks_that_do_not_fit(tmp_path: Path) -> None:
+def test_full_disk_loses_only_clicks_that_do_not_fit(tmp_path: Path) -> None:
     done = _run(
         """
 told = [journal.write(b"123456789\\n")]
@@ -168,13 +168,11 @@ class TestOfAService:
 
     def _ready(self, client: ProtocolClient) -> dict[str, object]:
         answer = client.request(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        told: dict[str, object] = json.loads(answer.partition(b"\r\n\r\n")[2])
-        return told
+        values: dict[str, object] = json.loads(answer.partition(b"\r\n\r\n")[2])
+        return values
 
 
-def test_an_ingester_that_leaves_while_it_is_told_something_harms_nobody(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_wakeup_of_stopping_ingester_is_harmless(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     os.mkfifo(tmp_path / WAKE_PIPE)
     reader = os.open(tmp_path / WAKE_PIPE, os.O_RDONLY | os.O_NONBLOCK)
     opened: list[int] = []

@@ -54,9 +54,7 @@ def _clicks(database: Database, link: int) -> tuple[int, int]:
     return int(row[0]), int(row[1])
 
 
-def test_the_visitors_of_a_day_are_forgotten_two_hours_after_it(
-    database: Database, settings: Settings, link: int
-) -> None:
+def test_visitors_are_deleted_two_hours_after_their_day(database: Database, settings: Settings, link: int) -> None:
     with time_machine.travel(MIDNIGHT + DAY - 1, tick=False) as clock:
         ingester = Ingester(settings, database)
         for agent in (CHROME, CHROME, FIREFOX):
@@ -92,7 +90,7 @@ def test_the_visitors_of_a_day_are_forgotten_two_hours_after_it(
         assert _clicks(database, link) == (6, 3)  # the new day's visitors are known as before
 
 
-def test_a_digest_tells_nothing_without_the_days_salt(database: Database, settings: Settings, link: int) -> None:
+def test_visitor_digest_depends_on_salt_of_day(database: Database, settings: Settings, link: int) -> None:
     with time_machine.travel(MIDNIGHT, tick=False) as clock:
         for day in range(2):
             clock.move_to(MIDNIGHT + day * DAY)
@@ -105,7 +103,7 @@ def test_a_digest_tells_nothing_without_the_days_salt(database: Database, settin
 
 
 @pytest.mark.parametrize(("days", "kept"), [(0, 1), (1, 2), (2, 3), (36_500, 4)])
-def test_single_visits_are_kept_as_long_as_the_operator_says(
+def test_visits_are_kept_for_configured_days(
     database: Database, database_url: str, tmp_path: Path, days: int, kept: int
 ) -> None:
     now = MIDNIGHT + 10 * DAY
@@ -117,9 +115,7 @@ def test_single_visits_are_kept_as_long_as_the_operator_says(
     assert _rows(database, "events") == kept
 
 
-def test_an_operator_who_keeps_no_visits_has_none(
-    database: Database, database_url: str, tmp_path: Path, link: int
-) -> None:
+def test_zero_event_days_stores_no_visits(database: Database, database_url: str, tmp_path: Path, link: int) -> None:
     keeping = Settings(data_dir=tmp_path, base_url=BASE, database_url=database_url, events_days=0)
     _come(keeping, link, MIDNIGHT)
     Ingester(keeping, database).step()
@@ -127,7 +123,7 @@ def test_an_operator_who_keeps_no_visits_has_none(
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_many_old_visits_are_thrown_away_bit_by_bit(database: Database, settings: Settings) -> None:
+def test_old_visits_are_deleted_in_batches(database: Database, settings: Settings) -> None:
     _insert_events(database, [MIDNIGHT * 1000] * 45_000)
     ingester = Ingester(settings, database)
     with time_machine.travel(MIDNIGHT + 365 * DAY, tick=False) as clock:
@@ -148,18 +144,18 @@ def test_many_old_visits_are_thrown_away_bit_by_bit(database: Database, settings
         assert _rows(database, "events") == 0
 
 
-def test_changes_are_forgotten_after_an_hour_but_for_the_newest(database: Database, settings: Settings) -> None:
+def test_change_log_is_purged_after_an_hour_except_newest(database: Database, settings: Settings) -> None:
     with time_machine.travel(MIDNIGHT, tick=False) as clock:
         database.write(lambda tx: change_log.record(tx, "", "aaa"))
         database.write(lambda tx: change_log.record(tx, "", "bbb"))
         for seconds, expected in ((3600, ["aaa", "bbb"]), (61, ["bbb"]), (DAY, ["bbb"])):
             clock.shift(seconds)
             Ingester(settings, database).delete_expired()
-            found = database.read(lambda tx: tx.execute(select(changes_table.c.alias)).scalars().all())
-            assert found == expected
+            query = database.read(lambda tx: tx.execute(select(changes_table.c.alias)).scalars().all())
+            assert query == expected
 
 
-def test_a_running_ingester_tidies_up_by_itself(database: Database, settings: Settings) -> None:
+def test_running_ingester_deletes_expired_data(database: Database, settings: Settings) -> None:
     _insert_events(database, [0])
     ingester, stop = Ingester(settings, database), threading.Event()
     thread = threading.Thread(target=ingester.run, args=(stop,))

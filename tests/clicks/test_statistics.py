@@ -36,7 +36,7 @@ def _come(service: Inside, alias: str) -> None:
     visit(service, alias, "HEAD", headers={"Referer": "https://heads.example/"})
 
 
-def test_a_link_has_the_statistics_block_of_the_document(ana: Person, service: Inside) -> None:
+def test_link_has_documented_statistics_block(ana: Person, service: Inside) -> None:
     link = new_link(ana, "spring")
     empty = ana.get(f"/url/{link}")["data"]
     assert not differs(empty, STATISTICS)
@@ -62,7 +62,7 @@ def test_a_link_has_the_statistics_block_of_the_document(ana: Person, service: I
     assert list(data["topBrowsers"].values()) == ["2", "1", "1", "1"]  # most frequent first
 
 
-def test_a_report_shows_all_dimensions_and_what_was_not_counted_apart(ana: Person, service: Inside) -> None:
+def test_report_shows_all_dimensions_and_uncounted_visits(ana: Person, service: Inside) -> None:
     link = new_link(ana, "spring")
     _come(service, "spring")
     data = ana.get(f"/url/{link}/stats")["data"]
@@ -87,13 +87,13 @@ TWO_DAYS = {"from": "2027-03-28", "to": "2027-03-29"}
 AUTUMN_DAY = {"from": "2027-10-31", "to": "2027-10-31"}
 
 
-def test_a_report_counts_by_the_hours_and_days_of_the_wanted_place(ana: Person, service: Inside) -> None:
+def test_report_uses_requested_time_zone(ana: Person, service: Inside) -> None:
     link = new_link(ana, "spring")
     for moment in (*MOMENTS, *AUTUMN):
         with time_machine.travel(datetime.fromisoformat(moment).replace(tzinfo=UTC), tick=True):
             visit(service, "spring")
             assert clicks(ana, link)[0] > 0
-    for interval, zone, span, points, found in (
+    for interval, zone, span, points, item in (
         ("hour", "Europe/Berlin", SPRING_DAY, 23, {"28 00:00": 1, "28 01:00": 1, "28 03:00": 1, "28 23:00": 1}),
         ("hour", "Europe/Berlin", AUTUMN_DAY, 24, {"10-31 02:00": 2}),
         ("hour", "UTC", SPRING_DAY, 24, {"28 00:00": 1, "28 01:00": 1, "28 21:00": 1, "28 22:00": 1}),
@@ -110,13 +110,13 @@ def test_a_report_counts_by_the_hours_and_days_of_the_wanted_place(ana: Person, 
         series = {point["at"]: point["clicks"] for point in data["series"]}
         assert len(series) == points == len(data["series"])
         assert list(series) == sorted(series)
-        expected = {f"2027-{at if at[2] == '-' else f'03-{at}'}:00": n for at, n in found.items()}
+        expected = {f"2027-{at if at[2] == '-' else f'03-{at}'}:00": n for at, n in item.items()}
         assert {at: n for at, n in series.items() if n} == expected
-        assert data["total"]["clicks"] == sum(found.values())
+        assert data["total"]["clicks"] == sum(item.values())
         assert (data["start"], data["end"], data["interval"], data["timezone"]) == (*span.values(), interval, zone)
 
 
-def test_a_report_without_a_span_is_of_the_last_thirty_days(ana: Person, service: Inside) -> None:
+def test_report_covers_last_thirty_days_by_default(ana: Person, service: Inside) -> None:
     with time_machine.travel(NOON, tick=True) as clock:
         link = new_link(ana, "spring")
         visit(service, "spring")
@@ -130,7 +130,7 @@ def test_a_report_without_a_span_is_of_the_last_thirty_days(ana: Person, service
 
 
 @ONLY_SQLITE
-def test_a_wrong_question_is_told_which_part_is_wrong(ana: Person) -> None:
+def test_invalid_report_parameter_is_named(ana: Person) -> None:
     link = new_link(ana, "spring")
     for field, query in (
         ("from", {"from": "yesterday"}),
@@ -159,7 +159,7 @@ def test_a_wrong_question_is_told_which_part_is_wrong(ana: Person) -> None:
     refused(ana.call("GET", "/stats/export", params={"format": "xml"}), 400, "format")
 
 
-def test_nobody_sees_the_visits_of_others(ana: Person, ben: Person, service: Inside) -> None:
+def test_visits_of_other_account_are_not_shown(ana: Person, ben: Person, service: Inside) -> None:
     link, his = new_link(ana, "spring"), new_link(ben, "summer")
     for _ in range(3):
         visit(service, "spring")
@@ -195,7 +195,7 @@ def _csv(person: Person, **span: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(answer.text)))
 
 
-def test_single_visits_can_be_taken_away_oldest_first(ana: Person, service: Inside) -> None:
+def test_visits_are_exported_oldest_first(ana: Person, service: Inside) -> None:
     with time_machine.travel(NOON, tick=False) as clock:
         link = new_link(ana, "spring")
         _come(service, "spring")
@@ -224,14 +224,14 @@ def test_single_visits_can_be_taken_away_oldest_first(ana: Person, service: Insi
         table = _csv(ana)
         assert [{name: str(value) for name, value in row.items()} for row in rows] == table
         day = {"from": "2027-01-16", "to": "2027-01-16"}
-        for found in (_jsonl(ana, **day), _csv(ana, **day)):
-            assert [row["date"] for row in found] == ["2027-01-16 12:00:00"]
+        for item in (_jsonl(ana, **day), _csv(ana, **day)):
+            assert [row["date"] for row in item] == ["2027-01-16 12:00:00"]
         assert _jsonl(ana, **day, timezone="Asia/Tokyo") == _jsonl(ana, **day)
         assert _csv(ana, **{"from": "2027-01-14", "to": "2027-01-14"}) == []
 
 
 @ONLY_SQLITE
-def test_a_spreadsheet_takes_no_visit_for_a_formula(ana: Person, service: Inside) -> None:
+def test_csv_export_escapes_formulas(ana: Person, service: Inside) -> None:
     labels = ["=1+1", "+1", "-1", "@x", "\t=1", "\r=1", 'a"b', "a,b", "a\nb", "é"]
     common = {"account": ana.account, "kind": "link", "item": 1, "at_ms": NOON * 1000, "sort": "click", "first": True}
     ana.write(lambda tx: tx.execute(insert(events), [{**common, "referrer": label} for label in labels]))
@@ -244,7 +244,7 @@ def test_a_spreadsheet_takes_no_visit_for_a_formula(ana: Person, service: Inside
 
 
 @ONLY_SQLITE
-def test_more_visits_than_fit_a_page_are_all_taken_away(ana: Person, service: Inside) -> None:
+def test_export_includes_more_than_one_page(ana: Person, service: Inside) -> None:
     common = {"account": ana.account, "kind": "link", "item": 1, "sort": "click", "first": True}
     many = [{**common, "at_ms": NOON * 1000 + n} for n in range(10_001)]
     ana.write(lambda tx: tx.execute(insert(events), many))

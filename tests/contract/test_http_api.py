@@ -47,20 +47,20 @@ def _answers(row: Row, ana: Person, world: World) -> None:
 
 @ON_SQLITE
 @pytest.mark.parametrize("row", DOCUMENT + DECISIONS, ids=str)
-def test_each_endpoint_answers_as_its_row_says(row: Row, ana: Person, world: World) -> None:
+def test_endpoint_matches_documented_response(row: Row, ana: Person, world: World) -> None:
     _answers(row, ana, world)
 
 
 @ON_POSTGRESQL
 @pytest.mark.parametrize("method", ["GET", "PUT", "POST", "DELETE"])
-def test_each_endpoint_answers_the_same_on_postgresql(method: str, ana: Person, world: World) -> None:
+def test_endpoint_matches_documented_response_on_postgresql(method: str, ana: Person, world: World) -> None:
     for row in DOCUMENT + DECISIONS:
         if row.name.startswith(method):
             _answers(row, ana, world)
 
 
 @ON_SQLITE
-def test_every_row_stands_in_the_openapi_document(ana: Person) -> None:
+def test_every_endpoint_row_is_in_openapi_document(ana: Person) -> None:
     documented = {
         f"{method.upper()} {path.removeprefix('/api').replace('{', ':').replace('}', '')}"
         for path, operations in ana.client.get("/api/openapi.json").json()["paths"].items()
@@ -79,32 +79,32 @@ DEFAULTS: tuple[tuple[str, Any, Shape], ...] = (
 )
 
 
-def test_what_is_left_out_has_its_documented_value(ana: Person) -> None:
+def test_omitted_field_has_documented_default(ana: Person) -> None:
     for path, body, answer in DEFAULTS:
         made = ana.post(path, body)
         assert {name: made[name] for name in answer} == answer, (path, body)
 
 
-def test_a_campaign_without_a_name_is_called_after_its_id(ana: Person) -> None:
+def test_unnamed_campaign_is_named_by_id(ana: Person) -> None:
     made = ana.post("/campaign/add")
     assert made["name"] == made["domain"] == made["campaign"] == f"Campaign {made['id']}"
 
 
-def test_a_deleted_channel_leaves_its_items_unassigned(ana: Person, world: World) -> None:
+def test_deleting_channel_unassigns_items(ana: Person, world: World) -> None:
     assert ana.get(f"/url/{world['url']}")["details"]["channel"] == [world["channel"]]
     ana.delete(f"/channel/{world['channel']}/delete")
     assert ana.get(f"/url/{world['url']}")["details"]["channel"] == []
     assert ana.call("GET", f"/channel/{world['channel']}").status_code == 404
 
 
-def test_every_item_type_goes_on_a_channel(ana: Person, world: World) -> None:
+def test_every_item_type_can_be_assigned_to_channel(ana: Person, world: World) -> None:
     ana.post(f"/channel/{world['channel']}/assign/bio/{world['bio']}")
     items = ana.get(f"/channel/{world['channel']}")["data"]["items"]
     assert not differs(items, [ITEM])
     assert [(item["type"], item["id"]) for item in items] == [("bio", world["bio"]), ("links", world["url"])]
 
 
-def test_a_list_says_where_its_pages_are(ana: Person) -> None:
+def test_list_has_pagination_fields(ana: Person) -> None:
     for _ in range(5):
         ana.post("/campaign/add")
     pages = [ana.get("/campaigns", limit=2, page=page)["data"] for page in (1, 2, 3)]
@@ -133,7 +133,7 @@ ERRORS = (
 )
 
 
-def test_a_failure_says_what_is_wrong(ana: Person, world: World) -> None:
+def test_failure_has_documented_body(ana: Person, world: World) -> None:
     for name, method, path, body, status, code, field in ERRORS:
         response = ana.call(method, path, body)
         assert response.status_code == status, name
@@ -148,14 +148,14 @@ TAKEN: tuple[tuple[str, Shape, str, str], ...] = (
 )
 
 
-def test_a_name_that_is_taken_is_refused_in_the_documented_words(ana: Person, world: World) -> None:
+def test_taken_name_has_documented_message(ana: Person, world: World) -> None:
     for path, body, field, message in TAKEN:
         response = ana.call("POST", path, body)
         assert response.status_code == 400, path
         assert response.json() == {"error": 1, "message": message, "code": "taken", "field": field}
 
 
-def test_every_answer_counts_down_the_requests_left(ana: Person) -> None:
+def test_remaining_requests_decrease_with_each_response(ana: Person) -> None:
     ana.write(lambda tx: tx.execute(update(accounts).values(rate_limit=None)))  # as the plan has it
     began = clock.now()
     answers = [ana.call("GET", "/account") for _ in range(3)]

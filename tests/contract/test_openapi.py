@@ -63,12 +63,12 @@ def _faults(schema: BaseSchema) -> list[str]:
 
 def _told(event: events.ScenarioFinished) -> Iterator[str]:
     for check in itertools.chain.from_iterable(event.recorder.checks.values()):
-        if told := check.failure_info:
-            yield f"{event.recorder.label}: {told.failure.title}\n{told.failure.message}\n{told.code_sample}"
+        if output := check.failure_info:
+            yield f"{event.recorder.label}: {output.failure.title}\n{output.failure.message}\n{output.code_sample}"
 
 
 @pytest.mark.parametrize("noun", NOUNS)
-def test_the_api_does_what_its_document_says(noun: str, ana: Person) -> None:
+def test_api_conforms_to_openapi_document(noun: str, ana: Person) -> None:
     config = SchemathesisConfig.from_dict({**EXPLORE, "headers": {"Authorization": f"Bearer {ana.key}"}})
     schema = schemathesis.openapi.from_asgi("/api/openapi.json", _running(ana), config=config)
     with capture_logs():  # thousands of requests
@@ -89,7 +89,7 @@ def test_every_route_is_documented(document: Any) -> None:
     assert documented == {(method, f"/api{route.path_format}") for route in ROUTES for method in route.methods or ()}
 
 
-def test_every_operation_tells_its_answers_and_its_key(document: Any) -> None:
+def test_operation_documents_responses_and_security(document: Any) -> None:
     assert document["components"]["securitySchemes"] == {"key": {"type": "http", "scheme": "bearer"}}
     assert document["security"] == [{"key": []}]
     for path, methods in document["paths"].items():
@@ -105,7 +105,7 @@ def test_every_operation_tells_its_answers_and_its_key(document: Any) -> None:
                     assert answer["content"]["application/json"]["schema"]["$ref"].endswith("/Failure"), (method, path)
 
 
-def test_a_body_is_required_just_where_a_field_is(document: Any) -> None:
+def test_body_is_required_if_a_field_is(document: Any) -> None:
     required = {
         path: operation["requestBody"]["required"]
         for path, methods in document["paths"].items()
@@ -116,11 +116,11 @@ def test_a_body_is_required_just_where_a_field_is(document: Any) -> None:
     assert required["/api/campaign/add"] is required["/api/channel/{id}/update"] is False
 
 
-def test_the_document_is_the_same_without_a_service(document: Any, settings: Settings) -> None:
+def test_openapi_document_needs_no_service(document: Any, settings: Settings) -> None:
     assert api_document(settings) == {**document, "servers": [{"url": settings.base}]}
 
 
-def test_the_pages_of_the_document_load_nothing_from_elsewhere(service: Inside) -> None:
+def test_documentation_pages_load_own_assets_only(service: Inside) -> None:
     page = service.get("/api/docs")
     assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
     loaded = re.findall(r'(?:src|href)="([^"]+)"', page.text)
@@ -140,7 +140,7 @@ def test_the_pages_of_the_document_load_nothing_from_elsewhere(service: Inside) 
     assert service.get("/api/docs/..%2f..%2fapp.py").status_code == 404
 
 
-def test_the_pages_of_the_document_may_reach_nothing_else(service: Inside) -> None:
+def test_documentation_pages_have_strict_csp(service: Inside) -> None:
     policy = dict(
         part.split(maxsplit=1) for part in service.get("/api/docs").headers["content-security-policy"].split(";")
     )

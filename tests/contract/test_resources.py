@@ -30,7 +30,7 @@ def _details(person: Person, family: Family, item: int) -> dict[str, Any]:
     if family.reads_one:
         details: dict[str, Any] = person.get(f"{family.one}/{item}")["details"]
         return details
-    return next(found for found in _items(person, family, limit=1000) if found["id"] == item)
+    return next(entry for entry in _items(person, family, limit=1000) if entry["id"] == item)
 
 
 def _is_problem(response: Any, status: int, field: str | None = None) -> None:
@@ -43,20 +43,20 @@ def _is_problem(response: Any, status: int, field: str | None = None) -> None:
     assert body.get("field") == field, body
 
 
-def test_an_empty_list_has_the_documented_shape(family: Family, ana: Person) -> None:
+def test_empty_list_has_documented_shape(family: Family, ana: Person) -> None:
     body = ana.get(family.list)
     paging = {"result": 0, "perpage": 15, "currentpage": 1, "nextpage": None, "maxpage": 1}
     assert body == {"error": 0, "data": {**paging, family.collection: []}}
 
 
-def test_what_is_made_is_listed_with_the_documented_fields(family: Family, ana: Person) -> None:
+def test_created_item_is_listed_with_documented_fields(family: Family, ana: Person) -> None:
     item = _make(ana, family)
     (shown,) = _items(ana, family)
     assert shown["id"] == item
     assert not differs(shown, family.item)
 
 
-def test_what_is_made_can_be_read_back(family: Family, ana: Person) -> None:
+def test_created_item_can_be_read(family: Family, ana: Person) -> None:
     item = _make(ana, family)
     shown = _details(ana, family, item)
     renamed = {"url": "longurl", "custom": "alias"}
@@ -65,7 +65,7 @@ def test_what_is_made_can_be_read_back(family: Family, ana: Person) -> None:
             assert shown[renamed.get(name, name)] == value, name
 
 
-def test_a_list_is_newest_first_and_pages_are_whole(family: Family, ana: Person, ben: Person) -> None:
+def test_list_is_newest_first_in_complete_pages(family: Family, ana: Person, ben: Person) -> None:
     made = [_make(ana, family, number) for number in range(1, 6)]
     _make(ben, family, 99)
     pages = [ana.get(family.list, limit=2, page=page)["data"] for page in (1, 2, 3, 4)]
@@ -75,17 +75,17 @@ def test_a_list_is_newest_first_and_pages_are_whole(family: Family, ana: Person,
     assert {(page["result"], page["perpage"], page["maxpage"]) for page in pages} == {(5, 2, 3)}
 
 
-def test_a_page_that_is_no_whole_number_is_refused(family: Family, ana: Person) -> None:
+def test_invalid_page_number_is_rejected(family: Family, ana: Person) -> None:
     for name in ("limit", "page"):
         for value in ("0", "-1", "x", "1.5", "", "1e3", "+1", " 1", "٣", "9" * 40):
             _is_problem(ana.call("GET", family.list, params={name: value}), 400, name)
 
 
-def test_a_page_holds_at_most_a_thousand(family: Family, ana: Person) -> None:
+def test_page_has_at_most_1000_items(family: Family, ana: Person) -> None:
     assert ana.get(family.list, limit=5000)["data"]["perpage"] == 1000
 
 
-def test_a_change_sets_just_what_was_sent(family: Family, ana: Person) -> None:
+def test_update_sets_only_sent_fields(family: Family, ana: Person) -> None:
     item = _make(ana, family)
     before = _details(ana, family, item)
     ana.put(f"{family.one}/{item}/update", dict(family.change))
@@ -97,7 +97,7 @@ def test_a_change_sets_just_what_was_sent(family: Family, ana: Person) -> None:
         assert after[renamed.get(name, (name,))[0]] == value
 
 
-def test_null_clears_an_optional_field(family: Family, ana: Person) -> None:
+def test_null_clears_optional_field(family: Family, ana: Person) -> None:
     item = _make(ana, family)
     for name, empty in family.cleared.items():
         needed = {need: family.body()[need] for need in family.change_needs}
@@ -109,7 +109,7 @@ def test_null_clears_an_optional_field(family: Family, ana: Person) -> None:
             assert shown[name] == empty, name
 
 
-def test_null_is_the_same_as_absent_when_something_is_made(family: Family, ana: Person) -> None:
+def test_null_equals_absent_on_create(family: Family, ana: Person) -> None:
     body = {name: value for name, value in family.body().items() if name in family.needed}
     made = ana.post(
         f"{family.one}/add", {**body, **dict.fromkeys(family.cleared)} if family.noun != "overlay" else family.body()
@@ -117,7 +117,7 @@ def test_null_is_the_same_as_absent_when_something_is_made(family: Family, ana: 
     assert made["id"]
 
 
-def test_each_required_field_is_asked_for(family: Family, ana: Person) -> None:
+def test_missing_required_field_is_rejected(family: Family, ana: Person) -> None:
     for name in family.needed:
         body = family.body()
         del body[name]
@@ -125,7 +125,7 @@ def test_each_required_field_is_asked_for(family: Family, ana: Person) -> None:
     assert _items(ana, family) == []
 
 
-def test_each_wrong_value_is_refused_and_changes_nothing(family: Family, ana: Person) -> None:
+def test_invalid_value_is_rejected_without_change(family: Family, ana: Person) -> None:
     item = _make(ana, family, 7)
     before = _details(ana, family, item)
     needed = {need: family.body()[need] for need in family.change_needs}
@@ -143,7 +143,7 @@ def test_each_wrong_value_is_refused_and_changes_nothing(family: Family, ana: Pe
     assert len(_items(ana, family)) == 1
 
 
-def test_words_of_sql_and_html_are_kept_as_they_are(family: Family, ana: Person) -> None:
+def test_sql_and_html_text_is_stored_unchanged(family: Family, ana: Person) -> None:
     name = "title" if family.noun == "link" else "name"
     if name not in family.new:
         return  # a domain has no words of its own
@@ -159,14 +159,14 @@ def test_unknown_fields_are_ignored(family: Family, ana: Person) -> None:
     assert _items(ana, family)[0]["id"] != 77
 
 
-def test_a_delete_is_final(family: Family, ana: Person) -> None:
+def test_deleted_item_returns_404(family: Family, ana: Person) -> None:
     item = _make(ana, family)
     assert ana.delete(f"{family.one}/{item}/delete")["message"]
     assert _items(ana, family) == []
     _is_problem(ana.call("DELETE", f"{family.one}/{item}/delete"), 404)
 
 
-def test_what_is_anas_is_nobody_elses(family: Family, ana: Person, ben: Person) -> None:
+def test_item_of_other_account_returns_404(family: Family, ana: Person, ben: Person) -> None:
     item = _make(ana, family)
     before = _details(ana, family, item)
     change = dict(family.change)
@@ -180,13 +180,13 @@ def test_what_is_anas_is_nobody_elses(family: Family, ana: Person, ben: Person) 
     assert _details(ana, family, item) == before
 
 
-def test_an_id_that_is_none_is_not_found(family: Family, ana: Person) -> None:
+def test_malformed_id_returns_404(family: Family, ana: Person) -> None:
     for item in ("0", "-1", "x", "1.5", "99999999999999999999999", "1_0", "%00", "+1", "1%20", "é"):
         for method, path in (("GET", ""), ("PUT", "/update"), ("DELETE", "/delete")):
             _is_problem(ana.call(method, f"{family.one}/{item}{path}", dict(family.change)), 404)
 
 
-def test_without_a_key_there_is_nothing(family: Family, ana: Person) -> None:
+def test_request_without_key_returns_401(family: Family, ana: Person) -> None:
     item = _make(ana, family)
     for method, path in (
         ("GET", family.list),

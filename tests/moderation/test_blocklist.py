@@ -54,7 +54,7 @@ def _block(person: Person, value: str = "evil.example", kind: str = HOST) -> Non
         ("https://[::1/", False),
     ],
 )
-def test_a_host_is_blocked_with_all_below_it_and_a_word_in_any_disguise(
+def test_blocklist_matches_subdomains_and_disguised_words(
     url: str,
     is_blocked: bool,  # noqa: FBT001  # a case
 ) -> None:
@@ -67,7 +67,7 @@ def test_a_host_is_blocked_with_all_below_it_and_a_word_in_any_disguise(
     ("noun", "body", "field"), URL_FIELDS, ids=lambda value: value if isinstance(value, str) else ""
 )
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_nothing_new_leads_to_what_is_blocked(noun: str, body: dict[str, Any], field: str, ana: Person) -> None:
+def test_blocked_url_is_rejected_in_every_field(noun: str, body: dict[str, Any], field: str, ana: Person) -> None:
     made = ana.post(f"{noun}/add", body)["id"]
     _block(ana)
     assert "evil.example" in refused(ana.call("POST", f"{noun}/add", body), 400, field)
@@ -75,13 +75,13 @@ def test_nothing_new_leads_to_what_is_blocked(noun: str, body: dict[str, Any], f
     assert "evil.example" in refused(ana.call("PUT", f"{noun}/{made}/update", update), 400, field)
 
 
-def test_a_blocked_word_is_named(ana: Person) -> None:
+def test_blocked_word_is_named_in_error(ana: Person) -> None:
     _block(ana, " Casino ", WORD)
     message = refused(ana.call("POST", "/url/add", {"url": "https://example.com/CASINO"}), 400, "url")
     assert message == "url must not contain the word casino, which the administrator of this service has blocked."
 
 
-def test_a_link_whose_target_is_blocked_later_says_so(service: Inside, ana: Person) -> None:
+def test_link_with_blocked_destination_returns_403(service: Inside, ana: Person) -> None:
     link = new_link(ana, "one", url=EVIL, title="One")
     assert visit(service, "one").status_code == visit(service, "one").status_code == 302
     _block(ana)
@@ -99,7 +99,7 @@ def test_a_link_whose_target_is_blocked_later_says_so(service: Inside, ana: Pers
     ana.write(lambda tx: ops.unblock(tx, "evil.example", kind=HOST))
 
 
-def test_only_visitors_who_would_be_led_there_are_stopped(service: Inside, ana: Person) -> None:
+def test_only_blocked_targeting_destination_is_refused(service: Inside, ana: Person) -> None:
     new_link(ana, "one", devicetarget=[{"device": "iphone", "link": EVIL}], expiryurl=EVIL, clicklimit=1)
     _block(ana)
     assert visit(service, "one", agent=IPHONE).status_code == 403
@@ -107,13 +107,13 @@ def test_only_visitors_who_would_be_led_there_are_stopped(service: Inside, ana: 
     assert visit(service, "one").status_code == 403  # used up, and its expiryurl is blocked
 
 
-def test_what_a_visitor_adds_to_a_link_blocks_nothing(service: Inside, ana: Person) -> None:
+def test_query_of_visitor_is_not_matched_by_blocklist(service: Inside, ana: Person) -> None:
     new_link(ana, "one")
     _block(ana, "casino", WORD)
     assert visit(service, "one?q=casino").status_code == 302
 
 
-def test_codes_and_domains_whose_target_is_blocked_later_say_so(service: Inside, ana: Person) -> None:
+def test_codes_and_domains_with_blocked_url_return_403(service: Inside, ana: Person) -> None:
     ana.post("/qr/add", {"type": "link", "data": EVIL, "custom": "code"})
     domain = {"domain": "https://go.brand.example", "redirectroot": EVIL, "redirect404": EVIL}
     ana.post("/domain/add", domain)
@@ -129,7 +129,7 @@ def test_codes_and_domains_whose_target_is_blocked_later_say_so(service: Inside,
     assert visit(service, "code+").status_code == 403
 
 
-def test_a_rotator_passes_by_what_is_blocked(service: Inside, ana: Person) -> None:
+def test_rotator_skips_blocked_links(service: Inside, ana: Person) -> None:
     campaign = ana.post("/campaign/add", {"slug": "spring"})["id"]
     new_link(ana, "one", url=EVIL, campaign=campaign)
     new_link(ana, "two", campaign=campaign)
@@ -138,7 +138,7 @@ def test_a_rotator_passes_by_what_is_blocked(service: Inside, ana: Person) -> No
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_the_fast_lane_forgets_what_is_blocked(settings: Settings, database: Database) -> None:
+def test_fast_path_drops_blocked_redirect(settings: Settings, database: Database) -> None:
     with protocol_client(settings, database) as client:
         client.add_link("one", url=EVIL)
         get = b"GET /one HTTP/1.1\r\nHost: go.localhost\r\n\r\n"
@@ -150,7 +150,7 @@ def test_the_fast_lane_forgets_what_is_blocked(settings: Settings, database: Dat
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_every_process_knows_within_a_second(
+def test_blocklist_change_reaches_every_process_within_a_second(
     database: Database, database_url: str, tmp_path: Path, ana: Person
 ) -> None:
     new_link(ana, "one", url=EVIL)
@@ -163,7 +163,7 @@ def test_every_process_knows_within_a_second(
     assert statuses == {403}
 
 
-def test_a_list_that_was_read_before_a_change_is_not_kept() -> None:
+def test_outdated_blocklist_is_not_cached() -> None:
     memory = Cache()
     version = memory.version
     memory.invalidate([("", "")])
@@ -186,7 +186,7 @@ def test_a_list_that_was_read_before_a_change_is_not_kept() -> None:
         ("   ", WORD, None),
     ],
 )
-def test_a_block_is_kept_in_one_spelling(value: str, kind: str, kept: str | None, database: Database) -> None:
+def test_blocklist_entry_is_normalized(value: str, kind: str, kept: str | None, database: Database) -> None:
     if kept is None:
         with pytest.raises(Problem):
             database.write(lambda tx: ops.block(tx, value, kind=kind))
@@ -212,7 +212,7 @@ def _way(person: Person, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["splash", "overlay"])
-def test_a_button_and_a_picture_that_are_blocked_later_are_not_shown(kind: str, ana: Person) -> None:
+def test_blocked_button_and_image_are_hidden(kind: str, ana: Person) -> None:
     _way(ana, kind)
     for path in ("one", "r/spring"):
         page = open_page(ana, path)
@@ -230,7 +230,7 @@ def test_a_button_and_a_picture_that_are_blocked_later_are_not_shown(kind: str, 
     assert EVIL in open_page(ana, "one").response.text
 
 
-def test_a_picture_for_link_previews_that_is_blocked_later_is_not_shown(ana: Person) -> None:
+def test_blocked_social_card_image_is_hidden(ana: Person) -> None:
     new_link(ana, "one", metatitle="A title", metaimage=f"{EVIL}/b.png")
     assert "evil.example" in open_page(ana, "one", agent=SLACK).response.text
     _block(ana)
@@ -238,7 +238,7 @@ def test_a_picture_for_link_previews_that_is_blocked_later_is_not_shown(ana: Per
     assert ("A title" in page.response.text, "evil.example" in page.response.text) == (True, False)
 
 
-def test_the_way_on_after_a_form_is_not_shown_when_it_is_blocked_later(ana: Person) -> None:
+def test_blocked_continue_link_is_hidden(ana: Person) -> None:
     item = ana.post("/overlay/add", {"name": "x", "type": "newsletter", "message": "Hello"})["id"]
     new_link(ana, "one", url=EVIL, type=f"overlay-{item}")
     page = open_page(ana, "one")
@@ -250,7 +250,7 @@ def test_the_way_on_after_a_form_is_not_shown_when_it_is_blocked_later(ana: Pers
     assert (answer.status_code, "evil.example" in answer.text) == (403, False)
 
 
-def test_blocks_of_a_bio_page_that_are_blocked_later_are_not_shown_and_their_address_says_why(ana: Person) -> None:
+def test_blocked_bio_blocks_are_hidden_and_return_403(ana: Person) -> None:
     blocks = [
         {"type": "link", "title": "Good", "url": "https://example.com/"},
         {"type": "link", "title": "Bad", "url": EVIL},
@@ -268,8 +268,8 @@ def test_blocks_of_a_bio_page_that_are_blocked_later_are_not_shown_and_their_add
     assert "Good" in page.response.text
     assert not any(word in page.response.text for word in ("Bad", "picture", "Another", "Mastodon", "Zoe", "evil"))
     assert page.policy["img-src"] == ["data:"]
-    told = visit(ana.client, "ana-costa")
-    assert ([block["title"] for block in told.json()["blocks"]], "evil" in told.text) == (["Good"], False)
+    response = visit(ana.client, "ana-costa")
+    assert ([block["title"] for block in response.json()["blocks"]], "evil" in response.text) == (["Good"], False)
     statuses = [visit(ana.client, f"ana-costa/{part}", headers=ACCEPT_HTML).status_code for part in (*ids, "vcard")]
     assert statuses == [302, *[403] * 6]
     assert [block["clicks"] for block in ana.get(f"/bio/{bio}")["blocks"]] == [1, 0, 0, 0, 0, 0]

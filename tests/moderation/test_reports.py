@@ -29,9 +29,7 @@ def _kept(database: Database) -> list[tuple[str, str, str]]:
     return [(one.host, one.alias, one.reason) for one in database.read(ops.reports_of)]
 
 
-def test_a_preview_leads_to_the_form_and_the_form_to_the_operator(
-    service: Inside, ana: Person, database: Database
-) -> None:
+def test_preview_links_to_report_form_and_report_is_stored(service: Inside, ana: Person, database: Database) -> None:
     new_link(ana, "one")
     address = f"{BASE}/report?url=http%3A%2F%2Fgo.localhost%3A8000%2Fone"
     assert f'href="{address}"' in visit(service, "one+", headers=ACCEPT_HTML).text
@@ -46,7 +44,7 @@ def test_a_preview_leads_to_the_form_and_the_form_to_the_operator(
     assert one.comment == sent["comment"]
 
 
-def test_whatever_leads_somewhere_can_be_reported(service: Inside, ana: Person, database: Database) -> None:
+def test_every_kind_of_alias_can_be_reported(service: Inside, ana: Person, database: Database) -> None:
     ana.post("/domain/add", {"domain": "https://go.brand.example"})
     new_link(ana, "one")
     new_link(ana, "two", domain="go.brand.example")
@@ -79,7 +77,7 @@ def test_whatever_leads_somewhere_can_be_reported(service: Inside, ana: Person, 
         ({f"field{number}": "x" for number in range(20)}, "reason"),
     ],
 )
-def test_what_is_no_report_is_refused(
+def test_invalid_report_is_rejected(
     fields: dict[str, str], at_fault: str, service: Inside, ana: Person, database: Database
 ) -> None:
     new_link(ana, "one")
@@ -90,16 +88,18 @@ def test_what_is_no_report_is_refused(
     assert _kept(database) == []
 
 
-def test_what_was_written_stays_in_the_form_and_stays_text(service: Inside, ana: Person) -> None:
+def test_rejected_report_keeps_escaped_input(service: Inside, ana: Person) -> None:
     bad = '"><script>alert(1)</script>'
-    page = visit(service, "report", "POST", data={"url": bad, "reason": "spam", "comment": bad}, headers=ACCEPT_HTML).text
+    page = visit(
+        service, "report", "POST", data={"url": bad, "reason": "spam", "comment": bad}, headers=ACCEPT_HTML
+    ).text
     assert "<script" not in page
     assert "&lt;script&gt;alert(1)&lt;/script&gt;</textarea>" in page
     assert 'value="spam" required checked' in page
     assert "<script" not in visit(service, f"report?url={bad}", headers=ACCEPT_HTML).text
 
 
-def test_a_network_sends_so_many_an_hour_and_no_more(service: Inside, ana: Person, database: Database) -> None:
+def test_reports_are_limited_per_network_and_hour(service: Inside, ana: Person, database: Database) -> None:
     for number in range(REPORTS_PER_HOUR + 3):
         new_link(ana, f"link-{number}")
     calls = [lambda number=number: _report(service, f"{BASE}/link-{number}") for number in range(REPORTS_PER_HOUR + 3)]
@@ -111,10 +111,10 @@ def test_a_network_sends_so_many_an_hour_and_no_more(service: Inside, ana: Perso
     assert "try again in an hour" in last.text
 
 
-def test_a_link_that_many_report_fills_no_table(database: Database) -> None:
-    told = {"host": "", "alias": "one", "reason": "spam", "comment": ""}
+def test_reports_per_link_are_bounded(database: Database) -> None:
+    values = {"host": "", "alias": "one", "reason": "spam", "comment": ""}
     for number in range(40):
-        assert database.write(lambda tx, n=number: ops.report(tx, **told, reporter=bytes([n])))  # type: ignore[arg-type, misc]
+        assert database.write(lambda tx, n=number: ops.report(tx, **values, reporter=bytes([n])))  # type: ignore[arg-type, misc]
     kept = database.read(ops.reports_of)
     assert len(kept) == 20
     database.write(lambda tx: ops.close(tx, kept[0].id))
@@ -122,7 +122,7 @@ def test_a_link_that_many_report_fills_no_table(database: Database) -> None:
     assert len(database.read(lambda tx: ops.reports_of(tx, closed=True))) == 20
 
 
-def test_no_address_is_kept_with_a_report(service: Inside, ana: Person, database: Database) -> None:
+def test_report_stores_no_address(service: Inside, ana: Person, database: Database) -> None:
     new_link(ana, "one")
     _report(service)
     rows = database.read(lambda tx: [tuple(row) for row in tx.exec_driver_sql("SELECT * FROM reports")])

@@ -19,7 +19,7 @@ def _picture(person: Person, alias: str, **query: Any) -> bytes:
     return bytes(response.content)
 
 
-def test_a_tracked_code_holds_our_address_and_the_others_hold_their_content(ana: Person) -> None:
+def test_tracked_code_contains_short_url_and_others_their_content(ana: Person) -> None:
     wifi = {"ssid": "Home", "pass": "secret words"}
     held = {"text": "Hello", "wifi": "WIFI:T:WPA;S:Home;P:secret words;;", "geo": "geo:52.52,13.4"}
     for kind, data in (("text", "Hello"), ("wifi", wifi), ("geo", "52.52, 13.40")):
@@ -38,7 +38,7 @@ def test_a_tracked_code_holds_our_address_and_the_others_hold_their_content(ana:
         assert ana.get(f"/qr/{code}")["details"]["dynamic"] is True
 
 
-def test_dynamic_chooses_otherwise_and_never_changes(ana: Person) -> None:
+def test_dynamic_overrides_type_and_cannot_change(ana: Person) -> None:
     code, alias = new_code(ana, "link", "https://example.com/a", dynamic=False)
     assert zxing(_picture(ana, alias)) == "https://example.com/a"
     response = ana.call("PUT", f"/qr/{code}/update", {"data": "https://example.com/b", "dynamic": True})
@@ -48,7 +48,7 @@ def test_dynamic_chooses_otherwise_and_never_changes(ana: Person) -> None:
     assert refused(ana, type="app", data="https://example.com/", dynamic=False)[0] == "dynamic"
 
 
-def test_unknown_parts_of_the_data_are_not_kept(ana: Person) -> None:
+def test_unknown_data_fields_are_dropped(ana: Person) -> None:
     deep = "[" * 900 + "]" * 900
     for junk in (r'"\ud800": 1', r'"junk": "\u0000"', r'"junk": "\ud800"', '"junk": 1e400', f'"junk": {deep}'):
         body = f'{{"type": "sms", "data": {{"phone": "112", {junk}}}}}'
@@ -57,7 +57,7 @@ def test_unknown_parts_of_the_data_are_not_kept(ana: Person) -> None:
         assert ana.get(f"/qr/{answer.json()['id']}")["details"]["data"] == {"phone": "112"}
 
 
-def test_another_type_keeps_the_alias_and_checks_the_data(ana: Person) -> None:
+def test_type_change_keeps_alias_and_validates_data(ana: Person) -> None:
     code, alias = new_code(ana)
     before = _picture(ana, alias)
     ana.put(f"/qr/{code}/update", {"type": "email", "data": {"email": "ana@example.com"}})
@@ -67,7 +67,7 @@ def test_another_type_keeps_the_alias_and_checks_the_data(ana: Person) -> None:
     assert (response.status_code, response.json()["field"]) == (400, "data")
 
 
-def test_a_change_of_looks_keeps_what_was_not_sent(ana: Person) -> None:
+def test_style_change_keeps_other_fields(ana: Person) -> None:
     code, _ = new_code(ana, "text", "Hello", foreground="rgb(10, 20, 120)", logo=LOGO, name="Card")
     ana.put(f"/qr/{code}/update", {"data": "Hello you"})
     details = ana.get(f"/qr/{code}")["details"]
@@ -87,17 +87,17 @@ COLOURS = (
 
 
 @pytest.mark.parametrize(("colours", "field", "words"), COLOURS)
-def test_colours_that_a_scanner_cannot_read_are_refused_with_the_reason(
+def test_unreadable_colors_are_rejected_with_reason(
     ana: Person, colours: dict[str, Any], field: str, words: str
 ) -> None:
-    told = refused(ana, type="text", data="Hello", **colours)
-    assert told[0] == field
-    assert words in told[1]
+    output = refused(ana, type="text", data="Hello", **colours)
+    assert output[0] == field
+    assert words in output[1]
     assert ana.get("/qr")["data"]["result"] == 0
 
 
 @pytest.mark.parametrize(("level", "most"), [("L", 2953), ("M", 2331), ("Q", 1663), ("H", 1273)])
-def test_content_past_the_capacity_is_told_by_how_many_bytes(ana: Person, level: str, most: int) -> None:
+def test_content_over_capacity_is_rejected_with_byte_count(ana: Person, level: str, most: int) -> None:
     field, message = refused(ana, type="text", data="a" * (most + 7), level=level)
     assert field == "data"
     assert f"7 bytes too many ({most + 7} in all)" in message
@@ -106,19 +106,19 @@ def test_content_past_the_capacity_is_told_by_how_many_bytes(ana: Person, level:
     assert zxing(_picture(ana, alias, size=1000)) == "a" * most
 
 
-def test_auto_takes_the_level_that_fits(ana: Person) -> None:
+def test_auto_level_selects_fitting_level(ana: Person) -> None:
     _, alias = new_code(ana, "text", "a" * 2953)
     assert zxing(_picture(ana, alias, size=1000)) == "a" * 2953
 
 
-def test_a_code_may_hold_an_own_short_link_but_not_itself(ana: Person) -> None:
+def test_code_accepts_own_short_link_but_not_itself(ana: Person) -> None:
     ana.post("/url/add", {"url": "https://example.com/", "custom": "spring"})
     code, alias = new_code(ana, "link", f"{BASE}/spring")
     response = ana.call("PUT", f"/qr/{code}/update", {"data": f"{BASE}/{alias}"})
     assert (response.status_code, response.json()["field"]) == (400, "data")
 
 
-def test_an_alias_of_ones_choice_is_taken_once(ana: Person, ben: Person) -> None:
+def test_custom_alias_is_unique(ana: Person, ben: Person) -> None:
     new_code(ana, custom="my-code")
     assert refused(ben, type="text", data="x", custom="my-code") == (
         "custom",
@@ -126,7 +126,7 @@ def test_an_alias_of_ones_choice_is_taken_once(ana: Person, ben: Person) -> None
     )
 
 
-def test_a_deleted_code_is_gone_and_its_alias_is_nobody_elses(ana: Person, ben: Person) -> None:
+def test_deleted_code_returns_404_and_alias_stays_reserved(ana: Person, ben: Person) -> None:
     code, alias = new_code(ana, custom="printed")
     ana.delete(f"/qr/{code}/delete")
     for path in (f"/{alias}", f"/qr/{alias}", f"/{alias}/qr"):
@@ -135,14 +135,14 @@ def test_a_deleted_code_is_gone_and_its_alias_is_nobody_elses(ana: Person, ben: 
     new_code(ana, custom="printed")
 
 
-def test_codes_go_on_working_when_a_plan_expires(ana: Person) -> None:
+def test_codes_keep_working_after_plan_expires(ana: Person) -> None:
     _, alias = new_code(ana)
     ana.write(lambda tx: tx.execute(update(accounts).values(expires=clock.now() - 86_400)))
     assert ana.client.get(f"/{alias}").headers["location"] == "https://example.com/page"
     assert zxing(_picture(ana, alias)) == f"{BASE}/{alias}"
 
 
-def test_two_changes_at_once_do_not_mix(ana: Person) -> None:
+def test_concurrent_changes_do_not_mix(ana: Person) -> None:
     """The second is made again on top of the first, so that what is saved is what was proven."""
     code, _ = new_code(ana, "text", "Hello")
     settings = Settings(base_url=BASE)
@@ -156,7 +156,7 @@ def test_two_changes_at_once_do_not_mix(ana: Person) -> None:
     assert ana.get(f"/qr/{code}")["details"]["background"] == "#ffffff"
 
 
-def test_the_preview_of_a_code_on_a_channel_is_its_picture(ana: Person) -> None:
+def test_channel_preview_of_code_is_its_image(ana: Person) -> None:
     code, alias = new_code(ana, name="Card")
     channel = ana.post("/channel/add", {"name": "Friends"})["id"]
     ana.post(f"/channel/{channel}/assign/qr/{code}")
@@ -165,7 +165,7 @@ def test_the_preview_of_a_code_on_a_channel_is_its_picture(ana: Person) -> None:
     assert zxing(ana.client.get(item["preview"]).content) == item["link"] == f"{BASE}/{alias}"
 
 
-def test_a_logo_is_kept_as_our_own_copy(ana: Person) -> None:
+def test_logo_is_stored_as_copy(ana: Person) -> None:
     code, _ = new_code(ana, logo=LOGO)
     kept = ana.write(lambda tx: tx.execute(select(qrs.c.logo).where(qrs.c.id == code)).scalar_one())
     assert kept.startswith(b"\x89PNG")

@@ -15,7 +15,7 @@ def _image(answer: Any) -> bytes:
     return base64.b64decode(answer["image"].partition(",")[2])
 
 
-def test_a_preview_is_drawn_and_not_saved(ana: Person) -> None:
+def test_preview_is_rendered_but_not_saved(ana: Person) -> None:
     body = {"type": "text", "data": "Hello", "modules": "dots", "gradient": {"color": "#a00020"}, "caption": "Read me"}
     answer = ana.post("/qr/preview", body)
     assert answer.keys() == {"error", "image", "content", "level", "modules"}
@@ -31,7 +31,7 @@ def test_a_preview_is_drawn_and_not_saved(ana: Person) -> None:
     assert ana.client.get("/my-code").status_code == 404
 
 
-def test_a_preview_is_as_strict_as_the_real_thing(ana: Person) -> None:
+def test_preview_validates_like_create(ana: Person) -> None:
     for wrong, field in (
         ({"foreground": "#eeeeee"}, "foreground"),
         ({"size": 63}, "size"),
@@ -43,7 +43,7 @@ def test_a_preview_is_as_strict_as_the_real_thing(ana: Person) -> None:
         assert (response.status_code, response.json()["field"]) == (400, field)
 
 
-def test_many_codes_at_once_each_with_its_own_result(ana: Person, ben: Person) -> None:
+def test_bulk_create_returns_result_per_code(ana: Person, ben: Person) -> None:
     new_code(ben, custom="taken-one")
     codes: list[Any] = [
         {"type": "text", "data": "One", "name": "First", "logo": LOGO},
@@ -65,7 +65,7 @@ def test_many_codes_at_once_each_with_its_own_result(ana: Person, ben: Person) -
     assert zxing(ana.client.get(answer["results"][6]["link"]).content) == "Three"
 
 
-def test_a_bulk_has_bounds(ana: Person) -> None:
+def test_bulk_size_is_limited(ana: Person) -> None:
     wrong: tuple[object, ...] = ([], [{}] * 501, {}, "x", None)
     for codes in wrong:
         response = ana.call("POST", "/qr/bulk", {"codes": codes})
@@ -84,33 +84,33 @@ def _archive(person: Person, **query: Any) -> dict[str, bytes]:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-def test_an_archive_has_the_pictures_of_a_campaign(ana: Person) -> None:
+def test_zip_contains_images_of_campaign(ana: Person) -> None:
     campaign = ana.post("/campaign/add", {"name": "Spring"})["id"]
     ana.post("/domain/add", {"domain": "https://brand.example"})
     new_link(ana, "one", campaign=campaign)
     new_link(ana, "one", campaign=campaign, domain="brand.example")
     new_link(ana, "other")
-    found = _archive(ana, campaign=campaign)
-    assert {name: zxing(data) for name, data in found.items()} == {
+    result = _archive(ana, campaign=campaign)
+    assert {name: zxing(data) for name, data in result.items()} == {
         "one.png": f"{BASE}/one",
         "brand.example_one.png": "https://brand.example/one",
     }
 
 
-def test_an_archive_has_everything_on_a_channel(ana: Person) -> None:
+def test_zip_contains_images_of_channel(ana: Person) -> None:
     channel = ana.post("/channel/add", {"name": "Friends"})["id"]
     code, alias = new_code(ana, "text", "Hello", modules="dots")
     ana.post(f"/channel/{channel}/assign/qr/{code}")
     ana.post(f"/channel/{channel}/assign/links/{new_link(ana, 'one')}")
     bio = ana.post("/bio/add", {"name": "Me", "alias": "about-me"})["id"]
     ana.post(f"/channel/{channel}/assign/bio/{bio}")
-    found = _archive(ana, channel=channel, format="svg", size=300)
+    result = _archive(ana, channel=channel, format="svg", size=300)
     held = {f"{alias}.svg": "Hello", "one.svg": f"{BASE}/one", "about-me.svg": f"{BASE}/about-me"}
-    assert {name: zxing(data) for name, data in found.items()} == held
+    assert {name: zxing(data) for name, data in result.items()} == held
     assert _archive(ana, channel=ana.post("/channel/add", {"name": "Empty"})["id"]) == {}
 
 
-def test_an_archive_is_of_one_own_thing(ana: Person, ben: Person) -> None:
+def test_zip_requires_one_own_campaign_or_channel(ana: Person, ben: Person) -> None:
     campaign = ben.post("/campaign/add", {"name": "Hers"})["id"]
     for query, field in (
         ({}, "campaign"),
@@ -125,7 +125,7 @@ def test_an_archive_is_of_one_own_thing(ana: Person, ben: Person) -> None:
         assert (response.status_code, response.json()["field"]) == (400, field), query
 
 
-def test_an_archive_is_sent_while_it_is_made() -> None:
+def test_zip_is_streamed() -> None:
     made = []
 
     def files() -> Any:

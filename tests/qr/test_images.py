@@ -19,7 +19,7 @@ def _starts(form: str) -> bytes:
     return {"png": b"\x89PNG", "svg": b"<svg", "pdf": b"%PDF-1.4"}[form]
 
 
-def test_each_format_by_ending_and_by_query(ana: Person) -> None:
+def test_image_format_by_extension_and_query(ana: Person) -> None:
     _, alias = new_code(ana)
     for form, media in TYPES.items():
         by_ending, by_query = ana.client.get(f"/qr/{alias}.{form}"), ana.client.get(f"/qr/{alias}?format={form}")
@@ -32,7 +32,7 @@ def test_each_format_by_ending_and_by_query(ana: Person) -> None:
     assert ana.client.get(f"/qr/{alias}").content == ana.client.get(f"/qr/{alias}.png?size=512").content
 
 
-def test_sizes_are_exact_and_have_bounds(ana: Person) -> None:
+def test_image_size_is_exact_and_limited(ana: Person) -> None:
     _, alias = new_code(ana)
     for size in (64, 333, 4096):
         assert opened(ana.client.get(f"/qr/{alias}?size={size}").content).size == (size, size)
@@ -43,20 +43,20 @@ def test_sizes_are_exact_and_have_bounds(ana: Person) -> None:
     assert (answer.status_code, answer.json()["field"]) == (400, "format")
 
 
-def test_a_download_has_a_name(ana: Person) -> None:
+def test_image_download_has_file_name(ana: Person) -> None:
     _, alias = new_code(ana)
     assert "content-disposition" not in ana.client.get(f"/qr/{alias}").headers
-    told = ana.client.get(f"/qr/{alias}.svg?download=1").headers["content-disposition"]
-    assert told == f'attachment; filename="{alias}.svg"'
+    header = ana.client.get(f"/qr/{alias}.svg?download=1").headers["content-disposition"]
+    assert header == f'attachment; filename="{alias}.svg"'
 
 
-def test_who_has_the_picture_is_told_that_it_is_the_same(ana: Person) -> None:
+def test_matching_etag_returns_304(ana: Person) -> None:
     code, alias = new_code(ana)
     first = ana.client.get(f"/qr/{alias}")
     tag = first.headers["etag"]
     assert first.headers["cache-control"] == "public, no-cache"
-    for told in (tag, f"W/{tag}", f'"x", {tag}', "*"):
-        again = ana.client.get(f"/qr/{alias}", headers={"If-None-Match": told})
+    for message in (tag, f"W/{tag}", f'"x", {tag}', "*"):
+        again = ana.client.get(f"/qr/{alias}", headers={"If-None-Match": message})
         assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", tag)
     ana.put(f"/qr/{code}/update", {"data": "https://example.com/else", "foreground": "#400000"})
     changed = ana.client.get(f"/qr/{alias}", headers={"If-None-Match": tag})
@@ -64,7 +64,7 @@ def test_who_has_the_picture_is_told_that_it_is_the_same(ana: Person) -> None:
     assert changed.headers["etag"] != tag
 
 
-def test_a_version_may_be_kept_for_ever(ana: Person) -> None:
+def test_versioned_image_is_cached_permanently(ana: Person) -> None:
     code, alias = new_code(ana)
     kept = "public, max-age=31536000, immutable"
     assert ana.client.get(f"/qr/{alias}?v=1").headers["cache-control"] == kept
@@ -74,15 +74,15 @@ def test_a_version_may_be_kept_for_ever(ana: Person) -> None:
     assert ana.client.get(f"/qr/{alias}?v=2").headers["cache-control"] == kept
 
 
-def test_head_tells_what_get_would(ana: Person) -> None:
+def test_head_returns_headers_of_get(ana: Person) -> None:
     _, alias = new_code(ana)
-    got, told = ana.client.get(f"/qr/{alias}"), ana.client.head(f"/qr/{alias}")
-    assert {name: told.headers[name] for name in ("etag", "content-type", "content-length")} == {
+    got, output = ana.client.get(f"/qr/{alias}"), ana.client.head(f"/qr/{alias}")
+    assert {name: output.headers[name] for name in ("etag", "content-type", "content-length")} == {
         name: got.headers[name] for name in ("etag", "content-type", "content-length")
     }
 
 
-def test_every_short_url_has_a_picture(ana: Person) -> None:
+def test_every_short_url_has_qr_image(ana: Person) -> None:
     new_link(ana, "spring", password="secret")
     ana.post("/bio/add", {"name": "Me", "alias": "about-ana"})
     ana.post("/domain/add", {"domain": "https://brand.example"})
@@ -112,7 +112,7 @@ def _picture(alias: str, size: int) -> HotImage:
     return HotImage(unique=bytes(size), journal_target=b"", until_ms=0, etag="x", name=("", alias))
 
 
-def test_the_memory_of_pictures_has_a_bound_of_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_image_cache_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache, "MAX_IMAGE_BYTES", 10_000)
     known = Cache()
     for number in range(20):
@@ -127,7 +127,7 @@ def test_the_memory_of_pictures_has_a_bound_of_bytes(monkeypatch: pytest.MonkeyP
     assert known.images == {}
 
 
-def test_nothing_is_left_in_memory_of_a_picture_that_made_way(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_evicted_image_leaves_nothing_in_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache, "MAX_IMAGE_BYTES", 10_000)
     known = Cache()
     for number in range(5000):  # one code, asked for in ever other words
@@ -138,20 +138,20 @@ def test_nothing_is_left_in_memory_of_a_picture_that_made_way(monkeypatch: pytes
     assert (known.images, known._image_keys, known._image_bytes) == ({}, {}, 0)
 
 
-def test_many_at_once_get_the_same_picture(ana: Person) -> None:
+def test_concurrent_requests_get_same_image(ana: Person) -> None:
     _, alias = new_code(ana, "text", "x" * 300, modules="rounded")
-    found: list[Any] = []
+    items: list[Any] = []
     threads = [
-        threading.Thread(target=lambda: found.append(ana.client.get(f"/qr/{alias}?size=700").content)) for _ in range(8)
+        threading.Thread(target=lambda: items.append(ana.client.get(f"/qr/{alias}?size=700").content)) for _ in range(8)
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(found) == 8
-    assert len(set(found)) == 1
+    assert len(items) == 8
+    assert len(set(items)) == 1
 
 
-def test_a_strangers_page_says_what_is_wrong(service: Inside) -> None:
+def test_invalid_image_request_shows_error(service: Inside) -> None:
     answer = service.get("/qr/nothing-here")
     assert (answer.status_code, answer.json()["code"]) == (404, "missing")

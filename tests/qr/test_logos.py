@@ -69,31 +69,31 @@ WRONG: tuple[tuple[str, str, str], ...] = (
 
 @pytest.mark.parametrize(("name", "logo", "words"), WRONG, ids=[row[0] for row in WRONG])
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_what_is_no_logo_is_refused(ana: Person, name: str, logo: str, words: str) -> None:
+def test_invalid_logo_is_rejected(ana: Person, name: str, logo: str, words: str) -> None:
     field, message = refused(ana, type="text", data="x", logo=logo)
     assert field == "logo"
     assert words in message
     assert ana.get("/qr")["data"]["result"] == 0
 
 
-def test_half_a_character_is_no_logo(ana: Person) -> None:
+def test_logo_with_lone_surrogate_is_rejected(ana: Person) -> None:
     answer = ana.call("POST", "/qr/add", content=b'{"type": "text", "data": "x", "logo": "\\ud800"}')
     assert (answer.status_code, answer.json()["field"]) == (400, "logo")
     assert "valid Unicode" in answer.json()["message"]
 
 
-def test_a_logo_by_url_is_fetched_once_and_kept(ana: Person, outside: Outside) -> None:
-    asked = []
+def test_logo_url_is_fetched_once_and_stored(ana: Person, outside: Outside) -> None:
+    requests = []
 
     def answer(head: bytes) -> Iterable[bytes]:
-        asked.append(head)
+        requests.append(head)
         return [ok(png(300), b"Content-Type: text/plain")]
 
     with server(answer) as context:
         outside.has("logos.example", PUBLIC)
         outside.doors[PUBLIC] = context
         code, alias = new_code(ana, logo="http://logos.example/a.png")
-    assert len(asked) == 1
+    assert len(requests) == 1
     assert ana.get(f"/qr/{code}")["details"]["logo"] is True
     first = ana.client.get(f"/qr/{alias}").content
     ana.put(f"/qr/{code}/update", {"data": "https://example.com/else"})  # its server is gone by now
@@ -118,7 +118,7 @@ FETCHES: tuple[tuple[str, Any, str], ...] = (
 
 @pytest.mark.parametrize(("name", "answer", "words"), FETCHES, ids=[row[0] for row in FETCHES])
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_what_a_server_outside_may_not_do(ana: Person, outside: Outside, name: str, answer: Any, words: str) -> None:
+def test_misbehaving_logo_server_is_rejected(ana: Person, outside: Outside, name: str, answer: Any, words: str) -> None:
     with server(answer) as context:
         outside.has("evil.example", PUBLIC)
         outside.doors[PUBLIC] = context
@@ -130,7 +130,7 @@ def test_what_a_server_outside_may_not_do(ana: Person, outside: Outside, name: s
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "10.0.0.7", "169.254.169.254", "::1", "fd00::1", "0.0.0.0"])
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_internal_addresses_are_never_asked(ana: Person, outside: Outside, address: str) -> None:
+def test_logo_from_internal_address_is_rejected(ana: Person, outside: Outside, address: str) -> None:
     """Also not by a name that changes its mind: it is resolved once, and what was checked is what is asked."""
     outside.has("rebinding.example", PUBLIC, address)
     named = f"[{address}]" if ":" in address else address
@@ -140,14 +140,14 @@ def test_internal_addresses_are_never_asked(ana: Person, outside: Outside, addre
     assert outside.reached == []
 
 
-def test_a_logo_can_be_a_file_of_ones_own(ana: Person, ben: Person, outside: Outside) -> None:
+def test_own_file_is_accepted_as_logo(ana: Person, ben: Person, outside: Outside) -> None:
     picture = png(300)
     file = new_file(ana, "logo.png", picture, custom="our-logo", maxdownloads=1)
     _, alias = new_code(ana, "text", "x", logo=data_url(picture))
-    wanted = ana.client.get(f"/qr/{alias}").content
+    response = ana.client.get(f"/qr/{alias}").content
     for logo in ("our-logo", f"{BASE}/our-logo", " our-logo "):
         _, alias = new_code(ana, "text", "x", logo=logo)
-        assert ana.client.get(f"/qr/{alias}").content == wanted
+        assert ana.client.get(f"/qr/{alias}").content == response
     assert ana.get(f"/file/{file}")["details"]["downloads"] == 0
     for logo in ("our-logo", f"{BASE}/our-logo"):
         assert refused(ben, type="text", data="x", logo=logo)[0] == "logo"
@@ -156,21 +156,21 @@ def test_a_logo_can_be_a_file_of_ones_own(ana: Person, ben: Person, outside: Out
     assert outside.reached == []
 
 
-def test_a_file_is_held_to_what_a_logo_may_be(ana: Person) -> None:
+def test_own_file_must_be_valid_logo(ana: Person) -> None:
     new_file(ana, "notes.txt", b"no picture", custom="notes")
     new_file(ana, "large.png", png() + bytes(2 * 1024 * 1024), custom="large")
     assert "PNG or JPEG" in refused(ana, type="text", data="x", logo="notes")[1]
     assert "at most 2097152 bytes" in refused(ana, type="text", data="x", logo="large")[1]
 
 
-def test_nothing_is_fetched_for_somebody_elses_code(ana: Person, ben: Person, outside: Outside) -> None:
+def test_logo_is_not_fetched_for_foreign_code(ana: Person, ben: Person, outside: Outside) -> None:
     code, _ = new_code(ana)
     body = {"data": "https://example.com/", "logo": "http://logos.example/a.png"}
     assert ben.call("PUT", f"/qr/{code}/update", body).status_code == 404
     assert outside.reached == []
 
 
-def test_the_copy_is_ours_and_small() -> None:
+def test_stored_logo_is_reencoded_and_small() -> None:
     copy = own_copy(png(2000, height=1000))
     with Image.open(BytesIO(copy)) as image:
         assert (image.size, image.mode, image.info) == ((640, 320), "RGBA", {})
@@ -178,7 +178,7 @@ def test_the_copy_is_ours_and_small() -> None:
         own_copy(b"")
 
 
-def test_a_logo_can_be_taken_away(ana: Person) -> None:
+def test_logo_can_be_removed(ana: Person) -> None:
     code, alias = new_code(ana, logo=LOGO)
     with_logo = ana.client.get(f"/qr/{alias}").content
     ana.put(f"/qr/{code}/update", {"data": "https://example.com/page", "logo": None})

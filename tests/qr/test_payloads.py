@@ -80,13 +80,13 @@ TEXTS: tuple[tuple[str, Any, str], ...] = (
 
 
 @pytest.mark.parametrize(("type", "data", "text"), TEXTS)
-def test_each_type_is_written_as_its_standard_says(type: payloads.Type, data: Any, text: str) -> None:
+def test_payload_follows_standard_of_type(type: payloads.Type, data: Any, text: str) -> None:
     assert payloads.read(type, data, SETTINGS).text == text
 
 
-def test_an_event_is_a_calendar() -> None:
-    told = {"title": "Tea, cake; more", "start": "2030-05-01 15:00:00", "end": "2030-05-01T16:30", "location": "A\\B"}
-    lines = payloads.read("event", told, SETTINGS).text.split("\r\n")
+def test_event_payload_is_valid_icalendar() -> None:
+    values = {"title": "Tea, cake; more", "start": "2030-05-01 15:00:00", "end": "2030-05-01T16:30", "location": "A\\B"}
+    lines = payloads.read("event", values, SETTINGS).text.split("\r\n")
     assert {"DTSTART:20300501T150000Z", "DTEND:20300501T163000Z", "SUMMARY:Tea\\, cake\\; more"} <= set(lines)
     assert "LOCATION:A\\\\B" in lines
     whole = payloads.read("event", {"title": "T", "start": "2030-05-01", "end": "2030-05-02"}, SETTINGS).text
@@ -156,7 +156,7 @@ WRONG: tuple[tuple[str, Any, str], ...] = (
 
 
 @pytest.mark.parametrize(("type", "data", "words"), WRONG)
-def test_what_a_scanner_could_not_use_is_refused(type: payloads.Type, data: Any, words: str) -> None:
+def test_invalid_payload_data_is_rejected(type: payloads.Type, data: Any, words: str) -> None:
     with pytest.raises(Problem) as caught:
         payloads.read(type, data, SETTINGS)
     assert caught.value.field == "data"
@@ -168,7 +168,7 @@ _WORDS = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]), min
 
 @given(ssid=_WORDS, password=_WORDS)
 @settings(max_examples=100, deadline=None)
-def test_no_name_or_password_of_a_network_breaks_out(ssid: str, password: str) -> None:
+def test_wifi_fields_are_escaped(ssid: str, password: str) -> None:
     if len(ssid.strip().encode()) <= 32:
         text = payloads.read("wifi", {"ssid": ssid, "pass": password}, SETTINGS).text
         assert wifi_parts(text) == (ssid.strip(), password.strip(), "WPA")
@@ -177,7 +177,7 @@ def test_no_name_or_password_of_a_network_breaks_out(ssid: str, password: str) -
 
 @given(name=st.text(max_size=80), street=st.text(max_size=200))
 @settings(max_examples=100, deadline=None)
-def test_no_field_of_a_card_makes_a_line_of_its_own(name: str, street: str) -> None:
+def test_vcard_fields_cannot_inject_lines(name: str, street: str) -> None:
     try:
         card = payloads.read("vcard", {"fname": name, "street": street}, SETTINGS).text
     except Problem:

@@ -75,7 +75,7 @@ def _pairs() -> list[dict[str, Any]]:
         for _ in range(30):
             code = {name: chance.randrange(len(CHOICES[name])) for name in names} | {one: a, other: b}
             if not _impossible(code):
-                best = max(best, (len(left & _covered(code)), code), key=lambda found: found[0])
+                best = max(best, (len(left & _covered(code)), code), key=lambda result: result[0])
         if best[0] <= 0:
             continue
         left -= _covered(best[1])
@@ -96,7 +96,7 @@ CODES = _pairs()
 
 
 @pytest.mark.parametrize("part", range(4))
-def test_every_pair_of_choices_is_read_by_three_decoders(part: int) -> None:
+def test_every_pair_of_options_is_read_by_three_decoders(part: int) -> None:
     """All types, levels, styles, colours, with a logo and without: each decoder reads exactly the content.
 
     OpenCV looks for square corners, so it does not find eyes that are circles; zbar does, but not beside every logo.
@@ -116,13 +116,13 @@ def test_every_pair_of_choices_is_read_by_three_decoders(part: int) -> None:
 
 
 def _sees(decode: Callable[[bytes], str | None], drawing: Drawing, text: str) -> bool:
-    """Whether a decoder reads the code from one of some distances, as somebody who holds a phone tries them."""
+    """Return whether a decoder reads the code from one of some distances, as somebody who holds a phone tries them."""
     return any(decode(drawing.render("png", size)) == text for size in (400, 300, 560, 700))
 
 
 @pytest.mark.parametrize("form", ["svg", "pdf"])
 @pytest.mark.parametrize("modules", get_args(Modules))
-def test_vectors_hold_the_same_code(form: Any, modules: Modules) -> None:
+def test_svg_and_pdf_contain_same_code(form: Any, modules: Modules) -> None:
     text = "https://go.example.com/abcdef"
     for eyes, (gradient, caption, logo) in itertools.product(
         get_args(Eyes),
@@ -131,16 +131,16 @@ def test_vectors_hold_the_same_code(form: Any, modules: Modules) -> None:
         paint = Gradient("#112233") if gradient and gradient.color == "#123" else gradient
         style = Style("#102040", "#fff8f0", paint, modules, eyes, caption=caption)
         drawing = design(text, style, logo)
-        found = drawing.render(form, 300)
-        assert zxing(found) == text, (form, modules, eyes)
+        result = drawing.render(form, 300)
+        assert zxing(result) == text, (form, modules, eyes)
         if eyes != "circle":
             assert any(opencv(drawing.render(form, size)) == text for size in (300, 400, 500)), (form, modules, eyes)
-        assert abs(opened(found).height - opened(drawing.render("png", 300)).height) <= 1
+        assert abs(opened(result).height - opened(drawing.render("png", 300)).height) <= 1
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=120))
 @settings(max_examples=150, deadline=None)
-def test_any_text_is_read_back_exactly(text: str) -> None:
+def test_any_text_is_decoded_exactly(text: str) -> None:
     try:
         content = payloads.read("text", text, SETTINGS).text
     except Problem:
@@ -153,17 +153,17 @@ def test_any_text_is_read_back_exactly(text: str) -> None:
         assert opencv(drawing.render("png", 600)) in (content, None)
 
 
-def test_a_size_is_exact_pixels() -> None:
+def test_png_has_exact_size() -> None:
     for size in (64, 65, 100, 257, 300, 512, 1000, 4096):
         assert opened(design("https://example.com/").render("png", size)).size == (size, size)
 
 
-def test_modules_are_whole_pixels_wherever_they_fit() -> None:
+def test_png_modules_are_whole_pixels_where_possible() -> None:
     image = opened(design("https://example.com/").render("png", 512))
     assert set(image.tobytes()) == {0, 255}
 
 
-def test_vectors_are_small() -> None:
+def test_svg_and_pdf_are_small() -> None:
     drawing = design("https://go.example.com/abcdef")
     assert len(drawing.render("svg", 512)) < 3000
     assert len(drawing.render("pdf", 512)) < 3000
@@ -171,7 +171,7 @@ def test_vectors_are_small() -> None:
 
 
 @pytest.mark.parametrize("lines", [outlines, lambda rows, _side: loops(rows)], ids=["outlines", "loops"])
-def test_lines_enclose_just_the_dark_modules(lines: Callable[[list[int], int], list[list[Corner]]]) -> None:
+def test_outlines_enclose_exactly_dark_modules(lines: Callable[[list[int], int], list[list[Corner]]]) -> None:
     """Counted by crossing: a module is dark when an odd number of vertical edges lies on its left."""
     chance = random.Random(3)
     for side in (1, 2, 5, 17, 40):
@@ -186,12 +186,12 @@ def test_lines_enclose_just_the_dark_modules(lines: Callable[[list[int], int], l
             assert [sum(edge <= x for edge in edges[y]) % 2 for x in range(side)] == [row >> x & 1 for x in range(side)]
 
 
-def test_runs_are_the_ones_of_a_number() -> None:
+def test_runs_match_set_bits() -> None:
     for bits in (0, 1, 0b1011, 0b1100, 2**70 + 3):
         assert sum(((1 << after - first) - 1) << first for first, after in runs(bits)) == bits
 
 
-def test_auto_is_as_safe_as_the_size_allows_and_rises_for_a_logo() -> None:
+def test_auto_level_is_highest_for_size_and_rises_with_logo() -> None:
     assert encode("https://go.example.com/abcdef").level in "MQH"
     for text in ("x", "https://go.example.com/abcdef", "a" * 300, "a" * 1000):
         symbol = encode(text, aspect=1.0)
@@ -200,24 +200,24 @@ def test_auto_is_as_safe_as_the_size_allows_and_rises_for_a_logo() -> None:
         verify.must_scan(design(text, Style(), png()), text)
 
 
-def test_a_level_too_low_for_the_logo_is_told() -> None:
+def test_level_too_low_for_logo_is_rejected() -> None:
     text = "https://go.example.com/abcdef"
     with pytest.raises(Problem, match="level L is too low for the logo") as caught:
         verify.must_scan(design(text, Style(level="L"), png()), text)
     assert caught.value.field == "level"
 
 
-def test_the_proof_refuses_what_does_not_read() -> None:
+def test_verification_rejects_unreadable_code() -> None:
     with pytest.raises(Problem, match="cannot be scanned"):
         verify.must_scan(design("one thing"), "another thing")
 
 
-def test_captions_are_drawn_in_many_scripts() -> None:
+def test_captions_support_many_scripts() -> None:
     assert cannot_write("Größe ÅØ ñ Ελλάδα Москва € “x”") == ""
     assert cannot_write("日本") == "日本"
 
 
-def test_a_pdf_has_a_table_that_leads_to_its_objects() -> None:
+def test_pdf_has_valid_cross_reference_table() -> None:
     data = design("x", Style(gradient=Gradient("#333333"), caption="A"), png()).render("pdf", 200)
     table = int(data.rsplit(b"startxref\n", 1)[1].split()[0])
     entries = data[table:].split(b"\n")[3:-6]
@@ -227,7 +227,7 @@ def test_a_pdf_has_a_table_that_leads_to_its_objects() -> None:
     assert b"/P scn" in zlib.decompress(stream)
 
 
-def test_threads_that_draw_the_first_captions_at_once_leave_the_font_whole() -> None:
+def test_concurrent_first_captions_keep_font_intact() -> None:
     box = layout.Box(0, 0, 9, 9)
     card = layout.Card(box, box, "Größe", 9, 9, 3)
     layout._font().close()

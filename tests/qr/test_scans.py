@@ -43,9 +43,7 @@ REDIRECTS: tuple[tuple[str, Any, str, str], ...] = (
 
 @pytest.mark.parametrize(("kind", "data", "agent", "location"), REDIRECTS)
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_each_phone_goes_where_its_system_opens_it(
-    ana: Person, kind: str, data: Any, agent: str, location: str
-) -> None:
+def test_scan_redirects_to_uri_of_phone_system(ana: Person, kind: str, data: Any, agent: str, location: str) -> None:
     code, alias = new_code(ana, kind, data, dynamic=True)
     answer = visit(ana.client, alias, agent=agent, headers=ACCEPT_HTML)
     assert (answer.status_code, answer.headers["location"]) == (302, location)
@@ -55,7 +53,7 @@ def test_each_phone_goes_where_its_system_opens_it(
     assert ana.get(f"/qr/{code}")["details"]["scans"] == 1
 
 
-def test_a_card_is_shown_on_ios_and_downloaded_elsewhere(ana: Person) -> None:
+def test_vcard_is_inline_on_ios_and_download_elsewhere(ana: Person) -> None:
     _, alias = new_code(ana, "vcard", CARD)
     for agent, way in ((IPHONE, "inline"), (ANDROID, "attachment"), (CURL, "attachment")):
         answer = visit(ana.client, alias, agent=agent)
@@ -64,24 +62,24 @@ def test_a_card_is_shown_on_ios_and_downloaded_elsewhere(ana: Person) -> None:
         assert answer.content.decode().startswith("BEGIN:VCARD\r\nVERSION:3.0\r\nN:Costa;Zoë;;;\r\nFN:Zoë Costa\r\n")
 
 
-def test_the_name_of_a_card_is_a_whole_file_name_whatever_it_says(ana: Person) -> None:
-    for name, told in (
+def test_vcard_file_name_is_safe(ana: Person) -> None:
+    for name, message in (
         ("../etc/passwd", 'attachment; filename=".._etc_passwd.vcf"'),
         ('a"; x="b\\', 'attachment; filename="a_; x=_b_.vcf"'),
         ("x" + "日" * 100, f"attachment; filename=\"x.vcf\"; filename*=UTF-8''x{'%E6%97%A5' * 59}.vcf"),
     ):
         _, alias = new_code(ana, "vcard", {"org": name})
-        assert visit(ana.client, alias).headers["content-disposition"] == told
+        assert visit(ana.client, alias).headers["content-disposition"] == message
 
 
-def test_an_event_is_a_calendar_file(ana: Person) -> None:
+def test_event_scan_returns_calendar_file(ana: Person) -> None:
     _, alias = new_code(ana, "event", {"title": "Tea", "start": "2030-05-01 15:00:00"})
     answer = visit(ana.client, alias)
     assert answer.headers["content-type"] == "text/calendar; charset=utf-8"
     assert 'filename="Tea.ics"' in answer.headers["content-disposition"]
 
 
-def test_a_tracked_text_or_network_is_a_page(ana: Person) -> None:
+def test_tracked_text_or_wifi_shows_page(ana: Person) -> None:
     _, text = new_code(ana, "text", "<script>alert(1)</script>", dynamic=True)
     _, wifi = new_code(ana, "wifi", {"ssid": "Café", "pass": "pass words"}, dynamic=True)
     page = visit(ana.client, text, headers=ACCEPT_HTML)
@@ -94,7 +92,7 @@ def test_a_tracked_text_or_network_is_a_page(ana: Person) -> None:
     assert "pass words" in page
 
 
-def test_scans_count_like_clicks_with_their_source_kept_apart(ana: Person) -> None:
+def test_scans_count_like_clicks_with_own_source(ana: Person) -> None:
     code, alias = new_code(ana)
     for agent in (IPHONE, IPHONE, ANDROID, GOOGLEBOT, SLACK):
         visit(ana.client, alias, agent=agent)
@@ -108,7 +106,7 @@ def test_scans_count_like_clicks_with_their_source_kept_apart(ana: Person) -> No
     assert report["os"] == {"iOS": 2, "Android": 1}
 
 
-def test_codes_that_are_not_tracked_stay_at_zero(ana: Person) -> None:
+def test_untracked_codes_have_zero_scans(ana: Person) -> None:
     for kind, data in (("text", "Hello"), ("wifi", "Net"), ("geo", "1,2")):
         code, alias = new_code(ana, kind, data)
         visit(ana.client, alias)
@@ -116,7 +114,7 @@ def test_codes_that_are_not_tracked_stay_at_zero(ana: Person) -> None:
         assert ana.get(f"/qr/{code}")["details"]["scans"] == 0
 
 
-def test_a_change_is_in_force_at_the_next_scan(ana: Person) -> None:
+def test_change_applies_to_next_scan(ana: Person) -> None:
     code, alias = new_code(ana)
     assert visit(ana.client, alias).headers["location"] == "https://example.com/page"
     ana.put(f"/qr/{code}/update", {"data": "https://example.com/else"})
@@ -125,7 +123,7 @@ def test_a_change_is_in_force_at_the_next_scan(ana: Person) -> None:
     assert visit(ana.client, alias, agent=CURL).text == "https://example.com/else"
 
 
-def test_a_look_at_where_a_code_leads_counts_nothing(ana: Person) -> None:
+def test_code_preview_is_not_counted(ana: Person) -> None:
     code, alias = new_code(ana)
     assert visit(ana.client, f"{alias}+").json()["url"] == "https://example.com/page"
     assert "https://example.com/page" in visit(ana.client, f"{alias}+", headers=ACCEPT_HTML).text
@@ -134,6 +132,6 @@ def test_a_look_at_where_a_code_leads_counts_nothing(ana: Person) -> None:
     assert ana.get(f"/qr/{code}")["details"]["scans"] == 0
 
 
-def test_statistics_are_the_owners(ana: Person, ben: Person) -> None:
+def test_scan_statistics_are_visible_to_owner_only(ana: Person, ben: Person) -> None:
     code, _ = new_code(ana)
     assert ben.call("GET", f"/qr/{code}/stats").status_code == 404

@@ -53,8 +53,8 @@ class Load:
 
     def wait_for_progress(self) -> None:
         """Wait until visitors have been answered for a while."""
-        wanted = self.answered.total() + _PROGRESS
-        until(lambda: self.answered.total() >= wanted)
+        expected = self.answered.total() + _PROGRESS
+        until(lambda: self.answered.total() >= expected)
 
     def _visit(self, port: int, over: threading.Event) -> None:
         client = HTTPConnection("127.0.0.1", port, timeout=20)

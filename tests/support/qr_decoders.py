@@ -35,16 +35,16 @@ def zxing(data: bytes) -> str | None:
 def opencv(data: bytes) -> str | None:
     """What OpenCV reads."""
     try:
-        found: Any = cv2.QRCodeDetector().detectAndDecodeBytes(np.asarray(opened(data)))[0]
+        result: Any = cv2.QRCodeDetector().detectAndDecodeBytes(np.asarray(opened(data)))[0]
     except (cv2.error, ValueError):
         return None
-    return bytes(found).decode() if found else None
+    return bytes(result).decode() if result else None
 
 
 def by_zbar(data: bytes) -> list[str]:
     """What zbar reads."""
-    found = _zbar().decode(opened(data), symbols=[_zbar().ZBarSymbol.QRCODE])
-    return [one.data.decode() for one in found]
+    result = _zbar().decode(opened(data), symbols=[_zbar().ZBarSymbol.QRCODE])
+    return [one.data.decode() for one in result]
 
 
 @cache
@@ -83,6 +83,6 @@ def new_code(
 def refused(person: Person, **body: Any) -> tuple[str, str]:
     """(field, message) of a code that is refused."""
     response = person.call("POST", "/qr/add", body)
-    told = response.json()
-    assert response.status_code == 400, told
-    return told["field"], told["message"]
+    data = response.json()
+    assert response.status_code == 400, data
+    return data["field"], data["message"]

@@ -88,7 +88,7 @@ def add(
     if not _USERNAME.match(username):
         raise invalid("username", "username must be 3 to 50 characters from A-Z, a-z, 0-9, _ and -.")
     address = checked_email(email)
-    chosen, now = _plan(tx, plan), clock.now()
+    selected, now = _plan(tx, plan), clock.now()
     row = {
         "email": address,
         "email_key": address.casefold(),
@@ -96,7 +96,7 @@ def add(
         "username_key": username.casefold(),
         "password": password,
         "password_changed": now,
-        "plan": chosen,
+        "plan": selected,
         "rate_limit": rate_limit,
         "owner": tx.execute(select(func.count()).select_from(accounts)).scalar_one() == 0,
         "registered": now,
@@ -149,13 +149,13 @@ def page(tx: Connection, window: PageRequest, *, q: str = "") -> Page[Account]:
             or_(c.username_key.contains(key, autoescape=True), c.email_key.contains(key, autoescape=True))
         )
     result = tx.execute(select(func.count()).select_from(meets.subquery())).scalar_one()
-    chosen = meets.order_by(accounts.c.id).limit(window.limit).offset(window.offset)
-    found = tx.execute(chosen).mappings() if window.offset < result else ()
-    return Page([_one(row) for row in found], result, window)
+    selected = meets.order_by(accounts.c.id).limit(window.limit).offset(window.offset)
+    outcome = tx.execute(selected).mappings() if window.offset < result else ()
+    return Page([_one(row) for row in outcome], result, window)
 
 
 def any_exists(tx: Connection) -> bool:
-    """Whether there is any account."""
+    """Return whether there is any account."""
     return tx.execute(select(accounts.c.id).limit(1)).first() is not None
 
 
@@ -212,16 +212,16 @@ def all_plans(tx: Connection) -> Sequence[Plan]:
 
 
 def _plan(tx: Connection, name: str) -> int:
-    chosen = tx.execute(select(plans.c.id).where(plans.c.name == name)).scalar_one_or_none()
-    if chosen is None:
+    query = tx.execute(select(plans.c.id).where(plans.c.name == name)).scalar_one_or_none()
+    if query is None:
         raise invalid("plan", f"plan must be the name of a plan; there is none called {name!r}.")
-    return int(chosen)
+    return int(query)
 
 
 def _shown() -> Select[tuple[object, ...]]:
     own = (accounts.c[name] for name in ("id", "email", "username", "owner", "suspended", "expires", "registered"))
-    chosen = select(*own, plans.c.name.label("plan"), plans.c.status)
-    return chosen.join(plans, plans.c.id == accounts.c.plan)
+    query = select(*own, plans.c.name.label("plan"), plans.c.status)
+    return query.join(plans, plans.c.id == accounts.c.plan)
 
 
 def _one(row: RowMapping | None) -> Account:

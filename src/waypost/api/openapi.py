@@ -62,7 +62,7 @@ def describe(api: FastAPI) -> dict[str, Any]:
 
 
 def _needs_body(body: dict[str, Any], models: dict[str, Any]) -> bool:
-    """Whether a body is required: if a field is, because an empty body is an empty object (decision 4)."""
+    """Return whether a body is required: if a field is, because an empty body is an empty object (decision 4)."""
     if "application/json" not in body["content"]:
         return True
     name = body["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]

@@ -36,7 +36,7 @@ class Rotator:
 
     @property
     def counts_turns(self) -> bool:
-        """Whether each click changes the rotator's state, so that choosing a link is a write."""
+        """Return whether each click changes the rotator's state, so that choosing a link is a write."""
         return self.rotation == "ordered" or (self.winner is not None and self.won is None)
 
     def candidates(self, now: int) -> CandidateQuery:

@@ -62,7 +62,7 @@ def usable(query: Select[Any], campaign: int | BindParameter[int], now: int | Bi
 
 
 def is_below_quota() -> ColumnElement[bool]:
-    """Whether a link's quota is not exhausted."""
+    """Return whether a link's quota is not exhausted."""
     return or_(rotator_links.c.quota.is_(None), rotator_links.c.given < rotator_links.c.quota)
 
 

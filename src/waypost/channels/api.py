@@ -59,14 +59,14 @@ class ChannelChange(Body):
 
 
 @router.get("/channels", response_model=pagination.list_model("channels", ChannelOut))
-def list_channels(context: Context, asked: pagination.RequestedPage) -> Any:
-    page = context.read(lambda tx: ops.page(tx, context.account, asked))
+def list_channels(context: Context, page_request: pagination.RequestedPage) -> Any:
+    page = context.read(lambda tx: ops.page(tx, context.account, page_request))
     return pagination.list_response("channels", page, ChannelOut.model_validate)
 
 
 @router.get("/channel/{id}", response_model=pagination.list_model("items", ItemOut))
-def list_channel_items(context: Context, id: PathId, asked: pagination.RequestedPage) -> Any:
-    page = context.read(lambda tx: ops.items(tx, context.account, id, asked))
+def list_channel_items(context: Context, id: PathId, page_request: pagination.RequestedPage) -> Any:
+    page = context.read(lambda tx: ops.items(tx, context.account, id, page_request))
     return pagination.list_response("items", page, lambda item: item_out(item, context.settings.base))
 
 

@@ -102,14 +102,14 @@ def unassign(tx: Connection, account: int, channel: int, kind: ItemType, item: i
     """Take an item off a channel; it is no fault when it is not on it."""
     own(tx, account, channel)
     c = channel_items.c
-    mine = (c.channel == channel, c.account == account)
-    tx.execute(channel_items.delete().where(*mine, c[_HOLDS[kind][0]] == item))
+    own_items = (c.channel == channel, c.account == account)
+    tx.execute(channel_items.delete().where(*own_items, c[_HOLDS[kind][0]] == item))
 
 
-def sizes(tx: Connection, chosen: Sequence[int]) -> Mapping[int, int]:
+def sizes(tx: Connection, ids: Sequence[int]) -> Mapping[int, int]:
     """How many things stand on each of these channels, where there are any (index channel_items_channel_id)."""
     c = channel_items.c
-    counted = select(c.channel, func.count()).where(c.channel.in_(chosen)).group_by(c.channel)
+    counted = select(c.channel, func.count()).where(c.channel.in_(ids)).group_by(c.channel)
     return {int(row[0]): int(row[1]) for row in tx.execute(counted)}
 
 
@@ -139,7 +139,7 @@ def items(tx: Connection, account: int, channel: int, window: PageRequest) -> Pa
     on_it = and_(channel_items.c.channel == channel, channel_items.c.account == account)
     result = tx.execute(select(func.count()).select_from(channel_items).where(on_it)).scalar_one()
     c = channel_items.c
-    chosen = (
+    query = (
         select(c.link, c.bio, c.qr, c.assigned)
         .add_columns(links.c.title, links.c.host, domains.c.scheme)
         .add_columns(func.coalesce(links.c.alias, bios.c.alias, qrs.c.alias).label("alias"))
@@ -153,8 +153,8 @@ def items(tx: Connection, account: int, channel: int, window: PageRequest) -> Pa
         .limit(window.limit)
         .offset(window.offset)
     )
-    found = tx.execute(chosen).mappings() if window.offset < result else ()
-    return Page([_item(row) for row in found], result, window)
+    outcome = tx.execute(query).mappings() if window.offset < result else ()
+    return Page([_item(row) for row in outcome], result, window)
 
 
 @dataclass(frozen=True)

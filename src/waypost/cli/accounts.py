@@ -71,9 +71,9 @@ def suspend_account(
 ) -> None:
     """Shut an account out of the API. Its links and codes go on working."""
     with console.database() as database:
-        found = console.find_account(database, who)
-        database.write(lambda tx: ops.suspend(tx, found.id, suspended=not undo))
-    console.console.print(f"{found.username} is {'active again' if undo else 'suspended'}.")
+        result = console.find_account(database, who)
+        database.write(lambda tx: ops.suspend(tx, result.id, suspended=not undo))
+    console.console.print(f"{result.username} is {'active again' if undo else 'suspended'}.")
 
 
 @account.command("operator")
@@ -82,18 +82,18 @@ def make_operator(
 ) -> None:
     """Show an account the operator's pages of the dashboard. The first account sees them from the start."""
     with console.database() as database:
-        found = console.find_account(database, who)
-        database.write(lambda tx: ops.make_operator(tx, found.id, operator=not undo))
-    console.console.print(f"{found.username} is {'no longer an operator' if undo else 'an operator'}.")
+        result = console.find_account(database, who)
+        database.write(lambda tx: ops.make_operator(tx, result.id, operator=not undo))
+    console.console.print(f"{result.username} is {'no longer an operator' if undo else 'an operator'}.")
 
 
 @account.command("reset")
 def reset_password(who: Who) -> None:
     """Print a link by which its owner chooses a new password: good for an hour, and once."""
     with console.database() as database:
-        found = console.find_account(database, who)
-        link = database.read(lambda tx: email_links.reset_link(tx, console.settings().base, found.id))
-    console.console.print(f"For {found.username}, within an hour:")
+        result = console.find_account(database, who)
+        link = database.read(lambda tx: email_links.reset_link(tx, console.settings().base, result.id))
+    console.console.print(f"For {result.username}, within an hour:")
     console.console.print(f"  {link}", soft_wrap=True)
 
 
@@ -113,20 +113,20 @@ def add_key(
     if until is not None and until < clock.now():
         raise typer.BadParameter("must not be in the past", param_hint="--expires")
     with console.database() as database:
-        found = console.find_account(database, who)
-        made = database.write(lambda tx: api_keys.add(tx, found.id, name=name, scope=scope, expires=until))
+        result = console.find_account(database, who)
+        made = database.write(lambda tx: api_keys.add(tx, result.id, name=name, scope=scope, expires=until))
     if json:
-        console.as_json({"account": found.id, "name": name, "scope": scope, "apikey": made})
+        console.as_json({"account": result.id, "name": name, "scope": scope, "apikey": made})
     else:
-        console.console.print(f"API key for {found.username}, shown once:\n  {made}")
+        console.console.print(f"API key for {result.username}, shown once:\n  {made}")
 
 
 @key.command("list")
 def list_keys(who: Who, json: console.AsJson = False) -> None:
     """Show an account's API keys, without the keys themselves."""
     with console.database() as database:
-        found = console.find_account(database, who)
-        rows = [_key(one) for one in database.read(lambda tx: api_keys.of(tx, found.id))]
+        result = console.find_account(database, who)
+        rows = [_key(one) for one in database.read(lambda tx: api_keys.of(tx, result.id))]
     if json:
         console.as_json(rows)
     else:
@@ -137,9 +137,9 @@ def list_keys(who: Who, json: console.AsJson = False) -> None:
 def revoke_key(who: Who, key: Annotated[int, typer.Argument(min=1, max=_MOST, help="Id, from `key list`.")]) -> None:
     """End an API key at once."""
     with console.database() as database:
-        found = console.find_account(database, who)
-        database.write(lambda tx: api_keys.revoke(tx, found.id, key))
-    console.console.print(f"Key {key} of {found.username} is revoked.")
+        result = console.find_account(database, who)
+        database.write(lambda tx: api_keys.revoke(tx, result.id, key))
+    console.console.print(f"Key {key} of {result.username} is revoked.")
 
 
 @plan.command("add")

@@ -42,8 +42,8 @@ def remove(values: _Values, is_word: _IsWord = False) -> None:
 def list_blocks(json: console.AsJson = False) -> None:
     """Show what is blocked."""
     with console.database() as database:
-        found = database.read(ops.blocks_of)
-    rows = [{**asdict(one), "since": clock.text(one.created)} for one in found]
+        result = database.read(ops.blocks_of)
+    rows = [{**asdict(one), "since": clock.text(one.created)} for one in result]
     shown = ("kind", "value", "since")
     if json:
         console.as_json([{name: row[name] for name in shown} for row in rows])
@@ -59,7 +59,7 @@ def list_reports(
     """Show what visitors have reported, oldest first."""
     base = console.settings().base
     with console.database() as database:
-        found = database.read(lambda tx: ops.reports_of(tx, closed=everything))
+        result = database.read(lambda tx: ops.reports_of(tx, closed=everything))
     rows = [
         {
             "id": one.id,
@@ -69,7 +69,7 @@ def list_reports(
             "date": clock.text(one.created),
             "closed": None if one.closed is None else clock.text(one.closed),
         }
-        for one in found
+        for one in result
     ]
     if json:
         console.as_json(rows)

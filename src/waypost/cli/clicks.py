@@ -52,15 +52,15 @@ def check(
             console.settings().journal_dir, database
         ):
             console.errors.print("Some clicks are still in the journal; they are in neither.")
-        found = database.write(verify.differences)
-        if repair and found:
+        result = database.write(verify.differences)
+        if repair and result:
             database.write(lambda tx: verify.repair(tx, verify.differences(tx)))
     if json:
-        console.as_json([asdict(one) for one in found])
+        console.as_json([asdict(one) for one in result])
     else:
-        for one in found:
-            told = f"{one.kind} {one.item} on {clock.day(one.day * DAY)}: sums {one.counted}, visits {one.stored}"
-            console.console.print(told, markup=False)
-        console.console.print(f"{len(found)} differences{' repaired' if repair and found else ''}.")
-    if found and not repair:
+        for one in result:
+            output = f"{one.kind} {one.item} on {clock.day(one.day * DAY)}: sums {one.counted}, visits {one.stored}"
+            console.console.print(output, markup=False)
+        console.console.print(f"{len(result)} differences{' repaired' if repair and result else ''}.")
+    if result and not repair:
         raise typer.Exit(1)

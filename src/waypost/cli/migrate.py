@@ -22,13 +22,17 @@ def migrate_database(
     target: Annotated[str, typer.Argument(metavar="TO", help="postgresql://… of an empty database.")],
 ) -> None:
     """Copy everything from SQLite to PostgreSQL. Stop the service first. Broken off, it goes on where it was."""
-    found = source if source.startswith("sqlite:") else f"sqlite:///{Path(source).resolve() / 'waypost.db'}"
+    result = source if source.startswith("sqlite:") else f"sqlite:///{Path(source).resolve() / 'waypost.db'}"
     try:
-        wanted = Settings(database_url=target)
+        expected = Settings(database_url=target)
     except ValueError as error:
         raise typer.BadParameter("must be postgresql://user:password@host/name", param_hint="TO") from error
-    with closing(Database(found)) as old, closing(startup.open_unmigrated_database(wanted)) as new, _bars() as told:
-        moved = database.migrate(old, new, told)
+    with (
+        closing(Database(result)) as old,
+        closing(startup.open_unmigrated_database(expected)) as new,
+        _bars() as output,
+    ):
+        moved = database.migrate(old, new, output)
     kept = f", {moved.resumed} of them by an earlier try" if moved.resumed else ""
     console.console.print(f"{moved.rows} rows in {moved.tables} tables are copied{kept}, and checked.")
     console.console.print(
@@ -43,8 +47,8 @@ def migrate_storage(
     """Copy the bytes of all files. The service may run. Broken off, it goes on where it was."""
     settings = console.settings()
     old, new = store_at(source, settings), store_at(target, settings)
-    with console.database() as database, closing(old), closing(new), _bars() as told:
-        moved = storage.migrate(database, old, new, told)
+    with console.database() as database, closing(old), closing(new), _bars() as output:
+        moved = storage.migrate(database, old, new, output)
     console.console.print(f"{moved.copied} files are copied, {moved.skipped} were there, and all were read back.")
     if moved.missing:
         console.complain("waypost:", f"The bytes of {moved.missing} files were not there.", colour="yellow")

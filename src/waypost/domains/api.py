@@ -42,8 +42,10 @@ class DomainChange(Body):
 
 
 @router.get("/domains", response_model=pagination.list_model("domains", DomainOut))
-def list_domains(context: Context, asked: pagination.RequestedPage) -> Any:
-    return pagination.list_response("domains", context.read(lambda tx: ops.page(tx, context.account, asked)), _shown)
+def list_domains(context: Context, page_request: pagination.RequestedPage) -> Any:
+    return pagination.list_response(
+        "domains", context.read(lambda tx: ops.page(tx, context.account, page_request)), _shown
+    )
 
 
 @router.get("/domain/{id}")

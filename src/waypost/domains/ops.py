@@ -48,15 +48,15 @@ def own(tx: Connection, account: int, domain: int) -> Domain:
 
 def parse(domain: str, settings: Settings) -> tuple[str, str]:
     """(scheme, host) of a domain as a client names it. Raises INVALID on `domain` (decision 39)."""
-    found = _FORM.match(domain.strip())
-    if found is None:
+    match = _FORM.match(domain.strip())
+    if match is None:
         raise invalid("domain", "domain must be http:// or https:// and a host name, without port and path.")
-    host = validation.ascii_host(found[2])
+    host = validation.ascii_host(match[2])
     if host is None or "." not in host or host.rpartition(".")[2].isdigit():
         raise invalid("domain", "domain must be a host name, such as https://go.example.com.")
     if host == settings.own_host:
         raise invalid("domain", "domain must not be this service's own host.")
-    return found[1].lower(), host
+    return match[1].lower(), host
 
 
 def add(tx: Connection, account: int, *, domain: str, settings: Settings, **fields: Unpack[Fields]) -> Domain:
@@ -83,8 +83,8 @@ def remove(tx: Connection, account: int, domain: int) -> None:
 def uses(tx: Connection, account: int, host: str) -> Mapping[str, int]:
     """How many things of each kind, such as `link` and `file`, the account has under a host (key of aliases)."""
     a = aliases.c
-    mine = (a.host == host, a.account == account, a.kind.is_not(None))
-    counted = select(a.kind, func.count().label("n")).where(*mine).group_by(a.kind)
+    own_items = (a.host == host, a.account == account, a.kind.is_not(None))
+    counted = select(a.kind, func.count().label("n")).where(*own_items).group_by(a.kind)
     return {row.kind: row.n for row in tx.execute(counted)}
 
 

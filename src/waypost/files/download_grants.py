@@ -46,7 +46,7 @@ def resume(
 
 
 def serve(tx: Connection, account: int, grant: int, *, served: int, max_bytes: int) -> bool:
-    """Whether the grant allows `served` more bytes, which are then taken from it.
+    """Return whether the grant allows `served` more bytes, which are then taken from it.
 
     If the grant is gone because the file was deleted, a download in progress may finish.
     """

@@ -55,7 +55,7 @@ async def preview_file(request: Request, services: Services, file: FileView) -> 
 
 
 def has_password(file: FileView) -> bool:
-    """Whether the file's page has a form."""
+    """Return whether the file's page has a form."""
     return file.password is not None
 
 
@@ -76,7 +76,7 @@ async def _visit_unlocked(
 async def _is_unlocked(
     request: Request, services: Services, visit: VisitRequest, file: FileView, signer: Signer
 ) -> bool | None:
-    """Whether the visitor may have the file; None after too many wrong passwords."""
+    """Return whether the visitor may have the file; None after too many wrong passwords."""
     if file.password is None or visitor_tokens.is_unlocked(signer, file, request.cookies.get(UNLOCKED_COOKIE, "")):
         return True
     if not visit.password:
@@ -126,7 +126,7 @@ def _log_visit(services: Services, visit: VisitRequest, file: FileView, flags: b
 
 
 def _has_preview(file: FileView) -> bool:
-    """Whether the page shows the image. With a download limit it does not: the image would be a download."""
+    """Return whether the page shows the image. With a download limit it does not: the image would be a download."""
     return file.mime in media_types.IMAGES and file.size <= _MAX_PREVIEW_BYTES and file.maxdownloads is None
 
 

@@ -18,7 +18,7 @@ def client_ip(scope: Scope, trusted: Sequence[Network]) -> str:
 
 
 def is_proxied(scope: Scope, trusted: Sequence[Network]) -> bool:
-    """Whether an ASGI request comes from a trusted proxy, whose headers are believed."""
+    """Return whether an ASGI request comes from a trusted proxy, whose headers are believed."""
     return is_trusted(_peer(scope), trusted)
 
 
@@ -43,7 +43,7 @@ def resolve_client_ip(peer: str, forwarded: Iterable[bytes], trusted: Sequence[N
 
 
 def is_trusted(peer: str, trusted: Sequence[Network]) -> bool:
-    """Whether the other end of a connection is in one of the trusted networks."""
+    """Return whether the other end of a connection is in one of the trusted networks."""
     address = _parse(peer)
     return address is not None and _is_in(address, trusted)
 

@@ -52,7 +52,7 @@ async def preview_link(request: Request, services: Services, link: LinkView) -> 
 
 
 def has_password(link: LinkView) -> bool:
-    """Whether the link's page has a form."""
+    """Return whether the link's page has a form."""
     return link.password is not None
 
 

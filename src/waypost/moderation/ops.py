@@ -81,10 +81,10 @@ def unblock(tx: Connection, value: str, *, kind: str) -> Block:
 
 def blocks_of(tx: Connection) -> list[Block]:
     """The whole list: hosts before words, by name."""
-    chosen = select(blocklist_entries.c.kind, blocklist_entries.c.value, blocklist_entries.c.created).order_by(
+    query = select(blocklist_entries.c.kind, blocklist_entries.c.value, blocklist_entries.c.created).order_by(
         blocklist_entries.c.kind, blocklist_entries.c.value
     )
-    return [Block(**row) for row in tx.execute(chosen).mappings()]
+    return [Block(**row) for row in tx.execute(query).mappings()]
 
 
 def blocks_page(tx: Connection, window: PageRequest, *, q: str = "") -> Page[Block]:
@@ -93,15 +93,15 @@ def blocks_page(tx: Connection, window: PageRequest, *, q: str = "") -> Page[Blo
     meets = c.value.contains(q.casefold(), autoescape=True) if q else true()
     result = int(tx.execute(select(func.count()).select_from(blocklist_entries).where(meets)).scalar_one())
     order = (c.created.desc(), c.kind, c.value)
-    chosen = (
+    selected = (
         crud.select_columns(blocklist_entries, Block)
         .where(meets)
         .order_by(*order)
         .limit(window.limit)
         .offset(window.offset)
     )
-    found = tx.execute(chosen).mappings() if window.offset < result else ()
-    return Page([Block(**row) for row in found], result, window)
+    outcome = tx.execute(selected).mappings() if window.offset < result else ()
+    return Page([Block(**row) for row in outcome], result, window)
 
 
 def report(tx: Connection, *, host: str, alias: str, reason: Reason, comment: str, reporter: bytes) -> bool:
@@ -113,21 +113,21 @@ def report(tx: Connection, *, host: str, alias: str, reason: Reason, comment: st
         tx.execute(select(func.pg_advisory_xact_lock(int.from_bytes(reporter[:8], signed=True))))
     now = clock.now()
     c = reports.c
-    mine = select(func.count()).where(c.reporter == reporter, c.created > now - _HOUR).scalar_subquery()
+    query = select(func.count()).where(c.reporter == reporter, c.created > now - _HOUR).scalar_subquery()
     same = select(func.count()).where(c.host == host, c.alias == alias, c.closed.is_(None)).scalar_subquery()
     row = {"host": host, "alias": alias, "reason": reason, "comment": comment, "reporter": reporter, "created": now}
     values = select(*(literal(value, c[name].type) for name, value in row.items()))
-    new = insert(reports).from_select(list(row), values.where(mine < REPORTS_PER_HOUR, same < _MOST_OPEN))
+    new = insert(reports).from_select(list(row), values.where(query < REPORTS_PER_HOUR, same < _MOST_OPEN))
     if tx.execute(new.returning(c.id)).first() is not None:
         return True
-    return bool(tx.execute(select(mine)).scalar_one() < REPORTS_PER_HOUR)
+    return bool(tx.execute(select(query)).scalar_one() < REPORTS_PER_HOUR)
 
 
 def reports_of(tx: Connection, *, closed: bool = False) -> list[Report]:
     """The reports that wait for the operator, oldest first; with `closed`, the others too."""
     c = reports.c
-    chosen = select(c.id, c.host, c.alias, c.reason, c.comment, c.created, c.closed).order_by(c.id)
-    return [Report(**row) for row in tx.execute(chosen if closed else chosen.where(c.closed.is_(None))).mappings()]
+    query = select(c.id, c.host, c.alias, c.reason, c.comment, c.created, c.closed).order_by(c.id)
+    return [Report(**row) for row in tx.execute(query if closed else query.where(c.closed.is_(None))).mappings()]
 
 
 def open_reports(tx: Connection) -> int:
@@ -141,11 +141,11 @@ def reports_page(tx: Connection, window: PageRequest, *, closed: bool = False) -
     meets = c.closed.is_not(None) if closed else c.closed.is_(None)
     result = int(tx.execute(select(func.count()).where(meets)).scalar_one())
     order = (c.closed.desc(), c.id.desc()) if closed else (c.id,)
-    chosen = (
+    selected = (
         crud.select_columns(reports, Report).where(meets).order_by(*order).limit(window.limit).offset(window.offset)
     )
-    found = tx.execute(chosen).mappings() if window.offset < result else ()
-    return Page([Report(**row) for row in found], result, window)
+    outcome = tx.execute(selected).mappings() if window.offset < result else ()
+    return Page([Report(**row) for row in outcome], result, window)
 
 
 def subject(tx: Connection, report: Report) -> Subject | None:

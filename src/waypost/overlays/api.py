@@ -93,8 +93,8 @@ class OverlayChange(_Looks):
 
 
 @router.get("/overlay", response_model=pagination.list_model("cta", OverlayItem))
-def list_overlays(context: Context, asked: pagination.RequestedPage) -> Any:
-    page = context.read(lambda tx: ops.page(tx, context.account, asked))
+def list_overlays(context: Context, page_request: pagination.RequestedPage) -> Any:
+    page = context.read(lambda tx: ops.page(tx, context.account, page_request))
     return pagination.list_response("cta", page, OverlayItem.model_validate)
 
 
@@ -105,9 +105,9 @@ def read_overlay(context: Context, id: PathId) -> OverlayDetails:
 
 
 @router.get("/overlay/{id}/submissions", response_model=pagination.list_model("submissions", SubmissionOut))
-def list_submissions(context: Context, id: PathId, asked: pagination.RequestedPage) -> Any:
+def list_submissions(context: Context, id: PathId, page_request: pagination.RequestedPage) -> Any:
     """What visitors sent by an overlay, newest first."""
-    page = context.read(lambda tx: submissions.list_submissions(tx, context.account, id, asked))
+    page = context.read(lambda tx: submissions.list_submissions(tx, context.account, id, page_request))
     return pagination.list_response("submissions", page, SubmissionOut.model_validate)
 
 

@@ -99,16 +99,16 @@ def change(tx: Connection, account: int, overlay: int, **fields: Unpack[Fields])
 def remove(tx: Connection, account: int, overlay: int) -> None:
     """Delete an overlay; links that had it lead straight to their target."""
     crud.lock_row(tx, overlays, account, overlay)
-    mine = and_(links.c.overlay == overlay, links.c.account == account)
-    change_log.record_links(tx, mine)
-    tx.execute(update(links).where(mine).values(type="direct", overlay=None))
+    own_items = and_(links.c.overlay == overlay, links.c.account == account)
+    change_log.record_links(tx, own_items)
+    tx.execute(update(links).where(own_items).values(type="direct", overlay=None))
     crud.remove(tx, overlays, account, overlay)
 
 
-def uses(tx: Connection, chosen: Sequence[int]) -> Mapping[int, int]:
+def uses(tx: Connection, ids: Sequence[int]) -> Mapping[int, int]:
     """On the way of how many links each of these stands, where it is on any (index links_overlay)."""
     c = links.c
-    counted = select(c.overlay, func.count()).where(c.overlay.in_(chosen)).group_by(c.overlay)
+    counted = select(c.overlay, func.count()).where(c.overlay.in_(ids)).group_by(c.overlay)
     return {int(row[0]): int(row[1]) for row in tx.execute(counted)}
 
 

@@ -43,8 +43,8 @@ class PixelChange(Body):
 
 
 @router.get("/pixels", response_model=pagination.list_model("pixels", PixelOut))
-def list_pixels(context: Context, asked: pagination.RequestedPage) -> Any:
-    page = context.read(lambda tx: ops.page(tx, context.account, asked))
+def list_pixels(context: Context, page_request: pagination.RequestedPage) -> Any:
+    page = context.read(lambda tx: ops.page(tx, context.account, page_request))
     return pagination.list_response("pixels", page, PixelOut.model_validate)
 
 

@@ -84,10 +84,10 @@ def remove(tx: Connection, account: int, pixel: int) -> None:
     crud.remove(tx, pixels, account, pixel)
 
 
-def uses(tx: Connection, chosen: Sequence[int]) -> Mapping[int, int]:
+def uses(tx: Connection, ids: Sequence[int]) -> Mapping[int, int]:
     """On how many links each of these pixels is, where it is on any (index link_pixels_pixel)."""
     c = link_pixels.c
-    counted = select(c.pixel, func.count()).where(c.pixel.in_(chosen)).group_by(c.pixel)
+    counted = select(c.pixel, func.count()).where(c.pixel.in_(ids)).group_by(c.pixel)
     return {int(row[0]): int(row[1]) for row in tx.execute(counted)}
 
 

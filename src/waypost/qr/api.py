@@ -87,8 +87,8 @@ _GroupId = Annotated[int | None, Query(ge=1), BeforeValidator(whole_number)]
 
 
 @router.get("/qr", response_model=pagination.list_model("qrs", CodeOut))
-def list_codes(context: Context, asked: pagination.RequestedPage) -> Any:
-    page = context.read_after_ingest(lambda tx: ops.page(tx, context.account, asked))
+def list_codes(context: Context, page_request: pagination.RequestedPage) -> Any:
+    page = context.read_after_ingest(lambda tx: ops.page(tx, context.account, page_request))
     return pagination.list_response("qrs", page, lambda code: CodeOut(**_shown(code, context)))
 
 
@@ -126,9 +126,9 @@ def read_code(context: Context, id: PathId) -> CodeAnswer:
         return code, ops.has_logo(tx, id), block
 
     code, logo, block = context.read_after_ingest(work)
-    told = {name: value for name, value in vars(code).items() if name in CodeDetails.model_fields}
+    output = {name: value for name, value in vars(code).items() if name in CodeDetails.model_fields}
     url = short_url(context.settings.base, "", None, code.alias)
-    return CodeAnswer(details=CodeDetails(**{**told, **_shown(code, context)}, logo=logo, shorturl=url), data=block)
+    return CodeAnswer(details=CodeDetails(**{**output, **_shown(code, context)}, logo=logo, shorturl=url), data=block)
 
 
 @router.get("/qr/{id}/stats")

@@ -33,8 +33,8 @@ class Member:
 def of_campaign(tx: Connection, account: int, campaign: int) -> Sequence[Member]:
     """The links of a campaign (index links_campaign). Raises INVALID on `campaign`."""
     crud.require_reference(tx, campaigns, account, campaign, field="campaign")
-    chosen = select(links.c.host, domains.c.scheme, links.c.alias).outerjoin(domains, domains.c.host == links.c.host)
-    return _members(tx, chosen.where(links.c.campaign == campaign).order_by(links.c.id))
+    query = select(links.c.host, domains.c.scheme, links.c.alias).outerjoin(domains, domains.c.host == links.c.host)
+    return _members(tx, query.where(links.c.campaign == campaign).order_by(links.c.id))
 
 
 def of_channel(tx: Connection, account: int, channel: int) -> Sequence[Member]:
@@ -42,7 +42,7 @@ def of_channel(tx: Connection, account: int, channel: int) -> Sequence[Member]:
     crud.require_reference(tx, channels, account, channel, field="channel")
     c = channel_items.c
     alias = func.coalesce(links.c.alias, bios.c.alias, qrs.c.alias).label("alias")
-    chosen = (
+    query = (
         select(func.coalesce(links.c.host, "").label("host"), domains.c.scheme, alias, c.qr.label("code"))
         .outerjoin(links, links.c.id == c.link)
         .outerjoin(domains, domains.c.host == links.c.host)
@@ -51,7 +51,7 @@ def of_channel(tx: Connection, account: int, channel: int) -> Sequence[Member]:
         .where(c.channel == channel)
         .order_by(c.id)
     )
-    return _members(tx, chosen)
+    return _members(tx, query)
 
 
 def to_draw(tx: Connection, member: Member, settings: Settings) -> Draft | None:
@@ -62,5 +62,5 @@ def to_draw(tx: Connection, member: Member, settings: Settings) -> Draft | None:
     return Draft(member.alias, {}, url, PLAIN, None)
 
 
-def _members(tx: Connection, chosen: Select[Any]) -> Sequence[Member]:
-    return [Member(**row) for row in tx.execute(chosen).mappings()]
+def _members(tx: Connection, selected: Select[Any]) -> Sequence[Member]:
+    return [Member(**row) for row in tx.execute(selected).mappings()]

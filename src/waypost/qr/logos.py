@@ -34,12 +34,12 @@ def own_file(tx: Connection, account: int, short: str, *, settings: Settings) ->
 
 
 def is_url(logo: str) -> bool:
-    """Whether it is to be fetched from elsewhere."""
+    """Return whether it is to be fetched from elsewhere."""
     return logo.strip().lower().startswith(("http://", "https://"))
 
 
 def is_data(logo: str) -> bool:
-    """Whether the picture itself stands in the URL."""
+    """Return whether the picture itself stands in the URL."""
     return logo.strip().lower().startswith("data:")
 
 
@@ -58,13 +58,13 @@ def fetch(url: str, *, resolver: Resolver = safe_client.resolve) -> bytes:
 def from_data(url: str) -> bytes:
     """The bytes in a `data:` URL. Raises INVALID on `logo`."""
     url = url.strip()
-    found = _DATA.match(url)
-    if found is None:
+    match = _DATA.match(url)
+    if match is None:
         raise invalid("logo", "logo must be a whole data: URL, such as data:image/png;base64,….")
-    if found[1] and found[1].lower() not in ("image/png", "image/jpeg", "image/jpg"):
-        raise invalid("logo", f"{_KINDS}, not {found[1]}.")
-    body = url[found.end() :]
-    if ";base64" not in found[2].lower():
+    if match[1] and match[1].lower() not in ("image/png", "image/jpeg", "image/jpg"):
+        raise invalid("logo", f"{_KINDS}, not {match[1]}.")
+    body = url[match.end() :]
+    if ";base64" not in match[2].lower():
         return unquote_to_bytes(body)
     try:
         return base64.b64decode(unquote_to_bytes(body), validate=True)

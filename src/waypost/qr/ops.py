@@ -82,8 +82,8 @@ def page(tx: Connection, account: int, window: PageRequest, *, q: str = "") -> P
     """The account's codes, or those with `q` in their name or alias."""
     if not q:
         return crud.page(tx, qrs, account, window, Listed)
-    found = qrs.c.name.icontains(q, autoescape=True) | qrs.c.alias.icontains(q, autoescape=True)
-    return crud.filtered_page(tx, qrs, account, window, Listed, found)
+    result = qrs.c.name.icontains(q, autoescape=True) | qrs.c.alias.icontains(q, autoescape=True)
+    return crud.filtered_page(tx, qrs, account, window, Listed, result)
 
 
 def own(tx: Connection, account: int, code: int) -> Code:
@@ -92,7 +92,7 @@ def own(tx: Connection, account: int, code: int) -> Code:
 
 
 def has_logo(tx: Connection, code: int) -> bool:
-    """Whether a code that went through `own` has a logo."""
+    """Return whether a code that went through `own` has a logo."""
     return tx.execute(select(qrs.c.logo.is_not(None)).where(qrs.c.id == code)).scalar_one()
 
 
@@ -124,8 +124,8 @@ def add(tx: Connection, account: int, new: Draft) -> Code:
 def change(tx: Connection, account: int, code: int, new: Draft) -> bool:
     """Save a changed code. False when somebody else changed it since the draft, which then has to be made again."""
     now = {**new.values, "version": new.version + 1}
-    mine = (qrs.c.id == code, qrs.c.account == account, qrs.c.version == new.version)
-    if tx.execute(update(qrs).where(*mine).values(now)).rowcount == 0:
+    own_items = (qrs.c.id == code, qrs.c.account == account, qrs.c.version == new.version)
+    if tx.execute(update(qrs).where(*own_items).values(now)).rowcount == 0:
         own(tx, account, code)
         return False
     change_log.record(tx, alias_namespace.OWN, new.alias)
@@ -140,12 +140,12 @@ def remove(tx: Connection, account: int, code: int) -> None:
 
 def saved(tx: Connection, code: int, settings: Settings) -> Draft | None:
     """What is needed to draw a code that was saved; None when there is none."""
-    found = (
+    result = (
         tx.execute(crud.select_columns(qrs, Code).add_columns(qrs.c.logo).where(qrs.c.id == code)).mappings().first()
     )
-    if found is None:
+    if result is None:
         return None
-    row = {str(name): value for name, value in found.items()}
+    row = {str(name): value for name, value in result.items()}
     return Draft(row["alias"], {}, text_of(row, settings), _style(row), row["logo"], row["version"])
 
 
@@ -197,5 +197,5 @@ def _style(code: Mapping[str, Any]) -> Style:
 
 
 def _logo(tx: Connection, code: int) -> bytes | None:
-    found: bytes | None = tx.execute(select(qrs.c.logo).where(qrs.c.id == code)).scalar_one()
-    return found
+    query: bytes | None = tx.execute(select(qrs.c.logo).where(qrs.c.id == code)).scalar_one()
+    return query

@@ -96,5 +96,5 @@ def parsed(item: Any) -> NewCode:
     try:
         return NewCode.model_validate(item)
     except ValidationError as error:
-        told = [{**fault, "loc": ("body", *fault["loc"])} for fault in error.errors()]
-        raise validation_problem(RequestValidationError(told)) from error
+        items = [{**fault, "loc": ("body", *fault["loc"])} for fault in error.errors()]
+        raise validation_problem(RequestValidationError(items)) from error

@@ -28,42 +28,42 @@ class Logos:
     def resolved(self, body: CodeChange) -> dict[str, Any]:
         """The fields that stood in a body, with the logo as our own copy. Raises INVALID on `logo`."""
         fields = body.sent()
-        wanted = fields.get("logo")
-        if wanted is not None:
-            fields["logo"] = self._copy(wanted)
+        response = fields.get("logo")
+        if response is not None:
+            fields["logo"] = self._copy(response)
         return fields
 
-    def _copy(self, wanted: str) -> bytes:
-        found = self._known.get(wanted)
-        if found is None:
+    def _copy(self, expected: str) -> bytes:
+        response = self._known.get(expected)
+        if response is None:
             if len(self._known) >= _MOST_LOGOS:
                 raise invalid("logo", f"logo: one request can have at most {_MOST_LOGOS} different ones.")
             try:
-                found = logos.own_copy(self._bytes(wanted))
+                response = logos.own_copy(self._bytes(expected))
             except Problem as problem:
-                found = problem
-            self._known[wanted] = found
-        if isinstance(found, Problem):
-            raise found
-        return found
+                response = problem
+            self._known[expected] = response
+        if isinstance(response, Problem):
+            raise response
+        return response
 
-    def _bytes(self, wanted: str) -> bytes:
-        if logos.is_data(wanted):
-            return logos.from_data(wanted)
-        own = self._own(wanted)
+    def _bytes(self, expected: str) -> bytes:
+        if logos.is_data(expected):
+            return logos.from_data(expected)
+        own = self._own(expected)
         if own is not None:
             return own
-        if logos.is_url(wanted):
-            return logos.fetch(wanted)
+        if logos.is_url(expected):
+            return logos.fetch(expected)
         raise invalid("logo", "logo must be an http(s) URL, a data: URL, or the short URL or alias of a file of yours.")
 
-    def _own(self, wanted: str) -> bytes | None:
+    def _own(self, expected: str) -> bytes | None:
         """The bytes of the account's file of that name."""
         context = self._door
-        found = context.read(lambda tx: logos.own_file(tx, context.account, wanted, settings=context.settings))
-        if found is None:
+        result = context.read(lambda tx: logos.own_file(tx, context.account, expected, settings=context.settings))
+        if result is None:
             return None
-        name, size = found
+        name, size = result
         logos.must_fit(size)
         try:
             return b"".join(context.store.load(name)[1])
@@ -102,7 +102,7 @@ def prove(new: Draft) -> Drawing:
 
 
 def _saved(context: RequestContext, code: int, draft: Callable[[Connection], Draft]) -> bool:
-    """Whether the draft was proven and saved before anybody else changed the code."""
+    """Return whether the draft was proven and saved before anybody else changed the code."""
     new = context.read(draft)
     prove(new)
     return context.write(lambda tx: ops.change(tx, context.account, code, new))

@@ -124,10 +124,10 @@ def _matrix(text: str, level: str, version: int = 0) -> tuple[int, ...]:
 
 
 def _too_long(why: str, level: str, text: str) -> Problem:
-    found = _OVERFLOW.search(why)
-    if found is None:
+    match = _OVERFLOW.search(why)
+    if match is None:
         return invalid("data", "data cannot be written as a QR code.")
-    over = int(found[1]) - int(found[2])
+    over = int(match[1]) - int(match[2])
     words = f"{over} byte{'s' if over > 1 else ''} too many ({len(text.encode())} in all)"
     advice = "shorten it" if level == "L" else "shorten it, or lower the error correction or leave the logo away"
     return invalid("data", f"data is too long for a QR code at level {level}: {words}; {advice}.")
@@ -161,11 +161,11 @@ def _odd(length: float) -> int:
 
 def columns(rows: Iterable[int], side: int) -> list[int]:
     """Return the same modules by column: bit y of `columns[x]`."""
-    found = [0] * side
+    result = [0] * side
     for y, row in enumerate(rows):
         bit, left = 1 << y, row
         while left:
             low = left & -left
-            found[low.bit_length() - 1] |= bit
+            result[low.bit_length() - 1] |= bit
             left ^= low
-    return found
+    return result

@@ -33,7 +33,7 @@ def loops(rows: Sequence[int]) -> list[list[Corner]]:
             marked.setdefault(corner & _X, []).append(corner)
     for ends in marked.values():  # a corner where a horizontal line ends is one where a vertical line does
         _pair(ends, below)
-    found = []
+    items = []
     while beside:
         start, corner = beside.popitem()
         loop = [start]
@@ -45,8 +45,8 @@ def loops(rows: Sequence[int]) -> list[list[Corner]]:
                 break
             loop.append(corner)
             corner = beside.pop(corner)
-        found.append([(corner & _X, corner >> _X_BITS) for corner in loop])
-    return found
+        items.append([(corner & _X, corner >> _X_BITS) for corner in loop])
+    return items
 
 
 _X_BITS = 8  # a symbol is at most 177 modules wide
@@ -67,7 +67,7 @@ def outlines(rows: Sequence[int], side: int) -> list[list[Corner]]:
     ends: dict[tuple[int, int, int], tuple[int, int]] = {}
     _horizontal(rows, ends)
     _vertical(columns(rows, side), ends)
-    found = []
+    items = []
     while ends:
         x, y, way = start = next(iter(ends))
         corners = []
@@ -77,8 +77,8 @@ def outlines(rows: Sequence[int], side: int) -> list[list[Corner]]:
             way = _turn((x, y), way, ends)
         if start[2] > 1:  # begun on a vertical edge
             corners = corners[1:] + corners[:1]
-        found.append(corners)
-    return found
+        items.append(corners)
+    return items
 
 
 _RIGHT, _LEFT, _DOWN, _UP = range(4)

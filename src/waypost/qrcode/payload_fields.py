@@ -63,10 +63,10 @@ class Fields:
     def flag(self, name: str) -> bool:
         """True or false, also in words; absent is false."""
         value = self._value(name)
-        found = _FLAGS.get(value.lower() if isinstance(value, str) else value) if _is_plain(value) else None
-        if found is None:
+        response = _FLAGS.get(value.lower() if isinstance(value, str) else value) if _is_plain(value) else None
+        if response is None:
             raise invalid("data", f"data.{name} must be true or false.")
-        return found
+        return response
 
     def number(self, name: str) -> str:
         """A decimal number as it was written; "" when absent."""
@@ -183,10 +183,10 @@ def wifi_parts(data: str) -> tuple[str, str, str]:
     """(name, password, encryption) of a name alone or of a whole `WIFI:` text."""
     if not data.startswith("WIFI:"):
         return line(data), "", ""
-    found = {name: re.sub(r"\\(.)", r"\1", value) for name, value in _WIFI_FIELD.findall(line(data)[5:])}
-    if not found.get("S"):
+    matches = {name: re.sub(r"\\(.)", r"\1", value) for name, value in _WIFI_FIELD.findall(line(data)[5:])}
+    if not matches.get("S"):
         raise invalid("data", "data begins with WIFI: but has no S:name; in it.")
-    return found["S"], found.get("P", ""), found.get("T", "")
+    return matches["S"], matches.get("P", ""), matches.get("T", "")
 
 
 def degrees(value: str, most: int, name: str) -> str:
@@ -201,7 +201,7 @@ def degrees(value: str, most: int, name: str) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def coin(currency: str, address: str, told: Mapping[str, str]) -> str:
+def coin(currency: str, address: str, value: Mapping[str, str]) -> str:
     """A payment (BIP 21)."""
     currency = currency.strip().lower()
     if currency not in _COINS:
@@ -209,9 +209,9 @@ def coin(currency: str, address: str, told: Mapping[str, str]) -> str:
     address = address.strip().removeprefix(f"{currency}:")
     if not _COIN_ADDRESS.match(address):
         raise invalid("data", "data.address must be an address: 14 to 100 letters and digits.")
-    if told["amount"] and Decimal(told["amount"]) <= 0:
+    if value["amount"] and Decimal(value["amount"]) <= 0:
         raise invalid("data", "data.amount must be more than 0.")
-    return with_query(f"{currency}:{address}", **told)
+    return with_query(f"{currency}:{address}", **value)
 
 
 def coin_uri(data: str) -> str:
@@ -219,7 +219,7 @@ def coin_uri(data: str) -> str:
     text = line(data)
     if _COIN_ADDRESS.match(text):
         return f"bitcoin:{text}"
-    found = _COIN_URI.match(text)
-    if found is None or found[1] not in _COINS:
+    match = _COIN_URI.match(text)
+    if match is None or match[1] not in _COINS:
         raise invalid("data", f"data must be an address, or a URI that begins with one of {', '.join(_COINS)}.")
     return text

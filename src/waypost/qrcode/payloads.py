@@ -50,8 +50,8 @@ def read(type: Type, data: Data, settings: Settings) -> Content:
         if not data.strip():
             raise invalid("data", "data must not be empty.")
         return replace(_STRINGS[type](data, settings), data=data)
-    told = payload_fields.Fields(type, data)
-    return replace(_OBJECTS[type](told, settings), data=told.used)
+    output = payload_fields.Fields(type, data)
+    return replace(_OBJECTS[type](output, settings), data=output.used)
 
 
 def _text(data: str, _settings: Settings) -> Content:
@@ -162,8 +162,8 @@ def _event(data: str, _settings: Settings) -> Content:
 
 def _event_object(data: payload_fields.Fields, _settings: Settings) -> Content:
     title = data.needed("title")
-    told = {name: data.text(name, lines=name == "description") for name in ("location", "description", "url")}
-    calendar = vcard.calendar(title, data.needed("start"), data.text("end"), told)
+    text = {name: data.text(name, lines=name == "description") for name in ("location", "description", "url")}
+    calendar = vcard.calendar(title, data.needed("start"), data.text("end"), text)
     return Content("event", calendar, file=calendar, name=title)
 
 
@@ -223,8 +223,8 @@ def _crypto(data: str, _settings: Settings) -> Content:
 
 
 def _crypto_object(data: payload_fields.Fields, _settings: Settings) -> Content:
-    told = {"amount": data.number("amount"), "label": data.text("label"), "message": data.text("message")}
-    uri = payload_fields.coin(data.text("currency") or "bitcoin", data.needed("address"), told)
+    values = {"amount": data.number("amount"), "label": data.text("label"), "message": data.text("message")}
+    uri = payload_fields.coin(data.text("currency") or "bitcoin", data.needed("address"), values)
     return Content("crypto", uri, uri=uri)
 
 

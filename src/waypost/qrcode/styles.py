@@ -61,8 +61,8 @@ def color(value: str, *, field: str) -> str:
     text = value.strip()
     if _HEX.match(text):
         return text.lower()
-    found = _RGB.match(text)
-    if found is None or max(parts := [int(part) for part in found.groups()]) > 255:
+    match = _RGB.match(text)
+    if match is None or max(parts := [int(part) for part in match.groups()]) > 255:
         raise invalid(field, f"{field} must be a colour, rgb(r,g,b) with numbers from 0 to 255, or #RRGGBB.")
     return "#" + "".join(f"{part:02x}" for part in parts)
 
@@ -90,12 +90,12 @@ def must_be_readable(style: Style) -> None:
     if style.gradient is not None:
         inks.append(("gradient", style.gradient.color))
     for field, ink in inks:
-        found = contrast(ink, style.background)
-        if found >= LEAST_CONTRAST and luminance(ink) > luminance(style.background):
+        result = contrast(ink, style.background)
+        if result >= LEAST_CONTRAST and luminance(ink) > luminance(style.background):
             raise _unreadable(field, f"{field} {ink} is lighter than background {style.background}; swap them")
-        if found < LEAST_CONTRAST:
-            told = f"{field} {ink} on background {style.background} has a contrast of {found:.1f}:1"
-            raise _unreadable(field, f"{told}, and scanners need 3:1; make {field} darker or background lighter")
+        if result < LEAST_CONTRAST:
+            output = f"{field} {ink} on background {style.background} has a contrast of {result:.1f}:1"
+            raise _unreadable(field, f"{output}, and scanners need 3:1; make {field} darker or background lighter")
 
 
 def _unreadable(field: str, why: str) -> Problem:

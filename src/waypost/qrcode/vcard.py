@@ -19,9 +19,9 @@ _YEARS = (1000, 9998)  # an event may end in the year after
 _TIMES = ("%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%SZ")
 
 
-def vcard(told: Mapping[str, str]) -> str:
+def vcard(fields: Mapping[str, str]) -> str:
     """A card of the fields of decision 32; those that are absent or empty leave no line."""
-    values = {name: told.get(name, "").strip() for name in CARD_FIELDS}
+    values = {name: fields.get(name, "").strip() for name in CARD_FIELDS}
     full = " ".join(part for part in (values["fname"], values["lname"]) if part) or values["org"]
     if not full:
         raise invalid("data", "data needs a name: fname, lname or org.")
@@ -65,11 +65,11 @@ def whole_card(data: str) -> str | None:
 
 def name_in(card: str) -> str:
     """The full name in a card."""
-    found = _NAME.search(card.replace("\r\n ", ""))
-    return re.sub(r"\\(.)", r"\1", found[1]) if found else "contact"
+    match = _NAME.search(card.replace("\r\n ", ""))
+    return re.sub(r"\\(.)", r"\1", match[1]) if match else "contact"
 
 
-def calendar(title: str, start: str, end: str, told: Mapping[str, str]) -> str:
+def calendar(title: str, start: str, end: str, fields: Mapping[str, str]) -> str:
     """An event. Times are UTC; a date alone is a whole day. Without an end it lasts an hour, or its day."""
     begins, is_day = _moment(start, "start")
     ends, end_is_day = _moment(end, "end") if end else (begins + timedelta(days=0 if is_day else 1 / 24), is_day)
@@ -84,10 +84,10 @@ def calendar(title: str, start: str, end: str, told: Mapping[str, str]) -> str:
     lines += [f"DTSTAMP:{begins:%Y%m%dT%H%M%SZ}", f"DTSTART{kind}:{first}", f"DTEND{kind}:{last}"]
     lines.append(f"SUMMARY:{escaped(title)}")
     for name, head in (("location", "LOCATION"), ("description", "DESCRIPTION")):
-        if told[name]:
-            lines.append(f"{head}:{escaped(told[name])}")
-    if told["url"]:
-        lines.append(f"URL:{web(told['url'])}")
+        if fields[name]:
+            lines.append(f"{head}:{escaped(fields[name])}")
+    if fields["url"]:
+        lines.append(f"URL:{web(fields['url'])}")
     return _joined([*lines, "END:VEVENT", "END:VCALENDAR"])
 
 

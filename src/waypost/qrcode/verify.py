@@ -15,7 +15,7 @@ LEAST_PIXELS = 3
 
 def decode(image: Image.Image) -> str | None:
     """Return the text of a QR code image, or None. Does not try other rotations, inversion or sizes."""
-    found = zxingcpp.read_barcode(
+    result = zxingcpp.read_barcode(
         image.convert("L"),
         formats=zxingcpp.BarcodeFormats(zxingcpp.BarcodeFormat.QRCode),
         try_rotate=False,
@@ -23,7 +23,7 @@ def decode(image: Image.Image) -> str | None:
         try_invert=False,
         text_mode=zxingcpp.TextMode.Plain,
     )
-    return found.text if found is not None else None
+    return result.text if result is not None else None
 
 
 def must_scan(drawing: Drawing, text: str) -> None:

@@ -59,8 +59,8 @@ class SplashChange(NewSplash):
 
 
 @router.get("/splash", response_model=pagination.list_model("splash", SplashItem))
-def list_splash(context: Context, asked: pagination.RequestedPage) -> Any:
-    page = context.read(lambda tx: ops.page(tx, context.account, asked))
+def list_splash(context: Context, page_request: pagination.RequestedPage) -> Any:
+    page = context.read(lambda tx: ops.page(tx, context.account, page_request))
     return pagination.list_response("splash", page, SplashItem.model_validate)
 
 

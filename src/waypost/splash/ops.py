@@ -65,16 +65,16 @@ def change(tx: Connection, account: int, splash: int, **fields: Unpack[Fields]) 
 def remove(tx: Connection, account: int, splash: int) -> None:
     """Delete a splash page; links that had it lead straight to their target."""
     crud.lock_row(tx, splashes, account, splash)
-    mine = and_(links.c.splash == splash, links.c.account == account)
-    change_log.record_links(tx, mine)
-    tx.execute(update(links).where(mine).values(type="direct", splash=None))
+    own_items = and_(links.c.splash == splash, links.c.account == account)
+    change_log.record_links(tx, own_items)
+    tx.execute(update(links).where(own_items).values(type="direct", splash=None))
     crud.remove(tx, splashes, account, splash)
 
 
-def uses(tx: Connection, chosen: Sequence[int]) -> Mapping[int, int]:
+def uses(tx: Connection, ids: Sequence[int]) -> Mapping[int, int]:
     """On the way of how many links each of these stands, where it is on any (index links_splash)."""
     c = links.c
-    counted = select(c.splash, func.count()).where(c.splash.in_(chosen)).group_by(c.splash)
+    counted = select(c.splash, func.count()).where(c.splash.in_(ids)).group_by(c.splash)
     return {int(row[0]): int(row[1]) for row in tx.execute(counted)}
 
 

@@ -79,7 +79,7 @@ def language(accept_language: str) -> str:
 
 
 def is_prefetch(purpose: str) -> bool:
-    """Whether a value of `Sec-Purpose`, `Purpose`, `X-Purpose` or `X-Moz` says that nobody has followed the link."""
+    """Return whether a value of `Sec-Purpose`, `Purpose`, `X-Purpose` or `X-Moz` marks a prefetch."""
     if not purpose:
         return False
     return not _PREFETCHES.isdisjoint(part.strip() for part in re.split("[;,]", purpose[:64].lower()))
@@ -135,13 +135,13 @@ def _tool(text: str) -> str | None:
 
 
 def _family(user_agent: str) -> str | None:
-    found = _parser().ua.extract(user_agent)
-    return user_agent_families.BROWSERS.get(found.family) if found else None
+    result = _parser().ua.extract(user_agent)
+    return user_agent_families.BROWSERS.get(result.family) if result else None
 
 
 def _system(user_agent: str, text: str) -> str:
-    found = _parser().os.extract(user_agent)
-    known = user_agent_families.SYSTEMS.get(found.family) if found else None
+    result = _parser().os.extract(user_agent)
+    known = user_agent_families.SYSTEMS.get(result.family) if result else None
     return known or _part(text, user_agent_families.SYSTEM_PARTS) or UNKNOWN
 
 
@@ -152,8 +152,8 @@ def _device(text: str) -> Device:
 
 
 def _first(words: set[str], names: Mapping[str, str]) -> str | None:
-    found = words & names.keys()
-    return next((name for word, name in names.items() if word in found), None) if found else None
+    result = words & names.keys()
+    return next((name for word, name in names.items() if word in result), None) if result else None
 
 
 def _part(text: str, names: Mapping[str, str]) -> str | None:
@@ -216,9 +216,9 @@ def _suffixes() -> PublicSuffixList:
 def _language(accept_language: str) -> str:
     best, weight = UNKNOWN, 0.0
     for part in accept_language.lower().split(","):
-        tag, _, told = part.partition(";")
+        tag, _, output = part.partition(";")
         primary = tag.strip().partition("-")[0]
-        quality = _QUALITY.match(told.replace(" ", ""))
+        quality = _QUALITY.match(output.replace(" ", ""))
         if quality and float(quality[1] or 1) > weight and _LANGUAGE.match(primary):
             best, weight = referrers.LANGUAGES.get(primary, primary), float(quality[1] or 1)
     return best
