@@ -1,4 +1,4 @@
-"""QR codes beside segno and qrcode, and hot pictures beside nginx: `python -m bench.qr`.
+"""Compare QR codes with segno and qrcode, and cached images with nginx: `python -m bench.qr`.
 
 Drawing is on one core, each maker in turn, round after round, because machines have moods; a median is of single codes,
 each with a text of its own. Serving: both servers on one core in turn, the load (wrk) on the other.

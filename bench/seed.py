@@ -89,7 +89,7 @@ def fill(folder: Path, count: int) -> Filled:
 
 
 def alias(item: int) -> str:
-    """Return the unique alias of a link: six letters in pseudo-random order."""
+    """Return the unique alias of a link: six characters in pseudo-random order."""
     number, letters = item * 7_368_787_571 % len(_ALPHABET) ** 6, ""
     for _ in range(6):
         number, digit = divmod(number, len(_ALPHABET))

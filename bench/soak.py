@@ -1,7 +1,7 @@
 """Memory over time: `python -m bench.soak [--links N] [--minutes M]`.
 
 A worker with a million links in its database and 100,000 of them hot is asked for these at random; its memory and its
-ingester's are told every half minute.
+ingester's are printed every half minute.
 """
 
 import argparse

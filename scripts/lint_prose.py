@@ -27,7 +27,7 @@ WORDS = {
     r"\banew\b": "use 'again'",
     r"\bmeanwhile\b": "use 'in the meantime' only where timing matters, else delete it",
     r"\bbeside\b": "use 'next to' or 'in addition to'",
-    r"\bletters?\b(?! (?:or|and) (?:a )?(?:digit|number)|,? digits)": "use 'e-mail'; or 'letters and digits'",
+    r"(?<!-)\bletters?\b(?! (?:or|and) (?:a )?(?:digit|number)|,? digits)": "use 'e-mail'; or 'letters and digits'",
     r"\blook(?:s|ed|ing)? at\b": "use 'check', 'read' or 'inspect'",
     r"\b(?:goes|go|went|going) on\b": "use 'continue' or 'resume'",
     r"\bbroken off\b": "use 'interrupted'",

@@ -13,7 +13,7 @@ from waypost.qrcode.styles import Gradient, Style
 _TEXT = "https://go.example.com/spring"
 _COLUMNS, _SIDE, _GAP, _LINE = 4, 216, 28, 30
 _TARGET = Path(__file__).resolve().parent.parent / "docs" / "qr-styles.png"
-# What is written below each, its style, and the colour of its logo.
+# The caption of each example, its style, and the color of its logo.
 _SHOWN: tuple[tuple[str, Style, str], ...] = (
     ("square", Style(margin=2), ""),
     ("rounded", Style("#0b3d91", "#f4f8ff", modules="rounded", eyes="rounded", margin=2), ""),

@@ -33,7 +33,7 @@ def main() -> None:
 
 
 def documents() -> dict[Path, str]:
-    """What each generated file must hold."""
+    """Return the content of each generated file."""
     readme = (ROOT / "README.md").read_text()
     before, _, rest = readme.partition(_START)
     after = rest.partition(_END)[2]
@@ -54,7 +54,7 @@ def _settings() -> str:
         "",
         _WRITTEN,
         "Every setting works without being set. Set one in the environment under the name below, or in a TOML file",
-        "under the same name in small letters without `WAYPOST_`. The environment comes first. The file is",
+        "under the same name in lower case without `WAYPOST_`. The environment has precedence. The file is",
         "`waypost.toml` in the folder in which the service starts, or the one that `WAYPOST_CONFIG` names.",
         "",
         "```toml",
@@ -106,7 +106,7 @@ def _commands() -> str:
 
 
 def commands() -> Iterator[tuple[str, Any]]:
-    """Every command with its whole name, such as `waypost account add`."""
+    """Yield every visible command with its full name, such as `waypost account add`."""
     todo = [("waypost", typer.main.get_command(app))]
     while todo:
         name, command = todo.pop(0)
@@ -114,7 +114,7 @@ def commands() -> Iterator[tuple[str, Any]]:
         if inner is None:
             yield name, command
         else:
-            todo = [(f"{name} {word}", inner[word]) for word in inner] + todo
+            todo = [(f"{name} {word}", inner[word]) for word in inner if not inner[word].hidden] + todo
 
 
 def _usage(params: list[Any]) -> Iterator[str]:
@@ -158,11 +158,18 @@ def _api(document: dict[str, Any]) -> str:
     operations = [(m, path, o[m]) for path, o in document["paths"].items() for m in _METHODS if m in o]
     lines = ["# API", "", _WRITTEN, str(document["info"]["description"]), "A running service shows the same at"]
     lines += ["`/api/docs`, to try out, and at `/api/openapi.json`, for programs.", "", "## Failures", ""]
-    lines += ["Every failure answers", "", "```", *_shape({"$ref": "#/components/schemas/Failure"}, schemas), "```", ""]
+    lines += [
+        "The body of every failure:",
+        "",
+        "```",
+        *_shape({"$ref": "#/components/schemas/Failure"}, schemas),
+        "```",
+        "",
+    ]
     failures = operations[0][2]["responses"].items()
     rows = ((code, failure["description"]) for code, failure in failures if code >= "400")
     lines += [_table(("Status", "When"), rows)]
-    lines += ["## Rate limit", "", "These headers stand on every answer to a known key:", ""]
+    lines += ["## Rate limit", "", "Every response to a known key has these headers:", ""]
     headers = operations[0][2]["responses"]["200"]["headers"].items()
     lines += [_table(("Header", "Meaning"), ((f"`{name}`", message["description"]) for name, message in headers))]
     tag = ""
@@ -200,7 +207,7 @@ def _resolved(schema: Mapping[str, Any], schemas: Mapping[str, Any]) -> Mapping[
 
 
 def _type(schema: Mapping[str, Any], schemas: Mapping[str, Any]) -> str:
-    """What a value may be, in words."""
+    """Describe the allowed values of a field."""
     schema = _resolved(schema, schemas)
     kinds = schema.get("anyOf") or schema.get("oneOf")
     if kinds:

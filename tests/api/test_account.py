@@ -97,7 +97,7 @@ def test_new_password_replaces_old_one(ana: Person, ben: Person) -> None:
     assert _opens(ana, "their new password")
     assert not _opens(ana, PASSWORD)
     assert dict(_stored(ben)) == dict(bens)
-    assert ana.get("/account")  # a key goes on working
+    assert ana.get("/account")  # the key keeps working
 
 
 def test_email_is_unique_ignoring_case(ana: Person, ben: Person) -> None:

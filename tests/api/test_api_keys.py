@@ -1,4 +1,4 @@
-"""API keys: how they are sent, what each may do, and what is said to one that is not known (decisions 3 and 7)."""
+"""API keys: authorization forms, scopes and errors (decisions 3 and 7)."""
 
 import hashlib
 import re
@@ -107,7 +107,7 @@ def test_key_is_random_and_stored_as_hash(ana: Person) -> None:
     made = {_key(ana) for _ in range(50)}
     assert len(made) == 50
     for key in made:
-        assert re.fullmatch(r"wp_[A-Za-z0-9_-]{32}", key)  # 32 letters of 6 bits: 192 bits
+        assert re.fullmatch(r"wp_[A-Za-z0-9_-]{32}", key)  # 32 characters of 6 bits: 192 bits
     stored = ana.database.read(lambda tx: tx.execute(select(api_keys)).mappings().all())
     by_digest = {bytes(row["digest"]): row for row in stored}
     for key in made:

@@ -127,7 +127,7 @@ def test_overlay_type_change_requires_and_drops_fields(kind: str, ana: Person) -
     assert {name: shown[name] for name in ("type", *COMMON, *EXTRAS)} == {"type": kind, **COMMON, **_extras(kind)}
     ana.put(path, {"type": "message"})
     assert {name: _shown(ana, overlay)[name] for name in NOTHING} == NOTHING
-    if kind in NEEDS:  # what was dropped is gone
+    if kind in NEEDS:  # dropped fields are gone
         refused(ana.call("PUT", path, {"type": kind}), 400, NEEDS[kind])
 
 

@@ -29,7 +29,7 @@ ON_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 @pytest.fixture
 def travel() -> Iterator[time_machine.Traveller]:
-    """A clock that stands still until the test moves it."""
+    """A clock that the test moves."""
     with time_machine.travel(NOON, tick=False) as traveller:
         yield traveller
 
@@ -59,7 +59,7 @@ def test_window_starts_with_first_request_for_one_minute(ana: Person, travel: An
         (200.5, 200, 2, 261),  # the next window starts with its first request, not on a grid; whole seconds round up
         (260.4, 200, 1, 261),
         (260.5, 200, 2, 321),
-        (-1000, 200, 2, -940),  # a clock that was set back does not lock anybody out
+        (-1000, 200, 2, -940),  # a clock that was set back locks no client out
     ):
         travel.move_to(NOON + moment)
         answer = ana.call("GET", "/account")
@@ -263,7 +263,7 @@ def test_rejected_request_does_not_wait_for_write_lock(ana: Person) -> None:
     full.get("/account")
     with closing(sqlite3.connect(ana.database.path or "", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        # Whoever wanted to write now would be told, after ten seconds, that the database is away: 503.
+        # A write would now wait for ten seconds and return 503.
         assert _statuses(ana.client, "wp_wrong", 1) == [401]
         assert ana.client.get("/api/account").status_code == 401
         assert full.call("GET", "/account").status_code == 429

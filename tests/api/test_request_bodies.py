@@ -1,4 +1,4 @@
-"""What clients send as a body: JSON, nearly JSON, nothing, and far too much (decisions 3 and 4)."""
+"""Request bodies: JSON, invalid JSON, empty and oversized (decisions 3 and 4)."""
 
 import json
 from collections.abc import AsyncIterator

@@ -17,7 +17,7 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\Z")
 
 
 def _admin_page(name: str, password: str) -> int:
-    """What the operator's pages answer somebody who signs in."""
+    """Sign in and return the status of an admin page."""
     with opened() as client:
         browser = Browser(client)
         assert browser.sign_in(name, password).status_code == 303
@@ -34,7 +34,7 @@ def test_account_add_prints_json(run: Run) -> None:
 
 def test_account_add_prints_text(filled: Run) -> None:
     shown = filled(*ANA, "--password", "[bold]:heart:[/x] secret").out
-    assert "Account ana <ana@example.com> is made." in shown
+    assert "Account ana <ana@example.com> created." in shown
     assert "[bold]:heart:[/x] secret\n" in shown
     key = re.search(r"wp_\S+", shown)
     assert key
@@ -89,11 +89,11 @@ def test_suspended_account_is_rejected_until_undo(filled: Run) -> None:
 def test_account_has_admin_rights_until_undo(filled: Run) -> None:
     filled(*ANA)
     filled("account", "add", "--email", "ben@example.com", "--username", "ben", "--password", "a long password")
-    assert filled("account", "operator", "ben").out == "ben is an operator.\n"
+    assert filled("account", "admin", "ben").out == "ben is an administrator.\n"
     assert _admin_page("ben", "a long password") == 200
-    assert filled("account", "operator", "ben@example.com", "--undo").out == "ben is no longer an operator.\n"
+    assert filled("account", "operator", "ben@example.com", "--undo").out == "ben is no longer an administrator.\n"
     assert _admin_page("ben", "a long password") == 404
-    assert "nobody" in filled("account", "operator", "nobody").err
+    assert "nobody" in filled("account", "admin", "nobody").err
 
 
 def test_printed_reset_link_sets_password(filled: Run) -> None:
@@ -155,7 +155,7 @@ def test_plans_are_created_listed_and_applied(filled: Run) -> None:
     endless = {"storage_limit": None}
     made = filled("plan", "add", "gold", "--rate-limit", 2, "--upload-limit", 1000, "--json").json
     assert made == {"id": 2, "name": "gold", "status": "pro", "rate_limit": 2, "upload_limit": 1000, **endless}
-    assert filled("plan", "add", "silver", "--status", "free", "--storage-limit", 5000).out == "Plan silver is made.\n"
+    assert filled("plan", "add", "silver", "--status", "free", "--storage-limit", 5000).out == "Plan silver created.\n"
     shown = filled("plan", "list", "--json").json
     free = {"id": 1, "name": "free", "status": "free", "rate_limit": 30, "upload_limit": 512 * 1024 * 1024, **endless}
     assert shown[:2] == [free, made]

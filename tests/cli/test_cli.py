@@ -1,4 +1,4 @@
-"""The command line: backups, blocks, reports, what is printed for programs, and how every command says no."""
+"""The command line: backup, blocklist, reports, JSON output and errors."""
 
 import io
 import os
@@ -43,10 +43,10 @@ def test_backup_is_restored(filled: Run, home: Path, monkeypatch: pytest.MonkeyP
     assert re.fullmatch(rf"saved\[1\]\.tar\.gz: \d+ rows and 1 files, {size} bytes\.\n", said)
     monkeypatch.setenv("WAYPOST_DATA_DIR", "other")
     rows = re.findall(r"\d+ rows and 1 files", said)[0]
-    assert filled("restore", "saved[1].tar.gz").out == f"saved[1].tar.gz: {rows} are back.\n"
+    assert filled("restore", "saved[1].tar.gz").out == f"saved[1].tar.gz: {rows} restored.\n"
     assert (home / "other" / "files" / "aa" / "bb").read_bytes() == b"content"
     (home / "other" / "files" / "aa" / "bb").unlink()
-    assert filled("backup", "again.tar.gz").err == "waypost: The bytes of 1 files were not there.\n"
+    assert filled("backup", "again.tar.gz").err == "waypost: Files missing from the storage: 1.\n"
     assert status(key) == 200
 
 
@@ -133,8 +133,8 @@ WRONG = (
     Case((*ANA, "--rate-limit", "many"), "'--rate-limit'", 2),
     Case((*ANA, "--rate-limit", 10**30), "'--rate-limit'", 2),
     Case(("account", "add", "--username", "ben"), "Missing option '--email'", 2),
-    Case(("account", "suspend"), "Missing argument 'who'", 2),
-    Case(("account", "suspend", "nobody"), "There is no account with the username, e-mail address or id nobody."),
+    Case(("account", "suspend"), "Missing argument 'ACCOUNT'", 2),
+    Case(("account", "suspend", "unknown"), "There is no account with the username, e-mail address or id unknown."),
     Case(("account", "suspend", "[/x]"), "There is no account with the username, e-mail address or id [/x]."),
     Case(("account", "key", "list", "99"), "There is no account"),
     Case(("account", "key", "add", "nobody"), "There is no account"),

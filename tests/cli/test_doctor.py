@@ -1,4 +1,4 @@
-"""What `waypost doctor` finds: what keeps the service from running, and what its operator had better know."""
+"""Findings of `waypost doctor`: errors that prevent a start, and warnings."""
 
 import shutil
 import sqlite3
@@ -39,7 +39,7 @@ def _broken_database(home: Path) -> None:
 
 
 class ExpectedFinding(NamedTuple):
-    """What `doctor` finds: an id and some of its words, with these settings in that state of the folder."""
+    """A finding: its id and part of its message, with the settings and folder that cause it."""
 
     id: str
     message: str
@@ -71,11 +71,11 @@ def _prepare(result: ExpectedFinding, home: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_doctor_finds_nothing_in_healthy_installation(filled: Run) -> None:
-    assert filled("doctor") == Ran(0, "Nothing keeps this service from running.\n", "")
+    assert filled("doctor") == Ran(0, "All checks passed.\n", "")
 
 
 def test_doctor_finds_nothing_in_new_installation(run: Run) -> None:
-    assert run("doctor") == Ran(0, "Nothing keeps this service from running.\n", "")
+    assert run("doctor") == Ran(0, "All checks passed.\n", "")
 
 
 @pytest.mark.parametrize("result", ERRORS, ids=lambda result: f"{result.id} {result.message}")
@@ -112,7 +112,7 @@ def test_warning_finding_does_not_prevent_start(
 ) -> None:
     _prepare(result, home, monkeypatch)
     said = filled("doctor")
-    assert (said.code, said.out) == (0, "Nothing keeps this service from running.\n")
+    assert (said.code, said.out) == (0, "All checks passed.\n")
     assert said.err.startswith(f"{result.id} ")
     assert result.message in said.err
     assert said.err.count("\n") == 1

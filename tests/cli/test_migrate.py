@@ -178,7 +178,7 @@ def test_source_is_locked_during_migration(folder: Path, target: Database) -> No
 
 def test_migrate_database_command_copies_data_folder(run: Run, folder: Path, target_url: str, target: Database) -> None:
     result = run("migrate-database", folder, target_url)
-    assert (result.code, "and checked" in result.out) == (0, True), result.err
+    assert (result.code, "and verified" in result.out) == (0, True), result.err
     with closing(_open(folder)) as source:
         assert all_rows(target) == all_rows(source)
     again = run("migrate-database", folder, target_url)
@@ -252,12 +252,12 @@ def test_migrate_storage_command_copies_to_s3_and_back(
         for name, value in settings.items():
             monkeypatch.setenv(f"WAYPOST_{name.upper()}", str(value))
         result = run("migrate-storage", folder / "files", bucket.settings["storage_url"])
-        assert (result.code, "3 files are copied, 0 were there" in result.out) == (0, True), result.err
+        assert (result.code, "3 files copied, 0 already present" in result.out) == (0, True), result.err
         assert sorted(bucket.objects()) == sorted(f"waypost/{name}" for name in _CONTENTS)
         store = open_store(Settings(**settings))
         assert {name: b"".join(store.load(name)[1]) for name in _CONTENTS} == _CONTENTS
         back = run("migrate-storage", bucket.settings["storage_url"], tmp_path / "back")
-        assert (back.code, "3 files are copied" in back.out) == (0, True), back.err
+        assert (back.code, "3 files copied" in back.out) == (0, True), back.err
         again = run("migrate-storage", bucket.settings["storage_url"], tmp_path / "back")
-        assert "0 files are copied, 3 were there" in again.out
+        assert "0 files copied, 3 already present" in again.out
     assert _contents(tmp_path / "back") == _CONTENTS

@@ -1,4 +1,4 @@
-"""What a click tells of its visitor: who counts, with what, from where, in which language."""
+"""Classification of visits by user agent, referrer, language and country."""
 
 import pytest
 from hypothesis import given

@@ -190,7 +190,7 @@ def test_geo_update_command_activates_download(
     assert "built on 2026-01-02" in output
     assert "https://db-ip.com, CC BY 4.0" in output
     assert _waypost(monkeypatch, tmp_path, "geo", "status") == 0
-    assert "fetched by waypost geo update, built on 2026-01-02" in capsys.readouterr().out
+    assert "downloaded by waypost geo update, built on 2026-01-02" in capsys.readouterr().out
     assert _waypost(monkeypatch, tmp_path, "geo", "status", "--json") == 0
     output = json.loads(capsys.readouterr().out)
     assert output["source"] == "update"
@@ -205,7 +205,7 @@ def test_geo_update_command_reports_overriding_database(
     monkeypatch.setenv("WAYPOST_GEO_FILE", str(tmp_path / "mine.mmdb"))
     with _tables(outside, TABLE):
         assert _waypost(monkeypatch, tmp_path, "geo", "update", "--url", URL) == 0
-    assert "WAYPOST_GEO_FILE names another table" in capsys.readouterr().err
+    assert "WAYPOST_GEO_FILE is set, so the service keeps using that file" in capsys.readouterr().err
     assert downloaded_file(Settings(data_dir=tmp_path)).exists()
 
 

@@ -1,4 +1,4 @@
-"""Every whole line of the journal counts exactly once, whatever dies when, on both databases."""
+"""The ingester counts every complete line of the journal exactly once, on both databases, after any crash."""
 
 import subprocess
 import sys
@@ -29,7 +29,7 @@ NOW_MS = 1_800_014_400_000  # 2027-01-15 12:00:00 UTC
 
 
 class Died(BaseException):
-    """What kills an ingester in these tests."""
+    """Raised at a fault point to simulate a crash."""
 
 
 @pytest.fixture
@@ -187,7 +187,7 @@ def test_second_ingester_waits_for_lock(database: Database, database_url: str, s
     counting.wait()
     told_to_stop = threading.Event()
     told_to_stop.set()
-    Ingester(settings, other_database).run(told_to_stop)  # whoever must go before its turn counts nothing
+    Ingester(settings, other_database).run(told_to_stop)  # an ingester stopped before it got the lock counts nothing
     assert _numbers(other_database, link) == {(0, 0)}
     second = threading.Thread(target=Ingester(settings, other_database).run, args=(stops[1],))
     second.start()

@@ -1,4 +1,4 @@
-"""The journal: one whole line on disk for every click, whatever the disk does."""
+"""The click journal: one complete line on disk for every click, also with a full disk."""
 
 import fcntl
 import json
@@ -26,12 +26,12 @@ GET = b"GET /spring HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 def _segments(folder: Path) -> list[bytes]:
-    """What stands in the segments, oldest first."""
+    """The content of the segments, oldest first."""
     return [path.read_bytes() for path in sorted(folder.glob("*.log"))]
 
 
 def _is_free(path: Path) -> bool:
-    """Return whether nobody writes to that segment any more."""
+    """Return whether the segment has no writer."""
     with path.open("rb") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -126,7 +126,7 @@ print(told, journal.lost)
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 class TestOfAService:
-    """What visitors and operators see when the journal cannot be written."""
+    """Behavior while the journal cannot be written."""
 
     @pytest.fixture
     def client(self, settings: Settings, database: Database) -> Iterator[ProtocolClient]:
@@ -135,7 +135,7 @@ class TestOfAService:
             made.request(GET)
             yield made
 
-    def test_redirects_go_on_and_the_loss_is_told(self, client: ProtocolClient, settings: Settings) -> None:
+    def test_redirects_continue_and_loss_is_reported(self, client: ProtocolClient, settings: Settings) -> None:
         folder = settings.journal_dir
         client.worker_state.journal.close()
         shutil.rmtree(folder)
@@ -161,7 +161,7 @@ class TestOfAService:
         assert kept.lost == 1
 
     def test_rather_no_number_than_a_wrong_one(self, client: ProtocolClient, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(read_barrier, "_TIMEOUT_SECONDS", 0.01)  # nobody counts here
+        monkeypatch.setattr(read_barrier, "_TIMEOUT_SECONDS", 0.01)  # no ingester runs
         answer = client.request(client.api_request("GET", "/api/url/1"))
         assert answer[9:12] == b"503"
         assert b"retry-after: 5\r\n" in answer

@@ -1,4 +1,4 @@
-"""What is thrown away when its time is over: the visitors of a day, their salt, single visits, old changes."""
+"""Retention: visitors of a day, their salt, single visits and the change log."""
 
 import threading
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What an account is told of its visits: the block of the API document, reports over time, and single visits."""
+"""Statistics: the documented block, reports over time, and exports of single visits."""
 
 import csv
 import io

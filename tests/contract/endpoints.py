@@ -36,7 +36,7 @@ World = Mapping[str, int]
 
 @dataclass(frozen=True)
 class Row:
-    """An endpoint as its row in the document has it: what is sent, and what is answered beside `error`."""
+    """An endpoint of the HTTP contract: its request, and its response without `error`."""
 
     name: str
     answer: Shape
@@ -96,7 +96,7 @@ DOCUMENT = (
     Row(
         "POST /channel/add",
         {**DONE, **CHANNEL},
-        {"name": "New", "description": "What is new", "color": "#00FF7f", "starred": True},
+        {"name": "New", "description": "News and offers", "color": "#00FF7f", "starred": True},
     ),
     Row("POST /channel/:channelid/assign/:type/:itemid", DONE),
     Row("PUT /channel/:id/update", {**DONE, **CHANNEL}, {"name": "Else", "color": "#FFFFFF", "starred": False}),

@@ -1,4 +1,4 @@
-"""What the contract tests need to know of a noun, and what no field of a sort takes."""
+"""The description of a resource for the contract tests, and invalid values by field type."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

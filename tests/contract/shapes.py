@@ -1,4 +1,4 @@
-"""What an answer looks like: a pattern of exact keys and types, and the one function that compares."""
+"""Shapes of responses: patterns of exact keys and types, and their comparison."""
 
 import re
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What the API answers is what its document says: each endpoint, what is left out, and each failure."""
+"""The API follows the HTTP contract: every endpoint, defaults and failures."""
 
 from typing import Any
 

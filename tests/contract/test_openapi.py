@@ -78,7 +78,7 @@ def test_api_conforms_to_openapi_document(noun: str, ana: Person) -> None:
 
 @pytest.fixture
 def document(service: Inside) -> Any:
-    """The document, as anybody may fetch it."""
+    """The OpenAPI document, fetched without a key."""
     return service.get("/api/openapi.json").json()
 
 

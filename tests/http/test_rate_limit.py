@@ -46,7 +46,7 @@ def test_parallel_attempts_in_all_processes_are_limited_exactly(limiters: list[R
         assert [_wait(limiter) for limiter in limiters] == [1, 1, 1]
         clock.shift(1)
         assert [_wait(limiters[n % 3]) for n in range(12)] == [0] * 10 + [60] * 2
-        clock.shift(-3600)  # a clock that is set back blocks nobody
+        clock.shift(-3600)  # a clock that is set back blocks no client
         assert _wait(limiters[0]) == 0
 
 

@@ -1,4 +1,4 @@
-"""What the operator blocks: nothing new may lead there, and what leads there already says so."""
+"""The blocklist: matching URLs are rejected, and existing links to them return 403."""
 
 import time
 from pathlib import Path
@@ -24,7 +24,7 @@ from waypost.visits.cache import Cache
 
 
 def _block(person: Person, value: str = "evil.example", kind: str = HOST) -> None:
-    """As the operator does it, in another process; a change of somebody's makes this one look at once."""
+    """Block in another process; a later change of this process applies it at once."""
     person.write(lambda tx: ops.block(tx, value, kind=kind))
     person.put("/account/update", {"email": f"{person.username}@example.com"})
 
@@ -104,7 +104,7 @@ def test_only_blocked_targeting_destination_is_refused(service: Inside, ana: Per
     _block(ana)
     assert visit(service, "one", agent=IPHONE).status_code == 403
     assert visit(service, "one").status_code == 302
-    assert visit(service, "one").status_code == 403  # used up, and its expiryurl is blocked
+    assert visit(service, "one").status_code == 403  # over its limit, and its expiryurl is blocked
 
 
 def test_query_of_visitor_is_not_matched_by_blocklist(service: Inside, ana: Person) -> None:

@@ -1,4 +1,4 @@
-"""Reports: a visitor tells the operator of a link that leads to something bad."""
+"""Abuse reports by visitors."""
 
 from typing import Any
 

@@ -143,7 +143,7 @@ def test_codes_keep_working_after_plan_expires(ana: Person) -> None:
 
 
 def test_concurrent_changes_do_not_mix(ana: Person) -> None:
-    """The second is made again on top of the first, so that what is saved is what was proven."""
+    """The second change is repeated on top of the first, so that the saved code is the verified one."""
     code, _ = new_code(ana, "text", "Hello")
     settings = Settings(base_url=BASE)
 

@@ -131,7 +131,7 @@ def test_misbehaving_logo_server_is_rejected(ana: Person, outside: Outside, name
 @pytest.mark.parametrize("address", ["127.0.0.1", "10.0.0.7", "169.254.169.254", "::1", "fd00::1", "0.0.0.0"])
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_logo_from_internal_address_is_rejected(ana: Person, outside: Outside, address: str) -> None:
-    """Also not by a name that changes its mind: it is resolved once, and what was checked is what is asked."""
+    """Also not by DNS rebinding: a name is resolved once, and only the checked address is used."""
     outside.has("rebinding.example", PUBLIC, address)
     named = f"[{address}]" if ":" in address else address
     for url in ("http://rebinding.example/a.png", f"http://{named}/a.png"):

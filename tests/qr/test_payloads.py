@@ -1,4 +1,4 @@
-"""What codes say: tables of cases against the standards, and nothing that breaks out of its field."""
+"""Payloads of QR codes: tables of cases by standard, and escaping."""
 
 from typing import Any
 

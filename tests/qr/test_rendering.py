@@ -1,4 +1,4 @@
-"""What is drawn can be read: every choice, in pairs, by decoders that share no code with each other."""
+"""Rendered codes are readable: all pairs of options, by three independent decoders."""
 
 import itertools
 import random
@@ -59,7 +59,7 @@ LOGO_LEVELS = ("auto", "H")
 
 
 def _pairs() -> list[dict[str, Any]]:
-    """Codes in which every value stands beside every value of every other choice, chosen greedily."""
+    """Codes that cover every pair of option values, chosen greedily."""
     names = list(CHOICES)
     left = {
         (one, a, other, b)
@@ -99,7 +99,7 @@ CODES = _pairs()
 def test_every_pair_of_options_is_read_by_three_decoders(part: int) -> None:
     """All types, levels, styles, colours, with a logo and without: each decoder reads exactly the content.
 
-    OpenCV looks for square corners, so it does not find eyes that are circles; zbar does, but not beside every logo.
+    OpenCV looks for square corners, so it does not find eyes that are circles; zbar does, but not with every logo.
     """
     for code in CODES[part::4]:
         text = payloads.read(code["type"], CONTENTS[code["type"]], SETTINGS).text
@@ -110,13 +110,13 @@ def test_every_pair_of_options_is_read_by_three_decoders(part: int) -> None:
         assert zxing(drawing.render("png", 400)) == text, code
         if code["eyes"] != "circle":
             assert _sees(opencv, drawing, text), code
-        # This zbar guesses the encoding of what is not ASCII.
+        # This zbar guesses the encoding of non-ASCII content.
         if text.isascii() and not (code["eyes"] == "circle" and code["logo"]):
             assert _sees(lambda picture: "".join(by_zbar(picture)), drawing, text), code
 
 
 def _sees(decode: Callable[[bytes], str | None], drawing: Drawing, text: str) -> bool:
-    """Return whether a decoder reads the code from one of some distances, as somebody who holds a phone tries them."""
+    """Return whether a decoder reads the code at one of several sizes, like a phone that is moved."""
     return any(decode(drawing.render("png", size)) == text for size in (400, 300, 560, 700))
 
 
@@ -147,7 +147,7 @@ def test_any_text_is_decoded_exactly(text: str) -> None:
         return
     drawing = design(content)
     assert zxing(drawing.render("png", 600)) == content
-    if content.isascii():  # of very few, such as WORK,VOICE, it finds no eyes, whatever the size
+    if content.isascii():  # for a few contents, such as WORK,VOICE, it finds no eyes at any size
         assert _sees(opencv, drawing, content) or by_zbar(drawing.render("png", 600)) == [content]
     else:  # it stumbles over a change of mode after the word that the text is UTF-8, but reads nothing else
         assert opencv(drawing.render("png", 600)) in (content, None)

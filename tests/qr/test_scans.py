@@ -1,4 +1,4 @@
-"""What somebody meets who scans, by type and by phone; and what it is counted as (decision 31)."""
+"""Scans of QR codes by type and phone system, and their counting (decision 31)."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Whatever is killed under load: every click that was answered is counted, every write that was promised is there."""
+"""After a kill under load, every answered click is counted and every acknowledged write exists."""
 
 import itertools
 import os

@@ -1,4 +1,4 @@
-"""What every refusal looks like (decision 2), for tests that expect one."""
+"""Assertions about error responses (decision 2)."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""`waypost` as its operator types it: the words of a command go in, and out comes what it prints and how it ends."""
+"""Run `waypost` commands in process and capture output and exit code."""
 
 import json
 import logging
@@ -64,7 +64,7 @@ def run(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtu
         return Ran(code if isinstance(code, int) else int(code is not None), *capsys.readouterr())
 
     yield run
-    # What `serve` and `doctor` set up is for one process.
+    # `serve` and `doctor` change state of the process.
     for name in os.environ.keys() - environment.keys():
         del os.environ[name]
     logging.root.handlers[:] = handlers

@@ -22,7 +22,7 @@ _PROGRESS = 300  # answers between two faults
 
 
 class Load:
-    """Visitors that come as fast as they are answered, and somebody who makes links.
+    """Visitors in a closed loop, and a client that creates links.
 
     `refuses`: the server may say for a while that it is not available.
     """

@@ -47,7 +47,7 @@ def mmdb(
 def _bits(network: str, ip_version: int) -> list[int]:
     parsed = ipaddress.ip_network(network)
     value, length = int(parsed.network_address), parsed.prefixlen
-    if parsed.version == 4 and ip_version == 6:  # IPv4 stands below ::/96
+    if parsed.version == 4 and ip_version == 6:  # IPv4 is stored below ::/96
         length += 96
     size = 128 if ip_version == 6 else 32
     return [value >> (size - 1 - place) & 1 for place in range(length)]

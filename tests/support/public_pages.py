@@ -110,9 +110,16 @@ def _lists_files_and_codes(person: Person) -> list[PublicPage]:
 
 
 def _interstitials(person: Person) -> list[PublicPage]:
-    page: dict[str, Any] = {"name": "x", "title": "Before you go on", "message": WORDS, "link": "https://shop.example/"}
+    page: dict[str, Any] = {
+        "name": "x",
+        "title": "Before you continue",
+        "message": WORDS,
+        "link": "https://shop.example/",
+    }
     splash = person.post("/splash/add", {**page, "counter": 600, "skip": 0, "banner": PICTURE, "logo": PICTURE})["id"]
-    calm = person.post("/splash/add", {"name": "y", "title": "Before you go on", "message": WORDS, "counter": 0})["id"]
+    calm = person.post("/splash/add", {"name": "y", "title": "Before you continue", "message": WORDS, "counter": 0})[
+        "id"
+    ]
     tags = [person.post("/pixel/add", {"type": kind, "name": kind, "tag": "TAG-1"})["id"] for kind in _PROVIDERS]
     new_link(person, "waiting", url=TARGET, type=str(splash))
     new_link(person, "calm", url=TARGET, type=str(calm), pixels=tags)
@@ -124,7 +131,7 @@ def _interstitials(person: Person) -> list[PublicPage]:
         new_link(person, f"before-{kind}", url=TARGET, type=f"overlay-{call}")
         new_link(person, f"over-{kind}", url=FRAMED, type=f"overlay-{call}", title="A framed page")
     return [
-        PublicPage("waiting", "Before you go on"),
+        PublicPage("waiting", "Before you continue"),
         PublicPage("calm", "Allow tracking?"),
         PublicPage("measured", "Allow tracking?"),
         PublicPage("framed", ""),

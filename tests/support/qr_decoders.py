@@ -28,12 +28,12 @@ def opened(data: bytes) -> Image.Image:
 
 
 def zxing(data: bytes) -> str | None:
-    """What zxing-cpp reads."""
+    """Decode with zxing-cpp."""
     return verify.decode(opened(data))
 
 
 def opencv(data: bytes) -> str | None:
-    """What OpenCV reads."""
+    """Decode with OpenCV."""
     try:
         result: Any = cv2.QRCodeDetector().detectAndDecodeBytes(np.asarray(opened(data)))[0]
     except (cv2.error, ValueError):
@@ -42,7 +42,7 @@ def opencv(data: bytes) -> str | None:
 
 
 def by_zbar(data: bytes) -> list[str]:
-    """What zbar reads."""
+    """Decode with zbar."""
     result = _zbar().decode(opened(data), symbols=[_zbar().ZBarSymbol.QRCODE])
     return [one.data.decode() for one in result]
 

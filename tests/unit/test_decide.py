@@ -1,4 +1,4 @@
-"""What a visitor gets, as a table of cases: a link, what is known of the visit, and the answer."""
+"""The decision for a visit, as a table of cases: link, visit, outcome."""
 
 from dataclasses import replace
 from typing import Any

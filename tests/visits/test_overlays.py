@@ -56,7 +56,7 @@ def test_overlay_is_shown_over_framed_destination(ana: Person, world: Outside) -
         True,
         True,
     )
-    assert "--on: #AABBCC; --of: #112233;" in page.response.text
+    assert "--cta-background: #AABBCC; --cta-text: #112233;" in page.response.text
     assert page.one("p", class_="message").text == "Two\nlines"
     assert page.one("a", class_="button").attributes["href"] == "https://shop.example/"
     # It closes without scripts: the browser itself does that for this method.

@@ -1,4 +1,4 @@
-"""Accounts and plans: who may use the service, and how much."""
+"""Accounts and plans."""
 
 import re
 from collections.abc import Sequence
@@ -43,7 +43,7 @@ class Account:
 
 @dataclass(frozen=True)
 class Plan:
-    """What an account may do: requests a minute and key, bytes a file, bytes in all (None: as many as fit)."""
+    """Limits of an account: requests per minute and key, bytes per file, total bytes (None: unlimited)."""
 
     id: int
     name: str
@@ -122,7 +122,7 @@ def find(tx: Connection, name: str) -> Account:
 
 
 def password_of(tx: Connection, name: str) -> tuple[int, str] | None:
-    """The id and the hashed password of who has that username or e-mail address."""
+    """Return the id and password hash of a username or e-mail address."""
     key = name.strip().casefold()
     named = or_(accounts.c.username_key == key, accounts.c.email_key == key)
     row = tx.execute(select(accounts.c.id, accounts.c.password).where(named)).first()
@@ -155,7 +155,7 @@ def page(tx: Connection, window: PageRequest, *, q: str = "") -> Page[Account]:
 
 
 def any_exists(tx: Connection) -> bool:
-    """Return whether there is any account."""
+    """Return whether any account exists."""
     return tx.execute(select(accounts.c.id).limit(1)).first() is not None
 
 
@@ -173,12 +173,12 @@ def change(tx: Connection, account: int, *, email: str | None = None, password: 
 
 
 def suspend(tx: Connection, account: int, *, suspended: bool) -> None:
-    """Shut an account out of the API, or let it in again. Its links go on working."""
+    """Suspend an account, or lift the suspension. Its links keep working."""
     tx.execute(update(accounts).where(accounts.c.id == account).values(suspended=suspended))
 
 
 def make_operator(tx: Connection, account: int, *, operator: bool) -> None:
-    """Let an account see the operator's pages of the dashboard, or not any more. Who owns the first one may already."""
+    """Give an account admin rights, or remove them. The first account has them from the start."""
     tx.execute(update(accounts).where(accounts.c.id == account).values(owner=operator))
 
 

@@ -14,7 +14,7 @@ from waypost.db.schema import recovery_codes, totp_secrets
 _STEP_SECONDS = 30
 _MAX_DRIFT = 1  # steps by which a phone's clock may be wrong
 _RECOVERY_CODES = 10
-_LETTERS = "bcdfghjkmnpqrstvwxyz23456789"  # without letters that are easily confused on paper
+_LETTERS = "bcdfghjkmnpqrstvwxyz23456789"  # without characters that are easily confused on paper
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ class ChannelOut(BaseModel):
 
 
 class ChannelDone(ChannelOut, MessageResponse):
-    """What create and update answer: the message and the whole channel."""
+    """The response to create and update: a message and the channel."""
 
 
 class ItemOut(BaseModel):

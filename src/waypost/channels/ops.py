@@ -15,7 +15,7 @@ from waypost.errors import taken
 
 ItemType = Literal["links", "bio", "qr"]
 _TAKEN = {"channels_account_name_unique": taken("name", "You already have a channel with this name.")}
-# What can stand on a channel: the column that holds it, and its table.
+# Item types of channels, each with its column and table.
 _HOLDS: dict[str, tuple[str, Table]] = {"links": ("link", links), "bio": ("bio", bios), "qr": ("qr", qrs)}
 
 
@@ -55,7 +55,7 @@ class Candidate:
 
 
 class Fields(TypedDict, total=False):
-    """What can be set; `None` is the field's default."""
+    """The settable fields; `None` is the default of a field."""
 
     name: str
     description: str | None
@@ -107,7 +107,7 @@ def unassign(tx: Connection, account: int, channel: int, kind: ItemType, item: i
 
 
 def sizes(tx: Connection, ids: Sequence[int]) -> Mapping[int, int]:
-    """How many things stand on each of these channels, where there are any (index channel_items_channel_id)."""
+    """Return the number of items per channel; empty channels are missing (index channel_items_channel_id)."""
     c = channel_items.c
     counted = select(c.channel, func.count()).where(c.channel.in_(ids)).group_by(c.channel)
     return {int(row[0]): int(row[1]) for row in tx.execute(counted)}
@@ -116,7 +116,7 @@ def sizes(tx: Connection, ids: Sequence[int]) -> Mapping[int, int]:
 def candidates(
     tx: Connection, account: int, channel: int, kind: ItemType, most: int, *, q: str = ""
 ) -> list[Candidate]:
-    """The newest things of a kind that do not stand on the channel, with `q` in their name or alias."""
+    """Return the newest items of a type that are not on the channel, with `q` in their name or alias."""
     own(tx, account, channel)
     column, table = _HOLDS[kind]
     c, on_it = table.c, channel_items.c[column]
@@ -134,7 +134,7 @@ def candidates(
 
 
 def items(tx: Connection, account: int, channel: int, window: PageRequest) -> Page[Item]:
-    """What stands on a channel, latest assigned first (index channel_items_channel_id)."""
+    """Return the items of a channel, latest assignment first (index channel_items_channel_id)."""
     own(tx, account, channel)
     on_it = and_(channel_items.c.channel == channel, channel_items.c.account == account)
     result = tx.execute(select(func.count()).select_from(channel_items).where(on_it)).scalar_one()

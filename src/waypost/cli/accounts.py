@@ -1,4 +1,4 @@
-"""`waypost account …` and `waypost plan …`."""
+"""The `waypost account` and `waypost plan` commands."""
 
 from dataclasses import asdict
 from typing import Annotated, Any
@@ -15,50 +15,53 @@ from waypost.server import startup
 
 account = typer.Typer(no_args_is_help=True, help="Accounts of this installation.")
 key = typer.Typer(no_args_is_help=True, help="API keys of an account.")
-plan = typer.Typer(no_args_is_help=True, help="Plans: how much an account may do.")
+plan = typer.Typer(no_args_is_help=True, help="Plans: rate limits and storage quotas.")
 account.add_typer(key, name="key")
 
-_MOST = 2**53 - 1  # what every JSON client can hold
+_MAX_INTEGER = 2**53 - 1  # the largest integer that every JSON client represents exactly
 
 
-def _line(value: str) -> str:
+def _validate_name(value: str) -> str:
     if not value.strip() or len(value) > 64 or not value.isprintable():
         raise typer.BadParameter("must be 1 to 64 characters on one line")
     return value
 
 
-Who = Annotated[str, typer.Argument(help="Username, e-mail address or id.")]
+AccountArgument = Annotated[str, typer.Argument(metavar="ACCOUNT", help="Username, e-mail address or id.")]
 
 
 @account.command("add")
 def add_account(
     email: Annotated[str, typer.Option(help="E-mail address, unique.")],
     username: Annotated[str, typer.Option(help="3 to 50 of A-Z a-z 0-9 _ -, unique.")],
-    password: Annotated[str | None, typer.Option(help="8 to 128 characters; made up when left out.")] = None,
+    password: Annotated[str | None, typer.Option(help="8 to 128 characters. Default: a generated password.")] = None,
     plan: Annotated[str, typer.Option(help="Name of a plan.")] = "free",
     rate_limit: Annotated[
-        int | None, typer.Option(min=1, max=_MOST, help="Requests a minute and key, instead of the plan's.")
+        int | None,
+        typer.Option(min=1, max=_MAX_INTEGER, help="Requests per minute and API key. Default: the limit of the plan."),
     ] = None,
     json: console.AsJson = False,
 ) -> None:
-    """Make an account with an API key. The first account of an installation is its owner."""
+    """Create an account with an API key. The first account becomes the owner."""
     with console.database() as database:
-        made = startup.create_account(
+        created = startup.create_account(
             database, email=email, username=username, password=password, plan=plan, rate_limit=rate_limit
         )
     if json:
-        console.as_json(asdict(made))
+        console.as_json(asdict(created))
         return
-    console.console.print(f"Account {made.username} <{made.email}> is made. Shown once:")
-    console.console.print(f"  password  {made.password}")
-    console.console.print(f"  API key   {made.apikey}")
+    console.console.print(
+        f"Account {created.username} <{created.email}> created. These credentials are shown only once:"
+    )
+    console.console.print(f"  password  {created.password}")
+    console.console.print(f"  API key   {created.apikey}")
 
 
 @account.command("list")
 def list_accounts(json: console.AsJson = False) -> None:
-    """Show every account."""
+    """List all accounts."""
     with console.database() as database:
-        rows = [_account(one) for one in database.read(ops.everyone)]
+        rows = [_account_row(account) for account in database.read(ops.everyone)]
     if json:
         console.as_json(rows)
     else:
@@ -67,66 +70,69 @@ def list_accounts(json: console.AsJson = False) -> None:
 
 @account.command("suspend")
 def suspend_account(
-    who: Who, undo: Annotated[bool, typer.Option("--undo", help="Let the account in again.")] = False
+    identifier: AccountArgument, undo: Annotated[bool, typer.Option("--undo", help="Lift the suspension.")] = False
 ) -> None:
-    """Shut an account out of the API. Its links and codes go on working."""
+    """Suspend an account: it loses access to the API. Its links and QR codes keep working."""
     with console.database() as database:
-        result = console.find_account(database, who)
-        database.write(lambda tx: ops.suspend(tx, result.id, suspended=not undo))
-    console.console.print(f"{result.username} is {'active again' if undo else 'suspended'}.")
+        account = console.find_account(database, identifier)
+        database.write(lambda tx: ops.suspend(tx, account.id, suspended=not undo))
+    console.console.print(f"{account.username} is {'active again' if undo else 'suspended'}.")
 
 
-@account.command("operator")
-def make_operator(
-    who: Who, undo: Annotated[bool, typer.Option("--undo", help="Take the operator's pages away again.")] = False
+@account.command("admin")
+@account.command("operator", hidden=True)  # the former name
+def set_admin(
+    identifier: AccountArgument, undo: Annotated[bool, typer.Option("--undo", help="Remove the admin rights.")] = False
 ) -> None:
-    """Show an account the operator's pages of the dashboard. The first account sees them from the start."""
+    """Give an account admin rights; --undo removes them. The first account has them from the start."""
     with console.database() as database:
-        result = console.find_account(database, who)
-        database.write(lambda tx: ops.make_operator(tx, result.id, operator=not undo))
-    console.console.print(f"{result.username} is {'no longer an operator' if undo else 'an operator'}.")
+        account = console.find_account(database, identifier)
+        database.write(lambda tx: ops.make_operator(tx, account.id, operator=not undo))
+    console.console.print(f"{account.username} is {'no longer an administrator' if undo else 'an administrator'}.")
 
 
 @account.command("reset")
-def reset_password(who: Who) -> None:
-    """Print a link by which its owner chooses a new password: good for an hour, and once."""
+def reset_password(identifier: AccountArgument) -> None:
+    """Print a one-time password-reset link, valid for one hour."""
     with console.database() as database:
-        result = console.find_account(database, who)
-        link = database.read(lambda tx: email_links.reset_link(tx, console.settings().base, result.id))
-    console.console.print(f"For {result.username}, within an hour:")
+        account = console.find_account(database, identifier)
+        link = database.read(lambda tx: email_links.reset_link(tx, console.settings().base, account.id))
+    console.console.print(f"Password-reset link for {account.username}, valid for one hour:")
     console.console.print(f"  {link}", soft_wrap=True)
 
 
 @key.command("add")
 def add_key(
-    who: Who,
-    name: Annotated[str, typer.Option(help="What the key is for.", callback=_line)] = "key",
-    scope: Annotated[Scope, typer.Option(help="What the key may do.")] = "write",
-    expires: Annotated[str | None, typer.Option(help="Last day, YYYY-MM-DD, or YYYY-MM-DD HH:MM:SS, UTC.")] = None,
+    identifier: AccountArgument,
+    name: Annotated[str, typer.Option(help="Name of the key.", callback=_validate_name)] = "key",
+    scope: Annotated[Scope, typer.Option(help="Read-only (read) or read-write (write).")] = "write",
+    expires: Annotated[
+        str | None, typer.Option(help="Expiry in UTC: YYYY-MM-DD (end of that day) or YYYY-MM-DD HH:MM:SS.")
+    ] = None,
     json: console.AsJson = False,
 ) -> None:
-    """Make another API key; it is shown once."""
+    """Create an API key. It is shown only once."""
     try:
-        until = None if expires is None else clock.last_second(expires)
+        expires_at = None if expires is None else clock.last_second(expires)
     except ValueError as error:
         raise typer.BadParameter("must be YYYY-MM-DD or YYYY-MM-DD HH:MM:SS", param_hint="--expires") from error
-    if until is not None and until < clock.now():
+    if expires_at is not None and expires_at < clock.now():
         raise typer.BadParameter("must not be in the past", param_hint="--expires")
     with console.database() as database:
-        result = console.find_account(database, who)
-        made = database.write(lambda tx: api_keys.add(tx, result.id, name=name, scope=scope, expires=until))
+        account = console.find_account(database, identifier)
+        secret = database.write(lambda tx: api_keys.add(tx, account.id, name=name, scope=scope, expires=expires_at))
     if json:
-        console.as_json({"account": result.id, "name": name, "scope": scope, "apikey": made})
+        console.as_json({"account": account.id, "name": name, "scope": scope, "apikey": secret})
     else:
-        console.console.print(f"API key for {result.username}, shown once:\n  {made}")
+        console.console.print(f"API key for {account.username}, shown only once:\n  {secret}")
 
 
 @key.command("list")
-def list_keys(who: Who, json: console.AsJson = False) -> None:
-    """Show an account's API keys, without the keys themselves."""
+def list_keys(identifier: AccountArgument, json: console.AsJson = False) -> None:
+    """List the API keys of an account, without their secrets."""
     with console.database() as database:
-        result = console.find_account(database, who)
-        rows = [_key(one) for one in database.read(lambda tx: api_keys.of(tx, result.id))]
+        account = console.find_account(database, identifier)
+        rows = [_key_row(key) for key in database.read(lambda tx: api_keys.of(tx, account.id))]
     if json:
         console.as_json(rows)
     else:
@@ -134,28 +140,34 @@ def list_keys(who: Who, json: console.AsJson = False) -> None:
 
 
 @key.command("revoke")
-def revoke_key(who: Who, key: Annotated[int, typer.Argument(min=1, max=_MOST, help="Id, from `key list`.")]) -> None:
-    """End an API key at once."""
+def revoke_key(
+    identifier: AccountArgument,
+    key: Annotated[int, typer.Argument(min=1, max=_MAX_INTEGER, help="Id shown by `key list`.")],
+) -> None:
+    """Revoke an API key immediately."""
     with console.database() as database:
-        result = console.find_account(database, who)
-        database.write(lambda tx: api_keys.revoke(tx, result.id, key))
-    console.console.print(f"Key {key} of {result.username} is revoked.")
+        account = console.find_account(database, identifier)
+        database.write(lambda tx: api_keys.revoke(tx, account.id, key))
+    console.console.print(f"Key {key} of {account.username} is revoked.")
 
 
 @plan.command("add")
 def add_plan(
-    name: Annotated[str, typer.Argument(help="Name, unique.", callback=_line)],
-    status: Annotated[Status, typer.Option(help="What the account's status says.")] = "pro",
-    rate_limit: Annotated[int, typer.Option(min=1, max=_MOST, help="Requests a minute and key.")] = 30,
-    upload_limit: Annotated[int, typer.Option(min=1, max=_MOST, help="Bytes a file.")] = 512 * 1024 * 1024,
+    name: Annotated[str, typer.Argument(help="Name, unique.", callback=_validate_name)],
+    status: Annotated[Status, typer.Option(help="Status that the API reports for accounts of the plan.")] = "pro",
+    rate_limit: Annotated[int, typer.Option(min=1, max=_MAX_INTEGER, help="Requests per minute and API key.")] = 30,
+    upload_limit: Annotated[int, typer.Option(min=1, max=_MAX_INTEGER, help="Maximum size of a file, in bytes.")] = 512
+    * 1024
+    * 1024,
     storage_limit: Annotated[
-        int | None, typer.Option(min=1, max=_MOST, help="Bytes of all files of an account; else as many as fit.")
+        int | None,
+        typer.Option(min=1, max=_MAX_INTEGER, help="Total size of an account's files, in bytes. Default: unlimited."),
     ] = None,
     json: console.AsJson = False,
 ) -> None:
-    """Make a plan."""
+    """Create a plan."""
     with console.database() as database:
-        made = database.write(
+        created = database.write(
             lambda tx: ops.add_plan(
                 tx,
                 name=name,
@@ -166,27 +178,27 @@ def add_plan(
             )
         )
     if json:
-        console.as_json(asdict(made))
+        console.as_json(asdict(created))
     else:
-        console.console.print(f"Plan {made.name} is made.")
+        console.console.print(f"Plan {created.name} created.")
 
 
 @plan.command("list")
 def list_plans(json: console.AsJson = False) -> None:
-    """Show every plan."""
+    """List all plans."""
     with console.database() as database:
-        rows = [asdict(one) for one in database.read(ops.all_plans)]
+        rows = [asdict(plan) for plan in database.read(ops.all_plans)]
     if json:
         console.as_json(rows)
     else:
         console.table(rows, ("id", "name", "status", "rate_limit", "upload_limit", "storage_limit"))
 
 
-def _account(account: Account) -> dict[str, Any]:
-    ends = clock.NEVER if account.expires is None else clock.text(account.expires)
-    return {**asdict(account), "expires": ends, "registered": clock.text(account.registered)}
+def _account_row(account: Account) -> dict[str, Any]:
+    expires = clock.NEVER if account.expires is None else clock.text(account.expires)
+    return {**asdict(account), "expires": expires, "registered": clock.text(account.registered)}
 
 
-def _key(key: Key) -> dict[str, Any]:
+def _key_row(key: Key) -> dict[str, Any]:
     times = {name: getattr(key, name) for name in ("expires", "created", "last_used")}
     return {**asdict(key), **{name: None if at is None else clock.text(at) for name, at in times.items()}}

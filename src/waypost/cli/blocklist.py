@@ -1,4 +1,4 @@
-"""`waypost block …` and `waypost reports …`: what nothing may lead to, and what visitors complain of."""
+"""The `waypost block` and `waypost reports` commands: blocklist and abuse reports."""
 
 from dataclasses import asdict
 from typing import Annotated
@@ -12,85 +12,85 @@ from waypost.urls.alias_namespace import ROTATORS
 from waypost.urls.blocklist import HOST, WORD
 from waypost.urls.short_urls import origin
 
-block = typer.Typer(no_args_is_help=True, help="Hosts and words that nothing here may lead to.")
-reports = typer.Typer(no_args_is_help=True, help="What visitors have reported.")
-_Values = Annotated[list[str], typer.Argument(help="Hosts, each with everything below it; or words, with --word.")]
-_IsWord = Annotated[bool, typer.Option("--word", help="They are words, looked for anywhere in a URL.")]
+block = typer.Typer(no_args_is_help=True, help="Blocklist: hosts and words that no destination may contain.")
+reports = typer.Typer(no_args_is_help=True, help="Reports of visitors.")
+_Values = Annotated[list[str], typer.Argument(help="Hosts, which include their subdomains; or words, with --word.")]
+_IsWord = Annotated[bool, typer.Option("--word", help="The values are words, matched anywhere in a URL.")]
 
 
 @block.command("add")
 def add(values: _Values, is_word: _IsWord = False) -> None:
-    """Block hosts or words, at once and for links that are there already."""
+    """Block hosts or words immediately, for existing links too."""
     kind = WORD if is_word else HOST
     with console.database() as database:
         added = database.write(lambda tx: [ops.block(tx, value, kind=kind) for value in values])
-    for one in added:
-        console.console.print(f"Blocked the {one.kind} {one.value}.")
+    for entry in added:
+        console.console.print(f"Blocked the {entry.kind} {entry.value}.")
 
 
 @block.command("remove")
 def remove(values: _Values, is_word: _IsWord = False) -> None:
-    """Take hosts or words off the list."""
+    """Remove hosts or words from the blocklist."""
     kind = WORD if is_word else HOST
     with console.database() as database:
         removed = database.write(lambda tx: [ops.unblock(tx, value, kind=kind) for value in values])
-    for one in removed:
-        console.console.print(f"The {one.kind} {one.value} is no longer blocked.")
+    for entry in removed:
+        console.console.print(f"The {entry.kind} {entry.value} is no longer blocked.")
 
 
 @block.command("list")
 def list_blocks(json: console.AsJson = False) -> None:
-    """Show what is blocked."""
+    """List blocked hosts and words."""
     with console.database() as database:
-        result = database.read(ops.blocks_of)
-    rows = [{**asdict(one), "since": clock.text(one.created)} for one in result]
-    shown = ("kind", "value", "since")
+        entries = database.read(ops.blocks_of)
+    rows = [{**asdict(entry), "since": clock.text(entry.created)} for entry in entries]
+    columns = ("kind", "value", "since")
     if json:
-        console.as_json([{name: row[name] for name in shown} for row in rows])
+        console.as_json([{name: row[name] for name in columns} for row in rows])
     else:
-        console.table(rows, shown)
+        console.table(rows, columns)
 
 
 @reports.command("list")
 def list_reports(
-    everything: Annotated[bool, typer.Option("--all", help="Those that are closed too.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Include closed reports.")] = False,
     json: console.AsJson = False,
 ) -> None:
-    """Show what visitors have reported, oldest first."""
+    """List reports of visitors, oldest first."""
     base = console.settings().base
     with console.database() as database:
-        result = database.read(lambda tx: ops.reports_of(tx, closed=everything))
+        matching = database.read(lambda tx: ops.reports_of(tx, closed=everything))
     rows = [
         {
-            "id": one.id,
-            "url": _url(base, one),
-            "reason": one.reason,
-            "comment": one.comment,
-            "date": clock.text(one.created),
-            "closed": None if one.closed is None else clock.text(one.closed),
+            "id": report.id,
+            "url": _url(base, report),
+            "reason": report.reason,
+            "comment": report.comment,
+            "date": clock.text(report.created),
+            "closed": None if report.closed is None else clock.text(report.closed),
         }
-        for one in result
+        for report in matching
     ]
     if json:
         console.as_json(rows)
     else:
-        plain = [{**row, "comment": _in_one_line(str(row["comment"]))} for row in rows]
-        console.table(plain, ("id", "url", "reason", "comment", "date", "closed"))
+        printable = [{**row, "comment": _in_one_line(str(row["comment"]))} for row in rows]
+        console.table(printable, ("id", "url", "reason", "comment", "date", "closed"))
 
 
 @reports.command("close")
 def close(report: Annotated[int, typer.Argument(help="Number of the report.")]) -> None:
-    """Note that a report has been looked at."""
+    """Close a report."""
     with console.database() as database:
         database.write(lambda tx: ops.close(tx, report))
     console.console.print(f"Report {report} is closed.")
 
 
 def _url(base: str, report: ops.Report) -> str:
-    place = f"{base}{ROTATORS}" if report.host == ROTATORS else origin(base, report.host, None)
-    return f"{place}/{report.alias}"
+    prefix = f"{base}{ROTATORS}" if report.host == ROTATORS else origin(base, report.host, None)
+    return f"{prefix}/{report.alias}"
 
 
 def _in_one_line(text: str) -> str:
-    """A stranger's words, without anything that a terminal would obey."""
-    return "".join(letter if letter.isprintable() else " " for letter in text)
+    """Replace control characters with spaces, so that visitors' text cannot send terminal escape sequences."""
+    return "".join(char if char.isprintable() else " " for char in text)

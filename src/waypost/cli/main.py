@@ -1,4 +1,4 @@
-"""`waypost …`: parse, call, print."""
+"""The `waypost` command line."""
 
 import os
 import sys
@@ -32,7 +32,7 @@ app.command("migrate-storage")(migrate.migrate_storage)
 
 
 def main() -> None:
-    """The `waypost` command: a problem is one sentence and exit code 1, not a traceback."""
+    """Run the command line. A `Problem` is printed as one sentence, with exit code 1."""
     try:
         app()
     except Problem as problem:
@@ -49,14 +49,14 @@ def version() -> None:
 
 @app.command()
 def serve(
-    host: Annotated[str | None, typer.Option(help="Address to listen on; as WAYPOST_HOST.")] = None,
-    port: Annotated[int | None, typer.Option(help="Port to listen on; as WAYPOST_PORT.")] = None,
-    workers: Annotated[int | None, typer.Option(help="Worker processes; as WAYPOST_WORKERS.")] = None,
+    host: Annotated[str | None, typer.Option(help="Address to listen on; overrides WAYPOST_HOST.")] = None,
+    port: Annotated[int | None, typer.Option(help="Port to listen on; overrides WAYPOST_PORT.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Number of worker processes; overrides WAYPOST_WORKERS.")] = None,
 ) -> None:
-    """Run the service."""
-    # The workers read the same settings from the environment.
-    given = {"WAYPOST_HOST": host, "WAYPOST_PORT": port, "WAYPOST_WORKERS": workers}
-    os.environ.update({name: str(value) for name, value in given.items() if value is not None})
+    """Start the service."""
+    # Worker processes read their settings from the environment.
+    overrides = {"WAYPOST_HOST": host, "WAYPOST_PORT": port, "WAYPOST_WORKERS": workers}
+    os.environ.update({name: str(value) for name, value in overrides.items() if value is not None})
     settings = console.settings()
     logging.configure(settings)
     if _report(system_checks.run(settings)):
@@ -64,9 +64,9 @@ def serve(
     with console.database() as database:
         owner = startup.create_first_account(settings, database)
         if owner is not None:
-            life = email_links.WELCOME_SECONDS
-            link = database.read(lambda tx: email_links.reset_link(tx, settings.base, owner.id, life=life))
-            _welcome(settings.base, owner, link)
+            lifetime = email_links.WELCOME_SECONDS
+            link = database.read(lambda tx: email_links.reset_link(tx, settings.base, owner.id, life=lifetime))
+            _print_welcome(settings.base, owner, link)
     console.errors.print(f"waypost {__version__} serves {settings.base}")
     startup.serve(settings)
 
@@ -78,32 +78,32 @@ def doctor() -> None:
     logging.configure(settings)
     if _report(system_checks.run(settings)) or _report(system_checks.storage(settings)):
         raise typer.Exit(1)
-    console.console.print("Nothing keeps this service from running.")
+    console.console.print("All checks passed.")
 
 
 @app.command()
 def backup(file: Annotated[Path, typer.Argument(help="Archive to write, such as waypost.tar.gz.")]) -> None:
-    """Save the database and the files to one archive, while the service runs."""
+    """Save the database and all files to one archive. The service may run."""
     settings = console.settings()
     with closing(startup.open_unmigrated_database(settings)) as database:
-        saved = archive.backup(database, open_store(settings), file)
-    console.console.print(f"{file}: {saved.rows} rows and {saved.files} files, {file.stat().st_size} bytes.")
-    _tell_missing(saved.missing)
+        archived = archive.backup(database, open_store(settings), file)
+    console.console.print(f"{file}: {archived.rows} rows and {archived.files} files, {file.stat().st_size} bytes.")
+    _warn_missing(archived.missing)
 
 
 @app.command()
 def restore(file: Annotated[Path, typer.Argument(help="Archive that `backup` wrote.")]) -> None:
-    """Fill an empty installation from an archive. Stop the service first."""
+    """Restore an archive into an empty installation. Stop the service first."""
     settings = console.settings()
     with closing(startup.open_unmigrated_database(settings)) as database:
-        saved = archive.restore(database, open_store(settings), file)
-    console.console.print(f"{file}: {saved.rows} rows and {saved.files} files are back.")
-    _tell_missing(saved.missing)
+        archived = archive.restore(database, open_store(settings), file)
+    console.console.print(f"{file}: {archived.rows} rows and {archived.files} files restored.")
+    _warn_missing(archived.missing)
 
 
-def _tell_missing(count: int) -> None:
+def _warn_missing(count: int) -> None:
     if count:
-        console.complain("waypost:", f"The bytes of {count} files were not there.", colour="yellow")
+        console.complain("waypost:", f"Files missing from the storage: {count}.", colour="yellow")
 
 
 @app.command()
@@ -113,25 +113,25 @@ def openapi() -> None:
 
 
 def _report(findings: list[system_checks.Finding]) -> bool:
-    """Say what was found; whether any of it is an error."""
+    """Print the findings. Return True if any is an error."""
     for finding in findings:
         colour = "red" if finding.level == "error" else "yellow"
         console.complain(finding.id, finding.text, finding.hint, colour=colour)
     return any(finding.level == "error" for finding in findings)
 
 
-def _welcome(base: str, owner: NewAccount, link: str) -> None:
-    """What the owner needs, once (decision 16)."""
+def _print_welcome(base: str, owner: NewAccount, link: str) -> None:
+    """Print the credentials of the new owner account, which are never shown again (decision 16)."""
     console.console.print(
         f"""
-Welcome to waypost. This is shown once:
+Welcome to waypost. These credentials are shown only once:
 
   address   {base}
   username  {owner.username} ({owner.email})
   password  {owner.password}
   API key   {owner.apikey}
 
-Open this once, in a browser, to choose a password of your own and sign in:
+Open this one-time link in a browser to set your own password and sign in:
 
   {link}
 

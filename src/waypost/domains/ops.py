@@ -1,4 +1,4 @@
-"""Branded domains: other host names under which an account's links stand."""
+"""Branded domains: additional host names for the links of an account."""
 
 import re
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ class Domain:
 
 
 class Fields(TypedDict, total=False):
-    """What can be set; `None` is the field's default."""
+    """The settable fields; `None` is the default of a field."""
 
     redirectroot: str | None
     redirect404: str | None

@@ -1,7 +1,7 @@
 """Rate limit of unauthenticated requests, and the policies of all rate limits.
 
 The counts are exact over all processes of a node and, with PostgreSQL, over all nodes. With SQLite they are in a
-separate file beside the database: unauthenticated requests never take the write lock of the service.
+separate file next to the database: unauthenticated requests never take the write lock of the service.
 An attempt is counted before it is checked, so that parallel attempts count too.
 """
 

@@ -1,4 +1,4 @@
-"""What the operator blocks, and what visitors report."""
+"""The blocklist, and reports of visitors."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -20,7 +20,7 @@ Reason = Literal["phishing", "malware", "spam", "illegal", "other"]
 _SHORTEST_WORD = 3
 _HOUR = 3600
 """Reports that are taken from one network in an hour."""
-_MOST_OPEN = 20  # about one name: by then the operator knows
+_MOST_OPEN = 20  # per alias
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Report:
-    """What somebody says of a name; `closed` once the operator has looked at it. Times are seconds, UTC."""
+    """A report of an alias; `closed` is the time it was closed. Times are Unix seconds."""
 
     id: int
     host: str
@@ -47,7 +47,7 @@ class Report:
 
 @dataclass(frozen=True)
 class Subject:
-    """What a reported name leads to, and whose it is; `url` is a link's target, `off` whether it is switched off."""
+    """The item of a reported alias and its account; `url` is a link's destination, `off` means disabled."""
 
     kind: str
     account: int
@@ -57,7 +57,7 @@ class Subject:
 
 
 def block(tx: Connection, value: str, *, kind: str) -> Block:
-    """Block a host or a word, from now on and for what is there already. Raises INVALID on `value`."""
+    """Block a host or a word, also for existing items. Raises INVALID on `value`."""
     row = Block(kind, _plain(value, kind), clock.now())
     tx.execute(upsert(tx, blocklist_entries).values(vars(row)).on_conflict_do_nothing())
     change_log.record(tx, alias_namespace.OWN)  # every answer that is remembered may lead there
@@ -107,7 +107,7 @@ def blocks_page(tx: Connection, window: PageRequest, *, q: str = "") -> Page[Blo
 def report(tx: Connection, *, host: str, alias: str, reason: Reason, comment: str, reporter: bytes) -> bool:
     """Keep a report; False when that network has sent enough for an hour, however many it sends at once.
 
-    What is reported by many already is thanked for and not kept once more.
+    A name with many reports is accepted but not stored again.
     """
     if tx.dialect.name == "postgresql":  # where two statements that count do not wait for each other
         tx.execute(select(func.pg_advisory_xact_lock(int.from_bytes(reporter[:8], signed=True))))
@@ -124,14 +124,14 @@ def report(tx: Connection, *, host: str, alias: str, reason: Reason, comment: st
 
 
 def reports_of(tx: Connection, *, closed: bool = False) -> list[Report]:
-    """The reports that wait for the operator, oldest first; with `closed`, the others too."""
+    """Return open reports, oldest first; with `closed`, all reports."""
     c = reports.c
     query = select(c.id, c.host, c.alias, c.reason, c.comment, c.created, c.closed).order_by(c.id)
     return [Report(**row) for row in tx.execute(query if closed else query.where(c.closed.is_(None))).mappings()]
 
 
 def open_reports(tx: Connection) -> int:
-    """How many reports wait for the operator."""
+    """Return the number of open reports."""
     return int(tx.execute(select(func.count()).where(reports.c.closed.is_(None))).scalar_one())
 
 
@@ -149,7 +149,7 @@ def reports_page(tx: Connection, window: PageRequest, *, closed: bool = False) -
 
 
 def subject(tx: Connection, report: Report) -> Subject | None:
-    """What the reported name leads to now; None when there is nothing any more."""
+    """Return the current item of the reported alias; None if there is none."""
     held = (aliases.c.host == report.host, aliases.c.alias == report.alias)
     named = select(aliases.c.kind, aliases.c.item, accounts.c.id.label("account"), accounts.c.username)
     row = tx.execute(named.join(accounts, accounts.c.id == aliases.c.account).where(*held)).first()
@@ -170,7 +170,7 @@ def report_of(tx: Connection, report: int) -> Report:
 
 
 def switch_off(tx: Connection, report: Report) -> None:
-    """Switch off the link that a report is about, whoever has it. Raises INVALID on `decision` when it is no link."""
+    """Disable the reported link of any account. Raises INVALID on `decision` if it is not a link."""
     held = select(aliases.c.item).where(
         aliases.c.host == report.host, aliases.c.alias == report.alias, aliases.c.kind == "link"
     )
@@ -181,14 +181,14 @@ def switch_off(tx: Connection, report: Report) -> None:
 
 
 def close_all(tx: Connection, report: Report) -> int:
-    """Note that the operator has decided on a name; how many reports of it waited."""
+    """Close all reports of an alias; return how many were open."""
     c = reports.c
     waiting = (c.host == report.host, c.alias == report.alias, c.closed.is_(None))
     return tx.execute(update(reports).where(*waiting).values(closed=clock.now())).rowcount
 
 
 def close(tx: Connection, report: int) -> None:
-    """Note that the operator has looked at a report. Raises NOT_FOUND."""
+    """Close a report. Raises NOT_FOUND."""
     if tx.execute(update(reports).where(reports.c.id == report).values(closed=clock.now())).rowcount == 0:
         raise _no_report(report)
 
@@ -198,7 +198,7 @@ def _no_report(report: int) -> Problem:
 
 
 def _plain(value: str, kind: str) -> str:
-    """A host as it stands on the wire, from a URL or a name; a word as it is looked for. Raises INVALID."""
+    """Normalize a host (from a URL or a name, in IDNA form) or a word. Raises INVALID."""
     if kind == blocklist.WORD:
         plain = blocklist.normalize_word(value)
         if len(plain) < _SHORTEST_WORD:

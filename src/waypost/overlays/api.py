@@ -49,7 +49,7 @@ class OverlayOut(OverlayItem):
 
 
 class SubmissionOut(BaseModel):
-    """What a visitor sent by an overlay; what its type does not ask for is empty."""
+    """A form submission; fields that the overlay type does not have are empty."""
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -106,7 +106,7 @@ def read_overlay(context: Context, id: PathId) -> OverlayDetails:
 
 @router.get("/overlay/{id}/submissions", response_model=pagination.list_model("submissions", SubmissionOut))
 def list_submissions(context: Context, id: PathId, page_request: pagination.RequestedPage) -> Any:
-    """What visitors sent by an overlay, newest first."""
+    """Form submissions of an overlay, newest first."""
     page = context.read(lambda tx: submissions.list_submissions(tx, context.account, id, page_request))
     return pagination.list_response("submissions", page, SubmissionOut.model_validate)
 

@@ -1,4 +1,4 @@
-"""CTA overlays: what stands over the target to call a visitor to action."""
+"""CTA overlays."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from waypost.urls import blocklist, validation
 
 Type = Literal["message", "contact", "poll", "newsletter", "coupon", "image"]
 Position = Literal["top-left", "top-center", "top-right", "bottom-left", "bottom-center", "bottom-right", "center"]
-# What an overlay of each type has beside the common fields (decision 40), and what it cannot do without.
+# Additional fields of each overlay type (decision 40), and the required ones.
 EXTRAS: Mapping[str, frozenset[str]] = {
     "message": frozenset(),
     "contact": frozenset({"button", "thanks"}),
@@ -50,7 +50,7 @@ class Overlay:
 
 
 class Fields(TypedDict, total=False):
-    """What can be set; `None` is the field's default."""
+    """The settable fields; `None` is the default of a field."""
 
     name: str
     type: Type
@@ -106,7 +106,7 @@ def remove(tx: Connection, account: int, overlay: int) -> None:
 
 
 def uses(tx: Connection, ids: Sequence[int]) -> Mapping[int, int]:
-    """On the way of how many links each of these stands, where it is on any (index links_overlay)."""
+    """Return the number of links per overlay; unused overlays are missing (index links_overlay)."""
     c = links.c
     counted = select(c.overlay, func.count()).where(c.overlay.in_(ids)).group_by(c.overlay)
     return {int(row[0]): int(row[1]) for row in tx.execute(counted)}

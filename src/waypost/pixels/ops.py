@@ -12,7 +12,7 @@ from waypost.db.crud import Page, PageRequest
 from waypost.db.schema import link_pixels, links, pixels
 from waypost.errors import invalid
 
-# The API document's names, in its order, each with the name that clients send beside it (decision 38).
+# Names of the HTTP contract, in its order, each with its second name (decision 38).
 TYPES = {
     "tagmanagerpixel": "gtmpixel",
     "analyticspixel": "gapixel",
@@ -44,7 +44,7 @@ class Pixel:
 
 
 class Fields(TypedDict, total=False):
-    """What can be set."""
+    """The settable fields."""
 
     name: str
     tag: str
@@ -78,7 +78,7 @@ def change(tx: Connection, account: int, pixel: int, **fields: Unpack[Fields]) -
 
 
 def remove(tx: Connection, account: int, pixel: int) -> None:
-    """Delete a pixel; links that had it go on without."""
+    """Delete a pixel and remove it from its links."""
     own(tx, account, pixel)
     _note(tx, account, pixel)
     crud.remove(tx, pixels, account, pixel)

@@ -54,7 +54,7 @@ class CodeDetails(CodeOut):
     level: str
     margin: int
     caption: str
-    logo: Annotated[bool, Field(description="Whether there is one.")]
+    logo: Annotated[bool, Field(description="true if the code has a logo.")]
     version: Annotated[int, Field(description="Counts changes; with ?v= the picture may be kept for ever.")]
 
 
@@ -64,7 +64,7 @@ class CodeAnswer(Success):
 
 
 class CodeDone(Success):
-    """What create answers."""
+    """The response to a create request."""
 
     id: int
     link: str
@@ -166,8 +166,8 @@ def add_codes(context: Context, body: NewCodes) -> CodesDone:
 
 @router.put("/qr/{id}/update")
 def update_code(context: Context, id: PathId, body: CodeChange) -> MessageResponse:
-    """Change a code. The picture of a tracked one goes on leading here, wherever it is printed."""
-    context.read(lambda tx: ops.own(tx, context.account, id))  # nothing is fetched for somebody else's
+    """Change a code. Printed copies of a tracked code keep working."""
+    context.read(lambda tx: ops.own(tx, context.account, id))  # do not fetch a logo for a code of another account
     fields = service.Logos(context).resolved(body)
 
     def work(tx: Connection) -> ops.Draft:

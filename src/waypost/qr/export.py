@@ -1,4 +1,4 @@
-"""What has a picture in a campaign or on a channel: its links' short URLs, its bio pages', its QR codes."""
+"""QR images of a campaign or channel: its links, bio pages and QR codes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Member:
 
     @property
     def name(self) -> str:
-        """What its file is called, without an ending; no two are the same."""
+        """The unique file name without extension."""
         return f"{self.host}_{self.alias}" if self.host else self.alias
 
 
@@ -38,7 +38,7 @@ def of_campaign(tx: Connection, account: int, campaign: int) -> Sequence[Member]
 
 
 def of_channel(tx: Connection, account: int, channel: int) -> Sequence[Member]:
-    """What stands on a channel (index channel_items_channel_id). Raises INVALID on `channel`."""
+    """Return the items of a channel (index channel_items_channel_id). Raises INVALID on `channel`."""
     crud.require_reference(tx, channels, account, channel, field="channel")
     c = channel_items.c
     alias = func.coalesce(links.c.alias, bios.c.alias, qrs.c.alias).label("alias")
@@ -55,7 +55,7 @@ def of_channel(tx: Connection, account: int, channel: int) -> Sequence[Member]:
 
 
 def to_draw(tx: Connection, member: Member, settings: Settings) -> Draft | None:
-    """What is needed to draw a member; None when it is gone."""
+    """Return the data to render a member; None if it was deleted."""
     if member.code is not None:
         return ops.saved(tx, member.code, settings)
     url = short_url(settings.base, member.host, member.scheme, member.alias)

@@ -34,12 +34,12 @@ def own_file(tx: Connection, account: int, short: str, *, settings: Settings) ->
 
 
 def is_url(logo: str) -> bool:
-    """Return whether it is to be fetched from elsewhere."""
+    """Return whether the logo is fetched from a URL."""
     return logo.strip().lower().startswith(("http://", "https://"))
 
 
 def is_data(logo: str) -> bool:
-    """Return whether the picture itself stands in the URL."""
+    """Return whether the URL contains the image itself (`data:`)."""
     return logo.strip().lower().startswith("data:")
 
 

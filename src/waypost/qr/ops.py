@@ -49,7 +49,7 @@ class Code(Listed):
 
 
 class Fields(TypedDict, total=False):
-    """What can be set; `None` is the field's default. `logo` is a PNG of our own (waypost.qr.logos)."""
+    """The settable fields; `None` is the default. `logo` is a re-encoded PNG (waypost.qr.logos)."""
 
     type: Type
     data: Data
@@ -92,7 +92,7 @@ def own(tx: Connection, account: int, code: int) -> Code:
 
 
 def has_logo(tx: Connection, code: int) -> bool:
-    """Return whether a code that went through `own` has a logo."""
+    """Return whether a code of the account has a logo."""
     return tx.execute(select(qrs.c.logo.is_not(None)).where(qrs.c.id == code)).scalar_one()
 
 
@@ -122,7 +122,7 @@ def add(tx: Connection, account: int, new: Draft) -> Code:
 
 
 def change(tx: Connection, account: int, code: int, new: Draft) -> bool:
-    """Save a changed code. False when somebody else changed it since the draft, which then has to be made again."""
+    """Save a changed code. Return False if it was changed since the draft, which must then be repeated."""
     now = {**new.values, "version": new.version + 1}
     own_items = (qrs.c.id == code, qrs.c.account == account, qrs.c.version == new.version)
     if tx.execute(update(qrs).where(*own_items).values(now)).rowcount == 0:
@@ -139,7 +139,7 @@ def remove(tx: Connection, account: int, code: int) -> None:
 
 
 def saved(tx: Connection, code: int, settings: Settings) -> Draft | None:
-    """What is needed to draw a code that was saved; None when there is none."""
+    """Return the data to render a saved code; None if it does not exist."""
     result = (
         tx.execute(crud.select_columns(qrs, Code).add_columns(qrs.c.logo).where(qrs.c.id == code)).mappings().first()
     )
@@ -150,7 +150,7 @@ def saved(tx: Connection, code: int, settings: Settings) -> Draft | None:
 
 
 def text_of(code: Mapping[str, Any], settings: Settings) -> str:
-    """What a code's picture holds: its own address when it is tracked, else its content (decision 31)."""
+    """Return the payload of the image: the short URL if tracked, otherwise the content (decision 31)."""
     if code["dynamic"]:
         return short_url(settings.base, "", None, code["alias"])
     return payloads.read(code["type"], code["data"], settings).text

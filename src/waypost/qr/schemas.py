@@ -46,7 +46,7 @@ class CodeChange(Body):
     data: _Data
     type: Type = "text"
     name: Line | None = None
-    dynamic: Annotated[bool | None, Field(description="Whether scans come here first and are counted.")] = None
+    dynamic: Annotated[bool | None, Field(description="true: scans are redirected by the service and counted.")] = None
     foreground: _Color | None = None
     background: _Color | None = None
     gradient: GradientIn | None = None

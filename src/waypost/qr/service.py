@@ -81,7 +81,9 @@ def add(context: RequestContext, body: NewCode, shelf: Logos) -> ops.Code:
 def change(context: RequestContext, code: int, draft: Callable[[Connection], Draft]) -> None:
     """Change a code to what `draft` makes of it, proven. Raises INVALID, NOT_FOUND."""
     if not any(_saved(context, code, draft) for _ in range(_TRIES)):
-        raise Problem(Kind.UNAVAILABLE, "Somebody else is changing this QR code. Please try again.", retry_after=1)
+        raise Problem(
+            Kind.UNAVAILABLE, "This QR code is being changed by another request. Please try again.", retry_after=1
+        )
 
 
 def draft(context: RequestContext, body: NewCode, shelf: Logos) -> Draft:
@@ -102,7 +104,7 @@ def prove(new: Draft) -> Drawing:
 
 
 def _saved(context: RequestContext, code: int, draft: Callable[[Connection], Draft]) -> bool:
-    """Return whether the draft was proven and saved before anybody else changed the code."""
+    """Return whether the draft was verified and saved before another change of the code."""
     new = context.read(draft)
     prove(new)
     return context.write(lambda tx: ops.change(tx, context.account, code, new))

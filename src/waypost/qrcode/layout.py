@@ -1,4 +1,4 @@
-"""Where everything stands, in modules from the upper left of the picture. The same for PNG, SVG and PDF."""
+"""Layout in modules from the upper left of the image. The same for PNG, SVG and PDF."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -103,7 +103,7 @@ _reading = Lock()
 
 @cache
 def _font() -> TTFont:
-    """To be used by who holds `_reading` alone."""
+    """Call only while holding `_reading`."""
     return TTFont(FONT, lazy=True)
 
 
@@ -147,7 +147,7 @@ def letters(card: Card) -> Iterator[tuple[str, Move]]:
 
 @lru_cache(maxsize=4096)
 def _outline(letter: str) -> Sequence[tuple[str, Move]]:
-    """The outline of a letter at its place on the line, in font sizes, upwards."""
+    """Return the outline of a glyph at its position in the line, in font units, y upwards."""
     with _reading:
         glyphs, em = _font().getGlyphSet(), _font()["head"].unitsPerEm
         pen = _Pen(glyphs, em)

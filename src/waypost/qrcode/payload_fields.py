@@ -124,7 +124,7 @@ def crlf(text: str) -> str:
 
 
 def url(value: str, settings: Settings) -> str:
-    """A web address, or one with an app scheme that the operator allows (decision 44)."""
+    """A web address, or one with an app scheme that the administrator allows (decision 44)."""
     return validation.destination(line(value), field="data", settings=settings)
 
 
@@ -144,7 +144,7 @@ def email(value: str) -> str:
 
 
 def phone(value: str) -> str:
-    """A number as it is dialled: digits, perhaps after a plus (RFC 3966). What makes it readable is left out."""
+    """A phone number to dial: digits, optionally after a plus (RFC 3966), without separators."""
     number = _DECORATION.sub("", line(value).removeprefix("tel:"))
     if not _NUMBER.match(number):
         raise invalid("data", "data.phone must be a phone number: 3 to 15 digits, such as +49 30 1234567.")
@@ -190,7 +190,7 @@ def wifi_parts(data: str) -> tuple[str, str, str]:
 
 
 def degrees(value: str, most: int, name: str) -> str:
-    """A coordinate, without an exponent and without zeros at its end."""
+    """A coordinate without exponent and trailing zeros."""
     try:
         number = Decimal(value.strip())
     except InvalidOperation:

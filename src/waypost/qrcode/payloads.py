@@ -1,4 +1,4 @@
-"""What a code says, by type: the data checked, and the text that a scanner reads. Pure.
+"""Payloads of QR codes by type: validated data, and the text that a scanner reads. Pure.
 
 Sources: RFC 2426 (vCard 3.0), RFC 5545 (iCalendar), RFC 6068 (mailto), RFC 3966 (tel), RFC 5724 (sms), RFC 5870 (geo),
 BIP 21 (bitcoin), and ZXing's WIFI: and SMSTO:.
@@ -39,7 +39,7 @@ class Content:
     data: Data = ""
 
     def urls(self) -> list[str]:
-        """Every address that somebody who scans it can be led to."""
+        """Return every URL that a scan can open."""
         return [*filter(None, (self.uri, self.apple, self.google)), *find_urls(self.text), *find_urls(self.file)]
 
 
@@ -206,7 +206,7 @@ def _app(data: str, settings: Settings) -> Content:
 
 
 def _app_object(data: payload_fields.Fields, settings: Settings) -> Content:
-    """Where each kind of device goes: its own store, else `url`, else whatever there is."""
+    """Return the URL per device: its app store, otherwise `url`, otherwise any URL."""
     apple, google, url = (
         payload_fields.url(text, settings) if (text := data.text(name)) else "" for name in ("apple", "google", "url")
     )

@@ -41,7 +41,7 @@ def picture(symbol: Symbol, style: Style, layout: Layout, logo: bytes | None, si
 
 
 def _drawn(symbol: Symbol, style: Style, layout: Layout, logo: bytes | None, unit: int, size: int) -> Image.Image:
-    """The picture with modules of `unit` pixels; what is left of `size` goes around it."""
+    """Render with modules of `unit` pixels; the rest of `size` becomes margin."""
     height = _height(layout, size)
     left, top = (size - unit * layout.width) // 2, (height - unit * layout.height) // 2
     ink = Image.new("L", (size, height))
@@ -220,7 +220,7 @@ def _draw_card(ink: Image.Image, card: Card, unit: int, left: int, top: int) -> 
 
 
 def _fill(ink: Image.Image, box: Box, unit: int, origin: tuple[int, int], value: int) -> None:
-    """A rectangle with round corners, on what is all of the other value."""
+    """Draw a rectangle with round corners on a uniform background."""
     left, top = origin[0] + round(box.x * unit), origin[1] + round(box.y * unit)
     right, bottom = left + round(box.width * unit), top + round(box.height * unit)
     ink.paste(value, (left, top, right, bottom))

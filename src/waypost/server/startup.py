@@ -64,7 +64,7 @@ def create_first_account(settings: Settings, database: Database) -> NewAccount |
     password_hash = credentials.hash_password(password)
 
     def work(tx: Connection) -> NewAccount | None:
-        if ops.any_exists(tx):  # created by another node meanwhile
+        if ops.any_exists(tx):  # created by another node
             return None
         return _add_key(tx, password, ops.add(tx, email=settings.owner_email, username="owner", password=password_hash))
 
@@ -97,7 +97,7 @@ def _add_key(tx: Connection, password: str, account: ops.Account) -> NewAccount:
 
 
 def serve(settings: Settings) -> None:
-    """Run the workers until the process is told to stop. Requests in progress are finished first."""
+    """Run the workers until the process is stopped. Requests in progress are finished first."""
     metrics.clear(settings.metrics_dir)
     # Otherwise a spawned process would also import the main program, with all commands.
     sys.modules["__main__"].__file__ = None

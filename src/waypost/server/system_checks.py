@@ -1,4 +1,4 @@
-"""System checks: problems that prevent a start or lead to surprises. Run at every start and by `waypost doctor`."""
+"""System checks: problems that prevent a start, and warnings. Run at every start and by `waypost doctor`."""
 
 import os
 import shutil

@@ -33,7 +33,7 @@ def preload(config: uvicorn.Config) -> None:
 
 
 def run(config: uvicorn.Config, on_tick: Callable[[], None]) -> None:
-    """Serve until the process is told to stop. Call `on_tick` twice a second.
+    """Serve until the process is stopped. Call `on_tick` twice a second.
 
     Exits the process if the service cannot start.
     """

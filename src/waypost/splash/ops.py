@@ -29,7 +29,7 @@ class Splash:
 
 
 class Fields(TypedDict, total=False):
-    """What can be set; `None` is the field's default."""
+    """The settable fields; `None` is the default of a field."""
 
     name: str
     title: str | None
@@ -72,7 +72,7 @@ def remove(tx: Connection, account: int, splash: int) -> None:
 
 
 def uses(tx: Connection, ids: Sequence[int]) -> Mapping[int, int]:
-    """On the way of how many links each of these stands, where it is on any (index links_splash)."""
+    """Return the number of links per splash page; unused pages are missing (index links_splash)."""
     c = links.c
     counted = select(c.splash, func.count()).where(c.splash.in_(ids)).group_by(c.splash)
     return {int(row[0]): int(row[1]) for row in tx.execute(counted)}

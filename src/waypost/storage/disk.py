@@ -20,7 +20,7 @@ _FULL_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 class DiskBlob:
-    """An open file. It stays readable when it is deleted meanwhile."""
+    """An open file. It stays readable after it is deleted."""
 
     def __init__(self, file: IO[bytes], threads: ThreadPoolExecutor) -> None:
         self.file: IO[bytes] | None = file

@@ -1,12 +1,12 @@
-"""What user agents call themselves: who is no person, and how browsers, systems and devices are named.
+"""Tables of user agents: bots, link previews, tools and phone models.
 
 Everything is in lower case, and a word is a run of letters, digits and `._-`. Labels come from here only, so that
-whoever invents user agents cannot fill the statistics with them.
+invented user agents cannot fill the statistics.
 """
 
 import re
 
-# Link previews: a person has put the link into a message, and nobody has followed it yet. The first in this order.
+# Link previews: the link was posted in a message but not followed. The first match counts.
 PREVIEWS = {
     "kakaotalk-scrap": "KakaoTalk",
     "line-poker": "LINE",
@@ -47,7 +47,7 @@ PREVIEW_STARTS = {
 }
 PREVIEW_PARTS = ("url preview", "urlpreview", "link preview", "linkpreview", "link-preview", "url-preview")
 
-# Robots that do not say `bot`, and the names of the best known that do. The first in this order.
+# Bots without `bot` in their name, and the best known with it. The first match counts.
 BOTS = {
     "feedly": "Feedly",
     "googlebot": "Googlebot",
@@ -124,10 +124,10 @@ BOT_PARTS = (
     *("web preview", "synthetic", "mailto:", "privacy preserving prefetch", "site verifier", "vulnerability"),
 )
 BOT = re.compile(r"(?<!cu)bots?(?![a-z])")  # Cubot makes phones
-# A bracket that names a phone's model, in which any word may stand; a robot that borrows one says who it is there.
+# Parentheses with a phone model can contain any word; a bot that copies them names itself there.
 MODEL = re.compile(r"\((?:linux|android)[;,](?![^()]*(?:compatible|https?:))[^()]*\)", re.IGNORECASE)
 COMPATIBLE = re.compile(r"compatible; ?(?!msie|konqueror|abrowse|lotus|netfront)[a-z]")
-# What every browser's name begins with, and no more than that is a program's excuse; or a telephone without a Mozilla.
+# The start of every browser's user agent; alone it is a program. Or a feature phone without Mozilla.
 BROWSER = re.compile(r"(?:mozilla|opera)/(?!\d\.\d+(?: \(compatible;?\))?\s*\Z)|(?=.*\b(?:midp|cldc|wap)\b)")
 ADDRESS = re.compile(r"https?:|www\.")
 

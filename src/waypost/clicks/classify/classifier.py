@@ -1,4 +1,4 @@
-"""What a click tells of its visitor: pure functions of header values, each behind a bounded cache."""
+"""Classification of visits: pure functions of header values, each behind a bounded cache."""
 
 import ipaddress
 import re
@@ -64,12 +64,12 @@ _DIRECT = Referrer(DIRECT, "")
 
 
 def agent(user_agent: str) -> Agent:
-    """What the value of `User-Agent` says of the program; never fails."""
+    """Classify a `User-Agent` value; never fails."""
     return _agent(user_agent[:_LONGEST_AGENT])
 
 
 def referrer(value: str) -> Referrer:
-    """What the value of `Referer` says of the way here; never fails."""
+    """Classify a `Referer` value; never fails."""
     return _referrer(value[:_LONGEST_REFERRER])
 
 
@@ -117,14 +117,14 @@ def _preview(text: str, words: set[str]) -> str | None:
 
 
 def _bot(text: str, words: set[str]) -> str | None:
-    """The name of a robot, or None when it is none."""
+    """Return the name of a bot, or None."""
     named = _first(words, bots.BOTS)
     if named is not None:
         return named
     if ("bot" in text and bots.BOT.search(text)) or any(part in text for part in bots.BOT_PARTS):
         return UNKNOWN
     if _tool(text) is None and (bots.ADDRESS.search(text) or bots.COMPATIBLE.search(text)):
-        return UNKNOWN  # who leaves an address to complain to, and is no library that does so for everybody
+        return UNKNOWN  # a contact address marks a bot, unless a library adds it by default
     return None
 
 

@@ -74,7 +74,7 @@ DOMAINS = {
     ).split(),
     "pinterest.com",
 )
-# Google and Amazon keep their countries: where somebody searches or shops says something.
+# Google and Amazon keep their country domains, which are informative.
 
 # Android's apps, by their id.
 APPS = {

@@ -176,7 +176,7 @@ SYSTEMS = {
 SYSTEM_PARTS = {"playstation": "PlayStation", "nintendo": "Nintendo", "roku": "Roku"}
 
 # By a part of the user agent, in this order: a television's Android is no telephone, a telephone's Linux no computer.
-# Plain parts, since regular expressions took most of the time of a look at a new user agent.
+# Plain substrings, because regular expressions took most of the time for a new user agent.
 DEVICES: tuple[
     tuple[Literal["Desktop", "Mobile", "Tablet", "TV", "Console", "Watch", "Other"], tuple[str, ...]], ...
 ] = (

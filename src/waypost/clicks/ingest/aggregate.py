@@ -16,7 +16,7 @@ ALL_DAYS = -1
 DAY = 86_400
 QUARTER = 900
 NOT_IN_ACCOUNT_TOTALS = frozenset({"campaign"})
-"""Kinds that an account's totals leave out. A visit of a campaign is counted by the link that it leads to."""
+"""Kinds that an account's totals leave out. A campaign visit is counted by its link."""
 _FIELDS = 10
 _MAX_DIGITS = 15
 _LINK_LABEL = "link "

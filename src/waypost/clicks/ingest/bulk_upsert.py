@@ -1,4 +1,4 @@
-"""Write a batch's counts with few statements, whatever its size.
+"""Write a batch's counts with few statements, regardless of its size.
 
 Rows are written in the order of each table's key, so concurrent ingesters do not deadlock. Statements bypass
 SQLAlchemy, whose overhead would exceed the database's work. `pause` is called after each INSERT.

@@ -1,4 +1,4 @@
-"""The ingester runs in its own process beside the workers, so that ingest work does not slow redirects down."""
+"""The ingester runs in its own process next to the workers, so that ingest work does not slow redirects down."""
 
 import multiprocessing
 import os
