@@ -95,7 +95,7 @@ def _values(field: FieldInfo) -> str:
 def _commands() -> str:
     lines = ["# Commands", "", _WRITTEN, "After `make run` or `make install` the command is `.venv/bin/waypost`."]
     lines += ["It reads the same [settings](settings.md) as the service, and works on the same data folder, also while"]
-    lines += ["the service runs. What is wrong is said in one sentence, with an exit code that is not 0.", ""]
+    lines += ["the service runs. Errors are reported in one sentence, with an exit code other than 0.", ""]
     for name, command in commands():
         usage = " ".join([name, *_usage(command.params)])
         lines += [f"## `{name}`", "", str(command.help), "", "```", usage, "```", ""]
