@@ -71,6 +71,7 @@ def test_block_is_moved_by_dragging_its_handle(ana: Person, chrome: Browser, add
             page.locator("[data-block]").first, target_position={"x": 20, "y": 4}
         )
         expect(page.locator("[data-block] h3")).to_have_text(["Text", "Link", "Heading"])
+        expect(page.locator("[data-block][draggable=true]")).to_have_count(0)  # the drag has ended
         page.get_by_role("button", name="Save", exact=True).last.click()
         expect(page.get_by_role("status").first).to_contain_text("Saved.")
     assert [block["type"] for block in ana.get("/bio/1")["details"]["blocks"]] == ["text", "link", "heading"]
