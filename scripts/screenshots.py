@@ -15,7 +15,7 @@ from playwright.sync_api import Page, sync_playwright
 from tests.support.browser import chromium
 from tests.support.server import Server, serving
 
-_PORT, _PASSWORD, _SIZE = 8123, "a sample password", {"width": 1280, "height": 800}
+_PORT, _PASSWORD = 8123, "a sample password"
 _TARGET = Path(__file__).resolve().parent.parent / "docs" / "pictures"
 _LINKS = (
     ("spring", "Spring catalog", "https://shop.example/spring", 123),
@@ -49,7 +49,7 @@ def main() -> None:
             _visit_links(server)
             with sync_playwright() as playwright:
                 browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
-                page = browser.new_page(viewport=_SIZE, timezone_id="Europe/Lisbon")
+                page = browser.new_page(viewport={"width": 1280, "height": 800}, timezone_id="Europe/Lisbon")
                 _sign_in(page, base_url)
                 _photograph(page, f"{base_url}/dashboard", ids)
                 browser.close()
@@ -57,10 +57,12 @@ def main() -> None:
 
 def _add_account(folder: str) -> str:
     """Create the account and return its API key."""
-    command = [Path(sys.executable).with_name("waypost"), "account", "add", "--json", "--rate-limit", "10000"]
-    details = ["--email", "ana@shop.example", "--username", "ana", "--password", _PASSWORD]
+    waypost = Path(sys.executable).with_name("waypost")
+    details = ["--email", "ana@shop.example", "--username", "ana", "--password", _PASSWORD, "--rate-limit", "10000"]
     environment = {**os.environ, "WAYPOST_DATA_DIR": folder}
-    printed = subprocess.run([*command, *details], env=environment, check=True, capture_output=True).stdout
+    printed = subprocess.run(
+        [waypost, "account", "add", "--json", *details], env=environment, check=True, capture_output=True
+    ).stdout
     return str(json.loads(printed)["apikey"])
 
 
