@@ -123,7 +123,7 @@ def _served(folder: Path) -> Iterator[http.client.HTTPConnection]:
             process.wait(15)
         except subprocess.TimeoutExpired:
             process.kill()
-            process.wait()
+            process.wait(30)
 
 
 def _is_ready(connection: http.client.HTTPConnection) -> bool:

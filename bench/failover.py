@@ -24,6 +24,7 @@ import psycopg
 
 from bench.servers import Server, call, environment, free_port, program, running, status, until
 from tests.support.postgres import Postgres, own_postgres
+from tests.support.threads import join
 from waypost.db.database import Database
 from waypost.db.upgrade import upgrade
 from waypost.server.startup import create_account
@@ -122,8 +123,7 @@ def _round(world: World, failure: signal.Signals) -> float:
         time.sleep(_SETTLE_SECONDS)
     finally:
         stop.set()
-        for thread in threads:
-            thread.join()
+        join(*threads)
     _check(world)
     return seconds
 

@@ -25,6 +25,7 @@ import psycopg
 from bench.servers import Server, call, environment, free_port, program, running, status, until
 from tests.support.postgres import Postgres, own_postgres
 from tests.support.tcp_proxy import TcpProxy, running_proxy
+from tests.support.threads import join
 from waypost.db.database import Database
 from waypost.db.upgrade import upgrade
 from waypost.server.startup import create_account
@@ -133,8 +134,7 @@ def _recovery(world: World, fail: Callable[[World], None]) -> float:
         return until(lambda: all(world.can_write(node) for node in world.nodes))
     finally:
         stop.set()
-        for thread in threads:
-            thread.join()
+        join(*threads)
 
 
 def _kill(world: World) -> None:
@@ -172,7 +172,7 @@ def _outage(world: World, seconds: int) -> None:
         slowest = max(slowest, time.perf_counter() - started)
         time.sleep(0.001)
     stop.set()
-    thread.join()
+    join(thread)
     world.proxy.restore()
     write_seconds = until(lambda: world.can_write(node))
     read_seconds = write_seconds + until(lambda: world.status(node, "GET", f"/api/url/{world.link}") == 200)

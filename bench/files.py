@@ -23,9 +23,11 @@ from statistics import median
 
 import psutil
 
-from bench import servers, system_packages
+from bench import servers
 from bench.servers import Server
 from tests.support.s3 import running_s3
+from tests.support.system_packages import require_programs
+from tests.support.threads import join
 
 _MIB = 1 << 20
 _READERS = 200
@@ -60,7 +62,7 @@ class FileServer:
         thread.start()
         yield
         stopping.set()
-        thread.join()
+        join(thread)
         self.peaks.append((peak - before) / _MIB)
 
 
@@ -71,7 +73,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", choices=("disk", "s3"), help="one kind of storage")
     options = parser.parse_args()
-    system_packages.need("nginx", "wrk", "curl", "dd", "taskset", "pgrep")
+    require_programs("nginx", "wrk", "curl", "dd", "taskset", "pgrep")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
     with tempfile.TemporaryDirectory(prefix="waypost-bench-") as name:
         folder = Path(name)
@@ -179,7 +181,7 @@ def _readers(port: int, path: str) -> Iterator[list[int]]:
     time.sleep(2)
     yield progress
     stopping.set()
-    thread.join()
+    join(thread)
     for connection in connections:
         connection.close()
     time.sleep(1)

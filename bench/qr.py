@@ -23,7 +23,8 @@ from PIL import Image, ImageDraw
 from qrcode.image.styledpil import StyledPilImage
 from qrcode.image.styles.colormasks import SolidFillColorMask
 
-from bench import servers, system_packages
+from bench import servers
+from tests.support.system_packages import require_programs
 from waypost.qrcode import verify
 from waypost.qrcode.render import design
 from waypost.qrcode.styles import Gradient, Style
@@ -164,7 +165,7 @@ def _qrcode_svg(text: str) -> bytes:
 
 def _serving(rounds: int, seconds: int) -> int:
     """Hot pictures: requests a second of each, and how much of nginx's that is."""
-    system_packages.need("nginx", "wrk", "taskset", "pgrep")
+    require_programs("nginx", "wrk", "taskset", "pgrep")
     missed = 0
     print(f"\n{'hot picture, requests a second':36}{'waypost':>9}{'nginx':>9}{'share':>9}{'bytes':>9}   bar")
     with tempfile.TemporaryDirectory(prefix="waypost-bench-") as name, contextlib.ExitStack() as stack:

@@ -16,9 +16,10 @@ import urllib.error
 from pathlib import Path
 from statistics import median
 
-from bench import servers, system_packages
+from bench import servers
 from bench.seed import alias, fill
 from bench.servers import CONNECTIONS, Load, Server
+from tests.support.system_packages import require_programs
 
 NAMES = 20_000
 _MAX_DELAYS_MS = (15, 3)  # between two requests of a connection
@@ -66,7 +67,7 @@ def main() -> None:
         "--links", type=int, default=NAMES, help="links in the database; the first 20,000 are requested"
     )
     options = parser.parse_args()
-    system_packages.need("nginx", "wrk", "taskset", "pgrep")
+    require_programs("nginx", "wrk", "taskset", "pgrep")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
     with tempfile.TemporaryDirectory(prefix="waypost-bench-") as name, contextlib.ExitStack() as stack:
         folder = Path(name)

@@ -27,8 +27,8 @@ from sqlalchemy import Connection, insert
 
 from bench.clicks import lines
 from bench.servers import Server, environment, free_port, program, read_wrk, running
-from bench.system_packages import need
 from tests.support.postgres import Postgres, own_postgres
+from tests.support.system_packages import require_programs
 from waypost import clock
 from waypost.clicks.ingest.ingester import Ingester
 from waypost.clicks.journal.writer import Journal
@@ -71,7 +71,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, default=4, help="duration of each load")
     parser.add_argument("--json", type=Path, help="write the costs of a click to this file")
     arguments = parser.parse_args()
-    need("wrk")
+    require_programs("wrk")
     with tempfile.TemporaryDirectory(prefix="waypost-bench-") as name, own_postgres() as postgres:
         costs = _measure_counting(Path(name), postgres)
         if arguments.json:

@@ -13,10 +13,11 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from bench import servers, system_packages
+from bench import servers
 from bench.redirect import SCRIPT, warm
 from bench.seed import alias, fill
 from bench.servers import Server
+from tests.support.system_packages import require_programs
 
 _HOT = 100_000
 _BAR_MIB = 150
@@ -30,7 +31,7 @@ def main() -> None:
     parser.add_argument("--links", type=int, default=1_000_000)
     parser.add_argument("--minutes", type=int, default=10)
     given = parser.parse_args()
-    system_packages.need("wrk", "taskset", "pgrep")
+    require_programs("wrk", "taskset", "pgrep")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
     with tempfile.TemporaryDirectory(prefix="waypost-bench-") as name:
         folder = Path(name)

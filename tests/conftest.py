@@ -16,9 +16,10 @@ import pytest
 from argon2 import PasswordHasher
 from sqlalchemy import Connection
 
-from tests.support.asgi_client import Inside
+from tests.support.asgi_client import AsgiClient
 from tests.support.connection_cache import ConnectionCache
 from tests.support.postgres import DatabasePool, running_postgres
+from tests.support.threads import join
 from waypost import credentials
 from waypost.accounts import ops
 from waypost.app import build
@@ -36,6 +37,7 @@ pytest_plugins = [
     "tests.support.dashboard_client",
     "tests.support.browser_login",
     "tests.support.file_server",
+    "tests.support.fake_internet",
     "tests.support.dead_links",
 ]
 PASSWORD = "their old password"
@@ -159,13 +161,13 @@ def ingester(settings: Settings, database_url: str, connections: ConnectionCache
         yield
         stop.set()
         wake_ingester(settings.journal_dir)
-        thread.join()
+        join(thread)
 
 
 @pytest.fixture
-def service(settings: Settings, database: Database, ingester: None) -> Iterator[Inside]:
+def service(settings: Settings, database: Database, ingester: None) -> Iterator[AsgiClient]:
     """A client without an API key of the whole service in process; it does not follow redirects."""
-    with Inside(build(settings, database)) as client:
+    with AsgiClient(build(settings, database)) as client:
         yield client
 
 
@@ -176,7 +178,7 @@ class Person:
     account: int
     username: str
     key: str
-    client: Inside
+    client: AsgiClient
     database: Database
 
     def call(self, method: str, path: str, body: Any = None, **options: Any) -> Any:
@@ -214,18 +216,18 @@ class Person:
 
 
 @pytest.fixture
-def ana(service: Inside, database: Database) -> Person:
+def ana(service: AsgiClient, database: Database) -> Person:
     """The first account of every test, with administrator rights."""
     return _create_person(service, database, "ana")
 
 
 @pytest.fixture
-def ben(service: Inside, database: Database, ana: Person) -> Person:  # created second
+def ben(service: AsgiClient, database: Database, ana: Person) -> Person:  # created second
     """The second account, which must never see or change resources of `ana`."""
     return _create_person(service, database, "ben")
 
 
-def _create_person(service: Inside, database: Database, name: str) -> Person:
+def _create_person(service: AsgiClient, database: Database, name: str) -> Person:
     def work(tx: Connection) -> tuple[int, str]:
         hashed = credentials.hash_password(PASSWORD)
         account = ops.add(tx, email=f"{name}@example.com", username=name, password=hashed, rate_limit=1_000_000)

@@ -11,7 +11,7 @@ from sqlalchemy import make_url, select
 from structlog.testing import capture_logs
 
 from tests.conftest import Person
-from tests.support.asgi_client import Inside
+from tests.support.asgi_client import AsgiClient
 from waypost import clock
 from waypost.accounts import ops
 from waypost.api import rate_limit
@@ -169,7 +169,7 @@ def test_unavailable_database_returns_503_with_retry_after(
     settings: Settings, database: Database, postgres: str
 ) -> None:
     name = make_url(settings.database).database
-    client = Inside(build(settings, database))
+    client = AsgiClient(build(settings, database))
     with psycopg.connect(f"{postgres}/postgres", autocommit=True) as admin:
         admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false".encode())
         admin.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [name])

@@ -1,14 +1,13 @@
 """Must a branded domain point at the service? Asked of the domain itself, past the guard (decision 39)."""
 
 import itertools
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from tests.conftest import Person
 from tests.support.assertions import refused
-from tests.support.fake_internet import PUBLIC, Answer, Outside, moved, ok, server, world
+from tests.support.fake_internet import PUBLIC, FakeInternet, Responder, moved, ok, server
 from waypost.settings import Settings
 
 ONCE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -19,12 +18,6 @@ CHECKED = pytest.mark.parametrize("settings", [{"domain_check": "on"}], indirect
 def settings(settings: Settings, request: pytest.FixtureRequest) -> Settings:
     """Those of every test, with what a test's parameter says instead."""
     return Settings(**{**settings.model_dump(exclude_unset=True), **getattr(request, "param", {})})
-
-
-@pytest.fixture
-def outside(monkeypatch: pytest.MonkeyPatch) -> Iterator[Outside]:
-    with world(monkeypatch) as one:
-        yield one
 
 
 def _add(person: Person, domain: str) -> int:
@@ -56,21 +49,24 @@ def test_domain_check_applies_to_public_service_or_by_setting(base: str, setting
 
 
 @ONCE
-def test_disabled_check_accepts_unknown_domain(ana: Person, outside: Outside) -> None:
+def test_disabled_check_accepts_unknown_domain(ana: Person, internet: FakeInternet) -> None:
     _add(ana, "https://go.brand.example")
-    assert outside.reached == []
+    assert internet.connections == []
 
 
 @ONCE
 @CHECKED
-def test_domain_with_internal_address_is_rejected(ana: Person, outside: Outside) -> None:
+def test_domain_with_internal_address_is_rejected(ana: Person, internet: FakeInternet) -> None:
     inside = (["127.0.0.1"], ["192.168.1.1"], ["::1"], ["::ffff:10.0.0.1"], [PUBLIC, "127.0.0.1"])
-    outside.names = {f"go{number}.brand.example": addresses for number, addresses in enumerate(inside)}
-    why = {**dict.fromkeys(outside.names, "leads to an internal address"), "brand.example": "has no address in the DNS"}
+    internet.names = {f"go{number}.brand.example": addresses for number, addresses in enumerate(inside)}
+    why = {
+        **dict.fromkeys(internet.names, "leads to an internal address"),
+        "brand.example": "has no address in the DNS",
+    }
     for host, scheme in itertools.product(why, ("http", "https")):
         message = refused(ana.call("POST", "/domain/add", {"domain": f"{scheme}://{host}"}), 400, "domain")
         assert f"{host} {why[host]}" in message
-    assert outside.reached == []
+    assert internet.connections == []
     assert ana.get("/domains")["data"]["result"] == 0
 
 
@@ -86,48 +82,48 @@ def _standing(person: Person, host: str, request: list[str]) -> Any:
 
 
 @CHECKED
-def test_domain_pointing_to_service_is_accepted(ana: Person, outside: Outside) -> None:
+def test_domain_pointing_to_service_is_accepted(ana: Person, internet: FakeInternet) -> None:
     requests: list[str] = []
-    outside.has("go.brand.example", PUBLIC)
-    with _standing(ana, "go.brand.example", requests) as outside.doors[PUBLIC]:
+    internet.add_host("go.brand.example", PUBLIC)
+    with _standing(ana, "go.brand.example", requests) as internet.routes[PUBLIC]:
         item = _add(ana, "http://Go.Brand.example/")
         ana.delete(f"/domain/{item}/delete")
         _add(ana, "http://go.brand.example")
     assert all(path.startswith("/.well-known/waypost/") for path in requests)
     assert len(set(requests)) == 2  # never the same question twice
-    assert set(outside.reached) == {PUBLIC}
+    assert set(internet.connections) == {PUBLIC}
 
 
 @ONCE
 @CHECKED
-def test_international_domain_is_checked_in_idna_form(ana: Person, outside: Outside) -> None:
-    outside.has("xn--bcher-kva.example", PUBLIC)
-    with _standing(ana, "xn--bcher-kva.example", []) as outside.doors[PUBLIC]:
+def test_international_domain_is_checked_in_idna_form(ana: Person, internet: FakeInternet) -> None:
+    internet.add_host("xn--bcher-kva.example", PUBLIC)
+    with _standing(ana, "xn--bcher-kva.example", []) as internet.routes[PUBLIC]:
         assert _add(ana, "http://b\u00fccher.example")
 
 
 @ONCE
 @CHECKED
-def test_domain_redirecting_to_service_is_accepted(ana: Person, outside: Outside) -> None:
-    outside.has("go.brand.example", PUBLIC)
-    outside.has("www.brand.example", "93.184.216.35")
-    with _standing(ana, "www.brand.example", []) as outside.doors["93.184.216.35"]:
+def test_domain_redirecting_to_service_is_accepted(ana: Person, internet: FakeInternet) -> None:
+    internet.add_host("go.brand.example", PUBLIC)
+    internet.add_host("www.brand.example", "93.184.216.35")
+    with _standing(ana, "www.brand.example", []) as internet.routes["93.184.216.35"]:
         path = b"http://www.brand.example"
-        with server(lambda head: [moved(path + head.split()[1])]) as outside.doors[PUBLIC]:
+        with server(lambda head: [moved(path + head.split()[1])]) as internet.routes[PUBLIC]:
             assert _add(ana, "http://go.brand.example")
 
 
-def _saying(said: bytes) -> Answer:
+def _saying(said: bytes) -> Responder:
     return lambda _: [said]
 
 
 @ONCE
 @CHECKED
-def test_domain_of_another_service_is_rejected(ana: Person, outside: Outside) -> None:
-    outside.has("go.brand.example", PUBLIC)
+def test_domain_of_another_service_is_rejected(ana: Person, internet: FakeInternet) -> None:
+    internet.add_host("go.brand.example", PUBLIC)
     bodies = (b"", b"hello", b"0" * 64, b"\xff" * 64, b"x" * 5000)
     for said in (*map(ok, bodies), b"no HTTP at all", moved(b"http://[")):
-        with server(_saying(said)) as outside.doors[PUBLIC]:
+        with server(_saying(said)) as internet.routes[PUBLIC]:
             message = refused(ana.call("POST", "/domain/add", {"domain": "http://go.brand.example"}), 400, "domain")
         assert message.startswith("domain must point at this service before it is added; go.brand.example does not")
     assert ana.get("/domains")["data"]["result"] == 0
@@ -135,8 +131,8 @@ def test_domain_of_another_service_is_rejected(ana: Person, outside: Outside) ->
 
 @ONCE
 @CHECKED
-def test_invalid_domain_is_rejected_without_request(ana: Person, outside: Outside) -> None:
-    outside.has("go.localhost", PUBLIC)
+def test_invalid_domain_is_rejected_without_request(ana: Person, internet: FakeInternet) -> None:
+    internet.add_host("go.localhost", PUBLIC)
     for domain in ("http://go.localhost", "http://127.0.0.1", "http://go.brand.example/path"):
         refused(ana.call("POST", "/domain/add", {"domain": domain}), 400, "domain")
-    assert outside.reached == []
+    assert internet.connections == []

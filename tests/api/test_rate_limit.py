@@ -13,7 +13,7 @@ from sqlalchemy import update
 from structlog.testing import capture_logs
 
 from tests.conftest import Person
-from tests.support.asgi_client import Inside
+from tests.support.asgi_client import AsgiClient
 from tests.support.server import at_once, serving
 from waypost import credentials
 from waypost.accounts import ops
@@ -168,7 +168,7 @@ def test_restart_keeps_window(ana: Person, settings: Settings, travel: Any) -> N
     ana = _limited(ana, 2)
     ana.get("/account")
     again = Database(settings.database)
-    with Inside(build(settings, again)) as client:
+    with AsgiClient(build(settings, again)) as client:
         restarted = Person(ana.account, ana.username, ana.key, client, again)
         answers = [restarted.call("GET", "/account") for _ in range(2)]
     assert [answer.status_code for answer in answers] == [200, 429]
@@ -192,11 +192,11 @@ def test_limit_is_exact_over_two_concurrent_nodes(database: Database, database_u
     assert {reset for _, _, reset in map(_rates, answers)} == {let_in[0][2]}
 
 
-def _from(app: Any, address: str) -> Inside:
-    return Inside(app, address=address)
+def _from(app: Any, address: str) -> AsgiClient:
+    return AsgiClient(app, address=address)
 
 
-def _statuses(client: Inside, key: str, times: int, **headers: str) -> list[int]:
+def _statuses(client: AsgiClient, key: str, times: int, **headers: str) -> list[int]:
     sent = {"Authorization": f"Bearer {key}", **headers}
     return [client.get("/api/account", headers=sent).status_code for _ in range(times)]
 

@@ -9,10 +9,11 @@ import pytest
 from sqlalchemy import Connection, select
 
 from tests.conftest import BASE, Person
-from tests.contract.resources import FAMILIES
-from tests.support.asgi_client import Inside
+from tests.contract.resources import RESOURCES
+from tests.support.asgi_client import AsgiClient
 from tests.support.backup import files_in, store_in
 from tests.support.seed import all_rows, fill_all_tables
+from tests.support.threads import join
 from waypost.accounts import ops as accounts
 from waypost.app import build
 from waypost.auth import api_keys
@@ -49,7 +50,7 @@ def test_restored_installation_serves_requests(
 ) -> None:
     archive.restore(empty_database, store_in(empty_folder), archive_file)
     key = empty_database.write(lambda tx: api_keys.add(tx, 1, name="another"))
-    with Inside(build(Settings(data_dir=empty_folder, base_url=BASE), empty_database)) as client:
+    with AsgiClient(build(Settings(data_dir=empty_folder, base_url=BASE), empty_database)) as client:
         ana = Person(1, "ana", key, client, empty_database)
         urls = ana.get("/urls", q="LE IN A HAY")["data"]["urls"]
         assert [link["title"] for link in urls] == ["Needle in a haystack"]
@@ -62,18 +63,18 @@ def test_restore_never_reuses_ids(
     ana: Person, database: Database, empty_database: Database, tmp_path: Path, empty_folder: Path
 ) -> None:
     last = {}
-    for family, number in itertools.product(FAMILIES, (1, 2)):
-        last[family.noun] = ana.call("POST", f"{family.one}/add", family.body(number)).json()["id"]
-    for family in FAMILIES:
-        ana.delete(f"{family.one}/{last[family.noun]}/delete")
+    for resource, number in itertools.product(RESOURCES, (1, 2)):
+        last[resource.noun] = ana.call("POST", f"{resource.path}/add", resource.body(number)).json()["id"]
+    for resource in RESOURCES:
+        ana.delete(f"{resource.path}/{last[resource.noun]}/delete")
     ana.write(lambda tx: accounts.add_plan(tx, name="silver", status="pro", rate_limit=1, upload_limit=1))
     archive.backup(database, store_in(tmp_path), tmp_path / "saved.tar.gz")
     archive.restore(empty_database, store_in(empty_folder), tmp_path / "saved.tar.gz")
-    with Inside(build(Settings(data_dir=empty_folder, base_url=BASE), empty_database)) as client:
+    with AsgiClient(build(Settings(data_dir=empty_folder, base_url=BASE), empty_database)) as client:
         restored = Person(ana.account, ana.username, ana.key, client, empty_database)
-        for family in FAMILIES:
-            new_id = restored.call("POST", f"{family.one}/add", family.body(3)).json()["id"]
-            assert new_id == last[family.noun] + 1, family.noun
+        for resource in RESOURCES:
+            new_id = restored.call("POST", f"{resource.path}/add", resource.body(3)).json()["id"]
+            assert new_id == last[resource.noun] + 1, resource.noun
         restored.write(lambda tx: accounts.add_plan(tx, name="gold", status="pro", rate_limit=1, upload_limit=1))
         restored.write(lambda tx: api_keys.add(tx, ana.account, name="another"))
         assert [key.id for key in restored.write(lambda tx: api_keys.of(tx, ana.account))] == [2, 1]
@@ -107,7 +108,7 @@ def test_backup_during_writes_is_consistent_snapshot(
         archive.backup(database, store_in(tmp_path), tmp_path / "saved.tar.gz")
     finally:
         stop.set()
-        writer.join()
+        join(writer)
     restored = Database(f"sqlite:///{empty_folder / 'waypost.db'}")
     try:
         archive.restore(restored, store_in(empty_folder), tmp_path / "saved.tar.gz")

@@ -6,7 +6,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.conftest import Person
 from tests.support.browser import served, window
 from tests.support.browser_login import examine, sign_in
-from tests.support.fake_internet import PUBLIC, ok, server, world
+from tests.support.fake_internet import PUBLIC, FakeInternet, ok, server
 from tests.support.visits import new_link
 from waypost.app import build
 from waypost.db.database import Database
@@ -126,7 +126,7 @@ def test_overlay_submission_is_listed_and_deleted(ana: Person, chrome: Browser, 
 
 
 def test_domain_is_added_after_its_check_succeeds(
-    ana: Person, chrome: Browser, settings: Settings, monkeypatch: pytest.MonkeyPatch
+    ana: Person, chrome: Browser, settings: Settings, internet: FakeInternet
 ) -> None:
     checked = Settings(**{**settings.model_dump(exclude_unset=True), "domain_check": "on"})
 
@@ -134,11 +134,7 @@ def test_domain_is_added_after_its_check_succeeds(
         path = head.split()[1].decode()
         return [ok(ana.client.get(path, headers={"Host": "go.brand.example"}).content)]
 
-    with (
-        world(monkeypatch) as outside,
-        served(build(checked, Database(checked.database))) as url,
-        window(chrome) as seen,
-    ):
+    with served(build(checked, Database(checked.database))) as url, window(chrome) as seen:
         page = seen.page
         sign_in(page, url)
         page.goto(f"{url}/dashboard/domains/new")
@@ -150,8 +146,8 @@ def test_domain_is_added_after_its_check_succeeds(
         expect(page.locator(".field-error")).to_contain_text("has no address in the DNS")
         assert ["400" in error for error in seen.console_errors] == [True]  # browsers log every error status
         seen.console_errors.clear()
-        with server(itself) as outside.doors[PUBLIC]:
-            outside.has("go.brand.example", PUBLIC)  # after the form, because the page polls too
+        with server(itself) as internet.routes[PUBLIC]:
+            internet.add_host("go.brand.example", PUBLIC)  # after the form, because the page polls too
             page.get_by_role("link", name="Check now").click()
             expect(page.get_by_text("The domain points to this server.")).to_be_visible()
             page.get_by_role("button", name="Add domain").click()
@@ -160,7 +156,7 @@ def test_domain_is_added_after_its_check_succeeds(
 
 
 @pytest.fixture
-def furnished(ana: Person) -> Person:
+def ana_with_items(ana: Person) -> Person:
     """Ana with one of each resource, some with long or right-to-left text."""
     campaign = ana.post("/campaign/add", {"name": "حملة الربيع" * 20, "slug": "spring", "rotation": "weighted"})["id"]
     for n in range(3):
@@ -181,7 +177,7 @@ def furnished(ana: Person) -> Person:
     return ana
 
 
-def test_pages_are_accessible_and_fit_the_screen(furnished: Person, chrome: Browser, address: str) -> None:
+def test_pages_are_accessible_and_fit_the_screen(ana_with_items: Person, chrome: Browser, address: str) -> None:
     with window(chrome) as seen:
         sign_in(seen.page, address)
         for path in PATHS:

@@ -4,12 +4,11 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.conftest import Person
-from tests.support import fake_internet
 from tests.support.browser import served, window
-from tests.support.fake_internet import PUBLIC
+from tests.support.fake_internet import FakeInternet
+from tests.support.overlays import new_overlay
+from tests.support.pixels import PROVIDER_SCRIPTS
 from tests.support.visits import FIREFOX, clicks, new_link
-from tests.visits.test_overlays import overlay
-from tests.visits.test_pixels import DOCUMENTED
 from waypost.app import build
 from waypost.db.database import Database
 from waypost.settings import Settings
@@ -47,12 +46,12 @@ def test_skip_button_appears_and_redirects(ana: Person, chrome: Browser, address
 
 
 def test_all_pixel_providers_are_started_before_redirect(ana: Person, chrome: Browser, address: str) -> None:
-    pixels = [ana.post("/pixel/add", {"type": kind, "name": kind, "tag": "TAG-1"})["id"] for kind in DOCUMENTED]
+    pixels = [ana.post("/pixel/add", {"type": kind, "name": kind, "tag": "TAG-1"})["id"] for kind in PROVIDER_SCRIPTS]
     link = new_link(ana, "spring", url=TARGET, pixels=pixels)
     with window(chrome) as seen:
         seen.page.goto(f"{address}/spring", wait_until="commit")
         seen.page.wait_for_url(TARGET)
-        assert set(seen.foreign_urls) == {TARGET, *(script for script, _ in DOCUMENTED.values())}
+        assert set(seen.foreign_urls) == {TARGET, *(script for script, _ in PROVIDER_SCRIPTS.values())}
     with window(chrome, scripts=False) as seen:
         seen.page.goto(f"{address}/spring", wait_until="commit")
         seen.page.wait_for_url(TARGET)
@@ -63,7 +62,7 @@ def test_all_pixel_providers_are_started_before_redirect(ana: Person, chrome: Br
 def test_pixels_load_only_after_consent(ana: Person, chrome: Browser, settings: Settings) -> None:
     pixel = ana.post("/pixel/add", {"type": "qapixel", "name": "x", "tag": "TAG-1"})["id"]
     link = new_link(ana, "spring", url=TARGET, pixels=[pixel])
-    script = DOCUMENTED["qapixel"][0]
+    script = PROVIDER_SCRIPTS["qapixel"][0]
     asking = Settings(**{**settings.model_dump(), "pixel_consent": "on"})
     with served(build(asking, Database(asking.database))) as address:
         for said, request in (("Decline", [TARGET]), ("Allow", [script, TARGET])):
@@ -85,32 +84,28 @@ def test_pixels_load_only_after_consent(ana: Person, chrome: Browser, settings: 
 
 
 def test_overlay_over_frame_accepts_contact_form(
-    ana: Person, chrome: Browser, address: str, monkeypatch: pytest.MonkeyPatch
+    ana: Person, chrome: Browser, address: str, framed_site: FakeInternet
 ) -> None:
-    item = overlay(ana, "contact", position="center")
+    item = new_overlay(ana, "contact", position="center")
     new_link(ana, "spring", url=FRAMED, type=f"overlay-{item}")
-    page = fake_internet.ok(b"x", b"Content-Type: text/html")
-    with fake_internet.world(monkeypatch) as world, fake_internet.server(lambda _head: [page]) as context:
-        world.has("framed.example", PUBLIC)
-        world.doors[PUBLIC] = context
-        with window(chrome) as seen:
-            seen.page.goto(f"{address}/spring")
-            expect(seen.page.frame_locator("iframe").get_by_role("heading", name="The target")).to_be_visible()
-            seen.page.get_by_label("Your name").fill("Zoë")
-            seen.page.get_by_label("Your e-mail").fill("zoe@example.com")
-            seen.page.get_by_label("Your message").fill("Hello")
-            seen.page.get_by_role("button", name="Write").click()
-            expect(seen.page.get_by_text("We answer soon")).to_be_visible()
-        with window(chrome, scripts=False) as seen:
-            seen.page.goto(f"{address}/spring")
-            expect(seen.page.get_by_role("dialog")).to_be_visible()
-            seen.page.get_by_role("button", name="Close").click()
-            expect(seen.page.get_by_role("dialog")).not_to_be_visible()
+    with window(chrome) as seen:
+        seen.page.goto(f"{address}/spring")
+        expect(seen.page.frame_locator("iframe").get_by_role("heading", name="The target")).to_be_visible()
+        seen.page.get_by_label("Your name").fill("Zoë")
+        seen.page.get_by_label("Your e-mail").fill("zoe@example.com")
+        seen.page.get_by_label("Your message").fill("Hello")
+        seen.page.get_by_role("button", name="Write").click()
+        expect(seen.page.get_by_text("We answer soon")).to_be_visible()
+    with window(chrome, scripts=False) as seen:
+        seen.page.goto(f"{address}/spring")
+        expect(seen.page.get_by_role("dialog")).to_be_visible()
+        seen.page.get_by_role("button", name="Close").click()
+        expect(seen.page.get_by_role("dialog")).not_to_be_visible()
     assert [kept["message"] for kept in ana.get(f"/overlay/{item}/submissions")["data"]["submissions"]] == ["Hello"]
 
 
 def test_overlay_page_accepts_contact_form_without_scripts(ana: Person, chrome: Browser, address: str) -> None:
-    item = overlay(ana, "newsletter")
+    item = new_overlay(ana, "newsletter")
     new_link(ana, "spring", url=TARGET, type=f"overlay-{item}")
     with window(chrome, scripts=False) as seen:
         seen.page.goto(f"{address}/spring")

@@ -8,10 +8,9 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.conftest import Person
-from tests.support import fake_internet
 from tests.support.accessibility import faults, show
 from tests.support.browser import HOST, served, window
-from tests.support.fake_internet import PUBLIC
+from tests.support.fake_internet import FakeInternet
 from tests.support.public_pages import TARGET, public_pages
 from tests.support.server import free_port
 from tests.support.visits import CHROME, clicks
@@ -27,16 +26,12 @@ SCREENS = pytest.mark.parametrize("screen", [DESKTOP, PHONE], ids=["desktop by d
 
 
 @pytest.fixture
-def address(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def address(settings: Settings, framed_site: FakeInternet) -> Iterator[str]:
     """The service on its own address, with pixel consent enabled and one site that can be framed."""
     port = free_port()
     values = {**settings.model_dump(), "base_url": f"http://{HOST}:{port}", "pixel_consent": "on"}
-    page = fake_internet.ok(b"x", b"Content-Type: text/html")
-    with fake_internet.world(monkeypatch) as world, fake_internet.server(lambda _head: [page]) as context:
-        world.has("framed.example", PUBLIC)
-        world.doors[PUBLIC] = context
-        with served(build(Settings(**values), Database(settings.database)), port) as url:
-            yield url
+    with served(build(Settings(**values), Database(settings.database)), port) as url:
+        yield url
 
 
 def test_every_public_page_fits_and_has_no_violation(ana: Person, chrome: Browser, address: str) -> None:

@@ -8,8 +8,8 @@ from playwright.sync_api import Browser, FilePayload, Page, Route, expect
 from tests.conftest import Person
 from tests.support.browser import window
 from tests.support.browser_login import sign_in
+from tests.support.overlays import new_overlay
 from tests.support.visits import new_link
-from tests.visits.test_overlays import overlay
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 _TEXTS: list[FilePayload] = [
@@ -217,7 +217,7 @@ def test_failed_upload_does_not_stop_the_others(ana: Person, chrome: Browser, ad
 
 
 def test_unanswered_newsletter_form_can_be_sent_again(ana: Person, chrome: Browser, address: str) -> None:
-    item = overlay(ana, "newsletter")
+    item = new_overlay(ana, "newsletter")
     new_link(ana, "spring", type=f"overlay-{item}")
     with window(chrome) as seen:
         page = seen.page

@@ -11,10 +11,9 @@ from playwright.sync_api import Browser, Page
 from sqlalchemy import Connection, Table, select, update
 
 from tests.conftest import BASE, Person
-from tests.support import fake_internet
 from tests.support.assertions import refused
 from tests.support.browser import served, window
-from tests.support.fake_internet import PUBLIC, Outside
+from tests.support.fake_internet import FakeInternet
 from tests.support.public_pages import public_pages
 from tests.support.url_fields import EVIL, URL_FIELDS
 from tests.support.visits import ACCEPT_HTML, CHROME, visit
@@ -76,16 +75,6 @@ _TRICKS = (
 )
 
 
-@pytest.fixture
-def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[Outside]:
-    """A destination that can be framed."""
-    page = fake_internet.ok(b"x", b"Content-Type: text/html")
-    with fake_internet.world(monkeypatch) as result, fake_internet.server(lambda _head: [page]) as context:
-        result.has("framed.example", PUBLIC)
-        result.doors[PUBLIC] = context
-        yield result
-
-
 @contextmanager
 def _seen(chrome: Browser, settings: Settings) -> Iterator[tuple[Page, str]]:
     """A browser page and the address of a service with an empty cache."""
@@ -112,7 +101,7 @@ def _write(tx: Connection, words: str) -> None:
 
 
 def test_stored_text_does_not_change_page_structure(
-    ana: Person, chrome: Browser, settings: Settings, world: Outside
+    ana: Person, chrome: Browser, settings: Settings, framed_site: FakeInternet
 ) -> None:
     paths = [sight.path for sight in public_pages(ana) if sight.status == 200 and "?" not in sight.path]
     made: list[dict[str, list[str]]] = []
@@ -144,7 +133,7 @@ def test_visitor_input_is_escaped(ana: Person, chrome: Browser, settings: Settin
             assert tab.input_value(f"[name={field}]") == NASTY[:most]
 
 
-def test_every_page_forbids_framing_and_foreign_scripts(ana: Person, world: Outside) -> None:
+def test_every_page_forbids_framing_and_foreign_scripts(ana: Person, framed_site: FakeInternet) -> None:
     quiet = ana.client.another(raises=False)
     for sight in public_pages(ana):
         headers = visit(quiet, sight.path, headers=ACCEPT_HTML).headers

@@ -3,7 +3,7 @@
 from sqlalchemy import update
 
 from tests.conftest import BASE, Person
-from tests.support.asgi_client import Inside
+from tests.support.asgi_client import AsgiClient
 from tests.support.assertions import refused
 from tests.support.rotators import add_links, new_campaign, rotated_to
 from tests.support.visits import CURL, GOOGLEBOT, SLACK, click_totals, clicks, visit
@@ -12,7 +12,7 @@ from waypost.db import schema
 from waypost.db.database import Database
 
 
-def test_rotator_visit_counts_for_link_and_campaign(service: Inside, ana: Person) -> None:
+def test_rotator_visit_counts_for_link_and_campaign(service: AsgiClient, ana: Person) -> None:
     campaign = new_campaign(ana)
     links = add_links(ana, campaign, "one", "two")
     visit(service, "one")
@@ -23,7 +23,7 @@ def test_rotator_visit_counts_for_link_and_campaign(service: Inside, ana: Person
     assert click_totals(ana, "") == {"clicks": 5, "uniqueClicks": len([link for link in links if clicks(ana, link)[0]])}
 
 
-def test_click_totals_match_clicks_after_repair(service: Inside, ana: Person, database: Database) -> None:
+def test_click_totals_match_clicks_after_repair(service: AsgiClient, ana: Person, database: Database) -> None:
     campaign = new_campaign(ana, public=True)
     link = add_links(ana, campaign, "one")[0]
     for path in ("r/spring", "r/spring", f"u/ana/spring-{campaign}", "one"):
@@ -37,7 +37,7 @@ def test_click_totals_match_clicks_after_repair(service: Inside, ana: Person, da
     assert (click_totals(ana, f"/campaign/{campaign}")["clicks"], click_totals(ana, "")["clicks"]) == (3, 3)
 
 
-def test_campaign_statistics_show_clicks_by_link(service: Inside, ana: Person) -> None:
+def test_campaign_statistics_show_clicks_by_link(service: AsgiClient, ana: Person) -> None:
     campaign = new_campaign(ana, rotation="ordered", public=True)
     one, two = add_links(ana, campaign, "one", "two")
     visit(service, "one")
@@ -59,7 +59,7 @@ def test_campaign_statistics_of_other_account_return_404(ana: Person, ben: Perso
     refused(ana.call("GET", f"/campaign/{campaign}/stats", params={"from": "x"}), 400, "from")
 
 
-def test_removed_link_stays_in_campaign_statistics(service: Inside, ana: Person) -> None:
+def test_removed_link_stays_in_campaign_statistics(service: AsgiClient, ana: Person) -> None:
     campaign = new_campaign(ana)
     link = add_links(ana, campaign, "one")[0]
     rotated_to(service)
@@ -67,7 +67,7 @@ def test_removed_link_stays_in_campaign_statistics(service: Inside, ana: Person)
     assert [(item["id"], item["clicks"]) for item in ana.get(f"/campaign/{campaign}/stats")["links"]] == [(link, 1)]
 
 
-def test_click_limit_includes_direct_and_rotator_visits(service: Inside, ana: Person) -> None:
+def test_click_limit_includes_direct_and_rotator_visits(service: AsgiClient, ana: Person) -> None:
     link = add_links(ana, new_campaign(ana), "one", clicklimit=4)[0]
     assert visit(service, "one").status_code == 302
     assert [rotated_to(service) for _ in range(3)] == ["one"] * 3
@@ -75,7 +75,7 @@ def test_click_limit_includes_direct_and_rotator_visits(service: Inside, ana: Pe
     assert clicks(ana, link)[0] == 4
 
 
-def test_visits_that_are_no_clicks_change_no_limit(service: Inside, ana: Person) -> None:
+def test_visits_that_are_no_clicks_change_no_limit(service: AsgiClient, ana: Person) -> None:
     campaign = new_campaign(ana, rotation="ordered", sticky=True, winner=3)
     one = add_links(ana, campaign, "one", clicklimit=1)[0]
     ana.post(f"/campaign/{campaign}/assign/{one}", {"quota": 1})

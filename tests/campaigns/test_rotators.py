@@ -7,13 +7,13 @@ import pytest
 from sqlalchemy import update
 
 from tests.conftest import BASE, Person
-from tests.support.asgi_client import Inside
+from tests.support.asgi_client import AsgiClient
 from tests.support.rotators import add_links, new_campaign, rotated_to
 from tests.support.visits import ACCEPT_HTML, IPHONE, clicks, new_link, visit
 from waypost.db import schema
 
 
-def test_rotator_redirects_to_each_link(service: Inside, ana: Person) -> None:
+def test_rotator_redirects_to_each_link(service: AsgiClient, ana: Person) -> None:
     add_links(ana, new_campaign(ana), "one", "two", "three")
     assert {rotated_to(service) for _ in range(60)} == {"one", "two", "three"}
 
@@ -24,7 +24,7 @@ def test_rotator_redirects_to_each_link(service: Inside, ana: Person) -> None:
     ids=lambda fields: next(iter(fields)),
 )
 @pytest.mark.parametrize("rotation", ["random", "weighted", "ordered"])
-def test_unusable_links_are_skipped(fields: dict[str, Any], rotation: str, service: Inside, ana: Person) -> None:
+def test_unusable_links_are_skipped(fields: dict[str, Any], rotation: str, service: AsgiClient, ana: Person) -> None:
     campaign = new_campaign(ana, rotation=rotation)
     add_links(ana, campaign, "good", expiryurl="https://example.com/over")
     bad = add_links(ana, campaign, "bad", **fields)[0]
@@ -36,12 +36,12 @@ def test_unusable_links_are_skipped(fields: dict[str, Any], rotation: str, servi
     assert {rotated_to(service) for _ in range(12)} == {"good"}
 
 
-def test_private_link_is_not_skipped(service: Inside, ana: Person) -> None:
+def test_private_link_is_not_skipped(service: AsgiClient, ana: Person) -> None:
     add_links(ana, new_campaign(ana), "one", status="private")
     assert rotated_to(service) == "one"
 
 
-def test_links_of_a_deleted_domain_are_skipped(service: Inside, ana: Person) -> None:
+def test_links_of_a_deleted_domain_are_skipped(service: AsgiClient, ana: Person) -> None:
     campaign = new_campaign(ana)
     domain = ana.post("/domain/add", {"domain": "https://go.brand.example"})["id"]
     add_links(ana, campaign, "own")
@@ -51,7 +51,7 @@ def test_links_of_a_deleted_domain_are_skipped(service: Inside, ana: Person) -> 
     assert {rotated_to(service) for _ in range(20)} == {"own"}
 
 
-def test_rotator_without_usable_link_redirects_to_public_list(service: Inside, ana: Person) -> None:
+def test_rotator_without_usable_link_redirects_to_public_list(service: AsgiClient, ana: Person) -> None:
     campaign = new_campaign(ana, name="Spring")
     assert visit(service, "r/spring").status_code == 404
     add_links(ana, campaign, "one", password="secret")
@@ -63,13 +63,13 @@ def test_rotator_without_usable_link_redirects_to_public_list(service: Inside, a
     assert ana.get(f"/campaign/{campaign}")["details"]["views"] == 0
 
 
-def test_unknown_slug_returns_404(service: Inside, ana: Person) -> None:
+def test_unknown_slug_returns_404(service: AsgiClient, ana: Person) -> None:
     add_links(ana, new_campaign(ana, slug=None), "one")
     for path in ("r/spring", "r/list", "r/Spring", "r/x%00y", "r/" + "x" * 300, "r/%F0%9F%98%80", "r/"):
         assert visit(service, path).status_code == 404
 
 
-def test_rotator_on_branded_domain_returns_404(service: Inside, ana: Person) -> None:
+def test_rotator_on_branded_domain_returns_404(service: AsgiClient, ana: Person) -> None:
     ana.post("/domain/add", {"domain": "https://go.brand.example"})
     campaign = new_campaign(ana, public=True)
     add_links(ana, campaign, "one")
@@ -79,7 +79,7 @@ def test_rotator_on_branded_domain_returns_404(service: Inside, ana: Person) -> 
     assert rotated_to(service, headers={"X-Forwarded-Host": "go.brand.example"}) == "one"
 
 
-def test_old_slug_returns_404_immediately(service: Inside, ana: Person) -> None:
+def test_old_slug_returns_404_immediately(service: AsgiClient, ana: Person) -> None:
     campaign = new_campaign(ana, name="Spring")
     add_links(ana, campaign, "one")
     rotated_to(service)
@@ -88,7 +88,7 @@ def test_old_slug_returns_404_immediately(service: Inside, ana: Person) -> None:
     assert visit(service, "r/summer").status_code == 302
 
 
-def test_rotator_applies_targeting_and_parameters_of_link(service: Inside, ana: Person) -> None:
+def test_rotator_applies_targeting_and_parameters_of_link(service: AsgiClient, ana: Person) -> None:
     fields = {
         "devicetarget": [{"device": "iphone", "link": "https://example.com/iphone"}],
         "languagetarget": [{"language": "de", "link": "https://example.com/de"}],
@@ -100,7 +100,7 @@ def test_rotator_applies_targeting_and_parameters_of_link(service: Inside, ana: 
     assert visit(service, "r/spring?x=1").headers["location"] == "https://example.com/one?from=spring&x=1"
 
 
-def test_ordered_rotation_keeps_order(service: Inside, ana: Person) -> None:
+def test_ordered_rotation_keeps_order(service: AsgiClient, ana: Person) -> None:
     campaign = new_campaign(ana, rotation="ordered")
     add_links(ana, campaign, "one", "two", "three")
     assert [rotated_to(service) for _ in range(7)] == ["one", "two", "three", "one", "two", "three", "one"]
@@ -108,7 +108,7 @@ def test_ordered_rotation_keeps_order(service: Inside, ana: Person) -> None:
     assert [rotated_to(service) for _ in range(3)] == ["three", "one", "three"]
 
 
-def test_weighted_rotation_follows_weights(service: Inside, ana: Person) -> None:
+def test_weighted_rotation_follows_weights(service: AsgiClient, ana: Person) -> None:
     campaign = new_campaign(ana, rotation="weighted")
     one, two, three = add_links(ana, campaign, "one", "two", "three")
     for link, weight in ((one, 9), (two, 1), (three, 0)):
@@ -120,7 +120,7 @@ def test_weighted_rotation_follows_weights(service: Inside, ana: Person) -> None
     assert ana.get(f"/campaign/{campaign}/stats")["links"][2]["weight"] == 1
 
 
-def test_quota_limits_rotator_clicks_exactly(service: Inside, ana: Person) -> None:
+def test_quota_limits_rotator_clicks_exactly(service: AsgiClient, ana: Person) -> None:
     campaign = new_campaign(ana)
     one, two = add_links(ana, campaign, "one", "two")
     ana.post(f"/campaign/{campaign}/assign/{one}", {"quota": 3})
@@ -136,7 +136,7 @@ def test_quota_limits_rotator_clicks_exactly(service: Inside, ana: Person) -> No
     assert {rotated_to(service) for _ in range(9)} == {"one"}
 
 
-def test_limited_link_has_same_odds_as_others(service: Inside, ana: Person) -> None:
+def test_limited_link_has_same_odds_as_others(service: AsgiClient, ana: Person) -> None:
     campaign = new_campaign(ana)
     add_links(ana, campaign, "free")
     add_links(ana, campaign, "limited", clicklimit=1_000_000)
@@ -144,7 +144,7 @@ def test_limited_link_has_same_odds_as_others(service: Inside, ana: Person) -> N
 
 
 @pytest.mark.parametrize("rotation", ["random", "weighted", "ordered"])
-def test_sticky_rotator_redirects_visitor_to_same_link(rotation: str, service: Inside, ana: Person) -> None:
+def test_sticky_rotator_redirects_visitor_to_same_link(rotation: str, service: AsgiClient, ana: Person) -> None:
     campaign = new_campaign(ana, rotation=rotation, sticky=True)
     add_links(ana, campaign, "one", "two", "three")
     response = visit(service, "r/spring")
@@ -166,7 +166,7 @@ def test_sticky_rotator_redirects_visitor_to_same_link(rotation: str, service: I
     assert len(strangers) == 3
 
 
-def test_sticky_visitor_of_disabled_link_gets_another_link(service: Inside, ana: Person) -> None:
+def test_sticky_visitor_of_disabled_link_gets_another_link(service: AsgiClient, ana: Person) -> None:
     campaign = new_campaign(ana, rotation="ordered", sticky=True)
     one, _two = add_links(ana, campaign, "one", "two")
     assert [rotated_to(service), rotated_to(service)] == ["one", "one"]
@@ -175,14 +175,14 @@ def test_sticky_visitor_of_disabled_link_gets_another_link(service: Inside, ana:
 
 
 @pytest.mark.parametrize("cookie", ["x", "999999", "-1", "1" * 400, "²", "0", ""])
-def test_forged_sticky_cookie_cannot_select_foreign_link(cookie: str, service: Inside, ana: Person) -> None:
+def test_forged_sticky_cookie_cannot_select_foreign_link(cookie: str, service: AsgiClient, ana: Person) -> None:
     other = new_link(ana, "elsewhere")
     add_links(ana, new_campaign(ana, sticky=True), "one")
     for value in (cookie, str(other)):
         assert rotated_to(service, headers={"Cookie": f"wp_turn={value}".encode()}) == "one"
 
 
-def test_most_clicked_link_wins_after_threshold(service: Inside, ana: Person) -> None:
+def test_most_clicked_link_wins_after_threshold(service: AsgiClient, ana: Person) -> None:
     campaign = new_campaign(ana, name="Spring", rotation="ordered", winner=4)
     _one, two = add_links(ana, campaign, "one", "two")
     for _ in range(3):

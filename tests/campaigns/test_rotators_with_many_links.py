@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import Connection, delete, insert, update
 
 from tests.conftest import Person
-from tests.support.asgi_client import Inside
+from tests.support.asgi_client import AsgiClient
 from tests.support.visits import visit
 from waypost import clock
 from waypost.campaigns import rotator_candidates
@@ -126,7 +126,7 @@ def test_odds_match_weights(ana: Person, *, weighted: bool) -> None:
     assert {link for link in usable if drawn[link]} == {link for link in usable if tickets[link]}
 
 
-def _visits(client: Inside, count: int) -> Iterator[int]:
+def _visits(client: AsgiClient, count: int) -> Iterator[int]:
     """Visit the rotator `count` times; yield the number of each link."""
     for _ in range(count):
         response = visit(client, "r/spring")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sqlalchemy import text
 
-from tests.support.cli import ANA, Run, opened, status
+from tests.support.cli import ANA, RunCommand, opened, status
 from tests.support.dashboard_client import Browser
 from tests.support.server import serving
 from waypost.server.startup import open_database
@@ -24,7 +24,7 @@ def _admin_page(name: str, password: str) -> int:
         return int(browser.get("/admin/accounts").status_code)
 
 
-def test_account_add_prints_json(run: Run) -> None:
+def test_account_add_prints_json(run: RunCommand) -> None:
     made = run(*ANA, "--password", "a long password", "--json").json
     assert list(made) == ["id", "email", "username", "password", "apikey"]
     assert isinstance(made["id"], int)
@@ -32,8 +32,8 @@ def test_account_add_prints_json(run: Run) -> None:
     assert status(made["apikey"]) == 200
 
 
-def test_account_add_prints_text(filled: Run) -> None:
-    shown = filled(*ANA, "--password", "[bold]:heart:[/x] secret").out
+def test_account_add_prints_text(run_migrated: RunCommand) -> None:
+    shown = run_migrated(*ANA, "--password", "[bold]:heart:[/x] secret").out
     assert "Account ana <ana@example.com> created." in shown
     assert "[bold]:heart:[/x] secret\n" in shown
     key = re.search(r"wp_\S+", shown)
@@ -41,64 +41,68 @@ def test_account_add_prints_text(filled: Run) -> None:
     assert status(key[0]) == 200
 
 
-def test_account_add_generates_password(filled: Run) -> None:
-    made = [filled(*ANA[:-3], f"{name}@example.com", "--username", name, "--json").json for name in ("ana", "ben")]
+def test_account_add_generates_password(run_migrated: RunCommand) -> None:
+    made = [
+        run_migrated(*ANA[:-3], f"{name}@example.com", "--username", name, "--json").json for name in ("ana", "ben")
+    ]
     assert all(len(one["password"]) == 20 for one in made)
     assert made[0]["password"] != made[1]["password"]
 
 
-def test_first_account_is_owner(filled: Run) -> None:
-    filled(*ANA)
-    filled("account", "add", "--email", "ben@example.com", "--username", "ben")
-    shown = filled("account", "list", "--json").json
+def test_first_account_is_owner(run_migrated: RunCommand) -> None:
+    run_migrated(*ANA)
+    run_migrated("account", "add", "--email", "ben@example.com", "--username", "ben")
+    shown = run_migrated("account", "list", "--json").json
     assert [(one["username"], one["owner"]) for one in shown] == [("ana", True), ("ben", False)]
 
 
-def test_serve_creates_no_owner_if_account_exists(filled: Run, home: Path) -> None:
-    made = filled(*ANA, "--json").json
-    with serving(home / "data", domain_check="off") as server:
+def test_serve_creates_no_owner_if_account_exists(run_migrated: RunCommand, working_folder: Path) -> None:
+    made = run_migrated(*ANA, "--json").json
+    with serving(working_folder / "data", domain_check="off") as server:
         assert server.call("GET", "/api/account", key=made["apikey"]).json()["data"]["username"] == "ana"
         assert "Welcome" not in server.output()
-    assert len(filled("account", "list", "--json").json) == 1
+    assert len(run_migrated("account", "list", "--json").json) == 1
 
 
-def test_account_list_shows_accounts(filled: Run) -> None:
+def test_account_list_shows_accounts(run_migrated: RunCommand) -> None:
     name = "a-name-as-long-as-a-name-may-be-and-nothing-cut-off"[:50]
-    filled(*ANA)
-    filled("account", "add", "--email", f"{name}@subdomain.example.com", "--username", name)
-    shown = filled("account", "list", "--json").json
+    run_migrated(*ANA)
+    run_migrated("account", "add", "--email", f"{name}@subdomain.example.com", "--username", name)
+    shown = run_migrated("account", "list", "--json").json
     words = {"email", "expires", "id", "owner", "plan", "registered", "status", "suspended", "username"}
     assert shown[0].keys() == words
     assert shown[0]["expires"] == "9999-12-31 23:59:59"
     assert _DAY.match(shown[0]["registered"])
-    lines = filled("account", "list").out.splitlines()
+    lines = run_migrated("account", "list").out.splitlines()
     assert lines[0].split() == ["id", "username", "email", "plan", "owner", "suspended", "registered"]
     assert lines[2].split()[:3] == ["2", name, f"{name}@subdomain.example.com"]
 
 
-def test_suspended_account_is_rejected_until_undo(filled: Run) -> None:
-    key = filled(*ANA, "--json").json["apikey"]
+def test_suspended_account_is_rejected_until_undo(run_migrated: RunCommand) -> None:
+    key = run_migrated(*ANA, "--json").json["apikey"]
     for who in ("ana", "ANA", "ana@example.com", "Ana@Example.com", "1"):
-        assert filled("account", "suspend", who).out == "ana is suspended.\n"
+        assert run_migrated("account", "suspend", who).out == "ana is suspended.\n"
         assert status(key) == 403
-        assert filled("account", "list", "--json").json[0]["suspended"] is True
-        assert filled("account", "suspend", who, "--undo").out == "ana is active again.\n"
+        assert run_migrated("account", "list", "--json").json[0]["suspended"] is True
+        assert run_migrated("account", "suspend", who, "--undo").out == "ana is active again.\n"
         assert status(key) == 200
 
 
-def test_account_has_admin_rights_until_undo(filled: Run) -> None:
-    filled(*ANA)
-    filled("account", "add", "--email", "ben@example.com", "--username", "ben", "--password", "a long password")
-    assert filled("account", "admin", "ben").out == "ben is an administrator.\n"
+def test_account_has_admin_rights_until_undo(run_migrated: RunCommand) -> None:
+    run_migrated(*ANA)
+    run_migrated("account", "add", "--email", "ben@example.com", "--username", "ben", "--password", "a long password")
+    assert run_migrated("account", "admin", "ben").out == "ben is an administrator.\n"
     assert _admin_page("ben", "a long password") == 200
-    assert filled("account", "operator", "ben@example.com", "--undo").out == "ben is no longer an administrator.\n"
+    assert (
+        run_migrated("account", "operator", "ben@example.com", "--undo").out == "ben is no longer an administrator.\n"
+    )
     assert _admin_page("ben", "a long password") == 404
-    assert "nobody" in filled("account", "admin", "nobody").err
+    assert "nobody" in run_migrated("account", "admin", "nobody").err
 
 
-def test_printed_reset_link_sets_password(filled: Run) -> None:
-    filled(*ANA)
-    link = filled("account", "reset", "ana").out.splitlines()[-1].strip()
+def test_printed_reset_link_sets_password(run_migrated: RunCommand) -> None:
+    run_migrated(*ANA)
+    link = run_migrated("account", "reset", "ana").out.splitlines()[-1].strip()
     assert link.startswith("http://go.localhost:8000/dashboard/reset?pass=")
     with opened() as client:
         browser = Browser(client)
@@ -109,63 +113,66 @@ def test_printed_reset_link_sets_password(filled: Run) -> None:
     assert _admin_page("ana", "another long password") == 200
 
 
-def test_keys_are_created_listed_and_revoked(filled: Run) -> None:
-    first = filled(*ANA, "--json").json["apikey"]
+def test_keys_are_created_listed_and_revoked(run_migrated: RunCommand) -> None:
+    first = run_migrated(*ANA, "--json").json["apikey"]
     options = ("--name", "[read] only", "--scope", "read", "--expires", "2999-12-31")
-    made = filled("account", "key", "add", "ana", *options, "--json").json
+    made = run_migrated("account", "key", "add", "ana", *options, "--json").json
     assert made.keys() == {"account", "name", "scope", "apikey"}
     assert (made["account"], made["name"], made["scope"]) == (1, "[read] only", "read")
     assert (status(made["apikey"]), status(made["apikey"], "POST")) == (200, 403)
 
-    shown = filled("account", "key", "list", "ana", "--json").json
+    shown = run_migrated("account", "key", "list", "ana", "--json").json
     assert [key["name"] for key in shown] == ["[read] only", "first key"]
     assert shown[0].keys() == {"id", "name", "hint", "scope", "expires", "created", "last_used"}
     assert (shown[0]["scope"], shown[0]["expires"]) == ("read", "2999-12-31 23:59:59")
     assert (shown[1]["scope"], shown[1]["expires"]) == ("write", None)
     assert made["apikey"].startswith(shown[0]["hint"])
     assert _DAY.match(shown[0]["last_used"])
-    table = filled("account", "key", "list", "ana").out
+    table = run_migrated("account", "key", "list", "ana").out
     assert "[read] only" in table
     assert made["apikey"] not in table + json.dumps(shown)
 
-    said = filled("account", "key", "revoke", "ana", shown[0]["id"])
+    said = run_migrated("account", "key", "revoke", "ana", shown[0]["id"])
     assert said.out == f"Key {shown[0]['id']} of ana is revoked.\n"
     assert (status(made["apikey"]), status(first)) == (401, 200)
 
 
-def test_expired_key_is_rejected(filled: Run) -> None:
-    filled(*ANA)
-    key = filled("account", "key", "add", "ana", "--expires", "2999-12-31 10:00:00", "--json").json["apikey"]
+def test_expired_key_is_rejected(run_migrated: RunCommand) -> None:
+    run_migrated(*ANA)
+    key = run_migrated("account", "key", "add", "ana", "--expires", "2999-12-31 10:00:00", "--json").json["apikey"]
     assert status(key) == 200
     with closing(open_database(Settings())) as database:
         database.write(lambda tx: tx.execute(text("UPDATE api_keys SET expires = 5 WHERE expires IS NOT NULL")))
     assert status(key) == 401
 
 
-def test_foreign_key_cannot_be_revoked(filled: Run) -> None:
-    key = filled(*ANA, "--json").json["apikey"]
-    filled("account", "add", "--email", "ben@example.com", "--username", "ben")
-    refused = filled("account", "key", "revoke", "ben", 1)
+def test_foreign_key_cannot_be_revoked(run_migrated: RunCommand) -> None:
+    key = run_migrated(*ANA, "--json").json["apikey"]
+    run_migrated("account", "add", "--email", "ben@example.com", "--username", "ben")
+    refused = run_migrated("account", "key", "revoke", "ben", 1)
     assert refused.code == 1
     assert refused.err == "waypost: No such API key in this account.\n"
     assert status(key) == 200
 
 
-def test_plans_are_created_listed_and_applied(filled: Run) -> None:
+def test_plans_are_created_listed_and_applied(run_migrated: RunCommand) -> None:
     endless = {"storage_limit": None}
-    made = filled("plan", "add", "gold", "--rate-limit", 2, "--upload-limit", 1000, "--json").json
+    made = run_migrated("plan", "add", "gold", "--rate-limit", 2, "--upload-limit", 1000, "--json").json
     assert made == {"id": 2, "name": "gold", "status": "pro", "rate_limit": 2, "upload_limit": 1000, **endless}
-    assert filled("plan", "add", "silver", "--status", "free", "--storage-limit", 5000).out == "Plan silver created.\n"
-    shown = filled("plan", "list", "--json").json
+    assert (
+        run_migrated("plan", "add", "silver", "--status", "free", "--storage-limit", 5000).out
+        == "Plan silver created.\n"
+    )
+    shown = run_migrated("plan", "list", "--json").json
     free = {"id": 1, "name": "free", "status": "free", "rate_limit": 30, "upload_limit": 512 * 1024 * 1024, **endless}
     assert shown[:2] == [free, made]
     assert (shown[2]["status"], shown[2]["storage_limit"]) == ("free", 5000)
-    assert filled("plan", "list").out.splitlines()[2].split() == ["2", "gold", "pro", "2", "1000", "-"]
+    assert run_migrated("plan", "list").out.splitlines()[2].split() == ["2", "gold", "pro", "2", "1000", "-"]
 
-    key = filled(*ANA, "--plan", "gold", "--json").json["apikey"]
+    key = run_migrated(*ANA, "--plan", "gold", "--json").json["apikey"]
     assert [status(key) for _ in range(3)] == [200, 200, 429]
 
 
-def test_account_can_have_own_rate_limit(filled: Run) -> None:
-    key = filled(*ANA, "--rate-limit", 1, "--json").json["apikey"]
+def test_account_can_have_own_rate_limit(run_migrated: RunCommand) -> None:
+    key = run_migrated(*ANA, "--rate-limit", 1, "--json").json["apikey"]
     assert [status(key) for _ in range(2)] == [200, 429]

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.support.cli import ANA, Run, status
+from tests.support.cli import ANA, RunCommand, status
 from waypost import __version__
 from waypost.db.database import Database
 from waypost.files import ops as files
@@ -23,30 +23,30 @@ from waypost.storage.factory import open_store
 _GONE = "2001-01-01"
 
 
-def test_version_is_printed(run: Run) -> None:
+def test_version_is_printed(run: RunCommand) -> None:
     assert run("version").out == f"{__version__}\n"
     assert __version__ in (Path(__file__).parents[2] / "pyproject.toml").read_text()
 
 
-def test_openapi_document_is_printed(run: Run, home: Path) -> None:
+def test_openapi_document_is_printed(run: RunCommand, working_folder: Path) -> None:
     printed = run("openapi").json
     assert printed == api_document(Settings())
     assert printed["servers"] == [{"url": "http://go.localhost:8000"}]
-    assert list(home.iterdir()) == []
+    assert list(working_folder.iterdir()) == []
 
 
-def test_backup_is_restored(filled: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    key = filled(*ANA, "--json").json["apikey"]
-    _keep_a_file(home / "data")
-    said = filled("backup", "saved[1].tar.gz").out
-    size = (home / "saved[1].tar.gz").stat().st_size
+def test_backup_is_restored(run_migrated: RunCommand, working_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = run_migrated(*ANA, "--json").json["apikey"]
+    _keep_a_file(working_folder / "data")
+    said = run_migrated("backup", "saved[1].tar.gz").out
+    size = (working_folder / "saved[1].tar.gz").stat().st_size
     assert re.fullmatch(rf"saved\[1\]\.tar\.gz: \d+ rows and 1 files, {size} bytes\.\n", said)
     monkeypatch.setenv("WAYPOST_DATA_DIR", "other")
     rows = re.findall(r"\d+ rows and 1 files", said)[0]
-    assert filled("restore", "saved[1].tar.gz").out == f"saved[1].tar.gz: {rows} restored.\n"
-    assert (home / "other" / "files" / "aa" / "bb").read_bytes() == b"content"
-    (home / "other" / "files" / "aa" / "bb").unlink()
-    assert filled("backup", "again.tar.gz").err == "waypost: Files missing from the storage: 1.\n"
+    assert run_migrated("restore", "saved[1].tar.gz").out == f"saved[1].tar.gz: {rows} restored.\n"
+    assert (working_folder / "other" / "files" / "aa" / "bb").read_bytes() == b"content"
+    (working_folder / "other" / "files" / "aa" / "bb").unlink()
+    assert run_migrated("backup", "again.tar.gz").err == "waypost: Files missing from the storage: 1.\n"
     assert status(key) == 200
 
 
@@ -59,15 +59,15 @@ def _keep_a_file(folder: Path) -> None:
         database.write(lambda tx: files.add(tx, 1, stored, settings=Settings()))
 
 
-def test_restore_over_existing_accounts_is_rejected(filled: Run) -> None:
-    filled(*ANA)
-    filled("backup", "saved.tar.gz")
-    refused = filled("restore", "saved.tar.gz")
+def test_restore_over_existing_accounts_is_rejected(run_migrated: RunCommand) -> None:
+    run_migrated(*ANA)
+    run_migrated("backup", "saved.tar.gz")
+    refused = run_migrated("restore", "saved.tar.gz")
     assert (refused.code, refused.out) == (1, "")
     assert refused.err == "waypost: There are accounts in this database already. Restore into an empty one.\n"
 
 
-def test_block_commands_add_list_and_remove(run: Run) -> None:
+def test_block_commands_add_list_and_remove(run: RunCommand) -> None:
     assert run("block", "list", "--json").json == []
     assert run("block", "add", "https://Bad.example/x", "*.worse.example").out.splitlines() == [
         "Blocked the host bad.example.",
@@ -90,7 +90,7 @@ def test_block_commands_add_list_and_remove(run: Run) -> None:
     assert [one["value"] for one in run("block", "list", "--json").json] == ["casino"]
 
 
-def test_report_commands_list_and_close(run: Run, home: Path) -> None:
+def test_report_commands_list_and_close(run: RunCommand, working_folder: Path) -> None:
     assert run("reports", "list", "--json").json == []
     with closing(open_database(Settings())) as database:
         for host, alias in (("", "one"), ("go.brand.example", "two"), ("/r", "spring")):
@@ -161,13 +161,13 @@ WRONG = (
 )
 
 
-def test_command_errors_are_one_sentence(filled: Run) -> None:
-    filled(*ANA)
-    before = _everything(filled)
+def test_command_errors_are_one_sentence(run_migrated: RunCommand) -> None:
+    run_migrated(*ANA)
+    before = _everything(run_migrated)
     for case in WRONG:
         for name in ("WAYPOST_PORT", "WAYPOST_WORKERS"):
             os.environ.pop(name, None)  # where `serve` puts its options, for its workers
-        refused = filled(*case.words)
+        refused = run_migrated(*case.words)
         assert (refused.code, refused.out) == (case.code, ""), case
         assert case.message in " ".join(refused.err.split()), (case, refused.err)
         assert "Traceback" not in refused.err, case
@@ -175,9 +175,9 @@ def test_command_errors_are_one_sentence(filled: Run) -> None:
             assert refused.err.startswith("waypost: "), case
             assert refused.err.count("\n") == 1, case
             assert re.search(r"[.)]\n\Z", refused.err), case
-    assert _everything(filled) == before
+    assert _everything(run_migrated) == before
 
 
-def _everything(run: Run) -> list[Any]:
+def _everything(run: RunCommand) -> list[Any]:
     lists = (("account", "list"), ("plan", "list"), ("account", "key", "list", "ana"))
     return [*(run(*words, "--json").json for words in lists), sorted(Path().iterdir())]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.support.cli import Ran, Run
+from tests.support.cli import CommandResult, RunCommand
 from tests.support.server import free_port
 from waypost.server import system_checks
 from waypost.settings import Settings
@@ -19,23 +19,23 @@ def _nothing(_home: Path) -> None:
     pass
 
 
-def _folder_is_a_file(home: Path) -> None:
-    (home / "data").write_text("in the way")
+def _folder_is_a_file(working_folder: Path) -> None:
+    (working_folder / "data").write_text("in the way")
 
 
-def _folder_below_a_file(home: Path) -> None:
-    (home / "file").write_text("in the way")
+def _folder_below_a_file(working_folder: Path) -> None:
+    (working_folder / "file").write_text("in the way")
 
 
-def _newer_database(home: Path) -> None:
-    (home / "data").mkdir()
-    with closing(sqlite3.connect(home / "data" / "waypost.db")) as database:
+def _newer_database(working_folder: Path) -> None:
+    (working_folder / "data").mkdir()
+    with closing(sqlite3.connect(working_folder / "data" / "waypost.db")) as database:
         database.executescript("CREATE TABLE alembic_version (version_num); INSERT INTO alembic_version VALUES (9999)")
 
 
-def _broken_database(home: Path) -> None:
-    (home / "data").mkdir()
-    (home / "data" / "waypost.db").write_bytes(b"this is not a database" * 100)
+def _broken_database(working_folder: Path) -> None:
+    (working_folder / "data").mkdir()
+    (working_folder / "data" / "waypost.db").write_bytes(b"this is not a database" * 100)
 
 
 class ExpectedFinding(NamedTuple):
@@ -64,25 +64,25 @@ WARNINGS = (
 )
 
 
-def _prepare(result: ExpectedFinding, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    result.prepare(home)
+def _prepare(result: ExpectedFinding, working_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result.prepare(working_folder)
     for name, value in result.settings.items():
         monkeypatch.setenv(f"WAYPOST_{name}", value)
 
 
-def test_doctor_finds_nothing_in_healthy_installation(filled: Run) -> None:
-    assert filled("doctor") == Ran(0, "All checks passed.\n", "")
+def test_doctor_finds_nothing_in_healthy_installation(run_migrated: RunCommand) -> None:
+    assert run_migrated("doctor") == CommandResult(0, "All checks passed.\n", "")
 
 
-def test_doctor_finds_nothing_in_new_installation(run: Run) -> None:
-    assert run("doctor") == Ran(0, "All checks passed.\n", "")
+def test_doctor_finds_nothing_in_new_installation(run: RunCommand) -> None:
+    assert run("doctor") == CommandResult(0, "All checks passed.\n", "")
 
 
 @pytest.mark.parametrize("result", ERRORS, ids=lambda result: f"{result.id} {result.message}")
 def test_error_finding_prevents_start(
-    result: ExpectedFinding, run: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+    result: ExpectedFinding, run: RunCommand, working_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _prepare(result, home, monkeypatch)
+    _prepare(result, working_folder, monkeypatch)
     for command, code in (("doctor", 1), ("serve", 2)):
         refused = run(command)
         assert (refused.code, refused.out) == (code, ""), command
@@ -94,9 +94,9 @@ def test_error_finding_prevents_start(
 
 @pytest.mark.parametrize("result", ERRORS, ids=lambda result: f"{result.id} {result.message}")
 def test_commands_never_print_traceback(
-    result: ExpectedFinding, run: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+    result: ExpectedFinding, run: RunCommand, working_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _prepare(result, home, monkeypatch)
+    _prepare(result, working_folder, monkeypatch)
     for words in (("account", "list"), ("plan", "add", "gold"), ("backup", "saved.tar.gz")):
         refused = run(*words)
         if (result.id, *words[:1]) == ("W011", "backup"):
@@ -108,25 +108,25 @@ def test_commands_never_print_traceback(
 
 @pytest.mark.parametrize("result", WARNINGS, ids=lambda result: result.id)
 def test_warning_finding_does_not_prevent_start(
-    result: ExpectedFinding, filled: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+    result: ExpectedFinding, run_migrated: RunCommand, working_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _prepare(result, home, monkeypatch)
-    said = filled("doctor")
+    _prepare(result, working_folder, monkeypatch)
+    said = run_migrated("doctor")
     assert (said.code, said.out) == (0, "All checks passed.\n")
     assert said.err.startswith(f"{result.id} ")
     assert result.message in said.err
     assert said.err.count("\n") == 1
 
 
-def test_low_disk_space_is_warning(filled: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_low_disk_space_is_warning(run_migrated: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
     left = shutil.disk_usage(".")._replace(free=512 * 1024 * 1024 - 1)
     monkeypatch.setattr(shutil, "disk_usage", lambda _path: left)
-    said = filled("doctor")
+    said = run_migrated("doctor")
     assert said.code == 0
     assert said.err.startswith("W002 Less than 512 MiB are free at ")
 
 
-def test_doctor_reports_broken_storage(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_reports_broken_storage(run: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WAYPOST_STORAGE_URL", "s3://bucket/prefix")
     monkeypatch.setenv("WAYPOST_STORAGE_ENDPOINT", f"http://127.0.0.1:{free_port()}")
     monkeypatch.setenv("WAYPOST_STORAGE_KEY", "somebody")

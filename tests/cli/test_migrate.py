@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import insert, update
 
 from tests.conftest import Person
-from tests.support.cli import Run
+from tests.support.cli import RunCommand
 from tests.support.s3 import running_s3
 from tests.support.seed import all_rows, fill_all_tables
 from waypost.db import upgrade
@@ -176,7 +176,9 @@ def test_source_is_locked_during_migration(folder: Path, target: Database) -> No
         migrate_database.migrate(source, target, write)
 
 
-def test_migrate_database_command_copies_data_folder(run: Run, folder: Path, target_url: str, target: Database) -> None:
+def test_migrate_database_command_copies_data_folder(
+    run: RunCommand, folder: Path, target_url: str, target: Database
+) -> None:
     result = run("migrate-database", folder, target_url)
     assert (result.code, "and verified" in result.out) == (0, True), result.err
     with closing(_open(folder)) as source:
@@ -188,7 +190,7 @@ def test_migrate_database_command_copies_data_folder(run: Run, folder: Path, tar
 
 
 @pytest.fixture
-def filled(folder: Path) -> Iterator[Database]:
+def database_with_files(folder: Path) -> Iterator[Database]:
     """The installation with three files."""
     for name, content in _CONTENTS.items():
         (folder / "files" / name).parent.mkdir(parents=True, exist_ok=True)
@@ -207,7 +209,7 @@ def _contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_interrupted_storage_migration_resumes(filled: Database, folder: Path, tmp_path: Path) -> None:
+def test_interrupted_storage_migration_resumes(database_with_files: Database, folder: Path, tmp_path: Path) -> None:
     source, target = DiskStore(folder / "files"), DiskStore(tmp_path / "new")
 
     def stop(_label: str, done: int, _of: int) -> None:
@@ -215,34 +217,34 @@ def test_interrupted_storage_migration_resumes(filled: Database, folder: Path, t
             raise Interrupted
 
     with pytest.raises(Interrupted):
-        storage.migrate(filled, source, target, stop)
+        storage.migrate(database_with_files, source, target, stop)
     (tmp_path / "new" / "a" / "two").write_bytes(b"t")  # a partial copy, as after an interruption
-    assert storage.migrate(filled, source, target, _no_progress) == storage.StorageResult(
+    assert storage.migrate(database_with_files, source, target, _no_progress) == storage.StorageResult(
         copied=2, skipped=1, missing=0
     )
     assert _contents(tmp_path / "new") == _contents(folder / "files") == _CONTENTS
 
 
 def test_damaged_copy_is_replaced_and_damaged_original_is_reported(
-    filled: Database, folder: Path, tmp_path: Path
+    database_with_files: Database, folder: Path, tmp_path: Path
 ) -> None:
     source, target = DiskStore(folder / "files"), DiskStore(tmp_path / "new")
-    storage.migrate(filled, source, target, _no_progress)
+    storage.migrate(database_with_files, source, target, _no_progress)
     (tmp_path / "new" / "a" / "two").write_bytes(b"twu")
-    assert storage.migrate(filled, source, target, _no_progress).skipped == 3
+    assert storage.migrate(database_with_files, source, target, _no_progress).skipped == 3
     assert _contents(tmp_path / "new") == _CONTENTS
     (folder / "files" / "a" / "two").unlink()
     (tmp_path / "new" / "a" / "two").unlink()
-    assert storage.migrate(filled, source, target, _no_progress).missing == 1
+    assert storage.migrate(database_with_files, source, target, _no_progress).missing == 1
     (folder / "files" / "a" / "two").write_bytes(b"tvo")
     with pytest.raises(Problem, match="was copied with errors") as caught:
-        storage.migrate(filled, source, target, _no_progress)
+        storage.migrate(database_with_files, source, target, _no_progress)
     assert caught.value.kind is Kind.INVALID
 
 
 def test_migrate_storage_command_copies_to_s3_and_back(
-    run: Run,
-    filled: Database,
+    run: RunCommand,
+    database_with_files: Database,
     folder: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

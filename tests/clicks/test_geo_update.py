@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import time_machine
 
-from tests.support.fake_internet import PUBLIC, Outside, moved, ok, server, world
+from tests.support.fake_internet import PUBLIC, FakeInternet, moved, ok, server
 from tests.support.mmdb import mmdb
 from waypost.cli import geo as cli_geo
 from waypost.cli.main import main
@@ -27,10 +27,10 @@ OLD = b"the table of last month"
 
 
 @pytest.fixture
-def outside(monkeypatch: pytest.MonkeyPatch) -> Iterator[Outside]:
-    with world(monkeypatch) as one:
-        one.has(NAME, PUBLIC)
-        yield one
+def internet(internet: FakeInternet) -> FakeInternet:
+    """The fake internet with NAME."""
+    internet.add_host(NAME, PUBLIC)
+    return internet
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def free_table(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @contextmanager
-def _tables(outside: Outside, *bodies: bytes) -> Iterator[list[str]]:
+def _tables(internet: FakeInternet, *bodies: bytes) -> Iterator[list[str]]:
     """NAME answers with the bodies in turn, b"" for a 404; yields the paths that were asked for."""
     requests: list[str] = []
     left = list(bodies)
@@ -59,13 +59,13 @@ def _tables(outside: Outside, *bodies: bytes) -> Iterator[list[str]]:
         body = left.pop(0)
         return [ok(body)] if body else [b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"]
 
-    with server(answer) as outside.doors[PUBLIC]:
+    with server(answer) as internet.routes[PUBLIC]:
         yield requests
 
 
 @pytest.mark.parametrize("body", [gzip.compress(TABLE), TABLE], ids=["packed", "plain"])
-def test_downloaded_database_replaces_old_one(body: bytes, outside: Outside, file: Path) -> None:
-    with _tables(outside, body) as requests:
+def test_downloaded_database_replaces_old_one(body: bytes, internet: FakeInternet, file: Path) -> None:
+    with _tables(internet, body) as requests:
         done = download.update(file, url=URL)
     assert requests == ["/country.mmdb.gz"]
     assert (done.url, done.file, done.built) == (URL, str(file), 1_767_312_000)
@@ -75,8 +75,8 @@ def test_downloaded_database_replaces_old_one(body: bytes, outside: Outside, fil
     assert list(file.parent.iterdir()) == [file]
 
 
-def test_first_download_creates_folder(outside: Outside, tmp_path: Path) -> None:
-    with _tables(outside, gzip.compress(TABLE)):
+def test_first_download_creates_folder(internet: FakeInternet, tmp_path: Path) -> None:
+    with _tables(internet, gzip.compress(TABLE)):
         download.update(tmp_path / "new" / "geo" / "country.mmdb", url=URL)
     assert (tmp_path / "new" / "geo" / "country.mmdb").read_bytes() == TABLE
 
@@ -88,9 +88,9 @@ def test_first_download_creates_folder(outside: Outside, tmp_path: Path) -> None
     ids=["this month's", "last month's"],
 )
 def test_latest_free_database_is_downloaded(
-    bodies: tuple[bytes, ...], months: list[str], outside: Outside, file: Path
+    bodies: tuple[bytes, ...], months: list[str], internet: FakeInternet, file: Path
 ) -> None:
-    with time_machine.travel("2026-01-31T23:59:00Z", tick=False), _tables(outside, *bodies) as requests:
+    with time_machine.travel("2026-01-31T23:59:00Z", tick=False), _tables(internet, *bodies) as requests:
         download.update(file)
     assert requests == [f"/free/dbip-country-lite-{month}.mmdb.gz" for month in months]
     assert file.read_bytes() == TABLE
@@ -120,50 +120,50 @@ def test_free_database_is_from_db_ip() -> None:
     ids=["a page", "a packed page", "torn", "damaged", "half a table", "one country", "networks", "a bomb"],
 )
 def test_invalid_download_changes_nothing(
-    body: bytes, words: str, outside: Outside, file: Path, monkeypatch: pytest.MonkeyPatch
+    body: bytes, words: str, internet: FakeInternet, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(download, "_MAX_BYTES", 1_000_000)
-    with _tables(outside, body), pytest.raises(Problem, match=words) as caught:
+    with _tables(internet, body), pytest.raises(Problem, match=words) as caught:
         download.update(file, url=URL)
     assert caught.value.kind is Kind.INVALID
     assert file.read_bytes() == OLD
     assert list(file.parent.iterdir()) == [file]
 
 
-def test_oversized_download_is_aborted(outside: Outside, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_oversized_download_is_aborted(internet: FakeInternet, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(download, "_MAX_COMPRESSED_BYTES", 1000)
-    with _tables(outside, bytes(100_000)), pytest.raises(Problem, match="larger than 1000 bytes") as caught:
+    with _tables(internet, bytes(100_000)), pytest.raises(Problem, match="larger than 1000 bytes") as caught:
         download.update(file, url=URL)
     assert caught.value.kind is Kind.UNAVAILABLE
     assert file.read_bytes() == OLD
 
 
-def test_missing_download_is_reported(outside: Outside, file: Path) -> None:
-    with _tables(outside, b""), pytest.raises(Problem, match="responded with status 404"):
+def test_missing_download_is_reported(internet: FakeInternet, file: Path) -> None:
+    with _tables(internet, b""), pytest.raises(Problem, match="responded with status 404"):
         download.update(file, url=URL)
     assert file.read_bytes() == OLD
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:9/x", "http://nowhere.example/x", "file:///etc/passwd", "x.mmdb"])
-def test_download_from_internal_address_is_rejected(url: str, outside: Outside, file: Path) -> None:
+def test_download_from_internal_address_is_rejected(url: str, internet: FakeInternet, file: Path) -> None:
     with pytest.raises(Problem, match=r"Cannot download .*WAYPOST_GEO_FILE"):
         download.update(file, url=url)
     assert file.read_bytes() == OLD
-    assert outside.reached == []
+    assert internet.connections == []
 
 
-def test_download_follows_redirect(outside: Outside, file: Path) -> None:
+def test_download_follows_redirect(internet: FakeInternet, file: Path) -> None:
     def answer(head: bytes) -> list[bytes]:
         return [ok(TABLE)] if head.startswith(b"GET /there ") else [moved(b"/there")]
 
-    with server(answer) as outside.doors[PUBLIC]:
+    with server(answer) as internet.routes[PUBLIC]:
         download.update(file, url=URL)
     assert file.read_bytes() == TABLE
 
 
-def test_unwritable_folder_is_reported(outside: Outside, tmp_path: Path) -> None:
+def test_unwritable_folder_is_reported(internet: FakeInternet, tmp_path: Path) -> None:
     (tmp_path / "geo").write_text("a file where the folder should be")
-    with _tables(outside, TABLE), pytest.raises(Problem, match="cannot be written"):
+    with _tables(internet, TABLE), pytest.raises(Problem, match="cannot be written"):
         download.update(tmp_path / "geo" / "country.mmdb", url=URL)
 
 
@@ -180,11 +180,11 @@ def _waypost(patch: pytest.MonkeyPatch, folder: Path, *words: str) -> int:
 
 
 def test_geo_update_command_activates_download(
-    outside: Outside, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    internet: FakeInternet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert _waypost(monkeypatch, tmp_path, "geo", "status") == 0
     assert "Run: waypost geo update" in capsys.readouterr().out
-    with _tables(outside, gzip.compress(TABLE)):
+    with _tables(internet, gzip.compress(TABLE)):
         assert _waypost(monkeypatch, tmp_path, "geo", "update", "--url", URL) == 0
     output = capsys.readouterr().out
     assert "built on 2026-01-02" in output
@@ -200,19 +200,19 @@ def test_geo_update_command_activates_download(
 
 
 def test_geo_update_command_reports_overriding_database(
-    outside: Outside, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    internet: FakeInternet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("WAYPOST_GEO_FILE", str(tmp_path / "mine.mmdb"))
-    with _tables(outside, TABLE):
+    with _tables(internet, TABLE):
         assert _waypost(monkeypatch, tmp_path, "geo", "update", "--url", URL) == 0
     assert "WAYPOST_GEO_FILE is set, so the service keeps using that file" in capsys.readouterr().err
     assert downloaded_file(Settings(data_dir=tmp_path)).exists()
 
 
 def test_geo_commands_report_failure_in_one_sentence(
-    outside: Outside, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    internet: FakeInternet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with _tables(outside, b""):
+    with _tables(internet, b""):
         assert _waypost(monkeypatch, tmp_path, "geo", "update", "--url", URL) == 1
     assert "responded with status 404" in capsys.readouterr().err
     monkeypatch.setenv("WAYPOST_GEO_FILE", str(tmp_path / "mine.mmdb"))

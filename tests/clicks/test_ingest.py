@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import Connection, delete, func, select, update
 
 from tests.support.load import until
+from tests.support.threads import join
 from tests.support.visits import CHROME, FIREFOX, GOOGLEBOT
 from waypost.accounts import ops as accounts
 from waypost.clicks.ingest.ingester import Ingester
@@ -133,7 +134,7 @@ def test_committed_batch_is_not_counted_again_after_lost_connection(
         until(lambda: (3, 1) in _numbers(database, link))
     finally:
         stop.set()
-        thread.join()
+        join(thread)
     assert _numbers(database, link) == {(3, 1)}
     kept.close()
 
@@ -176,7 +177,7 @@ def test_second_ingester_waits_for_lock(database: Database, database_url: str, s
     def fault(name: str) -> None:
         if name == "classified":
             counting.set()
-            go_on.wait()
+            assert go_on.wait(30)
 
     other_database = Database(database_url)
     kept = Journal(settings.journal_dir)
@@ -184,7 +185,7 @@ def test_second_ingester_waits_for_lock(database: Database, database_url: str, s
     stops = threading.Event(), threading.Event()
     first = threading.Thread(target=Ingester(settings, database, fault_point=fault).run, args=(stops[0],))
     first.start()
-    counting.wait()
+    assert counting.wait(30)
     told_to_stop = threading.Event()
     told_to_stop.set()
     Ingester(settings, other_database).run(told_to_stop)  # an ingester stopped before it got the lock counts nothing
@@ -194,11 +195,11 @@ def test_second_ingester_waits_for_lock(database: Database, database_url: str, s
     go_on.set()
     until(lambda: (7, 1) in _numbers(other_database, link))
     stops[0].set()
-    first.join()
+    join(first)
     kept.write(_click(link))
     until(lambda: (8, 1) in _numbers(other_database, link))  # the other one has taken over
     stops[1].set()
-    second.join()
+    join(second)
     assert _numbers(other_database, link) == {(8, 1)}
     kept.close()
     other_database.close()

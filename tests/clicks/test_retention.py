@@ -8,6 +8,7 @@ import time_machine
 from sqlalchemy import Connection, func, insert, select
 
 from tests.conftest import BASE
+from tests.support.threads import join
 from tests.support.visits import CHROME, FIREFOX
 from waypost.accounts import ops as accounts
 from waypost.clicks.ingest.ingester import Ingester
@@ -165,7 +166,7 @@ def test_running_ingester_deletes_expired_data(database: Database, settings: Set
             assert thread.is_alive()
     finally:
         stop.set()
-        thread.join()
+        join(thread)
 
 
 def _insert_events(database: Database, moments: list[int]) -> None:

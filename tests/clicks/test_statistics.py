@@ -12,7 +12,7 @@ from sqlalchemy import insert
 
 from tests.conftest import Person
 from tests.contract.shapes import STATISTICS, differs
-from tests.support.asgi_client import Inside
+from tests.support.asgi_client import AsgiClient
 from tests.support.assertions import refused
 from tests.support.visits import CHROME, CURL, FIREFOX, GOOGLEBOT, IPHONE, SLACK, click_totals, clicks, new_link, visit
 from waypost.db.schema import events
@@ -28,7 +28,7 @@ VISITS = (
 )
 
 
-def _come(service: Inside, alias: str) -> None:
+def _come(service: AsgiClient, alias: str) -> None:
     for agent, referrer, language in VISITS:
         visit(service, alias, agent=agent, headers={"Referer": referrer, "Accept-Language": language})
     for agent in (GOOGLEBOT, SLACK):
@@ -36,7 +36,7 @@ def _come(service: Inside, alias: str) -> None:
     visit(service, alias, "HEAD", headers={"Referer": "https://heads.example/"})
 
 
-def test_link_has_documented_statistics_block(ana: Person, service: Inside) -> None:
+def test_link_has_documented_statistics_block(ana: Person, service: AsgiClient) -> None:
     link = new_link(ana, "spring")
     empty = ana.get(f"/url/{link}")["data"]
     assert not differs(empty, STATISTICS)
@@ -62,7 +62,7 @@ def test_link_has_documented_statistics_block(ana: Person, service: Inside) -> N
     assert list(data["topBrowsers"].values()) == ["2", "1", "1", "1"]  # most frequent first
 
 
-def test_report_shows_all_dimensions_and_uncounted_visits(ana: Person, service: Inside) -> None:
+def test_report_shows_all_dimensions_and_uncounted_visits(ana: Person, service: AsgiClient) -> None:
     link = new_link(ana, "spring")
     _come(service, "spring")
     data = ana.get(f"/url/{link}/stats")["data"]
@@ -87,7 +87,7 @@ TWO_DAYS = {"from": "2027-03-28", "to": "2027-03-29"}
 AUTUMN_DAY = {"from": "2027-10-31", "to": "2027-10-31"}
 
 
-def test_report_uses_requested_time_zone(ana: Person, service: Inside) -> None:
+def test_report_uses_requested_time_zone(ana: Person, service: AsgiClient) -> None:
     link = new_link(ana, "spring")
     for moment in (*MOMENTS, *AUTUMN):
         with time_machine.travel(datetime.fromisoformat(moment).replace(tzinfo=UTC), tick=True):
@@ -116,7 +116,7 @@ def test_report_uses_requested_time_zone(ana: Person, service: Inside) -> None:
         assert (data["start"], data["end"], data["interval"], data["timezone"]) == (*span.values(), interval, zone)
 
 
-def test_report_covers_last_thirty_days_by_default(ana: Person, service: Inside) -> None:
+def test_report_covers_last_thirty_days_by_default(ana: Person, service: AsgiClient) -> None:
     with time_machine.travel(NOON, tick=True) as clock:
         link = new_link(ana, "spring")
         visit(service, "spring")
@@ -159,7 +159,7 @@ def test_invalid_report_parameter_is_named(ana: Person) -> None:
     refused(ana.call("GET", "/stats/export", params={"format": "xml"}), 400, "format")
 
 
-def test_visits_of_other_account_are_not_shown(ana: Person, ben: Person, service: Inside) -> None:
+def test_visits_of_other_account_are_not_shown(ana: Person, ben: Person, service: AsgiClient) -> None:
     link, his = new_link(ana, "spring"), new_link(ben, "summer")
     for _ in range(3):
         visit(service, "spring")
@@ -195,7 +195,7 @@ def _csv(person: Person, **span: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(answer.text)))
 
 
-def test_visits_are_exported_oldest_first(ana: Person, service: Inside) -> None:
+def test_visits_are_exported_oldest_first(ana: Person, service: AsgiClient) -> None:
     with time_machine.travel(NOON, tick=False) as clock:
         link = new_link(ana, "spring")
         _come(service, "spring")
@@ -231,7 +231,7 @@ def test_visits_are_exported_oldest_first(ana: Person, service: Inside) -> None:
 
 
 @ONLY_SQLITE
-def test_csv_export_escapes_formulas(ana: Person, service: Inside) -> None:
+def test_csv_export_escapes_formulas(ana: Person, service: AsgiClient) -> None:
     labels = ["=1+1", "+1", "-1", "@x", "\t=1", "\r=1", 'a"b', "a,b", "a\nb", "é"]
     common = {"account": ana.account, "kind": "link", "item": 1, "at_ms": NOON * 1000, "sort": "click", "first": True}
     ana.write(lambda tx: tx.execute(insert(events), [{**common, "referrer": label} for label in labels]))
@@ -244,7 +244,7 @@ def test_csv_export_escapes_formulas(ana: Person, service: Inside) -> None:
 
 
 @ONLY_SQLITE
-def test_export_includes_more_than_one_page(ana: Person, service: Inside) -> None:
+def test_export_includes_more_than_one_page(ana: Person, service: AsgiClient) -> None:
     common = {"account": ana.account, "kind": "link", "item": 1, "sort": "click", "first": True}
     many = [{**common, "at_ms": NOON * 1000 + n} for n in range(10_001)]
     ana.write(lambda tx: tx.execute(insert(events), many))

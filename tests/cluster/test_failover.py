@@ -50,7 +50,7 @@ class ReplicationPair:
 
 
 @pytest.fixture
-def pair() -> Iterator[ReplicationPair]:
+def replication() -> Iterator[ReplicationPair]:
     """A primary and a standby."""
     with own_postgres(*FAST_OPTIONS) as primary:
         _execute_on(primary, "CREATE TABLE notes (note text)")
@@ -92,70 +92,70 @@ def _can_poll(database: Database) -> bool:
     return True
 
 
-def test_killed_primary_is_replaced_by_promoted_standby(pair: ReplicationPair) -> None:
-    with closing(pair.open_database()) as database:
+def test_killed_primary_is_replaced_by_promoted_standby(replication: ReplicationPair) -> None:
+    with closing(replication.open_database()) as database:
         assert _write_note(database, "before")
-        until(lambda: _notes(pair.standby) == ["before"])
-        pair.primary.kill()
+        until(lambda: _notes(replication.standby) == ["before"])
+        replication.primary.kill()
         assert not _write_note(database, "without a primary")
-        pair.promote()
+        replication.promote()
         until(lambda: _write_note(database, "promoted"))
         assert _can_poll(database)
-        pair.primary.start()  # by mistake, as a second primary
-        with closing(pair.open_database()) as new_database:
+        replication.primary.start()  # by mistake, as a second primary
+        with closing(replication.open_database()) as new_database:
             for either in (database, new_database):
                 assert _write_note(either, "returned")
                 either.close()  # forces new connections
                 assert _write_note(either, "returned")
-    assert (_notes(pair.primary), len(_notes(pair.standby))) == (["before"], 6)
+    assert (_notes(replication.primary), len(_notes(replication.standby))) == (["before"], 6)
 
 
-def test_doctor_warns_about_database_that_is_only_standby(pair: ReplicationPair, tmp_path: Path) -> None:
-    [finding] = system_checks.run(Settings(database_url=f"{pair.standby.url}/postgres", data_dir=tmp_path))
+def test_doctor_warns_about_database_that_is_only_standby(replication: ReplicationPair, tmp_path: Path) -> None:
+    [finding] = system_checks.run(Settings(database_url=f"{replication.standby.url}/postgres", data_dir=tmp_path))
     assert (finding.id, finding.level, "during recovery" in finding.text) == ("W014", "warning", True)
 
 
-def test_resumed_old_primary_is_not_used_after_promotion(pair: ReplicationPair) -> None:
-    with closing(pair.open_database()) as database:
+def test_resumed_old_primary_is_not_used_after_promotion(replication: ReplicationPair) -> None:
+    with closing(replication.open_database()) as database:
         assert _can_poll(database)
         assert _write_note(database, "before")  # last, so that the connection is fresh and not probed
-        until(lambda: _notes(pair.standby) == ["before"])
-        pair.primary.signal(signal.SIGSTOP)
+        until(lambda: _notes(replication.standby) == ["before"])
+        replication.primary.signal(signal.SIGSTOP)
         waiting = threading.Thread(target=_write_note, args=(database, "to the stopped primary"))
         waiting.start()
-        pair.promote()
+        replication.promote()
         until(lambda: _can_poll(database))
         database.reap_stalled_connections()  # every process does this once a second
         waiting.join(_MAX_SECONDS)
         assert not waiting.is_alive()
-        pair.primary.signal(signal.SIGCONT)
+        replication.primary.signal(signal.SIGCONT)
         for number in range(5):
             assert _write_note(database, f"after {number}")
             database.close()  # forces new connections
-    assert {"before", *(f"after {number}" for number in range(5))} <= set(_notes(pair.standby))
-    assert _notes(pair.primary) == ["before"]
+    assert {"before", *(f"after {number}" for number in range(5))} <= set(_notes(replication.standby))
+    assert _notes(replication.primary) == ["before"]
 
 
-def test_slow_response_makes_next_write_check_all_servers(pair: ReplicationPair) -> None:
-    with closing(pair.open_database()) as database:
+def test_slow_response_makes_next_write_check_all_servers(replication: ReplicationPair) -> None:
+    with closing(replication.open_database()) as database:
         assert _write_note(database, "before")
-        until(lambda: _notes(pair.standby) == ["before"])
-        pair.promote()  # the old primary still responds
+        until(lambda: _notes(replication.standby) == ["before"])
+        replication.promote()  # the old primary still responds
         slow = threading.Thread(target=database.write, args=(lambda tx: _execute("SELECT pg_sleep(4)", tx),))
         slow.start()
         while slow.is_alive():
             database.reap_stalled_connections()
             slow.join(0.1)
         assert _write_note(database, "after")
-    assert (_notes(pair.primary), _notes(pair.standby)) == (["before"], ["after", "before"])
+    assert (_notes(replication.primary), _notes(replication.standby)) == (["before"], ["after", "before"])
 
 
-def test_failover_to_lagging_standby_flushes_cache(pair: ReplicationPair) -> None:
-    with closing(pair.open_database()) as database:
+def test_failover_to_lagging_standby_flushes_cache(replication: ReplicationPair) -> None:
+    with closing(replication.open_database()) as database:
         database.write(schema.changes.create)
         database.write(lambda tx: change_log.record(tx, "", "summer"))
-        until(lambda: _execute_on(pair.standby, "SELECT to_regclass('changes')") != [(None,)])
-        until(lambda: _execute_on(pair.standby, "SELECT alias FROM changes") == [("summer",)])
+        until(lambda: _execute_on(replication.standby, "SELECT to_regclass('changes')") != [(None,)])
+        until(lambda: _execute_on(replication.standby, "SELECT alias FROM changes") == [("summer",)])
         cache = Cache()
         invalidator = CacheInvalidator(database, cache)
 
@@ -166,12 +166,12 @@ def test_failover_to_lagging_standby_flushes_cache(pair: ReplicationPair) -> Non
         def fill_cache() -> None:
             cache.put_hot(b"", ("", "spring"), HotResponse(b"", b"", 1 << 62), version=cache.version)
 
-        pair.stop_replication()
+        replication.stop_replication()
         fill_cache()
         database.write(lambda tx: change_log.record(tx, "", "spring"))
         until(is_flushed)
         fill_cache()
-        pair.primary.kill()
+        replication.primary.kill()
         assert not is_flushed()  # no server can tell yet
-        pair.promote()
+        replication.promote()
         until(is_flushed)

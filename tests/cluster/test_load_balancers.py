@@ -28,7 +28,7 @@ _HOST = "go.localhost"
 
 
 @dataclass(frozen=True)
-class World:
+class ProxiedNodes:
     """Two nodes, each behind a TCP proxy that can cut it off."""
 
     nodes: Nodes
@@ -39,7 +39,7 @@ class World:
 
 
 @pytest.fixture(scope="module")
-def world(postgres: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def proxied_nodes(postgres: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProxiedNodes]:
     """Shared by the module."""
     folder = tmp_path_factory.mktemp("nodes")
     with running_s3("waypost-nodes") as bucket:
@@ -47,7 +47,7 @@ def world(postgres: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[W
         with two_nodes(folder, postgres, **common) as nodes:
             first, second = (int(node.url.rpartition(":")[2]) for node in (nodes.first, nodes.second))
             with running_proxy(first) as one, running_proxy(second) as two:
-                yield World(nodes, (one, two))
+                yield ProxiedNodes(nodes, (one, two))
 
 
 @contextmanager
@@ -127,10 +127,10 @@ _BALANCERS: dict[str, Callable[[tuple[int, int], Path], AbstractContextManager[h
 
 
 @pytest.mark.parametrize("name", _BALANCERS)
-def test_load_balancer_hides_failure_of_one_node(world: World, name: str, tmp_path: Path) -> None:
-    content, key = os.urandom(3_000_000), {"Authorization": f"Bearer {world.nodes.key}"}
+def test_load_balancer_hides_failure_of_one_node(proxied_nodes: ProxiedNodes, name: str, tmp_path: Path) -> None:
+    content, key = os.urandom(3_000_000), {"Authorization": f"Bearer {proxied_nodes.nodes.key}"}
     redirects = 0
-    with _BALANCERS[name](world.ports(), tmp_path) as client:
+    with _BALANCERS[name](proxied_nodes.ports(), tmp_path) as client:
 
         def all_redirect() -> bool:
             nonlocal redirects
@@ -149,13 +149,13 @@ def test_load_balancer_hides_failure_of_one_node(world: World, name: str, tmp_pa
             hashlib.sha256(content).digest(),
         )
         assert client.get("/metrics").status_code == 404
-        for proxy in world.proxies:  # cut off and restore one node after the other
+        for proxy in proxied_nodes.proxies:  # cut off and restore one node after the other
             proxy.cut()
             until(all_redirect)
             proxy.restore()
             until(lambda: [client.get("/healthz").status_code for _ in range(6)] == [200] * 6)
     link = int(created.json()["id"])
-    until(lambda: _clicks(world.nodes, link) >= redirects)
+    until(lambda: _clicks(proxied_nodes.nodes, link) >= redirects)
 
 
 def test_load_balancers_close_idle_connections_before_nodes_do() -> None:

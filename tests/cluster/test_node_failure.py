@@ -16,6 +16,7 @@ from sqlalchemy import Connection, select, update
 from tests.support.load import ALIASES, LIMIT, Load, check, until
 from tests.support.nodes import Nodes, two_nodes
 from tests.support.server import Server
+from tests.support.threads import join
 from waypost.db.database import Database
 from waypost.db.schema import installation
 
@@ -60,7 +61,7 @@ def test_killed_node_loses_no_click_write_or_limit(nodes: Nodes) -> None:
     load = Load(refuses=True)  # locks of the killed node last a moment
     with _load_on_both(load, nodes):
         os.killpg(nodes.second.process.pid, signal.SIGKILL)
-        nodes.second.process.wait()
+        nodes.second.process.wait(30)
     with nodes.restarted_second() as restarted:  # counts what the killed process had not counted
         with load.on(nodes.first, nodes.key), load.on(restarted, nodes.key):
             load.wait_for_progress()
@@ -105,17 +106,17 @@ def test_stalled_transaction_is_ended_and_retried(database: Database, database_u
         attempts += 1
         tx.execute(update(installation).values(value=b"stalled"))
         started.set()
-        resume.wait()
+        assert resume.wait(30)
 
     thread = threading.Thread(target=database.write, args=(stall,))
     thread.start()
     other = Database(database_url)
     try:
-        started.wait()
+        assert started.wait(30)
         other.write(lambda tx: tx.execute(update(installation).values(value=b"other")))
     finally:
         resume.set()
-        thread.join()
+        join(thread)
         other.close()
     assert attempts == 2
     values = database.read(lambda tx: set(tx.execute(select(installation.c.value)).scalars()))

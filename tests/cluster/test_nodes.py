@@ -14,6 +14,7 @@ from sqlalchemy import Connection, func, select
 from tests.support.load import until
 from tests.support.nodes import Nodes, two_nodes
 from tests.support.server import Server, at_once
+from tests.support.threads import join
 from waypost.accounts import ops
 from waypost.auth import api_keys
 from waypost.clicks.ingest.ingester import Ingester
@@ -145,7 +146,7 @@ def test_wakeup_ends_wait_for_notification(database: Database) -> None:
     waiting = threading.Thread(target=notifications.wait_for_notification, args=(database, 600, wakeup))
     waiting.start()
     wakeup.set()
-    waiting.join()
+    join(waiting)
     notifications.wait_for_notification(database, 600, wakeup)  # returns at once from now on
 
 

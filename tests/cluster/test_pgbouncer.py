@@ -53,7 +53,7 @@ def pooled(database_url: str, tmp_path_factory: pytest.TempPathFactory) -> Poole
             yield url
         finally:
             process.terminate()
-            process.wait()
+            process.wait(30)
 
     return running
 

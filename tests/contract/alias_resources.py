@@ -1,14 +1,14 @@
-"""The rows of nouns that have an alias of their own: links, bio pages and QR codes."""
+"""Resources with an alias: links, bio pages and QR codes."""
 
 from tests.contract import shapes
-from tests.contract.resource import NOT_FLAG, NOT_LINE, NOT_NAME, NOT_NUMBER, NOT_PARAGRAPH, NOT_TEXT, NOT_URL, Family
+from tests.contract.resource import NOT_FLAG, NOT_LINE, NOT_NAME, NOT_NUMBER, NOT_PARAGRAPH, NOT_TEXT, NOT_URL, Resource
 
-_TARGETS = (*NOT_URL, "http://go.localhost:8000/abc", "http://GO.localhost:8000/")
-LINK = Family(
+_NOT_DESTINATION = (*NOT_URL, "http://go.localhost:8000/abc", "http://GO.localhost:8000/")
+LINK = Resource(
     noun="link",
-    list="/urls",
+    list_path="/urls",
     collection="urls",
-    one="/url",
+    path="/url",
     new={
         "url": "https://example.com/page?a=b#c",
         "custom": "alias-{n}",
@@ -21,9 +21,11 @@ LINK = Family(
         "metaimage": "https://example.com/i.png",
         "status": "private",
     },
-    needed=("url",),
+    required=("url",),
     item=shapes.LINK,
-    change={"title": "Renamed", "url": "https://example.org/"},
+    update={"title": "Renamed", "url": "https://example.org/"},
+    response_names={"url": ("longurl",), "custom": ("alias",)},
+    text_field="title",
     cleared={
         "title": "",
         "description": "",
@@ -43,8 +45,8 @@ LINK = Family(
         "parameters": [],
         "expiry": "",
     },
-    wrong={
-        "url": (*_TARGETS, None, ""),
+    invalid={
+        "url": (*_NOT_DESTINATION, None, ""),
         "custom": (*NOT_LINE, "", "ab", "has space", "ünïcode", "a/b", "x" * 51, "api", "Login", "healthz"),
         "domain": (*NOT_TEXT, "", "elsewhere.example", "https://elsewhere.example"),
         "title": NOT_LINE,
@@ -52,7 +54,7 @@ LINK = Family(
         "password": (*NOT_LINE, ""),
         "expiry": (*NOT_TEXT, "", "2001-01-01", "tomorrow", "2030-13-01", "2030-02-30", "2030-1-1", "x" * 100),
         "clicklimit": (*NOT_NUMBER, 0),
-        "expiryurl": _TARGETS,
+        "expiryurl": _NOT_DESTINATION,
         "type": (1.5, True, [], {}, "popup", "999999", 999_999, "overlay-999999", "overlay-", "overlay-x"),
         "status": (*NOT_TEXT, "secret", ""),
         "metaimage": NOT_URL,
@@ -66,11 +68,11 @@ LINK = Family(
         "parameters": (5, "x", {}, ["x"], [{"name": 5}], [{"name": "a", "value": {}}], [{"name": "x" * 300}]),
     },
 )
-BIO = Family(
+BIO = Resource(
     noun="bio page",
-    list="/bios",
+    list_path="/bios",
     collection="bios",
-    one="/bio",
+    path="/bio",
     new={
         "name": "Bio {n}",
         "alias": "bio-{n}",
@@ -85,11 +87,11 @@ BIO = Family(
             {"type": "vcard", "fname": "Ana", "email": "ana@example.com"},
         ],
     },
-    needed=("name",),
+    required=("name",),
     item=shapes.BIO,
-    change={"name": "Renamed", "title": "Anna"},
+    update={"name": "Renamed", "title": "Anna"},
     cleared={"title": "", "description": "", "theme": "default", "blocks": [], "sensitive": False},
-    wrong={
+    invalid={
         "sensitive": NOT_FLAG,
         "name": NOT_NAME,
         "alias": (*NOT_LINE, "", "ab", "a b", "x" * 51, "api"),
@@ -124,11 +126,11 @@ _NOT_CODE_COLOUR = (
     "rgb(1,2,3",
     "x" * 300,
 )
-QR = Family(
+QR = Resource(
     noun="QR code",
-    list="/qr",
+    list_path="/qr",
     collection="qrs",
-    one="/qr",
+    path="/qr",
     new={
         "type": "text",
         "data": "Hello {n}",
@@ -141,10 +143,10 @@ QR = Family(
         "margin": 3,
         "caption": "Scan me",
     },
-    needed=("type", "data"),
+    required=("type", "data"),
     item=shapes.QR,
-    change={"data": "Changed", "name": "Renamed", "level": "H"},
-    change_needs=("data",),
+    update={"data": "Changed", "name": "Renamed", "level": "H"},
+    required_in_update=("data",),
     cleared={
         "name": "",
         "foreground": "#000000",
@@ -156,7 +158,7 @@ QR = Family(
         "margin": 4,
         "caption": "",
     },
-    wrong={
+    invalid={
         "type": (*NOT_NAME, "qr", "TEXT"),
         "data": (5, 1.5, True, [], ["x"], None, "", "  ", {}, {"text": []}, "a\u0000b", "x" * 3000, "\ud800"),
         "name": NOT_LINE,

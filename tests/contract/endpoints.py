@@ -31,7 +31,7 @@ from tests.contract.shapes import (
 from tests.support.qr_decoders import LOGO
 from tests.support.visits import DESTINATION
 
-World = Mapping[str, int]
+ItemIds = Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -44,12 +44,12 @@ class Row:
     status: int = 200
     content: bytes | None = None
 
-    def path(self, world: World) -> str:
+    def path(self, item_ids: ItemIds) -> str:
         """The path, with Ana's ids in it."""
         noun = self.name.split("/")[1].partition("?")[0]
         ids = {":id": noun, ":campaignid": "campaign", ":linkid": "url", ":channelid": "channel", ":itemid": "url"}
         parts = ("links" if part == ":type" else part for part in self.name.split(" ")[1].split("/"))
-        return "/".join(str(world[ids[part]]) if part in ids else part for part in parts)
+        return "/".join(str(item_ids[ids[part]]) if part in ids else part for part in parts)
 
     def __str__(self) -> str:
         return self.name

@@ -8,30 +8,45 @@ from tests.contract.shapes import Shape
 
 
 @dataclass(frozen=True)
-class Family:
-    """A noun of the API. `{n}` in `new` becomes a number, so that names are unique.
-
-    `new` is a whole valid body; `needed` are its required fields; `cleared` says what an optional field answers with
-    after `null`; `wrong` has values that each field must refuse; `item` is the shape of a list item.
-    """
+class Resource:
+    """A noun of the API. `{n}` in `new` becomes a number, so that names are unique."""
 
     noun: str
-    list: str
+    list_path: str
     collection: str
-    one: str
+    """Field of the list's response that contains the items."""
+    path: str
     new: Mapping[str, Any]
-    needed: tuple[str, ...]
+    """A valid body with every field that the contract tests set."""
+    required: tuple[str, ...]
     item: Shape
-    change: Mapping[str, Any]
+    """Shape of a list item."""
+    update: Mapping[str, Any]
     cleared: Mapping[str, Any] = field(default_factory=dict)
-    wrong: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    """Value of each optional field in responses after `null` was sent."""
+    invalid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    """Values that each field must reject."""
+    immutable: tuple[str, ...] = ()
+    """Fields that an update ignores."""
+    required_for_type: tuple[str, ...] = ()
+    """Fields that the type in `new` requires in addition."""
+    required_in_update: tuple[str, ...] = ()
+    response_names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Response fields that a request field sets, if their names differ."""
+    write_only: tuple[str, ...] = ()
+    """Fields whose value responses do not repeat."""
+    text_field: str | None = "name"
+    """A field that accepts any line of text."""
     created_status: int = 200
-    change_needs: tuple[str, ...] = ()
     reads_one: bool = True
 
+    def responses_of(self, name: str) -> tuple[str, ...]:
+        """Return the response fields that a request field sets."""
+        return self.response_names.get(name, (name,))
+
     def body(self, number: int = 1) -> dict[str, Any]:
-        """A valid body, unlike that of any other number."""
-        return {k: v.format(n=number) if isinstance(v, str) else v for k, v in self.new.items()}
+        """Return a valid body that is unique to the number."""
+        return {name: value.format(n=number) if isinstance(value, str) else value for name, value in self.new.items()}
 
     def __str__(self) -> str:
         return self.noun

@@ -1,4 +1,4 @@
-"""One row a noun: what the contract tests need to know of it. A new noun gets its tests by adding a row here."""
+"""Resources for the contract tests. A row here gives a new noun all of these tests."""
 
 from tests.contract import shapes
 from tests.contract.alias_resources import BIO, LINK, QR
@@ -11,34 +11,36 @@ from tests.contract.resource import (
     NOT_PARAGRAPH,
     NOT_TEXT,
     NOT_URL,
-    Family,
+    Resource,
 )
 
-CHANNEL = Family(
+CHANNEL = Resource(
     noun="channel",
-    list="/channels",
+    list_path="/channels",
     collection="channels",
-    one="/channel",
+    path="/channel",
     new={"name": "Channel {n}", "description": "for friends", "color": "#12ab34", "starred": True},
-    needed=("name",),
+    required=("name",),
     item=shapes.CHANNEL,
-    change={"name": "Renamed", "color": "#FFFFFF"},
+    update={"name": "Renamed", "color": "#FFFFFF"},
     cleared={"description": "", "color": "#000000", "starred": False},
-    wrong={"name": NOT_NAME, "description": NOT_PARAGRAPH, "color": NOT_COLOUR, "starred": NOT_FLAG},
+    invalid={"name": NOT_NAME, "description": NOT_PARAGRAPH, "color": NOT_COLOUR, "starred": NOT_FLAG},
     reads_one=False,
 )
-CAMPAIGN = Family(
+CAMPAIGN = Resource(
     noun="campaign",
-    list="/campaigns",
+    list_path="/campaigns",
     collection="campaigns",
-    one="/campaign",
+    path="/campaign",
     new={"name": "Campaign no. {n}", "slug": "slug-{n}", "public": True},
-    needed=(),
+    required=(),
     item=shapes.CAMPAIGN,
-    change={"name": "Renamed", "public": False},
-    change_needs=("name",),
-    cleared={"slug": None, "public": False},
-    wrong={
+    update={"name": "Renamed", "public": False},
+    required_in_update=("name",),
+    response_names={"name": ("name", "domain", "campaign"), "slug": ("rotator",)},
+    write_only=("slug",),
+    cleared={"slug": False, "public": False},
+    invalid={
         "name": tuple(value for value in NOT_NAME if value is not None),
         "slug": (*NOT_LINE, "ab", "has space", "ünïcode", "a/b", "x" * 51, "api"),
         "public": NOT_FLAG,
@@ -48,37 +50,40 @@ CAMPAIGN = Family(
     },
     created_status=201,
 )
-PIXEL = Family(
+PIXEL = Resource(
     noun="pixel",
-    list="/pixels",
+    list_path="/pixels",
     collection="pixels",
-    one="/pixel",
+    path="/pixel",
     new={"type": "analyticspixel", "name": "Pixel {n}", "tag": "G-1234/a.b_c"},
-    needed=("type", "name", "tag"),
+    required=("type", "name", "tag"),
     item=shapes.PIXEL,
-    change={"name": "Renamed", "tag": "NEW-1"},
-    change_needs=("tag",),
-    wrong={
+    update={"name": "Renamed", "tag": "NEW-1"},
+    required_in_update=("tag",),
+    immutable=("type",),
+    invalid={
         "type": (*NOT_NAME, "nopixel"),
         "name": NOT_NAME,
         "tag": (*NOT_NAME, "a b", "a'b", 'a"b', "<script>", "a;b", "x" * 65, "é"),
     },
 )
-DOMAIN = Family(
+DOMAIN = Resource(
     noun="domain",
-    list="/domains",
+    list_path="/domains",
     collection="domains",
-    one="/domain",
+    path="/domain",
     new={
         "domain": "https://go{n}.brand.example",
         "redirectroot": "https://brand.example/",
         "redirect404": "https://brand.example/404",
     },
-    needed=("domain",),
+    required=("domain",),
     item=shapes.DOMAIN,
-    change={"redirectroot": "https://other.example/"},
+    update={"redirectroot": "https://other.example/"},
+    immutable=("domain",),
+    text_field=None,
     cleared={"redirectroot": "", "redirect404": ""},
-    wrong={
+    invalid={
         "domain": (
             *NOT_TEXT,
             None,
@@ -98,11 +103,11 @@ DOMAIN = Family(
         "redirect404": NOT_URL,
     },
 )
-SPLASH = Family(
+SPLASH = Resource(
     noun="splash page",
-    list="/splash",
+    list_path="/splash",
     collection="splash",
-    one="/splash",
+    path="/splash",
     new={
         "name": "Splash {n}",
         "title": "Welcome",
@@ -113,11 +118,11 @@ SPLASH = Family(
         "banner": "https://example.com/b.png",
         "logo": "https://example.com/l.png",
     },
-    needed=("name",),
+    required=("name",),
     item=shapes.SPLASH_ITEM,
-    change={"name": "Renamed", "counter": 9},
+    update={"name": "Renamed", "counter": 9},
     cleared={"title": "", "message": "", "counter": 0, "skip": 0, "link": "", "banner": "", "logo": ""},
-    wrong={
+    invalid={
         "name": NOT_NAME,
         "title": NOT_LINE,
         "message": NOT_PARAGRAPH,
@@ -128,11 +133,11 @@ SPLASH = Family(
         "logo": NOT_URL,
     },
 )
-OVERLAY = Family(
+OVERLAY = Resource(
     noun="overlay",
-    list="/overlay",
+    list_path="/overlay",
     collection="cta",
-    one="/overlay",
+    path="/overlay",
     new={
         "name": "Overlay {n}",
         "type": "poll",
@@ -146,9 +151,10 @@ OVERLAY = Family(
         "webhook": "https://example.com/hook",
         "options": ["Red", "Blue"],
     },
-    needed=("name", "type"),
+    required=("name", "type"),
+    required_for_type=("options",),
     item=shapes.OVERLAY_ITEM,
-    change={"name": "Renamed", "options": ["Left", "Right"]},
+    update={"name": "Renamed", "options": ["Left", "Right"]},
     cleared={
         "message": "",
         "label": "",
@@ -159,7 +165,7 @@ OVERLAY = Family(
         "delay": 0,
         "webhook": "",
     },
-    wrong={
+    invalid={
         "name": NOT_NAME,
         "type": (*NOT_NAME, "popup"),
         "message": NOT_PARAGRAPH,
@@ -173,4 +179,4 @@ OVERLAY = Family(
     },
 )
 
-FAMILIES = (CHANNEL, CAMPAIGN, PIXEL, DOMAIN, SPLASH, OVERLAY, LINK, BIO, QR)
+RESOURCES = (CHANNEL, CAMPAIGN, PIXEL, DOMAIN, SPLASH, OVERLAY, LINK, BIO, QR)

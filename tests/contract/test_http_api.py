@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import update
 
 from tests.conftest import BASE, Person
-from tests.contract.endpoints import DECISIONS, DOCUMENT, Row, World
+from tests.contract.endpoints import DECISIONS, DOCUMENT, ItemIds, Row
 from tests.contract.shapes import CAMPAIGN, FAILURE, ITEM, Shape, differs
 from tests.support.visits import DESTINATION
 from waypost import clock
@@ -14,7 +14,7 @@ from waypost.db.schema import accounts
 
 
 @pytest.fixture
-def world(ana: Person) -> World:
+def item_ids(ana: Person) -> ItemIds:
     """The ids of one thing of each kind, all Ana's: the link in the campaign, and on the channel."""
     new = {
         "campaign": {"name": "Spring"},
@@ -37,9 +37,9 @@ ON_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 ON_POSTGRESQL = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 
 
-def _answers(row: Row, ana: Person, world: World) -> None:
+def _answers(row: Row, ana: Person, item_ids: ItemIds) -> None:
     options = {} if row.content is None else {"content": row.content}
-    response = ana.call(row.name.split()[0], row.path(world), row.body, **options)
+    response = ana.call(row.name.split()[0], row.path(item_ids), row.body, **options)
     assert response.status_code == row.status, f"{row}: {response.text}"
     assert response.headers["content-type"] == "application/json"
     assert not differs(response.json(), {"error": 0, **row.answer}, row.name)
@@ -47,16 +47,16 @@ def _answers(row: Row, ana: Person, world: World) -> None:
 
 @ON_SQLITE
 @pytest.mark.parametrize("row", DOCUMENT + DECISIONS, ids=str)
-def test_endpoint_matches_documented_response(row: Row, ana: Person, world: World) -> None:
-    _answers(row, ana, world)
+def test_endpoint_matches_documented_response(row: Row, ana: Person, item_ids: ItemIds) -> None:
+    _answers(row, ana, item_ids)
 
 
 @ON_POSTGRESQL
 @pytest.mark.parametrize("method", ["GET", "PUT", "POST", "DELETE"])
-def test_endpoint_matches_documented_response_on_postgresql(method: str, ana: Person, world: World) -> None:
+def test_endpoint_matches_documented_response_on_postgresql(method: str, ana: Person, item_ids: ItemIds) -> None:
     for row in DOCUMENT + DECISIONS:
         if row.name.startswith(method):
-            _answers(row, ana, world)
+            _answers(row, ana, item_ids)
 
 
 @ON_SQLITE
@@ -90,18 +90,18 @@ def test_unnamed_campaign_is_named_by_id(ana: Person) -> None:
     assert made["name"] == made["domain"] == made["campaign"] == f"Campaign {made['id']}"
 
 
-def test_deleting_channel_unassigns_items(ana: Person, world: World) -> None:
-    assert ana.get(f"/url/{world['url']}")["details"]["channel"] == [world["channel"]]
-    ana.delete(f"/channel/{world['channel']}/delete")
-    assert ana.get(f"/url/{world['url']}")["details"]["channel"] == []
-    assert ana.call("GET", f"/channel/{world['channel']}").status_code == 404
+def test_deleting_channel_unassigns_items(ana: Person, item_ids: ItemIds) -> None:
+    assert ana.get(f"/url/{item_ids['url']}")["details"]["channel"] == [item_ids["channel"]]
+    ana.delete(f"/channel/{item_ids['channel']}/delete")
+    assert ana.get(f"/url/{item_ids['url']}")["details"]["channel"] == []
+    assert ana.call("GET", f"/channel/{item_ids['channel']}").status_code == 404
 
 
-def test_every_item_type_can_be_assigned_to_channel(ana: Person, world: World) -> None:
-    ana.post(f"/channel/{world['channel']}/assign/bio/{world['bio']}")
-    items = ana.get(f"/channel/{world['channel']}")["data"]["items"]
+def test_every_item_type_can_be_assigned_to_channel(ana: Person, item_ids: ItemIds) -> None:
+    ana.post(f"/channel/{item_ids['channel']}/assign/bio/{item_ids['bio']}")
+    items = ana.get(f"/channel/{item_ids['channel']}")["data"]["items"]
     assert not differs(items, [ITEM])
-    assert [(item["type"], item["id"]) for item in items] == [("bio", world["bio"]), ("links", world["url"])]
+    assert [(item["type"], item["id"]) for item in items] == [("bio", item_ids["bio"]), ("links", item_ids["url"])]
 
 
 def test_list_has_pagination_fields(ana: Person) -> None:
@@ -133,7 +133,7 @@ ERRORS = (
 )
 
 
-def test_failure_has_documented_body(ana: Person, world: World) -> None:
+def test_failure_has_documented_body(ana: Person, item_ids: ItemIds) -> None:
     for name, method, path, body, status, code, field in ERRORS:
         response = ana.call(method, path, body)
         assert response.status_code == status, name
@@ -148,7 +148,7 @@ TAKEN: tuple[tuple[str, Shape, str, str], ...] = (
 )
 
 
-def test_taken_name_has_documented_message(ana: Person, world: World) -> None:
+def test_taken_name_has_documented_message(ana: Person, item_ids: ItemIds) -> None:
     for path, body, field, message in TAKEN:
         response = ana.call("POST", path, body)
         assert response.status_code == 400, path

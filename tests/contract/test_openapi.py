@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from structlog.testing import capture_logs
 
 from tests.conftest import Person
-from tests.support.asgi_client import Inside
+from tests.support.asgi_client import AsgiClient
 from waypost.routers import API_ROUTERS, api_document
 from waypost.settings import Settings
 
@@ -77,7 +77,7 @@ def test_api_conforms_to_openapi_document(noun: str, ana: Person) -> None:
 
 
 @pytest.fixture
-def document(service: Inside) -> Any:
+def document(service: AsgiClient) -> Any:
     """The OpenAPI document, fetched without a key."""
     return service.get("/api/openapi.json").json()
 
@@ -120,7 +120,7 @@ def test_openapi_document_needs_no_service(document: Any, settings: Settings) ->
     assert api_document(settings) == {**document, "servers": [{"url": settings.base}]}
 
 
-def test_documentation_pages_load_own_assets_only(service: Inside) -> None:
+def test_documentation_pages_load_own_assets_only(service: AsgiClient) -> None:
     page = service.get("/api/docs")
     assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
     loaded = re.findall(r'(?:src|href)="([^"]+)"', page.text)
@@ -140,7 +140,7 @@ def test_documentation_pages_load_own_assets_only(service: Inside) -> None:
     assert service.get("/api/docs/..%2f..%2fapp.py").status_code == 404
 
 
-def test_documentation_pages_have_strict_csp(service: Inside) -> None:
+def test_documentation_pages_have_strict_csp(service: AsgiClient) -> None:
     policy = dict(
         part.split(maxsplit=1) for part in service.get("/api/docs").headers["content-security-policy"].split(";")
     )

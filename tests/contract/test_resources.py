@@ -1,4 +1,4 @@
-"""The contract that every noun keeps, tried on each of them as two people, on both databases."""
+"""The contract of every resource of the API, with two accounts, on both databases."""
 
 import json
 import re
@@ -7,30 +7,30 @@ from typing import Any
 import pytest
 
 from tests.conftest import Person
-from tests.contract.resource import Family
-from tests.contract.resources import FAMILIES
+from tests.contract.resource import Resource
+from tests.contract.resources import RESOURCES
 from tests.contract.shapes import differs
 
-pytestmark = pytest.mark.parametrize("family", FAMILIES, ids=str)
+pytestmark = pytest.mark.parametrize("resource", RESOURCES, ids=str)
 
 
-def _make(person: Person, family: Family, number: int = 1) -> int:
-    response = person.call("POST", f"{family.one}/add", family.body(number))
-    assert response.status_code == family.created_status, response.json()
+def _create(person: Person, resource: Resource, number: int = 1) -> int:
+    response = person.call("POST", f"{resource.path}/add", resource.body(number))
+    assert response.status_code == resource.created_status, response.json()
     return int(response.json()["id"])
 
 
-def _items(person: Person, family: Family, **params: Any) -> list[dict[str, Any]]:
-    items: list[dict[str, Any]] = person.get(family.list, **params)["data"][family.collection]
+def _items(person: Person, resource: Resource, **params: Any) -> list[dict[str, Any]]:
+    items: list[dict[str, Any]] = person.get(resource.list_path, **params)["data"][resource.collection]
     return items
 
 
-def _details(person: Person, family: Family, item: int) -> dict[str, Any]:
-    """The item in full: from its own endpoint, or from the list where the document has none."""
-    if family.reads_one:
-        details: dict[str, Any] = person.get(f"{family.one}/{item}")["details"]
+def _details(person: Person, resource: Resource, item: int) -> dict[str, Any]:
+    """Return all fields of an item: from its own endpoint, or from the list if the document defines none."""
+    if resource.reads_one:
+        details: dict[str, Any] = person.get(f"{resource.path}/{item}")["details"]
         return details
-    return next(entry for entry in _items(person, family, limit=1000) if entry["id"] == item)
+    return next(listed for listed in _items(person, resource, limit=1000) if listed["id"] == item)
 
 
 def _is_problem(response: Any, status: int, field: str | None = None) -> None:
@@ -43,159 +43,146 @@ def _is_problem(response: Any, status: int, field: str | None = None) -> None:
     assert body.get("field") == field, body
 
 
-def test_empty_list_has_documented_shape(family: Family, ana: Person) -> None:
-    body = ana.get(family.list)
+def test_empty_list_has_documented_shape(resource: Resource, ana: Person) -> None:
+    body = ana.get(resource.list_path)
     paging = {"result": 0, "perpage": 15, "currentpage": 1, "nextpage": None, "maxpage": 1}
-    assert body == {"error": 0, "data": {**paging, family.collection: []}}
+    assert body == {"error": 0, "data": {**paging, resource.collection: []}}
 
 
-def test_created_item_is_listed_with_documented_fields(family: Family, ana: Person) -> None:
-    item = _make(ana, family)
-    (shown,) = _items(ana, family)
+def test_created_item_is_listed_with_documented_fields(resource: Resource, ana: Person) -> None:
+    item = _create(ana, resource)
+    (shown,) = _items(ana, resource)
     assert shown["id"] == item
-    assert not differs(shown, family.item)
+    assert not differs(shown, resource.item)
 
 
-def test_created_item_can_be_read(family: Family, ana: Person) -> None:
-    item = _make(ana, family)
-    shown = _details(ana, family, item)
-    renamed = {"url": "longurl", "custom": "alias"}
-    for name, value in family.body().items():
-        if name != "slug":
-            assert shown[renamed.get(name, name)] == value, name
+def test_created_item_can_be_read(resource: Resource, ana: Person) -> None:
+    shown = _details(ana, resource, _create(ana, resource))
+    for name in resource.new.keys() - set(resource.write_only):
+        assert shown[resource.responses_of(name)[0]] == resource.body()[name], name
 
 
-def test_list_is_newest_first_in_complete_pages(family: Family, ana: Person, ben: Person) -> None:
-    made = [_make(ana, family, number) for number in range(1, 6)]
-    _make(ben, family, 99)
-    pages = [ana.get(family.list, limit=2, page=page)["data"] for page in (1, 2, 3, 4)]
-    shown = [[item["id"] for item in page[family.collection]] for page in pages]
-    assert shown == [made[:2:-1], made[2:0:-1], made[:1], []]
+def test_list_is_newest_first_in_complete_pages(resource: Resource, ana: Person, ben: Person) -> None:
+    created = [_create(ana, resource, number) for number in range(1, 6)]
+    _create(ben, resource, 99)
+    pages = [ana.get(resource.list_path, limit=2, page=page)["data"] for page in (1, 2, 3, 4)]
+    shown = [[item["id"] for item in page[resource.collection]] for page in pages]
+    assert shown == [created[:2:-1], created[2:0:-1], created[:1], []]
     assert [page["nextpage"] for page in pages] == [2, 3, None, None]
     assert {(page["result"], page["perpage"], page["maxpage"]) for page in pages} == {(5, 2, 3)}
 
 
-def test_invalid_page_number_is_rejected(family: Family, ana: Person) -> None:
+def test_invalid_page_number_is_rejected(resource: Resource, ana: Person) -> None:
     for name in ("limit", "page"):
         for value in ("0", "-1", "x", "1.5", "", "1e3", "+1", " 1", "٣", "9" * 40):
-            _is_problem(ana.call("GET", family.list, params={name: value}), 400, name)
+            _is_problem(ana.call("GET", resource.list_path, params={name: value}), 400, name)
 
 
-def test_page_has_at_most_1000_items(family: Family, ana: Person) -> None:
-    assert ana.get(family.list, limit=5000)["data"]["perpage"] == 1000
+def test_page_has_at_most_1000_items(resource: Resource, ana: Person) -> None:
+    assert ana.get(resource.list_path, limit=5000)["data"]["perpage"] == 1000
 
 
-def test_update_sets_only_sent_fields(family: Family, ana: Person) -> None:
-    item = _make(ana, family)
-    before = _details(ana, family, item)
-    ana.put(f"{family.one}/{item}/update", dict(family.change))
-    after = _details(ana, family, item)
-    renamed = {"url": ("longurl",), "name": ("name", "domain", "campaign") if family.noun == "campaign" else ("name",)}
-    changed = {key for name in family.change for key in renamed.get(name, (name,))}
-    assert {name for name in before if before[name] != after[name]} - {"version"} <= changed
-    for name, value in family.change.items():
-        assert after[renamed.get(name, (name,))[0]] == value
+def test_update_sets_only_sent_fields(resource: Resource, ana: Person) -> None:
+    item = _create(ana, resource)
+    before = _details(ana, resource, item)
+    ana.put(f"{resource.path}/{item}/update", dict(resource.update))
+    after = _details(ana, resource, item)
+    sent = {name for field in resource.update for name in resource.responses_of(field)}
+    assert {name for name in before if before[name] != after[name]} - {"version"} <= sent
+    for name, value in resource.update.items():
+        assert after[resource.responses_of(name)[0]] == value
 
 
-def test_null_clears_optional_field(family: Family, ana: Person) -> None:
-    item = _make(ana, family)
-    for name, empty in family.cleared.items():
-        needed = {need: family.body()[need] for need in family.change_needs}
-        ana.put(f"{family.one}/{item}/update", {**needed, name: None})
-        shown = _details(ana, family, item)
-        if name == "slug":
-            assert shown["rotator"] is False
-        else:
-            assert shown[name] == empty, name
+def test_null_clears_optional_field(resource: Resource, ana: Person) -> None:
+    item = _create(ana, resource)
+    for name, default in resource.cleared.items():
+        required = {field: resource.body()[field] for field in resource.required_in_update}
+        ana.put(f"{resource.path}/{item}/update", {**required, name: None})
+        shown = _details(ana, resource, item)[resource.responses_of(name)[0]]
+        assert (shown, type(shown)) == (default, type(default)), name
 
 
-def test_null_equals_absent_on_create(family: Family, ana: Person) -> None:
-    body = {name: value for name, value in family.body().items() if name in family.needed}
-    made = ana.post(
-        f"{family.one}/add", {**body, **dict.fromkeys(family.cleared)} if family.noun != "overlay" else family.body()
-    )
-    assert made["id"]
+def test_null_equals_absent_on_create(resource: Resource, ana: Person) -> None:
+    required = {name: resource.body()[name] for name in resource.required + resource.required_for_type}
+    assert ana.post(f"{resource.path}/add", {**required, **dict.fromkeys(resource.cleared)})["id"]
 
 
-def test_missing_required_field_is_rejected(family: Family, ana: Person) -> None:
-    for name in family.needed:
-        body = family.body()
+def test_missing_required_field_is_rejected(resource: Resource, ana: Person) -> None:
+    for name in resource.required:
+        body = resource.body()
         del body[name]
-        _is_problem(ana.call("POST", f"{family.one}/add", body), 400, name)
-    assert _items(ana, family) == []
+        _is_problem(ana.call("POST", f"{resource.path}/add", body), 400, name)
+    assert _items(ana, resource) == []
 
 
-def test_invalid_value_is_rejected_without_change(family: Family, ana: Person) -> None:
-    item = _make(ana, family, 7)
-    before = _details(ana, family, item)
-    needed = {need: family.body()[need] for need in family.change_needs}
-    for name, values in family.wrong.items():
-        for value in values:
-            sent = json.dumps({**family.body(), name: value}).encode()
-            _is_problem(ana.call("POST", f"{family.one}/add", content=sent), 400, name)
-            if name in ("domain", "type") and family.noun in ("domain", "pixel"):
-                continue  # cannot be changed
-            if family.noun == "campaign" and name == "slug" and value == "":
-                continue  # takes the rotator away
-            sent = json.dumps({**needed, name: value}).encode()
-            _is_problem(ana.call("PUT", f"{family.one}/{item}/update", content=sent), 400, name)
-    assert _details(ana, family, item) == before
-    assert len(_items(ana, family)) == 1
+def test_invalid_value_is_rejected_without_change(resource: Resource, ana: Person) -> None:
+    item = _create(ana, resource, 7)
+    before = _details(ana, resource, item)
+    required = {name: resource.body()[name] for name in resource.required_in_update}
+    for name, invalid_values in resource.invalid.items():
+        for value in invalid_values:
+            body = json.dumps({**resource.body(), name: value}).encode()
+            _is_problem(ana.call("POST", f"{resource.path}/add", content=body), 400, name)
+            if name not in resource.immutable:
+                body = json.dumps({**required, name: value}).encode()
+                _is_problem(ana.call("PUT", f"{resource.path}/{item}/update", content=body), 400, name)
+    assert _details(ana, resource, item) == before
+    assert len(_items(ana, resource)) == 1
 
 
-def test_sql_and_html_text_is_stored_unchanged(family: Family, ana: Person) -> None:
-    name = "title" if family.noun == "link" else "name"
-    if name not in family.new:
-        return  # a domain has no words of its own
-    for number, words in enumerate(
+def test_sql_and_html_text_is_stored_unchanged(resource: Resource, ana: Person) -> None:
+    if resource.text_field is None:
+        return
+    for number, text in enumerate(
         ("'; DROP TABLE links; --", "<script>alert(1)</script>", "%_\\\"'", "🦊 ünï", "NULL")
     ):
-        item = int(ana.call("POST", f"{family.one}/add", {**family.body(number), name: words}).json()["id"])
-        assert _details(ana, family, item)[name] == words
+        body = {**resource.body(number), resource.text_field: text}
+        item = int(ana.call("POST", f"{resource.path}/add", body).json()["id"])
+        assert _details(ana, resource, item)[resource.text_field] == text
 
 
-def test_unknown_fields_are_ignored(family: Family, ana: Person) -> None:
-    ana.post(f"{family.one}/add", {**family.body(), "no_such_field": {"a": [1]}, "id": 77, "account": 5})
-    assert _items(ana, family)[0]["id"] != 77
+def test_unknown_fields_are_ignored(resource: Resource, ana: Person) -> None:
+    ana.post(f"{resource.path}/add", {**resource.body(), "no_such_field": {"a": [1]}, "id": 77, "account": 5})
+    assert _items(ana, resource)[0]["id"] != 77
 
 
-def test_deleted_item_returns_404(family: Family, ana: Person) -> None:
-    item = _make(ana, family)
-    assert ana.delete(f"{family.one}/{item}/delete")["message"]
-    assert _items(ana, family) == []
-    _is_problem(ana.call("DELETE", f"{family.one}/{item}/delete"), 404)
+def test_deleted_item_returns_404(resource: Resource, ana: Person) -> None:
+    item = _create(ana, resource)
+    assert ana.delete(f"{resource.path}/{item}/delete")["message"]
+    assert _items(ana, resource) == []
+    _is_problem(ana.call("DELETE", f"{resource.path}/{item}/delete"), 404)
 
 
-def test_item_of_other_account_returns_404(family: Family, ana: Person, ben: Person) -> None:
-    item = _make(ana, family)
-    before = _details(ana, family, item)
-    change = dict(family.change)
-    absent = ben.call("PUT", f"{family.one}/999999/update", change).json()
-    foreign = ben.call("PUT", f"{family.one}/{item}/update", change)
+def test_item_of_other_account_returns_404(resource: Resource, ana: Person, ben: Person) -> None:
+    item = _create(ana, resource)
+    before = _details(ana, resource, item)
+    change = dict(resource.update)
+    absent = ben.call("PUT", f"{resource.path}/999999/update", change).json()
+    foreign = ben.call("PUT", f"{resource.path}/{item}/update", change)
     _is_problem(foreign, 404)
     assert foreign.json() == absent
-    for method, path in (("GET", f"{family.one}/{item}"), ("DELETE", f"{family.one}/{item}/delete")):
+    for method, path in (("GET", f"{resource.path}/{item}"), ("DELETE", f"{resource.path}/{item}/delete")):
         _is_problem(ben.call(method, path), 404)
-    assert _items(ben, family) == []
-    assert _details(ana, family, item) == before
+    assert _items(ben, resource) == []
+    assert _details(ana, resource, item) == before
 
 
-def test_malformed_id_returns_404(family: Family, ana: Person) -> None:
+def test_malformed_id_returns_404(resource: Resource, ana: Person) -> None:
     for item in ("0", "-1", "x", "1.5", "99999999999999999999999", "1_0", "%00", "+1", "1%20", "é"):
         for method, path in (("GET", ""), ("PUT", "/update"), ("DELETE", "/delete")):
-            _is_problem(ana.call(method, f"{family.one}/{item}{path}", dict(family.change)), 404)
+            _is_problem(ana.call(method, f"{resource.path}/{item}{path}", dict(resource.update)), 404)
 
 
-def test_request_without_key_returns_401(family: Family, ana: Person) -> None:
-    item = _make(ana, family)
+def test_request_without_key_returns_401(resource: Resource, ana: Person) -> None:
+    item = _create(ana, resource)
     for method, path in (
-        ("GET", family.list),
-        ("POST", f"{family.one}/add"),
-        ("GET", f"{family.one}/{item}"),
-        ("PUT", f"{family.one}/{item}/update"),
-        ("DELETE", f"{family.one}/{item}/delete"),
+        ("GET", resource.list_path),
+        ("POST", f"{resource.path}/add"),
+        ("GET", f"{resource.path}/{item}"),
+        ("PUT", f"{resource.path}/{item}/update"),
+        ("DELETE", f"{resource.path}/{item}/delete"),
     ):
-        response = ana.client.request(method, f"/api{path}", json=family.body() if method != "GET" else None)
+        response = ana.client.request(method, f"/api{path}", json=resource.body() if method != "GET" else None)
         _is_problem(response, 401)
         assert response.headers["www-authenticate"] == "Bearer"
-    assert len(_items(ana, family)) == 1
+    assert len(_items(ana, resource)) == 1

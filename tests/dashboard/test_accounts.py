@@ -7,7 +7,7 @@ import pytest
 import time_machine
 
 from tests.conftest import PASSWORD, Person
-from tests.support.asgi_client import Inside
+from tests.support.asgi_client import AsgiClient
 from tests.support.dashboard_client import Browser, flash_message, hidden_field, new_browser
 from tests.support.mailbox import mailbox
 from waypost import clock
@@ -24,7 +24,7 @@ _REFUSED = "This username or e-mail address cannot be used. Please try another."
 @pytest.fixture
 def registration_browser(settings: Settings, database: Database, ingester: None) -> Iterator[Browser]:
     opened = settings.model_copy(update={"registration": "on"})
-    with Inside(build(opened, database)) as client:
+    with AsgiClient(build(opened, database)) as client:
         yield Browser(client)
 
 
@@ -60,7 +60,7 @@ def test_forgot_and_register_with_smtp_do_not_reveal_accounts(
     with mailbox() as (port, emails):
         from_settings = {"smtp_url": f"smtp://127.0.0.1:{port}", "registration": "on"}
         opened = Settings.model_validate({**settings.model_dump(), **from_settings})
-        with Inside(build(opened, database)) as client:
+        with AsgiClient(build(opened, database)) as client:
             browser = Browser(client)
             known, unknown = browser.submit("/forgot", name="ana"), browser.submit("/forgot", name="nobody")
             assert (known.status_code, known.text) == (unknown.status_code, unknown.text)
@@ -71,7 +71,7 @@ def test_forgot_and_register_with_smtp_do_not_reveal_accounts(
         assert [email["to"] for email in emails] == ["ana@example.com", "ana@example.com", "eve@example.com"]
         reset, already, invited = (_link(email["text"]) for email in emails)
         assert already == "/dashboard/signin"
-        browser = Browser(Inside(build(opened, database)))
+        browser = Browser(AsgiClient(build(opened, database)))
         assert "Choose a new password" in browser.client.get(reset).text
         page = browser.client.get(invited)
         form = {
@@ -115,45 +115,47 @@ def test_forgot_page_without_smtp_shows_the_reset_command(browser: Browser) -> N
     assert "waypost account reset" in browser.get("/forgot").text
 
 
-def test_password_change_ends_other_sessions(ana: Person, inside: Browser, service: Inside) -> None:
+def test_password_change_ends_other_sessions(ana: Person, dashboard: Browser, service: AsgiClient) -> None:
     other = new_browser(service)
     other.sign_in("ana")
-    assert inside.submit("/account/password", at="/account", old="wrong", new=NEW).status_code == 400
-    answer = inside.submit("/account/password", at="/account", old=PASSWORD, new=NEW)
-    assert "Other browsers were signed out" in flash_message(answer, inside)
-    assert inside.get("").status_code == 200
+    assert dashboard.submit("/account/password", at="/account", old="wrong", new=NEW).status_code == 400
+    answer = dashboard.submit("/account/password", at="/account", old=PASSWORD, new=NEW)
+    assert "Other browsers were signed out" in flash_message(answer, dashboard)
+    assert dashboard.get("").status_code == 200
     assert other.get("").status_code == 303
     assert other.sign_in("ana").status_code == 400
     assert other.sign_in("ana", NEW).status_code == 303
 
 
 @ONLY_SQLITE
-def test_email_change_requires_the_password(ana: Person, ben: Person, inside: Browser) -> None:
+def test_email_change_requires_the_password(ana: Person, ben: Person, dashboard: Browser) -> None:
     for fields in (
         {"email": "new@example.com", "password": "wrong"},
         {"email": "ben@example.com", "password": PASSWORD},
     ):
-        assert inside.submit("/account/email", at="/account", **fields).status_code == 400
-    done = inside.submit("/account/email", at="/account", email="new@example.com", password=PASSWORD)
-    assert "changed" in flash_message(done, inside)
+        assert dashboard.submit("/account/email", at="/account", **fields).status_code == 400
+    done = dashboard.submit("/account/email", at="/account", email="new@example.com", password=PASSWORD)
+    assert "changed" in flash_message(done, dashboard)
     assert ana.get("/account")["data"]["email"] == "new@example.com"
 
 
-def test_api_key_is_shown_once_and_can_be_revoked(ana: Person, ben: Person, inside: Browser) -> None:
-    page = inside.submit("/account/keys", name="a script", scope="read", expires="")
+def test_api_key_is_shown_once_and_can_be_revoked(ana: Person, ben: Person, dashboard: Browser) -> None:
+    page = dashboard.submit("/account/keys", name="a script", scope="read", expires="")
     match = re.search(r"<code>(wp_[\w-]{32})</code>", page.text)
     assert match is not None
     key = match[1]
     headers = {"Authorization": f"Bearer {key}"}
-    assert inside.client.get("/api/account", headers=headers).status_code == 200
-    assert inside.client.post("/api/url/add", headers=headers, json={}).status_code == 403
-    text = inside.get("/account/keys").text
+    assert dashboard.client.get("/api/account", headers=headers).status_code == 200
+    assert dashboard.client.post("/api/url/add", headers=headers, json={}).status_code == 403
+    text = dashboard.get("/account/keys").text
     assert key not in text
     assert "last used" in text
     ids = re.findall(r'name="id" value="(\d+)"', text)
-    assert inside.submit("/account/keys/revoke", at="/account/keys", id=int(ids[-1]) + 1_000).status_code == 404
-    assert "was revoked" in flash_message(inside.submit("/account/keys/revoke", at="/account/keys", id=ids[0]), inside)
-    assert inside.client.get("/api/account", headers=headers).status_code == 401
-    past = inside.submit("/account/keys", name="old", scope="write", expires="2020-01-01T00:00")
+    assert dashboard.submit("/account/keys/revoke", at="/account/keys", id=int(ids[-1]) + 1_000).status_code == 404
+    assert "was revoked" in flash_message(
+        dashboard.submit("/account/keys/revoke", at="/account/keys", id=ids[0]), dashboard
+    )
+    assert dashboard.client.get("/api/account", headers=headers).status_code == 401
+    past = dashboard.submit("/account/keys", name="old", scope="write", expires="2020-01-01T00:00")
     assert past.status_code == 400
     assert "must not be in the past" in past.text

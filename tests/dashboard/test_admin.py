@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import insert
 
 from tests.conftest import PASSWORD, Person
-from tests.support.asgi_client import Inside
+from tests.support.asgi_client import AsgiClient
 from tests.support.dashboard_client import Browser, flash_message, hidden_field, new_browser
 from waypost import __version__
 from waypost.accounts import ops
@@ -23,7 +23,7 @@ NEW = "another password"
 
 
 @pytest.fixture
-def inside(service: Inside, ana: Person, ben: Person) -> Browser:
+def dashboard(service: AsgiClient, ana: Person, ben: Person) -> Browser:
     """Ana, an administrator because her account is the first."""
     browser = Browser(service)
     assert browser.sign_in("ana").status_code == 303
@@ -31,7 +31,7 @@ def inside(service: Inside, ana: Person, ben: Person) -> Browser:
 
 
 @pytest.fixture
-def ordinary(service: Inside, inside: Browser) -> Browser:
+def ben_dashboard(service: AsgiClient, dashboard: Browser) -> Browser:
     """Ben, an ordinary user."""
     browser = new_browser(service)
     assert browser.sign_in("ben").status_code == 303
@@ -50,26 +50,31 @@ def _add_report(
 
 @ONLY_SQLITE
 def test_admin_pages_return_404_for_ordinary_users(
-    ana: Person, ben: Person, inside: Browser, ordinary: Browser, service: Inside, database: Database
+    ana: Person,
+    ben: Person,
+    dashboard: Browser,
+    ben_dashboard: Browser,
+    service: AsgiClient,
+    database: Database,
 ) -> None:
     ana.post("/url/add", {"url": TARGET, "custom": "offer"})
     _add_report(database, "offer")
     assert len(ADMIN_PAGES) > 10
-    token = hidden_field(ordinary.get("/links"), "token")
-    unknown_page = unescape(ordinary.get("/no-such-page").text)
+    token = hidden_field(ben_dashboard.get("/links"), "token")
+    unknown_page = unescape(ben_dashboard.get("/no-such-page").text)
     for page in ADMIN_PAGES:
         path = page.path.replace("{id:int}", "1")
         if page.method == "GET":
-            response = ordinary.client.get(path)
+            response = ben_dashboard.client.get(path)
             assert new_browser(service).client.get(path).headers["location"].startswith("/dashboard/signin")
         else:
             fields = {"suspended": "yes", "plan": "pro", "decision": "disable", "name": "x", "values": "a.example"}
-            response = ordinary.client.post(path, data={"token": token, **fields})
+            response = ben_dashboard.client.post(path, data={"token": token, **fields})
         assert response.status_code == 404, path
         assert "There is no page at this address." in response.text
         assert "There is no page at this address." in unknown_page
-    assert "/dashboard/admin" not in ordinary.get("").text
-    assert "/dashboard/admin" in inside.get("").text
+    assert "/dashboard/admin" not in ben_dashboard.get("").text
+    assert "/dashboard/admin" in dashboard.get("").text
     assert database.read(abuse.blocks_of) == []
     assert len(database.read(abuse.reports_of)) == 1
     assert ana.get("/account")["error"] == 0
@@ -77,49 +82,51 @@ def test_admin_pages_return_404_for_ordinary_users(
 
 
 def test_admin_role_is_granted_and_revoked(
-    ana: Person, ben: Person, inside: Browser, ordinary: Browser, database: Database
+    ana: Person, ben: Person, dashboard: Browser, ben_dashboard: Browser, database: Database
 ) -> None:
     database.write(lambda tx: ops.make_operator(tx, ben.account, operator=True))
-    assert ordinary.get("/admin/accounts").status_code == 200
+    assert ben_dashboard.get("/admin/accounts").status_code == 200
     database.write(lambda tx: ops.make_operator(tx, ben.account, operator=False))
-    assert ordinary.get("/admin/accounts").status_code == 404
-    assert inside.get("/admin/accounts").status_code == 200
+    assert ben_dashboard.get("/admin/accounts").status_code == 404
+    assert dashboard.get("/admin/accounts").status_code == 200
 
 
 def test_account_is_found_suspended_and_reactivated(
-    ana: Person, ben: Person, inside: Browser, ordinary: Browser
+    ana: Person, ben: Person, dashboard: Browser, ben_dashboard: Browser
 ) -> None:
-    assert set(re.findall(r'accounts/(\d+)"', inside.get("/admin/accounts").text)) == {
+    assert set(re.findall(r'accounts/(\d+)"', dashboard.get("/admin/accounts").text)) == {
         str(ana.account),
         str(ben.account),
     }
-    assert re.findall(r'accounts/(\d+)"', inside.get("/admin/accounts?q=BEN@").text) == [str(ben.account)]
-    assert "No matching accounts" in inside.get("/admin/accounts?q=%25").text
+    assert re.findall(r'accounts/(\d+)"', dashboard.get("/admin/accounts?q=BEN@").text) == [str(ben.account)]
+    assert "No matching accounts" in dashboard.get("/admin/accounts?q=%25").text
     path = f"/admin/accounts/{ben.account}"
-    response = inside.submit(f"{path}/suspend", at=path, suspended="yes")
-    assert flash_message(response, inside) == "The account was suspended. Its links still work."
-    assert ordinary.get("/links").status_code == 303
+    response = dashboard.submit(f"{path}/suspend", at=path, suspended="yes")
+    assert flash_message(response, dashboard) == "The account was suspended. Its links still work."
+    assert ben_dashboard.get("/links").status_code == 303
     assert ben.call("GET", "/urls").status_code == 403
     assert (
-        flash_message(inside.submit(f"{path}/suspend", at=path, suspended="no"), inside)
+        flash_message(dashboard.submit(f"{path}/suspend", at=path, suspended="no"), dashboard)
         == "The account is active again."
     )
-    assert ordinary.get("/links").status_code == 200
+    assert ben_dashboard.get("/links").status_code == 200
 
 
-def test_admin_cannot_suspend_own_account(ana: Person, inside: Browser) -> None:
+def test_admin_cannot_suspend_own_account(ana: Person, dashboard: Browser) -> None:
     path = f"/admin/accounts/{ana.account}"
-    answer = inside.submit(f"{path}/suspend", at=path, suspended="yes")
+    answer = dashboard.submit(f"{path}/suspend", at=path, suspended="yes")
     assert answer.status_code == 400
     assert "your own account" in answer.text
-    assert inside.get("/admin/accounts").status_code == 200
-    assert inside.get("/admin/accounts/999").status_code == 404
-    assert inside.submit("/admin/accounts/999/suspend", at=path, suspended="yes").status_code == 404
+    assert dashboard.get("/admin/accounts").status_code == 200
+    assert dashboard.get("/admin/accounts/999").status_code == 404
+    assert dashboard.submit("/admin/accounts/999/suspend", at=path, suspended="yes").status_code == 404
 
 
-def test_reset_link_from_admin_works_once(ben: Person, inside: Browser, ordinary: Browser, service: Inside) -> None:
+def test_reset_link_from_admin_works_once(
+    ben: Person, dashboard: Browser, ben_dashboard: Browser, service: AsgiClient
+) -> None:
     path = f"/admin/accounts/{ben.account}"
-    answer = inside.submit(f"{path}/reset", at=path)
+    answer = dashboard.submit(f"{path}/reset", at=path)
     match = re.search(r"<code>(http[^<]+)</code>", answer.text)
     assert match is not None
     assert "content-encoding" not in answer.headers, "a secret is never compressed next to user input"
@@ -128,80 +135,81 @@ def test_reset_link_from_admin_works_once(ben: Person, inside: Browser, ordinary
     page = other.client.get(link)
     fields = {"token": hidden_field(page, "token"), "pass": hidden_field(page, "pass"), "password": NEW}
     assert other.client.post("/dashboard/reset", data=fields).status_code == 303
-    assert ordinary.get("/links").status_code == 303, "signed out everywhere"
+    assert ben_dashboard.get("/links").status_code == 303, "signed out everywhere"
     assert other.client.get(link).status_code == 400
     assert new_browser(service).sign_in("ben", NEW).status_code == 303
     assert new_browser(service).sign_in("ben", PASSWORD).status_code == 400
 
 
-def test_plan_is_created_and_assigned(ben: Person, inside: Browser) -> None:
+def test_plan_is_created_and_assigned(ben: Person, dashboard: Browser) -> None:
     fields = {"name": "Large", "status": "pro", "rate_limit": "600", "upload_limit": "1000", "storage_limit": ""}
-    assert flash_message(inside.submit("/admin/plans", **fields), inside) == "The plan Large was created."
-    twice = inside.submit("/admin/plans", **fields)
+    assert flash_message(dashboard.submit("/admin/plans", **fields), dashboard) == "The plan Large was created."
+    twice = dashboard.submit("/admin/plans", **fields)
     assert twice.status_code == 400
     assert "There is a plan with that name already" in twice.text
     for name, value in (("rate_limit", "0"), ("upload_limit", "many"), ("name", "")):
-        wrong = inside.submit("/admin/plans", **{**fields, "name": "Other", name: value})
+        wrong = dashboard.submit("/admin/plans", **{**fields, "name": "Other", name: value})
         assert wrong.status_code == 400
         assert f'id="{name}-error"' in wrong.text
     path = f"/admin/accounts/{ben.account}"
-    assert inside.submit(f"{path}/plan", at=path, plan="None such").status_code == 400
-    assert flash_message(inside.submit(f"{path}/plan", at=path, plan="Large"), inside) == "The plan was changed."
+    assert dashboard.submit(f"{path}/plan", at=path, plan="None such").status_code == 400
+    assert flash_message(dashboard.submit(f"{path}/plan", at=path, plan="Large"), dashboard) == "The plan was changed."
     assert ben.get("/account")["data"]["status"] == "pro"
     assert ben.call("GET", "/account").headers["x-ratelimit-limit"] == "1000000", "its own limit stays"
 
 
 def test_disabling_reported_link_closes_all_its_reports(
-    ben: Person, inside: Browser, database: Database, service: Inside
+    ben: Person, dashboard: Browser, database: Database, service: AsgiClient
 ) -> None:
     ben.post("/url/add", {"url": TARGET, "custom": "offer"})
     first = _add_report(database, "offer", "<script>alert(1)</script>")
     _add_report(database, "offer", reporter=b"net-two!")
     _add_report(database, "other")
-    assert inside.get("/admin/reports").text.count("/dashboard/admin/reports/") >= 3
-    page = inside.get(f"/admin/reports/{first}")
+    assert dashboard.get("/admin/reports").text.count("/dashboard/admin/reports/") >= 3
+    page = dashboard.get(f"/admin/reports/{first}")
     assert "shop.bad.example" in page.text
     assert "<script>alert" not in page.text
     assert ">ben</a>" in page.text
-    response = inside.submit(f"/admin/reports/{first}", decision="disable")
-    assert flash_message(response, inside) == "The link was disabled. 2 reports were closed."
+    response = dashboard.submit(f"/admin/reports/{first}", decision="disable")
+    assert flash_message(response, dashboard) == "The link was disabled. 2 reports were closed."
     assert service.get("/offer").status_code == 404 or "disabled it" in service.get("/offer").text
     assert ben.get("/url/1")["details"]["status"] == "disabled"
     assert [report.alias for report in database.read(abuse.reports_of)] == ["other"]
-    assert "offer" in inside.get("/admin/reports?closed=1").text
+    assert "offer" in dashboard.get("/admin/reports?closed=1").text
     last = database.read(abuse.reports_of)[0].id
-    nothing = inside.submit(f"/admin/reports/{last}", decision="disable")
+    nothing = dashboard.submit(f"/admin/reports/{last}", decision="disable")
     assert nothing.status_code == 400
     assert "nothing to switch off" in nothing.text
 
 
 def test_reported_host_is_blocked_or_report_dismissed(
-    ben: Person, inside: Browser, database: Database, service: Inside
+    ben: Person, dashboard: Browser, database: Database, service: AsgiClient
 ) -> None:
     ben.post("/url/add", {"url": TARGET, "custom": "offer"})
     ben.post("/url/add", {"url": "https://good.example/", "custom": "good"})
     bad, good = _add_report(database, "offer"), _add_report(database, "good", reporter=b"net-two!")
-    assert inside.submit(f"/admin/reports/{bad}", decision="").status_code == 400
-    wrong = inside.submit(f"/admin/reports/{bad}", decision="block", value="not a host")
+    assert dashboard.submit(f"/admin/reports/{bad}", decision="").status_code == 400
+    wrong = dashboard.submit(f"/admin/reports/{bad}", decision="block", value="not a host")
     assert (wrong.status_code, 'id="value-error"' in wrong.text) == (400, True)
     assert len(database.read(abuse.reports_of)) == 2
-    message = flash_message(inside.submit(f"/admin/reports/{bad}", decision="block", value="bad.example"), inside)
+    message = flash_message(dashboard.submit(f"/admin/reports/{bad}", decision="block", value="bad.example"), dashboard)
     assert message == "bad.example was blocked."
-    assert flash_message(inside.submit(f"/admin/reports/{good}", decision="dismiss"), inside).startswith(
+    assert flash_message(dashboard.submit(f"/admin/reports/{good}", decision="dismiss"), dashboard).startswith(
         "The report was closed."
     )
     assert database.read(abuse.reports_of) == []
     assert service.get("/good").status_code == 302
     assert service.get("/offer").status_code != 302
-    assert inside.get("/admin/reports/999").status_code == 404
+    assert dashboard.get("/admin/reports/999").status_code == 404
 
 
-def test_blocklist_entries_are_added_all_or_none(ben: Person, inside: Browser, database: Database) -> None:
+def test_blocklist_entries_are_added_all_or_none(ben: Person, dashboard: Browser, database: Database) -> None:
     assert flash_message(
-        inside.submit("/admin/blocks", kind="host", values="a.example\r\n\r\nhttps://b.example/x"), inside
+        dashboard.submit("/admin/blocks", kind="host", values="a.example\r\n\r\nhttps://b.example/x"), dashboard
     ) == ("2 entries were blocked.")
     assert (
-        flash_message(inside.submit("/admin/blocks", kind="word", values="Casino"), inside) == "The entry was blocked."
+        flash_message(dashboard.submit("/admin/blocks", kind="word", values="Casino"), dashboard)
+        == "The entry was blocked."
     )
     for kind, values in (
         ("host", "c.example\nnot a host"),
@@ -209,27 +217,29 @@ def test_blocklist_entries_are_added_all_or_none(ben: Person, inside: Browser, d
         ("host", " \n"),
         ("host", "x.example\n" * 1001),
     ):
-        answer = inside.submit("/admin/blocks", kind=kind, values=values)
+        answer = dashboard.submit("/admin/blocks", kind=kind, values=values)
         assert (answer.status_code, 'id="values-error"' in answer.text) == (400, True)
     assert {block.value for block in database.read(abuse.blocks_of)} == {"a.example", "b.example", "casino"}
     assert ben.call("POST", "/url/add", {"url": "https://x.a.example/"}).status_code == 400
-    assert "casino" not in inside.get("/admin/blocks?q=example").text
-    response = inside.submit("/admin/blocks/remove", at="/admin/blocks", kind="host", value="a.example")
-    assert flash_message(response, inside) == "a.example is no longer blocked."
+    assert "casino" not in dashboard.get("/admin/blocks?q=example").text
+    response = dashboard.submit("/admin/blocks/remove", at="/admin/blocks", kind="host", value="a.example")
+    assert flash_message(response, dashboard) == "a.example is no longer blocked."
     assert ben.call("POST", "/url/add", {"url": "https://x.a.example/"}).status_code == 200
-    assert inside.submit("/admin/blocks/remove", at="/admin/blocks", kind="host", value="a.example").status_code == 404
+    assert (
+        dashboard.submit("/admin/blocks/remove", at="/admin/blocks", kind="host", value="a.example").status_code == 404
+    )
 
 
-def test_health_page_tests_the_storage_on_request(inside: Browser) -> None:
-    page = inside.get("/admin/health").text
+def test_health_page_tests_the_storage_on_request(dashboard: Browser) -> None:
+    page = dashboard.get("/admin/health").text
     assert f"<dd>{__version__}</dd>" in page
     assert "All visits are counted." in page
     assert "written, read and removed" not in page
-    assert "A test file was written, read and removed." in inside.get("/admin/health?try=storage").text
+    assert "A test file was written, read and removed." in dashboard.get("/admin/health?try=storage").text
 
 
 @ONLY_SQLITE
-def test_account_list_is_paginated(inside: Browser, database: Database) -> None:
+def test_account_list_is_paginated(dashboard: Browser, database: Database) -> None:
     row = {"password": "x", "password_changed": 0, "plan": 1, "registered": 0}
     rows = [
         {
@@ -242,5 +252,5 @@ def test_account_list_is_paginated(inside: Browser, database: Database) -> None:
         for n in range(60)
     ]
     database.write(lambda tx: tx.execute(insert(accounts), rows))
-    assert "of 62" in inside.get("/admin/accounts?page=3").text
-    assert "of 60" in inside.get("/admin/accounts?q=E.example").text
+    assert "of 62" in dashboard.get("/admin/accounts?page=3").text
+    assert "of 60" in dashboard.get("/admin/accounts?q=E.example").text

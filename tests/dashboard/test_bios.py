@@ -19,7 +19,11 @@ def _fields(blocks: list[dict[str, str]]) -> dict[str, Any]:
 
 
 def _send(
-    browser: Browser, path: str, blocks: list[dict[str, str]] | None = None, at: str = "/bios/new", **fields: Any
+    browser: Browser,
+    path: str,
+    blocks: list[dict[str, str]] | None = None,
+    at: str = "/bios/new",
+    **fields: Any,
 ) -> Any:
     defaults = {"name": "Ana", "alias": "", "title": "", "description": "", "base": "ocean", "mode": "dark"}
     return browser.submit(
@@ -40,24 +44,26 @@ def _order(page: Any) -> list[str]:
     return re.findall(r'name="b\d+\.type" value="([a-z]+)"', page.text)
 
 
-def test_page_with_all_block_types_is_created_and_saved_unchanged(ana: Person, inside: Browser) -> None:
-    answer = _send(inside, "/bios/new", alias="ana-costa", title="Ana Costa", description="One\r\nTwo", sensitive="on")
-    assert flash_message(answer, inside) == "Your page is ready. go.localhost:8000/ana-costa"
+def test_page_with_all_block_types_is_created_and_saved_unchanged(ana: Person, dashboard: Browser) -> None:
+    answer = _send(
+        dashboard, "/bios/new", alias="ana-costa", title="Ana Costa", description="One\r\nTwo", sensitive="on"
+    )
+    assert flash_message(answer, dashboard) == "Your page is ready. go.localhost:8000/ana-costa"
     bio = ana.get("/bios")["data"]["bios"][0]["id"]
     details = _details(ana, bio)
     assert (details["title"], details["description"], details["theme"]) == ("Ana Costa", "One\nTwo", "ocean-dark")
     assert details["sensitive"] is True
     stored = [{name: value for name, value in block.items() if value} for block in details["blocks"]]
     assert stored == FORM_BLOCKS
-    page = inside.get(f"/bios/{bio}")
+    page = dashboard.get(f"/bios/{bio}")
     assert _order(page) == [block["type"] for block in FORM_BLOCKS]
     path = f"/bios/{bio}"
-    again = _send(inside, path, at=path, alias="ana-costa", name="New", version=hidden_field(page, "version"))
-    assert flash_message(again, inside) == "Saved."
+    again = _send(dashboard, path, at=path, alias="ana-costa", name="New", version=hidden_field(page, "version"))
+    assert flash_message(again, dashboard) == "Saved."
     assert (_details(ana, bio)["name"], _details(ana, bio)["sensitive"]) == ("New", False)
 
 
-def test_block_buttons_without_scripts_rearrange_form_and_save_nothing(ana: Person, inside: Browser) -> None:
+def test_block_buttons_without_scripts_rearrange_form_and_save_nothing(ana: Person, dashboard: Browser) -> None:
     bio = _new(ana)
     path = f"/bios/{bio}"
     types = [block["type"] for block in FORM_BLOCKS]
@@ -69,12 +75,14 @@ def test_block_buttons_without_scripts_rearrange_form_and_save_nothing(ana: Pers
         ("down-5", types),
         ("remove-0", types[1:]),
     ):
-        page = _send(inside, path, at=path, do=do, name="Edited")
+        page = _send(dashboard, path, at=path, do=do, name="Edited")
         assert page.status_code == 200, do
         assert _order(page) == expected, do
         assert "Edited" in page.text
     for do in ("up-99", "remove-99", "add-nothing", "up-x", "nonsense"):
-        assert _send(inside, path, at=path, do=do, version="x").status_code == 400, "an unknown button submits the form"
+        assert _send(dashboard, path, at=path, do=do, version="x").status_code == 400, (
+            "an unknown button submits the form"
+        )
     assert [block["type"] for block in _details(ana, bio)["blocks"]] == types
     assert _details(ana, bio)["name"] == "Ana"
 
@@ -94,17 +102,22 @@ def test_block_buttons_without_scripts_rearrange_form_and_save_nothing(ana: Pers
     ],
 )
 def test_invalid_page_shows_message_and_keeps_entered_values(
-    ana: Person, ben: Person, inside: Browser, blocks: list[dict[str, str]], fields: dict[str, str], message: str
+    ana: Person,
+    ben: Person,
+    dashboard: Browser,
+    blocks: list[dict[str, str]],
+    fields: dict[str, str],
+    message: str,
 ) -> None:
     ben.post("/url/add", {"url": "https://example.com/", "custom": "taken"})
-    answer = _send(inside, "/bios/new", blocks, description="Typed", **fields)
+    answer = _send(dashboard, "/bios/new", blocks, description="Typed", **fields)
     assert answer.status_code == 400
     assert message in html.unescape(answer.text)
     assert "Typed" in answer.text
     assert ana.get("/bios")["data"]["result"] == 0
 
 
-def test_preview_shows_entered_values_without_scripts_and_working_links(ana: Person, inside: Browser) -> None:
+def test_preview_shows_entered_values_without_scripts_and_working_links(ana: Person, dashboard: Browser) -> None:
     script = "<script>alert(1)</script>"
     blocks = [
         *FORM_BLOCKS,
@@ -112,7 +125,7 @@ def test_preview_shows_entered_values_without_scripts_and_working_links(ana: Per
         {"type": "link"},
         {"type": "x"},
     ]
-    page = _send(inside, "/bios/phone", blocks, title=script)
+    page = _send(dashboard, "/bios/phone", blocks, title=script)
     assert page.status_code == 200
     assert script not in page.text
     assert html.escape(script, quote=False) in page.text
@@ -125,59 +138,61 @@ def test_preview_shows_entered_values_without_scripts_and_working_links(ana: Per
     assert "script-src" not in policy
     assert page.headers["x-frame-options"] == "SAMEORIGIN"
     assert ana.get("/bios")["data"]["result"] == 0, "nothing is saved"
-    builder = inside.get("/bios/new")
+    builder = dashboard.get("/bios/new")
     assert builder.headers["content-security-policy"].endswith("; frame-src 'self'")
     assert "frame-ancestors 'none'" in builder.headers["content-security-policy"]
-    assert "frame-src" not in inside.get("/bios").headers["content-security-policy"]
+    assert "frame-src" not in dashboard.get("/bios").headers["content-security-policy"]
 
 
-def test_stale_builder_form_is_rejected(ana: Person, inside: Browser) -> None:
+def test_stale_builder_form_is_rejected(ana: Person, dashboard: Browser) -> None:
     bio = _new(ana)
     path = f"/bios/{bio}"
-    version = hidden_field(inside.get(path), "version")
-    assert flash_message(_send(inside, path, at=path, version=version, name="First"), inside) == "Saved."
-    second = _send(inside, path, FORM_BLOCKS[:1], at=path, version=version, name="Second")
+    version = hidden_field(dashboard.get(path), "version")
+    assert flash_message(_send(dashboard, path, at=path, version=version, name="First"), dashboard) == "Saved."
+    second = _send(dashboard, path, FORM_BLOCKS[:1], at=path, version=version, name="Second")
     assert second.status_code == 400
     assert "changed since you opened it" in second.text
     assert len(_details(ana, bio)["blocks"]) == len(FORM_BLOCKS)
-    _send(inside, path, FORM_BLOCKS[:1], at=path, version=hidden_field(second, "version"), name="Second")
+    _send(dashboard, path, FORM_BLOCKS[:1], at=path, version=hidden_field(second, "version"), name="Second")
     assert (_details(ana, bio)["name"], len(_details(ana, bio)["blocks"])) == ("Second", 1)
 
 
-def test_moved_block_keeps_its_click_count(ana: Person, inside: Browser) -> None:
+def test_moved_block_keeps_its_click_count(ana: Person, dashboard: Browser) -> None:
     bio = _new(ana, alias="ana-costa")
     block = ana.get(f"/bio/{bio}")["blocks"][0]["id"]
     for _ in range(3):
-        inside.client.get(f"/ana-costa/{block}", headers={"User-Agent": "Mozilla/5.0 (X11; Linux) Firefox/120.0"})
+        dashboard.client.get(f"/ana-costa/{block}", headers={"User-Agent": "Mozilla/5.0 (X11; Linux) Firefox/120.0"})
     path = f"/bios/{bio}"
 
     def tags() -> list[str]:
-        return re.findall(r'<span class="tag">(\d+) clicks</span>', inside.get(path).text)
+        return re.findall(r'<span class="tag">(\d+) clicks</span>', dashboard.get(path).text)
 
     assert tags() == ["3", "0", "0", "0"]
     moved = [FORM_BLOCKS[4], *FORM_BLOCKS[:4], FORM_BLOCKS[5]]
     assert (
-        flash_message(_send(inside, path, moved, at=path, version=hidden_field(inside.get(path), "version")), inside)
+        flash_message(
+            _send(dashboard, path, moved, at=path, version=hidden_field(dashboard.get(path), "version")), dashboard
+        )
         == "Saved."
     )
     assert tags() == ["0", "3", "0", "0"]
 
 
-def test_page_list_supports_bulk_deletion_of_own_pages_only(ana: Person, ben: Person, inside: Browser) -> None:
+def test_page_list_supports_bulk_deletion_of_own_pages_only(ana: Person, ben: Person, dashboard: Browser) -> None:
     own_ids, foreign_id = [_new(ana), _new(ana)], _new(ben, name="Bens secret")
-    assert "Bens secret" not in inside.get("/bios").text
+    assert "Bens secret" not in dashboard.get("/bios").text
     for path in (
         f"/bios/{foreign_id}",
         f"/bios/{foreign_id}/phone",
         f"/bios/{foreign_id}/delete",
         f"/bios/{foreign_id}/stats",
     ):
-        assert inside.get(path).status_code == 404, path
-    assert _send(inside, f"/bios/{foreign_id}").status_code == 404
+        assert dashboard.get(path).status_code == 404, path
+    assert _send(dashboard, f"/bios/{foreign_id}").status_code == 404
     for path in ("/bios/delete", "/bios/bulk"):
-        assert inside.submit(path, at="/bios", id=[own_ids[0], foreign_id]).status_code == 404
-    assert flash_message(inside.submit("/bios/bulk", at="/bios"), inside) == "Select at least one page."
-    assert "Delete 2 pages?" in inside.submit("/bios/bulk", at="/bios", id=own_ids).text
-    assert flash_message(inside.submit("/bios/delete", at="/bios", id=own_ids), inside) == "2 pages were deleted."
+        assert dashboard.submit(path, at="/bios", id=[own_ids[0], foreign_id]).status_code == 404
+    assert flash_message(dashboard.submit("/bios/bulk", at="/bios"), dashboard) == "Select at least one page."
+    assert "Delete 2 pages?" in dashboard.submit("/bios/bulk", at="/bios", id=own_ids).text
+    assert flash_message(dashboard.submit("/bios/delete", at="/bios", id=own_ids), dashboard) == "2 pages were deleted."
     assert (ana.get("/bios")["data"]["result"], ben.get("/bios")["data"]["result"]) == (0, 1)
     assert BASE in ben.get(f"/bio/{foreign_id}")["details"]["shorturl"]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Person
-from tests.support.asgi_client import Inside
+from tests.support.asgi_client import AsgiClient
 from tests.support.dashboard_client import Browser, flash_message, form_version, hidden_field
 from tests.support.visits import new_link, visit
 
@@ -19,30 +19,30 @@ def _details(person: Person, campaign: int) -> Any:
     return person.get(f"/campaign/{campaign}")["details"]
 
 
-def test_campaign_is_created_changed_and_deleted(ana: Person, inside: Browser) -> None:
+def test_campaign_is_created_changed_and_deleted(ana: Person, dashboard: Browser) -> None:
     fields = {"name": "Spring", "slug": "spring", "rotation": "ordered", "sticky": "on", "winner": "10"}
-    created = inside.submit("/campaigns/new", **fields)
+    created = dashboard.submit("/campaigns/new", **fields)
     spring = int(created.headers["location"].split("/")[3])
     details = _details(ana, spring)
     assert [details[name] for name in ("name", "rotation", "sticky", "winner", "public")] == [
         *("Spring", "ordered", True, 10, False)
     ]
     assert details["rotator"].endswith("/r/spring")
-    page = inside.get(f"/campaigns/{spring}")
+    page = dashboard.get(f"/campaigns/{spring}")
     assert details["rotator"] in page.text
     assert details["list"] in page.text
     form = {"name": "Summer", "slug": "", "rotation": "weighted", "winner": "", "public": "on"}
-    saved = inside.submit(f"/campaigns/{spring}", **form, version=hidden_field(page, "version"))
+    saved = dashboard.submit(f"/campaigns/{spring}", **form, version=hidden_field(page, "version"))
     assert saved.status_code == 400, "the version belongs to the form of the links"
     assert "changed since you opened it" in saved.text
-    again = inside.submit(f"/campaigns/{spring}", **form, version=form_version(saved, f"/campaigns/{spring}"))
-    assert flash_message(again, inside) == "Saved."
+    again = dashboard.submit(f"/campaigns/{spring}", **form, version=form_version(saved, f"/campaigns/{spring}"))
+    assert flash_message(again, dashboard) == "Saved."
     details = _details(ana, spring)
     assert [details[name] for name in ("name", "rotation", "sticky", "winner", "public", "rotator")] == [
         *("Summer", "weighted", False, None, True, False)
     ]
-    assert "Summer" in inside.get(f"/campaigns/{spring}/delete").text
-    assert "deleted" in flash_message(inside.submit(f"/campaigns/{spring}/delete"), inside)
+    assert "Summer" in dashboard.get(f"/campaigns/{spring}/delete").text
+    assert "deleted" in flash_message(dashboard.submit(f"/campaigns/{spring}/delete"), dashboard)
     assert ana.get("/campaigns")["data"]["result"] == 0
 
 
@@ -59,13 +59,13 @@ def test_campaign_is_created_changed_and_deleted(ana: Person, inside: Browser) -
     ],
 )
 def test_invalid_campaign_shows_error_at_field_and_keeps_entered_values(
-    ana: Person, inside: Browser, fields: dict[str, str], message: str
+    ana: Person, dashboard: Browser, fields: dict[str, str], message: str
 ) -> None:
     ana.post("/campaign/add", {"name": "Taken"})
     spring = _campaign(ana)
-    page = inside.get(f"/campaigns/{spring}")
+    page = dashboard.get(f"/campaigns/{spring}")
     form = {"name": "Mine <b>", "slug": "spring", "rotation": "random", "winner": "", **fields}
-    answer = inside.submit(f"/campaigns/{spring}", **form, version=form_version(page, f"/campaigns/{spring}"))
+    answer = dashboard.submit(f"/campaigns/{spring}", **form, version=form_version(page, f"/campaigns/{spring}"))
     assert answer.status_code == 400
     assert message in answer.text
     assert 'role="alert"' not in answer.text
@@ -74,75 +74,75 @@ def test_invalid_campaign_shows_error_at_field_and_keeps_entered_values(
     assert _details(ana, spring)["name"] == "Spring"
 
 
-def test_links_are_searched_added_weighted_and_removed(ana: Person, ben: Person, inside: Browser) -> None:
+def test_links_are_searched_added_weighted_and_removed(ana: Person, ben: Person, dashboard: Browser) -> None:
     spring = _campaign(ana, rotation="weighted")
     links = [new_link(ana, f"landing-{n}", title=f"Landing {n}") for n in range(3)]
     foreign_link = new_link(ben, "theirs", title="Landing of Ben")
-    results = inside.get(f"/campaigns/{spring}/add?q=lANDING").text
+    results = dashboard.get(f"/campaigns/{spring}/add?q=lANDING").text
     assert [f"Landing {n}" in results for n in range(3)] == [True] * 3
     assert "Landing of Ben" not in results
-    assert "No links found" in inside.get(f"/campaigns/{spring}/add?q=%25").text
+    assert "No links found" in dashboard.get(f"/campaigns/{spring}/add?q=%25").text
     add = f"/campaigns/{spring}/add"
-    assert inside.submit(add, id=[links[0], foreign_link]).status_code == 404
+    assert dashboard.submit(add, id=[links[0], foreign_link]).status_code == 404
     assert ana.get(f"/url/{links[0]}")["details"]["campaign"] is None, "all or nothing"
-    assert "Select at least one link." in flash_message(inside.submit(add), inside)
-    assert flash_message(inside.submit(add, id=links), inside) == "3 links were added."
-    assert "All of your links are in this campaign" in inside.get(add).text
-    page = inside.get(f"/campaigns/{spring}")
+    assert "Select at least one link." in flash_message(dashboard.submit(add), dashboard)
+    assert flash_message(dashboard.submit(add, id=links), dashboard) == "3 links were added."
+    assert "All of your links are in this campaign" in dashboard.get(add).text
+    page = dashboard.get(f"/campaigns/{spring}")
     rows = {"place.id": links, "place.weight": ["3", "1", "0"], "place.quota": ["", "2", ""]}
     save = f"/campaigns/{spring}/links"
     at = f"/campaigns/{spring}"
-    assert flash_message(inside.submit(save, at=at, **rows, version=form_version(page, save)), inside) == "Saved."
+    assert flash_message(dashboard.submit(save, at=at, **rows, version=form_version(page, save)), dashboard) == "Saved."
     stored = {link["id"]: (link["weight"], link["quota"]) for link in ana.get(f"/campaign/{spring}/stats")["links"]}
     assert stored == {links[0]: (3, None), links[1]: (1, 2), links[2]: (0, None)}
     changed_rows = {**rows, "place.weight": ["4", "1", "0"]}
-    stale = inside.submit(save, at=at, **changed_rows, version=form_version(page, save))
+    stale = dashboard.submit(save, at=at, **changed_rows, version=form_version(page, save))
     assert "changed since you opened it" in stale.text
     for field, value, message in (
         ("place.weight", ["3", "2000", "0"], "Link 2 weight"),
         ("place.quota", ["", "-1", ""], "Link 2 quota"),
         ("place.weight", ["3", "heavy", "0"], "Link 2 weight"),
     ):
-        rejected = inside.submit(save, at=at, **{**rows, field: value}, version=form_version(stale, save))
+        rejected = dashboard.submit(save, at=at, **{**rows, field: value}, version=form_version(stale, save))
         assert rejected.status_code == 400
         assert message in rejected.text
         assert f'value="{value[1]}"' in rejected.text, "the entered value is kept"
-    removed = inside.submit(f"/campaigns/{spring}/remove", at=at, id=[links[1], foreign_link])
-    assert flash_message(removed, inside) == "The link was removed."
+    removed = dashboard.submit(f"/campaigns/{spring}/remove", at=at, id=[links[1], foreign_link])
+    assert flash_message(removed, dashboard) == "The link was removed."
     assert [link["id"] for link in ana.get(f"/campaign/{spring}/stats")["links"]] == [links[0], links[2]]
 
 
-def test_campaign_statistics_show_clicks_by_link(ana: Person, inside: Browser, service: Inside) -> None:
+def test_campaign_statistics_show_clicks_by_link(ana: Person, dashboard: Browser, service: AsgiClient) -> None:
     spring = _campaign(ana, rotation="ordered")
     for n in range(2):
         ana.post(f"/campaign/{spring}/assign/{new_link(ana, f'landing-{n}', title=f'Landing {n}')}")
     for _ in range(3):
         assert visit(service, "r/spring").status_code == 302
-    page = inside.get(f"/campaigns/{spring}/stats").text
+    page = dashboard.get(f"/campaigns/{spring}/stats").text
     rows = re.findall(r'<th scope="row"><a [^>]*>(.*?)</a></th><td class="num">(\d+)</td>', page)
     assert rows == [("Landing 0", "2"), ("Landing 1", "1")]
-    export = inside.get(f"/campaigns/{spring}/stats?format=csv")
+    export = dashboard.get(f"/campaigns/{spring}/stats?format=csv")
     assert export.headers["content-type"].startswith("text/csv")
 
 
-def test_campaign_pages_of_another_account_return_404(ana: Person, ben: Person, inside: Browser) -> None:
+def test_campaign_pages_of_another_account_return_404(ana: Person, ben: Person, dashboard: Browser) -> None:
     foreign_campaign = _campaign(ben)
     for page in ("", "/add", "/stats", "/delete"):
-        assert inside.get(f"/campaigns/{foreign_campaign}{page}").status_code == 404
+        assert dashboard.get(f"/campaigns/{foreign_campaign}{page}").status_code == 404
     for form in ("", "/add", "/remove", "/links", "/delete"):
-        answer = inside.submit(
+        answer = dashboard.submit(
             f"/campaigns/{foreign_campaign}{form}", at="/campaigns/new", id=1, name="Mine", rotation="random"
         )
         assert answer.status_code == 404, form
     assert _details(ben, foreign_campaign)["name"] == "Spring"
-    assert "Spring" not in inside.get("/campaigns").text
-    assert "Your first campaign" in inside.get("/campaigns").text
+    assert "Spring" not in dashboard.get("/campaigns").text
+    assert "Your first campaign" in dashboard.get("/campaigns").text
 
 
-def test_campaign_names_are_escaped(ana: Person, inside: Browser) -> None:
+def test_campaign_names_are_escaped(ana: Person, dashboard: Browser) -> None:
     for name in ("<script>alert(1)</script>", "حملة الربيع", "x" * 255):
         spring = int(ana.post("/campaign/add", {"name": name})["id"])
         for page in (f"/campaigns/{spring}", f"/campaigns/{spring}/stats", f"/campaigns/{spring}/delete", "/campaigns"):
-            answer = inside.get(page)
+            answer = dashboard.get(page)
             assert answer.status_code == 200
             assert "<script>alert" not in answer.text

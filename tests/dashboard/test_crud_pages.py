@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import Connection
 
 from tests.conftest import Person
-from tests.support.asgi_client import Inside
+from tests.support.asgi_client import AsgiClient
 from tests.support.dashboard_client import Browser, flash_message, form_version, hidden_field, new_browser
 from tests.support.visits import new_link
 from waypost.overlays import submissions
@@ -70,41 +70,41 @@ RESOURCES: dict[str, dict[str, Any]] = {
 each_resource = pytest.mark.parametrize("name", list(RESOURCES))
 
 
-def _create(inside: Browser, name: str) -> int:
+def _create(dashboard: Browser, name: str) -> int:
     at = f"/{name}/new" + ("?type=poll" if name == "overlays" else "")
     at += "?domain=go.brand.example" if name == "domains" else ""
-    answer = inside.submit(f"/{name}/new", at=at, **RESOURCES[name]["form"])
+    answer = dashboard.submit(f"/{name}/new", at=at, **RESOURCES[name]["form"])
     assert answer.status_code == 303, answer.text
-    listed = inside.get(f"/{name}").text
+    listed = dashboard.get(f"/{name}").text
     match = re.search(rf'href="/dashboard/{name}/(\d+)"', listed)
     assert match is not None
     return int(match[1])
 
 
 @each_resource
-def test_resource_is_created_changed_and_deleted(ana: Person, inside: Browser, name: str) -> None:
+def test_resource_is_created_changed_and_deleted(ana: Person, dashboard: Browser, name: str) -> None:
     resource = RESOURCES[name]
-    assert "Your first" in inside.get(f"/{name}").text
-    item = _create(inside, name)
-    page = inside.get(f"/{name}/{item}{resource['edit']}")
+    assert "Your first" in dashboard.get(f"/{name}").text
+    item = _create(dashboard, name)
+    page = dashboard.get(f"/{name}/{item}{resource['edit']}")
     form = {"token": hidden_field(page, "token"), "version": form_version(page, f"/{name}/{item}")}
-    wrong = inside.client.post(f"/dashboard/{name}/{item}", data={**form, **resource["change"], **resource["wrong"]})
+    wrong = dashboard.client.post(f"/dashboard/{name}/{item}", data={**form, **resource["change"], **resource["wrong"]})
     assert wrong.status_code == 400
     assert resource["error"] in wrong.text
-    assert inside.client.post(f"/dashboard/{name}/{item}", data={**form, **resource["change"]}).status_code == 303
-    late = inside.client.post(f"/dashboard/{name}/{item}", data={**form, **resource["form"]})
+    assert dashboard.client.post(f"/dashboard/{name}/{item}", data={**form, **resource["change"]}).status_code == 303
+    late = dashboard.client.post(f"/dashboard/{name}/{item}", data={**form, **resource["form"]})
     assert late.status_code == 400
     assert "changed since you opened it" in late.text
-    assert inside.get(f"/{name}/{item}/delete").status_code == 200
-    assert "deleted" in flash_message(inside.submit(f"/{name}/{item}/delete"), inside)
-    assert inside.get(f"/{name}/{item}").status_code == 404
+    assert dashboard.get(f"/{name}/{item}/delete").status_code == 200
+    assert "deleted" in flash_message(dashboard.submit(f"/{name}/{item}/delete"), dashboard)
+    assert dashboard.get(f"/{name}/{item}").status_code == 404
 
 
 @each_resource
 def test_resource_of_another_account_returns_404(
-    ana: Person, ben: Person, service: Inside, inside: Browser, name: str
+    ana: Person, ben: Person, service: AsgiClient, dashboard: Browser, name: str
 ) -> None:
-    item, other = _create(inside, name), new_browser(service)
+    item, other = _create(dashboard, name), new_browser(service)
     other.sign_in("ben")
     assert "Your first" in other.get(f"/{name}").text
     for page in ("", "/delete", "/edit", "/add", "/answers", "/answers/export", "/stats"):
@@ -112,45 +112,45 @@ def test_resource_of_another_account_returns_404(
     for form in ("", "/delete", "/add", "/remove", "/star", "/answers/bulk", "/answers/delete"):
         fields = {**RESOURCES[name]["change"], "item": "links-1", "id": "1"}
         assert other.submit(f"/{name}/{item}{form}", at="/links/new", **fields).status_code in (404, 405), form
-    assert inside.get(f"/{name}/{item}").status_code == 200
+    assert dashboard.get(f"/{name}/{item}").status_code == 200
 
 
 @ONLY_SQLITE
 @each_resource
-def test_markup_in_names_is_escaped(ana: Person, inside: Browser, name: str) -> None:
-    item = _create(inside, name)
+def test_markup_in_names_is_escaped(ana: Person, dashboard: Browser, name: str) -> None:
+    item = _create(dashboard, name)
     if name == "domains":
         return
     for text in ("<script>alert(1)</script>", "حملة الربيع", "x" * 255):
         change = {**RESOURCES[name]["change"], "name": text}
-        page = inside.get(f"/{name}/{item}{RESOURCES[name]['edit']}")
+        page = dashboard.get(f"/{name}/{item}{RESOURCES[name]['edit']}")
         form = {"token": hidden_field(page, "token"), "version": form_version(page, f"/{name}/{item}")}
-        assert inside.client.post(f"/dashboard/{name}/{item}", data={**form, **change}).status_code == 303
+        assert dashboard.client.post(f"/dashboard/{name}/{item}", data={**form, **change}).status_code == 303
         for path in (f"/{name}", f"/{name}/{item}", f"/{name}/{item}/delete"):
-            assert "<script>alert" not in inside.get(path).text
+            assert "<script>alert" not in dashboard.get(path).text
 
 
-def test_items_are_searched_added_to_channel_and_removed(ana: Person, ben: Person, inside: Browser) -> None:
-    channel = _create(inside, "channels")
+def test_items_are_searched_added_to_channel_and_removed(ana: Person, ben: Person, dashboard: Browser) -> None:
+    channel = _create(dashboard, "channels")
     link, theirs = new_link(ana, "tulips", title="Tulips"), new_link(ben, "theirs", title="Tulips of Ben")
     code = ana.post("/qr/add", {"type": "text", "data": "Tulips", "name": "Tulips on a poster"})["id"]
     bio = ana.post("/bio/add", {"name": "Tulips of Ana"})["id"] if _has_bios(ana) else None
     add = f"/channels/{channel}/add"
-    assert "Tulips" in inside.get(f"{add}?q=tUL").text
-    assert "Tulips of Ben" not in inside.get(add).text
-    assert "Tulips on a poster" in inside.get(f"{add}?type=qr&q=POSTER").text
-    assert "No items found" in inside.get(f"{add}?type=qr&q=%25").text
+    assert "Tulips" in dashboard.get(f"{add}?q=tUL").text
+    assert "Tulips of Ben" not in dashboard.get(add).text
+    assert "Tulips on a poster" in dashboard.get(f"{add}?type=qr&q=POSTER").text
+    assert "No items found" in dashboard.get(f"{add}?type=qr&q=%25").text
     for wrong in (f"links-{theirs}", "links-x", "cats-1", "links-99999999999999999"):
-        assert inside.submit(add, item=wrong).status_code == 404, wrong
+        assert dashboard.submit(add, item=wrong).status_code == 404, wrong
     things = [f"links-{link}", f"qr-{code}", *([f"bio-{bio}"] if bio else [])]
-    assert "items were added" in flash_message(inside.submit(add, item=things), inside)
+    assert "items were added" in flash_message(dashboard.submit(add, item=things), dashboard)
     assert ana.get(f"/channel/{channel}")["data"]["result"] == len(things)
-    assert "Nothing left to add" in inside.get(add).text
+    assert "Nothing left to add" in dashboard.get(add).text
     page = f"/channels/{channel}"
-    assert "was removed" in flash_message(inside.submit(f"{page}/remove", at=page, item=things[0]), inside)
-    assert "Tulips on a poster" in inside.get(page).text
+    assert "was removed" in flash_message(dashboard.submit(f"{page}/remove", at=page, item=things[0]), dashboard)
+    assert "Tulips on a poster" in dashboard.get(page).text
     assert ana.get(f"/channel/{channel}")["data"]["result"] == len(things) - 1
-    inside.submit(f"{page}/star", at="/channels", starred="")
+    dashboard.submit(f"{page}/star", at="/channels", starred="")
     assert ana.get("/channels")["data"]["channels"][0]["starred"] is False
 
 
@@ -179,9 +179,9 @@ def _has_bios(person: Person) -> bool:
     ],
 )
 def test_preview_shows_public_page_in_a_sandbox(
-    ana: Person, inside: Browser, path: str, fields: dict[str, Any], shown: str
+    ana: Person, dashboard: Browser, path: str, fields: dict[str, Any], shown: str
 ) -> None:
-    answer = inside.submit(
+    answer = dashboard.submit(
         f"{path}/preview", at=path + ("/new?type=message" if path == "/overlays" else "/new"), **fields
     )
     assert answer.status_code == 200
@@ -194,12 +194,12 @@ def test_preview_shows_public_page_in_a_sandbox(
     assert "form-action 'none'" in policy or "form-action 'self'" not in policy
     assert answer.headers["x-frame-options"] == "SAMEORIGIN"
     assert answer.headers["cache-control"] == "private, no-store"
-    broken = inside.submit(f"{path}/preview", at="/links/new", **{**fields, "delay": "x", "counter": "x"})
+    broken = dashboard.submit(f"{path}/preview", at="/links/new", **{**fields, "delay": "x", "counter": "x"})
     assert broken.status_code == 204
 
 
-def test_submissions_are_listed_counted_exported_and_deleted(ana: Person, inside: Browser) -> None:
-    overlay = _create(inside, "overlays")
+def test_submissions_are_listed_counted_exported_and_deleted(ana: Person, dashboard: Browser) -> None:
+    overlay = _create(dashboard, "overlays")
     link = new_link(ana, "poll")
 
     def sent(tx: Connection) -> None:
@@ -207,45 +207,50 @@ def test_submissions_are_listed_counted_exported_and_deleted(ana: Person, inside
             submissions.add(tx, ana.account, overlay, Answers(choice=choice), link=link)
 
     page = f"/overlays/{overlay}/answers"
-    assert "No submissions yet" in inside.get(page).text
+    assert "No submissions yet" in dashboard.get(page).text
     ana.write(sent)
-    text = inside.get(page).text
+    text = dashboard.get(page).text
     assert re.findall(r'<th scope="row">(.*?)</th><td class="num">(\d+)</td>', text) == [("Yes", "2"), ("=No", "1")]
-    sheet = inside.get(f"{page}/export")
+    sheet = dashboard.get(f"{page}/export")
     assert sheet.headers["content-type"].startswith("text/csv")
     assert sheet.text.count("\r\n") == 4
     ids = re.findall(r'name="id" value="(\d+)"', text)
-    assert "Select at least one submission." in flash_message(inside.submit(f"{page}/bulk", at=page), inside)
-    confirmation = inside.submit(f"{page}/bulk", at=page, id=ids[:2])
+    assert "Select at least one submission." in flash_message(dashboard.submit(f"{page}/bulk", at=page), dashboard)
+    confirmation = dashboard.submit(f"{page}/bulk", at=page, id=ids[:2])
     assert "Delete 2 submissions?" in confirmation.text
     assert re.findall(r'name="id" value="(\d+)"', confirmation.text) == ids[:2]
-    assert flash_message(inside.submit(f"{page}/delete", at=page, id=ids[:2]), inside) == "2 submissions were deleted."
+    assert (
+        flash_message(dashboard.submit(f"{page}/delete", at=page, id=ids[:2]), dashboard)
+        == "2 submissions were deleted."
+    )
     assert ana.get(f"/overlay/{overlay}/submissions")["data"]["result"] == 1
 
 
-def test_pixel_page_lists_every_provider(ana: Person, inside: Browser) -> None:
+def test_pixel_page_lists_every_provider(ana: Person, dashboard: Browser) -> None:
     assert list(PROVIDERS) == list(TYPES)
-    page = inside.get("/pixels/new").text
+    page = dashboard.get("/pixels/new").text
     for kind, (provider, example, _) in PROVIDERS.items():
         assert provider in page
-        assert inside.submit("/pixels/new", type=kind, name=provider, tag=example).status_code == 303
+        assert dashboard.submit("/pixels/new", type=kind, name=provider, tag=example).status_code == 303
     assert ana.get("/pixels")["data"]["result"] == 13
 
 
 @ONLY_SQLITE
-def test_domain_pages_show_dns_records_check_and_uses(ana: Person, inside: Browser) -> None:
-    page = inside.get("/domains/new?domain=go.brand.example").text
+def test_domain_pages_show_dns_records_check_and_uses(ana: Person, dashboard: Browser) -> None:
+    page = dashboard.get("/domains/new?domain=go.brand.example").text
     assert "CNAME" in page
     assert "go.localhost" in page
     for wrong in ("nothing", "http://10.0.0.1", "https://a b", "https://go.localhost", "https://x.example/path"):
-        answer = inside.get("/domains/new", params={"domain": wrong})
+        answer = dashboard.get("/domains/new", params={"domain": wrong})
         assert answer.status_code == 400, wrong
         assert "Host name must" in answer.text
-    domain = _create(inside, "domains")
-    taken = inside.submit("/domains/new", at="/domains/new?domain=go.brand.example", domain="https://go.brand.example")
+    domain = _create(dashboard, "domains")
+    taken = dashboard.submit(
+        "/domains/new", at="/domains/new?domain=go.brand.example", domain="https://go.brand.example"
+    )
     assert "in use already" in taken.text
     new_link(ana, "spring", domain="https://go.brand.example")
-    assert "1 link uses it" in inside.get(f"/domains/{domain}/delete").text
-    checks = [inside.get("/domains/check?domain=go.brand.example").text for _ in range(12)]
+    assert "1 link uses it" in dashboard.get(f"/domains/{domain}/delete").text
+    checks = [dashboard.get("/domains/check?domain=go.brand.example").text for _ in range(12)]
     assert "has no address in the DNS" in checks[0]
     assert "Too many checks" in checks[-1]

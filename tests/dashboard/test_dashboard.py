@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Person
-from tests.support.asgi_client import Inside
+from tests.support.asgi_client import AsgiClient
 from tests.support.dashboard_client import Browser, hidden_field, new_browser
 from waypost.routers import DASHBOARD_PAGES
 
@@ -19,20 +19,22 @@ def _paths(method: str) -> list[Any]:
 
 @pytest.mark.parametrize("page", _paths("POST"))
 @ONLY_SQLITE
-def test_post_without_valid_csrf_token_returns_403(ana: Person, inside: Browser, service: Inside, page: Any) -> None:
+def test_post_without_valid_csrf_token_returns_403(
+    ana: Person, dashboard: Browser, service: AsgiClient, page: Any
+) -> None:
     path = page.path.replace("{id:int}", "1")
     stranger = new_browser(service)
     foreign_token = hidden_field(stranger.get("/signin"), "token")
     for token in ({}, {"token": ""}, {"token": foreign_token}, {"token": "é"}):
         fields = {**token, "url": "https://example.com/", "name": "x"}
         if page.stream_handler:  # an upload
-            answer = inside.client.post(path, files={name: (None, value) for name, value in fields.items()})
+            answer = dashboard.client.post(path, files={name: (None, value) for name, value in fields.items()})
         else:
-            answer = inside.client.post(path, data=fields)
+            answer = dashboard.client.post(path, data=fields)
         assert answer.status_code == 403, path
         assert "out of date" in answer.text
     assert ana.get("/urls")["data"]["result"] == 0
-    assert inside.get("").status_code == 200
+    assert dashboard.get("").status_code == 200
 
 
 @pytest.mark.parametrize("page", _paths("GET"))
@@ -62,17 +64,17 @@ def test_every_page_has_security_headers_and_no_inline_code(ana: Person, browser
 
 
 @ONLY_SQLITE
-def test_oversized_and_malformed_requests_return_4xx(ana: Person, inside: Browser) -> None:
+def test_oversized_and_malformed_requests_return_4xx(ana: Person, dashboard: Browser) -> None:
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
     for body, status in ((b"a=" + b"x" * 2_000_000, 413), (b"&".join([b"a=1"] * 6000), 400), (b"\xff\x00=%ff&;", 403)):
-        assert inside.client.post("/dashboard/links/new", content=body, headers=headers).status_code == status
-    assert inside.get("/links/99999999999999999999").status_code == 404
-    assert inside.get("/links?page=99999999999&q=%00%ff&campaign=x&order=x&status=x").status_code == 200
-    assert inside.client.put("/dashboard/links/new").status_code == 405
+        assert dashboard.client.post("/dashboard/links/new", content=body, headers=headers).status_code == status
+    assert dashboard.get("/links/99999999999999999999").status_code == 404
+    assert dashboard.get("/links?page=99999999999&q=%00%ff&campaign=x&order=x&status=x").status_code == 200
+    assert dashboard.client.put("/dashboard/links/new").status_code == 405
 
 
 @ONLY_SQLITE
-def test_dashboard_on_branded_domain_returns_404(ana: Person, service: Inside) -> None:
+def test_dashboard_on_branded_domain_returns_404(ana: Person, service: AsgiClient) -> None:
     ana.post("/domain/add", {"domain": "https://brand.example"})
     for path in ("/dashboard", "/dashboard/signin", "/dashboard/static/app.js"):
         assert service.get(path, headers={"Host": "brand.example"}).status_code == 404
@@ -94,12 +96,14 @@ def test_static_files_are_immutable_and_compressed(browser: Browser) -> None:
 
 
 @ONLY_SQLITE
-def test_theme_redirects_to_referrer_path_of_the_dashboard_only(ana: Person, inside: Browser, service: Inside) -> None:
+def test_theme_redirects_to_referrer_path_of_the_dashboard_only(
+    ana: Person, dashboard: Browser, service: AsgiClient
+) -> None:
     other = new_browser(service)
     assert other.submit("/theme", at="/signin", theme="dark").headers["location"] == "/dashboard"
     assert 'data-theme="dark"' in other.get("/signin").text
-    form = {"token": hidden_field(inside.get("/links"), "token"), "theme": "light"}
-    foreign = inside.client.post(
+    form = {"token": hidden_field(dashboard.get("/links"), "token"), "theme": "light"}
+    foreign = dashboard.client.post(
         "/dashboard/theme", data=form, headers={"Referer": "https://evil.example/dashboard/links"}
     )
     assert foreign.headers["location"] == "/dashboard/links", "only the path of the referrer is used"

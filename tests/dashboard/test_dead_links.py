@@ -44,22 +44,24 @@ def _listed(page: Any) -> list[str]:
     return re.findall(r'class="name"[^>]*>([^<]+)<', page.text)
 
 
-def test_link_list_marks_and_filters_dead_links(inside: Browser, ana: Person, ben: Person, database: Database) -> None:
+def test_link_list_marks_and_filters_dead_links(
+    dashboard: Browser, ana: Person, ben: Person, database: Database
+) -> None:
     _add(ana, database, "works", status=200)
     _add(ana, database, "fails", status=404, failing_since=NOW, failures=1)
     _add(ana, database, "gone", **DEAD)
     _add(ana, database, "silent", **{**DEAD, "status": 0})
     _add(ben, database, "bens", **DEAD)
     _add(ana, database, "unseen")
-    page = inside.get("/links")
+    page = dashboard.get("/links")
     assert _listed(page) == ["unseen", "silent", "gone", "fails", "works"]
     assert page.text.count("Dead link<") == 2
     for query in ("status=dead", "status=dead&order=click"):
-        assert _listed(inside.get(f"/links?{query}")) == ["silent", "gone"]
-    assert _listed(inside.get("/links?status=dead&q=gone")) == ["gone"]
-    assert _listed(inside.get("/links?status=dead&campaign=1")) == []
-    assert '<option value="dead" selected>' in inside.get("/links?status=dead").text
-    assert "2 links have a dead destination." in inside.get("").text
+        assert _listed(dashboard.get(f"/links?{query}")) == ["silent", "gone"]
+    assert _listed(dashboard.get("/links?status=dead&q=gone")) == ["gone"]
+    assert _listed(dashboard.get("/links?status=dead&campaign=1")) == []
+    assert '<option value="dead" selected>' in dashboard.get("/links?status=dead").text
+    assert "2 links have a dead destination." in dashboard.get("").text
 
 
 def test_dead_link_still_redirects(service: Any, ana: Person, database: Database) -> None:
@@ -78,25 +80,25 @@ def test_dead_link_still_redirects(service: Any, ana: Person, database: Database
     ],
 )
 def test_link_editor_shows_check_result(
-    inside: Browser, ana: Person, database: Database, result: dict[str, Any], message: str
+    dashboard: Browser, ana: Person, database: Database, result: dict[str, Any], message: str
 ) -> None:
     link = _add(ana, database, "checked", **result)
-    page = inside.get(f"/links/{link}").text
+    page = dashboard.get(f"/links/{link}").text
     assert message in page
     assert "Last check" in page
-    assert "Last check" not in inside.get(f"/links/{_add(ana, database, 'unseen')}").text
+    assert "Last check" not in dashboard.get(f"/links/{_add(ana, database, 'unseen')}").text
 
 
-def test_health_page_shows_number_of_dead_links(inside: Browser, ana: Person, database: Database) -> None:
+def test_health_page_shows_number_of_dead_links(dashboard: Browser, ana: Person, database: Database) -> None:
     _add(ana, database, "gone", **DEAD)
     database.write(lambda tx: tx.execute(update(accounts).where(accounts.c.id == ana.account).values(owner=True)))
-    assert "Checked every 7 days. Dead: 1" in inside.get("/admin/health").text
+    assert "Checked every 7 days. Dead: 1" in dashboard.get("/admin/health").text
 
 
 @pytest.mark.parametrize("days", [0])
-def test_pages_show_no_check_results_if_checks_are_off(inside: Browser, ana: Person, database: Database) -> None:
+def test_pages_show_no_check_results_if_checks_are_off(dashboard: Browser, ana: Person, database: Database) -> None:
     link = _add(ana, database, "gone", **DEAD)
     database.write(lambda tx: tx.execute(update(accounts).where(accounts.c.id == ana.account).values(owner=True)))
-    pages = [inside.get(path).text for path in ("", "/links", f"/links/{link}")]
+    pages = [dashboard.get(path).text for path in ("", "/links", f"/links/{link}")]
     assert not any("ead link" in page or "Last check" in page for page in pages)
-    assert "Dead-link checks are off" in inside.get("/admin/health").text
+    assert "Dead-link checks are off" in dashboard.get("/admin/health").text

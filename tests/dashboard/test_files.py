@@ -33,28 +33,28 @@ def _details(person: Person, file: int) -> Any:
     return person.get(f"/file/{file}")["details"]
 
 
-def test_upload_form_stores_file_with_all_settings(ana: Person, inside: Browser) -> None:
+def test_upload_form_stores_file_with_all_settings(ana: Person, dashboard: Browser) -> None:
     answer = _upload(
-        inside, ("pic.png", PNG), custom="picture", maxdownloads="3", password="geheim", expiry="2999-01-02T03:04"
+        dashboard, ("pic.png", PNG), custom="picture", maxdownloads="3", password="geheim", expiry="2999-01-02T03:04"
     )
-    assert flash_message(answer, inside) == "Your file is ready. go.localhost:8000/picture"
+    assert flash_message(answer, dashboard) == "Your file is ready. go.localhost:8000/picture"
     details = _details(ana, ana.get("/files")["list"][0]["id"])
     assert (details["name"], details["type"], details["size"]) == ("pic.png", "image/png", len(PNG))
     assert (details["maxdownloads"], details["password"], details["expiry"]) == (3, True, "2999-01-02 03:04:00")
     assert details["shorturl"] == f"{BASE}/picture"
-    assert inside.client.get("/picture", headers={"Authorization": "Basic OmdlaGVpbQ=="}).content == PNG
+    assert dashboard.client.get("/picture", headers={"Authorization": "Basic OmdlaGVpbQ=="}).content == PNG
 
 
-def test_upload_form_accepts_several_files_and_rejects_none(ana: Person, inside: Browser) -> None:
-    answer = _upload(inside, *((f"{n}.txt", b"x" * n * 100_000) for n in (1, 2, 3)), expiry="", custom="")
-    assert flash_message(answer, inside) == "3 files were uploaded."
+def test_upload_form_accepts_several_files_and_rejects_none(ana: Person, dashboard: Browser) -> None:
+    answer = _upload(dashboard, *((f"{n}.txt", b"x" * n * 100_000) for n in (1, 2, 3)), expiry="", custom="")
+    assert flash_message(answer, dashboard) == "3 files were uploaded."
     assert [_details(ana, file["id"])["size"] for file in ana.get("/files")["list"]] == [300_000, 200_000, 100_000]
     for files in ((), (("", b""),)):
         answer = (
-            _upload(inside, *files)
+            _upload(dashboard, *files)
             if files
-            else inside.client.post(
-                f"/dashboard{_NEW}", files={"token": (None, hidden_field(inside.get(_NEW), "token"))}
+            else dashboard.client.post(
+                f"/dashboard{_NEW}", files={"token": (None, hidden_field(dashboard.get(_NEW), "token"))}
             )
         )
         assert answer.status_code == 400
@@ -62,7 +62,9 @@ def test_upload_form_accepts_several_files_and_rejects_none(ana: Person, inside:
     assert len(_names(ana)) == 3
 
 
-def test_invalid_upload_form_shows_error_at_field_and_stores_nothing(ana: Person, ben: Person, inside: Browser) -> None:
+def test_invalid_upload_form_shows_error_at_field_and_stores_nothing(
+    ana: Person, ben: Person, dashboard: Browser
+) -> None:
     new_file(ben, "b.txt", custom="bens")
     for fields, message in (
         ({"custom": "bens"}, "Alias "),
@@ -73,44 +75,44 @@ def test_invalid_upload_form_shows_error_at_field_and_stores_nothing(ana: Person
         ({"password": "x" * 200}, "Password for visitors "),
         ({"custom": "x" * 20_000}, "Alias is too long."),
     ):
-        answer = _upload(inside, ("a.txt", b"content"), **fields)
+        answer = _upload(dashboard, ("a.txt", b"content"), **fields)
         assert answer.status_code == 400, fields
         assert message in answer.text, fields
     for name in ("../a.txt", "..", "a\u202egpj.exe", "x" * 300):
-        answer = _upload(inside, (name, b"content"))
+        answer = _upload(dashboard, (name, b"content"))
         assert answer.status_code == 400, name
     assert _names(ana) == []
     assert ana.database.read(lambda tx: tx.execute(select(orphan_objects.c.deleting)).scalars().all()) in ([], [True])
 
 
-def test_upload_script_gets_json(ana: Person, inside: Browser) -> None:
-    result = _upload(inside, ("a.txt", b"content"), headers={"Accept": "application/json"}).json()
+def test_upload_script_gets_json(ana: Person, dashboard: Browser) -> None:
+    result = _upload(dashboard, ("a.txt", b"content"), headers={"Accept": "application/json"}).json()
     assert [(file["name"], file["url"]) for file in result["files"]] == [
         ("a.txt", ana.get("/files")["list"][0]["shorturl"])
     ]
-    answer = _upload(inside, ("a.txt", b"content"), headers={"Accept": "application/json"}, maxdownloads="-1")
+    answer = _upload(dashboard, ("a.txt", b"content"), headers={"Accept": "application/json"}, maxdownloads="-1")
     assert (answer.status_code, answer.json()["field"]) == (400, "maxdownloads")
 
 
-def test_upload_form_shows_and_enforces_plan_limits(ana: Person, inside: Browser) -> None:
+def test_upload_form_shows_and_enforces_plan_limits(ana: Person, dashboard: Browser) -> None:
     ana.write(lambda tx: tx.execute(plans.update().values(upload_limit=50_000, storage_limit=80_000)))
-    page = inside.get(_NEW).text
+    page = dashboard.get(_NEW).text
     assert "Maximum file size: 50 kB." in page
     assert "Storage left: 80 kB." in page
-    answer = _upload(inside, ("large.bin", b"x" * 60_000))
+    answer = _upload(dashboard, ("large.bin", b"x" * 60_000))
     assert answer.status_code == 400
     assert "large.bin was not uploaded." in answer.text
     assert "your plan allows 50000 bytes per file" in answer.text
-    answer = _upload(inside, ("one.bin", b"x" * 45_000), ("two.bin", b"x" * 45_000), ("three.bin", b"x"))
+    answer = _upload(dashboard, ("one.bin", b"x" * 45_000), ("two.bin", b"x" * 45_000), ("three.bin", b"x"))
     assert answer.status_code == 400
     assert "two.bin was not uploaded. 1 file before it was uploaded." in answer.text
     assert _names(ana) == ["one.bin"]
     assert ana.database.read(lambda tx: tx.execute(select(accounts.c.stored)).scalars().first()) == 45_000
 
 
-def test_upload_with_csrf_token_of_another_browser_is_rejected(ana: Person, ben: Person, inside: Browser) -> None:
-    client, path = inside.client, f"/dashboard{_NEW}"
-    token = hidden_field(inside.get(_NEW), "token")
+def test_upload_with_csrf_token_of_another_browser_is_rejected(ana: Person, ben: Person, dashboard: Browser) -> None:
+    client, path = dashboard.client, f"/dashboard{_NEW}"
+    token = hidden_field(dashboard.get(_NEW), "token")
     files = {"file": ("a.txt", b"content")}
     other = new_browser(client)
     assert other.client.post(path, data={"token": token}, files=files).headers["location"] == "/dashboard/signin"
@@ -136,20 +138,20 @@ def test_upload_with_csrf_token_of_another_browser_is_rejected(ana: Person, ben:
         ("multipart/form-data; boundary=" + "x" * 3000, b"--x\r\n"),
     ],
 )
-def test_malformed_upload_form_returns_400(ana: Person, inside: Browser, content_type: str, body: bytes) -> None:
-    content = body.replace(b"TOKEN", hidden_field(inside.get(_NEW), "token").encode())
-    answer = inside.client.post(f"/dashboard{_NEW}", content=content, headers={"Content-Type": content_type})
+def test_malformed_upload_form_returns_400(ana: Person, dashboard: Browser, content_type: str, body: bytes) -> None:
+    content = body.replace(b"TOKEN", hidden_field(dashboard.get(_NEW), "token").encode())
+    answer = dashboard.client.post(f"/dashboard{_NEW}", content=content, headers={"Content-Type": content_type})
     assert answer.status_code == 400
     assert _names(ana) == []
 
 
-def test_upload_form_interrupted_within_file_stores_nothing(ana: Person, inside: Browser) -> None:
-    token = hidden_field(inside.get(_NEW), "token")
+def test_upload_form_interrupted_within_file_stores_nothing(ana: Person, dashboard: Browser) -> None:
+    token = hidden_field(dashboard.get(_NEW), "token")
     head = (
         f'--x\r\nContent-Disposition: form-data; name="token"\r\n\r\n{token}\r\n'
         '--x\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\nhalf of'
     )
-    answer = inside.client.post(
+    answer = dashboard.client.post(
         f"/dashboard{_NEW}", content=head, headers={"Content-Type": "multipart/form-data; boundary=x"}
     )
     assert answer.status_code == 400
@@ -157,30 +159,34 @@ def test_upload_form_interrupted_within_file_stores_nothing(ana: Person, inside:
     assert _names(ana) == []
 
 
-def test_file_editor_saves_changes_and_rejects_stale_form(ana: Person, inside: Browser) -> None:
+def test_file_editor_saves_changes_and_rejects_stale_form(ana: Person, dashboard: Browser) -> None:
     file = new_file(ana, "a.txt", b"content", password="geheim", maxdownloads=5)
-    page = inside.get(f"/files/{file}")
+    page = dashboard.get(f"/files/{file}")
     version = hidden_field(page, "version")
-    first = inside.submit(f"/files/{file}", name="First", maxdownloads="7", expiry="", password="", version=version)
-    assert flash_message(first, inside).startswith("Saved.")
+    first = dashboard.submit(f"/files/{file}", name="First", maxdownloads="7", expiry="", password="", version=version)
+    assert flash_message(first, dashboard).startswith("Saved.")
     details = _details(ana, file)
     assert (details["name"], details["maxdownloads"], details["password"]) == ("First", 7, True)
-    second = inside.submit(f"/files/{file}", name="Second", maxdownloads="5", expiry="", password="", version=version)
+    second = dashboard.submit(
+        f"/files/{file}", name="Second", maxdownloads="5", expiry="", password="", version=version
+    )
     assert second.status_code == 400
     assert "changed since you opened it" in second.text
     assert _details(ana, file)["name"] == "First"
     again = hidden_field(second, "version")
-    inside.submit(f"/files/{file}", name="Second", maxdownloads="", expiry="", password="", unlock="on", version=again)
+    dashboard.submit(
+        f"/files/{file}", name="Second", maxdownloads="", expiry="", password="", unlock="on", version=again
+    )
     details = _details(ana, file)
     assert (details["name"], details["maxdownloads"], details["password"]) == ("Second", None, False)
 
 
-def test_file_list_supports_search_order_and_bulk_deletion(ana: Person, inside: Browser) -> None:
+def test_file_list_supports_search_order_and_bulk_deletion(ana: Person, dashboard: Browser) -> None:
     ids = [new_file(ana, f"{name}.txt", b"x" * size) for name, size in (("Small", 10), ("LARGE", 3000), ("mid", 200))]
-    inside.client.get(f"/{_details(ana, ids[2])['shorturl'].rpartition('/')[2]}")
+    dashboard.client.get(f"/{_details(ana, ids[2])['shorturl'].rpartition('/')[2]}")
 
     def listed_names(query: str) -> list[str]:
-        return re.findall(r"<bdi>(.*?)</bdi>", inside.get(f"/files{query}").text)
+        return re.findall(r"<bdi>(.*?)</bdi>", dashboard.get(f"/files{query}").text)
 
     assert listed_names("") == listed_names("?order=nonsense") == ["mid.txt", "LARGE.txt", "Small.txt"]
     assert listed_names("?order=size") == ["LARGE.txt", "mid.txt", "Small.txt"]
@@ -188,29 +194,29 @@ def test_file_list_supports_search_order_and_bulk_deletion(ana: Person, inside: 
     assert listed_names("?q=large") == ["LARGE.txt"]
     assert listed_names("?q=l&order=size") == ["LARGE.txt", "Small.txt"]
     assert listed_names("?q=nothing") == []
-    assert flash_message(inside.submit("/files/bulk", at="/files"), inside) == "Select at least one file."
-    confirmation = inside.submit("/files/bulk", at="/files", id=[ids[0], ids[1]])
+    assert flash_message(dashboard.submit("/files/bulk", at="/files"), dashboard) == "Select at least one file."
+    confirmation = dashboard.submit("/files/bulk", at="/files", id=[ids[0], ids[1]])
     assert "Delete 2 files?" in confirmation.text
     assert len(_names(ana)) == 3, "nothing is deleted before the confirmation"
     assert (
-        flash_message(inside.submit("/files/delete", at="/files", id=[ids[0], ids[1]]), inside)
+        flash_message(dashboard.submit("/files/delete", at="/files", id=[ids[0], ids[1]]), dashboard)
         == "2 files were deleted."
     )
     assert _names(ana) == ["mid.txt"]
 
 
-def test_file_pages_of_another_account_return_404(ana: Person, ben: Person, inside: Browser) -> None:
+def test_file_pages_of_another_account_return_404(ana: Person, ben: Person, dashboard: Browser) -> None:
     file = new_file(ben, "bens secret.txt")
-    assert "bens secret" not in inside.get("/files").text
+    assert "bens secret" not in dashboard.get("/files").text
     for path in (f"/files/{file}", f"/files/{file}/delete", f"/files/{file}/stats"):
-        assert inside.get(path).status_code == 404, path
+        assert dashboard.get(path).status_code == 404, path
     for path in (f"/files/{file}", "/files/delete", "/files/bulk"):
-        assert inside.submit(path, at="/files", id=file, name="Mine").status_code == 404, path
+        assert dashboard.submit(path, at="/files", id=file, name="Mine").status_code == 404, path
     assert _names(ben) == ["bens secret.txt"]
 
 
-def test_file_name_with_markup_is_escaped(ana: Person, inside: Browser) -> None:
+def test_file_name_with_markup_is_escaped(ana: Person, dashboard: Browser) -> None:
     name = "<script>alert(1)</script>\"'&.txt"
     file = new_file(ana, "a.txt", name=name[:200])
     for path in ("/files", f"/files/{file}", f"/files/{file}/delete", f"/files/{file}/stats"):
-        assert "<script>alert" not in inside.get(path).text
+        assert "<script>alert" not in dashboard.get(path).text

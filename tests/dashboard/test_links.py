@@ -34,7 +34,7 @@ def _fields(page: Any) -> dict[str, Any]:
     return fields
 
 
-def test_link_with_all_options_is_created_and_saved_unchanged(ana: Person, inside: Browser) -> None:
+def test_link_with_all_options_is_created_and_saved_unchanged(ana: Person, dashboard: Browser) -> None:
     pixel = ana.post("/pixel/add", {"type": "gapixel", "name": "Shop", "tag": "G-1"})["id"]
     channel = ana.post("/channel/add", {"name": "Letter"})["id"]
     campaign = ana.post("/campaign/add", {"name": "Spring"})["id"]
@@ -60,8 +60,8 @@ def test_link_with_all_options_is_created_and_saved_unchanged(ana: Person, insid
         "parameters.value": "letter",
         "metatitle": "A card",
     }
-    response = inside.submit("/links/new", **values)
-    assert flash_message(response, inside).startswith("Your link is ready. go.localhost:8000/spring")
+    response = dashboard.submit("/links/new", **values)
+    assert flash_message(response, dashboard).startswith("Your link is ready. go.localhost:8000/spring")
     link = ana.get("/urls")["data"]["urls"][0]["id"]
     details = ana.get(f"/url/{link}")["details"]
     names = ("title", "campaign", "status", "clicklimit", "expiryurl", "type", "metatitle")
@@ -72,28 +72,28 @@ def test_link_with_all_options_is_created_and_saved_unchanged(ana: Person, insid
     assert [row["location"] for row in details["geotarget"]] == ["Germany", "Spain"]
     assert details["deeplink"] == {"apple": "https://apps.apple.com/app/1"}
     assert details["parameters"] == [{"name": "utm_source", "value": "letter"}]
-    fields = _fields(inside.get(f"/links/{link}"))
-    inside.client.post(f"/dashboard/links/{link}", data=fields)
+    fields = _fields(dashboard.get(f"/links/{link}"))
+    dashboard.client.post(f"/dashboard/links/{link}", data=fields)
     assert ana.get(f"/url/{link}")["details"] == details, "saving the unchanged form changes nothing"
-    inside.client.post(f"/dashboard/links/{link}", data={**_fields(inside.get(f"/links/{link}")), "unlock": "on"})
+    dashboard.client.post(f"/dashboard/links/{link}", data={**_fields(dashboard.get(f"/links/{link}")), "unlock": "on"})
     assert ana.get(f"/url/{link}")["details"] == {**details, "password": False}
 
 
-def test_expiry_is_shown_and_entered_in_time_zone_of_viewer(ana: Person, inside: Browser) -> None:
-    inside.client.cookies.set("waypost_zone", "America/New_York", path="/dashboard")
-    inside.submit("/links/new", url=TARGET, expiry="2999-06-30T12:00")
+def test_expiry_is_shown_and_entered_in_time_zone_of_viewer(ana: Person, dashboard: Browser) -> None:
+    dashboard.client.cookies.set("waypost_zone", "America/New_York", path="/dashboard")
+    dashboard.submit("/links/new", url=TARGET, expiry="2999-06-30T12:00")
     link = ana.get("/urls")["data"]["urls"][0]["id"]
     assert ana.get(f"/url/{link}")["details"]["expiry"] == "2999-06-30 16:00:00"
-    assert 'value="2999-06-30T12:00"' in inside.get(f"/links/{link}").text
-    inside.client.cookies.set("waypost_zone", "../../etc/passwd", path="/dashboard")
-    assert 'value="2999-06-30T16:00"' in inside.get(f"/links/{link}").text
+    assert 'value="2999-06-30T12:00"' in dashboard.get(f"/links/{link}").text
+    dashboard.client.cookies.set("waypost_zone", "../../etc/passwd", path="/dashboard")
+    assert 'value="2999-06-30T16:00"' in dashboard.get(f"/links/{link}").text
 
 
-def test_expired_link_can_be_renamed(ana: Person, inside: Browser) -> None:
+def test_expired_link_can_be_renamed(ana: Person, dashboard: Browser) -> None:
     link = ana.post("/url/add", {"url": TARGET})["id"]
     ana.write(lambda tx: tx.exec_driver_sql(f"UPDATE links SET expiry = 1000000 WHERE id = {link}"))
-    fields = {**_fields(inside.get(f"/links/{link}")), "title": "Over"}
-    assert flash_message(inside.client.post(f"/dashboard/links/{link}", data=fields), inside).startswith("Saved.")
+    fields = {**_fields(dashboard.get(f"/links/{link}")), "title": "Over"}
+    assert flash_message(dashboard.client.post(f"/dashboard/links/{link}", data=fields), dashboard).startswith("Saved.")
 
 
 @pytest.mark.parametrize(
@@ -116,10 +116,10 @@ def test_expired_link_can_be_renamed(ana: Person, inside: Browser) -> None:
 )
 @ONLY_SQLITE
 def test_invalid_link_shows_error_at_field_and_keeps_entered_values(
-    ana: Person, inside: Browser, field: str, value: str, message: str
+    ana: Person, dashboard: Browser, field: str, value: str, message: str
 ) -> None:
     fields = {"url": TARGET, "title": "Kept", "description": "Kept too", field: value}
-    answer = inside.submit("/links/new", **fields)
+    answer = dashboard.submit("/links/new", **fields)
     assert answer.status_code == 400
     error = re.search(rf'id="{field}-error".*?<span>(.*?)</span>', answer.text, re.DOTALL)
     assert error is not None
@@ -132,36 +132,36 @@ def test_invalid_link_shows_error_at_field_and_keeps_entered_values(
 
 
 @ONLY_SQLITE
-def test_link_values_with_markup_are_escaped(ana: Person, inside: Browser) -> None:
+def test_link_values_with_markup_are_escaped(ana: Person, dashboard: Browser) -> None:
     evil = "\"><img src=x onerror=alert(1)>'{{7*7}}"
-    answer = inside.submit("/links/new", url=evil, custom=evil, title=evil, description=evil, metaimage=evil)
+    answer = dashboard.submit("/links/new", url=evil, custom=evil, title=evil, description=evil, metaimage=evil)
     assert "<img src=x" not in answer.text
     ana.post("/url/add", {"url": TARGET, "title": evil, "description": evil})
     ana.post("/campaign/add", {"name": evil})
     for path in ("/links", f"/links?q={evil}", "/links/1", "/links/1/stats", "/links/1/delete", "", "/links/new"):
-        page = inside.get(path)
+        page = dashboard.get(path)
         assert page.status_code == 200
         assert "<img src=x" not in page.text
 
 
-def test_stale_link_form_is_rejected(ana: Person, inside: Browser) -> None:
+def test_stale_link_form_is_rejected(ana: Person, dashboard: Browser) -> None:
     link = ana.post("/url/add", {"url": TARGET, "title": "Before"})["id"]
-    first, second = (_fields(inside.get(f"/links/{link}")) for _ in range(2))
+    first, second = (_fields(dashboard.get(f"/links/{link}")) for _ in range(2))
     path = f"/dashboard/links/{link}"
     for _ in range(2):  # a double submit is not a conflict
-        assert inside.client.post(path, data={**first, "title": "From the first"}).status_code == 303
-    rejected = inside.client.post(path, data={**second, "title": "From the second"})
+        assert dashboard.client.post(path, data={**first, "title": "From the first"}).status_code == 303
+    rejected = dashboard.client.post(path, data={**second, "title": "From the second"})
     assert rejected.status_code == 400
     assert "changed since you opened it" in rejected.text
     assert 'value="From the second"' in rejected.text
     assert ana.get(f"/url/{link}")["details"]["title"] == "From the first"
     again = {**second, "title": "From the second", "version": hidden_field(rejected, "version")}
-    assert inside.client.post(path, data=again).status_code == 303
+    assert dashboard.client.post(path, data=again).status_code == 303
     assert ana.get(f"/url/{link}")["details"]["title"] == "From the second"
 
 
 @ONLY_SQLITE
-def test_link_form_keeps_selected_options_beyond_option_limit(ana: Person, inside: Browser) -> None:
+def test_link_form_keeps_selected_options_beyond_option_limit(ana: Person, dashboard: Browser) -> None:
     first, channel = (
         ana.post("/campaign/add", {"name": "The first"})["id"],
         ana.post("/channel/add", {"name": "Top"})["id"],
@@ -170,46 +170,48 @@ def test_link_form_keeps_selected_options_beyond_option_limit(ana: Person, insid
     for table in (campaigns, channels):
         many = [{"account": ana.account, "name": f"Number {n}", "created": 0} for n in range(250)]
         ana.write(lambda tx, table=table, many=many: tx.execute(insert(table), many))  # type: ignore[misc]  # called immediately
-    fields = {**_fields(inside.get(f"/links/{link}")), "title": "Renamed"}
-    assert flash_message(inside.client.post(f"/dashboard/links/{link}", data=fields), inside).startswith("Saved.")
+    fields = {**_fields(dashboard.get(f"/links/{link}")), "title": "Renamed"}
+    assert flash_message(dashboard.client.post(f"/dashboard/links/{link}", data=fields), dashboard).startswith("Saved.")
     details = ana.get(f"/url/{link}")["details"]
     assert (details["campaign"], details["channel"], details["title"]) == (first, [channel], "Renamed")
-    assert re.search(rf'<option value="{first}" selected>', inside.get(f"/links?campaign={first}").text)
+    assert re.search(rf'<option value="{first}" selected>', dashboard.get(f"/links?campaign={first}").text)
 
 
-def test_link_pages_of_another_account_return_404(ana: Person, ben: Person, inside: Browser) -> None:
+def test_link_pages_of_another_account_return_404(ana: Person, ben: Person, dashboard: Browser) -> None:
     foreign_link = ben.post("/url/add", {"url": TARGET, "title": "Ben's own"})["id"]
     own_link = ana.post("/url/add", {"url": TARGET})["id"]
     channel = ben.post("/channel/add", {"name": "Ben's channel"})["id"]
     for path in ("", "/stats", "/delete"):
-        assert inside.get(f"/links/{foreign_link}{path}").status_code == 404
-    assert inside.submit(f"/links/{foreign_link}", at="/links", title="mine").status_code == 404
-    assert inside.submit("/links/delete", at="/links", id=[own_link, foreign_link]).status_code == 404
+        assert dashboard.get(f"/links/{foreign_link}{path}").status_code == 404
+    assert dashboard.submit(f"/links/{foreign_link}", at="/links", title="mine").status_code == 404
+    assert dashboard.submit("/links/delete", at="/links", id=[own_link, foreign_link]).status_code == 404
     for action in ("status-disabled", "delete"):
-        assert inside.submit("/links/bulk", at="/links", action=action, id=[own_link, foreign_link]).status_code == 404
-    assert inside.submit("/links/bulk", at="/links", action=f"channel-{channel}", id=[own_link]).status_code == 400
+        assert (
+            dashboard.submit("/links/bulk", at="/links", action=action, id=[own_link, foreign_link]).status_code == 404
+        )
+    assert dashboard.submit("/links/bulk", at="/links", action=f"channel-{channel}", id=[own_link]).status_code == 400
     assert ana.get(f"/url/{own_link}")["details"]["status"] == "public"
     assert ben.get(f"/url/{foreign_link}")["details"]["title"] == "Ben's own"
     for path in ("/links", "/links?q=Ben", f"/links?channel={channel}", "/links/new", ""):
-        assert "Ben's" not in unescape(inside.get(path).text)
+        assert "Ben's" not in unescape(dashboard.get(path).text)
 
 
-def test_link_statistics_show_clicks_and_export_csv(ana: Person, inside: Browser) -> None:
+def test_link_statistics_show_clicks_and_export_csv(ana: Person, dashboard: Browser) -> None:
     link = ana.post("/url/add", {"url": TARGET, "title": "=1+1", "custom": "spring"})["id"]
     for _ in range(3):
-        visit(inside.client, "spring", agent=CHROME)
-    visit(inside.client, "spring", agent="Googlebot/2.1")
-    page = inside.get(f"/links/{link}/stats").text
+        visit(dashboard.client, "spring", agent=CHROME)
+    visit(dashboard.client, "spring", agent="Googlebot/2.1")
+    page = dashboard.get(f"/links/{link}/stats").text
     tiles = dict(re.findall(r"<dt>(\w+)</dt><dd>(\d+)</dd>", page))
     assert tiles == {"Clicks": "3", "Visitors": "1", "Bots": "1", "Previews": "0"}
     assert "Chrome" in page
     for query in ("?days=7", "?from=2026-01-01&to=2026-02-01&interval=week", "?interval=month&days=365"):
-        assert inside.get(f"/links/{link}/stats{query}").status_code == 200
-    assert "must be a day" in inside.get(f"/links/{link}/stats?from=soon").text
-    export = inside.get(f"/links/{link}/stats?format=csv")
+        assert dashboard.get(f"/links/{link}/stats{query}").status_code == 200
+    assert "must be a day" in dashboard.get(f"/links/{link}/stats?from=soon").text
+    export = dashboard.get(f"/links/{link}/stats?format=csv")
     assert export.headers["content-type"] == "text/csv; charset=utf-8"
     assert export.text.count("\r\n") > 30
-    overview = inside.get("").text
+    overview = dashboard.get("").text
     assert re.findall(r"<dt>Clicks</dt><dd>(\d+)</dd>", overview) == ["3"]
     assert overview.count(f'href="/dashboard/links/{link}"') == 3, "the latest visits"
 
@@ -228,7 +230,7 @@ def test_link_statistics_show_clicks_and_export_csv(ana: Person, inside: Browser
     ],
 )
 @ONLY_SQLITE
-def test_dry_run_shows_destination_for_visitor(ana: Person, inside: Browser, query: str, destination: str) -> None:
+def test_dry_run_shows_destination_for_visitor(ana: Person, dashboard: Browser, query: str, destination: str) -> None:
     link = ana.post(
         "/url/add",
         {
@@ -239,25 +241,25 @@ def test_dry_run_shows_destination_for_visitor(ana: Person, inside: Browser, que
             "deeplink": {"google": "https://play.google.com/store"},
         },
     )["id"]
-    page = inside.get(f"/links/{link}/trial?{query}")
+    page = dashboard.get(f"/links/{link}/trial?{query}")
     assert re.findall(r'<p>Redirects to <a href="([^"]+)"', page.text) == [destination]
     assert ana.get(f"/url/{link}")["data"]["clicks"] == 0
 
 
-def test_dry_run_matches_visits(ana: Person, ben: Person, inside: Browser, database: Database) -> None:
+def test_dry_run_matches_visits(ana: Person, ben: Person, dashboard: Browser, database: Database) -> None:
     link = ana.post("/url/add", {"url": TARGET, "custom": "spring", "clicklimit": 1})["id"]
     path = f"/links/{link}/trial"
-    assert f'href="{TARGET}"' in inside.get(path).text
-    assert f'href="{TARGET}"' in inside.get(path).text, "a dry run does not count against the limit"
-    assert visit(inside.client, "spring", agent=CHROME).status_code == 302
-    assert "the link has expired" in inside.get(path).text
+    assert f'href="{TARGET}"' in dashboard.get(path).text
+    assert f'href="{TARGET}"' in dashboard.get(path).text, "a dry run does not count against the limit"
+    assert visit(dashboard.client, "spring", agent=CHROME).status_code == 302
+    assert "the link has expired" in dashboard.get(path).text
     ana.call("PUT", f"/url/{link}/update", {"expiryurl": "https://after.example/"})
-    assert 'href="https://after.example/"' in inside.get(path).text
+    assert 'href="https://after.example/"' in dashboard.get(path).text
     ana.call("PUT", f"/url/{link}/update", {"clicklimit": None, "password": "let me in"})
-    assert "after the password" in inside.get(path).text
+    assert "after the password" in dashboard.get(path).text
     database.write(lambda tx: abuse.block(tx, "example.com", kind="host"))
-    assert "has blocked the destination" in inside.get(path).text
+    assert "has blocked the destination" in dashboard.get(path).text
     ana.call("PUT", f"/url/{link}/update", {"status": "disabled"})
-    assert "the link is disabled" in inside.get(path).text
+    assert "the link is disabled" in dashboard.get(path).text
     foreign_link = ben.post("/url/add", {"url": "https://ben.example/"})["id"]
-    assert inside.get(f"/links/{foreign_link}/trial").status_code == 404
+    assert dashboard.get(f"/links/{foreign_link}/trial").status_code == 404

@@ -1,7 +1,7 @@
 """Sign-in to the dashboard: passwords, two-factor authentication, rate limits, cookies and sessions."""
 
 import re
-import threading
+from functools import partial
 
 import pyotp
 import pytest
@@ -9,8 +9,9 @@ import time_machine
 from sqlalchemy import select
 
 from tests.conftest import HASHER_IN_SERVICE, PASSWORD, Person
-from tests.support.asgi_client import Inside
+from tests.support.asgi_client import AsgiClient
 from tests.support.dashboard_client import Browser, flash_message, hidden_field, new_browser
+from tests.support.server import at_once
 from waypost import clock, credentials
 from waypost.accounts import ops
 from waypost.app import build
@@ -73,20 +74,15 @@ def test_eleventh_sign_in_attempt_in_a_minute_returns_429(ana: Person, browser: 
 
 
 @ONLY_SQLITE
-def test_concurrent_sign_in_attempts_are_limited(ana: Person, service: Inside) -> None:
+def test_concurrent_sign_in_attempts_are_limited(ana: Person, service: AsgiClient) -> None:
     browsers = [new_browser(service) for _ in range(30)]
-    forms = [hidden_field(browser.get("/signin"), "token") for browser in browsers]
-    statuses: list[int] = []
+    tokens = [hidden_field(browser.get("/signin"), "token") for browser in browsers]
 
-    def guess(browser: Browser, token: str) -> None:
+    def guess(browser: Browser, token: str) -> int:
         form = {"token": token, "name": "ana", "password": "a wrong guess"}
-        statuses.append(browser.client.post("/dashboard/signin", data=form).status_code)
+        return int(browser.client.post("/dashboard/signin", data=form).status_code)
 
-    threads = [threading.Thread(target=guess, args=pair) for pair in zip(browsers, forms, strict=True)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    statuses = at_once([partial(guess, browser, token) for browser, token in zip(browsers, tokens, strict=True)])
     assert statuses.count(400) == 10
     assert statuses.count(429) == 20
 
@@ -148,7 +144,7 @@ def test_sign_in_sets_new_cookie_and_stores_only_its_digest(ana: Person, browser
 @ONLY_SQLITE
 def test_session_cookie_on_https_has_host_prefix(settings: Settings, database: Database) -> None:
     secure = settings.model_copy(update={"base_url": "https://go.example.com"})
-    with Inside(build(secure, database), base_url="https://go.example.com") as client:
+    with AsgiClient(build(secure, database), base_url="https://go.example.com") as client:
         set_cookie = client.get("/dashboard/signin").headers["set-cookie"]
     assert set_cookie.startswith("__Host-waypost=")
     assert "Secure" in set_cookie
@@ -166,51 +162,51 @@ def test_session_expires_thirty_days_after_last_use(ana: Person, browser: Browse
         assert browser.get("").status_code == 303
 
 
-def test_session_ended_in_another_browser_is_rejected(ana: Person, inside: Browser, service: Inside) -> None:
+def test_session_ended_in_another_browser_is_rejected(ana: Person, dashboard: Browser, service: AsgiClient) -> None:
     other = new_browser(service)
     other.sign_in("ana")
-    page = inside.get("/links/new")
+    page = dashboard.get("/links/new")
     assert (
         flash_message(other.submit("/account/sessions/end", at="/account/sessions"), other) == "The session was ended."
     )
     form = {"token": hidden_field(page, "token"), "url": "https://example.com/"}
-    answer = inside.client.post("/dashboard/links/new", data=form)
+    answer = dashboard.client.post("/dashboard/links/new", data=form)
     assert answer.headers["location"] == "/dashboard/signin"
     assert ana.get("/urls")["data"]["result"] == 0
     assert other.get("/links").status_code == 200
 
 
 def test_ending_session_of_another_account_returns_404(
-    ana: Person, ben: Person, inside: Browser, database: Database
+    ana: Person, ben: Person, dashboard: Browser, database: Database
 ) -> None:
     token = database.write(lambda tx: sessions.begin(tx, ben.account, agent="Firefox"))
     session = database.read(lambda tx: sessions.of(tx, ben.account))[0]
-    assert inside.submit("/account/sessions/end", at="/account/sessions", id=session.id).status_code == 404
+    assert dashboard.submit("/account/sessions/end", at="/account/sessions", id=session.id).status_code == 404
     assert database.read(lambda tx: sessions.find(tx, token)) is not None
 
 
-def test_suspended_account_is_signed_out(ana: Person, inside: Browser, database: Database) -> None:
+def test_suspended_account_is_signed_out(ana: Person, dashboard: Browser, database: Database) -> None:
     database.write(lambda tx: ops.suspend(tx, ana.account, suspended=True))
-    assert inside.get("/links").status_code == 303
-    assert "suspended" in inside.sign_in("ana").text
+    assert dashboard.get("/links").status_code == 303
+    assert "suspended" in dashboard.sign_in("ana").text
 
 
-def _enable_two_factor(inside: Browser) -> tuple[str, list[str]]:
+def _enable_two_factor(dashboard: Browser) -> tuple[str, list[str]]:
     """Enable two-factor authentication. Return the secret and the recovery codes."""
-    page = inside.get("/account/factor")
+    page = dashboard.get("/account/factor")
     match = re.search(r"<code>([A-Z2-7]{32})</code>", page.text)
     assert match is not None
     form = {name: hidden_field(page, name) for name in ("token", "sealed")}
-    wrong = inside.client.post("/dashboard/account/factor", data={**form, "code": "000000", "password": PASSWORD})
+    wrong = dashboard.client.post("/dashboard/account/factor", data={**form, "code": "000000", "password": PASSWORD})
     assert "Wrong code." in wrong.text
     code = pyotp.TOTP(match[1]).at(clock.now())
-    done = inside.client.post("/dashboard/account/factor", data={**form, "code": code, "password": PASSWORD})
+    done = dashboard.client.post("/dashboard/account/factor", data={**form, "code": code, "password": PASSWORD})
     return match[1], re.findall(r"<code>([a-z0-9]{5}-[a-z0-9]{5})</code>", done.text)
 
 
-def test_two_factor_code_is_accepted_once(ana: Person, inside: Browser, service: Inside) -> None:
+def test_two_factor_code_is_accepted_once(ana: Person, dashboard: Browser, service: AsgiClient) -> None:
     with time_machine.travel("2026-11-21 12:00:00Z", tick=False) as world:
-        secret, codes = _enable_two_factor(inside)
+        secret, codes = _enable_two_factor(dashboard)
         assert len(set(codes)) == 10
         other = new_browser(service)
 
@@ -229,16 +225,16 @@ def test_two_factor_code_is_accepted_once(ana: Person, inside: Browser, service:
         assert [enter(code), enter(code)] == [303, 400]
         assert [enter(codes[0].upper()), enter(codes[0])] == [303, 400]
         world.shift(120)
-        assert "Recovery codes left: 9" in inside.get("/account/factor").text
-        answer = inside.submit("/account/factor/off", at="/account/factor", password=PASSWORD)
-        assert flash_message(answer, inside) == "Two-factor authentication was disabled."
+        assert "Recovery codes left: 9" in dashboard.get("/account/factor").text
+        answer = dashboard.submit("/account/factor/off", at="/account/factor", password=PASSWORD)
+        assert flash_message(answer, dashboard) == "Two-factor authentication was disabled."
         other.client.cookies.clear()
         assert other.sign_in("ana").headers["location"] == "/dashboard"
 
 
 @ONLY_SQLITE
-def test_code_form_from_another_browser_is_rejected(ana: Person, inside: Browser, service: Inside) -> None:
-    secret, _ = _enable_two_factor(inside)
+def test_code_form_from_another_browser_is_rejected(ana: Person, dashboard: Browser, service: AsgiClient) -> None:
+    secret, _ = _enable_two_factor(dashboard)
     first, second = new_browser(service), new_browser(service)
     sealed = hidden_field(first.sign_in("ana"), "sealed")
     with time_machine.travel(clock.now() + 60):

@@ -58,16 +58,16 @@ _CONTENTS: dict[str, tuple[dict[str, str], Any]] = {
 
 
 @pytest.mark.parametrize("type", _CONTENTS)
-def test_code_of_each_type_is_created_and_saved_unchanged(ana: Person, inside: Browser, type: str) -> None:
+def test_code_of_each_type_is_created_and_saved_unchanged(ana: Person, dashboard: Browser, type: str) -> None:
     entered, data = _CONTENTS[type]
-    inside.client.cookies.set("waypost_zone", "Europe/Berlin", path="/dashboard")
-    parts = re.findall(rf'name="{type}\.([a-z]+)"', inside.get("/qr/new").text)
+    dashboard.client.cookies.set("waypost_zone", "Europe/Berlin", path="/dashboard")
+    parts = re.findall(rf'name="{type}\.([a-z]+)"', dashboard.get("/qr/new").text)
     fields = {f"{type}__{part}": entered.get(part, "") for part in dict.fromkeys(parts)}
-    assert flash_message(_design(inside, type=type, **fields), inside) == "Your QR code is ready."
+    assert flash_message(_design(dashboard, type=type, **fields), dashboard) == "Your QR code is ready."
     code = _newest(ana)
     assert (code["type"], code["data"]) == (type, data)
-    page = inside.get(f"/qr/{code['id']}")
-    assert _preview_content(page) == zxing(inside.client.get(f"/qr/{code['alias']}?size=600").content)
+    page = dashboard.get(f"/qr/{code['id']}")
+    assert _preview_content(page) == zxing(dashboard.client.get(f"/qr/{code['alias']}?size=600").content)
     unchanged = {
         f"{type}__{part}": html.unescape(match[1] or match[2] or "")
         for part in dict.fromkeys(parts)
@@ -81,16 +81,16 @@ def test_code_of_each_type_is_created_and_saved_unchanged(ana: Person, inside: B
     path = f"/qr/{code['id']}"
     assert (
         flash_message(
-            _design(inside, path, path, type=type, version=hidden_field(page, "version"), **unchanged), inside
+            _design(dashboard, path, path, type=type, version=hidden_field(page, "version"), **unchanged), dashboard
         )
         == "Saved."
     )
     assert _newest(ana)["data"] == data
 
 
-def test_code_is_created_with_all_style_options(ana: Person, inside: Browser) -> None:
+def test_code_is_created_with_all_style_options(ana: Person, dashboard: Browser) -> None:
     answer = _design(
-        inside,
+        dashboard,
         type="link",
         link__link="https://example.com/",
         name="Spring",
@@ -109,7 +109,7 @@ def test_code_is_created_with_all_style_options(ana: Person, inside: Browser) ->
         level="H",
         margin="6",
     )
-    assert flash_message(answer, inside) == "Your QR code is ready."
+    assert flash_message(answer, dashboard) == "Your QR code is ready."
     code = _newest(ana)
     assert code["gradient"] == {"color": "#601010", "type": "radial", "angle": 90}
     assert (code["name"], code["shorturl"], code["dynamic"]) == ("Spring", f"{BASE}/spring", True)
@@ -119,8 +119,8 @@ def test_code_is_created_with_all_style_options(ana: Person, inside: Browser) ->
     assert code["logo"] is True
 
 
-def test_preview_draws_code_and_saves_nothing(ana: Person, inside: Browser) -> None:
-    page = _design(inside, "/qr/preview", type="text", text__text="Hello, world")
+def test_preview_draws_code_and_saves_nothing(ana: Person, dashboard: Browser) -> None:
+    page = _design(dashboard, "/qr/preview", type="text", text__text="Hello, world")
     assert page.status_code == 200
     assert _preview_content(page) == "Hello, world"
     assert ana.get("/qr")["data"]["result"] == 0
@@ -142,35 +142,35 @@ def test_preview_draws_code_and_saves_nothing(ana: Person, inside: Browser) -> N
     ],
 )
 def test_unscannable_or_invalid_code_is_rejected_with_message(
-    ana: Person, inside: Browser, fields: dict[str, str], message: str
+    ana: Person, dashboard: Browser, fields: dict[str, str], message: str
 ) -> None:
     values = {"type": "text", "text__text": "Hello", **fields}
-    preview = _design(inside, "/qr/preview", **values)
+    preview = _design(dashboard, "/qr/preview", **values)
     assert preview.status_code == 200
     shown = preview.text.partition('id="preview"')[2].partition("</div>\n")[0]
     assert _preview_content(preview) is None
     assert message in html.unescape(shown) or message.lower() in html.unescape(shown)
-    saved = _design(inside, **values)
+    saved = _design(dashboard, **values)
     assert saved.status_code == 400
     assert message in html.unescape(saved.text)
     assert ana.get("/qr")["data"]["result"] == 0
 
 
-def test_designer_keeps_logo_until_removed_and_rejects_stale_form(ana: Person, inside: Browser) -> None:
+def test_designer_keeps_logo_until_removed_and_rejects_stale_form(ana: Person, dashboard: Browser) -> None:
     code, _ = new_code(ana, "text", "Hello", logo=LOGO, gradient={"color": "#000044"})
     path = f"/qr/{code}"
-    version = hidden_field(inside.get(path), "version")
+    version = hidden_field(dashboard.get(path), "version")
     fields = {"type": "text", "text__text": "Changed"}
-    assert flash_message(_design(inside, path, path, version=version, **fields), inside) == "Saved."
+    assert flash_message(_design(dashboard, path, path, version=version, **fields), dashboard) == "Saved."
     details = ana.get(path)["details"]
     assert (details["data"], details["logo"], details["gradient"]) == ({"text": "Changed"}, True, None)
-    second = _design(inside, path, path, version=version, type="text", text__text="By the second")
+    second = _design(dashboard, path, path, version=version, type="text", text__text="By the second")
     assert second.status_code == 400
     assert "changed since you opened it" in second.text
     assert ana.get(path)["details"]["data"] == {"text": "Changed"}
     assert (
         flash_message(
-            _design(inside, path, path, version=hidden_field(second, "version"), unlogo="on", **fields), inside
+            _design(dashboard, path, path, version=hidden_field(second, "version"), unlogo="on", **fields), dashboard
         )
         == "Saved."
     )
@@ -189,9 +189,9 @@ def test_designer_keeps_logo_until_removed_and_rejects_stale_form(ana: Person, i
         ("link", "https://example.com/"),
     ],
 )
-def test_raw_content_of_api_can_be_edited(ana: Person, inside: Browser, type: str, data: str) -> None:
+def test_raw_content_of_api_can_be_edited(ana: Person, dashboard: Browser, type: str, data: str) -> None:
     code, _ = new_code(ana, type, data)
-    page = inside.get(f"/qr/{code}")
+    page = dashboard.get(f"/qr/{code}")
     assert page.status_code == 200
     assert _preview_content(page) is not None
     shown = html.unescape(page.text)
@@ -199,24 +199,26 @@ def test_raw_content_of_api_can_be_edited(ana: Person, inside: Browser, type: st
 
 
 def test_code_list_supports_search_and_bulk_deletion_of_own_codes_only(
-    ana: Person, ben: Person, inside: Browser
+    ana: Person, ben: Person, dashboard: Browser
 ) -> None:
     own_ids = [new_code(ana, name=name)[0] for name in ("Menu", "Poster", "<script>alert(1)</script>")]
     foreign_id, _ = new_code(ben, name="bens")
 
     def listed(q: str) -> list[str]:
-        return re.findall(r"<bdi>(.*?)</bdi>", inside.get("/qr", params={"q": q}).text)
+        return re.findall(r"<bdi>(.*?)</bdi>", dashboard.get("/qr", params={"q": q}).text)
 
     assert listed("") == ["&lt;script&gt;alert(1)&lt;/script&gt;", "Poster", "Menu"]
     assert listed("poST") == ["Poster"]
     assert listed("bens") == []
     for path in (f"/qr/{foreign_id}", f"/qr/{foreign_id}/delete", f"/qr/{foreign_id}/stats"):
-        assert inside.get(path).status_code == 404, path
+        assert dashboard.get(path).status_code == 404, path
     for path in (f"/qr/{foreign_id}", f"/qr/{foreign_id}/preview"):
-        assert _design(inside, path, "/qr/new", type="text", text__text="Mine").status_code == 404, path
+        assert _design(dashboard, path, "/qr/new", type="text", text__text="Mine").status_code == 404, path
     for path in ("/qr/delete", "/qr/bulk"):
-        assert inside.submit(path, at="/qr", id=[foreign_id, own_ids[0]]).status_code == 404
-    assert "Delete 2 QR codes?" in inside.submit("/qr/bulk", at="/qr", id=own_ids[:2]).text
-    assert flash_message(inside.submit("/qr/delete", at="/qr", id=own_ids[:2]), inside) == "2 QR codes were deleted."
-    assert flash_message(inside.submit("/qr/bulk", at="/qr"), inside) == "Select at least one QR code."
+        assert dashboard.submit(path, at="/qr", id=[foreign_id, own_ids[0]]).status_code == 404
+    assert "Delete 2 QR codes?" in dashboard.submit("/qr/bulk", at="/qr", id=own_ids[:2]).text
+    assert (
+        flash_message(dashboard.submit("/qr/delete", at="/qr", id=own_ids[:2]), dashboard) == "2 QR codes were deleted."
+    )
+    assert flash_message(dashboard.submit("/qr/bulk", at="/qr"), dashboard) == "Select at least one QR code."
     assert (ana.get("/qr")["data"]["result"], ben.get("/qr")["data"]["result"]) == (1, 1)

@@ -6,6 +6,7 @@ import pytest
 import time_machine
 from sqlalchemy import Connection, text
 
+from tests.support.threads import join
 from waypost.db import change_log
 from waypost.db.change_log import LogPosition
 from waypost.db.database import Database
@@ -160,19 +161,18 @@ def test_concurrent_changes_are_both_read(database: Database) -> None:
         def work(tx: Connection) -> None:
             change_log.record(tx, "", "slow")
             started.set()
-            resume.wait()
+            assert resume.wait(30)
 
         database.write(work)
 
     first, second = threading.Thread(target=slow), threading.Thread(target=_record, args=(database, "", "fast"))
     first.start()
-    started.wait()
+    assert started.wait(30)
     second.start()
     second.join(0.5)  # on SQLite it waits for the other transaction
     end, early = _read_since(database, position)
     resume.set()
-    first.join()
-    second.join()
+    join(first, second)
     _, late = _read_since(database, end)
     assert sorted([*(early or []), *(late or [])]) == [("", "fast"), ("", "slow")]
 
@@ -189,12 +189,12 @@ def test_change_committed_out_of_order_reaches_old_and_new_readers(database: Dat
         for number in range(1000):  # the most that one transaction records
             change_log.record(tx, "", f"other-{number}")
         started.set()
-        resume.wait()
+        assert resume.wait(30)
 
     thread = threading.Thread(target=database.write, args=(slow,))
     thread.start()
     try:
-        started.wait()
+        assert started.wait(30)
         with pytest.raises(ZeroDivisionError):
             database.write(_roll_back)
         _record(database, "", "summer")  # does not wait for the open transaction
@@ -203,7 +203,7 @@ def test_change_committed_out_of_order_reaches_old_and_new_readers(database: Dat
         assert (_cached(old_cache), _cached(new_cache)) == (["/spring", *ALL[2:]], ALL)
     finally:
         resume.set()
-        thread.join()
+        join(thread)
     for _ in range(2):
         old_reader.catch_up()
         new_reader.catch_up()

@@ -8,6 +8,7 @@ from sqlalchemy import Connection, event, text
 from sqlalchemy.pool import Pool
 
 from tests.conftest import Person
+from tests.support.threads import join
 from waypost.campaigns import ops as campaigns
 from waypost.db import crud
 from waypost.db.database import Database
@@ -37,7 +38,7 @@ def test_close_while_connection_is_in_use_closes_it_on_return(database_url: str)
     assert started.wait(30)
     database.close()
     closed.set()
-    thread.join()
+    join(thread)
     event.remove(Pool, "connect", remember)
     assert results == [1]
     assert [connection.closed for connection in connections] == [True]

@@ -21,7 +21,7 @@ _REQUESTS = 200
 
 
 @dataclass(frozen=True)
-class World:
+class Installation:
     """A node, the TCP proxy between it and its database, and the database server."""
 
     node: Server
@@ -58,7 +58,7 @@ class World:
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     """Shared by the module."""
     with own_postgres(*FAST_OPTIONS) as postgres, running_proxy(postgres.port) as proxy:
         with psycopg.connect(f"{postgres.url}/postgres", autocommit=True) as admin:
@@ -69,134 +69,134 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         database.close()
         url = f"postgresql://postgres@127.0.0.1:{proxy.port}/waypost"
         with serving(tmp_path_factory.mktemp("node"), database_url=url) as node:
-            yield World(node, proxy, postgres, key)
+            yield Installation(node, proxy, postgres, key)
             assert "Traceback" not in node.output()
 
 
 @pytest.fixture(autouse=True)
-def _writable(world: World) -> None:
+def _writable(installation: Installation) -> None:
     """Start each test with a working service, also after a failed test."""
-    until(world.can_write)
+    until(installation.can_write)
 
 
-def test_cached_links_redirect_without_database_and_clicks_are_counted_later(world: World) -> None:
-    world.add("away-hot")
-    world.add("away-targeted", geotarget=[{"location": "Germany", "link": "https://example.de/"}])
-    world.add("away-limited", clicklimit=5)
+def test_cached_links_redirect_without_database_and_clicks_are_counted_later(installation: Installation) -> None:
+    installation.add("away-hot")
+    installation.add("away-targeted", geotarget=[{"location": "Germany", "link": "https://example.de/"}])
+    installation.add("away-limited", clicklimit=5)
     cached = ("away-hot", "away-targeted")
-    redirects = {alias: [world.visit(alias) for _ in range(3)].count(302) for alias in cached}
-    assert world.visit("away-limited") == 302
-    world.proxy.cut()
+    redirects = {alias: [installation.visit(alias) for _ in range(3)].count(302) for alias in cached}
+    assert installation.visit("away-limited") == 302
+    installation.proxy.cut()
     for _ in range(20):
         for alias in cached:
-            redirects[alias] += world.visit(alias) == 302
-    response = world.node.call("GET", "/api/account", key=world.key)
+            redirects[alias] += installation.visit(alias) == 302
+    response = installation.node.call("GET", "/api/account", key=installation.key)
     assert (response.status_code, response.json()["code"]) == (503, "unavailable")
     assert int(response.headers["retry-after"]) > 0
     # Click limits and aliases that are not cached need the database.
-    assert [world.visit(alias) for alias in ("away-limited", "away-never-seen")] == [503, 503]
-    health = [world.node.call("GET", path).status_code for path in ("/healthz", "/readyz")]
+    assert [installation.visit(alias) for alias in ("away-limited", "away-never-seen")] == [503, 503]
+    health = [installation.node.call("GET", path).status_code for path in ("/healthz", "/readyz")]
     log_start = '{"reason": "connection failed: connection to server at'
     until(
         lambda: any(
-            line.startswith(log_start) and "database is not" in line for line in world.node.output().splitlines()
+            line.startswith(log_start) and "database is not" in line for line in installation.node.output().splitlines()
         )
     )
     assert health == [200, 503]
-    world.proxy.restore()
-    until(world.can_write)
+    installation.proxy.restore()
+    until(installation.can_write)
     assert redirects == dict.fromkeys(cached, 23)
-    assert {alias: world.clicks(alias) for alias in cached} == redirects
-    assert world.clicks("away-limited") == 1
+    assert {alias: installation.clicks(alias) for alias in cached} == redirects
+    assert installation.clicks("away-limited") == 1
 
 
-def test_reset_connections_are_replaced_without_error(world: World) -> None:
+def test_reset_connections_are_replaced_without_error(installation: Installation) -> None:
     for number in range(5):
-        world.add(f"reset-{number}")
-        world.proxy.reset()
-    assert [world.visit(f"reset-{number}") for number in range(5)] == [302] * 5
+        installation.add(f"reset-{number}")
+        installation.proxy.reset()
+    assert [installation.visit(f"reset-{number}") for number in range(5)] == [302] * 5
 
 
-def test_change_is_applied_after_connections_stop_responding(world: World) -> None:
-    world.add("silent")
-    assert world.visit("silent") == 302
-    world.proxy.blackhole()
-    with psycopg.connect(f"{world.postgres.url}/waypost") as other:
+def test_change_is_applied_after_connections_stop_responding(installation: Installation) -> None:
+    installation.add("silent")
+    assert installation.visit("silent") == 302
+    installation.proxy.blackhole()
+    with psycopg.connect(f"{installation.postgres.url}/waypost") as other:
         other.execute("UPDATE links SET status = 'disabled' WHERE alias = 'silent'")
         other.execute("INSERT INTO changes (host, alias, at) VALUES ('', 'silent', 0)")
-    until(lambda: world.visit("silent") == 403)
-    until(world.can_write)
+    until(lambda: installation.visit("silent") == 403)
+    until(installation.can_write)
 
 
-def test_slow_database_is_waited_for(world: World) -> None:
-    world.proxy.delay = 0.1
+def test_slow_database_is_waited_for(installation: Installation) -> None:
+    installation.proxy.delay = 0.1
     try:
-        world.add("slow")
-        assert world.visit("slow") == 302
-        assert world.clicks("slow") == 1
+        installation.add("slow")
+        assert installation.visit("slow") == 302
+        assert installation.clicks("slow") == 1
     finally:
-        world.proxy.delay = 0.0
+        installation.proxy.delay = 0.0
 
 
 def test_unresponsive_database_sheds_load_but_cached_links_redirect(
-    world: World,
+    installation: Installation,
 ) -> None:
-    world.add("still")
-    assert world.visit("still") == 302
-    world.postgres.signal(signal.SIGSTOP)
+    installation.add("still")
+    assert installation.visit("still") == 302
+    installation.postgres.signal(signal.SIGSTOP)
     try:
-        statuses = at_once([lambda n=n: world.visit(f"nothing-{n}") for n in range(_REQUESTS)])  # type: ignore[misc]
+        statuses = at_once([lambda n=n: installation.visit(f"nothing-{n}") for n in range(_REQUESTS)])  # type: ignore[misc]
         assert set(statuses) == {503}
-        assert world.visit("still") == 302
+        assert installation.visit("still") == 302
     finally:
-        world.postgres.signal(signal.SIGCONT)
-    until(world.can_write)
-    assert world.visit("nothing-1") == 404
-    assert world.clicks("still") == 2
+        installation.postgres.signal(signal.SIGCONT)
+    until(installation.can_write)
+    assert installation.visit("nothing-1") == 404
+    assert installation.clicks("still") == 2
 
 
-def test_standby_serves_reads_and_promotion_allows_writes(world: World) -> None:
-    world.add("standby")
-    world.add("standby-limited", clicklimit=3)
-    world.postgres.stop()
-    world.postgres.become_standby()
-    world.postgres.start()
-    until(lambda: world.visit("standby") == 302)
-    assert not world.can_write()
-    assert world.visit("standby-limited") == 503
-    with psycopg.connect(f"{world.postgres.url}/postgres", autocommit=True) as admin:
+def test_standby_serves_reads_and_promotion_allows_writes(installation: Installation) -> None:
+    installation.add("standby")
+    installation.add("standby-limited", clicklimit=3)
+    installation.postgres.stop()
+    installation.postgres.become_standby()
+    installation.postgres.start()
+    until(lambda: installation.visit("standby") == 302)
+    assert not installation.can_write()
+    assert installation.visit("standby-limited") == 503
+    with psycopg.connect(f"{installation.postgres.url}/postgres", autocommit=True) as admin:
         admin.execute("SELECT pg_promote()")
-    until(world.can_write)
-    assert world.visit("standby-limited") == 302
-    assert [world.clicks(alias) for alias in ("standby", "standby-limited")] == [1, 1]
+    until(installation.can_write)
+    assert installation.visit("standby-limited") == 302
+    assert [installation.clicks(alias) for alias in ("standby", "standby-limited")] == [1, 1]
 
 
-def test_killed_database_server_loses_no_click_write_or_limit(world: World) -> None:
+def test_killed_database_server_loses_no_click_write_or_limit(installation: Installation) -> None:
     for alias in (*ALIASES, "limited"):
         body = new_link(alias)
-        assert world.node.call("POST", "/api/url/add", key=world.key, content=body).status_code == 200
+        assert installation.node.call("POST", "/api/url/add", key=installation.key, content=body).status_code == 200
     load = Load(refuses=True)
-    with load.on(world.node, world.key):
+    with load.on(installation.node, installation.key):
         for _ in range(2):
             load.wait_for_progress()
-            world.postgres.kill()
+            installation.postgres.kill()
             load.wait_for_progress()
-            world.postgres.start()
+            installation.postgres.start()
             promised = len(load.promised)
             until(lambda: len(load.promised) > promised)  # noqa: B023
-    check(world.node, world.key, load)
+    check(installation.node, installation.key, load)
 
 
-def test_workers_restarted_without_database_wait_for_it(world: World, tmp_path: Path) -> None:
-    url = f"postgresql://postgres@127.0.0.1:{world.proxy.port}/waypost"
+def test_workers_restarted_without_database_wait_for_it(installation: Installation, tmp_path: Path) -> None:
+    url = f"postgresql://postgres@127.0.0.1:{installation.proxy.port}/waypost"
     with serving(tmp_path / "node", database_url=url, workers=2) as node:
-        world.proxy.cut()
+        installation.proxy.cut()
         for worker in processes(node)[0]:
             worker.kill()
         until(lambda: _is_ready(node, 503))
-        world.proxy.restore()
+        installation.proxy.restore()
         until(lambda: _is_ready(node, 200))
-    until(world.can_write)
+    until(installation.can_write)
 
 
 def _is_ready(node: Server, status: int) -> bool:

@@ -12,6 +12,7 @@ import pytest
 from sqlalchemy import Connection, make_url, text
 
 from tests.support.tcp_proxy import TcpProxy, running_proxy
+from tests.support.threads import join
 from waypost.db import change_log, notifications
 from waypost.db.database import Database, Durability
 from waypost.errors import Kind, Problem
@@ -131,7 +132,7 @@ class _PausedDatabase(Database):
         def paused_work(tx: Connection) -> T:
             result = work(tx) if self._has_read else None
             self.paused.set()
-            self.resume.wait()
+            assert self.resume.wait(30)
             return work(tx) if result is None else result
 
         return super().read(paused_work)
@@ -145,10 +146,10 @@ def _paused_catch_up(paused: _PausedDatabase, invalidator: CacheInvalidator) -> 
 
     def finish() -> None:
         paused.resume.set()
-        request.join()
+        join(request)
 
     try:
-        paused.paused.wait()
+        assert paused.paused.wait(30)
         yield finish
     finally:
         finish()

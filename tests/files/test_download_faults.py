@@ -18,6 +18,7 @@ from tests.support.file_server import CONTENT, IDLE_TIMEOUT, FileServer
 from tests.support.load import until
 from tests.support.s3 import Bucket
 from tests.support.server import at_once, serving
+from tests.support.threads import join
 from waypost.db import schema
 
 
@@ -72,8 +73,7 @@ def test_download_limit_is_exact_when_workers_are_killed(file_server: FileServer
             worker.kill()
     until(lambda: file_server.status("killed") == 410 and len(file_server.worker_processes()) == 2)
     stopping.set()
-    for thread in clients:
-        thread.join()
+    join(*clients)
     assert started[0] <= 5
     assert file_server.downloads("killed") <= 5
     with closing(file_server.database()) as database:

@@ -8,7 +8,7 @@ import time_machine
 from sqlalchemy import select
 
 from tests.conftest import Person
-from tests.support.asgi_client import Inside
+from tests.support.asgi_client import AsgiClient
 from tests.support.files import CONTENT, download, downloads_left, new_file, objects, open_page
 from tests.support.visits import click_totals, proxied_client
 from waypost.db import schema
@@ -22,13 +22,13 @@ NOW = 1_800_000_000
 
 
 @pytest.fixture
-def other_node(tmp_path: Path, database_url: str, service: Inside) -> Iterator[Inside]:
+def other_node(tmp_path: Path, database_url: str, service: AsgiClient) -> Iterator[AsgiClient]:
     """One more process, which trusts the X-Forwarded-For header of every client."""
     with proxied_client(tmp_path, database_url) as client:
         yield client
 
 
-def test_download_over_limit_returns_410(ana: Person, service: Inside) -> None:
+def test_download_over_limit_returns_410(ana: Person, service: AsgiClient) -> None:
     file = new_file(ana, "a.bin", CONTENT, custom="mine", maxdownloads=2)
     assert [download(service).status_code for _ in range(4)] == [200, 200, 410, 410]
     page = open_page(service)
@@ -42,14 +42,14 @@ def test_download_over_limit_returns_410(ana: Person, service: Inside) -> None:
     assert [download(service).status_code for _ in range(2)] == [200, 410]
 
 
-def test_limit_includes_earlier_downloads(ana: Person, service: Inside) -> None:
+def test_limit_includes_earlier_downloads(ana: Person, service: AsgiClient) -> None:
     file = new_file(ana, "a.bin", CONTENT, custom="mine")
     assert [download(service).status_code for _ in range(3)] == [200] * 3
     ana.put(f"/file/{file}/update", {"maxdownloads": 4})
     assert [download(service).status_code for _ in range(2)] == [200, 410]
 
 
-def test_resumed_download_counts_once(ana: Person, service: Inside, other_node: Inside) -> None:
+def test_resumed_download_counts_once(ana: Person, service: AsgiClient, other_node: AsgiClient) -> None:
     file = new_file(ana, "a.bin", CONTENT, custom="mine", maxdownloads=2)
     assert download(service).status_code == 200
     for start in (5000, 9000, 10_000, 10_239):
@@ -63,7 +63,7 @@ def test_resumed_download_counts_once(ana: Person, service: Inside, other_node: 
     assert download(service, Range="bytes=10000-").status_code == 206
 
 
-def test_range_from_start_takes_download(ana: Person, service: Inside) -> None:
+def test_range_from_start_takes_download(ana: Person, service: AsgiClient) -> None:
     file = new_file(ana, "a.bin", CONTENT, custom="mine", maxdownloads=4)
     for byte_range in ("bytes=0-", "bytes=0-0", "bytes=5-6,0-1", "bytes=-99999"):
         assert download(service, Range=byte_range).status_code in (200, 206)
@@ -71,7 +71,7 @@ def test_range_from_start_takes_download(ana: Person, service: Inside) -> None:
     assert download(service, Range="bytes=0-").status_code == 410
 
 
-def test_resuming_over_twice_the_size_returns_410(ana: Person, service: Inside) -> None:
+def test_resuming_over_twice_the_size_returns_410(ana: Person, service: AsgiClient) -> None:
     new_file(ana, "a.bin", CONTENT, custom="mine", maxdownloads=1)
     assert download(service).status_code == 200
     assert download(service, Range="bytes=1-").status_code == 206
@@ -80,7 +80,7 @@ def test_resuming_over_twice_the_size_returns_410(ana: Person, service: Inside) 
     assert download(service, Range="bytes=-1").status_code == 410
 
 
-def test_resuming_after_a_day_returns_410(ana: Person, service: Inside) -> None:
+def test_resuming_after_a_day_returns_410(ana: Person, service: AsgiClient) -> None:
     with time_machine.travel(NOW, tick=False) as clock:
         new_file(ana, "a.bin", CONTENT, custom="mine", maxdownloads=1)
         assert download(service).status_code == 200
@@ -90,7 +90,7 @@ def test_resuming_after_a_day_returns_410(ana: Person, service: Inside) -> None:
         assert download(service, Range="bytes=9000-").status_code == 410
 
 
-def test_browser_resumes_by_cookie_from_any_address(ana: Person, service: Inside, other_node: Inside) -> None:
+def test_browser_resumes_by_cookie_from_any_address(ana: Person, service: AsgiClient, other_node: AsgiClient) -> None:
     file = new_file(ana, "a.bin", CONTENT, custom="mine", maxdownloads=2)
     new_file(ana, "b.bin", CONTENT, custom="other", maxdownloads=1)
     started = open_page(service, "mine?download=1")
@@ -112,7 +112,7 @@ def test_browser_resumes_by_cookie_from_any_address(ana: Person, service: Inside
     assert downloads_left(ana, file) == 0
 
 
-def test_visitors_are_stored_as_hashes(ana: Person, other_node: Inside, database: Database) -> None:
+def test_visitors_are_stored_as_hashes(ana: Person, other_node: AsgiClient, database: Database) -> None:
     new_file(ana, "a.bin", CONTENT, custom="mine")
     new_file(ana, "b.bin", CONTENT, custom="other")
     for path in ("mine", "other"):
@@ -122,7 +122,7 @@ def test_visitors_are_stored_as_hashes(ana: Person, other_node: Inside, database
     assert not [value for value in hashes if b"203" in bytes(value) or len(value) != 16]
 
 
-def test_file_expires_at_end_of_day(ana: Person, service: Inside) -> None:
+def test_file_expires_at_end_of_day(ana: Person, service: AsgiClient) -> None:
     with time_machine.travel("2027-03-01 12:00:00Z", tick=False) as clock:
         file = new_file(ana, "a.bin", CONTENT, custom="mine", expiry="2027-03-01")
         clock.move_to("2027-03-01 23:59:59Z")
@@ -135,7 +135,7 @@ def test_file_expires_at_end_of_day(ana: Person, service: Inside) -> None:
 
 
 def test_expired_object_is_removed_after_grace_period(
-    ana: Person, service: Inside, database: Database, settings: Settings, tmp_path: Path
+    ana: Person, service: AsgiClient, database: Database, settings: Settings, tmp_path: Path
 ) -> None:
     with time_machine.travel(NOW, tick=False) as clock:
         cleaner = StorageCleaner(database, open_store(settings), grace_days=7)

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.conftest import Person
-from tests.support.asgi_client import Inside
+from tests.support.asgi_client import AsgiClient
 from tests.support.files import CONTENT, download, downloads_left, new_file, open_page
 from tests.support.visits import ACCEPT_HTML, CURL, click_totals, visit
 
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 PASSWORD = "open sésame"
 
 
-def test_password_unlocks_page_and_download(ana: Person, service: Inside) -> None:
+def test_password_unlocks_page_and_download(ana: Person, service: AsgiClient) -> None:
     file = new_file(ana, "a.bin", CONTENT, custom="mine", password=PASSWORD, maxdownloads=5)
     page = open_page(service)
     assert (page.status_code, "This file is protected by a password." in page.text) == (401, True)
@@ -39,7 +39,7 @@ def test_password_unlocks_page_and_download(ana: Person, service: Inside) -> Non
     assert downloads_left(ana, file) == 4
 
 
-def test_program_sends_password_by_http_basic(ana: Person, service: Inside) -> None:
+def test_program_sends_password_by_http_basic(ana: Person, service: AsgiClient) -> None:
     file = new_file(ana, "a.bin", CONTENT, custom="mine", password=PASSWORD)
     challenge = download(service)
     assert (challenge.status_code, challenge.headers["www-authenticate"][:6]) == (401, "Basic ")
@@ -50,7 +50,7 @@ def test_program_sends_password_by_http_basic(ana: Person, service: Inside) -> N
     assert click_totals(ana, f"/file/{file}") == {"clicks": 2, "uniqueClicks": 1}
 
 
-def test_too_many_wrong_passwords_return_429(ana: Person, service: Inside) -> None:
+def test_too_many_wrong_passwords_return_429(ana: Person, service: AsgiClient) -> None:
     new_file(ana, "a.bin", CONTENT, custom="mine", password=PASSWORD)
     new_file(ana, "b.bin", CONTENT, custom="other", password=PASSWORD)
     for _ in range(10):

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from tests.conftest import Person
-from tests.support.asgi_client import Inside
+from tests.support.asgi_client import AsgiClient
 from tests.support.files import CONTENT, PNG, download, downloads_left, new_file, objects, open_page
 from tests.support.visits import CURL, GOOGLEBOT, SLACK, click_totals, visit
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
-def test_browser_gets_page_and_program_gets_bytes(ana: Person, service: Inside) -> None:
+def test_browser_gets_page_and_program_gets_bytes(ana: Person, service: AsgiClient) -> None:
     file = new_file(ana, "my <b>report.pdf", CONTENT, custom="mine", maxdownloads=5, expiry="2999-12-31")
     page = open_page(service)
     assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
@@ -29,7 +29,7 @@ def test_browser_gets_page_and_program_gets_bytes(ana: Person, service: Inside) 
     assert click_totals(ana, f"/file/{file}") == {"clicks": 2, "uniqueClicks": 2}
 
 
-def test_image_without_stored_object_returns_410(ana: Person, service: Inside, tmp_path: Path) -> None:
+def test_image_without_stored_object_returns_410(ana: Person, service: AsgiClient, tmp_path: Path) -> None:
     new_file(ana, "photo.png", PNG, custom="mine")
     for stored in objects(tmp_path):
         stored.unlink()
@@ -37,7 +37,7 @@ def test_image_without_stored_object_returns_410(ana: Person, service: Inside, t
         assert download(service, path).status_code == 410
 
 
-def test_uploaded_content_is_sandboxed(ana: Person, service: Inside) -> None:
+def test_uploaded_content_is_sandboxed(ana: Person, service: AsgiClient) -> None:
     for number, (name, content) in enumerate(
         (
             ("page.html", b"<!doctype html><script>alert(1)</script>"),
@@ -58,7 +58,7 @@ def test_uploaded_content_is_sandboxed(ana: Person, service: Inside) -> None:
             assert response.headers["content-type"] in ("application/octet-stream", "image/png", "image/gif")
 
 
-def test_only_image_without_download_limit_has_preview(ana: Person, service: Inside) -> None:
+def test_only_image_without_download_limit_has_preview(ana: Person, service: AsgiClient) -> None:
     cases: tuple[tuple[str, bytes, dict[str, Any], bool], ...] = (
         ("a.png", PNG, {}, True),
         ("b.png", PNG, {"maxdownloads": 5}, False),
@@ -75,7 +75,7 @@ def test_only_image_without_download_limit_has_preview(ana: Person, service: Ins
         assert click_totals(ana, f"/file/{file}") == {}
 
 
-def test_head_request_takes_no_download(ana: Person, service: Inside) -> None:
+def test_head_request_takes_no_download(ana: Person, service: AsgiClient) -> None:
     file = new_file(ana, "a.bin", CONTENT, custom="mine", maxdownloads=1)
     for _ in range(3):
         response = visit(service, "mine", "HEAD", agent=CURL)
@@ -87,7 +87,7 @@ def test_head_request_takes_no_download(ana: Person, service: Inside) -> None:
     assert click_totals(ana, f"/file/{file}") == {"clicks": 1, "uniqueClicks": 1, "others": 4}
 
 
-def test_bots_previews_and_prefetches_take_no_download(ana: Person, service: Inside) -> None:
+def test_bots_previews_and_prefetches_take_no_download(ana: Person, service: AsgiClient) -> None:
     file = new_file(ana, "a.bin", CONTENT, custom="mine", maxdownloads=1)
     for agent in (GOOGLEBOT, SLACK):
         for path in ("mine", "mine?download=1"):
@@ -98,7 +98,7 @@ def test_bots_previews_and_prefetches_take_no_download(ana: Person, service: Ins
     assert click_totals(ana, f"/file/{file}") == {"clicks": 1, "uniqueClicks": 1, "bots": 2, "previews": 2, "others": 1}
 
 
-def test_range_requests_return_requested_bytes(ana: Person, service: Inside) -> None:
+def test_range_requests_return_requested_bytes(ana: Person, service: AsgiClient) -> None:
     new_file(ana, "a.bin", CONTENT, custom="mine")
     size = len(CONTENT)
     for byte_range, start, end in (("bytes=0-", 0, size), ("bytes=5-9", 5, 10), ("bytes=-7", size - 7, size)):
@@ -128,7 +128,7 @@ def test_range_requests_return_requested_bytes(ana: Person, service: Inside) -> 
     assert (beyond.status_code, beyond.headers["content-range"], beyond.content) == (416, f"bytes */{size}", b"")
 
 
-def test_if_none_match_returns_304_without_download(ana: Person, service: Inside) -> None:
+def test_if_none_match_returns_304_without_download(ana: Person, service: AsgiClient) -> None:
     file = new_file(ana, "a.bin", CONTENT, custom="mine", maxdownloads=3)
     first = download(service)
     tag = first.headers["etag"]
@@ -143,7 +143,7 @@ def test_if_none_match_returns_304_without_download(ana: Person, service: Inside
     assert (other.status_code, other.content, downloads_left(ana, file)) == (200, CONTENT, 1)
 
 
-def test_preview_of_file_takes_no_download(ana: Person, service: Inside) -> None:
+def test_preview_of_file_takes_no_download(ana: Person, service: AsgiClient) -> None:
     file = new_file(ana, "a.bin", CONTENT, custom="mine", maxdownloads=1)
     assert "a.bin" in open_page(service, "mine+").text
     assert (download(service, "mine+").json()["size"], download(service, "mine+").json()["left"]) == (len(CONTENT), 1)
@@ -152,7 +152,7 @@ def test_preview_of_file_takes_no_download(ana: Person, service: Inside) -> None
     assert download(service, "mine+").status_code == 410
 
 
-def test_file_on_branded_domain_is_not_on_own_host(ana: Person, service: Inside) -> None:
+def test_file_on_branded_domain_is_not_on_own_host(ana: Person, service: AsgiClient) -> None:
     ana.post("/domain/add", {"domain": "https://go.brand.example"})
     new_file(ana, "a.bin", CONTENT, custom="mine", domain="go.brand.example")
     assert download(service).status_code == 404
@@ -160,7 +160,7 @@ def test_file_on_branded_domain_is_not_on_own_host(ana: Person, service: Inside)
     assert "a.bin" in open_page(service, "https://go.brand.example/mine").text
 
 
-def test_missing_object_takes_no_download(ana: Person, service: Inside, tmp_path: Path) -> None:
+def test_missing_object_takes_no_download(ana: Person, service: AsgiClient, tmp_path: Path) -> None:
     file = new_file(ana, "a.bin", CONTENT, custom="mine", maxdownloads=1)
     (path,) = objects(tmp_path)
     path.rename(tmp_path / "moved")

@@ -15,6 +15,7 @@ from sqlalchemy import update
 
 from tests.support.file_server import CONTENT, LIMIT, FileServer
 from tests.support.load import until
+from tests.support.threads import join
 from waypost.db import schema
 
 
@@ -94,7 +95,7 @@ def test_stalled_upload_returns_408(file_server: FileServer) -> None:
             status, body = _read_response(connection)
             assert (status, body["code"]) == (408, "too_slow")
         stopping.set()
-        dripping.join()
+        join(dripping)
     until(lambda: file_server.object_count() == before and file_server.row_counts() == (files, 0))
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.fake_internet import PUBLIC, Answer, Outside, moved, ok, server, world
+from tests.support.fake_internet import PUBLIC, FakeInternet, Responder, moved, ok, server
 from waypost.http.safe_client import FetchedResponse, Refused, fetch, is_public
 
 NAME = "pictures.example"
@@ -21,10 +21,10 @@ INTERNAL_HOSTS = (
 
 
 @pytest.fixture
-def outside(monkeypatch: pytest.MonkeyPatch) -> Iterator[Outside]:
-    with world(monkeypatch) as outside:
-        outside.has(NAME, PUBLIC)
-        yield outside
+def internet(internet: FakeInternet) -> FakeInternet:
+    """The fake internet with NAME."""
+    internet.add_host(NAME, PUBLIC)
+    return internet
 
 
 @pytest.fixture
@@ -41,33 +41,33 @@ def internal_server() -> Iterator[tuple[int, list[bytes]]]:
 
 
 def _fetch(
-    outside: Outside, answer: Answer, *, path: str = "/", seconds: float = 5, max_bytes: int = 100
+    internet: FakeInternet, answer: Responder, *, path: str = "/", seconds: float = 5, max_bytes: int = 100
 ) -> FetchedResponse:
     """Fetch from NAME, a server at a public address that answers with `answer`."""
-    with server(answer) as outside.doors[PUBLIC]:
+    with server(answer) as internet.routes[PUBLIC]:
         return fetch(f"http://{NAME}{path}", max_bytes=max_bytes, seconds=seconds)
 
 
-def test_public_server_receives_request_with_its_host_name(outside: Outside) -> None:
+def test_public_server_receives_request_with_its_host_name(internet: FakeInternet) -> None:
     heads: list[bytes] = []
 
     def answer(head: bytes) -> list[bytes]:
         heads.append(head)
         return [ok(b"hello", b"X-Kind: Greeting")]
 
-    assert _fetch(outside, answer, path="/a?b=c").body == b"hello"
+    assert _fetch(internet, answer, path="/a?b=c").body == b"hello"
     assert heads[0].startswith(b"GET /a?b=c HTTP/1.1\r\n")
     assert b"\r\nHost: pictures.example\r\n" in heads[0]
-    assert outside.reached == [PUBLIC]
+    assert internet.connections == [PUBLIC]
 
 
-def test_error_status_is_returned_with_lower_case_header_names(outside: Outside) -> None:
-    response = _fetch(outside, lambda _: [b"HTTP/1.1 404 No\r\nContent-Length: 2\r\nX-Kind: Greeting\r\n\r\nno"])
+def test_error_status_is_returned_with_lower_case_header_names(internet: FakeInternet) -> None:
+    response = _fetch(internet, lambda _: [b"HTTP/1.1 404 No\r\nContent-Length: 2\r\nX-Kind: Greeting\r\n\r\nno"])
     assert (response.status, response.headers["x-kind"], response.body) == (404, "Greeting", b"no")
 
 
-def test_compressed_body_is_not_decompressed(outside: Outside) -> None:
-    assert _fetch(outside, lambda _: [ok(b"\x1f\x8b packed", b"Content-Encoding: gzip")]).body == b"\x1f\x8b packed"
+def test_compressed_body_is_not_decompressed(internet: FakeInternet) -> None:
+    assert _fetch(internet, lambda _: [ok(b"\x1f\x8b packed", b"Content-Encoding: gzip")]).body == b"\x1f\x8b packed"
 
 
 def test_internal_address_in_any_spelling_receives_no_request(internal_server: tuple[int, list[bytes]]) -> None:
@@ -90,24 +90,24 @@ def test_internal_address_is_named_as_the_reason(host: str) -> None:
     ids=",".join,
 )
 def test_name_with_any_internal_address_is_rejected(
-    addresses: list[str], outside: Outside, internal_server: tuple[int, list[bytes]]
+    addresses: list[str], internet: FakeInternet, internal_server: tuple[int, list[bytes]]
 ) -> None:
     port, requests = internal_server
     with pytest.raises(Refused, match="leads to an internal address"):
         fetch(f"http://two.example:{port}/", max_bytes=100, resolver=lambda *_: addresses)
-    assert (requests, outside.reached) == ([], [])
+    assert (requests, internet.connections) == ([], [])
 
 
-def test_name_is_resolved_once_and_checked_address_is_used(outside: Outside) -> None:
+def test_name_is_resolved_once_and_checked_address_is_used(internet: FakeInternet) -> None:
     answers = iter([[PUBLIC], ["127.0.0.1"]])
-    outside.has("two.example", "127.0.0.1")  # what the system's resolver returns now
-    with server(lambda _: [ok(b"hello")]) as outside.doors[PUBLIC]:
+    internet.add_host("two.example", "127.0.0.1")  # what the system's resolver returns now
+    with server(lambda _: [ok(b"hello")]) as internet.routes[PUBLIC]:
         response = fetch("http://two.example/", max_bytes=100, resolver=lambda *_: next(answers))
     assert response.body == b"hello"
-    assert outside.reached == [PUBLIC]
+    assert internet.connections == [PUBLIC]
 
 
-def test_name_without_address_is_rejected(outside: Outside) -> None:
+def test_name_without_address_is_rejected(internet: FakeInternet) -> None:
     for host in ("nowhere.example", "x" * 64 + ".example"):
         with pytest.raises(Refused):
             fetch(f"http://{host}/", max_bytes=100)
@@ -131,22 +131,22 @@ def test_name_without_address_is_rejected(outside: Outside) -> None:
         *("http://pictures.example:99999/", "http://pictures.example:x/", "http://ünï.example/", " http://a.example/"),
     ],
 )
-def test_url_that_is_not_http_is_rejected(url: str, outside: Outside) -> None:
+def test_url_that_is_not_http_is_rejected(url: str, internet: FakeInternet) -> None:
     with pytest.raises(Refused):
         fetch(url, max_bytes=100)
-    assert outside.reached == []
+    assert internet.connections == []
 
 
 @pytest.mark.parametrize(
     "location", ["http://127.0.0.1:{}/", "http://localhost:{}/", "//0x7f.1:{}/", "http://[::1]:{}/"]
 )
 def test_redirect_to_internal_address_is_not_followed(
-    location: str, outside: Outside, internal_server: tuple[int, list[bytes]]
+    location: str, internet: FakeInternet, internal_server: tuple[int, list[bytes]]
 ) -> None:
     port, requests = internal_server
-    outside.has("localhost", "127.0.0.1")
+    internet.add_host("localhost", "127.0.0.1")
     with pytest.raises(Refused, match="leads to an internal address"):
-        _fetch(outside, lambda _: [moved(location.format(port).encode())])
+        _fetch(internet, lambda _: [moved(location.format(port).encode())])
     assert requests == []
 
 
@@ -157,44 +157,44 @@ def test_redirect_to_internal_address_is_not_followed(
         *(b"http://pictures.example:99999/", b"http://\xff\xfe/", b"http://", b"https:pictures.example"),
     ],
 )
-def test_redirect_to_url_that_is_not_http_is_not_followed(location: bytes, outside: Outside) -> None:
+def test_redirect_to_url_that_is_not_http_is_not_followed(location: bytes, internet: FakeInternet) -> None:
     with pytest.raises(Refused):
-        _fetch(outside, lambda _: [moved(location)])
+        _fetch(internet, lambda _: [moved(location)])
 
 
-def test_redirect_to_public_address_is_followed(outside: Outside) -> None:
+def test_redirect_to_public_address_is_followed(internet: FakeInternet) -> None:
     def answer(head: bytes) -> list[bytes]:
         return [ok(b"here")] if head.startswith(b"GET /there?x ") else [moved(b"there?x")]
 
-    assert _fetch(outside, answer).body == b"here"
+    assert _fetch(internet, answer).body == b"here"
 
 
-def test_redirect_with_non_ascii_path_is_followed(outside: Outside) -> None:
+def test_redirect_with_non_ascii_path_is_followed(internet: FakeInternet) -> None:
     def answer(head: bytes) -> list[bytes]:
         return [ok(b"here")] if head.startswith(b"GET /caf%C3%A9%20%25 ") else [moved("/café%20%25".encode())]
 
-    assert _fetch(outside, answer).body == b"here"
-    assert _fetch(outside, answer, path="/café%20%25").body == b"here"
+    assert _fetch(internet, answer).body == b"here"
+    assert _fetch(internet, answer, path="/café%20%25").body == b"here"
 
 
-def test_redirect_without_location_is_returned(outside: Outside) -> None:
-    assert _fetch(outside, lambda _: [b"HTTP/1.1 302 Found\r\nContent-Length: 0\r\n\r\n"]).status == 302
+def test_redirect_without_location_is_returned(internet: FakeInternet) -> None:
+    assert _fetch(internet, lambda _: [b"HTTP/1.1 302 Found\r\nContent-Length: 0\r\n\r\n"]).status == 302
 
 
-def test_redirect_on_same_host_is_resolved_and_checked_again(outside: Outside) -> None:
+def test_redirect_on_same_host_is_resolved_and_checked_again(internet: FakeInternet) -> None:
     answers = iter([[PUBLIC], ["127.0.0.1"]])
     with (
-        server(lambda _: [moved(b"/next")], keeps_alive=True) as outside.doors[PUBLIC],
+        server(lambda _: [moved(b"/next")], keeps_alive=True) as internet.routes[PUBLIC],
         pytest.raises(Refused, match="leads to an internal address"),
     ):
         fetch("http://two.example/", max_bytes=100, resolver=lambda *_: next(answers))
-    assert outside.reached == [PUBLIC]
+    assert internet.connections == [PUBLIC]
 
 
-def test_too_many_redirects_are_rejected(outside: Outside) -> None:
+def test_too_many_redirects_are_rejected(internet: FakeInternet) -> None:
     with pytest.raises(Refused, match="redirects too often"):
-        _fetch(outside, lambda _: [moved(b"/")])
-    assert len(outside.reached) == 4
+        _fetch(internet, lambda _: [moved(b"/")])
+    assert len(internet.connections) == 4
 
 
 def _chunks(size: int) -> Iterator[bytes]:
@@ -204,20 +204,20 @@ def _chunks(size: int) -> Iterator[bytes]:
     yield b"0\r\n\r\n"
 
 
-def test_body_of_maximum_size_is_returned(outside: Outside) -> None:
-    assert len(_fetch(outside, lambda _: [ok(b"x" * 100)]).body) == 100
-    assert len(_fetch(outside, lambda _: _chunks(100)).body) == 100
+def test_body_of_maximum_size_is_returned(internet: FakeInternet) -> None:
+    assert len(_fetch(internet, lambda _: [ok(b"x" * 100)]).body) == 100
+    assert len(_fetch(internet, lambda _: _chunks(100)).body) == 100
 
 
 @pytest.mark.parametrize(
     "body", [[ok(b"x" * 101)], [ok(b"x" * 10**6)], list(_chunks(101))], ids=["101", "1M", "chunks"]
 )
-def test_body_over_maximum_size_is_rejected(body: list[bytes], outside: Outside) -> None:
+def test_body_over_maximum_size_is_rejected(body: list[bytes], internet: FakeInternet) -> None:
     with pytest.raises(Refused, match="larger than 100 bytes"):
-        _fetch(outside, lambda _: body)
+        _fetch(internet, lambda _: body)
 
 
-def _slow_response(begin: bytes, piece: bytes, end: bytes) -> Answer:
+def _slow_response(begin: bytes, piece: bytes, end: bytes) -> Responder:
     """A valid response that takes a second."""
 
     def answer(head: bytes) -> Iterator[bytes]:
@@ -239,26 +239,26 @@ def _slow_response(begin: bytes, piece: bytes, end: bytes) -> Answer:
     ],
     ids=["body", "headers", "silence"],
 )
-def test_slow_response_is_rejected(answer: Answer, outside: Outside) -> None:
+def test_slow_response_is_rejected(answer: Responder, internet: FakeInternet) -> None:
     with pytest.raises(Refused, match="takes too long"):
-        _fetch(outside, answer, seconds=0.2)
+        _fetch(internet, answer, seconds=0.2)
 
 
-def test_endless_headers_are_rejected(outside: Outside) -> None:
+def test_endless_headers_are_rejected(internet: FakeInternet) -> None:
     with pytest.raises(Refused):
-        _fetch(outside, lambda _: [b"HTTP/1.1 200 OK\r\n", *[b"X-More: yes\r\n"] * 100_000])
+        _fetch(internet, lambda _: [b"HTTP/1.1 200 OK\r\n", *[b"X-More: yes\r\n"] * 100_000])
 
 
 @pytest.mark.parametrize(
     "content", [b"", b"hello\r\n\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf", b"\x00" * 9]
 )
-def test_incomplete_or_invalid_response_is_rejected(content: bytes, outside: Outside) -> None:
+def test_incomplete_or_invalid_response_is_rejected(content: bytes, internet: FakeInternet) -> None:
     with pytest.raises(Refused, match="did not answer"):
-        _fetch(outside, lambda _: [content])
+        _fetch(internet, lambda _: [content])
 
 
-def test_https_url_of_server_without_tls_is_rejected(outside: Outside) -> None:
-    with server(lambda _: [ok(b"x")]) as outside.doors[PUBLIC], pytest.raises(Refused, match="did not answer"):
+def test_https_url_of_server_without_tls_is_rejected(internet: FakeInternet) -> None:
+    with server(lambda _: [ok(b"x")]) as internet.routes[PUBLIC], pytest.raises(Refused, match="did not answer"):
         fetch(f"https://{NAME}/", max_bytes=100, seconds=5)
 
 

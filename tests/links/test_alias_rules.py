@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support.asgi_client import Inside
+from tests.support.asgi_client import AsgiClient
 from waypost.errors import Problem
 from waypost.urls import alias_rules
 
@@ -57,7 +57,7 @@ def test_paths_of_the_service_are_reserved() -> None:
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_alias_cannot_hide_path_of_the_service(service: Inside) -> None:
+def test_alias_cannot_hide_path_of_the_service(service: AsgiClient) -> None:
     for word in ("healthz", "readyz", "api"):
         assert word in alias_rules.RESERVED
         assert service.get(f"/{word}").json().get("code") != "missing"  # the response for an unknown alias

@@ -63,7 +63,7 @@ def test_requests_are_sequential_per_host_and_concurrent_for_at_most_four_hosts(
         return [empty(200)]
 
     for host in hosts:
-        web.outside.has(host, PUBLIC)
+        web.internet.add_host(host, PUBLIC)
         for number in range(5):
             web.pages[f"/{host}/{number}"] = partial(respond_slowly, host)
             owner.add(f"http://{host}/{host}/{number}")
@@ -73,13 +73,13 @@ def test_requests_are_sequential_per_host_and_concurrent_for_at_most_four_hosts(
 
 
 def test_unreachable_host_is_requested_for_three_links_only(owner: LinkOwner, web: FakeWeb, time: Any) -> None:
-    web.outside.has("silent.example", SILENT)
+    web.internet.add_host("silent.example", SILENT)
     web.serve("/", ok(b"hello"))
     unreachable = [owner.add(f"http://silent.example/{number}") for number in range(20)]
     owner.add(f"http://{SITE}/")
     owner.check_links()
     assert {owner.result(link) for link in unreachable} == {CheckResult(NOW, 0, NOW, dead=False)}
-    assert web.outside.reached.count(SILENT) == 6  # a HEAD and a GET for each of three links
+    assert web.internet.connections.count(SILENT) == 6  # a HEAD and a GET for each of three links
 
 
 def test_batch_full_of_unchecked_links_does_not_delay_other_links(owner: LinkOwner, web: FakeWeb, time: Any) -> None:
@@ -112,17 +112,17 @@ def test_results_are_discarded_while_the_network_is_down(owner: LinkOwner, web: 
     checker = owner.checker()
     while checker.step():
         pass
-    address = web.outside.doors[PUBLIC]
-    web.outside.doors[PUBLIC] = CLOSED_PORT
+    address = web.internet.routes[PUBLIC]
+    web.internet.routes[PUBLIC] = CLOSED_PORT
     time.shift(8 * DAY)
     assert checker.step()
     assert owner.result(link) == CheckResult(NOW, 200, None, dead=False)
-    web.outside.doors[PUBLIC] = address
+    web.internet.routes[PUBLIC] = address
     time.shift(3600)
     while checker.step():
         pass
     assert owner.result(link) == CheckResult(NOW + 8 * DAY + 3600, 200, None, dead=False)
-    web.outside.has("silent.example", SILENT)
+    web.internet.add_host("silent.example", SILENT)
     unreachable = owner.add("http://silent.example/")
     time.shift(3600)
     assert checker.step()

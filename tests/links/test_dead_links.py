@@ -80,13 +80,13 @@ def _endless_body() -> Iterator[bytes]:
 def test_response_decides_status_and_failure(
     owner: LinkOwner, web: FakeWeb, pages: dict[str, tuple[bytes, ...]], status: int, since: int | None, time: Any
 ) -> None:
-    web.outside.has("inside.example", "10.0.0.7")
+    web.internet.add_host("inside.example", "10.0.0.7")
     for path, pieces in pages.items():
         web.serve(path, *pieces)
     link = owner.add(f"http://{SITE}/")
     owner.check_links()
     assert owner.result(link) == CheckResult(NOW, status, since, dead=False)
-    assert set(web.outside.reached) == {PUBLIC}
+    assert set(web.internet.connections) == {PUBLIC}
 
 
 def test_endless_response_body_is_not_read(owner: LinkOwner, web: FakeWeb, time: Any) -> None:

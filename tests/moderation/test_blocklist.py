@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import BASE, Person
-from tests.support.asgi_client import Inside
+from tests.support.asgi_client import AsgiClient
 from tests.support.assertions import refused
 from tests.support.html import open_page
 from tests.support.protocol import protocol_client
@@ -81,7 +81,7 @@ def test_blocked_word_is_named_in_error(ana: Person) -> None:
     assert message == "url must not contain the word casino, which the administrator of this service has blocked."
 
 
-def test_link_with_blocked_destination_returns_403(service: Inside, ana: Person) -> None:
+def test_link_with_blocked_destination_returns_403(service: AsgiClient, ana: Person) -> None:
     link = new_link(ana, "one", url=EVIL, title="One")
     assert visit(service, "one").status_code == visit(service, "one").status_code == 302
     _block(ana)
@@ -99,7 +99,7 @@ def test_link_with_blocked_destination_returns_403(service: Inside, ana: Person)
     ana.write(lambda tx: ops.unblock(tx, "evil.example", kind=HOST))
 
 
-def test_only_blocked_targeting_destination_is_refused(service: Inside, ana: Person) -> None:
+def test_only_blocked_targeting_destination_is_refused(service: AsgiClient, ana: Person) -> None:
     new_link(ana, "one", devicetarget=[{"device": "iphone", "link": EVIL}], expiryurl=EVIL, clicklimit=1)
     _block(ana)
     assert visit(service, "one", agent=IPHONE).status_code == 403
@@ -107,13 +107,13 @@ def test_only_blocked_targeting_destination_is_refused(service: Inside, ana: Per
     assert visit(service, "one").status_code == 403  # over its limit, and its expiryurl is blocked
 
 
-def test_query_of_visitor_is_not_matched_by_blocklist(service: Inside, ana: Person) -> None:
+def test_query_of_visitor_is_not_matched_by_blocklist(service: AsgiClient, ana: Person) -> None:
     new_link(ana, "one")
     _block(ana, "casino", WORD)
     assert visit(service, "one?q=casino").status_code == 302
 
 
-def test_codes_and_domains_with_blocked_url_return_403(service: Inside, ana: Person) -> None:
+def test_codes_and_domains_with_blocked_url_return_403(service: AsgiClient, ana: Person) -> None:
     ana.post("/qr/add", {"type": "link", "data": EVIL, "custom": "code"})
     domain = {"domain": "https://go.brand.example", "redirectroot": EVIL, "redirect404": EVIL}
     ana.post("/domain/add", domain)
@@ -129,7 +129,7 @@ def test_codes_and_domains_with_blocked_url_return_403(service: Inside, ana: Per
     assert visit(service, "code+").status_code == 403
 
 
-def test_rotator_skips_blocked_links(service: Inside, ana: Person) -> None:
+def test_rotator_skips_blocked_links(service: AsgiClient, ana: Person) -> None:
     campaign = ana.post("/campaign/add", {"slug": "spring"})["id"]
     new_link(ana, "one", url=EVIL, campaign=campaign)
     new_link(ana, "two", campaign=campaign)

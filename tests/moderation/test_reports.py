@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import BASE, Person
-from tests.support.asgi_client import Inside
+from tests.support.asgi_client import AsgiClient
 from tests.support.server import at_once
 from tests.support.visits import ACCEPT_HTML, new_link, visit
 from waypost.db.database import Database
@@ -16,12 +16,12 @@ FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
 @pytest.fixture(autouse=True)
-def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+def _raised_minute_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     """Raise the limit per minute, which would hide the exact limit per hour."""
     monkeypatch.setitem(POLICIES, "report", (Limit("reports from {network}", 1000),))
 
 
-def _report(service: Inside, url: str = f"{BASE}/one", reason: str = "spam", **fields: str) -> Any:
+def _report(service: AsgiClient, url: str = f"{BASE}/one", reason: str = "spam", **fields: str) -> Any:
     return visit(service, "report", "POST", data={"url": url, "reason": reason, **fields})
 
 
@@ -29,7 +29,9 @@ def _kept(database: Database) -> list[tuple[str, str, str]]:
     return [(one.host, one.alias, one.reason) for one in database.read(ops.reports_of)]
 
 
-def test_preview_links_to_report_form_and_report_is_stored(service: Inside, ana: Person, database: Database) -> None:
+def test_preview_links_to_report_form_and_report_is_stored(
+    service: AsgiClient, ana: Person, database: Database
+) -> None:
     new_link(ana, "one")
     address = f"{BASE}/report?url=http%3A%2F%2Fgo.localhost%3A8000%2Fone"
     assert f'href="{address}"' in visit(service, "one+", headers=ACCEPT_HTML).text
@@ -44,7 +46,7 @@ def test_preview_links_to_report_form_and_report_is_stored(service: Inside, ana:
     assert one.comment == sent["comment"]
 
 
-def test_every_kind_of_alias_can_be_reported(service: Inside, ana: Person, database: Database) -> None:
+def test_every_kind_of_alias_can_be_reported(service: AsgiClient, ana: Person, database: Database) -> None:
     ana.post("/domain/add", {"domain": "https://go.brand.example"})
     new_link(ana, "one")
     new_link(ana, "two", domain="go.brand.example")
@@ -78,7 +80,7 @@ def test_every_kind_of_alias_can_be_reported(service: Inside, ana: Person, datab
     ],
 )
 def test_invalid_report_is_rejected(
-    fields: dict[str, str], at_fault: str, service: Inside, ana: Person, database: Database
+    fields: dict[str, str], at_fault: str, service: AsgiClient, ana: Person, database: Database
 ) -> None:
     new_link(ana, "one")
     answer = _report(service, **fields)
@@ -88,7 +90,7 @@ def test_invalid_report_is_rejected(
     assert _kept(database) == []
 
 
-def test_rejected_report_keeps_escaped_input(service: Inside, ana: Person) -> None:
+def test_rejected_report_keeps_escaped_input(service: AsgiClient, ana: Person) -> None:
     bad = '"><script>alert(1)</script>'
     page = visit(
         service, "report", "POST", data={"url": bad, "reason": "spam", "comment": bad}, headers=ACCEPT_HTML
@@ -99,7 +101,7 @@ def test_rejected_report_keeps_escaped_input(service: Inside, ana: Person) -> No
     assert "<script" not in visit(service, f"report?url={bad}", headers=ACCEPT_HTML).text
 
 
-def test_reports_are_limited_per_network_and_hour(service: Inside, ana: Person, database: Database) -> None:
+def test_reports_are_limited_per_network_and_hour(service: AsgiClient, ana: Person, database: Database) -> None:
     for number in range(REPORTS_PER_HOUR + 3):
         new_link(ana, f"link-{number}")
     calls = [lambda number=number: _report(service, f"{BASE}/link-{number}") for number in range(REPORTS_PER_HOUR + 3)]
@@ -122,7 +124,7 @@ def test_reports_per_link_are_bounded(database: Database) -> None:
     assert len(database.read(lambda tx: ops.reports_of(tx, closed=True))) == 20
 
 
-def test_report_stores_no_address(service: Inside, ana: Person, database: Database) -> None:
+def test_report_stores_no_address(service: AsgiClient, ana: Person, database: Database) -> None:
     new_link(ana, "one")
     _report(service)
     rows = database.read(lambda tx: [tuple(row) for row in tx.exec_driver_sql("SELECT * FROM reports")])

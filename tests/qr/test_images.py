@@ -1,13 +1,11 @@
 """Pictures as visitors get them: formats, sizes, caching, and the lane."""
 
-import threading
-from typing import Any
-
 import pytest
 
 from tests.conftest import BASE, Person
-from tests.support.asgi_client import Inside
+from tests.support.asgi_client import AsgiClient
 from tests.support.qr_decoders import new_code, opened, zxing
+from tests.support.server import at_once
 from tests.support.visits import new_link
 from waypost.visits import cache
 from waypost.visits.cache import Cache, HotImage
@@ -140,18 +138,10 @@ def test_evicted_image_leaves_nothing_in_cache(monkeypatch: pytest.MonkeyPatch) 
 
 def test_concurrent_requests_get_same_image(ana: Person) -> None:
     _, alias = new_code(ana, "text", "x" * 300, modules="rounded")
-    items: list[Any] = []
-    threads = [
-        threading.Thread(target=lambda: items.append(ana.client.get(f"/qr/{alias}?size=700").content)) for _ in range(8)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(items) == 8
-    assert len(set(items)) == 1
+    images = at_once([lambda: ana.client.get(f"/qr/{alias}?size=700").content] * 8)
+    assert len(set(images)) == 1
 
 
-def test_invalid_image_request_shows_error(service: Inside) -> None:
+def test_invalid_image_request_shows_error(service: AsgiClient) -> None:
     answer = service.get("/qr/nothing-here")
     assert (answer.status_code, answer.json()["code"]) == (404, "missing")

@@ -2,7 +2,7 @@
 
 import struct
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from io import BytesIO
 from typing import Any
 
@@ -10,17 +10,11 @@ import pytest
 from PIL import Image
 
 from tests.conftest import BASE, Person
-from tests.support.fake_internet import PUBLIC, Outside, moved, ok, server, world
+from tests.support.fake_internet import PUBLIC, FakeInternet, moved, ok, server
 from tests.support.files import new_file
 from tests.support.qr_decoders import LOGO, data_url, new_code, png, refused
 from waypost.errors import Problem
 from waypost.qr.logos import own_copy
-
-
-@pytest.fixture
-def outside(monkeypatch: pytest.MonkeyPatch) -> Iterator[Outside]:
-    with world(monkeypatch) as known:
-        yield known
 
 
 def _chunk(kind: bytes, data: bytes) -> bytes:
@@ -82,7 +76,7 @@ def test_logo_with_lone_surrogate_is_rejected(ana: Person) -> None:
     assert "valid Unicode" in answer.json()["message"]
 
 
-def test_logo_url_is_fetched_once_and_stored(ana: Person, outside: Outside) -> None:
+def test_logo_url_is_fetched_once_and_stored(ana: Person, internet: FakeInternet) -> None:
     requests = []
 
     def answer(head: bytes) -> Iterable[bytes]:
@@ -90,8 +84,8 @@ def test_logo_url_is_fetched_once_and_stored(ana: Person, outside: Outside) -> N
         return [ok(png(300), b"Content-Type: text/plain")]
 
     with server(answer) as context:
-        outside.has("logos.example", PUBLIC)
-        outside.doors[PUBLIC] = context
+        internet.add_host("logos.example", PUBLIC)
+        internet.routes[PUBLIC] = context
         code, alias = new_code(ana, logo="http://logos.example/a.png")
     assert len(requests) == 1
     assert ana.get(f"/qr/{code}")["details"]["logo"] is True
@@ -118,29 +112,31 @@ FETCHES: tuple[tuple[str, Any, str], ...] = (
 
 @pytest.mark.parametrize(("name", "answer", "words"), FETCHES, ids=[row[0] for row in FETCHES])
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_misbehaving_logo_server_is_rejected(ana: Person, outside: Outside, name: str, answer: Any, words: str) -> None:
+def test_misbehaving_logo_server_is_rejected(
+    ana: Person, internet: FakeInternet, name: str, answer: Any, words: str
+) -> None:
     with server(answer) as context:
-        outside.has("evil.example", PUBLIC)
-        outside.doors[PUBLIC] = context
+        internet.add_host("evil.example", PUBLIC)
+        internet.routes[PUBLIC] = context
         field, message = refused(ana, type="text", data="x", logo="http://evil.example/logo.png")
     assert field == "logo"
     assert words in message
-    assert set(outside.reached) <= {PUBLIC}
+    assert set(internet.connections) <= {PUBLIC}
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "10.0.0.7", "169.254.169.254", "::1", "fd00::1", "0.0.0.0"])
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_logo_from_internal_address_is_rejected(ana: Person, outside: Outside, address: str) -> None:
+def test_logo_from_internal_address_is_rejected(ana: Person, internet: FakeInternet, address: str) -> None:
     """Also not by DNS rebinding: a name is resolved once, and only the checked address is used."""
-    outside.has("rebinding.example", PUBLIC, address)
+    internet.add_host("rebinding.example", PUBLIC, address)
     named = f"[{address}]" if ":" in address else address
     for url in ("http://rebinding.example/a.png", f"http://{named}/a.png"):
         field, message = refused(ana, type="text", data="x", logo=url)
         assert (field, "internal address" in message) == ("logo", True)
-    assert outside.reached == []
+    assert internet.connections == []
 
 
-def test_own_file_is_accepted_as_logo(ana: Person, ben: Person, outside: Outside) -> None:
+def test_own_file_is_accepted_as_logo(ana: Person, ben: Person, internet: FakeInternet) -> None:
     picture = png(300)
     file = new_file(ana, "logo.png", picture, custom="our-logo", maxdownloads=1)
     _, alias = new_code(ana, "text", "x", logo=data_url(picture))
@@ -153,7 +149,7 @@ def test_own_file_is_accepted_as_logo(ana: Person, ben: Person, outside: Outside
         assert refused(ben, type="text", data="x", logo=logo)[0] == "logo"
     ana.delete(f"/file/{file}/delete")
     assert refused(ana, type="text", data="x", logo="our-logo")[0] == "logo"
-    assert outside.reached == []
+    assert internet.connections == []
 
 
 def test_own_file_must_be_valid_logo(ana: Person) -> None:
@@ -163,11 +159,11 @@ def test_own_file_must_be_valid_logo(ana: Person) -> None:
     assert "at most 2097152 bytes" in refused(ana, type="text", data="x", logo="large")[1]
 
 
-def test_logo_is_not_fetched_for_foreign_code(ana: Person, ben: Person, outside: Outside) -> None:
+def test_logo_is_not_fetched_for_foreign_code(ana: Person, ben: Person, internet: FakeInternet) -> None:
     code, _ = new_code(ana)
     body = {"data": "https://example.com/", "logo": "http://logos.example/a.png"}
     assert ben.call("PUT", f"/qr/{code}/update", body).status_code == 404
-    assert outside.reached == []
+    assert internet.connections == []
 
 
 def test_stored_logo_is_reencoded_and_small() -> None:

@@ -26,7 +26,7 @@ def _kill(server: Server, what: str) -> None:
         until(lambda: processes(server)[place])
         random.choice(processes(server)[place]).kill()
         return
-    server.process.wait()
+    server.process.wait(30)
     until(lambda: not _listens(server))  # so that it can be started again
 
 

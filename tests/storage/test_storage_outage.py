@@ -16,7 +16,7 @@ from tests.support.tcp_proxy import TcpProxy, running_proxy
 
 
 @dataclass(frozen=True)
-class World:
+class Installation:
     """A node, its bucket, and a proxy between them."""
 
     node: Server
@@ -38,7 +38,7 @@ class World:
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     """One node for all tests; each leaves it as it was."""
     with running_s3("waypost-away") as bucket:
         port = urlsplit(bucket.endpoint).port
@@ -48,51 +48,53 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
             with serving(tmp_path_factory.mktemp("node"), log_level="info", **storage) as node:
                 key = re.search(r"API key\s+(wp_\S+)", node.output())
                 assert key is not None
-                yield World(node, bucket, proxy, key[1])
+                yield Installation(node, bucket, proxy, key[1])
                 assert "Traceback" not in node.output()
 
 
-def test_unavailable_store_rejects_downloads_and_uploads_but_not_links(world: World) -> None:
-    assert world.upload("kept", b"kept" * 1000, maxdownloads=2).status_code == 200
+def test_unavailable_store_rejects_downloads_and_uploads_but_not_links(installation: Installation) -> None:
+    assert installation.upload("kept", b"kept" * 1000, maxdownloads=2).status_code == 200
     link = {"url": "https://example.com/", "custom": "leads-on"}
-    assert world.node.call("POST", "/api/url/add", key=world.key, json=link).status_code == 200
-    before = world.bucket.objects()
-    world.proxy.cut()
-    assert [world.visit("kept").status_code for _ in range(3)] == [503] * 3
+    assert installation.node.call("POST", "/api/url/add", key=installation.key, json=link).status_code == 200
+    before = installation.bucket.objects()
+    installation.proxy.cut()
+    assert [installation.visit("kept").status_code for _ in range(3)] == [503] * 3
     for size in (1000, 20_000_000):  # a single request, and a multipart upload
-        refused = world.upload("lost", b"x" * size)
+        refused = installation.upload("lost", b"x" * size)
         assert (refused.status_code, refused.json()["code"]) == (503, "unavailable")
-    assert world.visit("leads-on").status_code == 302
-    world.proxy.restore()
+    assert installation.visit("leads-on").status_code == 302
+    installation.proxy.restore()
     # The failed downloads do not count, and the alias of the rejected file is free.
-    until(lambda: world.visit("kept").status_code == 200)
-    assert [world.visit("kept").status_code for _ in range(2)] == [200, 410]
-    assert world.upload("lost", b"x" * 1000).status_code == 200
-    assert len(world.bucket.objects()) == len(before) + 1
+    until(lambda: installation.visit("kept").status_code == 200)
+    assert [installation.visit("kept").status_code for _ in range(2)] == [200, 410]
+    assert installation.upload("lost", b"x" * 1000).status_code == 200
+    assert len(installation.bucket.objects()) == len(before) + 1
 
 
-def test_store_that_hangs_during_upload_leaves_nothing(world: World) -> None:
-    parts = world.bucket.parts()
+def test_store_that_hangs_during_upload_leaves_nothing(installation: Installation) -> None:
+    parts = installation.bucket.parts()
 
     def chunks() -> Iterator[bytes]:
         for number in range(20):
             if number == 10:
-                world.proxy.reset()
+                installation.proxy.reset()
             yield b"x" * 1_000_000
 
     path = "/api/files/upload/torn.bin"
-    sent = world.node.call("POST", path, key=world.key, content=chunks(), params={"custom": "torn"}, timeout=120)
+    sent = installation.node.call(
+        "POST", path, key=installation.key, content=chunks(), params={"custom": "torn"}, timeout=120
+    )
     assert sent.status_code in (200, 503)  # the store's client can retry a part
-    is_there = world.visit("torn").status_code == 200
+    is_there = installation.visit("torn").status_code == 200
     assert is_there == (sent.status_code == 200)
     if not is_there:
-        until(lambda: world.bucket.parts() == parts)
+        until(lambda: installation.bucket.parts() == parts)
 
 
-def test_download_from_unavailable_store_returns_503(world: World) -> None:
-    assert world.upload("asked", b"asked").status_code == 200
-    world.proxy.cut()
-    response = world.visit("asked")
+def test_download_from_unavailable_store_returns_503(installation: Installation) -> None:
+    assert installation.upload("asked", b"asked").status_code == 200
+    installation.proxy.cut()
+    response = installation.visit("asked")
     assert (response.status_code, response.headers["retry-after"]) == (503, "5")
-    world.proxy.restore()
-    until(lambda: world.visit("asked").status_code == 200)
+    installation.proxy.restore()
+    until(lambda: installation.visit("asked").status_code == 200)

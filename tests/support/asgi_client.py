@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Message
 from tests.support.compact import compact
 
 
-class Inside(TestClient):
+class AsgiClient(TestClient):
     """Starlette's test client with one thread switch per request instead of eight.
 
     The event loop of the context manager handles requests; clients from `another` share it.
@@ -28,9 +28,9 @@ class Inside(TestClient):
         super().__init__(app, base_url, follow_redirects=False)
         self._transport = _Transport(self, address, raises=raises)
 
-    def another(self, *, raises: bool = True) -> "Inside":
+    def another(self, *, raises: bool = True) -> "AsgiClient":
         """Return a client of the same service without the cookies of this one."""
-        other = Inside(self.app, str(self.base_url), raises=raises)
+        other = AsgiClient(self.app, str(self.base_url), raises=raises)
         other.portal = self.portal
         return other
 

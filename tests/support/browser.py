@@ -13,9 +13,10 @@ import uvicorn
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, sync_playwright
 from starlette.types import ASGIApp
 
-from tests.support.fake_web import STAY, everybody
+from tests.support.fake_web import STAY, running_websites
 from tests.support.server import free_port
 from tests.support.system_packages import library, needed
+from tests.support.threads import join
 from tests.support.visits import CHROME
 
 HOST = "go.localhost"
@@ -41,7 +42,7 @@ def browser() -> Iterator[Browser]:
     path = chromium()
     if sys.platform == "linux":
         library("atomic", "libatomic1")  # needed by Playwright's Node, which does not bundle it
-    with everybody() as others, sync_playwright() as playwright:
+    with running_websites() as others, sync_playwright() as playwright:
         names = f"--host-resolver-rules=MAP * {others}, EXCLUDE {HOST}"
         options = ["--no-sandbox", "--ignore-certificate-errors", *_QUIET, names]
         opened = playwright.chromium.launch(executable_path=path, args=options)
@@ -60,7 +61,7 @@ def served(app: ASGIApp, port: int = 0) -> Iterator[str]:
         time.sleep(0.01)
     yield f"http://{HOST}:{port}"
     server.should_exit = True
-    thread.join()
+    join(thread)
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""Run `waypost` commands in process and capture output and exit code."""
+"""RunCommand `waypost` commands in process and capture output and exit code."""
 
 import json
 import logging
@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import structlog
 
-from tests.support.asgi_client import Inside
+from tests.support.asgi_client import AsgiClient
 from waypost.app import build
 from waypost.cli.main import main
 from waypost.db.database import Database
@@ -24,7 +24,7 @@ ANA = ("account", "add", "--email", "ana@example.com", "--username", "ana")
 
 
 @dataclass(frozen=True)
-class Ran:
+class CommandResult:
     """How a command ended, and what it printed."""
 
     code: int
@@ -37,11 +37,11 @@ class Ran:
         return json.loads(self.out)
 
 
-Run = Callable[..., Ran]
+RunCommand = Callable[..., CommandResult]
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder in which the commands run, with the settings of a new installation."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("WAYPOST_BASE_URL", "http://go.localhost:8000")
@@ -50,18 +50,20 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def run(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Run]:
+def run(
+    working_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Iterator[RunCommand]:
     """Runs `waypost` with these words."""
     handlers, level = logging.root.handlers[:], logging.root.level
     environment = dict(os.environ)
 
-    def run(*words: object) -> Ran:
+    def run(*words: object) -> CommandResult:
         monkeypatch.setattr(sys, "argv", ["waypost", *map(str, words)])
         capsys.readouterr()
         with pytest.raises(SystemExit) as ended:
             main()
         code = ended.value.code
-        return Ran(code if isinstance(code, int) else int(code is not None), *capsys.readouterr())
+        return CommandResult(code if isinstance(code, int) else int(code is not None), *capsys.readouterr())
 
     yield run
     # `serve` and `doctor` change state of the process.
@@ -73,18 +75,18 @@ def run(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtu
 
 
 @pytest.fixture
-def filled(run: Run, home: Path, sqlite_template: Path) -> Run:
+def run_migrated(run: RunCommand, working_folder: Path, sqlite_template: Path) -> RunCommand:
     """The same, in an installation that has the tables and no account."""
-    (home / "data").mkdir()
-    shutil.copy(sqlite_template, home / "data" / "waypost.db")
+    (working_folder / "data").mkdir()
+    shutil.copy(sqlite_template, working_folder / "data" / "waypost.db")
     return run
 
 
 @contextmanager
-def opened() -> Iterator[Inside]:
+def opened() -> Iterator[AsgiClient]:
     """The service, in process, over the data of the present settings."""
     settings = Settings()
-    with Inside(build(settings, Database(settings.database))) as client:
+    with AsgiClient(build(settings, Database(settings.database))) as client:
         yield client
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import PASSWORD, Person
-from tests.support.asgi_client import Inside
+from tests.support.asgi_client import AsgiClient
 
 _TOKEN = re.compile(r'name="token" value="([^"]+)"')
 
@@ -16,7 +16,7 @@ _TOKEN = re.compile(r'name="token" value="([^"]+)"')
 class Browser:
     """A browser with its own cookies."""
 
-    client: Inside
+    client: AsgiClient
 
     def get(self, path: str, **options: Any) -> Any:
         """Request a page below /dashboard."""
@@ -39,19 +39,19 @@ class Browser:
 
 
 @pytest.fixture
-def browser(service: Inside) -> Browser:
+def browser(service: AsgiClient) -> Browser:
     """A browser without a session."""
     return Browser(service)
 
 
 @pytest.fixture
-def inside(browser: Browser, ana: Person) -> Browser:
+def dashboard(browser: Browser, ana: Person) -> Browser:
     """A browser in which Ana is signed in."""
     assert browser.sign_in("ana").status_code == 303
     return browser
 
 
-def new_browser(service: Inside) -> Browser:
+def new_browser(service: AsgiClient) -> Browser:
     """Return another browser for the same app."""
     return Browser(service.another())
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import time_machine
 
-from tests.support.fake_internet import PUBLIC, Outside, empty, server, world
+from tests.support.fake_internet import PUBLIC, FakeInternet, empty, server
 from waypost.accounts import ops as accounts
 from waypost.db.crud import PageRequest
 from waypost.db.database import Database
@@ -29,12 +29,12 @@ _NO_PAUSES = Pauses(request=0, host=0, batch=0, idle=0)
 class FakeWeb:
     """One server behind every host name; it responds by path and records the method and path of each request."""
 
-    outside: Outside
+    internet: FakeInternet
     pages: dict[str, Callable[[], Any]] = field(default_factory=dict)
     requests: list[tuple[str, str]] = field(default_factory=list)
     agents: set[str] = field(default_factory=set)
 
-    def answer(self, head: bytes) -> Any:
+    def respond(self, head: bytes) -> Any:
         lines = head.decode("latin-1").split("\r\n")
         method, path, _ = lines[0].split(" ")
         self.requests.append((method, path))
@@ -47,14 +47,13 @@ class FakeWeb:
 
 
 @pytest.fixture
-def web(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeWeb]:
+def web(internet: FakeInternet) -> Iterator[FakeWeb]:
     """Resolves SITE; connections to SILENT are refused."""
-    with world(monkeypatch) as outside:
-        outside.has(SITE, PUBLIC)
-        fake_web = FakeWeb(outside)
-        outside.doors[SILENT] = CLOSED_PORT
-        with server(fake_web.answer) as outside.doors[PUBLIC]:
-            yield fake_web
+    internet.add_host(SITE, PUBLIC)
+    internet.routes[SILENT] = CLOSED_PORT
+    fake_web = FakeWeb(internet)
+    with server(fake_web.respond) as internet.routes[PUBLIC]:
+        yield fake_web
 
 
 @pytest.fixture

@@ -10,21 +10,25 @@ from typing import Any
 
 import pytest
 
-Answer = Callable[[bytes], Iterable[bytes]]
+from tests.support.threads import join
+
+Responder = Callable[[bytes], Iterable[bytes]]
 """Maps the head of a request to the pieces of the response."""
 _TLS = b"\x16"
 PUBLIC = "93.184.216.34"
 
 
-class Outside:
+class FakeInternet:
     """The names and servers that this process can reach. All others do not exist."""
 
     def __init__(self) -> None:
         self.names: dict[str, list[str]] = {}
-        self.doors: dict[str, tuple[str, int]] = {}
-        self.reached: list[str] = []
+        self.routes: dict[str, tuple[str, int]] = {}
+        """The local server behind each public address."""
+        self.connections: list[str] = []
+        """The addresses to which connections were opened."""
 
-    def has(self, name: str, *addresses: str) -> None:
+    def add_host(self, name: str, *addresses: str) -> None:
         """Add a name to the DNS."""
         self.names[name] = list(addresses)
 
@@ -54,14 +58,14 @@ def _read_body(connection: socket.socket, head: bytes) -> bytes:
 
 
 @contextmanager
-def server(answer: Answer, *, keeps_alive: bool = False) -> Iterator[tuple[str, int]]:
+def server(respond: Responder, *, keeps_alive: bool = False) -> Iterator[tuple[str, int]]:
     """Start a server on loopback and yield its address. Connections close after a response unless `keeps_alive`."""
 
     class Handler(socketserver.BaseRequestHandler):
         def handle(self) -> None:
             try:
                 while head := self._read_head():
-                    self._send(answer(_read_body(self.request, head)))
+                    self._send(respond(_read_body(self.request, head)))
                     if not keeps_alive:
                         break
             except OSError:
@@ -84,25 +88,33 @@ def server(answer: Answer, *, keeps_alive: bool = False) -> Iterator[tuple[str, 
             yield ("127.0.0.1", int(listening.server_address[1]))
         finally:
             listening.shutdown()
-            thread.join()
+            join(thread)
 
 
-@contextmanager
-def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[Outside]:
+@pytest.fixture
+def internet(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeInternet]:
     """Replace the resolver and `connect` of the socket module."""
-    outside = Outside()
-    connect, look_up = socket.socket.connect, socket.getaddrinfo
+    internet = FakeInternet()
+    connect, getaddrinfo = socket.socket.connect, socket.getaddrinfo
 
     def fake_getaddrinfo(host: Any, port: Any, *rest: Any, **named: Any) -> Any:
-        if (addresses := outside.names.get(host)) is not None:
-            return [entry for address in addresses for entry in look_up(address, port, *rest, **named)]
-        return look_up(host, port, *rest, **{**named, "flags": socket.AI_NUMERICHOST})
+        if (addresses := internet.names.get(host)) is not None:
+            return [info for address in addresses for info in getaddrinfo(address, port, *rest, **named)]
+        return getaddrinfo(host, port, *rest, **{**named, "flags": socket.AI_NUMERICHOST})
 
     def fake_connect(self: socket.socket, address: Any) -> None:
-        outside.reached.append(address[0])
-        connect(self, outside.doors.get(address[0], address))
+        internet.connections.append(address[0])
+        connect(self, internet.routes.get(address[0], address))
 
     with monkeypatch.context() as patch:
         patch.setattr(socket, "getaddrinfo", fake_getaddrinfo)
         patch.setattr(socket.socket, "connect", fake_connect)
-        yield outside
+        yield internet
+
+
+@pytest.fixture
+def framed_site(internet: FakeInternet) -> Iterator[FakeInternet]:
+    """Serve `framed.example`, which can be framed."""
+    with server(lambda _head: [ok(b"x", b"Content-Type: text/html")]) as internet.routes[PUBLIC]:
+        internet.add_host("framed.example", PUBLIC)
+        yield internet

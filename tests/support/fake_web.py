@@ -11,6 +11,7 @@ from typing import Any
 import trustme
 
 from tests.support.files import PNG
+from tests.support.threads import join
 
 STAY = "x-stay"
 """Header of a request that is answered with 204, so that the browser stays on its page."""
@@ -27,7 +28,7 @@ _ANSWERS = {
 
 
 @contextmanager
-def everybody() -> Iterator[str]:
+def running_websites() -> Iterator[str]:
     """Start the server and yield its host and port. Its certificates are not trusted."""
     with _Sites() as sites:
         thread = threading.Thread(target=sites.serve_forever, args=(0.01,))
@@ -36,7 +37,7 @@ def everybody() -> Iterator[str]:
             yield f"127.0.0.1:{sites.server_port}"
         finally:
             sites.shutdown()
-            thread.join()
+            join(thread)
 
 
 class _Sites(ThreadingHTTPServer):

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from sqlalchemy import Connection
 
 from tests.support.server import Server
+from tests.support.threads import join
 from waypost.accounts import ops as accounts
 from waypost.auth import api_keys
 
@@ -48,8 +49,7 @@ class Load:
             yield
         finally:
             over.set()
-            for thread in threads:
-                thread.join()
+            join(*threads)
 
     def wait_for_progress(self) -> None:
         """Wait until visitors have been answered for a while."""

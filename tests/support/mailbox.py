@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from email import message_from_bytes
 
 from tests.support.server import free_port
+from tests.support.threads import join
 
 
 @contextmanager
@@ -41,4 +42,4 @@ def mailbox() -> Iterator[tuple[int, list[dict[str, str]]]]:
         thread.start()
         yield port, messages
         server.shutdown()
-        thread.join()
+        join(thread)

@@ -69,7 +69,7 @@ class Postgres:
         """Kill all processes. Unlike after a power cut, written data is in the page cache."""
         self.signal(signal.SIGKILL)
         assert self.process is not None
-        self.process.wait()
+        self.process.wait(30)
 
     def become_standby(self) -> None:
         """Make the server a read-only standby from its next start until `pg_promote()`."""

@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.conftest import Person
-from tests.support.asgi_client import Inside
+from tests.support.asgi_client import AsgiClient
 from tests.support.visits import new_link, visit
 
 
@@ -19,7 +19,7 @@ def add_links(person: Person, campaign: int, *aliases: str, **fields: Any) -> li
     ]
 
 
-def rotated_to(service: Inside, **options: Any) -> str:
+def rotated_to(service: AsgiClient, **options: Any) -> str:
     """Visit the rotator; return the destination's path and query."""
     response = visit(service, "r/spring", **options)
     assert (response.status_code, response.headers["cache-control"]) == (302, "private, no-store")

@@ -18,16 +18,16 @@ from sqlalchemy import (
 
 from tests.conftest import Person
 from tests.contract.alias_resources import BIO
-from tests.contract.resources import FAMILIES
+from tests.contract.resources import RESOURCES
 from waypost.db import schema
 from waypost.db.database import Database
 
 
 def fill_all_tables(ana: Person, ben: Person) -> None:
     """Create at least one row in every table: through the API, directly in the others."""
-    for family in FAMILIES:
+    for resource in RESOURCES:
         for number in (1, 2):
-            assert ana.call("POST", f"{family.one}/add", family.body(number)).json()["error"] == 0
+            assert ana.call("POST", f"{resource.path}/add", resource.body(number)).json()["error"] == 0
     ben.post("/bio/add", BIO.body(3))
     for name, content in (("a.bin", b"\x00\xff" * 5000), ("b.txt", b"aaa")):
         assert ana.call("POST", f"/files/upload/{name}", content=content).json()["error"] == 0

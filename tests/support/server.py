@@ -46,11 +46,11 @@ class Server:
 
 @contextmanager
 def serving(
-    folder: Path, *, database_url: str = "", port: int = 0, inside: Sequence[str] = (), **settings: object
+    folder: Path, *, database_url: str = "", port: int = 0, command_prefix: Sequence[str] = (), **settings: object
 ) -> Iterator[Server]:
     """Start a server with its data in `folder`; stop it at the end of the block.
 
-    `settings` are those of waypost.settings, such as `workers=2`; `inside` is a command prefix, such as `unshare -m`.
+    `settings` are those of waypost.settings, such as `workers=2`; `command_prefix` is, for example, `unshare -m`.
     """
     port = port or free_port()
     url = f"http://127.0.0.1:{port}"
@@ -61,7 +61,12 @@ def serving(
     log = folder / f"serve-{port}.log"
     with log.open("ab") as out:
         process = subprocess.Popen(
-            [*inside, _COMMAND, "serve"], cwd=folder, env=environment, stdout=out, stderr=out, start_new_session=True
+            [*command_prefix, _COMMAND, "serve"],
+            cwd=folder,
+            env=environment,
+            stdout=out,
+            stderr=out,
+            start_new_session=True,
         )
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
     with httpx2.Client(base_url=url, limits=limits, timeout=_SECONDS, trust_env=False) as client:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.conftest import BASE, Person
-from tests.support.asgi_client import Inside
+from tests.support.asgi_client import AsgiClient
 from waypost.app import build
 from waypost.db.database import Database
 from waypost.settings import Settings
@@ -52,9 +52,9 @@ def click_totals(person: Person, path: str, **span: str) -> dict[str, int]:
 
 
 @contextmanager
-def proxied_client(folder: Path, database_url: str) -> Iterator[Inside]:
+def proxied_client(folder: Path, database_url: str) -> Iterator[AsgiClient]:
     """Run one more process of a service, which trusts a proxy on 127.0.0.1."""
     settings = Settings(data_dir=folder, base_url=BASE, database_url=database_url, trusted_proxies="127.0.0.1")
     app = build(settings, Database(database_url))
-    with Inside(app, address="127.0.0.1") as client:
+    with AsgiClient(app, address="127.0.0.1") as client:
         yield client

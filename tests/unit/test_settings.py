@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cli import ANA, Run
+from tests.support.cli import ANA, RunCommand
 
 SETTINGS = {
     "WAYPOST_PORT": ("0", "99999", "x", ""),
@@ -31,7 +31,7 @@ SETTINGS = {
 
 @pytest.mark.parametrize("name", SETTINGS)
 def test_invalid_setting_is_reported_before_anything_is_created(
-    name: str, run: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, run: RunCommand, working_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for value in SETTINGS[name]:
         monkeypatch.setenv(name, value)
@@ -41,21 +41,23 @@ def test_invalid_setting_is_reported_before_anything_is_created(
             assert refused.err.startswith(f"W000 {name}: "), refused.err
             assert refused.err.count("\n") == 1, refused.err
             assert "Value error" not in refused.err
-    assert list(home.iterdir()) == []
+    assert list(working_folder.iterdir()) == []
 
 
-def test_settings_are_read_from_file_and_environment(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (home / "waypost.toml").write_text('data_dir = "here"\nlink_schemes = "mailto"\nport = 9000\n')
-    (home / "other.toml").write_text('data_dir = "there"\n')
+def test_settings_are_read_from_file_and_environment(
+    run: RunCommand, working_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (working_folder / "waypost.toml").write_text('data_dir = "here"\nlink_schemes = "mailto"\nport = 9000\n')
+    (working_folder / "other.toml").write_text('data_dir = "there"\n')
     monkeypatch.delenv("WAYPOST_BASE_URL")
     run(*ANA)
-    assert (home / "here" / "waypost.db").is_file()
+    assert (working_folder / "here" / "waypost.db").is_file()
     assert run("openapi").json["servers"] == [{"url": "http://localhost:9000"}]
     monkeypatch.setenv("WAYPOST_PORT", "9001")  # the environment comes first
     assert run("openapi").json["servers"] == [{"url": "http://localhost:9001"}]
     monkeypatch.setenv("WAYPOST_CONFIG", "other.toml")
     run("account", "list")
-    assert (home / "there" / "waypost.db").is_file()
+    assert (working_folder / "there" / "waypost.db").is_file()
 
 
 FILES = {
@@ -66,9 +68,11 @@ FILES = {
 }
 
 
-def test_invalid_settings_file_is_reported(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_settings_file_is_reported(
+    run: RunCommand, working_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for content, message in FILES.items():
-        (home / "waypost.toml").write_text(content)
+        (working_folder / "waypost.toml").write_text(content)
         refused = run("doctor")
         assert (refused.code, refused.out) == (2, ""), content
         assert refused.err.startswith(message), refused.err

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import insert
 
 from tests.conftest import BASE, Person
-from tests.support.asgi_client import Inside
+from tests.support.asgi_client import AsgiClient
 from tests.support.visits import ACCEPT_HTML, GOOGLEBOT, SLACK, click_totals, new_link, visit
 from waypost.db import schema
 
@@ -19,14 +19,14 @@ def _campaign(person: Person, *, slug: str | None = "spring", public: bool = Tru
     return int(person.post("/campaign/add", {"slug": slug, "public": public, "name": name})["id"])
 
 
-def _told(service: Inside, campaign: int, query: str = "", slug: str = "spring") -> dict[str, Any]:
+def _told(service: AsgiClient, campaign: int, query: str = "", slug: str = "spring") -> dict[str, Any]:
     answer = visit(service, f"u/ana/{slug}-{campaign}{query}")
     assert answer.status_code == 200
     data: dict[str, Any] = answer.json()["data"]
     return data
 
 
-def _titles(service: Inside, campaign: int, query: str = "") -> list[str]:
+def _titles(service: AsgiClient, campaign: int, query: str = "") -> list[str]:
     return [link["title"] for link in _told(service, campaign, query)["links"]]
 
 
@@ -64,13 +64,13 @@ class _Outline(HTMLParser):
         return [str(message["href"]) for tag, message in self.tags if tag == "a"]
 
 
-def test_list_url_from_api_works(service: Inside, ana: Person) -> None:
+def test_list_url_from_api_works(service: AsgiClient, ana: Person) -> None:
     for slug in ("spring", None):
         made = ana.post("/campaign/add", {"slug": slug, "public": True})
         assert visit(service, made["list"].removeprefix(f"{BASE}/"), headers=ACCEPT_HTML).status_code == 200
 
 
-def test_list_shows_newest_links_first_with_title_or_site(service: Inside, ana: Person) -> None:
+def test_list_shows_newest_links_first_with_title_or_site(service: AsgiClient, ana: Person) -> None:
     campaign = _campaign(ana)
     new_link(ana, "one", url="https://www.example.com/a", campaign=campaign, title="The first")
     new_link(ana, "two", url="https://www.bücher.example/b", campaign=campaign)
@@ -93,7 +93,7 @@ def test_list_shows_newest_links_first_with_title_or_site(service: Inside, ana: 
     assert _Outline(page.text).links() == [f"{BASE}/two", f"{BASE}/one"]
 
 
-def test_private_list_is_visible_to_owner_only(service: Inside, ana: Person, ben: Person) -> None:
+def test_private_list_is_visible_to_owner_only(service: AsgiClient, ana: Person, ben: Person) -> None:
     path = f"u/ana/spring-{_campaign(ana, public=False)}"
     hers, his = ({"Authorization": f"Bearer {person.key}"} for person in (ana, ben))
     assert visit(service, path).status_code == visit(service, path, headers=his).status_code == 404
@@ -103,7 +103,7 @@ def test_private_list_is_visible_to_owner_only(service: Inside, ana: Person, ben
     assert visit(service, path, headers=ACCEPT_HTML).text == missing.text
 
 
-def test_list_contains_only_usable_links(service: Inside, ana: Person) -> None:
+def test_list_contains_only_usable_links(service: AsgiClient, ana: Person) -> None:
     campaign = _campaign(ana)
     kinds: list[dict[str, Any]] = [{}, {"password": "x"}, {"status": "disabled"}, {"clicklimit": 1}]
     for number, fields in enumerate(kinds):
@@ -115,7 +115,7 @@ def test_list_contains_only_usable_links(service: Inside, ana: Person) -> None:
     assert visit(service, f"u/ana/spring-{campaign}").status_code == 404
 
 
-def test_outdated_list_slug_redirects_to_current_one(service: Inside, ana: Person) -> None:
+def test_outdated_list_slug_redirects_to_current_one(service: AsgiClient, ana: Person) -> None:
     campaign = _campaign(ana)
     for old in (f"winter-{campaign}", f"list-{campaign}", f"a-b-{campaign}"):
         answer = visit(service, f"u/ana/{old}?q=x&page=2")
@@ -127,7 +127,7 @@ def test_outdated_list_slug_redirects_to_current_one(service: Inside, ana: Perso
     assert visit(service, f"u/ANA/spring-{campaign}").headers["location"] == f"{BASE}/u/ana/spring-{campaign}"
 
 
-def test_wrong_list_address_returns_404(service: Inside, ana: Person, ben: Person) -> None:
+def test_wrong_list_address_returns_404(service: AsgiClient, ana: Person, ben: Person) -> None:
     public, hidden = _campaign(ana), _campaign(ana, slug="hidden", public=False, name="Hidden")
     names = (f"ben/spring-{public}", f"ana/x-{hidden}", "ana/spring", "ana/spring-", f"ana/-{public}", "ana/spring-0")
     for name in (
@@ -141,7 +141,7 @@ def test_wrong_list_address_returns_404(service: Inside, ana: Person, ben: Perso
         assert visit(service, f"u/{name}").status_code == 404, name
 
 
-def test_long_list_is_paginated(service: Inside, ana: Person) -> None:
+def test_long_list_is_paginated(service: AsgiClient, ana: Person) -> None:
     campaign = _campaign(ana)
     _many(ana, campaign, 60)
     first, last = _told(service, campaign), _told(service, campaign, "?page=3")
@@ -160,7 +160,7 @@ def test_long_list_is_paginated(service: Inside, ana: Person) -> None:
         assert _told(service, campaign, f"?page={odd}")["currentpage"] == 1
 
 
-def test_list_search_matches_visible_text(service: Inside, ana: Person) -> None:
+def test_list_search_matches_visible_text(service: AsgiClient, ana: Person) -> None:
     campaign = _campaign(ana)
     new_link(ana, "one", url="https://shop.example/", campaign=campaign, title="Été à Paris", description="secret")
     new_link(ana, "two", url="https://example.com/paris?hidden", campaign=campaign, title="100% wool")
@@ -182,7 +182,7 @@ def test_list_search_matches_visible_text(service: Inside, ana: Person) -> None:
     assert 'value="&#34;&gt;&lt;b&gt;"' in page
 
 
-def test_list_search_results_are_paginated(service: Inside, ana: Person) -> None:
+def test_list_search_results_are_paginated(service: AsgiClient, ana: Person) -> None:
     campaign = _campaign(ana)
     _many(ana, campaign, 60)
     output = _told(service, campaign, "?q=NUMBER+1&page=1")
@@ -191,7 +191,7 @@ def test_list_search_results_are_paginated(service: Inside, ana: Person) -> None
     assert f"{BASE}/u/ana/spring-{campaign}?q=number&page=3" in _Outline(page).links()
 
 
-def test_list_view_counts_for_campaign_and_bots_separately(service: Inside, ana: Person) -> None:
+def test_list_view_counts_for_campaign_and_bots_separately(service: AsgiClient, ana: Person) -> None:
     campaign = _campaign(ana)
     for options in ({}, {"headers": ACCEPT_HTML}, {"method": "HEAD"}, {"agent": GOOGLEBOT}, {"agent": SLACK}):
         assert visit(service, f"u/ana/spring-{campaign}", **options).status_code == 200
@@ -205,7 +205,7 @@ def test_list_view_counts_for_campaign_and_bots_separately(service: Inside, ana:
 @pytest.mark.parametrize(
     "words", ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "{{ 7 * 7 }}", "</ul>"]
 )
-def test_list_texts_are_escaped(words: str, service: Inside, ana: Person) -> None:
+def test_list_texts_are_escaped(words: str, service: AsgiClient, ana: Person) -> None:
     campaign = _campaign(ana, name=words)
     new_link(ana, "one", campaign=campaign, title=words)
     answer = visit(service, f"u/ana/spring-{campaign}", headers=ACCEPT_HTML)
@@ -216,7 +216,7 @@ def test_list_texts_are_escaped(words: str, service: Inside, ana: Person) -> Non
     assert not [name for _, message in _Outline(answer.text).tags for name in message if name.startswith("on")]
 
 
-def test_list_isolates_right_to_left_text(service: Inside, ana: Person) -> None:
+def test_list_isolates_right_to_left_text(service: AsgiClient, ana: Person) -> None:
     campaign = _campaign(ana)
     new_link(ana, "one", campaign=campaign, title=f"moc.evil{OVERRIDE}gnp.exe")
     new_link(ana, "two", campaign=campaign, title=OVERRIDE)
@@ -225,7 +225,7 @@ def test_list_isolates_right_to_left_text(service: Inside, ana: Person) -> None:
     assert "<bdi>example.com</bdi>" in page
 
 
-def test_list_page_loads_no_resources(service: Inside, ana: Person) -> None:
+def test_list_page_loads_no_resources(service: AsgiClient, ana: Person) -> None:
     campaign = _campaign(ana)
     new_link(ana, "one", url="https://elsewhere.example/", campaign=campaign)
     answer = visit(service, f"u/ana/spring-{campaign}", headers=ACCEPT_HTML)

@@ -8,7 +8,7 @@ import pytest
 import time_machine
 
 from tests.conftest import Person
-from tests.support.asgi_client import Inside
+from tests.support.asgi_client import AsgiClient
 from tests.support.server import at_once
 from tests.support.visits import (
     ACCEPT_HTML,
@@ -55,7 +55,7 @@ OVER = "https://example.com/over"
     ],
 )
 def test_visit_is_counted_by_its_kind(
-    ana: Person, service: Inside, method: str, agent: str, headers: dict[str, str], counted: dict[str, int]
+    ana: Person, service: AsgiClient, method: str, agent: str, headers: dict[str, str], counted: dict[str, int]
 ) -> None:
     link = new_link(ana, "spring")
     assert visit(service, "spring", method, agent=agent, headers=headers).headers["location"] == DESTINATION
@@ -63,7 +63,7 @@ def test_visit_is_counted_by_its_kind(
     assert clicks(ana, link) == (counted.get("clicks", 0), counted.get("uniqueClicks", 0))
 
 
-def test_statistics_read_includes_all_answered_clicks(ana: Person, service: Inside) -> None:
+def test_statistics_read_includes_all_answered_clicks(ana: Person, service: AsgiClient) -> None:
     link = new_link(ana, "spring")
     for number in range(1, 8):
         visit(service, "spring")
@@ -73,13 +73,13 @@ def test_statistics_read_includes_all_answered_clicks(ana: Person, service: Insi
 
 
 @pytest.fixture
-def proxied(tmp_path: Path, database_url: str, ingester: None) -> Iterator[Inside]:
+def proxied(tmp_path: Path, database_url: str, ingester: None) -> Iterator[AsgiClient]:
     """The same service behind a trusted proxy."""
     with proxied_client(tmp_path, database_url) as client:
         yield client
 
 
-def test_visitor_is_unique_per_day_address_user_agent_and_link(ana: Person, proxied: Inside) -> None:
+def test_visitor_is_unique_per_day_address_user_agent_and_link(ana: Person, proxied: AsgiClient) -> None:
     with time_machine.travel(NOON, tick=True) as clock:
         first, second = new_link(ana, "first"), new_link(ana, "second")
 
@@ -98,7 +98,7 @@ def test_visitor_is_unique_per_day_address_user_agent_and_link(ana: Person, prox
         assert come("first", "203.0.113.1") == (7, 5)
 
 
-def test_click_limit_is_exact_under_concurrency(ana: Person, service: Inside) -> None:
+def test_click_limit_is_exact_under_concurrency(ana: Person, service: AsgiClient) -> None:
     link = new_link(ana, "few", clicklimit=17)
     answers = at_once([lambda: visit(service, "few").status_code for _ in range(40)])
     assert Counter(answers) == {302: 17, 410: 23}
@@ -107,7 +107,7 @@ def test_click_limit_is_exact_under_concurrency(ana: Person, service: Inside) ->
 
 
 @ONLY_SQLITE
-def test_link_over_click_limit_returns_410_or_expiry_url(ana: Person, service: Inside) -> None:
+def test_link_over_click_limit_returns_410_or_expiry_url(ana: Person, service: AsgiClient) -> None:
     new_link(ana, "once", clicklimit=1)
     new_link(ana, "once-over", clicklimit=1, expiryurl=OVER)
     for alias in ("once", "once-over"):
@@ -126,7 +126,7 @@ def test_link_over_click_limit_returns_410_or_expiry_url(ana: Person, service: I
     [("HEAD", CHROME, {}), ("GET", GOOGLEBOT, {}), ("GET", SLACK, {}), ("GET", CHROME, {"Purpose": "prefetch"})],
 )
 def test_uncounted_visit_keeps_limit_and_is_refused_beyond_it(
-    ana: Person, service: Inside, method: str, agent: str, headers: dict[str, str]
+    ana: Person, service: AsgiClient, method: str, agent: str, headers: dict[str, str]
 ) -> None:
     new_link(ana, "once", clicklimit=1)
     for _ in range(3):
@@ -136,7 +136,7 @@ def test_uncounted_visit_keeps_limit_and_is_refused_beyond_it(
     assert visit(service, "once", method, agent=agent, headers=headers).status_code == 410
 
 
-def test_click_limit_set_later_includes_earlier_clicks(ana: Person, service: Inside) -> None:
+def test_click_limit_set_later_includes_earlier_clicks(ana: Person, service: AsgiClient) -> None:
     link = new_link(ana, "spring")
     for _ in range(3):
         visit(service, "spring")
@@ -152,14 +152,14 @@ def test_click_limit_set_later_includes_earlier_clicks(ana: Person, service: Ins
 
 
 @ONLY_SQLITE
-def test_visit_of_unknown_alias_is_recorded_for_host_only(ana: Person, service: Inside) -> None:
+def test_visit_of_unknown_alias_is_recorded_for_host_only(ana: Person, service: AsgiClient) -> None:
     new_link(ana, "spring")
     visit(service, "nobody")
     assert click_totals(ana, "") == {}
 
 
 @ONLY_SQLITE
-def test_late_clicks_of_deleted_link_do_not_stop_ingester(ana: Person, service: Inside) -> None:
+def test_late_clicks_of_deleted_link_do_not_stop_ingester(ana: Person, service: AsgiClient) -> None:
     gone, kept = new_link(ana, "gone"), new_link(ana, "kept")
     at_once([lambda: visit(service, "gone", agent=ANDROID) for _ in range(8)])
     ana.delete(f"/url/{gone}/delete")

@@ -7,7 +7,7 @@ import pytest
 
 from tests.conftest import Person
 from tests.support import fake_internet
-from tests.support.fake_internet import PUBLIC, Outside
+from tests.support.fake_internet import PUBLIC, FakeInternet
 from tests.support.html import Page, open_page
 from tests.support.visits import CURL, GOOGLEBOT, clicks, new_link, visit
 from waypost.http.safe_client import RedirectChain
@@ -18,12 +18,6 @@ ONCE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 TARGET = "http://framed.example/page"
 HTML = b"Content-Type: text/html; charset=utf-8"
 US = "https://go.example"
-
-
-@pytest.fixture
-def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[Outside]:
-    with fake_internet.world(monkeypatch) as result:
-        yield result
 
 
 def _answer(head: bytes) -> Iterable[bytes]:
@@ -41,7 +35,7 @@ def _answer(head: bytes) -> Iterable[bytes]:
 
 
 @pytest.fixture
-def site(world: Outside) -> Iterator[list[bytes]]:
+def site(internet: FakeInternet) -> Iterator[list[bytes]]:
     requests: list[bytes] = []
 
     def answer(head: bytes) -> Iterable[bytes]:
@@ -49,9 +43,9 @@ def site(world: Outside) -> Iterator[list[bytes]]:
         return _answer(head)
 
     with fake_internet.server(answer) as context:
-        world.has("framed.example", PUBLIC)
-        world.has("other.example", PUBLIC)
-        world.doors[PUBLIC] = context
+        internet.add_host("framed.example", PUBLIC)
+        internet.add_host("other.example", PUBLIC)
+        internet.routes[PUBLIC] = context
         yield requests
 
 
@@ -100,9 +94,9 @@ def test_redirecting_destination_is_framed_at_its_final_url(ana: Person, site: l
 
 @ONCE
 def test_unreachable_internal_or_non_html_destination_is_redirected_to(
-    ana: Person, site: list[bytes], world: Outside
+    ana: Person, site: list[bytes], internet: FakeInternet
 ) -> None:
-    world.has("inside.example", "127.0.0.1")
+    internet.add_host("inside.example", "127.0.0.1")
     for number, url in enumerate(
         (
             "http://framed.example/picture.png",

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import BASE, Person
-from tests.support.asgi_client import Inside
+from tests.support.asgi_client import AsgiClient
 from tests.support.load import until
 from tests.support.visits import ACCEPT_HTML, DESTINATION, click_totals, clicks, new_link, visit
 from waypost.app import build
@@ -22,7 +22,7 @@ def _brand(person: Person, **fields: str) -> int:
     return int(person.post("/domain/add", {"domain": BRAND, **fields})["id"])
 
 
-def test_alias_resolves_per_host(ana: Person, service: Inside) -> None:
+def test_alias_resolves_per_host(ana: Person, service: AsgiClient) -> None:
     _brand(ana)
     own, branded = new_link(ana, "spring"), new_link(ana, "spring", domain=BRAND, url="https://example.com/brand")
     for _ in range(2):
@@ -38,7 +38,7 @@ def test_alias_resolves_per_host(ana: Person, service: Inside) -> None:
 @pytest.mark.parametrize(
     "host", ["go.localhost", "GO.LOCALHOST:99", "localhost:1", "127.0.0.1", "[::1]:8000", "8.8.8.8"]
 )
-def test_own_host_includes_addresses_and_base_url(ana: Person, service: Inside, host: str) -> None:
+def test_own_host_includes_addresses_and_base_url(ana: Person, service: AsgiClient, host: str) -> None:
     new_link(ana, "spring")
     assert visit(service, "spring", headers={"Host": host}).headers["location"] == DESTINATION
 
@@ -48,7 +48,7 @@ def test_own_host_includes_addresses_and_base_url(ana: Person, service: Inside, 
     "host", ["unknown.example", "go.localhost.evil.example", "[x", "a b", "x" * 300, "xn--", "é.example", "@", "\x7f"]
 )
 @pytest.mark.parametrize("headers", [ACCEPT_HTML, {}])
-def test_unknown_host_returns_404(ana: Person, service: Inside, host: str, headers: dict[str, Any]) -> None:
+def test_unknown_host_returns_404(ana: Person, service: AsgiClient, host: str, headers: dict[str, Any]) -> None:
     new_link(ana, "spring")
     for path in ("", "spring", "spring+", "nobody", "a/b"):
         answer = visit(service, path, headers={**headers, "Host": host.encode()})
@@ -58,13 +58,13 @@ def test_unknown_host_returns_404(ana: Person, service: Inside, host: str, heade
 
 
 @ONLY_SQLITE
-def test_forwarded_host_header_is_ignored(ana: Person, service: Inside) -> None:
+def test_forwarded_host_header_is_ignored(ana: Person, service: AsgiClient) -> None:
     _brand(ana)
     new_link(ana, "spring", domain=BRAND)
     assert visit(service, "spring", headers={"X-Forwarded-Host": "brand.example"}).status_code == 404
 
 
-def test_branded_domain_redirects_root_and_unknown_aliases(ana: Person, service: Inside) -> None:
+def test_branded_domain_redirects_root_and_unknown_aliases(ana: Person, service: AsgiClient) -> None:
     domain = _brand(ana)
     assert visit(service, f"{BRAND}/", headers=ACCEPT_HTML).status_code == 404
     assert visit(service, f"{BRAND}/nobody").status_code == 404
@@ -79,13 +79,13 @@ def test_branded_domain_redirects_root_and_unknown_aliases(ana: Person, service:
     assert visit(service, f"{BRAND}/").status_code == visit(service, f"{BRAND}/nobody").status_code == 404
 
 
-def test_avatars_are_served_on_own_host_only(ana: Person, service: Inside) -> None:
+def test_avatars_are_served_on_own_host_only(ana: Person, service: AsgiClient) -> None:
     ana.post("/domain/add", {"domain": BRAND})
     assert visit(service, "u/ana/avatar.svg").headers["content-type"] == "image/svg+xml"
     assert visit(service, f"{BRAND}/u/ana/avatar.svg").status_code == 404
 
 
-def test_unknown_alias_visits_are_shown_to_domain_owner(ana: Person, ben: Person, service: Inside) -> None:
+def test_unknown_alias_visits_are_shown_to_domain_owner(ana: Person, ben: Person, service: AsgiClient) -> None:
     _brand(ana)
     for path in (f"{BRAND}/nobody", f"{BRAND}/nothing", "nobody", "http://unknown.example/nobody"):
         visit(service, path)
@@ -93,7 +93,9 @@ def test_unknown_alias_visits_are_shown_to_domain_owner(ana: Person, ben: Person
     assert click_totals(ben, "") == {}
 
 
-def test_links_of_deleted_domain_return_404_until_it_is_added_again(ana: Person, ben: Person, service: Inside) -> None:
+def test_links_of_deleted_domain_return_404_until_it_is_added_again(
+    ana: Person, ben: Person, service: AsgiClient
+) -> None:
     domain = _brand(ana, redirectroot=ROOT)
     new_link(ana, "spring", domain=BRAND)
     assert visit(service, f"{BRAND}/spring").status_code == 302
@@ -108,7 +110,7 @@ def test_links_of_deleted_domain_return_404_until_it_is_added_again(ana: Person,
     assert visit(service, f"{BRAND}/spring").headers["location"] == DESTINATION
 
 
-def test_every_change_applies_to_next_visit(ana: Person, service: Inside) -> None:
+def test_every_change_applies_to_next_visit(ana: Person, service: AsgiClient) -> None:
     assert visit(service, "spring").status_code == 404
     link = new_link(ana, "spring")
     assert visit(service, "spring").headers["location"] == DESTINATION
@@ -128,11 +130,11 @@ def test_every_change_applies_to_next_visit(ana: Person, service: Inside) -> Non
     assert clicks(ana, again) == (1, 1)  # counting starts at zero
 
 
-def test_change_reaches_other_processes(ana: Person, service: Inside, tmp_path: Path, database_url: str) -> None:
+def test_change_reaches_other_processes(ana: Person, service: AsgiClient, tmp_path: Path, database_url: str) -> None:
     link = new_link(ana, "spring")
     _brand(ana, redirectroot=ROOT)
     settings = Settings(data_dir=tmp_path, base_url=BASE, database_url=database_url)
-    with Inside(build(settings, Database(database_url))) as other:
+    with AsgiClient(build(settings, Database(database_url))) as other:
         assert visit(other, "spring").headers["location"] == DESTINATION
         assert visit(other, f"{BRAND}/").headers["location"] == ROOT
         assert visit(other, "summer").status_code == 404

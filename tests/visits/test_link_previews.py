@@ -3,7 +3,7 @@
 import pytest
 
 from tests.conftest import Person
-from tests.support.asgi_client import Inside
+from tests.support.asgi_client import AsgiClient
 from tests.support.html import open_page
 from tests.support.visits import CURL, DESTINATION, GOOGLEBOT, SLACK, click_totals, clicks, new_link, visit
 
@@ -17,7 +17,7 @@ CARD = {
 
 
 @pytest.mark.parametrize("agent", [SLACK, FACEBOOK, "Twitterbot/1.0", "WhatsApp/2.23.20.0"])
-def test_link_preview_gets_social_card_and_counts_as_preview(ana: Person, service: Inside, agent: str) -> None:
+def test_link_preview_gets_social_card_and_counts_as_preview(ana: Person, service: AsgiClient, agent: str) -> None:
     link = new_link(ana, "spring", **CARD)
     page = open_page(ana, "spring", agent=agent, headers={"Accept": "*/*"})
     assert page.status == 200
@@ -33,7 +33,7 @@ def test_link_preview_gets_social_card_and_counts_as_preview(ana: Person, servic
     assert clicks(ana, link) == (0, 0)
 
 
-def test_other_clients_are_redirected(ana: Person, service: Inside) -> None:
+def test_other_clients_are_redirected(ana: Person, service: AsgiClient) -> None:
     link = new_link(ana, "spring", **CARD)
     for agent in (CURL, GOOGLEBOT):
         assert visit(service, "spring", agent=agent).headers["location"] == DESTINATION

@@ -4,7 +4,7 @@ import csv
 import io
 import json
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -12,10 +12,10 @@ import time_machine
 
 from tests.conftest import Person
 from tests.support import fake_internet
-from tests.support.fake_internet import PUBLIC, Outside
+from tests.support.fake_internet import PUBLIC, FakeInternet
 from tests.support.html import Page, open_page
+from tests.support.overlays import new_overlay
 from tests.support.visits import ACCEPT_HTML, CHROME, DESTINATION, clicks, new_link, visit
-from tests.visits.test_overlays import overlay
 from waypost.overlays import submissions
 
 ONCE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -23,9 +23,8 @@ LETTER = {"name": "Zoë", "email": "zoe@example.com", "message": "Two\r\nlines"}
 
 
 @pytest.fixture(autouse=True)
-def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[Outside]:
-    with fake_internet.world(monkeypatch) as result:
-        yield result
+def _no_internet(internet: FakeInternet) -> None:
+    """Reject every connection that a test does not allow."""
 
 
 def _form(page: Page, **filled: str) -> dict[str, str]:
@@ -50,7 +49,7 @@ def _kept(person: Person, item: int) -> list[dict[str, Any]]:
 
 
 def _shown(person: Person, kind: str, **fields: Any) -> tuple[int, int, Page]:
-    item = overlay(person, kind, **fields)
+    item = new_overlay(person, kind, **fields)
     link = new_link(person, f"to-{item}", type=f"overlay-{item}")
     return item, link, open_page(person, f"to-{item}", params={"from": "here"})
 
@@ -207,7 +206,7 @@ def test_csv_export_is_safe_against_formula_injection(ana: Person) -> None:
 
 
 @ONCE
-def test_submission_is_sent_to_webhook(ana: Person, world: Outside) -> None:
+def test_submission_is_sent_to_webhook(ana: Person, internet: FakeInternet) -> None:
     heard: list[bytes] = []
 
     def answer(request: bytes) -> Iterable[bytes]:
@@ -215,8 +214,8 @@ def test_submission_is_sent_to_webhook(ana: Person, world: Outside) -> None:
         return [fake_internet.ok(b"")]
 
     with fake_internet.server(answer) as context:
-        world.has("hook.example", PUBLIC)
-        world.doors[PUBLIC] = context
+        internet.add_host("hook.example", PUBLIC)
+        internet.routes[PUBLIC] = context
         item, link, page = _shown(ana, "newsletter", webhook="http://hook.example/in?key=1")
         assert _send(ana, page, email="zoe@example.com").status_code == 200
         for _ in range(100):
@@ -239,14 +238,14 @@ def test_submission_is_sent_to_webhook(ana: Person, world: Outside) -> None:
 
 
 @ONCE
-def test_failing_or_internal_webhook_does_not_delay_submission(ana: Person, world: Outside) -> None:
-    world.has("inside.example", "127.0.0.1")
+def test_failing_or_internal_webhook_does_not_delay_submission(ana: Person, internet: FakeInternet) -> None:
+    internet.add_host("inside.example", "127.0.0.1")
     for url in ("http://nowhere.example/", "http://inside.example/", "http://169.254.169.254/"):
         item, _, page = _shown(ana, "newsletter", webhook=url)
         assert _send(ana, page, email="zoe@example.com").status_code == 200
         assert len(_kept(ana, item)) == 1
     time.sleep(0.2)
-    assert not {"127.0.0.1", "169.254.169.254"} & set(world.reached)
+    assert not {"127.0.0.1", "169.254.169.254"} & set(internet.connections)
 
 
 @ONCE

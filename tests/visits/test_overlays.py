@@ -1,52 +1,28 @@
 """Public overlays: over a destination that can be framed, otherwise before it."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from tests.conftest import Person
-from tests.support import fake_internet
 from tests.support.assertions import refused
-from tests.support.fake_internet import PUBLIC, Outside
+from tests.support.fake_internet import FakeInternet
 from tests.support.html import Page, open_page
+from tests.support.overlays import OVERLAY_TYPES, new_overlay
 from tests.support.visits import ACCEPT_HTML, CURL, DESTINATION, GOOGLEBOT, clicks, new_link, visit
 
 ONCE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 FRAMED = "http://framed.example/page"
 NASTY = "</script></style><script>alert(1)</script><img src=x onerror=alert(1)>\"'&{{7*7}}\u202e"
 LOOKS = {"position": "top-left", "color": "#112233", "background": "#AABBCC", "delay": 3}
-TYPES: dict[str, dict[str, Any]] = {
-    "message": {"label": "See more", "link": "https://shop.example/"},
-    "contact": {"button": "Write", "thanks": "We answer soon"},
-    "poll": {"options": ["Red", "Blue"], "label": "Cast it"},
-    "newsletter": {"button": "Sign me up"},
-    "coupon": {"code": "SAVE-10"},
-    "image": {"image": "https://pictures.example/x.png", "link": "https://shop.example/", "label": "A shop"},
-}
-
-
-@pytest.fixture
-def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[Outside]:
-    """A destination that can be framed; everything else does not exist."""
-    page = fake_internet.ok(b"x", b"Content-Type: text/html")
-    with fake_internet.world(monkeypatch) as result, fake_internet.server(lambda _head: [page]) as context:
-        result.has("framed.example", PUBLIC)
-        result.doors[PUBLIC] = context
-        yield result
-
-
-def overlay(person: Person, kind: str, **fields: Any) -> int:
-    body = {"name": "An overlay", "type": kind, "message": "Two\nlines", **TYPES[kind], **fields}
-    return int(person.post("/overlay/add", body)["id"])
 
 
 def _link(person: Person, alias: str, item: int, **fields: Any) -> int:
     return new_link(person, alias, type=f"overlay-{item}", **fields)
 
 
-def test_overlay_is_shown_over_framed_destination(ana: Person, world: Outside) -> None:
-    link = _link(ana, "spring", overlay(ana, "message", **LOOKS), url=FRAMED)
+def test_overlay_is_shown_over_framed_destination(ana: Person, framed_site: FakeInternet) -> None:
+    link = _link(ana, "spring", new_overlay(ana, "message", **LOOKS), url=FRAMED)
     page = open_page(ana, "spring")
     box = page.one("dialog").attributes
     assert page.one("iframe").attributes["src"] == FRAMED
@@ -65,8 +41,8 @@ def test_overlay_is_shown_over_framed_destination(ana: Person, world: Outside) -
     assert clicks(ana, link) == (1, 1)
 
 
-def test_overlay_is_shown_before_destination_that_forbids_framing(ana: Person, world: Outside) -> None:
-    link = _link(ana, "spring", overlay(ana, "message"), url="http://nowhere.example/")
+def test_overlay_is_shown_before_destination_that_forbids_framing(ana: Person, framed_site: FakeInternet) -> None:
+    link = _link(ana, "spring", new_overlay(ana, "message"), url="http://nowhere.example/")
     page = open_page(ana, "spring")
     assert page.all("iframe") == page.all("dialog") == []
     assert page.one("p", class_="message").text == "Two\nlines"
@@ -76,10 +52,10 @@ def test_overlay_is_shown_before_destination_that_forbids_framing(ana: Person, w
 
 
 @ONCE
-def test_each_overlay_type_shows_its_fields(ana: Person, world: Outside) -> None:
+def test_each_overlay_type_shows_its_fields(ana: Person, framed_site: FakeInternet) -> None:
     pages: dict[str, Page] = {}
-    for kind in TYPES:
-        _link(ana, f"to-{kind}", overlay(ana, kind))
+    for kind in OVERLAY_TYPES:
+        _link(ana, f"to-{kind}", new_overlay(ana, kind))
         pages[kind] = open_page(ana, f"to-{kind}")
     assert [field.attributes["name"] for field in pages["contact"].all("input")][3:] == ["website", "name", "email"]
     assert pages["contact"].one("textarea").attributes["name"] == "message"
@@ -104,7 +80,7 @@ def test_each_overlay_type_shows_its_fields(ana: Person, world: Outside) -> None
 
 
 @ONCE
-def test_overlay_texts_are_escaped(ana: Person, world: Outside) -> None:
+def test_overlay_texts_are_escaped(ana: Person, framed_site: FakeInternet) -> None:
     fields: dict[str, dict[str, Any]] = {
         "message": {"label": NASTY, "link": "https://shop.example/"},
         "contact": {"button": NASTY, "thanks": NASTY},
@@ -115,7 +91,7 @@ def test_overlay_texts_are_escaped(ana: Person, world: Outside) -> None:
     for url in (DESTINATION, FRAMED):
         for kind, own in fields.items():
             alias = f"{kind}-{url == FRAMED}"
-            _link(ana, alias, overlay(ana, kind, **{**own, "message": NASTY}), url=url, title=NASTY)
+            _link(ana, alias, new_overlay(ana, kind, **{**own, "message": NASTY}), url=url, title=NASTY)
             page = open_page(ana, alias, params={"x": NASTY})
             assert page.status == 200
             assert len(page.all("script")) == 2
@@ -124,8 +100,8 @@ def test_overlay_texts_are_escaped(ana: Person, world: Outside) -> None:
             assert "49" not in page.one("title").text
 
 
-def test_overlay_respects_limits_and_redirects_programs(ana: Person, world: Outside) -> None:
-    item = overlay(ana, "message")
+def test_overlay_respects_limits_and_redirects_programs(ana: Person, framed_site: FakeInternet) -> None:
+    item = new_overlay(ana, "message")
     link = _link(ana, "spring", item)
     assert visit(ana.client, "spring", agent=CURL).headers["location"] == DESTINATION
     assert visit(ana.client, "spring", agent=GOOGLEBOT, headers=ACCEPT_HTML).headers["location"] == DESTINATION
@@ -137,9 +113,9 @@ def test_overlay_respects_limits_and_redirects_programs(ana: Person, world: Outs
 
 
 def test_overlay_change_applies_at_once_and_deleted_overlay_is_removed(
-    ana: Person, ben: Person, world: Outside
+    ana: Person, ben: Person, framed_site: FakeInternet
 ) -> None:
-    item = overlay(ana, "message")
+    item = new_overlay(ana, "message")
     link = _link(ana, "spring", item)
     assert open_page(ana, "spring").one("p", class_="message").text == "Two\nlines"
     ana.put(f"/overlay/{item}/update", {"message": "Shiny"})

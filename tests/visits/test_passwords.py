@@ -9,7 +9,7 @@ import pytest
 import time_machine
 
 from tests.conftest import Person
-from tests.support.asgi_client import Inside
+from tests.support.asgi_client import AsgiClient
 from tests.support.server import at_once
 from tests.support.visits import ACCEPT_HTML, CURL, DESTINATION, click_totals, clicks, new_link, proxied_client, visit
 
@@ -24,12 +24,12 @@ def link(ana: Person) -> int:
     return new_link(ana, "locked", password=WORD)
 
 
-def _guess(service: Inside, word: str, path: str = "locked", **headers: str) -> Any:
+def _guess(service: AsgiClient, word: str, path: str = "locked", **headers: str) -> Any:
     return visit(service, path, "POST", data={"password": word}, headers={**ACCEPT_HTML, **headers})
 
 
 def test_protected_link_asks_for_password_without_revealing_destination(
-    ana: Person, service: Inside, link: int
+    ana: Person, service: AsgiClient, link: int
 ) -> None:
     page = visit(service, "locked?a=b", headers=ACCEPT_HTML)
     assert (page.status_code, page.headers["cache-control"]) == (401, "private, no-store")
@@ -45,7 +45,7 @@ def test_protected_link_asks_for_password_without_revealing_destination(
     assert click_totals(ana, f"/url/{link}") == {}
 
 
-def test_correct_password_redirects_and_counts_one_click(ana: Person, service: Inside, link: int) -> None:
+def test_correct_password_redirects_and_counts_one_click(ana: Person, service: AsgiClient, link: int) -> None:
     assert visit(service, "locked", headers=ACCEPT_HTML).status_code == 401
     answer = _guess(service, WORD, "locked?a=b")
     assert (answer.status_code, answer.headers["location"]) == (303, f"{DESTINATION}?a=b")
@@ -56,7 +56,7 @@ def test_correct_password_redirects_and_counts_one_click(ana: Person, service: I
     assert click_totals(ana, f"/url/{link}") == {"clicks": 1, "uniqueClicks": 1}
 
 
-def test_wrong_password_shows_error_without_echo(ana: Person, service: Inside, link: int) -> None:
+def test_wrong_password_shows_error_without_echo(ana: Person, service: AsgiClient, link: int) -> None:
     wrong = 'S3same"><script>'
     page = _guess(service, wrong)
     assert page.status_code == 401
@@ -71,7 +71,7 @@ def test_wrong_password_shows_error_without_echo(ana: Person, service: Inside, l
     [("", WORD, 302), ("ana", WORD, 302), ("ana", f"{WORD}:", 401), (WORD, "", 401)],
 )
 def test_password_is_accepted_by_http_basic(
-    ana: Person, service: Inside, link: int, user: str, word: str, status: int
+    ana: Person, service: AsgiClient, link: int, user: str, word: str, status: int
 ) -> None:
     answer = visit(service, "locked", agent=CURL, auth=(user.encode(), word.encode()))
     assert answer.status_code == status
@@ -81,7 +81,7 @@ def test_password_is_accepted_by_http_basic(
 @pytest.mark.parametrize(
     "authorization", ["Basic", "Basic ", "Basic !!!", "Basic b3Blbg", "Basic /////w==", "Bearer b3Blbg==", "basic YTpi"]
 )
-def test_malformed_authorization_does_not_unlock(service: Inside, link: int, authorization: str) -> None:
+def test_malformed_authorization_does_not_unlock(service: AsgiClient, link: int, authorization: str) -> None:
     assert visit(service, "locked", headers={"Authorization": authorization}).status_code == 401
 
 
@@ -101,13 +101,13 @@ def test_malformed_authorization_does_not_unlock(service: Inside, link: int, aut
         b"--x\r\nContent-Disposition: form-data; name=password\r\n\r\nopen\r\n--x--\r\n",
     ],
 )
-def test_malformed_password_form_is_answered(service: Inside, link: int, body: bytes) -> None:
+def test_malformed_password_form_is_answered(service: AsgiClient, link: int, body: bytes) -> None:
     for kind in ("application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "multipart/form-data", ""):
         answer = visit(service, "locked", "POST", content=body, headers={**ACCEPT_HTML, "Content-Type": kind})
         assert answer.status_code in (401, 429)
 
 
-def test_long_unicode_password_works(ana: Person, service: Inside) -> None:
+def test_long_unicode_password_works(ana: Person, service: AsgiClient) -> None:
     longest = "\U0001f600" * 128
     new_link(ana, "longest", password=longest)
     assert _guess(service, longest, "longest").status_code == 303
@@ -115,14 +115,14 @@ def test_long_unicode_password_works(ana: Person, service: Inside) -> None:
 
 
 @pytest.fixture
-def proxied(tmp_path: Path, database_url: str, ingester: None) -> Iterator[Inside]:
+def proxied(tmp_path: Path, database_url: str, ingester: None) -> Iterator[AsgiClient]:
     """The same service behind a trusted proxy."""
     with proxied_client(tmp_path, database_url) as client:
         yield client
 
 
 def test_password_attempts_are_limited_to_ten_per_minute_link_and_address(
-    ana: Person, proxied: Inside, link: int
+    ana: Person, proxied: AsgiClient, link: int
 ) -> None:
     new_link(ana, "other", password=WORD)
     me, my_network, somebody = ({"X-Forwarded-For": f"2001:db8:{host}"} for host in ("1::1", "1::2", "2::1"))
@@ -141,7 +141,7 @@ def test_password_attempts_are_limited_to_ten_per_minute_link_and_address(
         assert _guess(proxied, WORD, **me).status_code == 303
 
 
-def test_attempts_of_one_network_do_not_block_others(ana: Person, proxied: Inside, link: int) -> None:
+def test_attempts_of_one_network_do_not_block_others(ana: Person, proxied: AsgiClient, link: int) -> None:
     me, somebody = {"X-Forwarded-For": "203.0.113.7"}, {"X-Forwarded-For": "203.0.113.8"}
     for number in range(11):
         new_link(ana, f"other{number}", password=WORD)
@@ -152,18 +152,18 @@ def test_attempts_of_one_network_do_not_block_others(ana: Person, proxied: Insid
         assert _guess(proxied, WORD, "other10", **somebody).status_code == 303
 
 
-def test_concurrent_password_attempts_are_limited_to_ten(service: Inside, link: int) -> None:
+def test_concurrent_password_attempts_are_limited_to_ten(service: AsgiClient, link: int) -> None:
     answers = at_once([lambda: _guess(service, "wrong").status_code for _ in range(24)])
     assert Counter(answers) == {401: 10, 429: 14}
 
 
-def test_correct_passwords_are_not_limited(ana: Person, service: Inside, link: int) -> None:
+def test_correct_passwords_are_not_limited(ana: Person, service: AsgiClient, link: int) -> None:
     answers = at_once([lambda: _guess(service, WORD).status_code for _ in range(12)])
     assert Counter(answers) == {303: 12}
     assert clicks(ana, link) == (12, 1)
 
 
-def test_click_limit_counts_unlocked_visits_only(ana: Person, service: Inside) -> None:
+def test_click_limit_counts_unlocked_visits_only(ana: Person, service: AsgiClient) -> None:
     link = new_link(ana, "once", password=WORD, clicklimit=1)
     assert _guess(service, "wrong", "once").status_code == 401
     assert _guess(service, WORD, "once").status_code == 303
@@ -171,7 +171,7 @@ def test_click_limit_counts_unlocked_visits_only(ana: Person, service: Inside) -
     assert click_totals(ana, f"/url/{link}") == {"clicks": 1, "uniqueClicks": 1, "late": 1}
 
 
-def test_new_password_applies_at_once(ana: Person, service: Inside, link: int) -> None:
+def test_new_password_applies_at_once(ana: Person, service: AsgiClient, link: int) -> None:
     assert _guess(service, WORD).status_code == 303
     ana.put(f"/url/{link}/update", {"password": "another one"})
     assert _guess(service, WORD).status_code == 401
@@ -180,7 +180,7 @@ def test_new_password_applies_at_once(ana: Person, service: Inside, link: int) -
     assert visit(service, "locked").status_code == 302
 
 
-def test_form_for_link_without_password_is_not_a_visit(ana: Person, service: Inside) -> None:
+def test_form_for_link_without_password_is_not_a_visit(ana: Person, service: AsgiClient) -> None:
     link = new_link(ana, "open")
     for path in ("open", "open?a=b"):
         answer = _guess(service, "whatever", path)

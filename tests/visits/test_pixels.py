@@ -3,9 +3,10 @@
 import pytest
 
 from tests.conftest import Person
-from tests.support.asgi_client import Inside
+from tests.support.asgi_client import AsgiClient
 from tests.support.assertions import refused
 from tests.support.html import Page, open_page
+from tests.support.pixels import PROVIDER_SCRIPTS
 from tests.support.visits import ACCEPT_HTML, CURL, DESTINATION, GOOGLEBOT, SLACK, clicks, new_link, visit
 from waypost.app import build
 from waypost.db.database import Database
@@ -14,25 +15,6 @@ from waypost.pixels.ops import TYPES
 from waypost.settings import Settings
 
 ONCE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-# The documented address of each provider's script, and the calls that start it.
-DOCUMENTED = {
-    "tagmanagerpixel": ("https://www.googletagmanager.com/gtm.js?id=TAG-1", '"gtm.start"'),
-    "analyticspixel": ("https://www.googletagmanager.com/gtag/js?id=TAG-1", 'gtag("config", tag)'),
-    "socialapixel": ("https://connect.facebook.net/en_US/fbevents.js", 'fbq("init", tag)'),
-    "searchadspixel": ("https://www.googletagmanager.com/gtag/js?id=TAG-1", 'gtag("config", parts[0])'),
-    "professionalpixel": ("https://snap.licdn.com/li.lms-analytics/insight.min.js", "_linkedin_partner_id = tag"),
-    "microblogpixel": ("https://static.ads-twitter.com/uwt.js", 'twq("config", tag)'),
-    "retargetpixel": ("https://s.adroll.com/j/TAG-1/roundtrip.js", "adroll_adv_id = ids[0]"),
-    "qapixel": ("https://a.quora.com/qevents.js", 'qp("init", tag)'),
-    "boardpixel": ("https://s.pinimg.com/ct/core.js", 'pintrk("load", tag)'),
-    "searchenginepixel": ("https://bat.bing.com/bat.js", "new window.UET({ti: tag"),
-    "ephemeralpixel": ("https://sc-static.net/scevent.min.js", 'snaptr("init", tag)'),
-    "forumpixel": ("https://www.redditstatic.com/ads/pixel.js", 'rdt("init", tag)'),
-    "shortvideopixel": (
-        "https://analytics.tiktok.com/i18n/pixel/events.js?sdkid=TAG-1&lib=ttq",
-        "ttq._i[tag]",
-    ),
-}
 
 
 def _pixel(person: Person, kind: str = "socialapixel", tag: str = "TAG-1") -> int:
@@ -45,8 +27,8 @@ def _straight(page: Page) -> bool:
 
 @ONCE
 def test_each_provider_is_started_from_its_host_with_tag(ana: Person) -> None:
-    assert list(DOCUMENTED) == list(TYPES) == list(PROVIDERS)
-    for kind, (address, call) in DOCUMENTED.items():
+    assert list(PROVIDER_SCRIPTS) == list(TYPES) == list(PROVIDERS)
+    for kind, (address, call) in PROVIDER_SCRIPTS.items():
         new_link(ana, f"to-{kind}", pixels=[_pixel(ana, kind)])
         page = open_page(ana, f"to-{kind}")
         assert page.script_data["pixels"] == [{"type": kind, "tag": "TAG-1", "src": address}]
@@ -99,7 +81,7 @@ def test_privacy_signal_disables_pixels(ana: Person, header: str) -> None:
     assert (page.script_data["pixels"], page.policy["script-src"]) == ([], ["NONCE"])
 
 
-def test_programs_and_crawlers_get_no_pixels(ana: Person, service: Inside) -> None:
+def test_programs_and_crawlers_get_no_pixels(ana: Person, service: AsgiClient) -> None:
     link = new_link(ana, "spring", pixels=[_pixel(ana)])
     for agent in (GOOGLEBOT, SLACK):
         assert _straight(open_page(ana, "spring", agent=agent))
@@ -167,7 +149,7 @@ def test_limit_password_and_expiry_precede_pixels(ana: Person) -> None:
 def test_pixels_wait_for_consent(ana: Person, settings: Settings) -> None:
     link = new_link(ana, "spring", pixels=[_pixel(ana)])
     asking = Settings(**{**settings.model_dump(), "pixel_consent": "on"})
-    with Inside(build(asking, Database(asking.database))) as client:
+    with AsgiClient(build(asking, Database(asking.database))) as client:
         page = Page(visit(client, "spring", headers=ACCEPT_HTML))
         assert (page.script_data["asks"], page.script_data["leave"]) == (True, "pixels")
         assert "hidden" in page.one("section", id="consent").attributes
@@ -179,7 +161,7 @@ def test_pixels_wait_for_consent(ana: Person, settings: Settings) -> None:
         assert _straight(Page(visit(client, "spring", headers={**ACCEPT_HTML, "Cookie": f"wp_consent=no{asked_for}"})))
         assert _straight(Page(visit(client, "spring", headers={**ACCEPT_HTML, "DNT": "1"})))
         ana.put(f"/url/{link}/update", {"pixels": [_pixel(ana), _pixel(ana, "qapixel")]})
-    with Inside(build(asking, Database(asking.database))) as client:
+    with AsgiClient(build(asking, Database(asking.database))) as client:
         # Consent for other providers does not cover a new one.
         more = Page(visit(client, "spring", headers={**ACCEPT_HTML, "Cookie": f"wp_consent=yes{asked_for}"}))
         assert more.script_data["asks"]

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import Connection, insert, select
 
 from tests.conftest import Person
-from tests.support.asgi_client import Inside
+from tests.support.asgi_client import AsgiClient
 from tests.support.assertions import refused
 from tests.support.html import open_page
 from tests.support.visits import (
@@ -135,7 +135,7 @@ def test_splash_page_urls_are_escaped(ana: Person) -> None:
     assert len(page.all("script")) == 2
 
 
-def test_programs_and_crawlers_skip_splash_page(ana: Person, service: Inside) -> None:
+def test_programs_and_crawlers_skip_splash_page(ana: Person, service: AsgiClient) -> None:
     link = _link(ana, "spring", _splash(ana, counter=3))
     for agent in (GOOGLEBOT, SLACK):
         answer = visit(service, "spring", agent=agent, headers=ACCEPT_HTML)
@@ -148,7 +148,7 @@ def test_programs_and_crawlers_skip_splash_page(ana: Person, service: Inside) ->
     assert click_totals(ana, f"/url/{link}") == values
 
 
-def test_limit_password_and_expiry_precede_splash_page(ana: Person, service: Inside) -> None:
+def test_limit_password_and_expiry_precede_splash_page(ana: Person, service: AsgiClient) -> None:
     splash = _splash(ana, title="Secret words", counter=3)
     _link(ana, "once", splash, clicklimit=1)
     assert open_page(ana, "once", agent=GOOGLEBOT).status == 302
@@ -180,7 +180,7 @@ def test_splash_page_change_reaches_all_processes(ana: Person, settings: Setting
     _link(ana, "spring", splash)
     _link(ana, "other", "direct")
     other = build(settings, Database(database_url))
-    with Inside(other) as client:
+    with AsgiClient(other) as client:
         assert "Old" in open_page(ana, "spring").response.text
         assert "Old" in visit(client, "spring", headers=ACCEPT_HTML).text
         ana.put(f"/splash/{splash}/update", {"title": "Shiny"})
@@ -226,7 +226,7 @@ def test_splash_page_of_other_account_is_rejected(ana: Person, ben: Person) -> N
 
 
 @ONCE
-def test_plain_link_has_no_interstitial(ana: Person, service: Inside) -> None:
+def test_plain_link_has_no_interstitial(ana: Person, service: AsgiClient) -> None:
     new_link(ana, "plain")
     answer = visit(service, "plain", agent=CHROME, headers=ACCEPT_HTML)
     assert dict(answer.headers) == {

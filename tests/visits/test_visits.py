@@ -6,7 +6,7 @@ import pytest
 import time_machine
 
 from tests.conftest import Person
-from tests.support.asgi_client import Inside
+from tests.support.asgi_client import AsgiClient
 from tests.support.visits import (
     ACCEPT_HTML,
     ANDROID,
@@ -42,7 +42,7 @@ def _told(response: Any, status: int, words: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
-def test_short_link_redirects_without_caching(ana: Person, service: Inside, method: str) -> None:
+def test_short_link_redirects_without_caching(ana: Person, service: AsgiClient, method: str) -> None:
     new_link(ana, "spring", url="https://example.com/page?a=b#c")
     for _ in range(2):  # first found in the database, then remembered
         answer = visit(service, "spring", method)
@@ -67,7 +67,7 @@ def test_short_link_redirects_without_caching(ana: Person, service: Inside, meth
         ("https://example.com/a;b,c:d@e!f$g&h'(i)*+=~", "https://example.com/a;b,c:d@e!f$g&h'(i)*+=~"),
     ],
 )
-def test_location_header_is_escaped(ana: Person, service: Inside, url: str, location: str) -> None:
+def test_location_header_is_escaped(ana: Person, service: AsgiClient, url: str, location: str) -> None:
     new_link(ana, "odd", url=url)
     for query in ("", "?x=%0d%0aSet-Cookie:a=b&\u2603"):
         answer = visit(service, f"odd{query}")
@@ -78,7 +78,7 @@ def test_location_header_is_escaped(ana: Person, service: Inside, url: str, loca
 
 
 @ONLY_SQLITE
-def test_targeting_selects_destination(ana: Person, service: Inside) -> None:
+def test_targeting_selects_destination(ana: Person, service: AsgiClient) -> None:
     new_link(
         ana,
         "many",
@@ -99,13 +99,13 @@ def test_targeting_selects_destination(ana: Person, service: Inside) -> None:
 
 
 @pytest.mark.parametrize("headers", [ACCEPT_HTML, {}])
-def test_unknown_alias_returns_404_as_page_or_json(service: Inside, headers: dict[str, str]) -> None:
+def test_unknown_alias_returns_404_as_page_or_json(service: AsgiClient, headers: dict[str, str]) -> None:
     for path in ("nobody", "nobody+", "a/b/c", "x" * 5000, "nobody%00", "%ff%fe", "ünïcode", "..%2f..%2fetc"):
         _told(visit(service, path, headers=headers), 404, "does not exist")
 
 
 @pytest.mark.parametrize("headers", [ACCEPT_HTML, {}])
-def test_disabled_link_returns_403(ana: Person, service: Inside, headers: dict[str, str]) -> None:
+def test_disabled_link_returns_403(ana: Person, service: AsgiClient, headers: dict[str, str]) -> None:
     link = new_link(ana, "off", status="disabled")
     _told(visit(service, "off", headers=headers), 403, "has disabled it")
     _told(visit(service, "off+", headers=headers), 403, "has disabled it")
@@ -113,7 +113,7 @@ def test_disabled_link_returns_403(ana: Person, service: Inside, headers: dict[s
 
 
 @pytest.mark.parametrize("headers", [ACCEPT_HTML, {}])
-def test_expired_link_returns_410_and_records_visit(ana: Person, service: Inside, headers: dict[str, str]) -> None:
+def test_expired_link_returns_410_and_records_visit(ana: Person, service: AsgiClient, headers: dict[str, str]) -> None:
     with time_machine.travel(NOW, tick=True) as clock:
         link = new_link(ana, "spring", expiry="2027-01-15 08:01:00")
         assert visit(service, "spring", headers=headers).status_code == 302
@@ -124,7 +124,7 @@ def test_expired_link_returns_410_and_records_visit(ana: Person, service: Inside
         assert click_totals(ana, f"/url/{link}") == {"clicks": 1, "uniqueClicks": 1, "late": 1}
 
 
-def test_expired_link_redirects_to_expiry_url(ana: Person, service: Inside) -> None:
+def test_expired_link_redirects_to_expiry_url(ana: Person, service: AsgiClient) -> None:
     with time_machine.travel(NOW, tick=True) as clock:
         link = new_link(ana, "spring", expiry="2027-01-15 08:01:00", expiryurl=OVER)
         clock.move_to(NOW + 61)
@@ -136,14 +136,14 @@ def test_expired_link_redirects_to_expiry_url(ana: Person, service: Inside) -> N
 
 
 @ONLY_SQLITE
-def test_private_link_redirects_everyone(ana: Person, service: Inside) -> None:
+def test_private_link_redirects_everyone(ana: Person, service: AsgiClient) -> None:
     link = new_link(ana, "spring", status="private")
     assert visit(service, "spring").status_code == 302
     assert clicks(ana, link) == (1, 1)
 
 
 @ONLY_SQLITE
-def test_plus_suffix_shows_destination(ana: Person, service: Inside) -> None:
+def test_plus_suffix_shows_destination(ana: Person, service: AsgiClient) -> None:
     hostile = "https://example.com/?q=<script>alert(1)</script>"
     link = new_link(ana, "spring", url=hostile, title="<b>Spring</b>", parameters=[{"name": "utm", "value": "x"}])
     page = visit(service, "spring+", headers=ACCEPT_HTML)
@@ -159,7 +159,7 @@ def test_plus_suffix_shows_destination(ana: Person, service: Inside) -> None:
 
 
 @ONLY_SQLITE
-def test_other_methods_return_405(ana: Person, service: Inside) -> None:
+def test_other_methods_return_405(ana: Person, service: AsgiClient) -> None:
     link = new_link(ana, "spring")
     for method in ("PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"):
         answer = visit(service, "spring", method)
@@ -169,13 +169,13 @@ def test_other_methods_return_405(ana: Person, service: Inside) -> None:
 
 
 @ONLY_SQLITE
-def test_root_redirects_to_dashboard(service: Inside) -> None:
+def test_root_redirects_to_dashboard(service: AsgiClient) -> None:
     page = visit(service, "", headers=ACCEPT_HTML)
     assert (page.status_code, page.headers["location"]) == (302, "/dashboard")
 
 
 @ONLY_SQLITE
-def test_bot_is_redirected_but_not_counted(ana: Person, service: Inside) -> None:
+def test_bot_is_redirected_but_not_counted(ana: Person, service: AsgiClient) -> None:
     link = new_link(ana, "spring")
     assert visit(service, "spring", agent=GOOGLEBOT).headers["location"] == DESTINATION
     assert clicks(ana, link) == (0, 0)
