@@ -1,22 +1,18 @@
-"""The documentation matches the code, and the code follows the rules of its structure."""
+"""The documentation matches the code."""
 
 import ast
 import re
 import runpy
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-import pytest
-
+from tests.support.source import ROOT, SOURCE, modules
 from waypost.errors import Problem
 from waypost.routers import api_document
 from waypost.settings import Settings
 from waypost.urls.alias_rules import RESERVED, check
 
-ROOT = Path(__file__).resolve().parents[2]
-SOURCE = ROOT / "src" / "waypost"
 _FIRST_SEGMENT = re.compile(r"/([^/{]+)")
 _ROUTE_FILES = {"pages.py", "login_pages.py", "public.py", "ownership_check.py", "visits", "api", "dashboard", "admin"}
 """Modules and folders that contain paths. A noun's `api.py` has only paths below /api."""
@@ -119,67 +115,12 @@ def _first_segments() -> Iterator[str]:
         value = str(node.value) if isinstance(node, ast.Constant) else ""
         if re.fullmatch("[a-z]+", value) and value not in ("path", "ok"):
             yield value
-    for path, tree in _trees():
+    for path, tree in modules():
         if path.name not in _ROUTE_FILES and path.parent.name not in _ROUTE_FILES:
             continue
         for text in (n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)):
             if match := _FIRST_SEGMENT.match(text):
                 yield match[1]
-
-
-def test_files_have_at_most_300_lines() -> None:
-    beside = (path for folder in ("tests", "bench", "scripts") for path in (ROOT / folder).rglob("*.py"))
-    long = {str(path): len(path.read_text().splitlines()) for path in (*(path for path, _ in _trees()), *beside)}
-    assert len(long) > 400
-    assert {path: lines for path, lines in long.items() if lines > 300} == {}
-
-
-def test_functions_have_at_most_60_lines() -> None:
-    for path, tree in _trees():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                assert (node.end_lineno or 0) - node.lineno < 60, f"{path}: {node.name}"
-
-
-HEAVY = {  # megabytes that most services never need
-    "from alembic import command",
-    "from alembic.config import Config",
-    "from waypost.storage.s3 import S3Store",
-}
-
-
-def test_imports_inside_functions_are_heavy_modules_only() -> None:
-    names = {
-        ast.unparse(node)
-        for _, tree in _trees()
-        for outer in ast.walk(tree)
-        if isinstance(outer, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
-        for node in ast.walk(outer)
-        if isinstance(node, ast.Import | ast.ImportFrom)
-    }
-    assert names == HEAVY
-
-
-def test_nouns_do_not_import_each_other() -> None:
-    nouns = {path.parent.name for path, _ in _trees() if path.name == "ops.py"}
-    for path, tree in _trees():
-        own = path.relative_to(SOURCE).parts[0]
-        named = {
-            "".join(str(node.module).split(".")[1:2]) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)
-        }
-        assert own not in nouns or not (named & nouns) - {own}, path
-
-
-@pytest.mark.parametrize("name", ["utils", "util", "common", "base", "manager", "helpers", "helper", "misc"])
-def test_module_names_carry_information(name: str) -> None:
-    assert not [path for path, _ in _trees() if name in (path.stem, path.parent.name)]
-
-
-@cache
-def _trees() -> list[tuple[Path, ast.Module]]:
-    """All modules except migrations, which Alembic generates."""
-    paths = sorted(path for path in SOURCE.rglob("*.py") if "versions" not in path.parts)
-    return [(path, ast.parse(path.read_text())) for path in paths]
 
 
 @cache

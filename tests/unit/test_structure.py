@@ -1,0 +1,69 @@
+"""The code follows the rules of its structure."""
+
+import ast
+import re
+
+import pytest
+
+from tests.support.source import ROOT, SOURCE, modules
+
+
+def test_files_have_at_most_300_lines() -> None:
+    other_paths = (path for folder in ("tests", "bench", "scripts") for path in (ROOT / folder).rglob("*.py"))
+    lines = {str(path): len(path.read_text().splitlines()) for path in (*(path for path, _ in modules()), *other_paths)}
+    assert len(lines) > 400
+    assert {path: count for path, count in lines.items() if count > 300} == {}
+
+
+def test_functions_have_at_most_60_lines() -> None:
+    for path, tree in modules():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                assert (node.end_lineno or 0) - node.lineno < 60, f"{path}: {node.name}"
+
+
+HEAVY = {  # megabytes that most services never need
+    "from alembic import command",
+    "from alembic.config import Config",
+    "from waypost.storage.s3 import S3Store",
+}
+
+
+def test_imports_inside_functions_are_heavy_modules_only() -> None:
+    names = {
+        ast.unparse(node)
+        for _, tree in modules()
+        for outer in ast.walk(tree)
+        if isinstance(outer, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        for node in ast.walk(outer)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    }
+    assert names == HEAVY
+
+
+def test_nouns_do_not_import_each_other() -> None:
+    nouns = {path.parent.name for path, _ in modules() if path.name == "ops.py"}
+    for path, tree in modules():
+        own = path.relative_to(SOURCE).parts[0]
+        named = {
+            "".join(str(node.module).split(".")[1:2]) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)
+        }
+        assert own not in nouns or not (named & nouns) - {own}, path
+
+
+@pytest.mark.parametrize("name", ["utils", "util", "common", "base", "manager", "helpers", "helper", "misc"])
+def test_module_names_carry_information(name: str) -> None:
+    assert not [path for path, _ in modules() if name in (path.stem, path.parent.name)]
+
+
+def test_test_modules_do_not_import_each_other() -> None:
+    for path in (ROOT / "tests").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom):
+                names = [*str(node.module).split("."), *(alias.name for alias in node.names)]
+                assert not [name for name in names if name.startswith("test_")], f"{path}:{node.lineno}"
+
+
+def test_threads_are_joined_with_time_limit() -> None:
+    for path in (path for folder in ("tests", "bench") for path in (ROOT / folder).rglob("*.py")):
+        assert not re.search(r"\w\.join\(\)", path.read_text()), f"{path}: use tests.support.threads.join"
