@@ -13,6 +13,7 @@ from ua_parser.loaders import load_lazy_builtins
 from ua_parser.regex import Resolver
 
 from waypost.clicks.classify import bots, referrers, user_agent_families
+from waypost.clicks.classify.user_agent_families import Device
 from waypost.urls.validation import ascii_host
 
 UNKNOWN = "Unknown"
@@ -20,9 +21,8 @@ DIRECT = "Direct"
 LONGEST_LABEL = 100
 
 Kind = Literal["human", "tool", "bot", "preview"]
-Device = Literal["Desktop", "Mobile", "Tablet", "TV", "Console", "Watch", "Other"]
 
-# Longer values are cut before they are kept in a cache: real ones are shorter, and invented ones must not fill it.
+# Longer values are cut before they are cached: real values are shorter, and invented ones must not fill the memory.
 _LONGEST_AGENT = 512
 _LONGEST_REFERRER = 512
 _LONGEST_LANGUAGES = 128
@@ -74,97 +74,93 @@ def referrer(value: str) -> Referrer:
 
 
 def language(accept_language: str) -> str:
-    """The language that `Accept-Language` prefers, without its country, such as `de`; else "Unknown"."""
+    """Return the language that `Accept-Language` prefers, without its country, such as `de`; else "Unknown"."""
     return _language(accept_language[:_LONGEST_LANGUAGES])
 
 
 def is_prefetch(purpose: str) -> bool:
     """Return whether a value of `Sec-Purpose`, `Purpose`, `X-Purpose` or `X-Moz` marks a prefetch."""
-    if not purpose:
-        return False
-    return not _PREFETCHES.isdisjoint(part.strip() for part in re.split("[;,]", purpose[:64].lower()))
+    return bool(purpose) and not _PREFETCHES.isdisjoint(part.strip() for part in re.split("[;,]", purpose[:64].lower()))
 
 
 @lru_cache(maxsize=32_768)
 def _agent(user_agent: str) -> Agent:
-    written = user_agent.encode("utf-8", "replace").decode()  # half a surrogate pair is no text for ua-parser
-    text = written.lower()
-    plain = bots.MODEL.sub("()", text)
-    words = set(_WORD.findall(plain))
-    preview = _preview(plain, words)
-    if preview is not None:
+    decodable = user_agent.encode("utf-8", "replace").decode()  # ua-parser rejects lone surrogates
+    lowered = decodable.lower()
+    without_model = bots.MODEL.sub("()", lowered)
+    words = set(_WORD.findall(without_model))
+    if (preview := _preview(without_model, words)) is not None:
         return Agent("preview", preview, UNKNOWN, "Other")
-    bot = _bot(plain, words)
-    if bot is not None:
+    tool = _tool(without_model)
+    if (bot := _bot(without_model, words, tool)) is not None:
         return Agent("bot", bot, UNKNOWN, "Other")
-    family = _family(written) or _family(bots.MODEL.sub("()", written))
-    system = _system(written, text)
-    tool = _tool(plain)
-    if tool is None and family is None and not bots.BROWSER.match(plain):
+    family = _family(decodable) or _family(bots.MODEL.sub("()", decodable))
+    system = _system(decodable, lowered)
+    if tool is None and family is None and not bots.BROWSER.match(without_model):
         tool = UNKNOWN
     if tool is not None:
         return Agent("tool", tool, system, "Other")
-    return Agent("human", _first(words, bots.APPS) or family or UNKNOWN, system, _device(text))
+    return Agent("human", _first_label(words, bots.APPS) or family or UNKNOWN, system, _device(lowered))
 
 
 def _preview(text: str, words: set[str]) -> str | None:
-    """The name of a link preview, or None when it is none."""
-    started = next((name for start, name in bots.PREVIEW_STARTS.items() if text.startswith(start)), None)
-    named = started or _first(words, bots.PREVIEWS)
-    if named is None and any(part in text for part in bots.PREVIEW_PARTS):
-        return UNKNOWN
-    return named
+    """Return the name of a link preview, or None."""
+    name = next((name for start, name in bots.PREVIEW_STARTS.items() if text.startswith(start)), None)
+    name = name or _first_label(words, bots.PREVIEWS)
+    return UNKNOWN if name is None and _contains_any(text, bots.PREVIEW_PARTS) else name
 
 
-def _bot(text: str, words: set[str]) -> str | None:
+def _bot(text: str, words: set[str], tool: str | None) -> str | None:
     """Return the name of a bot, or None."""
-    named = _first(words, bots.BOTS)
-    if named is not None:
-        return named
-    if ("bot" in text and bots.BOT.search(text)) or any(part in text for part in bots.BOT_PARTS):
+    name = _first_label(words, bots.BOTS)
+    if name is not None:
+        return name
+    if ("bot" in text and bots.BOT.search(text)) or _contains_any(text, bots.BOT_PARTS):
         return UNKNOWN
-    if _tool(text) is None and (bots.ADDRESS.search(text) or bots.COMPATIBLE.search(text)):
+    if tool is None and (bots.ADDRESS.search(text) or bots.COMPATIBLE.search(text)):
         return UNKNOWN  # a contact address marks a bot, unless a library adds it by default
     return None
 
 
 def _tool(text: str) -> str | None:
-    """The name of a known tool, or None when it is none."""
-    started = _WORD.match(text)
-    return (bots.TOOLS.get(started[0]) if started else None) or _part(text, bots.TOOL_PARTS)
+    """Return the name of a known tool, or None."""
+    first_word = _WORD.match(text)
+    return (bots.TOOLS.get(first_word[0]) if first_word else None) or _label_of_part(text, bots.TOOL_PARTS)
 
 
 def _family(user_agent: str) -> str | None:
-    result = _parser().ua.extract(user_agent)
-    return user_agent_families.BROWSERS.get(result.family) if result else None
+    browser = _parser().ua.extract(user_agent)
+    return user_agent_families.BROWSERS.get(browser.family) if browser else None
 
 
 def _system(user_agent: str, text: str) -> str:
-    result = _parser().os.extract(user_agent)
-    known = user_agent_families.SYSTEMS.get(result.family) if result else None
-    return known or _part(text, user_agent_families.SYSTEM_PARTS) or UNKNOWN
+    system = _parser().os.extract(user_agent)
+    label = user_agent_families.SYSTEMS.get(system.family) if system else None
+    return label or _label_of_part(text, user_agent_families.SYSTEM_PARTS) or UNKNOWN
 
 
 def _device(text: str) -> Device:
-    return next(
-        (device for device, parts in user_agent_families.DEVICES if any(part in text for part in parts)), "Other"
-    )
+    return next((device for device, parts in user_agent_families.DEVICES if _contains_any(text, parts)), "Other")
 
 
-def _first(words: set[str], names: Mapping[str, str]) -> str | None:
-    result = words & names.keys()
-    return next((name for word, name in names.items() if word in result), None) if result else None
+def _contains_any(text: str, parts: tuple[str, ...]) -> bool:
+    return any(part in text for part in parts)
 
 
-def _part(text: str, names: Mapping[str, str]) -> str | None:
-    return next((name for part, name in names.items() if part in text), None)
+def _first_label(words: set[str], labels: Mapping[str, str]) -> str | None:
+    present = words & labels.keys()
+    return next((label for word, label in labels.items() if word in present), None) if present else None
+
+
+def _label_of_part(text: str, labels: Mapping[str, str]) -> str | None:
+    return next((label for part, label in labels.items() if part in text), None)
 
 
 @cache
 def _parser() -> Resolver:
-    """ua-parser in Rust. Its extractors are asked directly: its own result objects cost more than finding them.
+    """Return ua-parser's Rust extractors. Its own result objects take longer than the search.
 
-    Without devices, since those are models, of which there is no end, and most of its memory.
+    Devices are left out: they are models, without limit, and take most of the memory.
     """
     user_agents, systems, _ = load_lazy_builtins()
     return Resolver((user_agents, systems, []))
@@ -179,7 +175,7 @@ def _referrer(value: str) -> Referrer:
         return _DIRECT
     if parts.scheme == "android-app":
         label = referrers.APPS.get(host) or (host if _APP.match(host) else DIRECT)
-    elif parts.scheme in ("http", "https") and "\\" not in parts.netloc:  # browsers take a backslash for a slash
+    elif parts.scheme in ("http", "https") and "\\" not in parts.netloc:  # browsers treat a backslash as a slash
         label = _site(host)
     else:
         return _DIRECT
@@ -216,9 +212,9 @@ def _suffixes() -> PublicSuffixList:
 def _language(accept_language: str) -> str:
     best, weight = UNKNOWN, 0.0
     for part in accept_language.lower().split(","):
-        tag, _, output = part.partition(";")
+        tag, _, parameter = part.partition(";")
         primary = tag.strip().partition("-")[0]
-        quality = _QUALITY.match(output.replace(" ", ""))
+        quality = _QUALITY.match(parameter.replace(" ", ""))
         if quality and float(quality[1] or 1) > weight and _LANGUAGE.match(primary):
             best, weight = referrers.LANGUAGES.get(primary, primary), float(quality[1] or 1)
     return best
