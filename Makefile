@@ -62,7 +62,7 @@ messages: .venv/.dev
 
 # make docs: write the generated parts of docs/ and README.md, and the design tokens of the public pages
 docs: .venv/.dev
-	$(BIN)/python scripts/reference.py
+	$(BIN)/python scripts/generate_docs.py
 	$(BIN)/python scripts/generate_tokens.py
 
 bench: .venv/.dev

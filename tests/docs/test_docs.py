@@ -20,17 +20,17 @@ _PAGES = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "do
 
 
 @cache
-def _reference() -> dict[str, Any]:
-    return runpy.run_path(str(ROOT / "scripts" / "reference.py"))
+def _generator() -> dict[str, Any]:
+    return runpy.run_path(str(ROOT / "scripts" / "generate_docs.py"))
 
 
 @cache
 def _commands() -> list[tuple[str, Any]]:
-    return list(_reference()["commands"]())
+    return list(_generator()["commands"]())
 
 
 def test_generated_documents_are_current() -> None:
-    stale = [path.name for path, text in _reference()["documents"]().items() if path.read_text() != text]
+    stale = [path.name for path, text in _generator()["documents"]().items() if path.read_text() != text]
     assert stale == [], "run `make docs`"
 
 

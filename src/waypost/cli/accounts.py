@@ -11,6 +11,7 @@ from waypost.accounts.ops import Account, Status
 from waypost.auth import api_keys
 from waypost.auth.api_keys import Key, Scope
 from waypost.cli import console
+from waypost.cli.console import AccountArgument, AsJson
 from waypost.server import startup
 
 account = typer.Typer(no_args_is_help=True, help="Accounts of this installation.")
@@ -18,6 +19,7 @@ key = typer.Typer(no_args_is_help=True, help="API keys of an account.")
 plan = typer.Typer(no_args_is_help=True, help="Plans: rate limits and storage quotas.")
 account.add_typer(key, name="key")
 
+_UPLOAD_LIMIT = 512 * 1024 * 1024
 _MAX_INTEGER = 2**53 - 1  # the largest integer that every JSON client represents exactly
 
 
@@ -25,9 +27,6 @@ def _validate_name(value: str) -> str:
     if not value.strip() or len(value) > 64 or not value.isprintable():
         raise typer.BadParameter("must be 1 to 64 characters on one line")
     return value
-
-
-AccountArgument = Annotated[str, typer.Argument(metavar="ACCOUNT", help="Username, e-mail address or id.")]
 
 
 @account.command("add")
@@ -40,7 +39,7 @@ def add_account(
         int | None,
         typer.Option(min=1, max=_MAX_INTEGER, help="Requests per minute and API key. Default: the limit of the plan."),
     ] = None,
-    json: console.AsJson = False,
+    json: AsJson = False,
 ) -> None:
     """Create an account with an API key. The first account becomes the owner."""
     with console.database() as database:
@@ -50,22 +49,17 @@ def add_account(
     if json:
         console.as_json(asdict(created))
         return
-    console.console.print(
-        f"Account {created.username} <{created.email}> created. These credentials are shown only once:"
-    )
-    console.console.print(f"  password  {created.password}")
-    console.console.print(f"  API key   {created.apikey}")
+    owner = f"{created.username} <{created.email}>"
+    console.stdout.print(f"Account {owner} created. These credentials are shown only once:")
+    console.stdout.print(f"  password  {created.password}\n  API key   {created.apikey}")
 
 
 @account.command("list")
-def list_accounts(json: console.AsJson = False) -> None:
+def list_accounts(json: AsJson = False) -> None:
     """List all accounts."""
     with console.database() as database:
         rows = [_account_row(account) for account in database.read(ops.everyone)]
-    if json:
-        console.as_json(rows)
-    else:
-        console.table(rows, ("id", "username", "email", "plan", "owner", "suspended", "registered"))
+    console.print_rows(rows, ("id", "username", "email", "plan", "owner", "suspended", "registered"), json=json)
 
 
 @account.command("suspend")
@@ -73,10 +67,9 @@ def suspend_account(
     identifier: AccountArgument, undo: Annotated[bool, typer.Option("--undo", help="Lift the suspension.")] = False
 ) -> None:
     """Suspend an account: it loses access to the API. Its links and QR codes keep working."""
-    with console.database() as database:
-        account = console.find_account(database, identifier)
+    with console.database_and_account(identifier) as (database, account):
         database.write(lambda tx: ops.suspend(tx, account.id, suspended=not undo))
-    console.console.print(f"{account.username} is {'active again' if undo else 'suspended'}.")
+    console.stdout.print(f"{account.username} is {'active again' if undo else 'suspended'}.")
 
 
 @account.command("admin")
@@ -85,20 +78,18 @@ def set_admin(
     identifier: AccountArgument, undo: Annotated[bool, typer.Option("--undo", help="Remove the admin rights.")] = False
 ) -> None:
     """Give an account admin rights; --undo removes them. The first account has them from the start."""
-    with console.database() as database:
-        account = console.find_account(database, identifier)
+    with console.database_and_account(identifier) as (database, account):
         database.write(lambda tx: ops.make_operator(tx, account.id, operator=not undo))
-    console.console.print(f"{account.username} is {'no longer an administrator' if undo else 'an administrator'}.")
+    console.stdout.print(f"{account.username} is {'no longer an administrator' if undo else 'an administrator'}.")
 
 
 @account.command("reset")
 def reset_password(identifier: AccountArgument) -> None:
     """Print a one-time password-reset link, valid for one hour."""
-    with console.database() as database:
-        account = console.find_account(database, identifier)
+    with console.database_and_account(identifier) as (database, account):
         link = database.read(lambda tx: email_links.reset_link(tx, console.settings().base, account.id))
-    console.console.print(f"Password-reset link for {account.username}, valid for one hour:")
-    console.console.print(f"  {link}", soft_wrap=True)
+    console.stdout.print(f"Password-reset link for {account.username}, valid for one hour:")
+    console.stdout.print(f"  {link}", soft_wrap=True)
 
 
 @key.command("add")
@@ -109,7 +100,7 @@ def add_key(
     expires: Annotated[
         str | None, typer.Option(help="Expiry in UTC: YYYY-MM-DD (end of that day) or YYYY-MM-DD HH:MM:SS.")
     ] = None,
-    json: console.AsJson = False,
+    json: AsJson = False,
 ) -> None:
     """Create an API key. It is shown only once."""
     try:
@@ -118,25 +109,20 @@ def add_key(
         raise typer.BadParameter("must be YYYY-MM-DD or YYYY-MM-DD HH:MM:SS", param_hint="--expires") from error
     if expires_at is not None and expires_at < clock.now():
         raise typer.BadParameter("must not be in the past", param_hint="--expires")
-    with console.database() as database:
-        account = console.find_account(database, identifier)
+    with console.database_and_account(identifier) as (database, account):
         secret = database.write(lambda tx: api_keys.add(tx, account.id, name=name, scope=scope, expires=expires_at))
     if json:
         console.as_json({"account": account.id, "name": name, "scope": scope, "apikey": secret})
     else:
-        console.console.print(f"API key for {account.username}, shown only once:\n  {secret}")
+        console.stdout.print(f"API key for {account.username}, shown only once:\n  {secret}")
 
 
 @key.command("list")
-def list_keys(identifier: AccountArgument, json: console.AsJson = False) -> None:
+def list_keys(identifier: AccountArgument, json: AsJson = False) -> None:
     """List the API keys of an account, without their secrets."""
-    with console.database() as database:
-        account = console.find_account(database, identifier)
+    with console.database_and_account(identifier) as (database, account):
         rows = [_key_row(key) for key in database.read(lambda tx: api_keys.of(tx, account.id))]
-    if json:
-        console.as_json(rows)
-    else:
-        console.table(rows, ("id", "name", "hint", "scope", "expires", "created", "last_used"))
+    console.print_rows(rows, ("id", "name", "hint", "scope", "expires", "created", "last_used"), json=json)
 
 
 @key.command("revoke")
@@ -145,10 +131,9 @@ def revoke_key(
     key: Annotated[int, typer.Argument(min=1, max=_MAX_INTEGER, help="Id shown by `key list`.")],
 ) -> None:
     """Revoke an API key immediately."""
-    with console.database() as database:
-        account = console.find_account(database, identifier)
+    with console.database_and_account(identifier) as (database, account):
         database.write(lambda tx: api_keys.revoke(tx, account.id, key))
-    console.console.print(f"Key {key} of {account.username} is revoked.")
+    console.stdout.print(f"Key {key} of {account.username} is revoked.")
 
 
 @plan.command("add")
@@ -156,14 +141,14 @@ def add_plan(
     name: Annotated[str, typer.Argument(help="Name, unique.", callback=_validate_name)],
     status: Annotated[Status, typer.Option(help="Status that the API reports for accounts of the plan.")] = "pro",
     rate_limit: Annotated[int, typer.Option(min=1, max=_MAX_INTEGER, help="Requests per minute and API key.")] = 30,
-    upload_limit: Annotated[int, typer.Option(min=1, max=_MAX_INTEGER, help="Maximum size of a file, in bytes.")] = 512
-    * 1024
-    * 1024,
+    upload_limit: Annotated[
+        int, typer.Option(min=1, max=_MAX_INTEGER, help="Maximum size of a file, in bytes.")
+    ] = _UPLOAD_LIMIT,
     storage_limit: Annotated[
         int | None,
         typer.Option(min=1, max=_MAX_INTEGER, help="Total size of an account's files, in bytes. Default: unlimited."),
     ] = None,
-    json: console.AsJson = False,
+    json: AsJson = False,
 ) -> None:
     """Create a plan."""
     with console.database() as database:
@@ -180,18 +165,15 @@ def add_plan(
     if json:
         console.as_json(asdict(created))
     else:
-        console.console.print(f"Plan {created.name} created.")
+        console.stdout.print(f"Plan {created.name} created.")
 
 
 @plan.command("list")
-def list_plans(json: console.AsJson = False) -> None:
+def list_plans(json: AsJson = False) -> None:
     """List all plans."""
     with console.database() as database:
         rows = [asdict(plan) for plan in database.read(ops.all_plans)]
-    if json:
-        console.as_json(rows)
-    else:
-        console.table(rows, ("id", "name", "status", "rate_limit", "upload_limit", "storage_limit"))
+    console.print_rows(rows, ("id", "name", "status", "rate_limit", "upload_limit", "storage_limit"), json=json)
 
 
 def _account_row(account: Account) -> dict[str, Any]:

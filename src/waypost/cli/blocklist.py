@@ -1,6 +1,5 @@
 """The `waypost block` and `waypost reports` commands: blocklist and abuse reports."""
 
-from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -25,7 +24,7 @@ def add(values: _Values, is_word: _IsWord = False) -> None:
     with console.database() as database:
         added = database.write(lambda tx: [ops.block(tx, value, kind=kind) for value in values])
     for entry in added:
-        console.console.print(f"Blocked the {entry.kind} {entry.value}.")
+        console.stdout.print(f"Blocked the {entry.kind} {entry.value}.")
 
 
 @block.command("remove")
@@ -35,7 +34,7 @@ def remove(values: _Values, is_word: _IsWord = False) -> None:
     with console.database() as database:
         removed = database.write(lambda tx: [ops.unblock(tx, value, kind=kind) for value in values])
     for entry in removed:
-        console.console.print(f"The {entry.kind} {entry.value} is no longer blocked.")
+        console.stdout.print(f"The {entry.kind} {entry.value} is no longer blocked.")
 
 
 @block.command("list")
@@ -43,12 +42,8 @@ def list_blocks(json: console.AsJson = False) -> None:
     """List blocked hosts and words."""
     with console.database() as database:
         entries = database.read(ops.blocks_of)
-    rows = [{**asdict(entry), "since": clock.text(entry.created)} for entry in entries]
-    columns = ("kind", "value", "since")
-    if json:
-        console.as_json([{name: row[name] for name in columns} for row in rows])
-    else:
-        console.table(rows, columns)
+    rows = [{"kind": entry.kind, "value": entry.value, "since": clock.text(entry.created)} for entry in entries]
+    console.print_rows(rows, ("kind", "value", "since"), json=json)
 
 
 @reports.command("list")
@@ -65,17 +60,13 @@ def list_reports(
             "id": report.id,
             "url": _url(base, report),
             "reason": report.reason,
-            "comment": report.comment,
+            "comment": report.comment if json else _in_one_line(report.comment),
             "date": clock.text(report.created),
             "closed": None if report.closed is None else clock.text(report.closed),
         }
         for report in matching
     ]
-    if json:
-        console.as_json(rows)
-    else:
-        printable = [{**row, "comment": _in_one_line(str(row["comment"]))} for row in rows]
-        console.table(printable, ("id", "url", "reason", "comment", "date", "closed"))
+    console.print_rows(rows, ("id", "url", "reason", "comment", "date", "closed"), json=json)
 
 
 @reports.command("close")
@@ -83,7 +74,7 @@ def close(report: Annotated[int, typer.Argument(help="Number of the report.")]) 
     """Close a report."""
     with console.database() as database:
         database.write(lambda tx: ops.close(tx, report))
-    console.console.print(f"Report {report} is closed.")
+    console.stdout.print(f"Report {report} is closed.")
 
 
 def _url(base: str, report: ops.Report) -> str:

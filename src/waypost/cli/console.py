@@ -19,11 +19,12 @@ from waypost.errors import Kind, Problem
 from waypost.server import startup
 from waypost.settings import Settings, config_file
 
+AccountArgument = Annotated[str, typer.Argument(metavar="ACCOUNT", help="Username, e-mail address or id.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 # Markup and emoji names are off: user input and secrets are printed verbatim.
-console = Console(soft_wrap=True, highlight=False, markup=False, emoji=False)
-errors = Console(stderr=True, soft_wrap=True, highlight=False, markup=False, emoji=False)
+stdout = Console(soft_wrap=True, highlight=False, markup=False, emoji=False)
+stderr = Console(stderr=True, soft_wrap=True, highlight=False, markup=False, emoji=False)
 
 
 def settings() -> Settings:
@@ -34,10 +35,10 @@ def settings() -> Settings:
         for detail in error.errors():
             name = "WAYPOST_" + "_".join(str(part) for part in detail["loc"]).upper()
             reason = "there is no such setting" if detail["type"] == "extra_forbidden" else detail["msg"]
-            complain("W000", f"{name}: {reason.removeprefix('Value error, ')}.")
+            complain(f"{name}: {reason.removeprefix('Value error, ')}.", label="W000")
         raise typer.Exit(2) from error
     except (ValueError, OSError) as error:
-        complain("W000", f"{config_file()}: {error}.")
+        complain(f"{config_file()}: {error}.", label="W000")
         raise typer.Exit(2) from error
 
 
@@ -48,9 +49,29 @@ def database() -> Iterator[Database]:
         yield opened
 
 
-def complain(label: str, message: str, hint: str = "", *, colour: str = "red") -> None:
+@contextmanager
+def database_and_account(identifier: str) -> Iterator[tuple[Database, Account]]:
+    """Open the database and find an account by username, e-mail address or id. Raises NOT_FOUND."""
+    with database() as opened:
+        try:
+            account = opened.read(lambda tx: ops.find(tx, identifier))
+        except Problem as problem:
+            if problem.kind is not Kind.NOT_FOUND:
+                raise
+            message = f"There is no account with the username, e-mail address or id {identifier}."
+            raise Problem(Kind.NOT_FOUND, message) from None
+        yield opened, account
+
+
+def complain(message: str, hint: str = "", *, label: str = "waypost:", color: str = "red") -> None:
     """Print a one-line problem to standard error."""
-    errors.print(Text.assemble((label, f"bold {colour}"), f" {message}", (f" {hint}".rstrip(), "dim")))
+    stderr.print(Text.assemble((label, f"bold {color}"), f" {message}", (f" {hint}".rstrip(), "dim")))
+
+
+def warn_missing_files(place: str, count: int) -> None:
+    """Warn if the storage or the source lacks files."""
+    if count:
+        complain(f"Files missing from the {place}: {count}.", color="yellow")
 
 
 def as_json(value: object) -> None:
@@ -59,22 +80,18 @@ def as_json(value: object) -> None:
     sys.stdout.write("\n")
 
 
-def table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
-    """Print rows as a text table. Cells are never truncated, so that values can be copied."""
+def print_rows(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], *, json: bool) -> None:
+    """Print whole rows as JSON, or these columns as a text table."""
+    if json:
+        as_json(rows)
+    else:
+        _print_table(rows, columns)
+
+
+def _print_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
+    """Print a text table. Cells are never truncated, so that values can be copied."""
     lines = [list(columns), *(["-" if row[column] is None else str(row[column]) for column in columns] for row in rows)]
     widths = [max(cell_len(cell) for cell in cells) for cells in zip(*lines, strict=True)]
     for index, line in enumerate(lines):
         padded = "  ".join(set_cell_size(cell, width) for cell, width in zip(line, widths, strict=True))
-        console.print(padded.rstrip(), style=None if index else "bold")
-
-
-def find_account(database: Database, identifier: str) -> Account:
-    """Return the account with this username, e-mail address or id. Raise NOT_FOUND if there is none."""
-    try:
-        return database.read(lambda tx: ops.find(tx, identifier))
-    except Problem as problem:
-        if problem.kind is not Kind.NOT_FOUND:
-            raise
-        raise Problem(
-            Kind.NOT_FOUND, f"There is no account with the username, e-mail address or id {identifier}."
-        ) from None
+        stdout.print(padded.rstrip(), style=None if index else "bold")

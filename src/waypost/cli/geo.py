@@ -28,19 +28,14 @@ def update_table(
 ) -> None:
     """Download this month's DB-IP Lite country database. A running service loads it within a minute."""
     settings = console.settings()
-    result = download.update(downloaded_file(settings), url=url)
-    console.console.print(
-        f"{result.file} installed: country database built on {clock.day(result.built)}, from {result.url}."
-    )
-    if result.credit:
-        console.console.print(f"{result.credit}. The license requires this credit wherever results are shown.")
+    installed = download.update(downloaded_file(settings), url=url)
+    built = clock.day(installed.built)
+    console.stdout.print(f"{installed.file} installed: country database built on {built}, from {installed.url}.")
+    if installed.credit:
+        console.stdout.print(f"{installed.credit}. The license requires this credit wherever results are shown.")
     if settings.geo_file:
-        console.complain(
-            "waypost:",
-            "WAYPOST_GEO_FILE is set, so the service keeps using that file:",
-            settings.geo_file,
-            colour="yellow",
-        )
+        message = "WAYPOST_GEO_FILE is set, so the service keeps using that file:"
+        console.complain(message, settings.geo_file, color="yellow")
 
 
 @geo.command("status")
@@ -52,12 +47,12 @@ def show_status(json: console.AsJson = False) -> None:
     if json:
         console.as_json({**asdict(status), "built": clock.day(status.built) if status.built else None})
     elif status.source == "none" and not status.problem:
-        console.console.print("No country database: every country is Unknown. Run: waypost geo update")
+        console.stdout.print("No country database: every country is Unknown. Run: waypost geo update")
     elif status.source != "none":
         built = f", built on {clock.day(status.built)}" if status.built else ""
-        console.console.print(f"{status.file}, {_SOURCES[status.source]}{built}, {status.entries} entries.")
+        console.stdout.print(f"{status.file}, {_SOURCES[status.source]}{built}, {status.entries} entries.")
         if status.credit:
-            console.console.print(status.credit)
+            console.stdout.print(status.credit)
     if status.problem:
-        console.complain("waypost:", f"{status.problem}.")
+        console.complain(f"{status.problem}.")
         raise typer.Exit(1)

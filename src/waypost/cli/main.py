@@ -37,14 +37,14 @@ def main() -> None:
         app()
     except Problem as problem:
         cause = error_reason(problem)
-        console.complain("waypost:", problem.message, cause and f"({cause})")
+        console.complain(problem.message, cause and f"({cause})")
         sys.exit(1)
 
 
 @app.command()
 def version() -> None:
     """Print the version."""
-    console.console.print(__version__)
+    console.stdout.print(__version__)
 
 
 @app.command()
@@ -67,7 +67,7 @@ def serve(
             lifetime = email_links.WELCOME_SECONDS
             link = database.read(lambda tx: email_links.reset_link(tx, settings.base, owner.id, life=lifetime))
             _print_welcome(settings.base, owner, link)
-    console.errors.print(f"waypost {__version__} serves {settings.base}")
+    console.stderr.print(f"waypost {__version__} serves {settings.base}")
     startup.serve(settings)
 
 
@@ -78,7 +78,7 @@ def doctor() -> None:
     logging.configure(settings)
     if _report(system_checks.run(settings)) or _report(system_checks.storage(settings)):
         raise typer.Exit(1)
-    console.console.print("All checks passed.")
+    console.stdout.print("All checks passed.")
 
 
 @app.command()
@@ -87,8 +87,8 @@ def backup(file: Annotated[Path, typer.Argument(help="Archive to write, such as 
     settings = console.settings()
     with closing(startup.open_unmigrated_database(settings)) as database:
         archived = archive.backup(database, open_store(settings), file)
-    console.console.print(f"{file}: {archived.rows} rows and {archived.files} files, {file.stat().st_size} bytes.")
-    _warn_missing(archived.missing)
+    console.stdout.print(f"{file}: {archived.rows} rows and {archived.files} files, {file.stat().st_size} bytes.")
+    console.warn_missing_files("storage", archived.missing)
 
 
 @app.command()
@@ -97,13 +97,8 @@ def restore(file: Annotated[Path, typer.Argument(help="Archive that `backup` wro
     settings = console.settings()
     with closing(startup.open_unmigrated_database(settings)) as database:
         archived = archive.restore(database, open_store(settings), file)
-    console.console.print(f"{file}: {archived.rows} rows and {archived.files} files restored.")
-    _warn_missing(archived.missing)
-
-
-def _warn_missing(count: int) -> None:
-    if count:
-        console.complain("waypost:", f"Files missing from the storage: {count}.", colour="yellow")
+    console.stdout.print(f"{file}: {archived.rows} rows and {archived.files} files restored.")
+    console.warn_missing_files("storage", archived.missing)
 
 
 @app.command()
@@ -115,14 +110,14 @@ def openapi() -> None:
 def _report(findings: list[system_checks.Finding]) -> bool:
     """Print the findings. Return True if any is an error."""
     for finding in findings:
-        colour = "red" if finding.level == "error" else "yellow"
-        console.complain(finding.id, finding.text, finding.hint, colour=colour)
+        color = "red" if finding.level == "error" else "yellow"
+        console.complain(finding.text, finding.hint, label=finding.id, color=color)
     return any(finding.level == "error" for finding in findings)
 
 
 def _print_welcome(base: str, owner: NewAccount, link: str) -> None:
     """Print the credentials of the new owner account, which are never shown again (decision 16)."""
-    console.console.print(
+    console.stdout.print(
         f"""
 Welcome to waypost. These credentials are shown only once:
 

@@ -34,10 +34,9 @@ def migrate_database(
     ):
         moved = database.migrate(old, new, on_progress)
     resumed = f", {moved.resumed} of them by an earlier run" if moved.resumed else ""
-    console.console.print(f"{moved.rows} rows in {moved.tables} tables copied{resumed} and verified.")
-    console.console.print(
-        "Start the service with WAYPOST_DATABASE_URL set to the new database, and the same data folder."
-    )
+    console.stdout.print(f"{moved.rows} rows in {moved.tables} tables copied{resumed} and verified.")
+    next_step = "Start the service with WAYPOST_DATABASE_URL set to the new database, and the same data folder."
+    console.stdout.print(next_step)
 
 
 def migrate_storage(
@@ -49,16 +48,15 @@ def migrate_storage(
     old, new = store_at(source, settings), store_at(target, settings)
     with console.database() as database, closing(old), closing(new), _progress_bars() as on_progress:
         moved = storage.migrate(database, old, new, on_progress)
-    console.console.print(f"{moved.copied} files copied, {moved.skipped} already present, all verified.")
-    if moved.missing:
-        console.complain("waypost:", f"Files missing from the source: {moved.missing}.", colour="yellow")
+    console.stdout.print(f"{moved.copied} files copied, {moved.skipped} already present, all verified.")
+    console.warn_missing_files("source", moved.missing)
 
 
 @contextmanager
 def _progress_bars() -> Iterator[ProgressCallback]:
     """Show a progress bar for each step."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console.errors) as progress:
+    with Progress(*columns, console=console.stderr) as progress:
         bars: dict[str, TaskID] = {}
 
         def update(step: str, done: int, total: int) -> None:

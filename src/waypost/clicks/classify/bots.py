@@ -77,13 +77,13 @@ BOTS = label_by_name(
         "Flipboard": "flipboardproxy",
         "Unknown": (
             "statuscake site24x7 freshping nodeping catchpoint datadogsynthetics zabbix nagios ptst gtmetrix "
-            "kube-probe check_http prometheus blackbox blackbox-exporter envoy googlesecurityscanner curlbot nuclei sqlmap "
-            "nikto nmap masscan zgrab censysinspect expanse shodan wpscan acunetix netsparker qualys nessus openvas gobuster "
-            "dirbuster feroxbuster ffuf wfuzz whatweb wapiti arachni internetmeasurement l9explore l9tcpid "
-            "netcraftsurveyagent urlscan virustotal virustotalcloud barracuda proofpoint mimecast scrapy heritrix "
-            "nutch httrack ia_archiver omgili diffbot webzio-extended timpibot phantomjs slimerjs htmlunit jsdom zombie "
-            "prerender rendertron chrome-lighthouse synthetics outbrain taboola feedbin newsblur inoreader netvibes "
-            "w3c_validator wordpress drupal"
+            "kube-probe check_http prometheus blackbox blackbox-exporter envoy googlesecurityscanner curlbot nuclei "
+            "sqlmap nikto nmap masscan zgrab censysinspect expanse shodan wpscan acunetix netsparker qualys nessus "
+            "openvas gobuster dirbuster feroxbuster ffuf wfuzz whatweb wapiti arachni internetmeasurement l9explore "
+            "l9tcpid netcraftsurveyagent urlscan virustotal virustotalcloud barracuda proofpoint mimecast scrapy "
+            "heritrix nutch httrack ia_archiver omgili diffbot webzio-extended timpibot phantomjs slimerjs htmlunit "
+            "jsdom zombie prerender rendertron chrome-lighthouse synthetics outbrain taboola feedbin newsblur "
+            "inoreader netvibes w3c_validator wordpress drupal"
         ),
     }
 )

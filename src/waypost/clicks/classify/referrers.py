@@ -36,8 +36,9 @@ DOMAINS = label_by_name(
         "slack.com": "slack-redir.net",
         "pinterest.com": (
             "pin.it pinterest.at pinterest.ca pinterest.ch pinterest.cl pinterest.co.kr pinterest.co.uk "
-            "pinterest.com.au pinterest.com.mx pinterest.de pinterest.dk pinterest.es pinterest.fr pinterest.ie pinterest.info "
-            "pinterest.it pinterest.jp pinterest.nz pinterest.ph pinterest.pt pinterest.ru pinterest.se"
+            "pinterest.com.au pinterest.com.mx pinterest.de pinterest.dk pinterest.es pinterest.fr pinterest.ie "
+            "pinterest.info pinterest.it pinterest.jp pinterest.nz pinterest.ph pinterest.pt pinterest.ru "
+            "pinterest.se"
         ),
         "vk.com": "vk.cc vk.ru vkontakte.ru",
         "bsky.app": "bsky.social",

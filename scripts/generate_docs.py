@@ -1,8 +1,8 @@
-"""Writes docs/settings.md, docs/commands.md, docs/api.md and the settings table of README.md from the code itself.
+"""Generate docs/settings.md, docs/commands.md, docs/api.md and the settings table of README.md from the code.
 
-usage: .venv/bin/python scripts/reference.py        (or: make docs)
+usage: .venv/bin/python scripts/generate_docs.py        (or: make docs)
 
-tests/docs/test_docs.py fails when one of them is not what this would write.
+tests/docs/test_docs.py fails when a generated document is outdated.
 """
 
 import json
@@ -99,7 +99,7 @@ def _commands() -> str:
     for name, command in commands():
         usage = " ".join([name, *_usage(command.params)])
         lines += [f"## `{name}`", "", str(command.help), "", "```", usage, "```", ""]
-        rows = [(_word(param), _param_values(param), _param_default(param), param.help) for param in command.params]
+        rows = [(_param_label(p), _param_values(p), _param_default(p), p.help) for p in command.params]
         if rows:
             lines += [_table(("", "Values", "Default", "Meaning"), rows)]
     return "\n".join(lines).rstrip() + "\n"
@@ -107,25 +107,29 @@ def _commands() -> str:
 
 def commands() -> Iterator[tuple[str, Any]]:
     """Yield every visible command with its full name, such as `waypost account add`."""
-    todo = [("waypost", typer.main.get_command(app))]
-    while todo:
-        name, command = todo.pop(0)
-        inner = getattr(command, "commands", None)
-        if inner is None:
+    pending = [("waypost", typer.main.get_command(app))]
+    while pending:
+        name, command = pending.pop(0)
+        subcommands = getattr(command, "commands", None)
+        if subcommands is None:
             yield name, command
         else:
-            todo = [(f"{name} {word}", inner[word]) for word in inner if not inner[word].hidden] + todo
+            pending[:0] = [(f"{name} {word}", sub) for word, sub in subcommands.items() if not sub.hidden]
 
 
 def _usage(params: list[Any]) -> Iterator[str]:
     for param in params:
-        value = "" if param.type_descriptor.annotation is bool else f" {param.name.upper()}"
-        words = param.name.upper() if _is_argument(param) else f"{param.opts[0]}{value}"
-        yield words if param.required else f"[{words}]"
+        value = "" if param.type_descriptor.annotation is bool else f" {_metavar(param)}"
+        usage = _metavar(param) if _is_argument(param) else f"{param.opts[0]}{value}"
+        yield usage if param.required else f"[{usage}]"
 
 
-def _word(param: Any) -> str:
-    return f"`{param.name.upper() if _is_argument(param) else param.opts[0]}`"
+def _metavar(param: Any) -> str:
+    return param.metavar or param.name.upper()
+
+
+def _param_label(param: Any) -> str:
+    return f"`{_metavar(param) if _is_argument(param) else param.opts[0]}`"
 
 
 def _is_argument(param: Any) -> bool:
@@ -239,7 +243,7 @@ def _simple(schema: Mapping[str, Any]) -> str:
 
 
 def _shape(schema: Mapping[str, Any], schemas: Mapping[str, Any], *, indent: str = "", name: str = "") -> Iterator[str]:
-    """An answer, a field a line."""
+    """Yield the lines of a response, one line per field."""
     schema = _resolved(schema, schemas)
     label = f"{name}: " if name else ""
     kinds = [kind for kind in schema.get("anyOf", ()) if kind.get("type") != "null"]
