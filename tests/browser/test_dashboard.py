@@ -14,7 +14,7 @@ from tests.support.browser import HOST, served, window
 from tests.support.browser_login import examine, sign_in
 from waypost.app import build
 from waypost.db.database import Database
-from waypost.moderation import ops as abuse
+from waypost.moderation import blocklist, reports
 from waypost.settings import Settings
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -230,8 +230,8 @@ def test_pages_are_accessible_and_fit_the_screen(ana: Person, chrome: Browser, a
 
 def _add_report_and_block(tx: Connection, alias: str, comment: str) -> None:
     """Add an abuse report and a blocked host."""
-    abuse.report(tx, host="", alias=alias, reason="phishing", comment=comment, reporter=b"somebody")
-    abuse.block(tx, f"{'very-' * 11}long.example", kind="host")
+    reports.add(tx, host="", alias=alias, reason="phishing", comment=comment, reporter=b"somebody")
+    blocklist.block(tx, f"{'very-' * 11}long.example", kind="host")
 
 
 def test_back_after_sign_out_shows_no_content(ana: Person, chrome: Browser, address: str) -> None:

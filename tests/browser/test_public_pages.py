@@ -16,7 +16,7 @@ from tests.support.server import free_port
 from tests.support.visits import CHROME, clicks
 from waypost.app import build
 from waypost.db.database import Database
-from waypost.moderation.ops import reports_of
+from waypost.moderation import reports
 from waypost.settings import Settings
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -164,7 +164,7 @@ def test_every_interstitial_links_to_report_form(ana: Person, chrome: Browser, a
         page.get_by_label("Short link").fill(f"{address}/{path}")
         page.get_by_role("button", name="Send report").click()
         expect(page.get_by_role("heading", name="Thank you")).to_be_visible()
-    assert [one.comment for one in ana.database.read(reports_of)] == ["It <b>lies</b>"]
+    assert [one.comment for one in ana.database.read(reports.list_all)] == ["It <b>lies</b>"]
 
 
 def test_preview_page_shows_and_opens_destination(ana: Person, chrome: Browser, address: str) -> None:

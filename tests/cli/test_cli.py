@@ -14,7 +14,7 @@ from tests.support.cli import ANA, RunCommand, status
 from waypost import __version__
 from waypost.db.database import Database
 from waypost.files import ops as files
-from waypost.moderation import ops as abuse
+from waypost.moderation import reports
 from waypost.routers import api_document
 from waypost.server.startup import open_database
 from waypost.settings import Settings
@@ -100,7 +100,7 @@ def test_report_commands_list_and_close(run: RunCommand, working_folder: Path) -
                 "comment": "Look:\n\x1b[2Jgone \u202e",
                 "reporter": b"x" + host.encode(),
             }
-            database.write(lambda tx, values=values: abuse.report(tx, reason="spam", **values))  # type: ignore[misc]
+            database.write(lambda tx, values=values: reports.add(tx, reason="spam", **values))  # type: ignore[misc]
     urls = [one["url"] for one in run("reports", "list", "--json").json]
     base = "http://go.localhost:8000"
     assert urls == [f"{base}/one", "https://go.brand.example/two", f"{base}/r/spring"]

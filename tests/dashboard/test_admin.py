@@ -13,7 +13,7 @@ from waypost import __version__
 from waypost.accounts import ops
 from waypost.db.database import Database
 from waypost.db.schema import accounts
-from waypost.moderation import ops as abuse
+from waypost.moderation import blocklist, reports
 from waypost.routers import DASHBOARD_PAGES
 
 ONLY_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -42,8 +42,8 @@ def _add_report(
     database: Database, alias: str, comment: str = "It asks for my card", reporter: bytes = b"net-one!"
 ) -> int:
     def work(tx: object) -> int:
-        assert abuse.report(tx, host="", alias=alias, reason="phishing", comment=comment, reporter=reporter)  # type: ignore[arg-type]
-        return max(report.id for report in abuse.reports_of(tx))  # type: ignore[arg-type]
+        assert reports.add(tx, host="", alias=alias, reason="phishing", comment=comment, reporter=reporter)  # type: ignore[arg-type]
+        return max(report.id for report in reports.list_all(tx))  # type: ignore[arg-type]
 
     return database.write(work)
 
@@ -75,8 +75,8 @@ def test_admin_pages_return_404_for_ordinary_users(
         assert "There is no page at this address." in unknown_page
     assert "/dashboard/admin" not in ben_dashboard.get("").text
     assert "/dashboard/admin" in dashboard.get("").text
-    assert database.read(abuse.blocks_of) == []
-    assert len(database.read(abuse.reports_of)) == 1
+    assert database.read(blocklist.list_all) == []
+    assert len(database.read(reports.list_all)) == 1
     assert ana.get("/account")["error"] == 0
     assert ana.get("/url/1")["details"]["status"] == "public"
 
@@ -84,9 +84,9 @@ def test_admin_pages_return_404_for_ordinary_users(
 def test_admin_role_is_granted_and_revoked(
     ana: Person, ben: Person, dashboard: Browser, ben_dashboard: Browser, database: Database
 ) -> None:
-    database.write(lambda tx: ops.make_operator(tx, ben.account, operator=True))
+    database.write(lambda tx: ops.set_admin(tx, ben.account, admin=True))
     assert ben_dashboard.get("/admin/accounts").status_code == 200
-    database.write(lambda tx: ops.make_operator(tx, ben.account, operator=False))
+    database.write(lambda tx: ops.set_admin(tx, ben.account, admin=False))
     assert ben_dashboard.get("/admin/accounts").status_code == 404
     assert dashboard.get("/admin/accounts").status_code == 200
 
@@ -174,9 +174,9 @@ def test_disabling_reported_link_closes_all_its_reports(
     assert flash_message(response, dashboard) == "The link was disabled. 2 reports were closed."
     assert service.get("/offer").status_code == 404 or "disabled it" in service.get("/offer").text
     assert ben.get("/url/1")["details"]["status"] == "disabled"
-    assert [report.alias for report in database.read(abuse.reports_of)] == ["other"]
+    assert [report.alias for report in database.read(reports.list_all)] == ["other"]
     assert "offer" in dashboard.get("/admin/reports?closed=1").text
-    last = database.read(abuse.reports_of)[0].id
+    last = database.read(reports.list_all)[0].id
     nothing = dashboard.submit(f"/admin/reports/{last}", decision="disable")
     assert nothing.status_code == 400
     assert "nothing to switch off" in nothing.text
@@ -191,13 +191,13 @@ def test_reported_host_is_blocked_or_report_dismissed(
     assert dashboard.submit(f"/admin/reports/{bad}", decision="").status_code == 400
     wrong = dashboard.submit(f"/admin/reports/{bad}", decision="block", value="not a host")
     assert (wrong.status_code, 'id="value-error"' in wrong.text) == (400, True)
-    assert len(database.read(abuse.reports_of)) == 2
+    assert len(database.read(reports.list_all)) == 2
     message = flash_message(dashboard.submit(f"/admin/reports/{bad}", decision="block", value="bad.example"), dashboard)
     assert message == "bad.example was blocked."
     assert flash_message(dashboard.submit(f"/admin/reports/{good}", decision="dismiss"), dashboard).startswith(
         "The report was closed."
     )
-    assert database.read(abuse.reports_of) == []
+    assert database.read(reports.list_all) == []
     assert service.get("/good").status_code == 302
     assert service.get("/offer").status_code != 302
     assert dashboard.get("/admin/reports/999").status_code == 404
@@ -219,7 +219,7 @@ def test_blocklist_entries_are_added_all_or_none(ben: Person, dashboard: Browser
     ):
         answer = dashboard.submit("/admin/blocks", kind=kind, values=values)
         assert (answer.status_code, 'id="values-error"' in answer.text) == (400, True)
-    assert {block.value for block in database.read(abuse.blocks_of)} == {"a.example", "b.example", "casino"}
+    assert {block.value for block in database.read(blocklist.list_all)} == {"a.example", "b.example", "casino"}
     assert ben.call("POST", "/url/add", {"url": "https://x.a.example/"}).status_code == 400
     assert "casino" not in dashboard.get("/admin/blocks?q=example").text
     response = dashboard.submit("/admin/blocks/remove", at="/admin/blocks", kind="host", value="a.example")

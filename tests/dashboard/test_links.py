@@ -12,7 +12,7 @@ from tests.support.dashboard_client import Browser, flash_message, hidden_field
 from tests.support.visits import CHROME, visit
 from waypost.db.database import Database
 from waypost.db.schema import campaigns, channels
-from waypost.moderation import ops as abuse
+from waypost.moderation import blocklist
 
 ONLY_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 TARGET = "https://example.com/sale"
@@ -257,7 +257,7 @@ def test_dry_run_matches_visits(ana: Person, ben: Person, dashboard: Browser, da
     assert 'href="https://after.example/"' in dashboard.get(path).text
     ana.call("PUT", f"/url/{link}/update", {"clicklimit": None, "password": "let me in"})
     assert "after the password" in dashboard.get(path).text
-    database.write(lambda tx: abuse.block(tx, "example.com", kind="host"))
+    database.write(lambda tx: blocklist.block(tx, "example.com", kind="host"))
     assert "has blocked the destination" in dashboard.get(path).text
     ana.call("PUT", f"/url/{link}/update", {"status": "disabled"})
     assert "the link is disabled" in dashboard.get(path).text

@@ -16,16 +16,16 @@ from tests.support.url_fields import EVIL, URL_FIELDS
 from tests.support.visits import ACCEPT_HTML, CURL, IPHONE, SLACK, clicks, new_link, visit
 from waypost.db.database import Database
 from waypost.errors import Problem
-from waypost.moderation import ops
+from waypost.moderation import blocklist
 from waypost.settings import Settings
-from waypost.urls import blocklist
+from waypost.urls import blocklist as entries
 from waypost.urls.blocklist import HOST, WORD, Blocklist
 from waypost.visits.cache import Cache
 
 
 def _block(person: Person, value: str = "evil.example", kind: str = HOST) -> None:
     """Block in another process; a later change of this process applies it at once."""
-    person.write(lambda tx: ops.block(tx, value, kind=kind))
+    person.write(lambda tx: blocklist.block(tx, value, kind=kind))
     person.put("/account/update", {"email": f"{person.username}@example.com"})
 
 
@@ -96,7 +96,7 @@ def test_link_with_blocked_destination_returns_403(service: AsgiClient, ana: Per
     assert visit(service, "one").status_code == 403
     ana.put(f"/url/{link}/update", {"url": "https://example.com/"})
     assert visit(service, "one").status_code == 302
-    ana.write(lambda tx: ops.unblock(tx, "evil.example", kind=HOST))
+    ana.write(lambda tx: blocklist.unblock(tx, "evil.example", kind=HOST))
 
 
 def test_only_blocked_targeting_destination_is_refused(service: AsgiClient, ana: Person) -> None:
@@ -144,7 +144,7 @@ def test_fast_path_drops_blocked_redirect(settings: Settings, database: Database
         get = b"GET /one HTTP/1.1\r\nHost: go.localhost\r\n\r\n"
         assert [client.request(get)[9:12] for _ in range(3)] == [b"302"] * 3
         assert client.worker_state.hits == 2
-        database.write(lambda tx: ops.block(tx, "evil.example", kind=HOST))
+        database.write(lambda tx: blocklist.block(tx, "evil.example", kind=HOST))
         client.request(client.api_request("PUT", "/api/account/update", {"email": "ana@example.org"}))
         assert [client.request(get)[9:12] for _ in range(3)] == [b"403"] * 3
 
@@ -157,7 +157,7 @@ def test_blocklist_change_reaches_every_process_within_a_second(
     with serving(tmp_path / "node", database_url=database_url, workers=2) as server:
         for _ in range(20):
             assert server.call("GET", "/one", headers={"Connection": "close"}).status_code == 302
-        database.write(lambda tx: ops.block(tx, "evil.example", kind=HOST))
+        database.write(lambda tx: blocklist.block(tx, "evil.example", kind=HOST))
         time.sleep(1)
         statuses = {server.call("GET", "/one", headers={"Connection": "close"}).status_code for _ in range(20)}
     assert statuses == {403}
@@ -189,15 +189,15 @@ def test_outdated_blocklist_is_not_cached() -> None:
 def test_blocklist_entry_is_normalized(value: str, kind: str, kept: str | None, database: Database) -> None:
     if kept is None:
         with pytest.raises(Problem):
-            database.write(lambda tx: ops.block(tx, value, kind=kind))
+            database.write(lambda tx: blocklist.block(tx, value, kind=kind))
         return
     for _ in range(2):
-        database.write(lambda tx: ops.block(tx, value, kind=kind))
-    assert [(block.kind, block.value) for block in database.read(ops.blocks_of)] == [(kind, kept)]
-    database.write(lambda tx: ops.unblock(tx, value, kind=kind))
-    assert database.read(blocklist.read) == Blocklist()
+        database.write(lambda tx: blocklist.block(tx, value, kind=kind))
+    assert [(block.kind, block.value) for block in database.read(blocklist.list_all)] == [(kind, kept)]
+    database.write(lambda tx: blocklist.unblock(tx, value, kind=kind))
+    assert database.read(entries.read) == Blocklist()
     with pytest.raises(Problem):
-        database.write(lambda tx: ops.unblock(tx, value, kind=kind))
+        database.write(lambda tx: blocklist.unblock(tx, value, kind=kind))
 
 
 def _way(person: Person, kind: str) -> None:
@@ -225,7 +225,7 @@ def test_blocked_button_and_image_are_hidden(kind: str, ana: Person) -> None:
         assert "evil.example" not in page.response.headers["content-security-policy"]
         assert "https://example.com/page" in [link.attributes["href"] for link in page.all("a")]
         assert ("https://good.example/l.png" in page.response.text) == (kind == "splash")
-    ana.write(lambda tx: ops.unblock(tx, "evil.example", kind=HOST))
+    ana.write(lambda tx: blocklist.unblock(tx, "evil.example", kind=HOST))
     _block(ana, "something", WORD)
     assert EVIL in open_page(ana, "one").response.text
 

@@ -10,7 +10,7 @@ from tests.support.server import at_once
 from tests.support.visits import ACCEPT_HTML, new_link, visit
 from waypost.db.database import Database
 from waypost.http.rate_limit import POLICIES, REPORTS_PER_HOUR, Limit
-from waypost.moderation import ops
+from waypost.moderation import reports
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
@@ -26,7 +26,7 @@ def _report(service: AsgiClient, url: str = f"{BASE}/one", reason: str = "spam",
 
 
 def _kept(database: Database) -> list[tuple[str, str, str]]:
-    return [(one.host, one.alias, one.reason) for one in database.read(ops.reports_of)]
+    return [(one.host, one.alias, one.reason) for one in database.read(reports.list_all)]
 
 
 def test_preview_links_to_report_form_and_report_is_stored(
@@ -41,7 +41,7 @@ def test_preview_links_to_report_form_and_report_is_stored(
     sent = {"url": f"{BASE}/one", "reason": "phishing", "comment": "It asks for\nmy <b>card</b>"}
     thanks = visit(service, "report", "POST", data=sent, headers=ACCEPT_HTML)
     assert (thanks.status_code, "Thank you" in thanks.text) == (200, True)
-    (one,) = database.read(ops.reports_of)
+    (one,) = database.read(reports.list_all)
     assert (one.host, one.alias, one.reason) == ("", "one", "phishing")
     assert one.comment == sent["comment"]
 
@@ -116,12 +116,12 @@ def test_reports_are_limited_per_network_and_hour(service: AsgiClient, ana: Pers
 def test_reports_per_link_are_bounded(database: Database) -> None:
     values = {"host": "", "alias": "one", "reason": "spam", "comment": ""}
     for number in range(40):
-        assert database.write(lambda tx, n=number: ops.report(tx, **values, reporter=bytes([n])))  # type: ignore[arg-type, misc]
-    kept = database.read(ops.reports_of)
+        assert database.write(lambda tx, n=number: reports.add(tx, **values, reporter=bytes([n])))  # type: ignore[arg-type, misc]
+    kept = database.read(reports.list_all)
     assert len(kept) == 20
-    database.write(lambda tx: ops.close(tx, kept[0].id))
-    assert len(database.read(ops.reports_of)) == 19
-    assert len(database.read(lambda tx: ops.reports_of(tx, closed=True))) == 20
+    database.write(lambda tx: reports.close(tx, kept[0].id))
+    assert len(database.read(reports.list_all)) == 19
+    assert len(database.read(lambda tx: reports.list_all(tx, closed=True))) == 20
 
 
 def test_report_stores_no_address(service: AsgiClient, ana: Person, database: Database) -> None:

@@ -10,7 +10,7 @@ from tests.conftest import Person
 from tests.support.files import PNG, new_file
 from tests.support.visits import new_link, visit
 from waypost import clock
-from waypost.moderation import ops
+from waypost.moderation import blocklist
 
 TARGET = "https://target.example/page"
 FRAMED = "http://framed.example/page"
@@ -58,7 +58,7 @@ def _refusals(person: Person) -> list[PublicPage]:
     new_link(person, "used-up", url=TARGET, clicklimit=1)
     visit(person.client, "used-up")
     new_link(person, "locked", url=TARGET, password="a password")
-    person.write(lambda tx: ops.block(tx, "evil.example", kind="host"))
+    person.write(lambda tx: blocklist.block(tx, "evil.example", kind="host"))
     broken = person.post("/bio/add", {"name": "x", "alias": "broken"})["id"]
     person.write(lambda tx: tx.execute(text("UPDATE bios SET blocks = '1' WHERE id = :id"), {"id": broken}))
     return [

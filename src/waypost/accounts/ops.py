@@ -177,9 +177,9 @@ def suspend(tx: Connection, account: int, *, suspended: bool) -> None:
     tx.execute(update(accounts).where(accounts.c.id == account).values(suspended=suspended))
 
 
-def make_operator(tx: Connection, account: int, *, operator: bool) -> None:
+def set_admin(tx: Connection, account: int, *, admin: bool) -> None:
     """Give an account admin rights, or remove them. The first account has them from the start."""
-    tx.execute(update(accounts).where(accounts.c.id == account).values(owner=operator))
+    tx.execute(update(accounts).where(accounts.c.id == account).values(owner=admin))
 
 
 def move(tx: Connection, account: int, *, plan: str) -> None:

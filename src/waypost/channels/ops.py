@@ -93,7 +93,7 @@ def assign(tx: Connection, account: int, channel: int, kind: ItemType, item: int
     """Put an item on a channel; doing it twice is doing it once."""
     own(tx, account, channel)
     column, table = _HOLDS[kind]
-    crud.get_owned(tx, table, account, item, _Id)
+    crud.require_owned(tx, table, account, item)
     row = {"account": account, "channel": channel, "assigned": clock.now(), column: item}
     tx.execute(upsert(tx, channel_items).values(row).on_conflict_do_nothing())
 
@@ -155,11 +155,6 @@ def items(tx: Connection, account: int, channel: int, window: PageRequest) -> Pa
     )
     outcome = tx.execute(query).mappings() if window.offset < result else ()
     return Page([_item(row) for row in outcome], result, window)
-
-
-@dataclass(frozen=True)
-class _Id:
-    id: int
 
 
 def _item(row: Any) -> Item:

@@ -79,7 +79,7 @@ def set_admin(
 ) -> None:
     """Give an account admin rights; --undo removes them. The first account has them from the start."""
     with console.database_and_account(identifier) as (database, account):
-        database.write(lambda tx: ops.make_operator(tx, account.id, operator=not undo))
+        database.write(lambda tx: ops.set_admin(tx, account.id, admin=not undo))
     console.stdout.print(f"{account.username} is {'no longer an administrator' if undo else 'an administrator'}.")
 
 

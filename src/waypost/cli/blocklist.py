@@ -6,10 +6,9 @@ import typer
 
 from waypost import clock
 from waypost.cli import console
-from waypost.moderation import ops
-from waypost.urls.alias_namespace import ROTATORS
+from waypost.moderation import blocklist
+from waypost.moderation import reports as abuse_reports
 from waypost.urls.blocklist import HOST, WORD
-from waypost.urls.short_urls import origin
 
 block = typer.Typer(no_args_is_help=True, help="Blocklist: hosts and words that no destination may contain.")
 reports = typer.Typer(no_args_is_help=True, help="Reports of visitors.")
@@ -22,7 +21,7 @@ def add(values: _Values, is_word: _IsWord = False) -> None:
     """Block hosts or words immediately, for existing links too."""
     kind = WORD if is_word else HOST
     with console.database() as database:
-        added = database.write(lambda tx: [ops.block(tx, value, kind=kind) for value in values])
+        added = database.write(lambda tx: [blocklist.block(tx, value, kind=kind) for value in values])
     for entry in added:
         console.stdout.print(f"Blocked the {entry.kind} {entry.value}.")
 
@@ -32,7 +31,7 @@ def remove(values: _Values, is_word: _IsWord = False) -> None:
     """Remove hosts or words from the blocklist."""
     kind = WORD if is_word else HOST
     with console.database() as database:
-        removed = database.write(lambda tx: [ops.unblock(tx, value, kind=kind) for value in values])
+        removed = database.write(lambda tx: [blocklist.unblock(tx, value, kind=kind) for value in values])
     for entry in removed:
         console.stdout.print(f"The {entry.kind} {entry.value} is no longer blocked.")
 
@@ -41,7 +40,7 @@ def remove(values: _Values, is_word: _IsWord = False) -> None:
 def list_blocks(json: console.AsJson = False) -> None:
     """List blocked hosts and words."""
     with console.database() as database:
-        entries = database.read(ops.blocks_of)
+        entries = database.read(blocklist.list_all)
     rows = [{"kind": entry.kind, "value": entry.value, "since": clock.text(entry.created)} for entry in entries]
     console.print_rows(rows, ("kind", "value", "since"), json=json)
 
@@ -54,11 +53,11 @@ def list_reports(
     """List reports of visitors, oldest first."""
     base = console.settings().base
     with console.database() as database:
-        matching = database.read(lambda tx: ops.reports_of(tx, closed=everything))
+        matching = database.read(lambda tx: abuse_reports.list_all(tx, closed=everything))
     rows = [
         {
             "id": report.id,
-            "url": _url(base, report),
+            "url": report.url(base),
             "reason": report.reason,
             "comment": report.comment if json else _in_one_line(report.comment),
             "date": clock.text(report.created),
@@ -73,13 +72,8 @@ def list_reports(
 def close(report: Annotated[int, typer.Argument(help="Number of the report.")]) -> None:
     """Close a report."""
     with console.database() as database:
-        database.write(lambda tx: ops.close(tx, report))
+        database.write(lambda tx: abuse_reports.close(tx, report))
     console.stdout.print(f"Report {report} is closed.")
-
-
-def _url(base: str, report: ops.Report) -> str:
-    prefix = f"{base}{ROTATORS}" if report.host == ROTATORS else origin(base, report.host, None)
-    return f"{prefix}/{report.alias}"
 
 
 def _in_one_line(text: str) -> str:

@@ -62,13 +62,15 @@ def filtered_page(
     where: ColumnElement[bool],
 ) -> Page[R]:
     """Return a page of the account's rows that meet `where`, newest first, in time linear in the matches."""
-    owned = (table.c.account == account) & where
-    result = tx.execute(select(func.count()).select_from(table).where(owned)).scalar_one()
-    newest = (
-        select_columns(table, record).where(owned).order_by(table.c.id.desc()).limit(window.limit).offset(window.offset)
-    )
-    rows = tx.execute(newest.limit(window.limit).offset(window.offset)).mappings() if window.offset < result else ()
-    return Page([record(**row) for row in rows], result, window)
+    matches = select_columns(table, record).where(table.c.account == account, where)
+    return counted_page(tx, matches.order_by(table.c.id.desc()), window, record)
+
+
+def counted_page(tx: Connection, query: Select[Any], window: PageRequest, record: type[R]) -> Page[R]:
+    """Return a page of the rows that `query` selects, in its order, in time linear in the matches."""
+    total = tx.execute(select(func.count()).select_from(query.order_by(None).subquery())).scalar_one()
+    rows = tx.execute(query.limit(window.limit).offset(window.offset)).mappings() if window.offset < total else ()
+    return Page([record(**row) for row in rows], total, window)
 
 
 def get_owned(tx: Connection, table: Table, account: int, item: int, record: type[R]) -> R:
@@ -76,14 +78,17 @@ def get_owned(tx: Connection, table: Table, account: int, item: int, record: typ
 
     Every id that a client sends must pass through here.
     """
-    row = (
-        tx.execute(select_columns(table, record).where(table.c.id == item, table.c.account == account))
-        .mappings()
-        .first()
-    )
+    query = select_columns(table, record).where(table.c.id == item, table.c.account == account)
+    row = tx.execute(query).mappings().first()
     if row is None:
         raise not_found(_SINGULAR[table.name])
     return record(**row)
+
+
+def require_owned(tx: Connection, table: Table, account: int, item: int) -> None:
+    """Raise NOT_FOUND as `get_owned`, without reading the row."""
+    if tx.execute(select(table.c.id).where(table.c.id == item, table.c.account == account)).first() is None:
+        raise not_found(_SINGULAR[table.name])
 
 
 def require_reference(tx: Connection, table: Table, account: int, item: int, *, field: str) -> None:
@@ -114,13 +119,12 @@ def change(
     unique_errors: UniqueErrors | None = None,
 ) -> None:
     """Update the columns in `values`; `None` resets a column to its default. Raises NOT_FOUND as `get_owned`."""
-    owned_row = (table.c.id == item, table.c.account == account)
     if not values:
-        if tx.execute(select(table.c.id).where(*owned_row)).first() is None:
-            raise not_found(_SINGULAR[table.name])
+        require_owned(tx, table, account, item)
         return
+    owned = update(table).where(table.c.id == item, table.c.account == account)
     with translate_unique_violation(unique_errors):
-        result = tx.execute(update(table).where(*owned_row).values(_with_defaults(table, values)))
+        result = tx.execute(owned.values(_with_defaults(table, values)))
     if result.rowcount == 0:
         raise not_found(_SINGULAR[table.name])
 

@@ -23,7 +23,7 @@ from waypost.signing import installation_signer
 WINDOW_MS = 60_000
 """Window of every policy below, and of API keys, whose limits are settings of accounts and plans."""
 REPORTS_PER_HOUR = 5
-"""Abuse reports of a network, counted in the table of reports (`moderation/ops.py`)."""
+"""Abuse reports of a network, counted in the table of reports (`moderation/reports.py`)."""
 
 PolicyName = Literal["login", "password", "bad API key", "overlay form", "report"]
 

@@ -59,7 +59,7 @@ class Details:
 
 def get_owned(tx: Connection, account: int, link: int) -> Link:
     """Return one link, as lists show it. Raises NOT_FOUND."""
-    crud.get_owned(tx, links, account, link, _Id)
+    crud.require_owned(tx, links, account, link)
     return get_many(tx, [link])[0]
 
 
@@ -139,11 +139,6 @@ def remove(tx: Connection, account: int, link: int) -> None:
     owned_by = (submissions.c.link == link, submissions.c.account == account)
     tx.execute(submissions.update().where(*owned_by).values(link=None))
     crud.remove(tx, links, account, link)
-
-
-@dataclass(frozen=True)
-class _Id:
-    id: int
 
 
 def _host(tx: Connection, account: int, fields: Fields, settings: Settings) -> str:

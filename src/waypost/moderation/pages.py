@@ -9,10 +9,8 @@ from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form
 from waypost.dashboard.routing import Router
 from waypost.errors import Problem, invalid
-from waypost.moderation import ops
-from waypost.urls.alias_namespace import ROTATORS
+from waypost.moderation import blocklist, reports
 from waypost.urls.blocklist import HOST, WORD
-from waypost.urls.short_urls import origin
 from waypost.urls.url_parts import display_host
 
 pages = Router(admin_only=True)
@@ -23,8 +21,10 @@ _MAX_LINES = 1000
 @pages.get("/dashboard/admin/reports")
 def list_reports(context: PageContext) -> Response:
     closed = context.query("closed") == "1"
-    page = context.read(lambda tx: ops.reports_page(tx, context.page_request(), closed=closed))
-    return context.render("admin/reports.html", page=page, closed=closed, name=lambda report: _url(context, report))
+    page = context.read(lambda tx: reports.page(tx, context.page_request(), closed=closed))
+    return context.render(
+        "admin/reports.html", page=page, closed=closed, name=lambda report: report.url(context.settings.base)
+    )
 
 
 @pages.get("/dashboard/admin/reports/{id:int}")
@@ -39,18 +39,18 @@ def decide(context: PageContext, id: int) -> Response:
     decision = form.text("decision")
 
     def work(tx: Connection) -> str:
-        report = ops.report_of(tx, id)
+        report = reports.get(tx, id)
         if decision == "dismiss":
-            ops.close(tx, id)
+            reports.close(tx, id)
             return "The report was closed. Nothing else was changed."
         if decision == "block":
-            message = f"{ops.block(tx, form.text('value'), kind=HOST).value} was blocked."
+            message = f"{blocklist.block(tx, form.text('value'), kind=HOST).value} was blocked."
         elif decision == "disable":
-            ops.switch_off(tx, report)
+            reports.disable_link(tx, report)
             message = "The link was disabled."
         else:
             raise invalid("decision", "Select an action.")
-        closed = ops.close_all(tx, report)
+        closed = reports.close_all(tx, report)
         return f"{message} {closed} reports were closed." if closed > 1 else message
 
     message = form.attempt(lambda: context.write(work))
@@ -75,7 +75,7 @@ def add_blocks(context: PageContext) -> Response:
             raise invalid("values", f"Enter 1 to {_MAX_LINES} lines.")
         kind = WORD if form.text("kind") == WORD else HOST
         try:
-            return len({ops.block(tx, line, kind=kind).value for line in lines})
+            return len({blocklist.block(tx, line, kind=kind).value for line in lines})
         except Problem as problem:
             raise invalid("values", problem.message) from problem
 
@@ -91,18 +91,18 @@ def add_blocks(context: PageContext) -> Response:
 def remove_block(context: PageContext) -> Response:
     form = context.form()
     kind = WORD if form.text("kind") == WORD else HOST
-    removed = context.write(lambda tx: ops.unblock(tx, form.text("value"), kind=kind))
+    removed = context.write(lambda tx: blocklist.unblock(tx, form.text("value"), kind=kind))
     return context.redirect(_BLOCKS, message=f"{removed.value} is no longer blocked.")
 
 
 def _report_page(context: PageContext, id: int, form: Form, *, status: int = 200) -> Response:
-    def work(tx: Connection) -> tuple[ops.Report, ops.Subject | None]:
-        report = ops.report_of(tx, id)
-        return report, ops.subject(tx, report)
+    def work(tx: Connection) -> tuple[reports.Report, reports.Subject | None]:
+        report = reports.get(tx, id)
+        return report, reports.subject(tx, report)
 
     report, subject = context.read(work)
     form.values.setdefault("value", display_host(subject.url) if subject else "")
-    name = _url(context, report)
+    name = report.url(context.settings.base)
     return context.render(
         "admin/report.html", status=status, form=form, report=asdict(report), subject=subject, name=name
     )
@@ -110,12 +110,5 @@ def _report_page(context: PageContext, id: int, form: Form, *, status: int = 200
 
 def _blocks_page(context: PageContext, form: Form, *, status: int = 200) -> Response:
     q = context.query("q")
-    page = context.read(lambda tx: ops.blocks_page(tx, context.page_request(), q=q))
+    page = context.read(lambda tx: blocklist.page(tx, context.page_request(), q=q))
     return context.render("admin/blocks.html", status=status, form=form, page=page, q=q)
-
-
-def _url(context: PageContext, report: ops.Report) -> str:
-    """Return the public URL that was reported."""
-    base = context.settings.base
-    prefix = f"{base}{ROTATORS}" if report.host == ROTATORS else origin(base, report.host, None)
-    return f"{prefix}/{report.alias}"

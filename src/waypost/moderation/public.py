@@ -10,8 +10,8 @@ from starlette.responses import JSONResponse, Response
 
 from waypost import clock
 from waypost.http.client_ip import client_ip, network_of
-from waypost.moderation import ops
-from waypost.moderation.ops import Reason
+from waypost.moderation import reports
+from waypost.moderation.reports import Reason
 from waypost.settings import Settings
 from waypost.signing import Signer
 from waypost.urls import alias_namespace, hostnames
@@ -115,7 +115,7 @@ async def _store(request: Request, services: Services, form: _ReportForm) -> Fau
         return "url"
     reporter = _reporter_hash(await services.signer.get(), network)
     is_stored = await services.write(
-        lambda tx: ops.report(
+        lambda tx: reports.add(
             tx, host=host, alias=alias, reason=reason, comment=form.comment.strip()[:_MAX_COMMENT], reporter=reporter
         ),
         durability="relaxed",

@@ -40,11 +40,6 @@ class Submission:
     created: int
 
 
-@dataclass(frozen=True)
-class _Id:
-    id: int
-
-
 def add(tx: Connection, account: int, overlay: int, answers: Answers, *, link: int) -> bool:
     """Store a submission; False if the overlay has too many."""
     stored = select(submissions.c.id).where(_of_overlay(account, overlay)).limit(MAX_SUBMISSIONS).subquery()
@@ -60,7 +55,7 @@ def add(tx: Connection, account: int, overlay: int, answers: Answers, *, link: i
 
 def list_submissions(tx: Connection, account: int, overlay: int, window: PageRequest) -> Page[Submission]:
     """Return submissions, newest first (index submissions_overlay_id). Raises NOT_FOUND."""
-    crud.get_owned(tx, overlays, account, overlay, _Id)
+    crud.require_owned(tx, overlays, account, overlay)
     of_overlay = _of_overlay(account, overlay)
     result = tx.execute(select(func.count()).select_from(submissions).where(of_overlay)).scalar_one()
     query = crud.select_columns(submissions, Submission).where(of_overlay).order_by(submissions.c.id.desc())
@@ -77,7 +72,7 @@ def count_votes(tx: Connection, account: int, overlay: int) -> Mapping[str, int]
 
 def remove(tx: Connection, account: int, overlay: int, ids: Sequence[int]) -> int:
     """Delete submissions by id; return how many existed. Raises NOT_FOUND."""
-    crud.get_owned(tx, overlays, account, overlay, _Id)
+    crud.require_owned(tx, overlays, account, overlay)
     stmt = submissions.delete().where(_of_overlay(account, overlay), submissions.c.id.in_(ids))
     return int(tx.execute(stmt).rowcount)
 
