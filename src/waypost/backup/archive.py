@@ -36,6 +36,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from waypost import clock
 from waypost.backup import files as backup_files
 from waypost.clicks.ingest import partitions
+from waypost.clicks.ingest.bulk_upsert import batches
 from waypost.db import upgrade
 from waypost.db.database import Database
 from waypost.db.postgres import disable_timeouts, partition_names
@@ -114,9 +115,8 @@ def restore(database: Database, store: Store, source: Path) -> ArchiveSummary:
 
             def load(tx: Connection) -> ArchiveSummary:
                 disable_timeouts(tx)
-                return ArchiveSummary(
-                    _load_tables(tx, tar, manifest), *backup_files.load(tx, tar, store, saved_objects)
-                )
+                rows = _load_tables(tx, tar, manifest)
+                return ArchiveSummary(rows, *backup_files.load(tx, tar, store, saved_objects))
 
             summary = database.write(load)
             saved_objects = []
@@ -172,9 +172,13 @@ def _invalid(message: str) -> Problem:
 def _save_tables(tx: Connection, tar: tarfile.TarFile) -> int:
     """Add all tables to the archive; return the number of rows."""
     disable_timeouts(tx)
-    tables, now = _tables(tx), clock.text(clock.now())
-    revision, ids = upgrade.current_revision(tx), highest_ids(tx, tables)
-    manifest = {"format": _FORMAT, "revision": revision, "created": now, "numbers": ids}
+    tables = _tables(tx)
+    manifest = {
+        "format": _FORMAT,
+        "revision": upgrade.current_revision(tx),
+        "created": clock.text(clock.now()),
+        "numbers": highest_ids(tx, tables),
+    }
     backup_files.add_json(tar, "manifest.json", manifest)
     total = 0
     for table in tables:
@@ -183,7 +187,7 @@ def _save_tables(tx: Connection, tar: tarfile.TarFile) -> int:
             for row in rows.mappings():
                 if (table.name, row.get("name")) == (installation.name, cleanup.BACKUP):
                     continue  # the marker of this backup
-                lines.write(json.dumps({name: _to_json(value) for name, value in row.items()}).encode() + b"\n")
+                lines.write(json.dumps({name: to_json(value) for name, value in row.items()}).encode() + b"\n")
                 total += 1
             size = lines.tell()
             lines.seek(0)
@@ -221,10 +225,8 @@ def _load_tables(tx: Connection, tar: tarfile.TarFile, manifest: Mapping[str, An
     for table in reversed(tables):
         tx.execute(table.delete())  # rows that the migrations inserted
     for table in tables:
-        for batch in _batches(_rows(tar, table)):
-            if (partitioned_by := partitions.column_of(table.name)) and partition_names(tx):
-                days = partitions.days_in(table.name, [row[partitioned_by] for row in batch])
-                partitions.ensure(tx, days, [table.name])
+        for batch in batches(_rows(tar, table), _BATCH_ROWS):
+            partitions.ensure_for_rows(tx, table.name, batch)
             tx.execute(insert(table), batch)
             total += len(batch)
     set_next_ids(tx, tables, manifest["numbers"])
@@ -244,7 +246,7 @@ def _clear(tx: Connection) -> None:
 
 
 def _tables(tx: Connection) -> list[Table]:
-    """The tables in the database, parents first. A partitioned table is one table."""
+    """Return the tables in the database, parents first. A partitioned table is one table."""
     reflected, partition_tables = MetaData(), set(partition_names(tx))
     reflected.reflect(
         tx, only=lambda name, _metadata: name not in partition_tables and not name.startswith(_EXCLUDED_TABLES)
@@ -262,16 +264,6 @@ def _rows(tar: tarfile.TarFile, table: Table) -> Iterator[dict[str, Any]]:
         yield {k: base64.b64decode(v, validate=True) if k in binary and v is not None else v for k, v in row.items()}
 
 
-def _batches(rows: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    batch: list[dict[str, Any]] = []
-    for row in rows:
-        batch.append(row)
-        if len(batch) == _BATCH_ROWS:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
-
-
-def _to_json(value: Any) -> Any:
+def to_json(value: Any) -> Any:
+    """Return a column's value as JSON: bytes become Base64."""
     return base64.b64encode(value).decode() if isinstance(value, bytes) else value

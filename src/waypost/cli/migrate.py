@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from waypost.cli import console
 from waypost.db.database import Database
 from waypost.migrate import database, storage
-from waypost.migrate.database import ProgressCallback
+from waypost.migrate.storage import ProgressCallback
 from waypost.server import startup
 from waypost.settings import Settings
 from waypost.storage.factory import store_at

@@ -1,7 +1,6 @@
 """Migrate an installation from SQLite to an empty PostgreSQL database: resumable, verified at the end."""
 
 import base64
-import fcntl
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -27,11 +26,13 @@ from sqlalchemy import (
 
 from waypost.backup import archive
 from waypost.clicks.ingest import partitions
+from waypost.clicks.ingest.lock import LOCK_FILE, try_lock
 from waypost.db import upgrade
 from waypost.db.database import Database, upsert
 from waypost.db.postgres import disable_timeouts
 from waypost.db.schema import metadata
 from waypost.errors import Kind, Problem
+from waypost.migrate.storage import ProgressCallback
 from waypost.signing import installation_secret
 
 _BATCH_ROWS = 2000
@@ -42,8 +43,6 @@ _progress = Table(
     "migration_progress", MetaData(), Column("name", String(64), primary_key=True), Column("position", Text)
 )
 _Batch = Sequence[RowMapping]
-ProgressCallback = Callable[[str, int, int], None]
-"""Called with a table's name (or "check of <table>"), the rows that are done, and all rows."""
 
 
 @dataclass(frozen=True)
@@ -81,11 +80,9 @@ def _ingester_lock(journal: Path) -> Iterator[None]:
     if not journal.is_dir():
         yield
         return
-    with (journal / "ingest.lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise _invalid("The service is running. Stop it first: what it saves now would be lost.") from None
+    with (journal / LOCK_FILE).open("w") as lock:
+        if not try_lock(lock):
+            raise _invalid("The service is running. Stop it first: what it saves now would be lost.")
         yield
 
 
@@ -106,11 +103,11 @@ def _migrate(source: Connection, target: Database, progress: ProgressCallback) -
 
 def _copy_table(source: Connection, target: Database, table: Table, present: int, progress: ProgressCallback) -> int:
     """Copy the rows that the target does not have yet; return how many it has now."""
-    total = source.execute(select(func.count()).select_from(table)).scalar_one()
+    total = _count(source, table)
     done = present
     progress(table.name, done, total)
     for batch in _batches(source, table, target.read(lambda tx: _position(tx, table))):
-        _create_partitions(target, table, batch)
+        target.write(lambda tx: partitions.ensure_for_rows(tx, table.name, batch))  # noqa: B023  # called at once
         target.write(lambda tx: _copy(tx, table, batch))  # noqa: B023  # called at once
         done += len(batch)
         progress(table.name, done, total)
@@ -149,14 +146,14 @@ def _count(tx: Connection, table: Table) -> int:
 
 
 def _position(tx: Connection, table: Table) -> list[Any] | None:
-    """The key of the last copied row."""
+    """Return the key of the last copied row."""
     stored = tx.execute(select(_progress.c.position).where(_progress.c.name == table.name)).scalar()
     values = json.loads(stored) if stored else None
     return values and [base64.b64decode(value[0]) if isinstance(value, list) else value for value in values]
 
 
 def _batches(source: Connection, table: Table, position: list[Any] | None) -> Iterator[_Batch]:
-    """The rows after `position`, in the order of the key."""
+    """Yield the rows after `position`, in the order of the key."""
     key = _key(table)
     while True:
         query = select(table).order_by(*key).limit(_BATCH_ROWS)
@@ -167,12 +164,6 @@ def _batches(source: Connection, table: Table, position: list[Any] | None) -> It
             return
         yield batch
         position = [batch[-1][column.name] for column in key]
-
-
-def _create_partitions(target: Database, table: Table, batch: _Batch) -> None:
-    if partitioned_by := partitions.column_of(table.name):
-        days = partitions.days_in(table.name, [row[partitioned_by] for row in batch])
-        target.write(lambda tx: partitions.ensure(tx, days, [table.name]))
 
 
 def _copy(tx: Connection, table: Table, batch: _Batch) -> None:
@@ -186,33 +177,29 @@ def _copy(tx: Connection, table: Table, batch: _Batch) -> None:
 
 def _verify(source: Connection, target: Database, table: Table, progress: ProgressCallback) -> None:
     """Compare the row count and the order-independent sum of row checksums. Raises INVALID."""
-    label = f"check of {table.name}"
-    expected = _checksum(source, table, lambda _n: None)
-    progress(label, 0, expected[0])
-    actual = target.read(lambda tx: _checksum(tx, table, lambda n: progress(label, n, expected[0])))
-    if actual != expected:
-        message = f"{table.name} in the target differs from the source: {actual[0]} rows, {expected[0]} expected."
+    step = f"check of {table.name}"
+    expected_rows, expected_sum = _checksum(source, table, lambda _done: None)
+    progress(step, 0, expected_rows)
+    rows, checksum = target.read(lambda tx: _checksum(tx, table, lambda done: progress(step, done, expected_rows)))
+    if (rows, checksum) != (expected_rows, expected_sum):
+        message = f"{table.name} in the target differs from the source: {rows} rows, {expected_rows} expected."
         raise _invalid(f"{message} Start again with an empty database.")
 
 
-def _checksum(tx: Connection, table: Table, step: Callable[[int], None]) -> tuple[int, int]:
-    """(rows, sum of their checksums modulo 2^64)."""
+def _checksum(tx: Connection, table: Table, on_rows: Callable[[int], None]) -> tuple[int, int]:
+    """Return the number of rows, and the sum of their checksums modulo 2^64."""
     disable_timeouts(tx)
     count = total = 0
     names = sorted(column.name for column in table.columns)
     with tx.execution_options(stream_results=True, yield_per=_BATCH_ROWS).execute(select(table)) as rows:
         for row in rows.mappings():
-            values = json.dumps([_to_json(row[name]) for name in names], sort_keys=True)
+            values = json.dumps([archive.to_json(row[name]) for name in names], sort_keys=True)
             total += int.from_bytes(hashlib.blake2b(values.encode(), digest_size=8).digest())
             count += 1
             if count % _BATCH_ROWS == 0:
-                step(count)
-    step(count)
+                on_rows(count)
+    on_rows(count)
     return count, total % 2**64
-
-
-def _to_json(value: Any) -> Any:
-    return base64.b64encode(value).decode() if isinstance(value, bytes) else value
 
 
 def _invalid(message: str) -> Problem:

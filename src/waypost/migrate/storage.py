@@ -1,7 +1,7 @@
 """Migrate the bytes of all files from one storage to another: resumable, verified at the end."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ from waypost.storage.store import ObjectNotFound, Store
 
 _File = Row[tuple[str, str, int, bytes]]
 ProgressCallback = Callable[[str, int, int], None]
-"""Called with the step ("files" or "check of files"), the bytes that are done, and all bytes."""
+"""Called with the step (a table, "files", or "check of …"), and the rows or bytes that are done, and in total."""
 
 
 @dataclass(frozen=True)
@@ -35,26 +35,28 @@ def migrate(database: Database, source: Store, target: Store, progress: Progress
     UNAVAILABLE and STORAGE_FULL as the stores do; then the same call resumes.
     """
     rows = database.read(_files)
-    total = sum(row.size for row in rows)
-    done = copied = skipped = missing = 0
-    for row in rows:
-        progress("files", done, total)
+    copied = skipped = missing = 0
+    for row in _with_progress(rows, "files", progress):
         if target.size(row.object) == row.size:
             skipped += 1
         elif _copy(source, target, row):
             copied += 1
         else:
             missing += 1
-        done += row.size
-    progress("files", done, total)
-    done = 0
-    for row in rows:
-        progress("check of files", done, total)
+    for row in _with_progress(rows, "check of files", progress):
         with suppress(ObjectNotFound):
             _verify(source, target, row)
-        done += row.size
-    progress("check of files", done, total)
     return StorageResult(copied, skipped, missing)
+
+
+def _with_progress(rows: list[_File], step: str, progress: ProgressCallback) -> Iterator[_File]:
+    """Yield the rows, and report their size as progress."""
+    total, done = sum(row.size for row in rows), 0
+    for row in rows:
+        progress(step, done, total)
+        yield row
+        done += row.size
+    progress(step, done, total)
 
 
 def _files(tx: Connection) -> list[_File]:
@@ -74,12 +76,12 @@ def _copy(source: Store, target: Store, row: _File) -> bool:
 
 
 def _verify(source: Store, target: Store, row: _File) -> None:
-    """Read an object back and copy a damaged one again, once. Raises INVALID and Missing."""
+    """Read an object back and copy a damaged one again, once. Raises INVALID and ObjectNotFound."""
     for is_last in (False, True):
         digest = hashlib.sha256()
         for chunk in target.load(row.object)[1]:
             digest.update(chunk)
-        if digest.digest() == bytes(row.sha256):
+        if digest.digest() == row.sha256:
             return
         if is_last:
             raise Problem(Kind.INVALID, f"The file {row.filename} ({row.object}) was copied with errors.")

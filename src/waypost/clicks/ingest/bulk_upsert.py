@@ -6,10 +6,11 @@ SQLAlchemy, whose overhead would exceed the database's work. `pause` is called a
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Table, bindparam, update
 
+T = TypeVar("T")
 _SQLITE_ROWS = 100
 _POSTGRES_ROWS = 5000
 Columns = Mapping[str, Sequence[Any]]
@@ -33,7 +34,7 @@ def increment(tx: Connection, table: Table, columns: Sequence[str], rows: Iterab
     if tx.dialect.name == "sqlite":
         values = {name: table.c[name] + bindparam(f"_{name}") for name in columns}
         stmt = update(table).where(table.c.id == bindparam("_item")).values(values)
-        for part in _batches(rows, _SQLITE_ROWS):
+        for part in batches(rows, _SQLITE_ROWS):
             parameters = [
                 {"_item": row[0], **{f"_{name}": n for name, n in zip(columns, row[1:], strict=False)}} for row in part
             ]
@@ -47,7 +48,7 @@ def increment(tx: Connection, table: Table, columns: Sequence[str], rows: Iterab
         f"UPDATE {table.name} SET {assignments} FROM unnest({_placeholders(table, names)}) "  # noqa: S608  # constant names
         f"AS added ({', '.join(names)}) WHERE {table.name}.id = added.id"
     )
-    for part in _batches(rows, _POSTGRES_ROWS):
+    for part in batches(rows, _POSTGRES_ROWS):
         arrays = tuple(_array_literal([row[index] for row in part]) for index in range(len(names)))
         tx.exec_driver_sql(lock, arrays[:1])
         tx.exec_driver_sql(change, arrays)
@@ -76,7 +77,8 @@ def insert(
     return returned
 
 
-def _batches(rows: Iterable[tuple[Any, ...]], size: int) -> Iterator[list[tuple[Any, ...]]]:
+def batches(rows: Iterable[T], size: int) -> Iterator[list[T]]:
+    """Yield lists of `size` rows; the last list can be shorter."""
     iterator = iter(rows)
     while batch := list(islice(iterator, size)):
         yield batch

@@ -9,6 +9,7 @@ from pathlib import Path
 from threading import Event
 from typing import IO
 
+LOCK_FILE = "ingest.lock"
 WAKE_PIPE = "wake"
 _IDLE_SECONDS = 0.25
 
@@ -19,8 +20,8 @@ def exclusive_lock(folder: Path, stop: Event) -> Iterator[int | None]:
 
     Yields None if `stop` was set while another process held the lock.
     """
-    with (folder / "ingest.lock").open("w") as lock:
-        while not _try_lock(lock):
+    with (folder / LOCK_FILE).open("w") as lock:
+        while not try_lock(lock):
             if stop.wait(_IDLE_SECONDS):
                 yield None
                 return
@@ -34,7 +35,8 @@ def exclusive_lock(folder: Path, stop: Event) -> Iterator[int | None]:
             os.close(wake_fd)
 
 
-def _try_lock(file: IO[str]) -> bool:
+def try_lock(file: IO[str]) -> bool:
+    """Lock a file, without waiting. Return False if another process holds the lock."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

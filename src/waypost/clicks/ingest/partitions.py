@@ -4,9 +4,10 @@ Rows without a partition of their own are stored in the default partition `<tabl
 partition being present.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
+from typing import Any
 
 from sqlalchemy import Connection, text
 
@@ -37,22 +38,10 @@ _SCHEMES = {
 _DROPPABLE = {"events", "visitors"}
 
 
-def days_in(table: str, values: Iterable[int]) -> set[int]:
-    """Return the days of values of a table's partition key. Empty if the table is not partitioned."""
-    scheme = _SCHEMES.get(table)
-    return {value // scheme.units_per_day for value in values} if scheme else set()
-
-
-def column_of(table: str) -> str | None:
-    """Return the partition key column of a table."""
-    scheme = _SCHEMES.get(table)
-    return scheme.column if scheme else None
-
-
-def ensure(tx: Connection, days: Iterable[int], tables: Iterable[str] = tuple(_SCHEMES)) -> None:
+def ensure(tx: Connection, days: Set[int], tables: Iterable[str] = tuple(_SCHEMES)) -> None:
     """Create the partitions of these days (since 1970), in a transaction of its own. No-op on SQLite."""
     today = clock.now() // DAY
-    allowed_days = [day for day in sorted(set(days)) if -_MAX_PAST_DAYS <= day - today <= _MAX_FUTURE_DAYS]
+    allowed_days = [day for day in sorted(days) if -_MAX_PAST_DAYS <= day - today <= _MAX_FUTURE_DAYS]
     if tx.dialect.name != "postgresql" or not allowed_days:
         return
     tx.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK_KEY})
@@ -66,11 +55,15 @@ def ensure(tx: Connection, days: Iterable[int], tables: Iterable[str] = tuple(_S
                 continue
             existing.add(name)
             low, high = first * scheme.units_per_day, end * scheme.units_per_day
-            in_default = text(
-                f"SELECT 1 FROM {table}_rest WHERE {scheme.column} >= :low AND {scheme.column} < :high LIMIT 1"  # noqa: S608  # constant names
-            )
-            if tx.execute(in_default, {"low": low, "high": high}).first() is None:
+            in_range = f"{scheme.column} >= {low} AND {scheme.column} < {high}"
+            if tx.execute(text(f"SELECT 1 FROM {table}_rest WHERE {in_range} LIMIT 1")).first() is None:  # noqa: S608  # constant names and numbers
                 tx.execute(text(f"CREATE TABLE {name} PARTITION OF {table} FOR VALUES FROM ({low}) TO ({high})"))
+
+
+def ensure_for_rows(tx: Connection, table: str, rows: Iterable[Mapping[Any, Any]]) -> None:
+    """Create the partitions of these rows. No-op for tables without partitions, and on SQLite."""
+    if scheme := _SCHEMES.get(table):
+        ensure(tx, {row[scheme.column] // scheme.units_per_day for row in rows}, [table])
 
 
 def drop_before(tx: Connection, table: str, day: int) -> None:
@@ -78,7 +71,7 @@ def drop_before(tx: Connection, table: str, day: int) -> None:
     assert table in _DROPPABLE
     for name in partition_names(tx):
         parent, _, suffix = name.rpartition("_")
-        if parent == table and suffix.isdecimal() and _parse_day(suffix) < day:
+        if parent == table and suffix.isdecimal() and _day(date.fromisoformat(suffix)) < day:
             tx.execute(text(f"DROP TABLE {name}"))
 
 
@@ -87,13 +80,12 @@ def _bounds(day: int, *, is_monthly: bool) -> tuple[int, int]:
     if not is_monthly:
         return day, day + 1
     first = _date(day).replace(day=1)
-    end = (first + timedelta(days=32)).replace(day=1)
-    return (first - _EPOCH).days, (end - _EPOCH).days
+    return _day(first), _day((first + timedelta(days=32)).replace(day=1))
 
 
 def _date(day: int) -> date:
     return _EPOCH + timedelta(days=day)
 
 
-def _parse_day(suffix: str) -> int:
-    return (datetime.strptime(suffix, "%Y%m%d").replace(tzinfo=UTC).date() - _EPOCH).days
+def _day(day: date) -> int:
+    return (day - _EPOCH).days
