@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.support.mmdb import mmdb
 from waypost.clicks.geo import lookup
-from waypost.clicks.geo.countries import NAMES
+from waypost.clicks.geo.countries import NAMES, name_of
 from waypost.clicks.geo.lookup import Countries, Status, downloaded_file
 from waypost.settings import Settings
 
@@ -294,4 +294,4 @@ def world_of(tmp_path_factory: pytest.TempPathFactory) -> Countries:
 def test_malformed_address_or_code_is_unknown(text: str, world_of: Countries) -> None:
     known = {*NAMES.values(), "Unknown"}
     assert world_of.country(text) in known
-    assert world_of.name_of(text) in known
+    assert name_of(text) in known

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, or_, select, update
 
 from waypost import clock
 from waypost.clicks.classify import classifier
-from waypost.clicks.geo.countries import code_of
+from waypost.clicks.geo.countries import code_of, name_of
 from waypost.clicks.geo.lookup import Countries
 from waypost.clicks.journal import entry
 from waypost.db.database import Database
@@ -151,7 +151,7 @@ class VisitService:
             return Facts(now=now, unlocked=unlocked, query=visit.query)
         agent = classifier.agent(visit.agent_text)
         country_code = visit.country_code.decode("latin-1")
-        country = self._countries.name_of(country_code) if country_code else self._countries.country(visit.client_ip)
+        country = name_of(country_code) if country_code else self._countries.country(visit.client_ip)
         return Facts(
             now=now,
             unlocked=unlocked,

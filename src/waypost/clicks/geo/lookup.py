@@ -64,7 +64,7 @@ class Countries:
         self._signature: object = None
         self._opened: tuple[Source, Path, CountryDatabase] | None = None
         self._problem = ""
-        self._country: Callable[[str], str] = lambda _address: UNKNOWN
+        self._country: Callable[[str], str] = _unknown
 
     def country(self, address: str) -> str:
         """Return the English country name of an IP address; "Unknown" for private, unknown and invalid ones."""
@@ -74,20 +74,13 @@ class Countries:
             self.reload()
         return self._country(address) if len(address) <= _MAX_ADDRESS_LENGTH else UNKNOWN
 
-    def name_of(self, code: str) -> str:
-        """Return the English name for a proxy's two-letter code in either case; "Unknown" for `XX`, `T1` and others."""
-        return countries.name_of(code)
-
     def reload(self) -> None:
         """Check now for another or newer database, and use it."""
         with self._lock:
             self._next_check = time.monotonic() + _RELOAD_INTERVAL_SECONDS
             source, file = self._choose_database()
-            signature = (
-                source,
-                _signature(file),
-                _signature(file.with_name("geoip6")) if source == "tor-geoipdb" else None,
-            )
+            ipv6_table = _signature(file.with_name("geoip6")) if source == "tor-geoipdb" else None
+            signature = source, _signature(file), ipv6_table
             if signature != self._signature:
                 self._signature = signature if self._open(source, file) else None
 
@@ -125,11 +118,9 @@ class Countries:
         return database is not None or source == "none"
 
     def _look_up(self, database: CountryDatabase, address: str) -> str:
-        parsed = _public(address)
-        if parsed is None:
-            return UNKNOWN
+        public = _public(address)
         try:
-            return countries.name_of(database.code(parsed))
+            return countries.name_of(database.code(public)) if public else UNKNOWN
         except DatabaseError as error:
             self._report(str(error))
             return UNKNOWN

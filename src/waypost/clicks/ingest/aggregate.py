@@ -8,7 +8,9 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple
 
+from waypost.clicks.classify import classifier
 from waypost.clicks.classify.classifier import agent, language, referrer
+from waypost.clicks.geo import countries
 from waypost.clicks.journal import entry
 
 Outcome = Literal["click", "bot", "preview", "late", "other"]
@@ -58,9 +60,9 @@ class Visit(NamedTuple):
 class LineParser:
     """Turns journal lines into visits. Malformed lines, from a crash or a full disk, are counted in `malformed`."""
 
-    def __init__(self, *, country: Callable[[str], str], country_of_code: Callable[[str], str]) -> None:
+    def __init__(self, country: Callable[[str], str]) -> None:
+        """`country` returns the country name of an IP address."""
         self._country = country
-        self._country_of_code = country_of_code
         self.malformed = 0
 
     def visits(self, lines: bytes, visitor_hash_of_day: Callable[[int], hashlib.blake2b]) -> Iterator[Visit]:
@@ -79,12 +81,7 @@ class LineParser:
             raise ValueError("malformed journal line")
         at, account, kind, item, flags, address, code, user_agent, referer, accept_language = fields
         # A value that the database cannot store would stop the ingester for good.
-        if (
-            len(at) > _MAX_DIGITS
-            or len(account) > _MAX_DIGITS
-            or len(item) > _MAX_DIGITS
-            or not (at + account + item).isdigit()
-        ):
+        if max(len(at), len(account), len(item)) > _MAX_DIGITS or not (at + account + item).isdigit():
             raise ValueError("malformed journal line")
         ms = int(at)
         second = ms // 1000
@@ -93,7 +90,7 @@ class LineParser:
         origin = referrer(referer.decode("utf-8", "replace"))
         digest = visitor_hash_of_day(second // DAY).copy()
         digest.update(b"\t".join((address, user_agent, kind, item)))
-        country = self._country_of_code(code.decode("latin-1")) if code else self._country(address.decode("latin-1"))
+        country = countries.name_of(code.decode("latin-1")) if code else self._country(address.decode("latin-1"))
         preferred = language(accept_language.decode("latin-1"))
         # tuple.__new__ takes a third of the time of the constructor, and this runs for every visit.
         attributes = _new_tuple(
@@ -112,7 +109,7 @@ def visitor_hash(salt: bytes) -> hashlib.blake2b:
 
 
 @lru_cache(maxsize=4096)
-def _classify(kind: bytes, flags: bytes, client_kind: str) -> tuple[str, str, Outcome, bool]:
+def _classify(kind: bytes, flags: bytes, client_kind: classifier.Kind) -> tuple[str, str, Outcome, bool]:
     """Return the kind of the visited item, the source, the outcome, and whether a limit was reduced."""
     if not _KIND.fullmatch(kind):
         raise ValueError("malformed journal line")
@@ -138,12 +135,10 @@ def link_of(label: str) -> int | None:
     return int(link) if link != label else None
 
 
-def _outcome(flags: bytes, client_kind: str) -> Outcome:
+def _outcome(flags: bytes, client_kind: classifier.Kind) -> Outcome:
     """Return the outcome of a visit (decision 47). Only a `click` adds to the clicks."""
-    if client_kind == "bot":
-        return "bot"
-    if client_kind == "preview":
-        return "preview"
+    if client_kind in ("bot", "preview"):
+        return client_kind
     if entry.HEAD in flags or entry.PREFETCH in flags:
         return "other"
     return "late" if entry.LATE in flags else "click"
@@ -155,7 +150,7 @@ class _ItemAggregate:
     __slots__ = ("attributes", "times", "totals")
 
     def __init__(self) -> None:
-        self.times: dict[int, list[int]] = defaultdict(lambda: [0, 0, 0, 0, 0, 0])  # by quarter, see _COLUMN
+        self.times: dict[int, list[int]] = defaultdict(lambda: [0] * 6)  # by quarter, see _COLUMN
         self.attributes: dict[int, list[VisitAttributes]] = defaultdict(list)  # of the clicks, by day
         self.totals = [0, 0, 0]  # clicks, unique clicks, clicks not taken from a limit in advance
 

@@ -1,14 +1,16 @@
 """Write a batch's counts with few statements, regardless of its size.
 
 Rows are written in the order of each table's key, so concurrent ingesters do not deadlock. Statements bypass
-SQLAlchemy, whose overhead would exceed the database's work. `pause` is called after each INSERT.
+SQLAlchemy, whose overhead would exceed the database's work.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Table, bindparam, update
+
+from waypost.clicks.ingest import throttle
 
 T = TypeVar("T")
 _SQLITE_ROWS = 100
@@ -22,11 +24,11 @@ def transpose(names: Iterable[str], rows: Iterable[tuple[Any, ...]]) -> Columns:
     return dict(zip(names, zip(*rows, strict=True), strict=False))
 
 
-def upsert_counts(tx: Connection, table: Table, columns: Columns, pause: Callable[[], None]) -> None:
+def upsert_counts(tx: Connection, table: Table, columns: Columns) -> None:
     """Add counts to the rows with the same key. Insert missing rows."""
     key = [column.name for column in table.primary_key.columns]
     assignments = ", ".join(f"{name} = {table.name}.{name} + excluded.{name}" for name in columns if name not in key)
-    insert(tx, table, columns, pause, f" ON CONFLICT ({', '.join(key)}) DO UPDATE SET {assignments}")
+    insert(tx, table, columns, f" ON CONFLICT ({', '.join(key)}) DO UPDATE SET {assignments}")
 
 
 def increment(tx: Connection, table: Table, columns: Sequence[str], rows: Iterable[tuple[int, ...]]) -> None:
@@ -54,9 +56,7 @@ def increment(tx: Connection, table: Table, columns: Sequence[str], rows: Iterab
         tx.exec_driver_sql(change, arrays)
 
 
-def insert(
-    tx: Connection, table: Table, columns: Columns, pause: Callable[[], None], suffix: str = ""
-) -> list[Sequence[Any]]:
+def insert(tx: Connection, table: Table, columns: Columns, suffix: str = "") -> list[Sequence[Any]]:
     """Insert many rows with few statements. Return the rows of each statement if `suffix` has a RETURNING clause."""
     into = f"INSERT INTO {table.name} ({', '.join(columns)})"
     is_sqlite = tx.dialect.name == "sqlite"
@@ -73,7 +73,7 @@ def insert(
             result = tx.exec_driver_sql(sql, tuple(map(_array_literal, part)))
         if result.returns_rows:
             returned.append(result.all())
-        pause()
+        throttle.pause()
     return returned
 
 

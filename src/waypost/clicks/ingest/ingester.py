@@ -10,7 +10,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import groupby
+from itertools import chain, groupby
 from operator import itemgetter
 from threading import Event
 
@@ -19,7 +19,7 @@ from sqlalchemy import Connection, Table, delete, select, update
 
 from waypost import clock
 from waypost.clicks.geo.lookup import Countries
-from waypost.clicks.ingest import partitions, retention
+from waypost.clicks.ingest import partitions, retention, throttle
 from waypost.clicks.ingest.aggregate import (
     DAY,
     Aggregate,
@@ -31,7 +31,6 @@ from waypost.clicks.ingest.aggregate import (
 )
 from waypost.clicks.ingest.bulk_upsert import Columns, increment, insert, transpose, upsert_counts
 from waypost.clicks.ingest.lock import exclusive_lock, wait_for_wakeup
-from waypost.clicks.ingest.throttle import Throttle
 from waypost.clicks.journal import reader
 from waypost.clicks.journal.reader import Chunk
 from waypost.db import notifications
@@ -85,10 +84,8 @@ class Ingester:
         self._database = database
         self._events_days = settings.events_days
         self._fault_point = fault_point
-        countries = Countries(settings)
-        self._parser = LineParser(country=countries.country, country_of_code=countries.name_of)
+        self._parser = LineParser(Countries(settings).country)
         self._meter = Meter(settings.metrics_dir)
-        self._throttle = Throttle()
         self._positions: dict[str, int] | None = None
         self._visitor_hashes: dict[int, hashlib.blake2b] = {}
         self._cleaned_at = 0
@@ -120,7 +117,7 @@ class Ingester:
                     is_waiting = True
                     self._positions = None  # the failed transaction may have been committed
                     is_behind = False
-                self._throttle.is_enabled = not is_behind
+                throttle.is_enabled = not is_behind
                 if not is_behind:  # few large batches cost less than many small ones
                     wait_for_wakeup(wake_fd)
             self.step()
@@ -171,8 +168,8 @@ class Ingester:
         return sum(len(chunk.lines) for chunk in chunks)
 
     def _count_chunks(self, chunks: Sequence[Chunk]) -> int:
-        each = self._throttle.each
-        visits = [visit for chunk in chunks for visit in each(self._parser.visits(chunk.lines, self._visitor_hash))]
+        parsed = chain.from_iterable(self._parser.visits(chunk.lines, self._visitor_hash) for chunk in chunks)
+        visits = list(throttle.each(parsed))
         self._fault_point("classified")
         self._ensure_partitions({visit.second // DAY for visit in visits})
         self._database.write(lambda tx: self._write_batch(tx, visits, chunks))
@@ -193,22 +190,21 @@ class Ingester:
         return self._positions
 
     def _write_batch(self, tx: Connection, visits: Sequence[Visit], chunks: Sequence[Chunk]) -> None:
-        each, pause = self._throttle.each, self._throttle.pause
         if len(visits) > _LARGE_BATCH_VISITS:  # aggregating between two statements takes long on a slow machine
             set_idle_timeout(tx, _LARGE_BATCH_IDLE_SECONDS)
-        aggregate = Aggregate(each(visits), self._add_visitors(tx, visits))
+        aggregate = Aggregate(throttle.each(visits), self._add_visitors(tx, visits))
         self._fault_point("visitors")
-        upsert_counts(tx, click_times, transpose(click_times.columns.keys(), each(aggregate.times())), pause)
+        upsert_counts(tx, click_times, transpose(click_times.columns.keys(), throttle.each(aggregate.times())))
         self._fault_point("times")
-        upsert_counts(tx, click_labels, label_columns(each(aggregate.labels())), pause)
+        upsert_counts(tx, click_labels, label_columns(throttle.each(aggregate.labels())))
         self._fault_point("labels")
         for kind, (table, columns) in TOTALS.items():
-            increment(tx, table, columns, each(aggregate.totals(kind)))
+            increment(tx, table, columns, aggregate.totals(kind))
         self._fault_point("totals")
         if self._events_days:
             for start in range(0, len(visits), _EVENTS_PER_INSERT):
                 part = slice(start, start + _EVENTS_PER_INSERT)
-                insert(tx, events, _event_columns(visits[part], aggregate.is_first[part]), pause)
+                insert(tx, events, _event_columns(visits[part], aggregate.is_first[part]))
         self._fault_point("events")
         for chunk in chunks:
             if not _advance_position(tx, chunk):
@@ -217,9 +213,8 @@ class Ingester:
 
     def _add_visitors(self, tx: Connection, visits: Sequence[Visit]) -> Mapping[int, set[bytes]]:
         """Store the visitors of these clicks. Return, by day, the digests that were not stored before."""
-        each = self._throttle.each
         clicked: dict[tuple[int, int], set[bytes]] = defaultdict(set)
-        for visit in each(visits):
+        for visit in throttle.each(visits):
             if visit.outcome == "click":
                 day = visit.second // DAY
                 clicked[day, visit.account].add(visit.digest)
@@ -227,8 +222,7 @@ class Ingester:
         for day, accounts in groupby(sorted(clicked.items()), lambda item: item[0][0]):
             rows = ((day, account, digest) for (_, account), digests in accounts for digest in sorted(digests))
             suffix = " ON CONFLICT (day, account, digest) DO NOTHING RETURNING digest"
-            columns = transpose(("day", "account", "digest"), each(rows))
-            for returned in insert(tx, visitors, columns, self._throttle.pause, suffix):
+            for returned in insert(tx, visitors, transpose(("day", "account", "digest"), throttle.each(rows)), suffix):
                 new[day].update(map(itemgetter(0), returned))
         return new
 

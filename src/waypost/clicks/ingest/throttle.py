@@ -1,4 +1,8 @@
-"""Pauses between short stretches of ingest work, so that redirects on the same CPU core do not wait for it."""
+"""Pauses between short stretches of ingest work, so that redirects on the same CPU core do not wait for it.
+
+There is a pause of 50 µs after about each 0.5 ms of work, while `is_enabled`. A low priority is not enough: the
+scheduler lets a running process finish a time slice of several milliseconds.
+"""
 
 import time
 from collections.abc import Iterable, Iterator
@@ -8,30 +12,25 @@ T = TypeVar("T")
 _STRETCH_SECONDS = 0.0005
 _PAUSE_SECONDS = 0.00005
 _CLOCK_MASK = 31  # read the clock once every 32 items
+is_enabled = True
+"""Set by the ingester, which has a process of its own."""
 
 
-class Throttle:
-    """Pauses for 50 µs after about each 0.5 ms of work, while `is_enabled`.
+def pause() -> None:
+    """Pause once, after a piece of work that took about half a millisecond."""
+    if is_enabled:
+        time.sleep(_PAUSE_SECONDS)
 
-    A low priority is not enough: the scheduler lets a running process finish a time slice of several milliseconds.
-    """
 
-    def __init__(self) -> None:
-        self.is_enabled = True
+def each(items: Iterable[T]) -> Iterator[T]:
+    """Iterate over the items, with pauses."""
+    return _each(items) if is_enabled else iter(items)
 
-    def pause(self) -> None:
-        """Pause once, after a piece of work that took about half a millisecond."""
-        if self.is_enabled:
-            time.sleep(_PAUSE_SECONDS)
 
-    def each(self, items: Iterable[T]) -> Iterator[T]:
-        """Iterate over the items, with pauses."""
-        return self._each(items) if self.is_enabled else iter(items)
-
-    def _each(self, items: Iterable[T]) -> Iterator[T]:
-        started = time.perf_counter()
-        for index, item in enumerate(items):
-            if not index & _CLOCK_MASK and time.perf_counter() - started > _STRETCH_SECONDS:
-                self.pause()
-                started = time.perf_counter()
-            yield item
+def _each(items: Iterable[T]) -> Iterator[T]:
+    started = time.perf_counter()
+    for index, item in enumerate(items):
+        if not index & _CLOCK_MASK and time.perf_counter() - started > _STRETCH_SECONDS:
+            pause()
+            started = time.perf_counter()
+        yield item
