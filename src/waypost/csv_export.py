@@ -2,13 +2,13 @@
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-def lines(rows: Iterable[Sequence[Any]]) -> str:
+def lines(rows: Iterable[Iterable[Any]]) -> str:
     """Return the rows as CSV text (RFC 4180)."""
     text = io.StringIO()
     csv.writer(text).writerows([_escape(value) for value in row] for row in rows)

@@ -57,17 +57,17 @@ def _top_links(tx: Connection, context: PageContext) -> list[Mapping[str, Any]]:
         .order_by(c.clicks.desc(), c.id.desc())
         .limit(_TOP_LINKS)
     )
+    top = tx.execute(query).mappings()
     base = context.settings.base
-    rows = tx.execute(query).mappings()
-    return [{**row, "short": short_url(base, row["host"], row["scheme"], row["alias"])} for row in rows]
+    return [{**link, "short": short_url(base, link["host"], link["scheme"], link["alias"])} for link in top]
 
 
 def _visit(tx: Connection, row: Mapping[str, Any]) -> Mapping[str, Any]:
     """Add the name and page of the visited item to a visit. Both are empty if the item is deleted."""
-    if row["kind"] not in _ITEM_PAGES:
-        return {**row, "name": "", "path": ""}
-    path, table, name = _ITEM_PAGES[row["kind"]]
-    item = tx.execute(select(table.c.alias, name.label("name")).where(table.c.id == row["item"])).mappings().first()
+    item = None
+    if row["kind"] in _ITEM_PAGES:
+        path, table, name = _ITEM_PAGES[row["kind"]]
+        item = tx.execute(select(table.c.alias, name.label("name")).where(table.c.id == row["item"])).first()
     if item is None:
         return {**row, "name": "", "path": ""}
-    return {**row, "name": item["name"] or item["alias"], "path": f"/dashboard/{path}/{row['item']}"}
+    return {**row, "name": item.name or item.alias, "path": f"/dashboard/{path}/{row['item']}"}

@@ -1,7 +1,7 @@
 """Read stored events and export them as CSV or JSON lines."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any, Literal
 
@@ -14,7 +14,7 @@ from waypost.db.schema import events
 Format = Literal["csv", "jsonl"]
 _PAGE_SIZE = 5000
 _LATEST_SCANNED = 200
-COLUMNS = (
+_COLUMNS = (
     *("id", "date", "kind", "item", "sort", "first"),
     *("country", "referrer", "browser", "os", "device", "language", "source"),
 )
@@ -25,16 +25,16 @@ def export(database: Database, account: int, *, form: Format, first: int, after:
 
     Each page is read in its own transaction, so that a slow client holds no transaction open.
     """
-    write = _csv if form == "csv" else _json_lines
     if form == "csv":
-        yield ",".join(COLUMNS) + "\r\n"
+        yield ",".join(_COLUMNS) + "\r\n"
     last_id = 0
-    while True:
-        rows = database.read(_page(account, last_id, first * 1000, after * 1000))
-        if not rows:
-            return
+    while rows := database.read(lambda tx: _page(tx, account, last_id, first * 1000, after * 1000)):  # noqa: B023  # called at once
         last_id = rows[-1]["id"]
-        yield write(_export_row(row) for row in rows)
+        exported = [_export_row(row) for row in rows]
+        if form == "csv":
+            yield csv_export.lines(row.values() for row in exported)
+        else:
+            yield "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in exported)
 
 
 def latest(tx: Connection, account: int, limit: int) -> list[dict[str, Any]]:
@@ -47,26 +47,18 @@ def latest(tx: Connection, account: int, limit: int) -> list[dict[str, Any]]:
     return list(islice(clicks, limit))
 
 
-def _page(account: int, last_id: int, first_ms: int, after_ms: int) -> Callable[[Connection], list[RowMapping]]:
+def _page(tx: Connection, account: int, last_id: int, first_ms: int, after_ms: int) -> Sequence[RowMapping]:
     c = events.c
-    columns = [c[name] for name in COLUMNS if name != "date"]
+    columns = [c[name] for name in _COLUMNS if name != "date"]
     query = (
         select(*columns, c.at_ms)
         .where(c.account == account, c.id > last_id, c.at_ms >= first_ms, c.at_ms < after_ms)
         .order_by(c.id)
         .limit(_PAGE_SIZE)
     )
-    return lambda tx: list(tx.execute(query).mappings())
+    return tx.execute(query).mappings().all()
 
 
 def _export_row(row: RowMapping) -> dict[str, Any]:
-    values = {**row, "date": clock.text(row["at_ms"] // 1000), "first": bool(row["first"])}
-    return {name: values[name] for name in COLUMNS}
-
-
-def _csv(rows: Iterable[dict[str, Any]]) -> str:
-    return csv_export.lines(list(row.values()) for row in rows)
-
-
-def _json_lines(rows: Iterable[dict[str, Any]]) -> str:
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    fields = {**row, "date": clock.text(row["at_ms"] // 1000), "first": bool(row["first"])}
+    return {name: fields[name] for name in _COLUMNS}

@@ -14,7 +14,8 @@ from waypost.db.schema import click_labels, click_times
 Interval = Literal["hour", "day", "week", "month"]
 MAX_POINTS = 10_000
 _MAX_LABELS = 50
-_COUNTS = ("clicks", "uniques", "bots", "previews", "others", "late")
+COUNTS = ("clicks", "uniques", "bots", "previews", "others", "late")
+"""The columns of `click_times` with counts, in the order of the fields of `VisitCounts`."""
 # Dimensions and their names in the API.
 _DIMENSIONS = {
     "country": "countries",
@@ -57,7 +58,7 @@ class VisitCounts:
 class Point(VisitCounts):
     """The visits from `at` (local time of the requested zone) until the next point."""
 
-    at: str = ""
+    at: str = field(kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -101,11 +102,11 @@ def report(tx: Connection, kind: str, item: int, span: Span) -> Report:
     """Return the report of a span (uses the primary keys of click_times and click_labels)."""
     first, after = span.seconds()
     c = click_times.c
-    query = select(c.at, *(c[name] for name in _COUNTS)).where(
+    query = select(c.at, *(c[name] for name in COUNTS)).where(
         c.kind == kind, c.item == item, c.at >= first, c.at < after
     )
-    buckets = {start: [0] * len(_COUNTS) for start in _starts(span)}
-    total = [0] * len(_COUNTS)
+    buckets = {start: [0] * len(COUNTS) for start in _starts(span)}
+    total = [0] * len(COUNTS)
     for row in tx.execute(query):
         bucket = buckets[_start_of(row.at, span)]
         for index, n in enumerate(row[1:]):
@@ -117,8 +118,8 @@ def report(tx: Connection, kind: str, item: int, span: Span) -> Report:
         end=span.end.isoformat(),
         interval=span.interval,
         timezone=span.zone.key,
-        total=VisitCounts(**_as_dict(total)),
-        series=[Point(**_as_dict(sums), at=start.strftime("%Y-%m-%d %H:%M:%S")) for start, sums in buckets.items()],
+        total=VisitCounts(*total),
+        series=[Point(*sums, at=start.strftime("%Y-%m-%d %H:%M:%S")) for start, sums in buckets.items()],
         dimensions={key: _labels(tx, kind, item, name, *days) for name, key in _DIMENSIONS.items()},
     )
 
@@ -127,10 +128,6 @@ def label_counts(tx: Connection, kind: str, item: int, dimension: str, span: Spa
     """Return the count of every label of one dimension in a span (whole days, UTC)."""
     first, after = span.seconds()
     return _labels(tx, kind, item, dimension, first // DAY, (after - 1) // DAY, limit=None)
-
-
-def _as_dict(sums: list[int]) -> dict[str, int]:
-    return dict(zip(("clicks", "uniqueClicks", *_COUNTS[2:]), sums, strict=True))
 
 
 def _labels(

@@ -8,15 +8,13 @@ from sqlalchemy import Connection, Select, delete, func, insert, select, update
 
 from waypost.clicks.ingest.aggregate import ALL_DAYS, DAY, NOT_IN_ACCOUNT_TOTALS, QUARTER, VisitAttributes
 from waypost.clicks.ingest.ingester import EVENTS_COMPLETE_SINCE, TOTALS
+from waypost.clicks.stats.reports import COUNTS
 from waypost.db.database import upsert
 from waypost.db.postgres import disable_timeouts
 from waypost.db.schema import click_labels, click_times, events, installation
 
 _COLUMN = {"click": "clicks", "bot": "bots", "preview": "previews", "other": "others", "late": "late"}
-_COUNTS = ("clicks", "uniques", *list(_COLUMN.values())[1:])
-_DIMENSIONS = tuple(
-    name for name in VisitAttributes._fields if name != "network"
-)  # the network follows from the referrer
+_DIMENSIONS = [name for name in VisitAttributes._fields if name != "network"]  # the network follows from the referrer
 DayKey = tuple[str, int, int]
 """(kind, item, day since 1970)"""
 
@@ -35,9 +33,8 @@ class Difference:
 def differences(tx: Connection) -> list[Difference]:
     """Return all differences. Days whose events are partly deleted cannot be compared and are skipped."""
     disable_timeouts(tx)
-    since = tx.execute(
-        select(installation.c.value).where(installation.c.name == EVENTS_COMPLETE_SINCE)
-    ).scalar_one_or_none()
+    complete_since = select(installation.c.value).where(installation.c.name == EVENTS_COMPLETE_SINCE)
+    since = tx.execute(complete_since).scalar_one_or_none()
     oldest, lowest = tx.execute(select(func.min(events.c.at_ms), func.min(events.c.id))).one()
     if since is None or oldest is None:
         return []
@@ -55,11 +52,11 @@ def repair(tx: Connection, differences: list[Difference]) -> None:
         _repair_labels(tx, difference)
         if difference.kind in TOTALS:
             table, columns = TOTALS[difference.kind]
-            values = {
+            totals = {
                 column: table.c[column] + difference.stored.get(name, 0) - difference.counted.get(name, 0)
                 for column, name in zip(columns, ("clicks", "uniques"), strict=False)
             }
-            tx.execute(update(table).where(table.c.id == difference.item).values(values))
+            tx.execute(update(table).where(table.c.id == difference.item).values(totals))
 
 
 def _stored_counts(tx: Connection, first: int) -> dict[DayKey, Counter[str]]:
@@ -68,9 +65,8 @@ def _stored_counts(tx: Connection, first: int) -> dict[DayKey, Counter[str]]:
     query = select(*columns, func.count().label("n")).where(c.at_ms >= first * DAY * 1000).group_by(*columns)
     sums: dict[DayKey, Counter[str]] = defaultdict(Counter)
     for row in tx.execute(query):
-        item, account = (row.kind, row.item), ("account", row.account)
-        for owner in (item,) if row.kind in NOT_IN_ACCOUNT_TOTALS else (item, account):
-            key = (*owner, int(row.day))
+        item, account = (row.kind, row.item, int(row.day)), ("account", row.account, int(row.day))
+        for key in (item,) if row.kind in NOT_IN_ACCOUNT_TOTALS else (item, account):
             sums[key][_COLUMN[row.sort]] += row.n
             if row.first:
                 sums[key]["uniques"] += row.n
@@ -80,12 +76,12 @@ def _stored_counts(tx: Connection, first: int) -> dict[DayKey, Counter[str]]:
 def _rollup_counts(tx: Connection, first: int) -> dict[DayKey, Counter[str]]:
     c = click_times.c
     day = (c.at // DAY).label("day")
-    sums = [func.sum(c[name]).label(name) for name in _COUNTS]
+    sums = [func.sum(c[name]).label(name) for name in COUNTS]
     query = select(c.kind, c.item, day, *sums).where(c.at >= first * DAY).group_by(c.kind, c.item, day)
     counts: dict[DayKey, Counter[str]] = defaultdict(Counter)
     for row in tx.execute(query).mappings():
         key = (row["kind"], row["item"], int(row["day"]))
-        counts[key] = Counter({name: int(row[name]) for name in _COUNTS if row[name]})
+        counts[key] = Counter({name: int(row[name]) for name in COUNTS if row[name]})
     return counts
 
 
@@ -95,17 +91,14 @@ def _account_of(tx: Connection, difference: Difference) -> int:
         return difference.item
     c = click_labels.c
     stored = tx.execute(_events_of(difference, select(events.c.account)).limit(1)).scalar()
-    counted = tx.execute(
-        select(c.account).where(c.kind == difference.kind, c.item == difference.item).limit(1)
-    ).scalar()
-    return int(stored or counted or 0)
+    counted = select(c.account).where(c.kind == difference.kind, c.item == difference.item).limit(1)
+    return int(stored or tx.execute(counted).scalar() or 0)
 
 
 def _repair_times(tx: Connection, difference: Difference) -> None:
     c = click_times.c
-    tx.execute(
-        delete(click_times).where(c.kind == difference.kind, c.item == difference.item, c.at // DAY == difference.day)
-    )
+    of_day = (c.kind == difference.kind, c.item == difference.item, c.at // DAY == difference.day)
+    tx.execute(delete(click_times).where(*of_day))
     quarter = (events.c.at_ms // (QUARTER * 1000)).label("quarter")
     columns = (quarter, events.c.sort, events.c.first)
     sums: dict[int, Counter[str]] = defaultdict(Counter)
@@ -113,7 +106,7 @@ def _repair_times(tx: Connection, difference: Difference) -> None:
         sums[int(row.quarter)][_COLUMN[row.sort]] += row.n
         sums[int(row.quarter)]["uniques"] += row.n if row.first else 0
     item = {"kind": difference.kind, "item": difference.item, "account": _account_of(tx, difference)}
-    rows = [{**item, "at": at * QUARTER, **{name: n[name] for name in _COUNTS}} for at, n in sums.items()]
+    rows = [{**item, "at": at * QUARTER, **{name: n[name] for name in COUNTS}} for at, n in sums.items()]
     if rows:
         tx.execute(insert(click_times), rows)
 
