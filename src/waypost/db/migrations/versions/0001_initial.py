@@ -4,15 +4,25 @@ Revision: 0001
 """
 
 import secrets
-from typing import Literal
+from collections.abc import Sequence
+from typing import Any
 
 import sqlalchemy as sa
 from alembic import op
+from sqlalchemy.schema import SchemaItem
+from sqlalchemy.types import TypeEngine
 
 revision = "0001"
 down_revision = None
 _ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
-_PARTITIONED = ("click_labels", "click_times", "events", "visitors")
+_NUMBER, _DAY, _FLAG = sa.BigInteger(), sa.Integer(), sa.Boolean()
+_TEXT, _BYTES, _JSON = sa.Text(), sa.LargeBinary(), sa.JSON()
+_KIND, _ALIAS = sa.String(8), sa.String(50)
+_PARTITIONED = {"click_labels": "day", "click_times": "at", "events": "at_ms", "visitors": "day"}
+_WITHOUT_ROWID = {
+    *("aliases", "blocklist_entries", "click_labels", "click_times", "link_checks", "page_counters"),
+    *("recovery_codes", "rotator_links", "visitors"),
+}
 # The trigrams of `links.search`: finds a literal of at least three characters without reading every link.
 _SQLITE_SEARCH = (
     """CREATE VIRTUAL TABLE links_search
@@ -34,7 +44,9 @@ def upgrade() -> None:
     """Create everything."""
     _create_accounts()
     _create_resources()
-    _create_links_and_parts()
+    _create_links()
+    _create_parts()
+    _create_clicks()
     _create_other_tables()
     if _is_postgresql():
         for table in _PARTITIONED:
@@ -46,579 +58,454 @@ def upgrade() -> None:
             op.execute(statement)
     op.execute("INSERT INTO plans (name, status, rate_limit, upload_limit) VALUES ('free', 'free', 30, 536870912)")
     op.bulk_insert(
-        sa.table("installation", sa.column("name", sa.String()), sa.column("value", sa.LargeBinary())),
+        sa.table("installation", sa.column("name", sa.String()), sa.column("value", _BYTES)),
         [{"name": "secret", "value": secrets.token_bytes(32)}],
     )
 
 
 def _create_accounts() -> None:
-    op.create_table(
-        "installation",
-        sa.Column("name", sa.String(64), nullable=False),
-        sa.Column("value", sa.LargeBinary(), nullable=False),
-        sa.PrimaryKeyConstraint("name", name=op.f("installation_pk")),
-    )
-    op.create_table(
+    _create_table("installation", _columns(sa.String(64), "name"), _columns(_BYTES, "value"), key=("name",))
+    _create_table(
         "plans",
-        sa.Column("id", _ID, autoincrement=True, nullable=False),
-        sa.Column("name", sa.String(64), nullable=False),
-        sa.Column("status", sa.String(16), nullable=False),
-        *_numbers("rate_limit", "upload_limit"),
-        sa.Column("storage_limit", sa.BigInteger(), nullable=True),
-        sa.PrimaryKeyConstraint("id", name=op.f("plans_pk")),
-        sa.UniqueConstraint("name", name=op.f("plans_name_unique")),
-        sa.CheckConstraint("status IN ('free', 'pro')", name=op.f("plans_status_check")),
+        _columns(sa.String(64), "name"),
+        _columns(sa.String(16), "status"),
+        _columns(_NUMBER, "rate_limit", "upload_limit"),
+        _optional(_NUMBER, "storage_limit"),
+        _check("plans_status_check", "status IN ('free', 'pro')"),
+        unique=[("name",)],
+        sqlite_autoincrement=False,
     )
-    op.create_table(
+    _create_table(
         "accounts",
-        sa.Column("id", _ID, autoincrement=True, nullable=False),
-        *_texts("email", "email_key"),
-        sa.Column("username", sa.String(64), nullable=False),
-        sa.Column("username_key", sa.String(64), nullable=False),
-        *_texts("password"),
-        *_numbers("password_changed"),
-        *_ids("plan"),
-        sa.Column("rate_limit", sa.BigInteger(), nullable=True),
-        *_flags("owner", "suspended"),
-        sa.Column("expires", sa.BigInteger(), nullable=True),
-        *_numbers("registered", "stored"),
-        sa.PrimaryKeyConstraint("id", name=op.f("accounts_pk")),
-        sa.UniqueConstraint("email_key", name=op.f("accounts_email_key_unique")),
-        sa.UniqueConstraint("username_key", name=op.f("accounts_username_key_unique")),
-        sa.ForeignKeyConstraint(["plan"], ["plans.id"], name=op.f("accounts_plan_fk"), ondelete="RESTRICT"),
-        sqlite_autoincrement=True,
+        _columns(_TEXT, "email", "email_key"),
+        _columns(sa.String(64), "username", "username_key"),
+        _columns(_TEXT, "password"),
+        _columns(_NUMBER, "password_changed"),
+        _columns(_ID, "plan"),
+        _optional(_NUMBER, "rate_limit"),
+        _columns(_FLAG, "owner", "suspended"),
+        _optional(_NUMBER, "expires"),
+        _columns(_NUMBER, "registered", "stored"),
+        _reference("accounts", "plan", "plans", "RESTRICT"),
+        unique=[("email_key",), ("username_key",)],
     )
-    op.create_table(
+    _create_table(
         "api_keys",
-        sa.Column("id", _ID, autoincrement=True, nullable=False),
-        *_ids("account"),
-        *_texts("name"),
-        sa.Column("digest", sa.LargeBinary(), nullable=False),
-        sa.Column("hint", sa.String(16), nullable=False),
-        sa.Column("scope", sa.String(8), nullable=False),
-        sa.Column("expires", sa.BigInteger(), nullable=True),
-        *_numbers("created"),
-        sa.Column("last_used", sa.BigInteger(), nullable=True),
-        *_numbers("window_start", "window_used"),
-        _primary_key("api_keys", "id"),
-        _unique("api_keys", "digest"),
-        sa.CheckConstraint("scope IN ('read', 'write')", name=op.f("api_keys_scope_check")),
-        _owner("api_keys"),
-        sqlite_autoincrement=True,
+        _columns(_ID, "account"),
+        _columns(_TEXT, "name"),
+        _columns(_BYTES, "digest"),
+        _columns(sa.String(16), "hint"),
+        _columns(_KIND, "scope"),
+        _optional(_NUMBER, "expires"),
+        _columns(_NUMBER, "created"),
+        _optional(_NUMBER, "last_used"),
+        _columns(_NUMBER, "window_start", "window_used"),
+        _check("api_keys_scope_check", "scope IN ('read', 'write')"),
+        _reference("api_keys", "account", "accounts", "CASCADE"),
+        unique=[("digest",)],
     )
     op.create_index("api_keys_account_id", "api_keys", ["account", "id"])
-    op.create_table(
+    _create_table(
         "sessions",
-        sa.Column("id", _ID, autoincrement=True, nullable=False),
-        *_ids("account"),
-        sa.Column("digest", sa.LargeBinary(), nullable=False),
-        *_texts("agent"),
-        *_numbers("created", "seen"),
-        _primary_key("sessions", "id"),
-        _unique("sessions", "digest"),
-        _owner("sessions"),
-        sqlite_autoincrement=True,
+        _columns(_ID, "account"),
+        _columns(_BYTES, "digest"),
+        _columns(_TEXT, "agent"),
+        _columns(_NUMBER, "created", "seen"),
+        _reference("sessions", "account", "accounts", "CASCADE"),
+        unique=[("digest",)],
     )
     op.create_index("sessions_account_id", "sessions", ["account", "id"])
     op.create_index("sessions_seen", "sessions", ["seen"])
-    op.create_table(
+    _create_table(
         "totp_secrets",
-        sa.Column("account", _ID, autoincrement=False, nullable=False),
-        sa.Column("secret", sa.String(64), nullable=False),
-        *_numbers("last_step", "created"),
-        sa.PrimaryKeyConstraint("account", name=op.f("totp_secrets_pk")),
-        _owner("totp_secrets"),
+        _columns(_ID, "account"),
+        _columns(sa.String(64), "secret"),
+        _columns(_NUMBER, "last_step", "created"),
+        _reference("totp_secrets", "account", "accounts", "CASCADE"),
+        key=("account",),
     )
-    op.create_table(
+    _create_table(
         "recovery_codes",
-        sa.Column("account", _ID, autoincrement=False, nullable=False),
-        sa.Column("digest", sa.LargeBinary(), nullable=False),
-        sa.PrimaryKeyConstraint("account", "digest", name=op.f("recovery_codes_pk")),
-        _owner("recovery_codes"),
-        sqlite_with_rowid=False,
+        _columns(_ID, "account"),
+        _columns(_BYTES, "digest"),
+        _reference("recovery_codes", "account", "accounts", "CASCADE"),
+        key=("account", "digest"),
     )
 
 
 def _create_resources() -> None:
-    op.create_table(
+    _create_table(
         "aliases",
-        *_texts("host"),
-        sa.Column("alias", sa.String(50), nullable=False),
-        sa.Column("account", _ID, nullable=True),
-        sa.Column("kind", sa.String(8), nullable=True),
-        sa.Column("item", _ID, nullable=True),
-        sa.PrimaryKeyConstraint("host", "alias", name=op.f("aliases_pk")),
-        sa.ForeignKeyConstraint(["account"], ["accounts.id"], name=op.f("aliases_account_fk"), ondelete="SET NULL"),
-        sqlite_with_rowid=False,
+        _columns(_TEXT, "host"),
+        _columns(_ALIAS, "alias"),
+        _optional(_ID, "account"),
+        _optional(_KIND, "kind"),
+        _optional(_ID, "item"),
+        _reference("aliases", "account", "accounts", "SET NULL"),
+        key=("host", "alias"),
     )
-    op.create_table(
+    _create_table(
         "page_counters",
-        *_ids("account"),
-        sa.Column("noun", sa.String(16), nullable=False),
-        sa.Column("level", sa.Integer(), nullable=False),
-        *_numbers("block", "rows"),
-        sa.PrimaryKeyConstraint("account", "noun", "level", "block", name=op.f("page_counters_pk")),
-        _owner("page_counters"),
-        sqlite_with_rowid=False,
+        _columns(_ID, "account"),
+        _columns(sa.String(16), "noun"),
+        _columns(_DAY, "level"),
+        _columns(_NUMBER, "block", "rows"),
+        _reference("page_counters", "account", "accounts", "CASCADE"),
+        key=("account", "noun", "level", "block"),
     )
-    op.create_table(
+    _create_owned(
         "domains",
-        sa.Column("id", _ID, autoincrement=True, nullable=False),
-        *_ids("account"),
-        *_texts("host"),
-        sa.Column("scheme", sa.String(5), nullable=False),
-        *_texts("redirectroot", "redirect404"),
-        *_numbers("created"),
-        _primary_key("domains", "id"),
-        sa.UniqueConstraint("host", name=op.f("domains_host_unique")),
-        _owner("domains"),
-        sqlite_autoincrement=True,
+        _columns(_TEXT, "host"),
+        _columns(sa.String(5), "scheme"),
+        _columns(_TEXT, "redirectroot", "redirect404"),
+        unique=[("host",)],
     )
-    op.create_index("domains_account_id", "domains", ["account", "id"])
-    op.create_table(
+    _create_owned(
         "campaigns",
-        sa.Column("id", _ID, autoincrement=True, nullable=False),
-        *_ids("account"),
-        *_texts("name"),
-        sa.Column("slug", sa.String(50), nullable=True),
-        *_flags("public"),
-        *_numbers("views"),
-        sa.Column("rotation", sa.String(8), nullable=False),
-        *_flags("sticky"),
-        sa.Column("winner", sa.BigInteger(), nullable=True),
-        *_numbers("created"),
-        _primary_key("campaigns", "id"),
-        sa.UniqueConstraint("account", "name", name=op.f("campaigns_account_name_unique")),
-        _owner("campaigns"),
-        sqlite_autoincrement=True,
+        _columns(_TEXT, "name"),
+        _optional(_ALIAS, "slug"),
+        _columns(_FLAG, "public"),
+        _columns(_NUMBER, "views"),
+        _columns(_KIND, "rotation"),
+        _columns(_FLAG, "sticky"),
+        _optional(_NUMBER, "winner"),
+        unique=[("account", "name")],
     )
-    op.create_index("campaigns_account_id", "campaigns", ["account", "id"])
-    op.create_table(
+    _create_owned(
         "splashes",
-        sa.Column("id", _ID, autoincrement=True, nullable=False),
-        *_ids("account"),
-        *_texts("name", "title", "message"),
-        *_numbers("counter", "skip"),
-        *_texts("link", "banner", "logo"),
-        *_numbers("created"),
-        _primary_key("splashes", "id"),
-        _owner("splashes"),
-        sqlite_autoincrement=True,
+        _columns(_TEXT, "name", "title", "message"),
+        _columns(_NUMBER, "counter", "skip"),
+        _columns(_TEXT, "link", "banner", "logo"),
     )
-    op.create_index("splashes_account_id", "splashes", ["account", "id"])
-    op.create_table(
+    _create_owned(
         "overlays",
-        sa.Column("id", _ID, autoincrement=True, nullable=False),
-        *_ids("account"),
-        *_texts("name"),
-        sa.Column("type", sa.String(16), nullable=False),
-        *_texts("message", "label", "link", "position", "color", "background"),
-        *_numbers("delay"),
-        *_texts("button", "thanks"),
-        sa.Column("options", sa.JSON(), nullable=False),
-        *_texts("code", "image", "webhook"),
-        *_numbers("created"),
-        _primary_key("overlays", "id"),
-        _owner("overlays"),
-        sqlite_autoincrement=True,
+        _columns(_TEXT, "name"),
+        _columns(sa.String(16), "type"),
+        _columns(_TEXT, "message", "label", "link", "position", "color", "background"),
+        _columns(_NUMBER, "delay"),
+        _columns(_TEXT, "button", "thanks"),
+        _columns(_JSON, "options"),
+        _columns(_TEXT, "code", "image", "webhook"),
     )
-    op.create_index("overlays_account_id", "overlays", ["account", "id"])
-    op.create_table(
-        "pixels",
-        sa.Column("id", _ID, autoincrement=True, nullable=False),
-        *_ids("account"),
-        sa.Column("type", sa.String(32), nullable=False),
-        *_texts("name"),
-        sa.Column("tag", sa.String(64), nullable=False),
-        *_numbers("created"),
-        _primary_key("pixels", "id"),
-        _owner("pixels"),
-        sqlite_autoincrement=True,
-    )
-    op.create_index("pixels_account_id", "pixels", ["account", "id"])
-    op.create_table(
+    _create_owned("pixels", _columns(sa.String(32), "type"), _columns(_TEXT, "name"), _columns(sa.String(64), "tag"))
+    _create_owned(
         "channels",
-        sa.Column("id", _ID, autoincrement=True, nullable=False),
-        *_ids("account"),
-        *_texts("name", "description", "color"),
-        *_flags("starred"),
-        *_numbers("created"),
-        _primary_key("channels", "id"),
-        sa.UniqueConstraint("account", "name", name=op.f("channels_account_name_unique")),
-        _owner("channels"),
-        sqlite_autoincrement=True,
+        _columns(_TEXT, "name", "description", "color"),
+        _columns(_FLAG, "starred"),
+        unique=[("account", "name")],
     )
-    op.create_index("channels_account_id", "channels", ["account", "id"])
-    op.create_table(
+    _create_owned(
         "bios",
-        sa.Column("id", _ID, autoincrement=True, nullable=False),
-        *_ids("account"),
-        *_texts("name"),
-        sa.Column("alias", sa.String(50), nullable=False),
-        *_texts("title", "description", "theme"),
-        sa.Column("blocks", sa.JSON(), nullable=False),
-        *_flags("sensitive"),
-        *_numbers("clicks", "uniqueclicks", "created"),
-        _primary_key("bios", "id"),
-        _owner("bios"),
-        sqlite_autoincrement=True,
+        _columns(_TEXT, "name"),
+        _columns(_ALIAS, "alias"),
+        _columns(_TEXT, "title", "description", "theme"),
+        _columns(_JSON, "blocks"),
+        _columns(_FLAG, "sensitive"),
+        _columns(_NUMBER, "clicks", "uniqueclicks"),
     )
-    op.create_index("bios_account_id", "bios", ["account", "id"])
-    op.create_table(
+    _create_owned(
         "qrs",
-        sa.Column("id", _ID, autoincrement=True, nullable=False),
-        *_ids("account"),
-        *_texts("name"),
-        sa.Column("alias", sa.String(50), nullable=False),
-        sa.Column("type", sa.String(16), nullable=False),
-        sa.Column("data", sa.JSON(), nullable=False),
-        *_texts("foreground", "background"),
-        sa.Column("gradient", sa.JSON(), nullable=True),
-        *_texts("modules", "eyes", "level"),
-        *_numbers("margin"),
-        *_texts("caption"),
-        sa.Column("logo", sa.LargeBinary(), nullable=True),
-        *_flags("dynamic"),
-        *_numbers("version", "scans", "uniquescans", "created"),
-        _primary_key("qrs", "id"),
-        _owner("qrs"),
-        sqlite_autoincrement=True,
+        _columns(_TEXT, "name"),
+        _columns(_ALIAS, "alias"),
+        _columns(sa.String(16), "type"),
+        _columns(_JSON, "data"),
+        _columns(_TEXT, "foreground", "background"),
+        _optional(_JSON, "gradient"),
+        _columns(_TEXT, "modules", "eyes", "level"),
+        _columns(_NUMBER, "margin"),
+        _columns(_TEXT, "caption"),
+        _optional(_BYTES, "logo"),
+        _columns(_FLAG, "dynamic"),
+        _columns(_NUMBER, "version", "scans", "uniquescans"),
     )
-    op.create_index("qrs_account_id", "qrs", ["account", "id"])
-    op.create_table(
+    _create_owned(
         "files",
-        sa.Column("id", _ID, autoincrement=True, nullable=False),
-        *_ids("account"),
-        *_texts("host"),
-        sa.Column("alias", sa.String(50), nullable=False),
-        *_texts("name", "filename", "search", "object"),
-        *_numbers("size"),
-        sa.Column("sha256", sa.LargeBinary(), nullable=False),
-        *_texts("mime"),
-        sa.Column("password", sa.Text(), nullable=True),
-        sa.Column("expiry", sa.BigInteger(), nullable=True),
-        sa.Column("maxdownloads", sa.BigInteger(), nullable=True),
-        *_numbers("taken", "downloads", "uniquedownloads"),
-        sa.Column("ended", sa.BigInteger(), nullable=True),
-        sa.Column("purged", sa.BigInteger(), nullable=True),
-        *_numbers("created"),
-        _primary_key("files", "id"),
-        _unique("files", "object"),
-        _owner("files"),
-        sqlite_autoincrement=True,
+        _columns(_TEXT, "host"),
+        _columns(_ALIAS, "alias"),
+        _columns(_TEXT, "name", "filename", "search", "object"),
+        _columns(_NUMBER, "size"),
+        _columns(_BYTES, "sha256"),
+        _columns(_TEXT, "mime"),
+        _optional(_TEXT, "password"),
+        _optional(_NUMBER, "expiry", "maxdownloads"),
+        _columns(_NUMBER, "taken", "downloads", "uniquedownloads"),
+        _optional(_NUMBER, "ended", "purged"),
+        unique=[("object",)],
     )
-    op.create_index("files_account_id", "files", ["account", "id"])
     op.create_index("files_ended", "files", ["ended"])
     op.create_index("files_expiry", "files", ["expiry"])
 
 
-def _create_links_and_parts() -> None:
-    op.create_table(
+def _create_links() -> None:
+    _create_owned(
         "links",
-        sa.Column("id", _ID, autoincrement=True, nullable=False),
-        *_ids("account"),
-        *_texts("host"),
-        sa.Column("alias", sa.String(50), nullable=False),
-        *_texts("url", "title", "description", "search"),
-        sa.Column("password", sa.Text(), nullable=True),
-        sa.Column("expiry", sa.BigInteger(), nullable=True),
-        sa.Column("clicklimit", sa.BigInteger(), nullable=True),
-        *_numbers("taken"),
-        *_texts("expiryurl"),
-        sa.Column("type", sa.String(8), nullable=False),
-        sa.Column("splash", _ID, nullable=True),
-        sa.Column("overlay", _ID, nullable=True),
-        sa.Column("status", sa.String(8), nullable=False),
-        *_texts("metatitle", "metadescription", "metaimage"),
-        sa.Column("geotarget", sa.JSON(), nullable=False),
-        sa.Column("devicetarget", sa.JSON(), nullable=False),
-        sa.Column("languagetarget", sa.JSON(), nullable=False),
-        sa.Column("deeplink", sa.JSON(), nullable=False),
-        sa.Column("parameters", sa.JSON(), nullable=False),
-        sa.Column("campaign", _ID, nullable=True),
-        *_numbers("clicks", "uniqueclicks", "created"),
-        _primary_key("links", "id"),
-        _owner("links"),
-        _reference("links", "campaign", "campaigns", "SET NULL"),
-        _reference("links", "overlay", "overlays", "SET NULL"),
-        _reference("links", "splash", "splashes", "SET NULL"),
-        sqlite_autoincrement=True,
+        _columns(_TEXT, "host"),
+        _columns(_ALIAS, "alias"),
+        _columns(_TEXT, "url", "title", "description", "search"),
+        _optional(_TEXT, "password"),
+        _optional(_NUMBER, "expiry", "clicklimit"),
+        _columns(_NUMBER, "taken"),
+        _columns(_TEXT, "expiryurl"),
+        _columns(_KIND, "type"),
+        _optional(_ID, "splash", "overlay"),
+        _columns(_KIND, "status"),
+        _columns(_TEXT, "metatitle", "metadescription", "metaimage"),
+        _columns(_JSON, "geotarget", "devicetarget", "languagetarget", "deeplink", "parameters"),
+        _optional(_ID, "campaign"),
+        _columns(_NUMBER, "clicks", "uniqueclicks"),
+        _part_of("links", "campaign", "campaigns", "SET NULL"),
+        _part_of("links", "overlay", "overlays", "SET NULL"),
+        _part_of("links", "splash", "splashes", "SET NULL"),
     )
     op.create_index("links_account_clicks", "links", ["account", "clicks", "id"])
-    op.create_index("links_account_id", "links", ["account", "id"])
     op.create_index("links_account_status", "links", ["account", "status", "id"])
     op.create_index("links_campaign", "links", ["campaign", "id"])
     op.create_index("links_overlay", "links", ["overlay"])
     op.create_index("links_splash", "links", ["splash"])
-    op.create_table(
+    _create_table(
         "link_pixels",
-        *_ids("link", "pixel", "account"),
-        sa.PrimaryKeyConstraint("link", "pixel", "account", name=op.f("link_pixels_pk")),
-        _reference("link_pixels", "link", "links", "CASCADE"),
-        _reference("link_pixels", "pixel", "pixels", "CASCADE"),
+        _columns(_ID, "link", "pixel", "account"),
+        _part_of("link_pixels", "link", "links", "CASCADE"),
+        _part_of("link_pixels", "pixel", "pixels", "CASCADE"),
+        key=("link", "pixel", "account"),
     )
     op.create_index("link_pixels_pixel", "link_pixels", ["pixel"])
-    op.create_table(
+    _create_table(
         "link_checks",
-        *_ids("account", "link"),
-        *_numbers("due"),
-        sa.Column("checked", sa.BigInteger(), nullable=True),
-        *_numbers("status"),
-        sa.Column("failing_since", sa.BigInteger(), nullable=True),
-        *_numbers("failures"),
-        *_flags("dead"),
-        sa.PrimaryKeyConstraint("account", "link", name=op.f("link_checks_pk")),
-        _owner("link_checks"),
-        _reference("link_checks", "link", "links", "CASCADE"),
-        sqlite_with_rowid=False,
+        _columns(_ID, "account", "link"),
+        _columns(_NUMBER, "due"),
+        _optional(_NUMBER, "checked"),
+        _columns(_NUMBER, "status"),
+        _optional(_NUMBER, "failing_since"),
+        _columns(_NUMBER, "failures"),
+        _columns(_FLAG, "dead"),
+        _reference("link_checks", "account", "accounts", "CASCADE"),
+        _part_of("link_checks", "link", "links", "CASCADE"),
+        key=("account", "link"),
     )
     op.create_index("link_checks_dead_account", "link_checks", ["dead", "account", "link"])
     op.create_index("link_checks_due", "link_checks", ["due"])
     op.create_index("link_checks_link", "link_checks", ["link"])
-    op.create_table(
+
+
+def _create_parts() -> None:
+    """The parts of resources; their account is that of the whole."""
+    _create_table(
         "submissions",
-        sa.Column("id", _ID, autoincrement=True, nullable=False),
-        *_ids("account", "overlay"),
-        sa.Column("link", _ID, nullable=True),
-        *_texts("name", "email", "message", "choice"),
-        *_numbers("created"),
-        _primary_key("submissions", "id"),
-        _reference("submissions", "link", "links", "SET NULL"),
-        _reference("submissions", "overlay", "overlays", "CASCADE"),
-        sqlite_autoincrement=True,
+        _columns(_ID, "account", "overlay"),
+        _optional(_ID, "link"),
+        _columns(_TEXT, "name", "email", "message", "choice"),
+        _columns(_NUMBER, "created"),
+        _part_of("submissions", "link", "links", "SET NULL"),
+        _part_of("submissions", "overlay", "overlays", "CASCADE"),
     )
     op.create_index("submissions_link", "submissions", ["link"])
     op.create_index("submissions_overlay_id", "submissions", ["overlay", "id"])
-    op.create_table(
+    _create_table(
         "bio_blocks",
-        sa.Column("id", _ID, autoincrement=True, nullable=False),
-        *_ids("account", "bio"),
-        *_numbers("clicks", "uniqueclicks"),
-        _primary_key("bio_blocks", "id"),
-        _reference("bio_blocks", "bio", "bios", "CASCADE"),
-        sqlite_autoincrement=True,
+        _columns(_ID, "account", "bio"),
+        _columns(_NUMBER, "clicks", "uniqueclicks"),
+        _part_of("bio_blocks", "bio", "bios", "CASCADE"),
     )
     op.create_index("bio_blocks_bio", "bio_blocks", ["bio", "id"])
-    op.create_table(
+    _create_table(
         "channel_items",
-        sa.Column("id", _ID, autoincrement=True, nullable=False),
-        *_ids("account", "channel"),
-        sa.Column("link", _ID, nullable=True),
-        sa.Column("bio", _ID, nullable=True),
-        sa.Column("qr", _ID, nullable=True),
-        *_numbers("assigned"),
-        _primary_key("channel_items", "id"),
-        _unique("channel_items", "channel", "bio"),
-        _unique("channel_items", "channel", "link"),
-        _unique("channel_items", "channel", "qr"),
-        sa.CheckConstraint(
-            "(link IS NOT NULL AND bio IS NULL AND qr IS NULL) OR (link IS NULL AND bio IS NOT NULL AND qr IS NULL) OR (link IS NULL AND bio IS NULL AND qr IS NOT NULL)",
-            name=op.f("channel_items_one_item_check"),
+        _columns(_ID, "account", "channel"),
+        _optional(_ID, "link", "bio", "qr"),
+        _columns(_NUMBER, "assigned"),
+        _check(
+            "channel_items_one_item_check",
+            "(link IS NOT NULL AND bio IS NULL AND qr IS NULL) OR (link IS NULL AND bio IS NOT NULL AND qr IS NULL)"
+            " OR (link IS NULL AND bio IS NULL AND qr IS NOT NULL)",
         ),
-        _reference("channel_items", "bio", "bios", "CASCADE"),
-        _reference("channel_items", "channel", "channels", "CASCADE"),
-        _reference("channel_items", "link", "links", "CASCADE"),
-        _reference("channel_items", "qr", "qrs", "CASCADE"),
-        sqlite_autoincrement=True,
+        _part_of("channel_items", "bio", "bios", "CASCADE"),
+        _part_of("channel_items", "channel", "channels", "CASCADE"),
+        _part_of("channel_items", "link", "links", "CASCADE"),
+        _part_of("channel_items", "qr", "qrs", "CASCADE"),
+        unique=[("channel", "bio"), ("channel", "link"), ("channel", "qr")],
     )
     op.create_index("channel_items_bio", "channel_items", ["bio"])
     op.create_index("channel_items_channel_id", "channel_items", ["channel", "id"])
     op.create_index("channel_items_link", "channel_items", ["link"])
     op.create_index("channel_items_qr", "channel_items", ["qr"])
-    op.create_table(
+    _create_table(
         "download_grants",
-        sa.Column("id", _ID, autoincrement=True, nullable=False),
-        *_ids("account", "file"),
-        sa.Column("visitor", sa.LargeBinary(), nullable=False),
-        *_numbers("served", "expires"),
-        _primary_key("download_grants", "id"),
-        _reference("download_grants", "file", "files", "CASCADE"),
-        sqlite_autoincrement=True,
+        _columns(_ID, "account", "file"),
+        _columns(_BYTES, "visitor"),
+        _columns(_NUMBER, "served", "expires"),
+        _part_of("download_grants", "file", "files", "CASCADE"),
     )
     op.create_index("download_grants_expires", "download_grants", ["expires"])
     op.create_index("download_grants_file_visitor", "download_grants", ["file", "visitor", "id"])
-    op.create_table(
-        "orphan_objects",
-        *_texts("object"),
-        *_numbers("due"),
-        *_flags("deleting"),
-        sa.PrimaryKeyConstraint("object", name=op.f("orphan_objects_pk")),
-    )
-    op.create_index("orphan_objects_due", "orphan_objects", ["due"])
-    op.create_table(
+    _create_table(
         "rotator_links",
-        *_ids("campaign", "link", "account"),
-        *_numbers("weight"),
-        sa.Column("quota", sa.BigInteger(), nullable=True),
-        *_numbers("given"),
-        sa.PrimaryKeyConstraint("campaign", "link", "account", name=op.f("rotator_links_pk")),
-        _reference("rotator_links", "campaign", "campaigns", "CASCADE"),
-        _reference("rotator_links", "link", "links", "CASCADE"),
-        sqlite_with_rowid=False,
+        _columns(_ID, "campaign", "link", "account"),
+        _columns(_NUMBER, "weight"),
+        _optional(_NUMBER, "quota"),
+        _columns(_NUMBER, "given"),
+        _part_of("rotator_links", "campaign", "campaigns", "CASCADE"),
+        _part_of("rotator_links", "link", "links", "CASCADE"),
+        key=("campaign", "link", "account"),
     )
     op.create_index("rotator_links_link", "rotator_links", ["link"])
-    op.create_table(
+    _create_table(
         "rotator_state",
-        *_ids("campaign", "account"),
-        sa.Column("last_link", _ID, nullable=True),
-        *_numbers("clicks"),
-        sa.Column("winner", _ID, nullable=True),
-        sa.PrimaryKeyConstraint("campaign", "account", name=op.f("rotator_state_pk")),
-        _reference("rotator_state", "campaign", "campaigns", "CASCADE"),
+        _columns(_ID, "campaign", "account"),
+        _optional(_ID, "last_link"),
+        _columns(_NUMBER, "clicks"),
+        _optional(_ID, "winner"),
+        _part_of("rotator_state", "campaign", "campaigns", "CASCADE"),
+        key=("campaign", "account"),
+    )
+
+
+def _create_clicks() -> None:
+    _create_table(
+        "click_labels",
+        _columns(_KIND, "kind"),
+        _columns(_ID, "item"),
+        _columns(_DAY, "day"),
+        _columns(sa.String(10), "dimension"),
+        _columns(_TEXT, "label"),
+        _columns(_ID, "account"),
+        _columns(_NUMBER, "n"),
+        key=("kind", "item", "day", "dimension", "label", "account"),
+    )
+    _create_table(
+        "click_times",
+        _columns(_KIND, "kind"),
+        _columns(_ID, "item"),
+        _columns(_NUMBER, "at"),
+        _columns(_ID, "account"),
+        _columns(_NUMBER, "clicks", "uniques", "bots", "previews", "others", "late"),
+        key=("kind", "item", "at", "account"),
+    )
+    _create_table(
+        "events",
+        _columns(_ID, "id", "account"),
+        _columns(_KIND, "kind"),
+        _columns(_ID, "item"),
+        _columns(_NUMBER, "at_ms"),
+        _columns(_KIND, "sort"),
+        _columns(_FLAG, "first"),
+        _columns(_TEXT, "country", "referrer", "browser", "os", "device", "language", "source"),
+        [sa.PrimaryKeyConstraint("id").ddl_if(dialect="sqlite")],
+        key=(),
+        sqlite_autoincrement=True,
+    )
+    op.create_index("events_account_id", "events", ["account", "id"])
+    _create_table("segments", _columns(sa.String(80), "name"), _columns(_NUMBER, "position"), key=("name",))
+    _create_table("visitor_salts", _columns(_DAY, "day"), _columns(_BYTES, "salt"), key=("day",))
+    _create_table(
+        "visitors",
+        _columns(_DAY, "day"),
+        _columns(_ID, "account"),
+        _columns(_BYTES, "digest"),
+        key=("day", "account", "digest"),
     )
 
 
 def _create_other_tables() -> None:
-    op.create_table(
-        "attempt_limits",
-        sa.Column("digest", sa.LargeBinary(), nullable=False),
-        *_numbers("window_start", "remaining"),
-        sa.PrimaryKeyConstraint("digest", name=op.f("attempt_limits_pk")),
+    _create_table(
+        "attempt_limits", _columns(_BYTES, "digest"), _columns(_NUMBER, "window_start", "remaining"), key=("digest",)
     )
     op.create_index("attempt_limits_window_start", "attempt_limits", ["window_start"])
-    op.create_table(
+    _create_table(
         "blocklist_entries",
-        sa.Column("kind", sa.String(8), nullable=False),
-        *_texts("value"),
-        *_numbers("created"),
-        sa.PrimaryKeyConstraint("kind", "value", name=op.f("blocklist_entries_pk")),
-        sqlite_with_rowid=False,
+        _columns(_KIND, "kind"),
+        _columns(_TEXT, "value"),
+        _columns(_NUMBER, "created"),
+        key=("kind", "value"),
     )
-    op.create_table(
-        "changes",
-        sa.Column("id", _ID, autoincrement=True, nullable=False),
-        *_texts("host", "alias"),
-        *_numbers("at"),
-        sa.PrimaryKeyConstraint("id", name=op.f("changes_pk")),
-        sqlite_autoincrement=True,
+    _create_table("changes", _columns(_TEXT, "host", "alias"), _columns(_NUMBER, "at"))
+    _create_table("leases", _columns(sa.String(32), "name"), _columns(_NUMBER, "until"), key=("name",))
+    _create_table(
+        "orphan_objects",
+        _columns(_TEXT, "object"),
+        _columns(_NUMBER, "due"),
+        _columns(_FLAG, "deleting"),
+        key=("object",),
     )
-    op.create_table(
-        "click_labels",
-        sa.Column("kind", sa.String(8), nullable=False),
-        *_ids("item"),
-        sa.Column("day", sa.Integer(), nullable=False),
-        sa.Column("dimension", sa.String(10), nullable=False),
-        *_texts("label"),
-        *_ids("account"),
-        *_numbers("n"),
-        sa.PrimaryKeyConstraint("kind", "item", "day", "dimension", "label", "account", name=op.f("click_labels_pk")),
-        sqlite_with_rowid=False,
-        postgresql_partition_by="RANGE (day)",
-    )
-    op.create_table(
-        "click_times",
-        sa.Column("kind", sa.String(8), nullable=False),
-        *_ids("item"),
-        *_numbers("at"),
-        *_ids("account"),
-        *_numbers("clicks", "uniques", "bots", "previews", "others", "late"),
-        sa.PrimaryKeyConstraint("kind", "item", "at", "account", name=op.f("click_times_pk")),
-        sqlite_with_rowid=False,
-        postgresql_partition_by="RANGE (at)",
-    )
-    op.create_table(
-        "events",
-        sa.Column("id", _ID, autoincrement=True, nullable=False),
-        *_ids("account"),
-        sa.Column("kind", sa.String(8), nullable=False),
-        *_ids("item"),
-        *_numbers("at_ms"),
-        sa.Column("sort", sa.String(8), nullable=False),
-        *_flags("first"),
-        *_texts("country", "referrer", "browser", "os", "device", "language", "source"),
-        sa.PrimaryKeyConstraint("id").ddl_if(dialect="sqlite"),
-        sqlite_autoincrement=True,
-        postgresql_partition_by="RANGE (at_ms)",
-    )
-    op.create_index("events_account_id", "events", ["account", "id"])
-    op.create_table(
-        "leases",
-        sa.Column("name", sa.String(32), nullable=False),
-        *_numbers("until"),
-        sa.PrimaryKeyConstraint("name", name=op.f("leases_pk")),
-    )
-    op.create_table(
+    op.create_index("orphan_objects_due", "orphan_objects", ["due"])
+    _create_table(
         "reports",
-        sa.Column("id", _ID, autoincrement=True, nullable=False),
-        *_texts("host"),
-        sa.Column("alias", sa.String(50), nullable=False),
-        sa.Column("reason", sa.String(16), nullable=False),
-        *_texts("comment"),
-        sa.Column("reporter", sa.LargeBinary(), nullable=False),
-        *_numbers("created"),
-        sa.Column("closed", sa.BigInteger(), nullable=True),
-        sa.PrimaryKeyConstraint("id", name=op.f("reports_pk")),
-        sqlite_autoincrement=True,
+        _columns(_TEXT, "host"),
+        _columns(_ALIAS, "alias"),
+        _columns(sa.String(16), "reason"),
+        _columns(_TEXT, "comment"),
+        _columns(_BYTES, "reporter"),
+        _columns(_NUMBER, "created"),
+        _optional(_NUMBER, "closed"),
     )
     op.create_index("reports_name", "reports", ["host", "alias"])
     op.create_index("reports_reporter", "reports", ["reporter", "created"])
-    op.create_table(
-        "segments",
-        sa.Column("name", sa.String(80), nullable=False),
-        *_numbers("position"),
-        sa.PrimaryKeyConstraint("name", name=op.f("segments_pk")),
-    )
-    op.create_table(
-        "visitor_salts",
-        sa.Column("day", sa.Integer(), nullable=False),
-        sa.Column("salt", sa.LargeBinary(), nullable=False),
-        sa.PrimaryKeyConstraint("day", name=op.f("visitor_salts_pk")),
-    )
-    op.create_table(
-        "visitors",
-        sa.Column("day", sa.Integer(), nullable=False),
-        *_ids("account"),
-        sa.Column("digest", sa.LargeBinary(), nullable=False),
-        sa.PrimaryKeyConstraint("day", "account", "digest", name=op.f("visitors_pk")),
-        sqlite_with_rowid=False,
-        postgresql_partition_by="RANGE (day)",
-    )
 
 
-def _texts(*names: str) -> list[sa.Column[str]]:
-    return [sa.Column(name, sa.Text(), nullable=False) for name in names]
+def _create_owned(name: str, *parts: Sequence[SchemaItem], unique: Sequence[tuple[str, ...]] = ()) -> None:
+    """Create a table whose rows belong to an account and are listed newest first."""
+    owner = _reference(name, "account", "accounts", "CASCADE")
+    _create_table(name, _columns(_ID, "account"), *parts, _columns(_NUMBER, "created"), owner, unique=unique)
+    op.create_index(f"{name}_account_id", name, ["account", "id"])
 
 
-def _numbers(*names: str) -> list[sa.Column[int]]:
-    return [sa.Column(name, sa.BigInteger(), nullable=False) for name in names]
+def _create_table(
+    name: str,
+    *parts: Sequence[SchemaItem],
+    key: tuple[str, ...] = ("id",),
+    unique: Sequence[tuple[str, ...]] = (),
+    sqlite_autoincrement: bool | None = None,
+) -> None:
+    """Create a table. The primary key `id` is generated, and SQLite never reuses one."""
+    has_id = key == ("id",)
+    items = [item for part in parts for item in part]
+    has_account = any(isinstance(item, sa.Column) and item.name == "account" and not item.nullable for item in items)
+    with_account = _with_account if has_account else lambda *columns: columns
+    options: dict[str, Any] = {"sqlite_autoincrement": has_id if sqlite_autoincrement is None else sqlite_autoincrement}
+    if name in _WITHOUT_ROWID:
+        options["sqlite_with_rowid"] = False
+    if name in _PARTITIONED:
+        options["postgresql_partition_by"] = f"RANGE ({_PARTITIONED[name]})"
+    if has_id:
+        items.insert(0, sa.Column("id", _ID, autoincrement=True, nullable=False))
+    if key:
+        items.append(sa.PrimaryKeyConstraint(*with_account(*key), name=op.f(f"{name}_pk")))
+    for columns in unique:
+        constraint_name = op.f(f"{name}_{'_'.join(columns)}_unique")
+        items.append(sa.UniqueConstraint(*with_account(*columns), name=constraint_name))
+    op.create_table(name, *items, **options)
 
 
-def _flags(*names: str) -> list[sa.Column[bool]]:
-    return [sa.Column(name, sa.Boolean(), nullable=False) for name in names]
+def _columns(kind: TypeEngine[Any], *names: str) -> list[sa.Column[Any]]:
+    return [sa.Column(name, kind, nullable=False) for name in names]
 
 
-def _ids(*names: str) -> list[sa.Column[int]]:
-    return [sa.Column(name, _ID, nullable=False) for name in names]
+def _optional(kind: TypeEngine[Any], *names: str) -> list[sa.Column[Any]]:
+    return [sa.Column(name, kind, nullable=True) for name in names]
 
 
-def _owner(table: str) -> sa.ForeignKeyConstraint:
-    return sa.ForeignKeyConstraint(["account"], ["accounts.id"], name=op.f(f"{table}_account_fk"), ondelete="CASCADE")
+def _check(name: str, condition: str) -> list[sa.CheckConstraint]:
+    return [sa.CheckConstraint(condition, name=op.f(name))]
+
+
+def _reference(table: str, column: str, parent: str, on_delete: str) -> list[sa.ForeignKeyConstraint]:
+    name = op.f(f"{table}_{column}_fk")
+    return [sa.ForeignKeyConstraint([column], [f"{parent}.id"], name=name, ondelete=on_delete)]
+
+
+def _part_of(table: str, column: str, parent: str, on_delete: str) -> list[sa.ForeignKeyConstraint]:
+    """A reference to a row of the same account. A distributed PostgreSQL does not support SET NULL on it."""
+    if not _is_postgresql():
+        return _reference(table, column, parent, on_delete)
+    referred, name = [f"{parent}.id", f"{parent}.account"], op.f(f"{table}_{column}_fk")
+    cascade = "CASCADE" if on_delete == "CASCADE" else None
+    return [sa.ForeignKeyConstraint([column, "account"], referred, name=name, ondelete=cascade)]
+
+
+def _with_account(*columns: str) -> tuple[str, ...]:
+    """The columns of a key. On PostgreSQL keys include the account (ADR 11), except for hosts: those are global."""
+    is_complete = not _is_postgresql() or {"account", "host"} & set(columns)
+    return columns if is_complete else (*columns, "account")
 
 
 def _is_postgresql() -> bool:
     return op.get_bind().dialect.name == "postgresql"
-
-
-def _with_account(*columns: str) -> tuple[str, ...]:
-    """The columns of a key. On PostgreSQL they include the account (ADR 11)."""
-    return (*columns, "account") if _is_postgresql() else columns
-
-
-def _primary_key(table: str, *columns: str) -> sa.PrimaryKeyConstraint:
-    return sa.PrimaryKeyConstraint(*_with_account(*columns), name=op.f(f"{table}_pk"))
-
-
-def _unique(table: str, *columns: str) -> sa.UniqueConstraint:
-    return sa.UniqueConstraint(*_with_account(*columns), name=op.f(f"{table}_{'_'.join(columns)}_unique"))
-
-
-def _reference(
-    table: str, column: str, parent: str, on_delete: Literal["CASCADE", "SET NULL"]
-) -> sa.ForeignKeyConstraint:
-    """A reference to a row of the same account. A distributed PostgreSQL does not support SET NULL on it."""
-    return sa.ForeignKeyConstraint(
-        _with_account(column),
-        [f"{parent}.{name}" for name in _with_account("id")],
-        name=op.f(f"{table}_{column}_fk"),
-        ondelete=None if _is_postgresql() and on_delete == "SET NULL" else on_delete,
-    )
