@@ -5,7 +5,8 @@ from functools import partial
 
 from starlette.types import ASGIApp
 
-from waypost.api.app import create_api
+from waypost.api.app import allow_cross_origin
+from waypost.api.middleware import ApiMiddleware
 from waypost.asgi import BackgroundTasks, Dispatcher
 from waypost.bios.public import render_draft
 from waypost.clicks.geo.lookup import Countries
@@ -62,7 +63,7 @@ def build(settings: Settings, database: Database) -> ASGIApp:
         store=cleaner.store,
         signer=InstallationSigner(database),
     )
-    api = create_api(
+    api = ApiMiddleware(
         fastapi_app(),
         settings=settings,
         database=database,
@@ -93,4 +94,4 @@ def build(settings: Settings, database: Database) -> ASGIApp:
         cleaner=cleaner,
         resources=(journal, cleaner.store, rate_limiter, mailer, database),
     )
-    return Dispatcher(api, dashboard.app(), create_public_app(PUBLIC_ROUTES, services), tasks)
+    return Dispatcher(allow_cross_origin(api), dashboard.app(), create_public_app(PUBLIC_ROUTES, services), tasks)

@@ -5,6 +5,7 @@ import multiprocessing
 import signal
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import anyio
@@ -41,28 +42,20 @@ class Closable(Protocol):
     def close(self) -> None: ...
 
 
+@dataclass(kw_only=True)
 class BackgroundTasks:
     """Background tasks of a worker: follow the change log, maintain the journal, clean the storage."""
 
-    def __init__(
-        self,
-        *,
-        settings: Settings,
-        database: Database,
-        worker_state: WorkerState,
-        invalidator: CacheInvalidator,
-        meter: Meter,
-        cleaner: StorageCleaner,
-        resources: Sequence[Closable],
-    ) -> None:
-        """`resources` are closed, in order, when the worker stops."""
-        self.settings = settings
-        self.database = database
-        self.worker_state = worker_state
-        self.meter = meter
-        self._invalidator = invalidator
-        self._cleaner = cleaner
-        self._resources = resources
+    settings: Settings
+    database: Database
+    worker_state: WorkerState
+    invalidator: CacheInvalidator
+    meter: Meter
+    cleaner: StorageCleaner
+    resources: Sequence[Closable]
+    """Closed, in order, when the worker stops."""
+
+    def __post_init__(self) -> None:
         self._reported = (0, 0)
         self._limiter = anyio.CapacityLimiter(4)
         self._stopping = asyncio.Event()
@@ -75,12 +68,12 @@ class BackgroundTasks:
     def stop(self) -> None:
         """Let the tasks finish their current step and return."""
         self._stopping.set()
-        self._invalidator.stop()
+        self.invalidator.stop()
 
     def close(self) -> None:
         """Release all resources."""
         self.worker_state.sendfile_threads.shutdown(wait=False)
-        for resource in self._resources:
+        for resource in self.resources:
             resource.close()
 
     def metrics(self) -> bytes:
@@ -102,7 +95,7 @@ class BackgroundTasks:
         # PostgreSQL sends notifications, and `follow` waits for them.
         seconds = _CHANGE_LOG_SECONDS if self.database.is_sqlite else 0.0
         while not await self._is_stopping(seconds):
-            await self._in_thread(self._invalidator.follow)
+            await self._in_thread(self.invalidator.follow)
 
     async def _maintain_journal(self) -> None:
         """Sync the journal, close old segments, and publish the metrics of this process."""
@@ -120,7 +113,7 @@ class BackgroundTasks:
 
     async def _clean_storage(self) -> None:
         while not await self._is_stopping(_STORAGE_SECONDS):
-            await self._in_thread(self._cleaner.run_due)
+            await self._in_thread(self.cleaner.run_due)
 
     async def _in_thread(self, work: Callable[[], object]) -> None:
         """Run `work` in a thread of its own pool: requests that wait for the database cannot use it up."""

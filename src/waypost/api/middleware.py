@@ -3,7 +3,7 @@
 import time
 import uuid
 from collections.abc import Callable
-from typing import TypeVar
+from dataclasses import dataclass
 from urllib.parse import unquote_plus, unquote_to_bytes
 
 import anyio.to_thread
@@ -23,7 +23,6 @@ from waypost.observability.metrics import Meter
 from waypost.settings import Settings
 from waypost.storage.cleanup import StorageCleaner
 
-T = TypeVar("T")
 _log = structlog.get_logger("api")
 REQUEST_ID = "waypost.request_id"
 _READ_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -35,32 +34,25 @@ def internal(scope: Scope) -> Problem:
     return Problem(Kind.INTERNAL, message)
 
 
+@dataclass
 class ApiMiddleware:
     """Authenticate, rate-limit and log each request; turn exceptions into error responses."""
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        *,
-        settings: Settings,
-        database: Database,
-        publish_changes: Callable[[], None],
-        meter: Meter,
-        cleaner: StorageCleaner,
-        rate_limiter: RateLimiter,
-    ) -> None:
-        self._app = app
-        self._cleaner = cleaner
-        self._settings = settings
-        self._database = database
-        self._key_limiter = ApiKeyLimiter(database)
-        self._publish_changes = publish_changes
-        self._meter = meter
-        self._rate_limiter = rate_limiter
+    app: ASGIApp
+    settings: Settings
+    database: Database
+    publish_changes: Callable[[], None]
+    """Called after every write, before the response."""
+    meter: Meter
+    cleaner: StorageCleaner
+    rate_limiter: RateLimiter
+
+    def __post_init__(self) -> None:
+        self._key_limiter = ApiKeyLimiter(self.database)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
             return
         request = _ResponseRecorder(send)
         scope[REQUEST_ID] = request.id
@@ -72,13 +64,13 @@ class ApiMiddleware:
         except Problem as problem:
             await problem_response(problem)(scope, receive, request.send)
         except Exception:  # noqa: BLE001  # the outermost edge of a request
-            self._meter.count("errors")
+            self.meter.count("errors")
             _log.exception("request failed", request_id=request.id)
             if not request.status:
                 await problem_response(internal(scope))(scope, receive, request.send)
         seconds = time.perf_counter() - began
-        self._meter.time("api", seconds)
-        self._meter.count("api_requests", str(request.status))
+        self.meter.time("api", seconds)
+        self.meter.count("api_requests", str(request.status))
         milliseconds = round(seconds * 1000, 1)
         details = {"method": scope["method"], "path": scope["path"], "status": request.status, "ms": milliseconds}
         _log.info("request", request_id=request.id, account=request.account, **details)
@@ -87,7 +79,7 @@ class ApiMiddleware:
         _require_utf8(scope["query_string"])
         headers = Headers(scope=scope)
         if not (presented := _presented_key(headers.get("authorization", ""))):
-            await self._app(scope, receive, request.send)
+            await self.app(scope, receive, request.send)
             return
         is_read = scope["method"] in _READ_METHODS
         authenticated = await anyio.to_thread.run_sync(self._key_limiter.acquire, presented)
@@ -102,13 +94,13 @@ class ApiMiddleware:
         if caller.scope == "read" and not is_read:
             raise Problem(Kind.READ_ONLY_KEY, "This API key is read-only. Use a key with the scope write.")
         scope[REQUEST_CONTEXT] = RequestContext(
-            caller.account, self._settings, self._database, self._publish_changes, self._cleaner
+            caller.account, self.settings, self.database, self.publish_changes, self.cleaner
         )
-        await self._app(scope, receive, request.send)
+        await self.app(scope, receive, request.send)
 
     def _bad_key(self, scope: Scope) -> Problem:
-        address = client_ip(scope, self._settings.proxies)
-        wait = self._rate_limiter.acquire("bad API key", network=network_of(address))
+        address = client_ip(scope, self.settings.proxies)
+        wait = self.rate_limiter.acquire("bad API key", network=network_of(address))
         if not wait:
             return key_required()
         message = f"Too many requests with a bad API key. Please wait {wait} seconds."

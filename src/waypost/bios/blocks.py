@@ -13,7 +13,7 @@ from waypost.settings import Settings
 from waypost.urls import blocklist, validation
 
 Block = Mapping[str, Any]
-# The field with the URL that a block links to, and the one with its title, by type. `visits.blocklist_filter` lists
+# The field with the URL that a block links to, and the one with its title, by type. `visits.lookup` lists
 # the URL fields too.
 _URL_FIELDS = {"link": "url", "image": "link", "social": "url", "vcard": "site"}
 _TITLE_FIELDS = {"link": "title", "image": "image", "social": "network"}

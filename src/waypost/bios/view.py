@@ -120,7 +120,7 @@ def as_json(bio: BioView, base: str) -> dict[str, Any]:
 
 
 def _visible_blocks(bio: BioView) -> list[Block]:
-    """Return the blocks without those that contain blocked URLs (visits.blocklist_filter)."""
+    """Return the blocks without those that contain blocked URLs (visits.lookup)."""
     return [block for block in bio.blocks if "blocked" not in block]
 
 

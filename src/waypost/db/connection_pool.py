@@ -78,6 +78,12 @@ def create(
     return engine
 
 
+def set_response_timeout(tx: Connection, seconds: float) -> None:
+    """Wait only so long for each response in this transaction."""
+    connection: Any = tx.connection.driver_connection
+    connection.response_timeout = seconds
+
+
 class PoolWatchdog:
     """The connections of one pool that are in use, and since when each has been silent."""
 
@@ -99,9 +105,13 @@ class PoolWatchdog:
         now = time.monotonic()
         for connection, checkout in tuple(self._in_use.values()):
             checkout.was_slow |= now - checkout.last_sent > MAX_RESPONSE_SECONDS
-            if now - checkout.last_sent > _SILENCE_SECONDS or self._primary.is_superseded(connection):
+            if now - checkout.last_sent > _SILENCE_SECONDS or self._is_superseded(connection):
                 with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(connection.fileno())) as duplicate:
                     duplicate.shutdown(socket.SHUT_RDWR)
+
+    def _is_superseded(self, connection: TimeoutConnection) -> bool:
+        """Return whether another server was promoted since the connection was opened."""
+        return connection.timeline is not None and connection.timeline != self._primary.timeline
 
     def _on_connect(self, _connection: Any, record: Any) -> None:
         record.info["returned_at"] = time.monotonic()
@@ -110,8 +120,7 @@ class PoolWatchdog:
         returned_at: float = record.info["returned_at"]
         # If another connection was lost since, this one may be as well, however recently it was used.
         needs_probe = time.monotonic() - returned_at > _FRESH_SECONDS or returned_at < self._timeout.lost_at
-        is_superseded = self._primary.is_superseded(connection)
-        if is_superseded or (needs_probe and not _is_alive(connection, self._timeout.limit)):
+        if self._is_superseded(connection) or (needs_probe and not _is_alive(connection, self._timeout.limit)):
             self._primary.mark_in_doubt()
             raise InvalidatePoolError("the connection is lost")  # the pool replaces all its connections
         record.info["checkout"] = checkout = Checkout()

@@ -20,8 +20,8 @@ from sqlalchemy.exc import DBAPIError, InterfaceError, InternalError, NotSupport
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from waypost.db import postgres, sqlite_pool
-from waypost.db.connection_pool import MAX_RESPONSE_SECONDS, AdaptiveTimeout
-from waypost.db.failover import CircuitBreaker, FailoverPools, is_safe_to_retry, set_response_timeout
+from waypost.db.connection_pool import MAX_RESPONSE_SECONDS, AdaptiveTimeout, set_response_timeout
+from waypost.db.failover import FailoverPools, is_safe_to_retry
 from waypost.errors import Kind, Problem, unavailable
 
 T = TypeVar("T")
@@ -39,6 +39,7 @@ _ATTEMPTS = 4
 _RETRYABLE = {"40001", "40P01", "23503"}
 # PostgreSQL: this server became a standby. It reports that for a statement, or already for BEGIN.
 _READ_ONLY = {"25006", "0A000"}
+_BREAKER_SECONDS = 1.0
 _LOG_INTERVAL_SECONDS = 10.0  # between two log entries with the same reason
 
 
@@ -132,7 +133,7 @@ class Database:
                 with self.translated_errors(), engine.begin() as tx:
                     checkout = tx.info.get("checkout")
                     self.breaker.record_success()
-                    if timeout is not None:
+                    if timeout is not None and not self.is_sqlite:
                         limit = max(timeout, self.adaptive_timeout.limit)
                         set_response_timeout(tx, MAX_RESPONSE_SECONDS if is_last else limit)
                     return work(tx)
@@ -172,6 +173,34 @@ class Database:
         if not self.is_sqlite and state is None and error.statement is None and not error.connection_invalidated:
             self.breaker.record_failure()
         return unavailable()
+
+
+class CircuitBreaker:
+    """Circuit breaker: after two failed connects in a row, fail fast for one second, so that threads do not pile up."""
+
+    def __init__(self) -> None:
+        self._failures = 0
+        self._open_until = 0.0
+
+    @property
+    def is_open(self) -> bool:
+        """True while requests must fail without a connection attempt."""
+        return time.monotonic() < self._open_until
+
+    @property
+    def has_failures(self) -> bool:
+        """True if the last connection attempt failed."""
+        return self._failures > 0
+
+    def record_success(self) -> None:
+        """Note that a connection was available."""
+        self._failures = 0
+
+    def record_failure(self) -> None:
+        """Note a failed connection attempt; the second in a row opens the breaker."""
+        self._failures += 1
+        if self._failures > 1:
+            self._open_until = time.monotonic() + _BREAKER_SECONDS
 
 
 class _ErrorLog:

@@ -1,20 +1,17 @@
 """Failover: stay usable when the PostgreSQL primary is replaced, and never write to a demoted one (ADR 10).
 
-`Database` uses only the names of this module. `primary.py` selects the server; `connection_pool.py` detects connections
-that stopped responding.
+`primary.py` selects the server; `connection_pool.py` detects connections that stopped responding.
 """
 
 import time
 from typing import Any
 
-from sqlalchemy import Connection, event
+from sqlalchemy import event
 from sqlalchemy.exc import DBAPIError
 
 from waypost.db import connection_pool, postgres
 from waypost.db.connection_pool import MAX_RESPONSE_SECONDS, AdaptiveTimeout, Checkout, PoolWatchdog
 from waypost.db.primary import PrimarySelector, TimeoutConnection
-
-_OPEN_SECONDS = 1.0
 
 
 class FailoverPools:
@@ -52,34 +49,6 @@ class FailoverPools:
         self._timeout.record(self._timeout.lost_at - started)
 
 
-class CircuitBreaker:
-    """Circuit breaker: after two failed connects in a row, fail fast for one second, so that threads do not pile up."""
-
-    def __init__(self) -> None:
-        self._failures = 0
-        self._open_until = 0.0
-
-    @property
-    def is_open(self) -> bool:
-        """True while requests must fail without a connection attempt."""
-        return time.monotonic() < self._open_until
-
-    @property
-    def has_failures(self) -> bool:
-        """True if the last connection attempt failed."""
-        return self._failures > 0
-
-    def record_success(self) -> None:
-        """Note that a connection was available."""
-        self._failures = 0
-
-    def record_failure(self) -> None:
-        """Note a failed connection attempt; the second in a row opens the breaker."""
-        self._failures += 1
-        if self._failures > 1:
-            self._open_until = time.monotonic() + _OPEN_SECONDS
-
-
 def is_safe_to_retry(checkout: Checkout | None, error: BaseException | None) -> bool:
     """Return whether nothing of a failed transaction can have been committed.
 
@@ -90,10 +59,3 @@ def is_safe_to_retry(checkout: Checkout | None, error: BaseException | None) -> 
     lost_at_once = error.connection_invalidated and checkout is not None and checkout.statements <= 1
     is_idle_timeout = getattr(error.orig, "sqlstate", None) == postgres.IDLE_IN_TRANSACTION
     return checkout is None or lost_at_once or is_idle_timeout
-
-
-def set_response_timeout(tx: Connection, seconds: float) -> None:
-    """Wait only so long for each response in this transaction. Does nothing on SQLite."""
-    if tx.dialect.name == "postgresql":
-        connection: Any = tx.connection.driver_connection
-        connection.response_timeout = seconds

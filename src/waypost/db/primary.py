@@ -49,15 +49,12 @@ class PrimarySelector:
 
     def __init__(self) -> None:
         self.has_several_servers = False
+        self.timeline: Timeline | None = None
+        """The highest timeline that this process has seen."""
         self._lock = threading.Lock()
-        self._timeline: Timeline | None = None
         self._current = ""  # the server of the last connection
         self._is_in_doubt = True
         self._unresponsive: set[str] = set()  # servers whose last connection attempt timed out
-
-    def is_superseded(self, connection: TimeoutConnection) -> bool:
-        """Return whether another server was promoted since the connection was opened."""
-        return connection.timeline is not None and connection.timeline != self._timeline
 
     def mark_in_doubt(self) -> None:
         """Make the next connection try every server, because a connection was lost or responded slowly."""
@@ -110,12 +107,12 @@ class PrimarySelector:
 
     def _check_timeline(self, connection: TimeoutConnection) -> None:
         with self._lock:
-            if connection.timeline is not None and self._timeline is not None:
-                (system, timeline), (known_system, highest) = connection.timeline, self._timeline
+            if connection.timeline is not None and self.timeline is not None:
+                (system, timeline), (known_system, highest) = connection.timeline, self.timeline
                 if system == known_system and timeline < highest:
                     message = "another server was promoted after this one; to use this one, restart all nodes"
                     raise psycopg.OperationalError(message)
-            self._timeline = connection.timeline or self._timeline
+            self.timeline = connection.timeline or self.timeline
 
 
 def _prepare(connection: TimeoutConnection, settings: dict[str, str], seconds: float) -> None:

@@ -2,6 +2,7 @@
 
 import sqlite3
 import time
+from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event
@@ -22,15 +23,10 @@ def create(url: str, *, begin: str, pragmas: tuple[str, ...], single: bool = Fal
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, _record: Any) -> None:
         _use_wal(connection)
-        for pragma in ("foreign_keys = ON", "cache_size = -8000", "mmap_size = 0"):
-            connection.execute(f"PRAGMA {pragma}")
-        for pragma in pragmas:
+        for pragma in ("foreign_keys = ON", "cache_size = -8000", "mmap_size = 0", *pragmas):
             connection.execute(f"PRAGMA {pragma}")
 
-    @event.listens_for(engine, "begin")
-    def open_transaction(connection: Connection) -> None:
-        connection.exec_driver_sql(begin)
-
+    event.listen(engine, "begin", partial(Connection.exec_driver_sql, statement=begin))
     return engine
 
 

@@ -10,7 +10,6 @@ from waypost.interstitials.render import interstitial_response
 from waypost.urls.short_urls import report_url
 from waypost.visits.alias import AliasKind
 from waypost.visits.decide import Refusal
-from waypost.visits.hot_responses import cache_redirect
 from waypost.visits.i18n import text
 from waypost.visits.lookup import LinkView
 from waypost.visits.request import VisitRequest, request_host
@@ -23,7 +22,7 @@ async def visit_link(request: Request, services: Services, visit: VisitRequest, 
     outcome = await services.visits.visit(visit, link)
     if isinstance(outcome, Refusal):
         return services.pages.refuse(request, outcome.reason, wrong_password=bool(visit.password))
-    if outcome.is_click:
+    if outcome.is_click and link.interstitials:
         page = await interstitial_response(request, services, visit, link, outcome.url)
         if page is not None:
             return page
@@ -31,7 +30,7 @@ async def visit_link(request: Request, services: Services, visit: VisitRequest, 
     response = redirect(outcome.url, status=303 if request.method == "POST" else 302)
     if link.is_plain and outcome.is_click and not visit.query:
         target = entry.item_fields(link.account, "link", link.id)
-        cache_redirect(request, services, visit, response, journal_target=target, expiry=link.expiry)
+        services.worker_state.cache.put_redirect(request, visit, response, journal_target=target, expiry=link.expiry)
     return response
 
 

@@ -17,7 +17,6 @@ from waypost.settings import Settings
 from waypost.urls.alias_namespace import OWN
 from waypost.urls.short_urls import report_url
 from waypost.visits.alias import AliasKind
-from waypost.visits.hot_responses import cache_redirect
 from waypost.visits.i18n import text
 from waypost.visits.lookup import QrView
 from waypost.visits.payload_responses import OPEN, app_redirect, payload_download
@@ -43,7 +42,7 @@ async def visit_qr(request: Request, services: Services, visit: VisitRequest, qr
     # The fast path has no responses with a body, and a redirect into an app contains a page.
     if is_redirect and not response.body and qr.dynamic and qr.type == "link" and request.method == "GET":
         target = entry.item_fields(qr.account, "qr", qr.id)
-        cache_redirect(request, services, visit, response, journal_target=target, flags=entry.SCAN)
+        services.worker_state.cache.put_redirect(request, visit, response, journal_target=target, flags=entry.SCAN)
     return response
 
 

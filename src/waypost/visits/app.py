@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -27,16 +28,12 @@ def create_public_app(routes: Iterable[PublicRoute], services: Services) -> Star
     """Return the app. The first route that matches a path handles it."""
     errors = _ErrorPages(services.pages)
     return Starlette(
-        routes=[_starlette_route(route, services) for route in routes],
+        routes=[
+            Route(path=route.path, endpoint=partial(route.handler, services=services), methods=list(route.methods))
+            for route in routes
+        ],
         exception_handlers={Problem: errors.problem, 405: errors.method_not_allowed, Exception: errors.internal},
     )
-
-
-def _starlette_route(route: PublicRoute, services: Services) -> Route:
-    async def endpoint(request: Request) -> Response:
-        return await route.handler(request, services)
-
-    return Route(route.path, endpoint, methods=list(route.methods))
 
 
 class _ErrorPages:

@@ -7,10 +7,16 @@ operations. Writes take one, so that no outdated entry is stored during an inval
 import threading
 import time
 from dataclasses import dataclass
+from functools import lru_cache
 
+from starlette.requests import Request
+from starlette.responses import Response
+
+from waypost import clock
 from waypost.db.change_log import Name
 from waypost.urls.blocklist import Blocklist
 from waypost.visits.lookup import DomainView, Resolved
+from waypost.visits.request import VisitRequest
 
 _MAX_REDIRECTS = 100_000
 _MAX_RESOLVED = 20_000
@@ -103,6 +109,31 @@ class Cache:
                 _make_room(self.hot, _MAX_REDIRECTS)[host + b"/" + name[1].encode()] = response
                 self._resolved.pop(name, None)  # the response is a tenth of the record's size and replaces it
 
+    def put_redirect(
+        self,
+        request: Request,
+        visit: VisitRequest,
+        response: Response,
+        *,
+        journal_target: bytes,
+        expiry: int | None = None,
+        flags: bytes = b"",
+    ) -> None:
+        """Let the fast path send this redirect, at most until the second `expiry`."""
+        location, *shared_headers = response.raw_headers
+        until_ms = _expires_ms(clock.now() // 60)
+        if expiry is not None:
+            until_ms = min(until_ms, (expiry + 1) * 1000)
+        hot = HotResponse(
+            unique=b"%b: %b\r\n" % location,
+            journal_target=journal_target,
+            until_ms=until_ms,
+            shared_headers=_join_headers(tuple(shared_headers)),
+            flags=flags,
+        )
+        header = request.headers.get("host", "").encode("latin-1")
+        self.put_hot(header, (visit.host, visit.alias), hot, version=visit.cache_version)
+
     def put_image(self, header: bytes, target: bytes, image: HotImage, *, version: int) -> None:
         """Let the fast path answer requests for an image. Evicts the oldest images over MAX_IMAGE_BYTES."""
         host = image.name[0].encode()
@@ -154,3 +185,15 @@ def _make_room(entries: dict, limit: int) -> dict:  # type: ignore[type-arg]  # 
     if len(entries) >= limit:
         entries.pop(next(iter(entries), None), None)
     return entries
+
+
+@lru_cache(2)
+def _expires_ms(minute: int) -> int:
+    """Return when responses of this minute expire, in milliseconds. Cached: they all share one object."""
+    return round(minute * 60 + MAX_AGE_SECONDS) * 1000
+
+
+@lru_cache(16)
+def _join_headers(headers: tuple[tuple[bytes, bytes], ...]) -> bytes:
+    """Return headers as bytes. Cached: all redirects share one object."""
+    return b"".join(b"%b: %b\r\n" % header for header in headers) + b"\r\n"

@@ -65,7 +65,7 @@ async def robots(request: Request, services: Services) -> Response:
     return Response(text, media_type="text/plain", headers=_HEADERS)
 
 
-async def favicon(_request: Request, _services: Services) -> Response:
+async def favicon(request: Request, services: Services) -> Response:  # noqa: ARG001  # the signature of a Handler
     """`/favicon.ico`."""
     return Response(_icon(), media_type="image/x-icon", headers=_HEADERS)
 

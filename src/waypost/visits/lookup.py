@@ -1,7 +1,7 @@
 """Resolve a host and alias to the record of a link, QR code, file or bio page, by indexed reads."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from sqlalchemy import Connection, Table, and_, bindparam, exists, or_, select
@@ -10,7 +10,11 @@ from waypost.db import crud
 from waypost.db.schema import aliases, bios, domains, files, link_pixels, links, qrs
 from waypost.qrcode.payloads import Data, Type
 from waypost.urls.alias_namespace import OWN
+from waypost.urls.blocklist import Blocklist
 from waypost.visits.interstitials import InterstitialColumns, Interstitials, read_interstitials
+
+_URL_FIELDS = ("url", "link", "image", "site")
+"""The fields of a bio block that can hold a URL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,3 +186,43 @@ def find_domain(tx: Connection, host: str) -> DomainView | None:
     columns = (domains.c.id, domains.c.account, domains.c.redirectroot, domains.c.redirect404)
     row = tx.execute(select(*columns).where(domains.c.host == host)).first()
     return DomainView(*row) if row else None
+
+
+def without_blocked(resolved: Resolved | None, blocklist: Blocklist) -> Resolved | None:
+    """Return the record without URLs on its page that the administrator has blocked (decision 54).
+
+    Applied when a record is read, not at every visit: a change of the blocklist invalidates the whole cache.
+    """
+    if isinstance(resolved, LinkView):
+        return without_blocked_link(resolved, blocklist)
+    if isinstance(resolved, BioView) and blocklist:
+        return replace(resolved, blocks=[_mark_blocked(block, blocklist) for block in resolved.blocks])
+    return resolved
+
+
+def without_blocked_link(link: LinkView, blocklist: Blocklist) -> LinkView:
+    """Return the link without blocked URLs on its interstitials. Every visit checks the destination itself."""
+    if not (link.interstitials and blocklist):
+        return link
+    return replace(link, interstitials=_filter(link.interstitials, blocklist))
+
+
+def _mark_blocked(block: Mapping[str, Any], blocklist: Blocklist) -> Mapping[str, Any]:
+    """Mark a block that contains a blocked URL. Pages omit it, and its own URL shows the reason."""
+    is_blocked = any(blocklist.blocks(str(block[name])) for name in _URL_FIELDS if block.get(name))
+    return {**block, "blocked": True} if is_blocked else block
+
+
+def _filter(interstitials: Interstitials, blocklist: Blocklist) -> Interstitials:
+    def allowed(url: str) -> str:
+        return "" if blocklist.blocks(url) else url
+
+    card, splash, overlay = interstitials.card, interstitials.splash, interstitials.overlay
+    if splash is not None:
+        splash = replace(splash, link=allowed(splash.link), banner=allowed(splash.banner), logo=allowed(splash.logo))
+    return replace(
+        interstitials,
+        card=replace(card, image=allowed(card.image)) if card else None,
+        splash=splash,
+        overlay=replace(overlay, link=allowed(overlay.link), image=allowed(overlay.image)) if overlay else None,
+    )

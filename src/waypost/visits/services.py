@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -66,5 +66,7 @@ class Services:
         return await anyio.to_thread.run_sync(partial(self.database.write, durability=durability), work)
 
 
-Handler = Callable[[Request, Services], Awaitable[Response]]
-"""Handles the requests of one route."""
+class Handler(Protocol):
+    """Handles the requests of one route."""
+
+    def __call__(self, request: Request, services: Services) -> Awaitable[Response]: ...

@@ -19,10 +19,9 @@ from waypost.db.schema import links
 from waypost.http.rate_limit import PolicyName, RateLimiter
 from waypost.urls import alias_rules, blocklist
 from waypost.urls.blocklist import Blocklist
-from waypost.visits.blocklist_filter import without_blocked
 from waypost.visits.decide import Facts, Outcome, Redirect, Refusal, decide, expired_outcome
 from waypost.visits.fast_path import WorkerState
-from waypost.visits.lookup import BioView, DomainView, LinkView, Resolved, find_domain, resolve
+from waypost.visits.lookup import BioView, DomainView, LinkView, Resolved, find_domain, resolve, without_blocked
 from waypost.visits.password_check import PasswordCheck
 from waypost.visits.request import VisitRequest
 
