@@ -39,17 +39,12 @@ class AccountChange(Body):
 @router.get("/account")
 def read_account(context: Context) -> AccountAnswer:
     account = context.read(lambda tx: ops.get(tx, context.account))
-    shown = AccountOut(
-        id=account.id,
-        email=account.email,
-        username=account.username,
-        avatar=f"{context.settings.base}/u/{account.username}/avatar.svg",
-        status=account.status,
-        plan=account.plan,
-        expires=clock.NEVER if account.expires is None else clock.text(account.expires),
-        registered=clock.text(account.registered),
-    )
-    return AccountAnswer(data=shown)
+    fields = {
+        **vars(account),
+        "avatar": f"{context.settings.base}/u/{account.username}/avatar.svg",
+        "expires": clock.NEVER if account.expires is None else clock.text(account.expires),
+    }
+    return AccountAnswer(data=AccountOut(**fields))
 
 
 @router.put("/account/update")

@@ -52,7 +52,7 @@ def check_code(context: PageContext) -> Response:
     if values is None:
         return context.redirect("/dashboard/signin", message="Sign-in timed out. Please sign in again.", tone="bad")
     account, next_path = int(values[0]), values[1]
-    _limit_attempts(f"code {account}", context)
+    context.limit_attempts(f"code {account}")
     if context.write(lambda tx: two_factor.accept(tx, account, form.text("code"))):
         return _start_session(context, account, next_path)
     form.errors["code"] = "Wrong code, or already used. The app shows a new one every 30 seconds."
@@ -86,7 +86,7 @@ def register(context: PageContext) -> Response:
     """Create an account, or send an e-mail with a link to do so."""
     _require_registration(context)
     form = context.form()
-    _limit_attempts("register", context)
+    context.limit_attempts("register")
     if context.services.mailer.can_send and not form.text("pass"):
         return _send_registration_link(context, form)
     account = form.attempt(lambda: _create_account(context, form))
@@ -106,7 +106,7 @@ def show_forgot(context: PageContext) -> Response:
 def send_reset_link(context: PageContext) -> Response:
     """Send a reset link if the account exists. The response and its time do not reveal whether it does."""
     form = context.form()
-    _limit_attempts("forgot", context)
+    context.limit_attempts("forgot")
     name = form.text("name")
     if context.services.mailer.can_send:
         recipient = context.read(lambda tx: _address_and_link(tx, context, name))
@@ -120,8 +120,8 @@ def send_reset_link(context: PageContext) -> Response:
 def show_reset(context: PageContext) -> Response:
     """Show the form for a new password."""
     token = context.query("pass", max_length=2000)
-    account = context.read(lambda tx: ops.get(tx, email_links.account_of(tx, context.services.signer, token)))
-    return context.render("login/reset.html", form=Form({"pass": token}), account=account)
+    form, account = Form({"pass": token}), _account_to_reset(context, token)
+    return context.render("login/reset.html", form=form, account=account)
 
 
 @pages.post("/dashboard/reset", public=True)
@@ -129,7 +129,7 @@ def reset(context: PageContext) -> Response:
     """Set the new password and end all sessions of the account."""
     form = context.form()
     token, password = form.text("pass"), str(form["password"])
-    account = context.read(lambda tx: ops.get(tx, email_links.account_of(tx, context.services.signer, token)))
+    account = _account_to_reset(context, token)
     if form.attempt(lambda: ops.checked_password(password)) is None:
         form.values["password"] = ""
         return context.render("login/reset.html", status=400, form=form, account=account)
@@ -160,7 +160,7 @@ def _check_password(context: PageContext, form: Form) -> int:
     name, password = form.text("name"), str(form["password"])[:1000]
     login = context.read(lambda tx: ops.password_of(tx, name))
     account, hashed = login or (0, _DUMMY_HASH)
-    _limit_attempts(f"account {account}" if account else f"name {name.casefold()[:200]}", context)
+    context.limit_attempts(f"account {account}" if account else f"name {name.casefold()[:200]}")
     if not credentials.password_matches(hashed, password) or not account:
         raise _WRONG_LOGIN
     if context.read(lambda tx: ops.get(tx, account)).suspended:
@@ -210,14 +210,13 @@ def _address_and_link(tx: Connection, context: PageContext, name: str) -> tuple[
     return ops.get(tx, login[0]).email, email_links.reset_link(tx, context.settings.base, login[0])
 
 
+def _account_to_reset(context: PageContext, token: str) -> ops.Account:
+    return context.read(lambda tx: ops.get(tx, email_links.account_of(tx, context.services.signer, token)))
+
+
 def _require_registration(context: PageContext) -> None:
     if context.settings.registration == "off":
         raise Problem(Kind.NOT_FOUND, "Registration is disabled. Ask the administrator for an account.")
-
-
-def _limit_attempts(subject: str, context: PageContext) -> None:
-    if wait := context.services.rate_limiter.acquire("login", subject=subject, network=context.network):
-        raise Problem(Kind.RATE_LIMITED, f"Too many attempts. Please wait {wait} seconds.", retry_after=wait)
 
 
 _RESET_EMAIL = """\

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import email_validator
-from sqlalchemy import Connection, RowMapping, Select, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, RowMapping, Select, func, insert, or_, select, update
 
 from waypost import clock
 from waypost.db import crud
@@ -17,11 +17,11 @@ from waypost.errors import invalid, not_found, taken
 Status = Literal["free", "pro"]
 _USERNAME = re.compile(r"[A-Za-z0-9_-]{3,50}\Z")
 _NUMBER = re.compile(r"[0-9]{1,15}\Z")
-_EMAIL_TAKEN = taken("email", "That e-mail address is taken. Please use another one.")
 _TAKEN = {
-    "accounts_email_key_unique": _EMAIL_TAKEN,
+    "accounts_email_key_unique": taken("email", "That e-mail address is taken. Please use another one."),
     "accounts_username_key_unique": taken("username", "That username is taken. Please choose another one."),
 }
+_PLAN_TAKEN = {"plans_name_unique": taken("name", "There is a plan with that name already.")}
 # Many installations live in a network of their own, with addresses at .local or .internal.
 email_validator.SPECIAL_USE_DOMAIN_NAMES.clear()
 
@@ -54,7 +54,7 @@ class Plan:
 
 
 def checked_email(value: str, *, field: str = "email") -> str:
-    """The address in its normal form. Raises INVALID on `field`."""
+    """Return the address in its normal form. Raises INVALID on `field`."""
     try:
         return email_validator.validate_email(value, check_deliverability=False, globally_deliverable=False).normalized
     except email_validator.EmailNotValidError as error:
@@ -62,7 +62,7 @@ def checked_email(value: str, *, field: str = "email") -> str:
 
 
 def checked_password(value: str, *, field: str = "password") -> str:
-    """The password, if it is 8 to 128 characters (decision 15). Raises INVALID on `field`."""
+    """Return the password if it is 8 to 128 characters (decision 15). Raises INVALID on `field`."""
     if not 8 <= len(value) <= 128:
         raise invalid(field, f"{field} must be 8 to 128 characters.")
     try:
@@ -73,30 +73,22 @@ def checked_password(value: str, *, field: str = "password") -> str:
 
 
 def add(
-    tx: Connection,
-    *,
-    email: str,
-    username: str,
-    password: str,
-    plan: str = "free",
-    rate_limit: int | None = None,
+    tx: Connection, *, email: str, username: str, password: str, plan: str = "free", rate_limit: int | None = None
 ) -> Account:
-    """Make an account; the first one of a database is its owner. `password` is hashed already.
+    """Create an account; the first one of a database is its owner. `password` is a hash.
 
     Raises INVALID or TAKEN on `email`, `username` or `plan`.
     """
     if not _USERNAME.match(username):
         raise invalid("username", "username must be 3 to 50 characters from A-Z, a-z, 0-9, _ and -.")
-    address = checked_email(email)
-    selected, now = _plan(tx, plan), clock.now()
+    now = clock.now()
     row = {
-        "email": address,
-        "email_key": address.casefold(),
+        **_email_columns(email),
         "username": username,
         "username_key": username.casefold(),
         "password": password,
         "password_changed": now,
-        "plan": selected,
+        "plan": _plan_id(tx, plan),
         "rate_limit": rate_limit,
         "owner": tx.execute(select(func.count()).select_from(accounts)).scalar_one() == 0,
         "registered": now,
@@ -107,51 +99,38 @@ def add(
 
 
 def get(tx: Connection, account: int) -> Account:
-    """The account. Raises NOT_FOUND."""
-    return _one(tx.execute(_shown().where(accounts.c.id == account)).mappings().first())
+    """Return an account. Raises NOT_FOUND."""
+    return _account(tx.execute(_select_accounts().where(accounts.c.id == account)).mappings().first())
 
 
 def find(tx: Connection, name: str) -> Account:
-    """The account with that username or e-mail address, else with that id. Raises NOT_FOUND."""
-    key = name.casefold()
-    named = _shown().where(or_(accounts.c.username_key == key, accounts.c.email_key == key))
-    row = tx.execute(named).mappings().first()
-    if row is None and _NUMBER.match(name):
-        row = tx.execute(_shown().where(accounts.c.id == int(name))).mappings().first()
-    return _one(row)
+    """Return the account with this username or e-mail address, else with this id. Raises NOT_FOUND."""
+    row = tx.execute(_select_accounts().where(_is_called(name))).mappings().first()
+    return get(tx, int(name)) if row is None and _NUMBER.match(name) else _account(row)
 
 
 def password_of(tx: Connection, name: str) -> tuple[int, str] | None:
     """Return the id and password hash of a username or e-mail address."""
-    key = name.strip().casefold()
-    named = or_(accounts.c.username_key == key, accounts.c.email_key == key)
-    row = tx.execute(select(accounts.c.id, accounts.c.password).where(named)).first()
+    row = tx.execute(select(accounts.c.id, accounts.c.password).where(_is_called(name.strip()))).first()
     return None if row is None else (row.id, row.password)
 
 
 def hashed_password(tx: Connection, account: int) -> str | None:
-    """The account's password as it is stored."""
+    """Return the hash of the account's password."""
     return tx.execute(select(accounts.c.password).where(accounts.c.id == account)).scalar_one_or_none()
 
 
 def everyone(tx: Connection) -> list[Account]:
-    """Every account, oldest first."""
-    return [_one(row) for row in tx.execute(_shown().order_by(accounts.c.id)).mappings()]
+    """Return every account, oldest first."""
+    return [Account(**row) for row in tx.execute(_select_accounts().order_by(accounts.c.id)).mappings()]
 
 
 def page(tx: Connection, window: PageRequest, *, q: str = "") -> Page[Account]:
-    """A page of all accounts, oldest first; with `q`, of those whose name or address has it."""
-    meets = _shown()
+    """Return a page of all accounts, oldest first; with `q`, of those whose username or e-mail address contains it."""
+    query, keys = _select_accounts(), (accounts.c.username_key, accounts.c.email_key)
     if q:
-        key = q.casefold()
-        c = accounts.c
-        meets = meets.where(
-            or_(c.username_key.contains(key, autoescape=True), c.email_key.contains(key, autoescape=True))
-        )
-    result = tx.execute(select(func.count()).select_from(meets.subquery())).scalar_one()
-    selected = meets.order_by(accounts.c.id).limit(window.limit).offset(window.offset)
-    outcome = tx.execute(selected).mappings() if window.offset < result else ()
-    return Page([_one(row) for row in outcome], result, window)
+        query = query.where(or_(*(key.contains(q.casefold(), autoescape=True) for key in keys)))
+    return crud.counted_page(tx, query.order_by(accounts.c.id), window, Account)
 
 
 def any_exists(tx: Connection) -> bool:
@@ -160,11 +139,10 @@ def any_exists(tx: Connection) -> bool:
 
 
 def change(tx: Connection, account: int, *, email: str | None = None, password: str | None = None) -> None:
-    """Set the e-mail address, or the password (hashed already), which ends every browser session (decision 15)."""
+    """Set the e-mail address, or the hash of the password, which ends every browser session (decision 15)."""
     values: dict[str, str | int] = {}
     if email is not None:
-        address = checked_email(email)
-        values |= {"email": address, "email_key": address.casefold()}
+        values |= _email_columns(email)
     if password is not None:
         values |= {"password": password, "password_changed": clock.now()}
         tx.execute(sessions.delete().where(sessions.c.account == account))
@@ -184,47 +162,50 @@ def set_admin(tx: Connection, account: int, *, admin: bool) -> None:
 
 def move(tx: Connection, account: int, *, plan: str) -> None:
     """Put an account on a plan. Raises INVALID on `plan`."""
-    tx.execute(update(accounts).where(accounts.c.id == account).values(plan=_plan(tx, plan)))
+    tx.execute(update(accounts).where(accounts.c.id == account).values(plan=_plan_id(tx, plan)))
 
 
 def add_plan(
-    tx: Connection,
-    *,
-    name: str,
-    status: Status,
-    rate_limit: int,
-    upload_limit: int,
-    storage_limit: int | None = None,
+    tx: Connection, *, name: str, status: Status, rate_limit: int, upload_limit: int, storage_limit: int | None = None
 ) -> Plan:
-    """Make a plan. Raises TAKEN on `name`."""
+    """Create a plan. Raises TAKEN on `name`."""
     limits = {"rate_limit": rate_limit, "upload_limit": upload_limit, "storage_limit": storage_limit}
-    row = {"name": name, "status": status, **limits}
-    with crud.translate_unique_violation(
-        {"plans_name_unique": taken("name", "There is a plan with that name already.")}
-    ):
-        plan = tx.execute(insert(plans).values(row).returning(plans.c.id)).scalar_one()
+    statement = insert(plans).values(name=name, status=status, **limits).returning(plans.c.id)
+    with crud.translate_unique_violation(_PLAN_TAKEN):
+        plan = tx.execute(statement).scalar_one()
     return Plan(plan, name, status, rate_limit, upload_limit, storage_limit)
 
 
 def all_plans(tx: Connection) -> Sequence[Plan]:
-    """Every plan, oldest first."""
+    """Return every plan, oldest first."""
     return [Plan(**row) for row in tx.execute(crud.select_columns(plans, Plan).order_by(plans.c.id)).mappings()]
 
 
-def _plan(tx: Connection, name: str) -> int:
-    query = tx.execute(select(plans.c.id).where(plans.c.name == name)).scalar_one_or_none()
-    if query is None:
+def _plan_id(tx: Connection, name: str) -> int:
+    plan = tx.execute(select(plans.c.id).where(plans.c.name == name)).scalar_one_or_none()
+    if plan is None:
         raise invalid("plan", f"plan must be the name of a plan; there is none called {name!r}.")
-    return int(query)
+    return int(plan)
 
 
-def _shown() -> Select[tuple[object, ...]]:
+def _email_columns(email: str) -> dict[str, str]:
+    address = checked_email(email)
+    return {"email": address, "email_key": address.casefold()}
+
+
+def _is_called(name: str) -> ColumnElement[bool]:
+    """The condition that an account has this username or e-mail address."""
+    key = name.casefold()
+    return or_(accounts.c.username_key == key, accounts.c.email_key == key)
+
+
+def _select_accounts() -> Select[Any]:
     own = (accounts.c[name] for name in ("id", "email", "username", "owner", "suspended", "expires", "registered"))
     query = select(*own, plans.c.name.label("plan"), plans.c.status)
     return query.join(plans, plans.c.id == accounts.c.plan)
 
 
-def _one(row: RowMapping | None) -> Account:
+def _account(row: RowMapping | None) -> Account:
     if row is None:
         raise not_found("account")
     return Account(**row)

@@ -1,5 +1,6 @@
 """Pages of the user's own account: e-mail, password, sessions, two-factor authentication and API keys."""
 
+from collections.abc import Sequence
 from typing import Annotated
 from urllib.parse import urlsplit
 
@@ -17,7 +18,7 @@ from waypost.dashboard import qr_image
 from waypost.dashboard.context import HOME, THEME_COOKIE, PageContext, safe_redirect_path
 from waypost.dashboard.forms import Form, Shape
 from waypost.dashboard.routing import Router
-from waypost.errors import Kind, Problem, invalid
+from waypost.errors import invalid
 
 pages = Router()
 _ACCOUNT, _KEYS, _SESSIONS = "/dashboard/account", "/dashboard/account/keys", "/dashboard/account/sessions"
@@ -32,6 +33,7 @@ class NewKey(Body):
 
 
 _KEY_SHAPE = Shape(local_times=("expires",))
+_NEW_KEY = {"name": "", "scope": "write", "expires": ""}
 
 
 @pages.get("/dashboard/account")
@@ -109,7 +111,7 @@ def enable_two_factor(context: PageContext) -> Response:
     """Enable it with the password and a code, which proves that the app is set up."""
     form = context.form()
 
-    def work() -> list[str]:
+    def work() -> Sequence[str]:
         values = context.services.signer.unsign(_SETUP, form.text("sealed"), bound=context.cookie)
         if values is None:
             raise invalid("code", "Setup timed out. Scan the new QR code.")
@@ -117,12 +119,9 @@ def enable_two_factor(context: PageContext) -> Response:
         step = two_factor.verify(values[0], form.text("code"))
         if step is None:
             raise invalid("code", "Wrong code. Check that your phone's clock is correct.")
-        return list(context.write(lambda tx: two_factor.enable(tx, context.account, secret=values[0], step=step)))
+        return context.write(lambda tx: two_factor.enable(tx, context.account, secret=values[0], step=step))
 
-    codes = form.attempt(work)
-    if codes is None:
-        return _two_factor_page(context, form, status=400)
-    return context.render("account/recovery_codes.html", codes=codes)
+    return _codes_page(context, form, form.attempt(work))
 
 
 @pages.post("/dashboard/account/factor/codes")
@@ -130,16 +129,11 @@ def renew_codes(context: PageContext) -> Response:
     """Replace the recovery codes."""
     form = context.form()
 
-    def work() -> list[str]:
+    def work() -> Sequence[str]:
         _check_password(context, form)
-        return list(context.write(lambda tx: two_factor.new_codes(tx, context.account)))
+        return context.write(lambda tx: two_factor.new_codes(tx, context.account))
 
-    codes = form.attempt(work)
-    return (
-        _two_factor_page(context, form, status=400)
-        if codes is None
-        else context.render("account/recovery_codes.html", codes=codes)
-    )
+    return _codes_page(context, form, form.attempt(work))
 
 
 @pages.post("/dashboard/account/factor/off")
@@ -158,7 +152,7 @@ def disable_two_factor(context: PageContext) -> Response:
 
 @pages.get("/dashboard/account/keys")
 def list_keys(context: PageContext) -> Response:
-    return _keys_page(context, Form({"name": "", "scope": "write", "expires": ""}))
+    return _keys_page(context, Form(_NEW_KEY))
 
 
 @pages.post("/dashboard/account/keys")
@@ -176,13 +170,13 @@ def add_key(context: PageContext) -> Response:
     key = form.attempt(work)
     if key is None:
         return _keys_page(context, form, status=400)
-    return _keys_page(context, Form({"name": "", "scope": "write", "expires": ""}), new_key=key)
+    return _keys_page(context, Form(_NEW_KEY), new_key=key)
 
 
 @pages.post("/dashboard/account/keys/revoke")
 def revoke_key(context: PageContext) -> Response:
-    for key in context.selected_ids()[:1]:
-        context.write(lambda tx, key=key: api_keys.revoke(tx, context.account, key))  # type: ignore[misc]  # bound now
+    if ids := context.selected_ids():
+        context.write(lambda tx: api_keys.revoke(tx, context.account, ids[0]))
     return context.redirect(_KEYS, message="The key was revoked. Requests with it now fail with 401.")
 
 
@@ -210,11 +204,17 @@ def _two_factor_page(context: PageContext, form: Form, *, status: int = 200) -> 
     values = context.services.signer.unsign(_SETUP, form.text("sealed"), bound=context.cookie)
     secret = values[0] if values else two_factor.new_secret()
     form.values["sealed"] = context.services.signer.sign(_SETUP, secret, life=_SETUP_SECONDS, bound=context.cookie)
-    uri = two_factor.provisioning_uri(
-        secret, username=context.user.username, issuer=f"waypost ({context.settings.own_host})"
-    )
+    issuer = f"waypost ({context.settings.own_host})"
+    uri = two_factor.provisioning_uri(secret, username=context.user.username, issuer=issuer)
     image = qr_image.qr_data_url(uri)
     return context.render("account/two_factor.html", status=status, form=form, factor=None, secret=secret, image=image)
+
+
+def _codes_page(context: PageContext, form: Form, codes: Sequence[str] | None) -> Response:
+    """Show new recovery codes; without any, the form with its errors."""
+    if codes is None:
+        return _two_factor_page(context, form, status=400)
+    return context.render("account/recovery_codes.html", codes=codes)
 
 
 def _keys_page(context: PageContext, form: Form, *, status: int = 200, new_key: str = "") -> Response:
@@ -226,9 +226,7 @@ def _keys_page(context: PageContext, form: Form, *, status: int = 200, new_key: 
 
 def _check_password(context: PageContext, form: Form, *, field: str = "password") -> None:
     """Raise INVALID unless the form contains the account's password, so that an open session alone is not enough."""
-    subject = f"account {context.account}"
-    if wait := context.services.rate_limiter.acquire("login", subject=subject, network=context.network):
-        raise Problem(Kind.RATE_LIMITED, f"Too many attempts. Please wait {wait} seconds.", retry_after=wait)
+    context.limit_attempts(f"account {context.account}")
     hashed = context.read(lambda tx: ops.hashed_password(tx, context.account)) or ""
     if not credentials.password_matches(hashed, str(form[field])[:1000]):
         raise invalid(field, "Wrong password.")

@@ -98,18 +98,8 @@ def add_plan(context: PageContext) -> Response:
     form = context.form()
 
     def work() -> str:
-        body = form.read(NewPlan, context.time_zone)
-        plan = context.write(
-            lambda tx: ops.add_plan(
-                tx,
-                name=body.name,
-                status=body.status,
-                rate_limit=body.rate_limit,
-                upload_limit=body.upload_limit,
-                storage_limit=body.storage_limit,
-            )
-        )
-        return plan.name
+        plan = form.read(NewPlan, context.time_zone)
+        return context.write(lambda tx: ops.add_plan(tx, **plan.model_dump())).name
 
     name = form.attempt(work)
     if name is None:

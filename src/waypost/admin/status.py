@@ -2,7 +2,6 @@
 
 import platform
 import shutil
-from typing import Any
 
 from sqlalchemy import Connection, func, select
 from starlette.responses import Response
@@ -31,20 +30,20 @@ def show_health(context: PageContext) -> Response:
 
     revision, account_count, stored_bytes, dead = context.read(work)
     is_storage_tested = context.query("try") == "storage"
-    values: dict[str, Any] = {
-        "version": __version__,
-        "python": platform.python_version(),
-        "database": "SQLite" if context.database.is_sqlite else "PostgreSQL",
-        "revision": revision,
-        "latest_revision": latest_revision(),
-        "uncounted_bytes": read_barrier.uncounted_bytes(settings.journal_dir, context.database),
-        "account_count": account_count,
-        "stored_bytes": stored_bytes,
-        "dead": dead,
-        "free_bytes": shutil.disk_usage(settings.data_dir).free,
-        "storage": settings.storage_url or "files",
-        "findings": system_checks.run(settings),
-        "is_storage_tested": is_storage_tested,
-        "storage_error": probe(context.cleaner.store) if is_storage_tested else "",
-    }
-    return context.render("admin/health.html", **values)
+    return context.render(
+        "admin/health.html",
+        version=__version__,
+        python=platform.python_version(),
+        database="SQLite" if context.database.is_sqlite else "PostgreSQL",
+        revision=revision,
+        latest_revision=latest_revision(),
+        uncounted_bytes=read_barrier.uncounted_bytes(settings.journal_dir, context.database),
+        account_count=account_count,
+        stored_bytes=stored_bytes,
+        dead=dead,
+        free_bytes=shutil.disk_usage(settings.data_dir).free,
+        storage=settings.storage_url or "files",
+        findings=system_checks.run(settings),
+        is_storage_tested=is_storage_tested,
+        storage_error=probe(context.cleaner.store) if is_storage_tested else "",
+    )

@@ -6,6 +6,7 @@ from typing import Literal
 from sqlalchemy import Connection, func, insert, or_, select
 
 from waypost import clock, credentials
+from waypost.db import crud
 from waypost.db.schema import accounts, api_keys, plans
 from waypost.errors import not_found
 
@@ -40,21 +41,13 @@ class Key:
 
 def find_caller(tx: Connection, digest: bytes) -> Caller | None:
     """Return the caller of the key with this digest, if the key exists and has not expired."""
+    c = api_keys.c
     limit = func.coalesce(accounts.c.rate_limit, plans.c.rate_limit).label("limit")
     query = (
-        select(
-            api_keys.c.id.label("key"),
-            api_keys.c.account,
-            api_keys.c.scope,
-            accounts.c.suspended,
-            limit,
-            api_keys.c.window_start,
-            api_keys.c.window_used,
-        )
-        .join(accounts, accounts.c.id == api_keys.c.account)
+        select(c.id.label("key"), c.account, c.scope, accounts.c.suspended, limit, c.window_start, c.window_used)
+        .join(accounts, accounts.c.id == c.account)
         .join(plans, plans.c.id == accounts.c.plan)
-        .where(api_keys.c.digest == digest)
-        .where(or_(api_keys.c.expires.is_(None), api_keys.c.expires > clock.now()))
+        .where(c.digest == digest, or_(c.expires.is_(None), c.expires > clock.now()))
     )
     row = tx.execute(query).mappings().first()
     return Caller(**row) if row else None
@@ -78,9 +71,8 @@ def add(tx: Connection, account: int, *, name: str, scope: Scope = "write", expi
 
 def of(tx: Connection, account: int) -> list[Key]:
     """Return the account's keys, newest first."""
-    columns = ("id", "name", "hint", "scope", "expires", "created", "last_used")
-    query = select(*(api_keys.c[name] for name in columns)).where(api_keys.c.account == account)
-    return [Key(**row) for row in tx.execute(query.order_by(api_keys.c.id.desc())).mappings()]
+    query = crud.select_columns(api_keys, Key).where(api_keys.c.account == account).order_by(api_keys.c.id.desc())
+    return [Key(**row) for row in tx.execute(query).mappings()]
 
 
 def revoke(tx: Connection, account: int, key: int) -> None:

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import ColumnElement, Connection, insert, select, update
 
 from waypost import clock, credentials
+from waypost.db import crud
 from waypost.db.schema import accounts, sessions
 from waypost.errors import not_found
 
@@ -53,17 +54,13 @@ def find(tx: Connection, token: str) -> SignedIn | None:
     """Return the session of a token, if it has not expired. `stale` says that `touch` is due."""
     now = clock.now()
     query = (
-        select(sessions.c.id.label("session"), sessions.c.account, sessions.c.seen)
+        select(sessions.c.id.label("session"), sessions.c.account, (sessions.c.seen < now - _SEEN_EVERY).label("stale"))
         .add_columns(accounts.c.email, accounts.c.username, accounts.c.owner, accounts.c.suspended)
         .join(accounts, accounts.c.id == sessions.c.account)
-        .where(sessions.c.digest == credentials.digest(token))
-        .where(sessions.c.seen > now - LIFE, sessions.c.created > now - LONGEST)
+        .where(sessions.c.digest == credentials.digest(token), *_is_valid(now))
     )
     row = tx.execute(query).mappings().first()
-    if row is None:
-        return None
-    values = {name: value for name, value in row.items() if name != "seen"}
-    return SignedIn(**values, stale=row["seen"] < now - _SEEN_EVERY)
+    return SignedIn(**row) if row else None
 
 
 def touch(tx: Connection, account: int, session: int) -> None:
@@ -74,11 +71,10 @@ def touch(tx: Connection, account: int, session: int) -> None:
 
 def of(tx: Connection, account: int) -> Sequence[Session]:
     """Return the account's sessions, last used first."""
-    now = clock.now()
-    c = sessions.c
-    is_valid = (c.account == account, c.seen > now - LIFE, c.created > now - LONGEST)
-    query = select(c.id, c.agent, c.created, c.seen).where(*is_valid).order_by(c.seen.desc(), c.id.desc())
-    return [Session(**row) for row in tx.execute(query).mappings()]
+    query = crud.select_columns(sessions, Session).where(sessions.c.account == account, *_is_valid(clock.now()))
+    return [
+        Session(**row) for row in tx.execute(query.order_by(sessions.c.seen.desc(), sessions.c.id.desc())).mappings()
+    ]
 
 
 def end(tx: Connection, account: int, session: int) -> None:
@@ -91,3 +87,7 @@ def end(tx: Connection, account: int, session: int) -> None:
 def end_others(tx: Connection, account: int, *, keep: int) -> None:
     """Delete all sessions of the account except one."""
     tx.execute(sessions.delete().where(sessions.c.account == account, sessions.c.id != keep))
+
+
+def _is_valid(now: int) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    return sessions.c.seen > now - LIFE, sessions.c.created > now - LONGEST

@@ -16,6 +16,7 @@ from waypost.auth.sessions import SignedIn
 from waypost.dashboard import forms
 from waypost.dashboard.forms import PLAIN, VERSION, Form, Shape, Value
 from waypost.db.crud import PageRequest
+from waypost.errors import Kind, Problem
 from waypost.http import csrf
 from waypost.http.client_ip import client_ip, network_of
 from waypost.http.compression import compress
@@ -96,6 +97,11 @@ class PageContext(RequestContext):
     def network(self) -> str:
         """The client's network, for rate limits."""
         return network_of(client_ip(self.request.scope, self.settings.proxies))
+
+    def limit_attempts(self, subject: str) -> None:
+        """Count an attempt to enter a password or code, by subject and network. Raises RATE_LIMITED."""
+        if wait := self.services.rate_limiter.acquire("login", subject=subject, network=self.network):
+            raise Problem(Kind.RATE_LIMITED, f"Too many attempts. Please wait {wait} seconds.", retry_after=wait)
 
     def query(self, name: str, default: str = "", *, max_length: int = 255) -> str:
         """Return a query parameter without control characters."""
