@@ -45,15 +45,15 @@ def show_account(context: PageContext) -> Response:
 def change_email(context: PageContext) -> Response:
     form = context.form()
 
-    def work() -> bool:
+    def work() -> None:
         email = ops.checked_email(form.text("email"))
         _check_password(context, form)
         context.write(lambda tx: ops.change(tx, context.account, email=email))
-        return True
 
-    if form.attempt(work):
-        return context.redirect(_ACCOUNT, message="Your e-mail address was changed.")
-    return _account_page(context, form, status=400)
+    form.attempt(work)
+    if form.errors:
+        return _account_page(context, form, status=400)
+    return context.redirect(_ACCOUNT, message="Your e-mail address was changed.")
 
 
 @pages.post("/dashboard/account/password")
@@ -140,14 +140,14 @@ def renew_codes(context: PageContext) -> Response:
 def disable_two_factor(context: PageContext) -> Response:
     form = context.form()
 
-    def work() -> bool:
+    def work() -> None:
         _check_password(context, form)
         context.write(lambda tx: two_factor.disable(tx, context.account))
-        return True
 
-    if form.attempt(work):
-        return context.redirect(_TWO_FACTOR, message="Two-factor authentication was disabled.")
-    return _two_factor_page(context, form, status=400)
+    form.attempt(work)
+    if form.errors:
+        return _two_factor_page(context, form, status=400)
+    return context.redirect(_TWO_FACTOR, message="Two-factor authentication was disabled.")
 
 
 @pages.get("/dashboard/account/keys")

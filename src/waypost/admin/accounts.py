@@ -3,6 +3,7 @@
 from typing import Annotated
 
 from pydantic import Field
+from sqlalchemy import Connection
 from starlette.responses import RedirectResponse, Response
 
 from waypost.accounts import email_links, ops
@@ -51,14 +52,13 @@ def show_account(context: PageContext, id: int) -> Response:
 def change_plan(context: PageContext, id: int) -> Response:
     form = context.form()
 
-    def work() -> bool:
-        account = context.read(lambda tx: ops.get(tx, id))
-        context.write(lambda tx: ops.move(tx, account.id, plan=form.text("plan")))
-        return True
+    def work(tx: Connection) -> None:
+        ops.move(tx, ops.get(tx, id).id, plan=form.text("plan"))
 
-    if form.attempt(work):
-        return context.redirect(f"{_ACCOUNTS}/{id}", message="The plan was changed.")
-    return _account_page(context, id, form, status=400)
+    form.attempt(lambda: context.write(work))
+    if form.errors:
+        return _account_page(context, id, form, status=400)
+    return context.redirect(f"{_ACCOUNTS}/{id}", message="The plan was changed.")
 
 
 @pages.post("/dashboard/admin/accounts/{id:int}/suspend")
@@ -67,24 +67,23 @@ def suspend_account(context: PageContext, id: int) -> Response:
     form = context.form()
     suspended = form.text("suspended") == "yes"
 
-    def work() -> bool:
-        account = context.read(lambda tx: ops.get(tx, id))
+    def work(tx: Connection) -> None:
+        account = ops.get(tx, id)
         if suspended and account.id == context.account:
             raise invalid("", "You cannot suspend your own account.")
-        context.write(lambda tx: ops.suspend(tx, account.id, suspended=suspended))
-        return True
+        ops.suspend(tx, account.id, suspended=suspended)
 
-    if form.attempt(work):
-        message = "The account was suspended. Its links still work." if suspended else "The account is active again."
-        return context.redirect(f"{_ACCOUNTS}/{id}", message=message)
-    return _account_page(context, id, form, status=400)
+    form.attempt(lambda: context.write(work))
+    if form.errors:
+        return _account_page(context, id, form, status=400)
+    message = "The account was suspended. Its links still work." if suspended else "The account is active again."
+    return context.redirect(f"{_ACCOUNTS}/{id}", message=message)
 
 
 @pages.post("/dashboard/admin/accounts/{id:int}/reset")
 def create_reset_link(context: PageContext, id: int) -> Response:
     """Show a password reset link for the account's owner. It is shown once."""
-    account = context.read(lambda tx: ops.get(tx, id))
-    link = context.read(lambda tx: email_links.reset_link(tx, context.settings.base, account.id))
+    link = context.read(lambda tx: email_links.reset_link(tx, context.settings.base, ops.get(tx, id).id))
     return _account_page(context, id, Form({}), link=link)
 
 

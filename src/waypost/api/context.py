@@ -14,6 +14,7 @@ from waypost.errors import Kind, Problem
 from waypost.settings import Settings
 from waypost.storage.cleanup import StorageCleaner
 from waypost.storage.store import Store
+from waypost.urls.short_urls import Addressed, short_url
 
 T = TypeVar("T")
 REQUEST_CONTEXT = "waypost.context"
@@ -34,6 +35,10 @@ class RequestContext:
     def store(self) -> Store:
         """The storage of file contents."""
         return self.cleaner.store
+
+    def short_url(self, item: Addressed) -> str:
+        """Return the short URL of a link or file."""
+        return short_url(self.settings.base, item.host, item.scheme, item.alias)
 
     def read(self, work: Callable[[Connection], T]) -> T:
         """Run `work` in a read transaction."""

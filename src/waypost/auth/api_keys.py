@@ -6,7 +6,6 @@ from typing import Literal
 from sqlalchemy import Connection, func, insert, or_, select
 
 from waypost import clock, credentials
-from waypost.db import crud
 from waypost.db.schema import accounts, api_keys, plans
 from waypost.errors import not_found
 
@@ -71,8 +70,9 @@ def add(tx: Connection, account: int, *, name: str, scope: Scope = "write", expi
 
 def of(tx: Connection, account: int) -> list[Key]:
     """Return the account's keys, newest first."""
-    query = crud.select_columns(api_keys, Key).where(api_keys.c.account == account).order_by(api_keys.c.id.desc())
-    return [Key(**row) for row in tx.execute(query).mappings()]
+    c = api_keys.c
+    query = select(c.id, c.name, c.hint, c.scope, c.expires, c.created, c.last_used).where(c.account == account)
+    return [Key(**row) for row in tx.execute(query.order_by(c.id.desc())).mappings()]
 
 
 def revoke(tx: Connection, account: int, key: int) -> None:

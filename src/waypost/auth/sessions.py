@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement, Connection, insert, select, update
 
 from waypost import clock, credentials
-from waypost.db import crud
 from waypost.db.schema import accounts, sessions
 from waypost.errors import not_found
 
@@ -71,10 +70,9 @@ def touch(tx: Connection, account: int, session: int) -> None:
 
 def of(tx: Connection, account: int) -> Sequence[Session]:
     """Return the account's sessions, last used first."""
-    query = crud.select_columns(sessions, Session).where(sessions.c.account == account, *_is_valid(clock.now()))
-    return [
-        Session(**row) for row in tx.execute(query.order_by(sessions.c.seen.desc(), sessions.c.id.desc())).mappings()
-    ]
+    c = sessions.c
+    query = select(c.id, c.agent, c.created, c.seen).where(c.account == account, *_is_valid(clock.now()))
+    return [Session(**row) for row in tx.execute(query.order_by(c.seen.desc(), c.id.desc())).mappings()]
 
 
 def end(tx: Connection, account: int, session: int) -> None:

@@ -156,7 +156,7 @@ def read_bio(context: Context, id: PathId) -> BioAnswer:
 
     bio, data, clicks = context.read_after_ingest(work)
     sent = [{name: value for name, value in block.items() if name != "id"} for block in bio.blocks]
-    details = BioDetails(**_fields(bio, context), blocks=sent, sensitive=bio.sensitive)
+    details = BioDetails(**{**_fields(bio, context), "blocks": sent})
     clickable = [block for block in bio.blocks if "id" in block]
     return BioAnswer(details=details, data=data, blocks=[_block_clicks(block, clicks) for block in clickable])
 
@@ -191,8 +191,7 @@ def _url(bio: ops.Bio, context: RequestContext) -> str:
 
 
 def _fields(bio: ops.Bio, context: RequestContext) -> dict[str, Any]:
-    copied = ("id", "name", "alias", "title", "description", "theme", "clicks", "uniqueclicks")
-    return {**{name: getattr(bio, name) for name in copied}, "shorturl": _url(bio, context), "date": bio.created}
+    return {**vars(bio), "shorturl": _url(bio, context), "date": bio.created}
 
 
 def _block_clicks(block: blocks.Block, clicks: Mapping[int, tuple[int, int]]) -> BlockClicks:

@@ -40,7 +40,7 @@ _BLOCK_NUMBER = re.compile(r"blocks (\d+)")
 @pages.get("/dashboard/bios")
 def list_bios(context: PageContext) -> Response:
     page = context.read_after_ingest(lambda tx: ops.page(tx, context.account, context.page_request()))
-    return context.render("bios/list.html", page=page, **_helpers(context))
+    return context.render("bios/list.html", page=page, short_url=lambda bio: _short_url(bio, context))
 
 
 @pages.get("/dashboard/bios/new")
@@ -215,17 +215,13 @@ def _builder(context: PageContext, form: Form, id: int | None = None, *, status:
         themes=themes.THEMES,
         block_clicks={str(block): count for block, (count, _) in clicks.items()},
         invalid_block=int(error[1]) if error else 0,
-        **_helpers(context),
+        short_url=lambda bio: _short_url(bio, context),
     )
 
 
 def _confirmation(context: PageContext, ids: Sequence[int]) -> Response:
     bios = context.read(lambda tx: [ops.get_owned(tx, context.account, bio) for bio in ids])
-    return context.render("bios/delete.html", bios=bios, **_helpers(context))
-
-
-def _helpers(context: PageContext) -> dict[str, Any]:
-    return {"short_url": lambda bio: _short_url(bio, context)}
+    return context.render("bios/delete.html", bios=bios, short_url=lambda bio: _short_url(bio, context))
 
 
 def _short_url(bio: ops.Bio, context: PageContext) -> str:

@@ -17,7 +17,7 @@ from waypost.campaigns import ops
 from waypost.campaigns.ops import Rotation
 from waypost.clicks.stats import reports
 from waypost.clicks.stats.reports import Report
-from waypost.urls.short_urls import list_url, short_url
+from waypost.urls.short_urls import list_url, rotator_url
 
 router = APIRouter(route_class=JsonRoute, tags=["Campaigns"])
 
@@ -115,14 +115,8 @@ def read_campaign(context: Context, id: PathId) -> CampaignDetails:
         return campaign, ops.get_username(tx, context.account), ops.get_winner(tx, id)
 
     campaign, username, winner_link = context.read_after_ingest(work)
-    details = CampaignSettings(
-        **_fields(context, campaign, username),
-        rotation=campaign.rotation,
-        sticky=campaign.sticky,
-        winner=campaign.winner,
-        winnerlink=winner_link,
-    )
-    return CampaignDetails(details=details)
+    fields = _fields(context, campaign, username)
+    return CampaignDetails(details=CampaignSettings(**fields, winnerlink=winner_link))
 
 
 @router.get("/campaign/{id}/stats")
@@ -170,19 +164,15 @@ def _done(context: RequestContext, work: Callable[[Connection], ops.Campaign]) -
 
 
 def _link_out(context: RequestContext, link: ops.CampaignLink) -> CampaignLinkOut:
-    fields = {name: getattr(link, name) for name in ("id", "title", "clicks", "weight", "quota", "given")}
-    return CampaignLinkOut(shorturl=short_url(context.settings.base, link.host, link.scheme, link.alias), **fields)
+    return CampaignLinkOut(**vars(link), shorturl=context.short_url(link))
 
 
 def _fields(context: RequestContext, campaign: ops.Campaign, username: str) -> dict[str, Any]:
     base = context.settings.base
     return {
-        "id": campaign.id,
-        "name": campaign.name,
+        **vars(campaign),
         "domain": campaign.name,
         "campaign": campaign.name,
-        "public": campaign.public,
-        "rotator": f"{base}/r/{campaign.slug}" if campaign.slug else False,
+        "rotator": rotator_url(base, campaign.slug) or False,
         "list": list_url(base, username, campaign.slug, campaign.id),
-        "views": campaign.views,
     }

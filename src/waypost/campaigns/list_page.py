@@ -15,7 +15,7 @@ from waypost.campaigns.list_query import PER_PAGE, LinkPage, ListedLink, PublicC
 from waypost.clicks.journal import entry
 from waypost.settings import Settings
 from waypost.urls.alias_namespace import OWN
-from waypost.urls.short_urls import list_url, short_url
+from waypost.urls.short_urls import list_url, rotator_url, short_url
 from waypost.visits.avatar import hue
 from waypost.visits.request import read_visit
 from waypost.visits.responses import NO_STORE, redirect, wants_html
@@ -86,7 +86,7 @@ def _json(campaign: PublicCampaign, page: LinkPage, url: str, settings: Settings
     return {
         "name": campaign.name,
         "list": url,
-        "rotator": f"{settings.base}/r/{campaign.slug}" if campaign.slug else False,
+        "rotator": rotator_url(settings.base, campaign.slug) or False,
         "result": page.result,
         "perpage": PER_PAGE,
         "currentpage": page.number,

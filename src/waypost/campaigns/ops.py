@@ -200,7 +200,7 @@ def links_by_clicks(tx: Connection, account: int, campaign: int, span: Span) -> 
     was_used = (links.c.account == account) & links.c.id.in_(list(clicks)[:_MAX_LINKS])
     query = _select_links(campaign).where(or_(links.c.campaign == campaign, was_used))  # an index for each side
     rows = tx.execute(query.order_by(links.c.id).limit(_MAX_LINKS)).mappings()
-    return [_campaign_link(row, clicks.get(row["id"], 0)) for row in rows]
+    return [CampaignLink(**{**row, "clicks": clicks.get(row["id"], 0)}) for row in rows]
 
 
 def page_of_links(tx: Connection, campaign: int, window: PageRequest) -> Page[CampaignLink]:
@@ -211,20 +211,15 @@ def page_of_links(tx: Connection, campaign: int, window: PageRequest) -> Page[Ca
     total = link_counts(tx, [campaign]).get(campaign, 0)
     query = _select_links(campaign).where(links.c.campaign == campaign).order_by(links.c.id)
     rows = tx.execute(query.limit(window.limit).offset(window.offset)).mappings() if window.offset < total else ()
-    return Page([_campaign_link(row, row["all_clicks"]) for row in rows], total, window)
+    return Page([CampaignLink(**row) for row in rows], total, window)
 
 
 def _select_links(campaign: int) -> Select[Any]:
     c, r = links.c, rotator_links.c
-    columns = (c.id, c.host, domains.c.scheme, c.alias, c.title, r.weight, r.quota, r.given)
-    query = select(*columns, c.clicks.label("all_clicks")).outerjoin(domains, domains.c.host == c.host)
+    columns = (c.id, c.host, domains.c.scheme, c.alias, c.title, c.clicks, r.quota)
+    settings = (func.coalesce(r.weight, 1).label("weight"), func.coalesce(r.given, 0).label("given"))
+    query = select(*columns, *settings).outerjoin(domains, domains.c.host == c.host)
     return query.outerjoin(rotator_links, (r.link == c.id) & (r.campaign == campaign))
-
-
-def _campaign_link(row: Mapping[Any, Any], clicks: int) -> CampaignLink:
-    values = {name: row[name] for name in ("id", "host", "scheme", "alias", "title", "quota")}
-    weight = 1 if row["weight"] is None else row["weight"]
-    return CampaignLink(**values, weight=weight, given=row["given"] or 0, clicks=clicks)
 
 
 def _validated(slug: str | None) -> str | None:

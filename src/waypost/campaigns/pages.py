@@ -17,7 +17,7 @@ from waypost.dashboard.forms import Form, Shape, Value
 from waypost.dashboard.i18n import ngettext
 from waypost.dashboard.routing import Router
 from waypost.db.crud import Page
-from waypost.urls.short_urls import list_url, short_url
+from waypost.urls.short_urls import list_url, rotator_url
 
 pages = Router()
 _SHAPE = Shape(flags=("public", "sticky"))
@@ -47,11 +47,8 @@ class _LinkRows(Body):
 def list_campaigns(context: PageContext) -> Response:
     def work(tx: Connection) -> tuple[Page[ops.Campaign], Mapping[int, int], str]:
         page = ops.page(tx, context.account, context.page_request())
-        return (
-            page,
-            ops.link_counts(tx, [campaign.id for campaign in page.items]),
-            ops.get_username(tx, context.account),
-        )
+        link_counts = ops.link_counts(tx, [campaign.id for campaign in page.items])
+        return page, link_counts, ops.get_username(tx, context.account)
 
     page, link_counts, username = context.read_after_ingest(work)
     return context.render(
@@ -123,7 +120,8 @@ def update_links(context: PageContext, id: int) -> Response:
             if changes:
                 ops.assign(tx, context.account, id, row.id, **changes)
 
-    if form.attempt(lambda: context.write(work) or True) is None:
+    form.attempt(lambda: context.write(work))
+    if form.errors:
         return _editor(context, id, rotator_form=form, status=400)
     return context.redirect(f"{_LIST}/{id}#links", message="Saved.")
 
@@ -181,7 +179,7 @@ def show_statistics(context: PageContext, id: int) -> Response:
         return ops.get_owned(tx, context.account, id), links, ops.get_winner(tx, id)
 
     campaign, links, winner = context.read(work)
-    rotator = {"short": f"{context.settings.base}/r/{campaign.slug}"} if campaign.slug else {}
+    rotator = rotator_url(context.settings.base, campaign.slug)
     return statistics.page(
         context,
         "campaign",
@@ -193,8 +191,8 @@ def show_statistics(context: PageContext, id: int) -> Response:
         campaign=campaign,
         targets=sorted(links, key=lambda link: -link.clicks),
         winner=winner,
-        short_url=lambda link: _short_url(context, link),
-        **rotator,
+        short_url=context.short_url,
+        **({"short": rotator} if rotator else {}),
     )
 
 
@@ -228,7 +226,7 @@ def _editor(
         winner=winner,
         base=context.settings.base,
         addresses=_addresses(context, campaign, username),
-        short_url=lambda link: _short_url(context, link),
+        short_url=context.short_url,
         form=form or Form(_values(campaign)),
         rotator_form=rotator_form or Form(_rows(page)),
         entered_rows={row["id"]: row for row in submitted_rows if isinstance(row, dict)},
@@ -254,10 +252,5 @@ def _rows(page: Page[ops.CampaignLink]) -> Mapping[str, Value]:
 
 
 def _addresses(context: PageContext, campaign: ops.Campaign, username: str) -> Mapping[str, str]:
-    base = context.settings.base
-    rotator = f"{base}/r/{campaign.slug}" if campaign.slug else ""
-    return {"rotator": rotator, "list": list_url(base, username, campaign.slug, campaign.id)}
-
-
-def _short_url(context: PageContext, link: ops.CampaignLink) -> str:
-    return short_url(context.settings.base, link.host, link.scheme, link.alias)
+    base, slug = context.settings.base, campaign.slug
+    return {"rotator": rotator_url(base, slug), "list": list_url(base, username, slug, campaign.id)}

@@ -29,7 +29,7 @@ from waypost.clicks.stats import reports
 from waypost.clicks.stats.reports import StatisticsBlock
 from waypost.links import ops, search
 from waypost.links.columns import Status
-from waypost.urls.short_urls import origin, short_url
+from waypost.urls.short_urls import origin
 
 router = APIRouter(route_class=JsonRoute, tags=["Links"])
 
@@ -196,7 +196,7 @@ def link_statistics(context: Context, id: PathId, span: RequestedSpan) -> Report
 def add_link(context: Context, body: NewLink) -> LinkDone:
     fields = body.sent()
     link = context.write(lambda tx: ops.add(tx, context.account, settings=context.settings, **fields))
-    url = _url(link, context)
+    url = context.short_url(link)
     return LinkDone(id=link.id, shorturl=url, short=url)
 
 
@@ -206,7 +206,7 @@ def update_link(context: Context, id: PathId, body: LinkChange) -> LinkUpdated:
     if body.clicklimit is not None:
         context.wait_for_ingest()  # earlier clicks count toward the new limit
     link = context.write(lambda tx: ops.change(tx, context.account, id, settings=context.settings, **fields))
-    url = _url(link, context)
+    url = context.short_url(link)
     return LinkUpdated(id=link.id, shorturl=url, short=url, message="Link has been updated successfully.")
 
 
@@ -231,16 +231,9 @@ def _link_answer(context: RequestContext, find: Callable[[Connection], ops.Link]
 
 def _fields(link: ops.Link, context: RequestContext) -> dict[str, Any]:
     return {
-        **{name: getattr(link, name) for name in _COPIED},
-        "shorturl": _url(link, context),
+        **vars(link),
+        "shorturl": context.short_url(link),
         "longurl": link.url,
         "domain": origin(context.settings.base, link.host, link.scheme),
         "date": link.created,
     }
-
-
-_COPIED = ("id", "alias", "title", "description", "clicks", "uniqueclicks", "campaign", "channel")
-
-
-def _url(link: ops.Link, context: RequestContext) -> str:
-    return short_url(context.settings.base, link.host, link.scheme, link.alias)

@@ -1,6 +1,6 @@
 """Dashboard pages of links: list, editor, dry run, statistics."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, get_args
 
@@ -16,7 +16,6 @@ from waypost.dashboard.routing import Router
 from waypost.links import dead_links, form_options, ops, search
 from waypost.links.api import LinkChange, NewLink
 from waypost.links.columns import Status
-from waypost.urls.short_urls import short_url
 
 pages = Router()
 SHAPE = Shape(
@@ -78,7 +77,7 @@ def list_links(context: PageContext) -> Response:
         link_filter=link_filter,
         filtered=bool(q) or link_filter != search.NO_FILTER,
         max_matches=search.MAX_MATCHES,
-        short_url=lambda link: _short_url(link, context),
+        short_url=context.short_url,
     )
 
 
@@ -95,7 +94,7 @@ def create_link(context: PageContext) -> Response:
     link = form.attempt(lambda: _create(context, form))
     if link is None:
         return _new_page(context, form, status=400)
-    return context.redirect(_LIST, message="Your link is ready.", copy_text=_short_url(link, context))
+    return context.redirect(_LIST, message="Your link is ready.", copy_text=context.short_url(link))
 
 
 @pages.get("/dashboard/links/{id:int}")
@@ -110,13 +109,12 @@ def update_link(context: PageContext, id: int) -> Response:
     link = form.attempt(lambda: _update(context, id, form))
     if link is None:
         return _edit_page(context, id, form, status=400)
-    return context.redirect(f"{_LIST}/{id}", message="Saved.", copy_text=_short_url(link, context))
+    return context.redirect(f"{_LIST}/{id}", message="Saved.", copy_text=context.short_url(link))
 
 
 @pages.get("/dashboard/links/{id:int}/delete")
 def confirm_deletion(context: PageContext, id: int) -> Response:
-    link = context.read(lambda tx: ops.get_owned(tx, context.account, id))
-    return context.render("links/delete.html", links=[link], short_url=lambda link: _short_url(link, context))
+    return _confirmation(context, [id])
 
 
 @pages.post("/dashboard/links/delete")
@@ -132,8 +130,7 @@ def apply_bulk_action(context: PageContext) -> Response:
     if not ids:
         return context.redirect(_LIST, message="Select at least one link.", tone="bad")
     if action == "delete":
-        links = context.read(lambda tx: [ops.get_owned(tx, context.account, link) for link in ids])
-        return context.render("links/delete.html", links=links, short_url=lambda link: _short_url(link, context))
+        return _confirmation(context, ids)
 
     def work(tx: Connection) -> None:
         for link in ids:
@@ -154,8 +151,9 @@ def apply_bulk_action(context: PageContext) -> Response:
 @pages.get("/dashboard/links/{id:int}/stats")
 def show_statistics(context: PageContext, id: int) -> Response:
     link = context.read(lambda tx: ops.get_owned(tx, context.account, id))
-    title = link.title or short_url(context.settings.base, link.host, link.scheme, link.alias).partition("://")[2]
-    return statistics.page(context, "link", id, title=title, back=f"{_LIST}/{id}", short=_short_url(link, context))
+    url = context.short_url(link)
+    title = link.title or url.partition("://")[2]
+    return statistics.page(context, "link", id, title=title, back=f"{_LIST}/{id}", short=url)
 
 
 @pages.get("/dashboard/links/{id:int}/trial")
@@ -183,6 +181,11 @@ def show_dry_run(context: PageContext, id: int) -> Response:
     )
 
 
+def _confirmation(context: PageContext, ids: Sequence[int]) -> Response:
+    links = context.read(lambda tx: [ops.get_owned(tx, context.account, link) for link in ids])
+    return context.render("links/delete.html", links=links, short_url=context.short_url)
+
+
 def _create(context: PageContext, form: Form) -> ops.Link:
     fields = form.read(NewLink, context.time_zone, SHAPE).sent()
     return context.write(lambda tx: ops.add(tx, context.account, settings=context.settings, **fields))
@@ -196,7 +199,6 @@ def _update(context: PageContext, id: int, form: Form) -> ops.Link:
         fields["password"] = None
     if body.clicklimit is not None:
         context.wait_for_ingest()  # earlier clicks count against a new limit
-
     return context.save(
         form,
         lambda tx: _values(tx, context, id),
@@ -210,12 +212,12 @@ def _values(tx: Connection, context: PageContext, id: int) -> Mapping[str, Value
     columns = asdict(details)
     names = ("type", "status", "expiryurl", "metatitle", "metadescription", "metaimage")
     rows = ("geotarget", "devicetarget", "languagetarget", "parameters")
+    deeplink = {store: details.deeplink.get(store, "") for store in ("apple", "google")}
     return {
         **{name: getattr(link, name) for name in ("url", "title", "description")},
         **{name: columns[name] for name in names},
         **{name: [{**row} for row in columns[name]] for name in rows},
-        "deeplink": [{store: details.deeplink.get(store, "") for store in ("apple", "google")}]
-        * bool(details.deeplink),
+        "deeplink": [deeplink] if details.deeplink else [],
         "custom": link.alias,
         "domain": link.host or context.settings.own_host,
         "password": "",
@@ -235,14 +237,11 @@ def _new_page(context: PageContext, form: Form, *, status: int = 200) -> Respons
 
 def _edit_page(context: PageContext, id: int, form: Form, *, status: int = 200) -> Response:
     def work(tx: Connection) -> tuple[ops.Link, bool, dead_links.CheckResult | None]:
-        return (
-            ops.get_owned(tx, context.account, id),
-            ops.get_details(tx, id).password,
-            dead_links.get_result(tx, context.account, id),
-        )
+        link = ops.get_owned(tx, context.account, id)
+        return link, ops.get_details(tx, id).password, dead_links.get_result(tx, context.account, id)
 
     link, has_password, check = context.read(work)
-    url = _short_url(link, context)
+    url = context.short_url(link)
     return context.render(
         "links/edit.html",
         status=status,
@@ -273,7 +272,3 @@ def _options(context: PageContext, form: Form) -> form_options.Options:
     }
     selected["domains"] = [form.text("domain")]
     return context.read(lambda tx: form_options.load(tx, context.account, selected=selected))
-
-
-def _short_url(link: ops.Link, context: PageContext) -> str:
-    return short_url(context.settings.base, link.host, link.scheme, link.alias)

@@ -1,6 +1,20 @@
 """Public URLs of aliases and lists."""
 
+from typing import Protocol
 from urllib.parse import quote
+
+
+class Addressed(Protocol):
+    """An item with an alias; `scheme` is that of its branded domain, if any."""
+
+    @property
+    def host(self) -> str: ...
+
+    @property
+    def scheme(self) -> str | None: ...
+
+    @property
+    def alias(self) -> str: ...
 
 
 def origin(base: str, host: str, scheme: str | None) -> str:
@@ -11,6 +25,11 @@ def origin(base: str, host: str, scheme: str | None) -> str:
 def short_url(base: str, host: str, scheme: str | None, alias: str) -> str:
     """Return the short URL of an alias; `scheme` is that of its branded domain, if any."""
     return f"{origin(base, host, scheme)}/{alias}"
+
+
+def rotator_url(base: str, slug: str | None) -> str:
+    """Return the URL of a campaign's rotator; "" for a campaign without a slug."""
+    return f"{base}/r/{slug}" if slug else ""
 
 
 def list_url(base: str, username: str, slug: str | None, campaign: int) -> str:
