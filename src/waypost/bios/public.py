@@ -36,7 +36,7 @@ async def visit_bio(request: Request, services: Services, visit: VisitRequest, b
         return JSONResponse(view.as_json(bio, services.settings.base), headers=NO_STORE)
     if bio.sensitive and not _is_confirmed(request, bio):
         title = services.pages.translate(request, text("Sensitive content"))
-        return services.pages.page("gate.html", request=request, title=title, alias=bio.alias)
+        return services.pages.page("content_warning.html", request=request, title=title, alias=bio.alias)
     _log_visit(services, visit, bio)
     page = services.pages.page("bio.html", request=request, **_context(bio, services.settings))
     page.headers["Content-Security-Policy"] = PAGE_HEADERS["Content-Security-Policy"].replace(

@@ -75,7 +75,7 @@ class _Page:
     def card(self, card: SocialCard) -> Response:
         """Preview for messengers and social networks: the owner's title, description and image."""
         headers = csp.headers(images=[card.image])
-        return self._response("card.html", headers, title=card.title or self.destination.title, card=card)
+        return self._response("social_card.html", headers, title=card.title or self.destination.title, card=card)
 
     def splash(self, splash: Splash) -> Response:
         nonce = secrets.token_urlsafe(16)

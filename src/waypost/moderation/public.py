@@ -64,7 +64,7 @@ async def report(request: Request, services: Services) -> Response:
     title = services.pages.translate(request, text("Thank you"))
     if not wants_html(request):
         return JSONResponse({"error": 0, "message": "Thank you. The administrator will review the link."})
-    return services.pages.page("reported.html", request=request, title=title, url=form.url)
+    return services.pages.page("report_sent.html", request=request, title=title, url=form.url)
 
 
 def _fault_response(request: Request, services: Services, form: _ReportForm, fault: Fault) -> Response:

@@ -97,7 +97,7 @@ def _thank_you(request: Request, services: Services, form: _SubmittedForm) -> Re
         return JSONResponse({"error": 0, "message": message}, headers=NO_STORE)
     title = pages.translate(request, text("Thank you"))
     context: dict[str, Any] = {"title": title, "message": message, "url": form.url}
-    return pages.page("thanks.html", request=request, headers=csp.headers(), **context)
+    return pages.page("overlay_thanks.html", request=request, headers=csp.headers(), **context)
 
 
 def _parse_answers(overlay: Overlay, fields: Mapping[str, str]) -> Answers | None:

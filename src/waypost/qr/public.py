@@ -89,7 +89,7 @@ def _content_page(request: Request, services: Services, qr: QrView, content: Con
         return Response(content.text, media_type="text/plain; charset=utf-8", headers=PAGE_HEADERS)
     kind = text("Wi-Fi") if content.type == "wifi" else text("Text")
     title = qr.name or services.pages.translate(request, kind)
-    return services.pages.page("content.html", request=request, title=title, rows=content.rows, text=content.text)
+    return services.pages.page("qr_content.html", request=request, title=title, rows=content.rows, text=content.text)
 
 
 async def _is_blocked(content: Content, services: Services) -> bool:

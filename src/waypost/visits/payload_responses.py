@@ -19,7 +19,7 @@ OPEN = text("Open")
 def app_redirect(pages: PageRenderer, request: Request, uri: str, *, title: str = OPEN, name: str = "") -> Response:
     """Redirect to an app. The body is a page with the same link, for clients without that app."""
     title = pages.translate(request, title)
-    response = pages.page("opened.html", request=request, status=302, title=title, uri=uri, name=name)
+    response = pages.page("app_link.html", request=request, status=302, title=title, uri=uri, name=name)
     response.headers["Location"] = quote(uri, safe=URL_SAFE)
     return response
 

@@ -146,13 +146,9 @@ class PageRenderer:
             headers = {"Retry-After": str(_RETRY_AFTER[reason]), **headers}
         if not wants_html(request):
             return json_error(message, code=code, status=error.status, headers=headers)
-        context: dict[str, Any] = {
-            "error": error,
-            "message": message,
-            "reason": reason,
-            "wrong_password": wrong_password,
-        }
-        page = self.page("refusal.html", request=request, status=error.status, **context)
+        template = "password.html" if reason == "locked" else "error.html"
+        context: dict[str, Any] = {"error": error, "message": message, "wrong_password": wrong_password}
+        page = self.page(template, request=request, status=error.status, **context)
         page.headers.update(headers)
         return page
 
