@@ -31,10 +31,9 @@ def save(store: Store, names: Iterable[str], tar: tarfile.TarFile) -> int:
         try:
             size, chunks = store.load(name)
             add_entry(tar, f"files/{name}", ChunkReader(chunks), size)
+            count += 1
         except ObjectNotFound:
             _log.error("the bytes of a file are not in the storage", object=name)
-            continue
-        count += 1
     return count
 
 

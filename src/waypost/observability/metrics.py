@@ -9,13 +9,14 @@ import threading
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.exposition import generate_latest
 from prometheus_client.metrics_core import Metric
-from prometheus_client.registry import CollectorRegistry
+from prometheus_client.registry import Collector
 
 CounterName = Literal[
     "redirects",
@@ -100,13 +101,11 @@ def clear(folder: Path) -> None:
 
 def exposition(folder: Path, gauges: Mapping[str, Gauge]) -> bytes:
     """Return the counts of all processes, and `gauges` by name, in the text format of Prometheus."""
-    registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Collector(_sum_of_processes(folder), gauges))
-    return generate_latest(registry)
+    return generate_latest(_MetricsCollector(_sum_of_processes(folder), gauges))
 
 
-class _Collector:
-    """Collector of prometheus-client."""
+class _MetricsCollector(Collector):
+    """The metrics of all processes, for prometheus-client."""
 
     def __init__(self, counts: Counter[str], gauges: Mapping[str, Gauge]) -> None:
         self._counts = counts
@@ -140,8 +139,6 @@ class _Collector:
 def _sum_of_processes(folder: Path) -> Counter[str]:
     counts: Counter[str] = Counter()
     for path in folder.glob("*.json"):
-        try:
+        with suppress(OSError, ValueError):  # the metrics of one process are missing for a moment
             counts.update(json.loads(path.read_text()))
-        except (OSError, ValueError):
-            continue  # the metrics of one process are missing for a moment
     return counts

@@ -5,6 +5,7 @@ import shutil
 import sqlite3
 import tempfile
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Literal
 
@@ -45,11 +46,8 @@ def run(settings: Settings) -> list[Finding]:
 
 def storage(settings: Settings) -> list[Finding]:
     """Test the file storage with a small object. Not part of `run`: links work without the storage."""
-    store = open_store(settings)
-    try:
+    with closing(open_store(settings)) as store:
         fault = probe(store)
-    finally:
-        store.close()
     if not fault:
         return []
     hint = "Check WAYPOST_STORAGE_URL, its endpoint, region and keys." if settings.storage_url else "Check the disk."
@@ -86,21 +84,17 @@ def _sqlite(settings: Settings) -> Iterator[Finding]:
 def _database(settings: Settings) -> Iterator[Finding]:
     if not settings.database_url and not (settings.data_dir / "waypost.db").exists():
         return
-    database = Database(settings.database)
     try:
-        current, is_unfinished = database.read(lambda tx: (current_revision(tx), migrate_database.is_unfinished(tx)))
-        yield from _connections(database)
+        with closing(Database(settings.database)) as database:
+            current, unfinished = database.read(lambda tx: (current_revision(tx), migrate_database.is_unfinished(tx)))
+            yield from _connections(database)
     except (Problem, DatabaseError) as error:
-        hint = (
-            "Check WAYPOST_DATABASE_URL and the database server."
-            if settings.database_url
-            else "Restore a backup into an empty folder."
-        )
+        hint = "Restore a backup into an empty folder."
+        if settings.database_url:
+            hint = "Check WAYPOST_DATABASE_URL and the database server."
         yield Finding("W010", "error", f"The database does not answer: {error_reason(error)}.", hint)
         return
-    finally:
-        database.close()
-    if is_unfinished:
+    if unfinished:
         text = "The migration of an installation into this database was interrupted."
         yield Finding("W012", "error", text, "Run waypost migrate-database again with the same arguments.")
     if current is not None and current not in known_revisions():

@@ -2,7 +2,7 @@
 
 import ipaddress
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Literal
@@ -143,7 +143,7 @@ def _device(text: str) -> Device:
     return next((device for device, parts in user_agent_families.DEVICES if _contains_any(text, parts)), "Other")
 
 
-def _contains_any(text: str, parts: tuple[str, ...]) -> bool:
+def _contains_any(text: str, parts: Sequence[str]) -> bool:
     return any(part in text for part in parts)
 
 

@@ -98,40 +98,28 @@ SYSTEM_PARTS = {"playstation": "PlayStation", "nintendo": "Nintendo", "roku": "R
 
 # By a part of the user agent, in this order: a TV or phone can contain the words of a phone or a desktop.
 # Plain substrings, because regular expressions took most of the time for a new user agent.
-DEVICES: tuple[tuple[Device, tuple[str, ...]], ...] = (
-    ("Other", ("oculusbrowser", "wolvic", "; quest", "tesla/", "qtcarbrowser")),
+_DEVICE_PARTS: tuple[tuple[Device, str], ...] = (
+    ("Other", "oculusbrowser|wolvic|; quest|tesla/|qtcarbrowser"),
     (
         "TV",
-        (
-            *("smarttv", "smart-tv", "smart tv", "appletv", "apple tv", "googletv", "google tv", "androidtv"),
-            *("android tv", "hbbtv", "opera tv", "nettv", "netcast", "web0s", "webos.tv", "bravia", "viera", "vidaa"),
-            *("roku", "crkey", "chromecast", "; aft", "tvbox", "tv box", "mibox", "mitv", "large screen"),
-        ),
+        "smarttv|smart-tv|smart tv|appletv|apple tv|googletv|google tv|androidtv|android tv|hbbtv|opera tv|nettv|"
+        "netcast|web0s|webos.tv|bravia|viera|vidaa|roku|crkey|chromecast|; aft|tvbox|tv box|mibox|mitv|"
+        "large screen",
     ),
-    ("Console", ("playstation", "xbox", "nintendo", "steam deck")),
-    ("Watch", ("watch", "wear os", "sm-r7", "sm-r8", "sm-r9")),
+    ("Console", "playstation|xbox|nintendo|steam deck"),
+    ("Watch", "watch|wear os|sm-r7|sm-r8|sm-r9"),
     (
         "Tablet",
-        (
-            *("ipad", "tablet;", "tablet)", "tablet/", "pixel tablet", "playbook", "kindle", "; kf", "nexus 7"),
-            *("nexus 9", "nexus 10", "pixel c ", "sm-t", "sm-x", "sm-p", "gt-p", "mediapad", "media pad", "matepad"),
-            *("mi pad", "redmi pad", "xiaomi pad", "oppo pad", "vivo pad", "honor pad", "lenovo tb", "lenovo tab"),
-        ),
+        "ipad|tablet;|tablet)|tablet/|pixel tablet|playbook|kindle|; kf|nexus 7|nexus 9|nexus 10|pixel c |sm-t|"
+        "sm-x|sm-p|gt-p|mediapad|media pad|matepad|mi pad|redmi pad|xiaomi pad|oppo pad|vivo pad|honor pad|"
+        "lenovo tb|lenovo tab",
     ),
     (
         "Mobile",
-        (
-            *("mobi", "phone", "ipod", "blackberry", "bb10", "symb", "series60", "series40", "nokia", "kaios", "j2me"),
-            *("midp", "opera mini", "ucbrowser", "ucweb", "fennec", "webos/", "palm", "instagram", "snapchat"),
-            "harmonyos",
-        ),
+        "mobi|phone|ipod|blackberry|bb10|symb|series60|series40|nokia|kaios|j2me|midp|opera mini|ucbrowser|ucweb|"
+        "fennec|webos/|palm|instagram|snapchat|harmonyos",
     ),
-    ("Tablet", ("android",)),  # Android phones contain Mobile
-    (
-        "Desktop",
-        (
-            *("windows", "macintosh", "mac os x", "mac_powerpc", "x11", "linux", "cros", "bsd", "sunos", "haiku"),
-            *("win98", "win95", "winnt"),
-        ),
-    ),
+    ("Tablet", "android"),  # Android phones contain Mobile
+    ("Desktop", "windows|macintosh|mac os x|mac_powerpc|x11|linux|cros|bsd|sunos|haiku|win98|win95|winnt"),
 )
+DEVICES = [(device, parts.split("|")) for device, parts in _DEVICE_PARTS]

@@ -33,7 +33,6 @@ class UpdateResult:
     url: str
     file: str
     built: int
-    entries: int
     credit: str
 
 
@@ -61,7 +60,7 @@ def update(file: Path, *, url: str = "", resolver: Resolver = safe_client.resolv
         if part:
             with suppress(OSError):
                 Path(part).unlink(missing_ok=True)
-    return UpdateResult(source_url, str(file), database.built, database.entries, database.credit)
+    return UpdateResult(source_url, str(file), database.built, database.credit)
 
 
 def _monthly_urls() -> list[str]:

@@ -34,13 +34,11 @@ def upsert_counts(tx: Connection, table: Table, columns: Columns) -> None:
 def increment(tx: Connection, table: Table, columns: Sequence[str], rows: Iterable[tuple[int, ...]]) -> None:
     """Add to columns of existing rows. Each item of `rows` is an id and the increment of each column."""
     if tx.dialect.name == "sqlite":
-        values = {name: table.c[name] + bindparam(f"_{name}") for name in columns}
-        stmt = update(table).where(table.c.id == bindparam("_item")).values(values)
+        parameters = ("_item", *(f"_{name}" for name in columns))
+        sums = {name: table.c[name] + bindparam(f"_{name}") for name in columns}
+        stmt = update(table).where(table.c.id == bindparam("_item")).values(sums)
         for part in batches(rows, _SQLITE_ROWS):
-            parameters = [
-                {"_item": row[0], **{f"_{name}": n for name, n in zip(columns, row[1:], strict=False)}} for row in part
-            ]
-            tx.execute(stmt, parameters)
+            tx.execute(stmt, [dict(zip(parameters, row, strict=False)) for row in part])
         return
     names = ("id", *columns)
     assignments = ", ".join(f"{name} = {table.name}.{name} + added.{name}" for name in columns)
@@ -67,12 +65,12 @@ def insert(tx: Connection, table: Table, columns: Columns, suffix: str = "") -> 
         part = [column[start : start + batch_size] for column in columns.values()]
         if is_sqlite:
             sql = f"{into} VALUES {', '.join([group] * len(part[0]))}{suffix}"
-            result = tx.exec_driver_sql(sql, tuple(chain.from_iterable(zip(*part, strict=True))))
+            inserted = tx.exec_driver_sql(sql, tuple(chain.from_iterable(zip(*part, strict=True))))
         else:
             sql = f"{into} SELECT * FROM unnest({_placeholders(table, columns)}){suffix}"  # noqa: S608  # constant names
-            result = tx.exec_driver_sql(sql, tuple(map(_array_literal, part)))
-        if result.returns_rows:
-            returned.append(result.all())
+            inserted = tx.exec_driver_sql(sql, tuple(map(_array_literal, part)))
+        if inserted.returns_rows:
+            returned.append(inserted.all())
         throttle.pause()
     return returned
 

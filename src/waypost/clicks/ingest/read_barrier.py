@@ -1,6 +1,7 @@
 """Wait for the ingester, so that statistics include every click answered before the request (decision 48)."""
 
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 from sqlalchemy import Connection, select
@@ -23,7 +24,7 @@ def wait(folder: Path, database: Database) -> None:
     pending = {name: size for name, size in reader.segment_sizes(folder).items() if size} if folder.is_dir() else {}
     deadline = time.monotonic() + _TIMEOUT_SECONDS
     while pending:
-        positions = database.read(lambda tx: _positions(tx, list(pending)))  # noqa: B023  # called at once
+        positions = database.read(lambda tx: _positions(tx, pending))  # noqa: B023  # called at once
         present = reader.segment_sizes(folder)
         # A segment is deleted only after it is counted completely.
         pending = {name: size for name, size in pending.items() if name in present and positions.get(name, 0) < size}
@@ -37,10 +38,10 @@ def wait(folder: Path, database: Database) -> None:
 def uncounted_bytes(folder: Path, database: Database) -> int:
     """Return how many bytes of this machine's journal are not counted yet."""
     sizes = reader.segment_sizes(folder) if folder.is_dir() else {}
-    positions = database.read(lambda tx: _positions(tx, list(sizes)))
+    positions = database.read(lambda tx: _positions(tx, sizes))
     return sum(max(0, size - positions.get(name, 0)) for name, size in sizes.items())
 
 
-def _positions(tx: Connection, names: list[str]) -> dict[str, int]:
+def _positions(tx: Connection, names: Iterable[str]) -> dict[str, int]:
     query = select(segments.c.name, segments.c.position).where(segments.c.name.in_(names))
     return {row.name: row.position for row in tx.execute(query)}

@@ -30,6 +30,7 @@ def delete_expired(tx: Connection, now: int, *, first_kept_day: int, events_days
     source = events if tx.dialect.name == "sqlite" else _DEFAULT_PARTITION
     oldest = select(source.c.id).order_by(source.c.id).limit(_MAX_ROWS).scalar_subquery()
     deleted = tx.execute(delete(source).where(source.c.id.in_(oldest), source.c.at_ms < before * 1000)).rowcount
-    if deleted == _MAX_ROWS:
+    more_remains = deleted == _MAX_ROWS
+    if more_remains:
         leases.release(tx, "tidy")
-    return deleted == _MAX_ROWS
+    return more_remains

@@ -3,6 +3,7 @@
 import fcntl
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,10 +29,8 @@ def segment_sizes(folder: Path) -> dict[str, int]:
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.name.endswith(SEGMENT_SUFFIX):
-                try:
+                with suppress(FileNotFoundError):  # deleted since the folder was listed
                     sizes[entry.name] = entry.stat().st_size
-                except FileNotFoundError:
-                    continue  # deleted since the folder was listed
     return dict(sorted(sizes.items()))
 
 
@@ -45,8 +44,8 @@ def read_chunks(folder: Path, positions: Mapping[str, int], max_bytes: int) -> l
             continue
         with (folder / name).open("rb") as file:
             file.seek(start)
-            data = file.read(min(size - start, remaining))
-        lines = data[: data.rfind(b"\n") + 1]
+            uncounted = file.read(min(size - start, remaining))
+        lines = uncounted[: uncounted.rfind(b"\n") + 1]
         if lines:
             chunks.append(Chunk(name, lines, start))
             remaining -= len(lines)
