@@ -11,9 +11,9 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 def lines(rows: Iterable[Iterable[Any]]) -> str:
     """Return the rows as CSV text (RFC 4180)."""
     text = io.StringIO()
-    csv.writer(text).writerows([_escape(value) for value in row] for row in rows)
+    csv.writer(text).writerows([_escape(cell) for cell in row] for row in rows)
     return text.getvalue()
 
 
-def _escape(value: Any) -> Any:
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+def _escape(cell: Any) -> Any:
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell

@@ -203,8 +203,8 @@ def _verify_checksum(source: Path) -> None:
 
 
 def _manifest(tar: tarfile.TarFile) -> Mapping[str, Any]:
-    entry = tar.next()
-    file = tar.extractfile(entry) if entry and entry.name == "manifest.json" else None
+    first = tar.next()
+    file = tar.extractfile(first) if first and first.name == "manifest.json" else None
     try:
         manifest = json.loads(file.read(1 << 20)) if file else {}
     except ValueError:

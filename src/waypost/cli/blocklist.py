@@ -22,8 +22,8 @@ def add(values: _Values, is_word: _IsWord = False) -> None:
     kind = WORD if is_word else HOST
     with console.database() as database:
         added = database.write(lambda tx: [blocklist.block(tx, value, kind=kind) for value in values])
-    for entry in added:
-        console.stdout.print(f"Blocked the {entry.kind} {entry.value}.")
+    for blocked in added:
+        console.stdout.print(f"Blocked the {blocked.kind} {blocked.value}.")
 
 
 @block.command("remove")
@@ -32,16 +32,16 @@ def remove(values: _Values, is_word: _IsWord = False) -> None:
     kind = WORD if is_word else HOST
     with console.database() as database:
         removed = database.write(lambda tx: [blocklist.unblock(tx, value, kind=kind) for value in values])
-    for entry in removed:
-        console.stdout.print(f"The {entry.kind} {entry.value} is no longer blocked.")
+    for unblocked in removed:
+        console.stdout.print(f"The {unblocked.kind} {unblocked.value} is no longer blocked.")
 
 
 @block.command("list")
 def list_blocks(json: console.AsJson = False) -> None:
     """List blocked hosts and words."""
     with console.database() as database:
-        entries = database.read(blocklist.list_all)
-    rows = [{"kind": entry.kind, "value": entry.value, "since": clock.text(entry.created)} for entry in entries]
+        blocks = database.read(blocklist.list_all)
+    rows = [{"kind": block.kind, "value": block.value, "since": clock.text(block.created)} for block in blocks]
     console.print_rows(rows, ("kind", "value", "since"), json=json)
 
 

@@ -148,8 +148,8 @@ def _count(tx: Connection, table: Table) -> int:
 def _position(tx: Connection, table: Table) -> list[Any] | None:
     """Return the key of the last copied row."""
     stored = tx.execute(select(_progress.c.position).where(_progress.c.name == table.name)).scalar()
-    values = json.loads(stored) if stored else None
-    return values and [base64.b64decode(value[0]) if isinstance(value, list) else value for value in values]
+    key = json.loads(stored) if stored else None
+    return key and [base64.b64decode(part[0]) if isinstance(part, list) else part for part in key]
 
 
 def _batches(source: Connection, table: Table, position: list[Any] | None) -> Iterator[_Batch]:
@@ -170,7 +170,7 @@ def _copy(tx: Connection, table: Table, batch: _Batch) -> None:
     """Insert a batch and its position in one transaction."""
     tx.execute(insert(table), [dict(row) for row in batch])
     last = [batch[-1][column.name] for column in _key(table)]
-    position = json.dumps([[base64.b64encode(value).decode()] if isinstance(value, bytes) else value for value in last])
+    position = json.dumps([[archive.to_json(part)] if isinstance(part, bytes) else part for part in last])
     new = upsert(tx, _progress).values(name=table.name, position=position)
     tx.execute(new.on_conflict_do_update(index_elements=["name"], set_={"position": position}))
 
@@ -193,8 +193,8 @@ def _checksum(tx: Connection, table: Table, on_rows: Callable[[int], None]) -> t
     names = sorted(column.name for column in table.columns)
     with tx.execution_options(stream_results=True, yield_per=_BATCH_ROWS).execute(select(table)) as rows:
         for row in rows.mappings():
-            values = json.dumps([archive.to_json(row[name]) for name in names], sort_keys=True)
-            total += int.from_bytes(hashlib.blake2b(values.encode(), digest_size=8).digest())
+            fields = json.dumps([archive.to_json(row[name]) for name in names], sort_keys=True)
+            total += int.from_bytes(hashlib.blake2b(fields.encode(), digest_size=8).digest())
             count += 1
             if count % _BATCH_ROWS == 0:
                 on_rows(count)

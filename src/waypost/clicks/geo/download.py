@@ -1,5 +1,7 @@
 """Download a country database: by default this month's free DB-IP Lite (CC BY 4.0)."""
 
+import gzip
+import io
 import os
 import tempfile
 import zlib
@@ -88,20 +90,18 @@ def _decompress(compressed: bytes, url: str) -> Iterator[bytes]:
     if not compressed.startswith(_GZIP_MAGIC):
         yield compressed
         return
-    decompressor = zlib.decompressobj(wbits=31)
     size = 0
-    while not decompressor.eof:
-        try:
-            chunk = decompressor.decompress(compressed, _CHUNK_BYTES)
-        except zlib.error as error:
-            raise Problem(Kind.INVALID, f"{url} is damaged: it cannot be decompressed.") from error
-        compressed = decompressor.unconsumed_tail
-        size += len(chunk)
-        if size > _MAX_BYTES:
-            raise Problem(Kind.INVALID, f"{url} is larger than {_MAX_BYTES} bytes when decompressed.")
-        if not chunk and not compressed and not decompressor.eof:
-            raise Problem(Kind.INVALID, f"{url} is damaged: it is truncated.")
-        yield chunk
+    try:
+        with gzip.open(io.BytesIO(compressed)) as file:
+            while chunk := file.read(_CHUNK_BYTES):
+                size += len(chunk)
+                if size > _MAX_BYTES:
+                    raise Problem(Kind.INVALID, f"{url} is larger than {_MAX_BYTES} bytes when decompressed.")
+                yield chunk
+    except EOFError as error:
+        raise Problem(Kind.INVALID, f"{url} is damaged: it is truncated.") from error
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise Problem(Kind.INVALID, f"{url} is damaged: it cannot be decompressed.") from error
 
 
 def _check(part: Path, url: str) -> Mmdb:

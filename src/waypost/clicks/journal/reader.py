@@ -26,11 +26,11 @@ class Chunk:
 def segment_sizes(folder: Path) -> dict[str, int]:
     """Return the size in bytes of every segment by name, oldest first."""
     sizes = {}
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.name.endswith(SEGMENT_SUFFIX):
+    with os.scandir(folder) as files:
+        for file in files:
+            if file.name.endswith(SEGMENT_SUFFIX):
                 with suppress(FileNotFoundError):  # deleted since the folder was listed
-                    sizes[entry.name] = entry.stat().st_size
+                    sizes[file.name] = file.stat().st_size
     return dict(sorted(sizes.items()))
 
 

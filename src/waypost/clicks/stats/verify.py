@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import Connection, Select, delete, func, insert, select, update
 
@@ -48,8 +49,9 @@ def differences(tx: Connection) -> list[Difference]:
 def repair(tx: Connection, differences: list[Difference]) -> None:
     """Rebuild the roll-ups of these days from events, and adjust the totals by the difference."""
     for difference in differences:
-        _repair_times(tx, difference)
-        _repair_labels(tx, difference)
+        item = {"kind": difference.kind, "item": difference.item, "account": _account_of(tx, difference)}
+        _repair_times(tx, difference, item)
+        _repair_labels(tx, difference, item)
         if difference.kind in TOTALS:
             table, columns = TOTALS[difference.kind]
             totals = {
@@ -95,7 +97,7 @@ def _account_of(tx: Connection, difference: Difference) -> int:
     return int(stored or tx.execute(counted).scalar() or 0)
 
 
-def _repair_times(tx: Connection, difference: Difference) -> None:
+def _repair_times(tx: Connection, difference: Difference, item: Mapping[str, Any]) -> None:
     c = click_times.c
     of_day = (c.kind == difference.kind, c.item == difference.item, c.at // DAY == difference.day)
     tx.execute(delete(click_times).where(*of_day))
@@ -105,16 +107,14 @@ def _repair_times(tx: Connection, difference: Difference) -> None:
     for row in tx.execute(_events_of(difference, select(*columns, func.count().label("n"))).group_by(*columns)):
         sums[int(row.quarter)][_COLUMN[row.sort]] += row.n
         sums[int(row.quarter)]["uniques"] += row.n if row.first else 0
-    item = {"kind": difference.kind, "item": difference.item, "account": _account_of(tx, difference)}
     rows = [{**item, "at": at * QUARTER, **{name: n[name] for name in COUNTS}} for at, n in sums.items()]
     if rows:
         tx.execute(insert(click_times), rows)
 
 
-def _repair_labels(tx: Connection, difference: Difference) -> None:
+def _repair_labels(tx: Connection, difference: Difference, item: Mapping[str, Any]) -> None:
     c = click_labels.c
     of_day = (c.kind == difference.kind, c.item == difference.item, c.day == difference.day)
-    account = _account_of(tx, difference)
     for dimension in _DIMENSIONS:
         label = events.c[dimension]
         query = _events_of(difference, select(label.label("label"), func.count().label("n"))).where(
@@ -126,8 +126,7 @@ def _repair_labels(tx: Connection, difference: Difference) -> None:
         for name in stored.keys() | counted.keys():
             change = stored.get(name, 0) - counted.get(name, 0)
             for day in (difference.day, ALL_DAYS) if change else ():
-                item = {"kind": difference.kind, "item": difference.item, "day": day, "account": account}
-                key = {**item, "dimension": dimension, "label": name}
+                key = {**item, "day": day, "dimension": dimension, "label": name}
                 row = upsert(tx, click_labels).values(**key, n=change)
                 tx.execute(row.on_conflict_do_update(index_elements=list(key), set_={"n": c.n + change}))
         tx.execute(delete(click_labels).where(*matches, c.n == 0))
