@@ -76,7 +76,7 @@ def main() -> None:
         signal.signal(number, _stop)
     signal.alarm(LONGEST_SECONDS)
     with tempfile.TemporaryDirectory(prefix="waypost-bench-") as name, contextlib.ExitStack() as stack:
-        filled = [_filled(Path(name, kind), size) for kind, size in (("small", SMALL), ("large", large))]
+        filled = [_filled_installation(Path(name, kind), size) for kind, size in (("small", SMALL), ("large", large))]
         sites = [Site(seeded, stack.enter_context(_served(seeded.folder))) for seeded in filled]
         _measure(sites)
     print(f"{'median of the answer, ms':32}{SMALL:>11,}{large:>11,}{'ratio':>8}  bars")
@@ -89,7 +89,7 @@ def _stop(number: int, _frame: object) -> None:
     sys.exit(f"stopped by {signal.Signals(number).name}")
 
 
-def _filled(folder: Path, size: int) -> Filled:
+def _filled_installation(folder: Path, size: int) -> Filled:
     start = time.perf_counter()
     filled = fill(folder, size)
     took, space = time.perf_counter() - start, (folder / "waypost.db").stat().st_size / 2**20

@@ -55,7 +55,7 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--clicks", type=int, default=10_000_000, help="of the link with many")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="waypost-bench-") as name:
         filled = fill(Path(name) / "data", _LINKS)
         settings = Settings(data_dir=filled.folder, events_days=0)
@@ -63,29 +63,29 @@ def main() -> None:
         for items in (1, 1_000, _LINKS):
             _counting(settings, database, filled.account, items, 400_000)
         _counting(Settings(data_dir=filled.folder), database, filled.account, 1_000, 400_000)
-        _reading(settings, database, filled.account, given.clicks)
+        _reading(settings, database, filled.account, arguments.clicks)
         database.close()
 
 
 def _counting(settings: Settings, database: Database, account: int, items: int, clicks: int) -> None:
     """Print how fast clicks are counted; half of them fall on a hundredth of the links, as they do."""
     rates, ingester = [], Ingester(settings, database)
-    for entries in lines(account, items, clicks):
-        _write(settings, entries)
+    for lines_of_batch in lines(account, items, clicks):
+        _write(settings, lines_of_batch)
         began = time.process_time()
         while ingester.step():
             pass
         rates.append(_AT_ONCE / (time.process_time() - began))
     single = f", single visits kept for {settings.events_days} days" if settings.events_days else ""
-    output = "" if items > 1_000 or single else f" (bar: {_BAR:,})"
-    print(f"counted a second of processor time over {items:,} links{single}: {median(rates):,.0f}{output}", flush=True)
+    target = "" if items > 1_000 or single else f" (bar: {_BAR:,})"
+    print(f"counted a second of processor time over {items:,} links{single}: {median(rates):,.0f}{target}", flush=True)
 
 
-def _write(settings: Settings, entries: bytes) -> None:
-    kept = Journal(settings.journal_dir)
-    if not kept.write(entries):
+def _write(settings: Settings, content: bytes) -> None:
+    journal = Journal(settings.journal_dir)
+    if not journal.write(content):
         sys.exit("the journal could not be written")
-    kept.close()
+    journal.close()
 
 
 def _reading(settings: Settings, database: Database, account: int, clicks: int) -> None:

@@ -97,11 +97,11 @@ class BrowserSession:
         headers = {**_HEADERS, "Host": f"{HOST}:{self.server.port}", "Cookie": f"waypost={self.cookie}"}
         started = time.perf_counter()
         self._connection.request("GET", path, headers=headers)
-        answer = self._connection.getresponse()
-        body = answer.read()
+        response = self._connection.getresponse()
+        body = response.read()
         duration = (time.perf_counter() - started) * 1000
-        head = sum(len(name) + len(value) + 4 for name, value in answer.getheaders())
-        return answer.status, duration, body, head + len(body)
+        head = sum(len(name) + len(value) + 4 for name, value in response.getheaders())
+        return response.status, duration, body, head + len(body)
 
     def fetch_static_files(self, page: bytes) -> None:
         """Fetch each static file that the page refers to once, as a browser with a cache does."""
@@ -166,8 +166,10 @@ def _insert_resources(tx: Connection, seeded: Filled) -> str:
     ]
     tx.execute(insert(channel_items), items)
     # Every link is checked, some are dead, and no check is due, so the server sends no requests.
-    result = {**owned_by, "due": now + _YEAR, "checked": now, "status": 404, "failing_since": now, "failures": 3}
-    tx.execute(insert(link_checks), [{**result, "link": n, "dead": n % 50 == 1} for n in range(1, seeded.links + 1)])
+    check_result = {**owned_by, "due": now + _YEAR, "checked": now, "status": 404, "failing_since": now, "failures": 3}
+    tx.execute(
+        insert(link_checks), [{**check_result, "link": n, "dead": n % 50 == 1} for n in range(1, seeded.links + 1)]
+    )
     return sessions.begin(tx, seeded.account, agent="Chrome")
 
 
@@ -227,8 +229,8 @@ def _measure_paint(server: Server, token: str) -> int:
 
 
 def _first_paint(page: Page, address: str) -> float:
-    answer = page.goto(address)
-    if answer is None or not answer.ok or page.url != address:
+    response = page.goto(address)
+    if response is None or not response.ok or page.url != address:
         sys.exit(f"{address} is not available")
     return float(page.evaluate(_FIRST_PAINT))
 

@@ -35,7 +35,7 @@ _numbers = itertools.count()
 
 
 @dataclass(frozen=True)
-class World:
+class Cluster:
     """A primary, its standby, and two nodes whose database URL names both."""
 
     primary: Postgres
@@ -67,8 +67,8 @@ def main() -> None:
     for fault, failure in (("was killed", signal.SIGKILL), ("was stopped", signal.SIGSTOP)):
         times = []
         for _ in range(arguments.rounds):
-            with tempfile.TemporaryDirectory(prefix="waypost-bench-") as name, _world(Path(name)) as world:
-                times.append(_round(world, failure))
+            with tempfile.TemporaryDirectory(prefix="waypost-bench-") as name, _running_cluster(Path(name)) as cluster:
+                times.append(_round(cluster, failure))
         seconds = f"{median(times):5.2f} s, at most {max(times):5.2f} s of {len(times)}"
         print(f"every node accepts writes after the primary {fault}: {seconds} (limit: 5 s)", flush=True)
 
@@ -78,7 +78,7 @@ def _link(alias: str, **fields: object) -> bytes:
 
 
 @contextlib.contextmanager
-def _world(folder: Path) -> Iterator[World]:
+def _running_cluster(folder: Path) -> Iterator[Cluster]:
     with own_postgres() as primary, contextlib.ExitStack() as stack:
         _execute(primary, "CREATE DATABASE waypost")
         with contextlib.closing(Database(f"{primary.url}/waypost")) as database:
@@ -94,50 +94,50 @@ def _world(folder: Path) -> Iterator[World]:
             home.mkdir()
             settings = {"data_dir": str(home), "log_level": "error", "port": str(port), "database_url": url}
             nodes.append(stack.enter_context(running([program(), "serve"], port, home, environment(settings))))
-        world = World(primary, standby, (nodes[0], nodes[1]), owner.apikey)
+        cluster = Cluster(primary, standby, (nodes[0], nodes[1]), owner.apikey)
         for body in (_link("spring"), _link("limited", clicklimit=_LIMIT)):
             until(lambda body=body: status(nodes[0], owner.apikey, "POST", "/api/url/add", body) == 200)  # type: ignore[misc]
-        yield world
+        yield cluster
 
 
-def _round(world: World, failure: signal.Signals) -> float:
+def _round(cluster: Cluster, failure: signal.Signals) -> float:
     """Return the seconds from the promotion until both nodes accept writes. Exits if anything is lost."""
     stop = threading.Event()
 
     def send_requests(node: Server) -> None:
         while not stop.wait(0.01):
-            world.visits(node, "spring")
-            world.visits(node, "limited")
-            world.can_write(node)
+            cluster.visits(node, "spring")
+            cluster.visits(node, "limited")
+            cluster.can_write(node)
 
-    threads = [threading.Thread(target=send_requests, args=(node,)) for node in world.nodes for _ in range(2)]
+    threads = [threading.Thread(target=send_requests, args=(node,)) for node in cluster.nodes for _ in range(2)]
     for thread in threads:
         thread.start()
     try:
         time.sleep(_OUTAGE_SECONDS)
-        world.primary.signal(failure)
+        cluster.primary.signal(failure)
         time.sleep(_OUTAGE_SECONDS)
-        _execute(world.standby, "SELECT pg_promote()")
-        seconds = until(lambda: all(world.can_write(node) for node in world.nodes))
-        world.primary.signal(signal.SIGCONT)
+        _execute(cluster.standby, "SELECT pg_promote()")
+        seconds = until(lambda: all(cluster.can_write(node) for node in cluster.nodes))
+        cluster.primary.signal(signal.SIGCONT)
         time.sleep(_SETTLE_SECONDS)
     finally:
         stop.set()
         join(*threads)
-    _check(world)
+    _check(cluster)
     return seconds
 
 
-def _check(world: World) -> None:
-    for node in world.nodes:  # each node counts its own clicks
-        until(lambda node=node: status(node, world.key, "GET", "/api/urls?short=spring") == 200)  # type: ignore[misc]
+def _check(cluster: Cluster) -> None:
+    for node in cluster.nodes:  # each node counts its own clicks
+        until(lambda node=node: status(node, cluster.key, "GET", "/api/urls?short=spring") == 200)  # type: ignore[misc]
     counted = {}
     for alias in ("spring", "limited"):
-        counted[alias] = int(call(world.nodes[0], world.key, "GET", f"/urls?short={alias}")["data"]["clicks"])
-    missing = [alias for alias in world.created if status(world.nodes[1], world.key, "GET", f"/{alias}") != 302]
-    redirects = dict(Counter(world.redirects))
+        counted[alias] = int(call(cluster.nodes[0], cluster.key, "GET", f"/urls?short={alias}")["data"]["clicks"])
+    missing = [alias for alias in cluster.created if status(cluster.nodes[1], cluster.key, "GET", f"/{alias}") != 302]
+    redirects = dict(Counter(cluster.redirects))
     if missing or counted != redirects or counted["limited"] > _LIMIT:
-        sys.exit(f"redirects {redirects}, clicks {counted}; of {len(world.created)} created links lost: {missing}")
+        sys.exit(f"redirects {redirects}, clicks {counted}; of {len(cluster.created)} created links lost: {missing}")
 
 
 def _execute(server: Postgres, *statements: str) -> None:

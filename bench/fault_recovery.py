@@ -36,7 +36,7 @@ _LINK = json.dumps({"url": "https://example.com/page"}).encode()
 
 
 @dataclass(frozen=True)
-class World:
+class Cluster:
     """Two nodes, the second connected through a TCP proxy; an API key, and the id of the link `spring`."""
 
     postgres: Postgres
@@ -64,19 +64,19 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=20, help="rounds of each change; half as many failures")
     parser.add_argument("--outage", type=int, default=30, help="seconds that the database is down")
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="waypost-bench-") as name, _world(Path(name)) as world:
+    with tempfile.TemporaryDirectory(prefix="waypost-bench-") as name, _running_cluster(Path(name)) as cluster:
         for condition, inject_fault in (
             ("working connections", lambda: None),
-            ("reset connections", world.proxy.reset),
-            ("unresponsive connections", world.proxy.blackhole),
+            ("reset connections", cluster.proxy.reset),
+            ("unresponsive connections", cluster.proxy.blackhole),
         ):
-            seconds = [_change(world, n, inject_fault) for n in range(arguments.rounds)]
+            seconds = [_change(cluster, n, inject_fault) for n in range(arguments.rounds)]
             _print(f"change applied on the other node, {condition}", seconds, _CHANGE_LIMIT)
         failures = max(1, arguments.rounds // 2)
         for fault, fail in (("was killed", _kill), (f"was stopped for {_FAULT_SECONDS:.0f} s", _pause)):
-            seconds = [_recovery(world, fail) for _ in range(failures)]
+            seconds = [_recovery(cluster, fail) for _ in range(failures)]
             _print(f"every node accepts writes after PostgreSQL {fault}", seconds, _RECOVERY_LIMIT)
-        _outage(world, arguments.outage)
+        _outage(cluster, arguments.outage)
 
 
 def _print(label: str, seconds: list[float], limit: float) -> None:
@@ -85,7 +85,7 @@ def _print(label: str, seconds: list[float], limit: float) -> None:
 
 
 @contextlib.contextmanager
-def _world(folder: Path) -> Iterator[World]:
+def _running_cluster(folder: Path) -> Iterator[Cluster]:
     with own_postgres() as postgres, running_proxy(postgres.port) as proxy, contextlib.ExitStack() as stack:
         with psycopg.connect(f"{postgres.url}/postgres", autocommit=True) as admin:
             admin.execute("CREATE DATABASE waypost")
@@ -100,88 +100,88 @@ def _world(folder: Path) -> Iterator[World]:
             settings["database_url"] = f"postgresql://postgres@127.0.0.1:{port}/waypost"
             nodes.append(stack.enter_context(running([program(), "serve"], own_port, home, environment(settings))))
         link = call(nodes[0], owner.apikey, "POST", "/url/add", {"url": "https://example.com/", "custom": "spring"})
-        yield World(postgres, proxy, (nodes[0], nodes[1]), owner.apikey, int(link["id"]))
+        yield Cluster(postgres, proxy, (nodes[0], nodes[1]), owner.apikey, int(link["id"]))
 
 
-def _change(world: World, number: int, inject_fault: Callable[[], None]) -> float:
+def _change(cluster: Cluster, number: int, inject_fault: Callable[[], None]) -> float:
     """Return the seconds from the first node's response until the second one applies the change."""
-    until(lambda: world.status(world.nodes[1], "GET", "/spring") in (302, 403))
-    is_open = world.status(world.nodes[1], "GET", "/spring") == 302
+    until(lambda: cluster.status(cluster.nodes[1], "GET", "/spring") in (302, 403))
+    is_open = cluster.status(cluster.nodes[1], "GET", "/spring") == 302
     new_status, expected = ("disabled", 403) if is_open else ("public", 302)
     time.sleep(0.1 + 0.037 * (number % 11))  # at varying moments between two polls
     inject_fault()
-    call(world.nodes[0], world.key, "PUT", f"/url/{world.link}/update", {"status": new_status})
-    seconds = until(lambda: world.status(world.nodes[1], "GET", "/spring") == expected)
-    until(lambda: world.can_write(world.nodes[1]))
+    call(cluster.nodes[0], cluster.key, "PUT", f"/url/{cluster.link}/update", {"status": new_status})
+    seconds = until(lambda: cluster.status(cluster.nodes[1], "GET", "/spring") == expected)
+    until(lambda: cluster.can_write(cluster.nodes[1]))
     return seconds
 
 
-def _recovery(world: World, fail: Callable[[World], None]) -> float:
+def _recovery(cluster: Cluster, fail: Callable[[Cluster], None]) -> float:
     """Return the seconds from PostgreSQL's recovery until both nodes accept writes under load."""
     stop = threading.Event()
 
     def send_requests() -> None:
         while not stop.wait(0.01):
-            for node in world.nodes:
-                world.can_write(node)
+            for node in cluster.nodes:
+                cluster.can_write(node)
 
     threads = [threading.Thread(target=send_requests) for _ in range(4)]
     for thread in threads:
         thread.start()
     try:
         time.sleep(1)
-        fail(world)
-        return until(lambda: all(world.can_write(node) for node in world.nodes))
+        fail(cluster)
+        return until(lambda: all(cluster.can_write(node) for node in cluster.nodes))
     finally:
         stop.set()
         join(*threads)
 
 
-def _kill(world: World) -> None:
-    world.postgres.kill()
+def _kill(cluster: Cluster) -> None:
+    cluster.postgres.kill()
     time.sleep(_FAULT_SECONDS)
-    world.postgres.start()
+    cluster.postgres.start()
 
 
-def _pause(world: World) -> None:
-    world.postgres.signal(signal.SIGSTOP)
+def _pause(cluster: Cluster) -> None:
+    cluster.postgres.signal(signal.SIGSTOP)
     time.sleep(_FAULT_SECONDS)
-    world.postgres.signal(signal.SIGCONT)
+    cluster.postgres.signal(signal.SIGCONT)
 
 
-def _outage(world: World, seconds: int) -> None:
+def _outage(cluster: Cluster, seconds: int) -> None:
     """Print the responses during an outage of the database, and the clicks counted afterwards."""
-    node = world.nodes[1]
-    call(world.nodes[0], world.key, "PUT", f"/url/{world.link}/update", {"status": "public"})
+    node = cluster.nodes[1]
+    call(cluster.nodes[0], cluster.key, "PUT", f"/url/{cluster.link}/update", {"status": "public"})
     time.sleep(2)  # until no cache invalidation is pending
-    until(lambda: world.status(node, "GET", "/spring") == 302)
-    clicks_before = world.clicks()
+    until(lambda: cluster.status(node, "GET", "/spring") == 302)
+    clicks_before = cluster.clicks()
     slowest, redirects, responses = 0.0, Counter[int](), Counter[int]()
     stop = threading.Event()
 
     def send_requests() -> None:
         while not stop.wait(0.05):
-            responses[world.status(node, "GET", "/api/account")] += 1
+            responses[cluster.status(node, "GET", "/api/account")] += 1
 
     thread = threading.Thread(target=send_requests)
-    world.proxy.cut()
+    cluster.proxy.cut()
     deadline = time.perf_counter() + seconds
     thread.start()
     while (started := time.perf_counter()) < deadline:
-        redirects[world.status(node, "GET", "/spring")] += 1
+        redirects[cluster.status(node, "GET", "/spring")] += 1
         slowest = max(slowest, time.perf_counter() - started)
         time.sleep(0.001)
     stop.set()
     join(thread)
-    world.proxy.restore()
-    write_seconds = until(lambda: world.can_write(node))
-    read_seconds = write_seconds + until(lambda: world.status(node, "GET", f"/api/url/{world.link}") == 200)
+    cluster.proxy.restore()
+    write_seconds = until(lambda: cluster.can_write(node))
+    read_seconds = write_seconds + until(lambda: cluster.status(node, "GET", f"/api/url/{cluster.link}") == 200)
     print(f"database down for {seconds} s: redirects {_counts(redirects)}, at most {slowest * 1000:.0f} ms each;")
     print(
         f"  the API {_counts(responses)}; writes accepted after {write_seconds:.2f} s,"
         f" counts readable after {read_seconds:.2f} s:"
     )
-    print(f"  {world.clicks() - clicks_before:,} clicks counted of {redirects[302]:,} redirects", flush=True)
+    print(f"  {cluster.clicks() - clicks_before:,} clicks counted of {redirects[302]:,} redirects", flush=True)
 
 
 def _counts(statuses: Counter[int]) -> str:

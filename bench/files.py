@@ -196,10 +196,10 @@ def _p99(file_server: FileServer, folder: Path) -> float:
 
 def _timed(command: list[str], *, expected_output: str = "") -> float:
     started = time.monotonic()
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    completed = subprocess.run(command, capture_output=True, text=True, check=False)
     spent = time.monotonic() - started
-    if done.returncode or (expected_output and done.stdout != expected_output):
-        sys.exit(f"{command} failed: {done.stdout} {done.stderr}")
+    if completed.returncode or (expected_output and completed.stdout != expected_output):
+        sys.exit(f"{command} failed: {completed.stdout} {completed.stderr}")
     return spent
 
 

@@ -41,11 +41,11 @@ def main() -> None:
     parser.add_argument("--codes", type=int, default=40, help="codes in a round")
     parser.add_argument("--seconds", type=int, default=5, help="of load in a round")
     parser.add_argument("--no-serving", action="store_true")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     os.sched_setaffinity(0, {0})
-    missed = _drawing(given.rounds, given.codes)
-    if not given.no_serving:
-        missed += _serving(given.rounds, given.seconds)
+    missed = _drawing(arguments.rounds, arguments.codes)
+    if not arguments.no_serving:
+        missed += _serving(arguments.rounds, arguments.seconds)
     sys.exit(missed)
 
 
@@ -87,11 +87,15 @@ def _drawing(rounds: int, codes: int) -> int:
                     size = len(data) if name == "waypost" else size
         ms = {name: median(item) * 1000 for name, item in times.items()}
         ratio = min((other / ms["waypost"] for name, other in ms.items() if name != "waypost"), default=0.0)
-        good = ms["waypost"] < bars.get(work, 1e9) and (work not in bars or ratio >= 3)
-        missed += not good
-        output = f"under {bars[work]} ms, 3 x faster: {ratio:.1f} x{'' if good else '  MISSED'}" if work in bars else ""
+        is_fast_enough = ms["waypost"] < bars.get(work, 1e9) and (work not in bars or ratio >= 3)
+        missed += not is_fast_enough
+        verdict = (
+            f"under {bars[work]} ms, 3 x faster: {ratio:.1f} x{'' if is_fast_enough else '  MISSED'}"
+            if work in bars
+            else ""
+        )
         cells = "".join(f"{ms[name]:9.2f}" if name in ms else f"{'':9}" for name in ("waypost", "segno", "qrcode"))
-        print(f"{work:36}{cells}{size:9}   {output}", flush=True)
+        print(f"{work:36}{cells}{size:9}   {verdict}", flush=True)
     return missed
 
 
@@ -114,9 +118,9 @@ def _logo() -> tuple[bytes, Image.Image]:
 
 def _segno_png(text: str, logo: Image.Image | None) -> bytes:
     """Its own PNG, scaled to about the size; a logo is pasted, as its documentation shows."""
-    made = segno.make(text, error="h" if logo else "m", micro=False)
+    symbol = segno.make(text, error="h" if logo else "m", micro=False)
     out = io.BytesIO()
-    made.save(out, kind="png", scale=_SIZE // made.symbol_size()[0], dark=_INK, light=_PAPER)
+    symbol.save(out, kind="png", scale=_SIZE // symbol.symbol_size()[0], dark=_INK, light=_PAPER)
     if logo is None:
         return out.getvalue()
     picture = Image.open(out).convert("RGB")
@@ -125,17 +129,17 @@ def _segno_png(text: str, logo: Image.Image | None) -> bytes:
 
 def _qrcode_png(text: str, logo: Image.Image | None) -> bytes:
     level = qrcode.constants.ERROR_CORRECT_H if logo else qrcode.constants.ERROR_CORRECT_M
-    made = qrcode.QRCode(error_correction=level, border=4)
-    made.add_data(text)
-    made.create()
-    made.box_size = _SIZE // (made.modules_count + 8)
+    symbol = qrcode.QRCode(error_correction=level, border=4)
+    symbol.add_data(text)
+    symbol.create()
+    symbol.box_size = _SIZE // (symbol.modules_count + 8)
     if logo is None:
         out = io.BytesIO()
-        made.make_image(fill_color=_INK, back_color=_PAPER).save(out)
+        symbol.make_image(fill_color=_INK, back_color=_PAPER).save(out)
         return out.getvalue()
     colors = SolidFillColorMask(back_color=(255, 246, 224), front_color=(11, 61, 145))
     out = io.BytesIO()
-    made.make_image(image_factory=StyledPilImage, color_mask=colors, embedded_image=logo).save(out)
+    symbol.make_image(image_factory=StyledPilImage, color_mask=colors, embedded_image=logo).save(out)
     return out.getvalue()
 
 
@@ -156,10 +160,10 @@ def _segno_svg(text: str) -> bytes:
 
 
 def _qrcode_svg(text: str) -> bytes:
-    made = qrcode.QRCode(error_correction=qrcode.constants.ERROR_CORRECT_M)
-    made.add_data(text)
+    symbol = qrcode.QRCode(error_correction=qrcode.constants.ERROR_CORRECT_M)
+    symbol.add_data(text)
     out = io.BytesIO()
-    made.make_image(image_factory=qrcode.image.svg.SvgPathImage).save(out)
+    symbol.make_image(image_factory=qrcode.image.svg.SvgPathImage).save(out)
     return out.getvalue()
 
 
@@ -175,18 +179,18 @@ def _serving(rounds: int, seconds: int) -> int:
         nginx = stack.enter_context(servers.nginx(folder, f"location / {{ root {folder}; }}", "user root;"))
         servers.call(ours, key, "POST", "/qr/add", {"type": "link", "data": "https://example.com/", "custom": "hot"})
         for what, path in (("plain PNG", "hot.png"), ("SVG", "hot.svg"), ("PNG 2000 px", "hot.png?size=2000")):
-            with urllib.request.urlopen(f"{ours.url}/qr/{path}") as answer:
-                body = answer.read()
+            with urllib.request.urlopen(f"{ours.url}/qr/{path}") as response:
+                body = response.read()
             (folder / "picture").write_bytes(body)
-            values: dict[str, list[float]] = {"ours": [], "nginx": []}
+            rates: dict[str, list[float]] = {"ours": [], "nginx": []}
             for _ in range(rounds):
-                values["ours"].append(servers.wrk(f"{ours.url}/qr/{path}", seconds).a_second)
-                values["nginx"].append(servers.wrk(f"{nginx.url}/picture", seconds).a_second)
-            own, theirs = median(values["ours"]), median(values["nginx"])
-            good = own >= theirs / 2
-            missed += not good
-            output = f"0.5 x nginx{'' if good else '  MISSED'}"
-            print(f"{what:36}{own:9.0f}{theirs:9.0f}{own / theirs:9.2f}{len(body):9}   {output}", flush=True)
+                rates["ours"].append(servers.wrk(f"{ours.url}/qr/{path}", seconds).a_second)
+                rates["nginx"].append(servers.wrk(f"{nginx.url}/picture", seconds).a_second)
+            own, theirs = median(rates["ours"]), median(rates["nginx"])
+            is_fast_enough = own >= theirs / 2
+            missed += not is_fast_enough
+            verdict = f"0.5 x nginx{'' if is_fast_enough else '  MISSED'}"
+            print(f"{what:36}{own:9.0f}{theirs:9.0f}{own / theirs:9.2f}{len(body):9}   {verdict}", flush=True)
     return missed
 
 

@@ -154,8 +154,11 @@ def _scaling(folder: Path, sites: tuple[Server, Server], key: str, rounds: int, 
             for other in sites:
                 _clicks(other, key)
             site_rates.append(_load(folder, site, seconds, cores=cores).a_second)
-    one, two = (median(site_rates) for site_rates in rates)
-    print(f"one worker with its load on one core {one:,.0f}, two on two cores {two:,.0f}, {two / one:.2f} x (bar: 1.7)")
+    one_site, two_sites = (median(site_rates) for site_rates in rates)
+    print(
+        f"one worker with its load on one core {one_site:,.0f}, two on two cores {two_sites:,.0f}, "
+        f"{two_sites / one_site:.2f} x (bar: 1.7)"
+    )
 
 
 def _warm_all(folder: Path, server: Server, seconds: int) -> None:

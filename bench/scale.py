@@ -226,9 +226,9 @@ def _keys(url: str) -> list[str]:
 def _add(node: Server, key: str, alias: str) -> None:
     body = json.dumps({"url": "https://example.com/page", "custom": alias})
     options = ["-d", body, "-H", f"Authorization: Bearer {key}", f"{node.url}/api/url/add"]
-    answer = subprocess.run(["curl", "-sS", *options], capture_output=True, text=True, check=True).stdout
-    if not re.search(r'"error":\s*0', answer):
-        sys.exit(answer)
+    response_body = subprocess.run(["curl", "-sS", *options], capture_output=True, text=True, check=True).stdout
+    if not re.search(r'"error":\s*0', response_body):
+        sys.exit(response_body)
 
 
 def _loads(folder: Path, nodes: Sequence[Server], script: str, path: str, seconds: int) -> list[float]:

@@ -73,9 +73,9 @@ def pin(process: int, cores: str) -> None:
 def waypost(folder: Path, settings: Mapping[str, str] | None = None) -> Iterator[Server]:
     """Run `waypost serve` in the data folder, on the first core; its ingester on the second."""
     port = free_port()
-    values = {"data_dir": str(folder), "log_level": "warning", "port": str(port), **(settings or {})}
+    environment_settings = {"data_dir": str(folder), "log_level": "warning", "port": str(port), **(settings or {})}
     command = ["taskset", "-c", "0", program(), "serve"]
-    with running(command, port, folder, environment(values)) as server:
+    with running(command, port, folder, environment(environment_settings)) as server:
         for pid in server.processes()[1:]:
             pin(pid, "1")
         yield server
@@ -118,13 +118,13 @@ def program() -> str:
 
 def environment(settings: Mapping[str, str]) -> dict[str, str]:
     """Return the environment with only these settings of waypost."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("WAYPOST_")}
-    return kept | {f"WAYPOST_{name.upper()}": value for name, value in settings.items()}
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("WAYPOST_")}
+    return inherited | {f"WAYPOST_{name.upper()}": value for name, value in settings.items()}
 
 
-def account(folder: Path, *words: str, settings: Mapping[str, str] | None = None) -> str:
+def account(folder: Path, *arguments: str, settings: Mapping[str, str] | None = None) -> str:
     """Create an account in the data folder and return its API key. `words` are options of `waypost account add`."""
-    command = [program(), "account", "add", "--email", "ana@example.com", "--username", "ana", "--json", *words]
+    command = [program(), "account", "add", "--email", "ana@example.com", "--username", "ana", "--json", *arguments]
     own = environment({"data_dir": str(folder), **(settings or {})})
     return str(json.loads(subprocess.run(command, env=own, capture_output=True, check=True).stdout)["apikey"])
 
@@ -164,8 +164,8 @@ def until(condition: Callable[[], bool]) -> float:
 
 def redirects(server: Server) -> Counter[str]:
     """Return the redirects of all workers by path: `lane` is the fast path."""
-    with urllib.request.urlopen(f"{server.url}/metrics", timeout=60) as answer:
-        text = answer.read().decode()
+    with urllib.request.urlopen(f"{server.url}/metrics", timeout=60) as response:
+        text = response.read().decode()
     samples = re.findall(r'^waypost_redirects_total{path="(\w+)"} ([\d.e+]+)', text, re.MULTILINE)
     return Counter({path: round(float(n)) for path, n in samples})
 

@@ -30,21 +30,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--links", type=int, default=1_000_000)
     parser.add_argument("--minutes", type=int, default=10)
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     require_programs("wrk", "taskset", "pgrep")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
     with tempfile.TemporaryDirectory(prefix="waypost-bench-") as name:
         folder = Path(name)
-        fill(folder / "data", given.links)
+        fill(folder / "data", arguments.links)
         (folder / "names").write_text("\n".join(alias(n) for n in range(1, _HOT + 1)))
         script = folder / "wrk.lua"
         script.write_text(SCRIPT.format(folder=folder, delay=f"function delay() return {_DELAY_MS} end"))
         with servers.waypost(folder / "data") as server, ThreadPoolExecutor(1) as loading:
-            _told("at the start", server)
+            _print_memory("at the start", server)
             warm(server, _HOT)
-            worker = _told(f"{_HOT:,} links hot", server)
-            load = loading.submit(servers.wrk, server.url, given.minutes * 60, script=script)
-            grown = [_told(f"after {after:g} minutes", server) for after in _halves(given.minutes)]
+            worker = _print_memory(f"{_HOT:,} links hot", server)
+            load = loading.submit(servers.wrk, server.url, arguments.minutes * 60, script=script)
+            grown = [_print_memory(f"after {after:g} minutes", server) for after in _halves(arguments.minutes)]
             print(f"{load.result().a_second:,.0f} requests a second, {load.result().other} answers were no redirects")
             print(f"RSS of the worker with {_HOT:,} hot links: {worker:.0f} MiB (bar: {_BAR_MIB})")
             print(f"from the first to the last half minute of the load: {grown[-1] - grown[0]:+.1f} MiB (bar: flat)")
@@ -56,11 +56,11 @@ def _halves(minutes: int) -> Iterator[float]:
         yield turn * _EVERY / 60
 
 
-def _told(when: str, server: Server) -> float:
+def _print_memory(when: str, server: Server) -> float:
     """Print the memory of the service's processes; MiB of the worker."""
-    result = {pid: _resident(pid) for pid in server.processes()}
-    worker = result.pop(server.answering())
-    others = ", ".join(f"{mib:.1f}" for mib in result.values() if mib)
+    resident = {pid: _resident(pid) for pid in server.processes()}
+    worker = resident.pop(server.answering())
+    others = ", ".join(f"{mib:.1f}" for mib in resident.values() if mib)
     print(f"{when:20} worker {worker:.1f} MiB, its ingester and other processes {others} MiB", flush=True)
     return worker
 

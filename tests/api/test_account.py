@@ -17,23 +17,23 @@ TAKEN = "That e-mail address is taken. Please use another one."
 
 
 def _stored(person: Person) -> Any:
-    one = select(accounts).where(accounts.c.id == person.account)
-    return person.database.read(lambda tx: tx.execute(one).mappings().one())
+    query = select(accounts).where(accounts.c.id == person.account)
+    return person.database.read(lambda tx: tx.execute(query).mappings().one())
 
 
-def _opens(person: Person, password: str) -> bool:
+def _password_matches(person: Person, password: str) -> bool:
     return credentials.password_matches(_stored(person)["password"], password)
 
 
-def _set(person: Person, **values: Any) -> None:
-    person.write(lambda tx: tx.execute(update(accounts).where(accounts.c.id == person.account).values(values)))
+def _set(person: Person, **columns: Any) -> None:
+    person.write(lambda tx: tx.execute(update(accounts).where(accounts.c.id == person.account).values(columns)))
 
 
 def test_account_contains_no_secrets(ana: Person, ben: Person) -> None:
     for person, name in ((ana, "ana"), (ben, "ben")):
-        answer = person.get("/account")
-        assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", answer["data"].pop("registered"))
-        assert answer == {
+        body = person.get("/account")
+        assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", body["data"].pop("registered"))
+        assert body == {
             "error": 0,
             "data": {
                 "id": person.account,
@@ -53,14 +53,14 @@ def test_account_status_follows_plan(ana: Person) -> None:
         tx.execute(update(accounts).where(accounts.c.id == ana.account).values(plan=plan.id))
 
     ana.write(move)
-    shown = ana.get("/account")["data"]
-    assert (shown["status"], shown["plan"]) == ("pro", "studio")
+    account = ana.get("/account")["data"]
+    assert (account["status"], account["plan"]) == ("pro", "studio")
 
 
 def test_account_times_are_utc(ana: Person) -> None:
     _set(ana, expires=1_900_000_000, registered=1_000_000_000)
-    shown = ana.get("/account")["data"]
-    assert (shown["expires"], shown["registered"]) == ("2030-03-17 17:46:40", "2001-09-09 01:46:40")
+    account = ana.get("/account")["data"]
+    assert (account["expires"], account["registered"]) == ("2030-03-17 17:46:40", "2001-09-09 01:46:40")
 
 
 def test_email_and_password_change_alone_or_together(ana: Person) -> None:
@@ -74,17 +74,17 @@ def test_email_and_password_change_alone_or_together(ana: Person) -> None:
         ({"email": "TWO@example.com"}, "TWO@example.com", "both of them"),
         ({"email": "three@example.com", "username": "x", "id": 9, "plan": "pro"}, "three@example.com", "both of them"),
     ):
-        answer = ana.put("/account/update", body)
-        assert answer.keys() == {"error", "message"}, body
+        update = ana.put("/account/update", body)
+        assert update.keys() == {"error", "message"}, body
         assert ana.get("/account")["data"]["email"] == email, body
-        assert _opens(ana, password), body
-    shown = ana.get("/account")["data"]
-    assert (shown["id"], shown["username"], shown["plan"]) == (ana.account, "ana", "free")
+        assert _password_matches(ana, password), body
+    account = ana.get("/account")["data"]
+    assert (account["id"], account["username"], account["plan"]) == (ana.account, "ana", "free")
 
 
 def test_new_password_replaces_old_one(ana: Person, ben: Person) -> None:
     before, bens = _stored(ana), _stored(ben)
-    assert _opens(ana, PASSWORD)
+    assert _password_matches(ana, PASSWORD)
     with time_machine.travel(before["password_changed"] + 500, tick=False):
         ana.put("/account/update", {"email": "other@example.com"})
         assert _stored(ana)["password_changed"] == before["password_changed"]
@@ -94,8 +94,8 @@ def test_new_password_replaces_old_one(ana: Person, ben: Person) -> None:
     assert after["password"].startswith("$argon2id$")
     assert "their new password" not in str(dict(after))
     assert after["password_changed"] == before["password_changed"] + 500  # ends the older browser sessions
-    assert _opens(ana, "their new password")
-    assert not _opens(ana, PASSWORD)
+    assert _password_matches(ana, "their new password")
+    assert not _password_matches(ana, PASSWORD)
     assert dict(_stored(ben)) == dict(bens)
     assert ana.get("/account")  # the key keeps working
 
@@ -105,7 +105,7 @@ def test_email_is_unique_ignoring_case(ana: Person, ben: Person) -> None:
         body = {"email": taken, "password": "not this one"}
         assert refused(ana.call("PUT", "/account/update", body), 400, "email") == TAKEN, taken
     assert ana.get("/account")["data"]["email"] == "ana@example.com"
-    assert _opens(ana, PASSWORD)
+    assert _password_matches(ana, PASSWORD)
     ben.put("/account/update", {"email": "moved@example.com"})
     ana.put("/account/update", {"email": "BEN@example.com"})  # free now
     assert refused(ben.call("PUT", "/account/update", {"email": "ben@example.com"}), 400, "email") == TAKEN
@@ -126,8 +126,8 @@ def test_invalid_email_is_rejected(ana: Person) -> None:
         *(None, 5, True, 1.5, [], {}, ["ana@example.com"]),
     )
     for email in emails:
-        sent = {"email": email, "password": "not this one"}
-        refused(ana.call("PUT", "/account/update", content=json.dumps(sent).encode()), 400, "email")
+        body = {"email": email, "password": "not this one"}
+        refused(ana.call("PUT", "/account/update", content=json.dumps(body).encode()), 400, "email")
     assert dict(_stored(ana)) == before
 
 
@@ -135,8 +135,8 @@ def test_invalid_password_is_rejected(ana: Person) -> None:
     before = dict(_stored(ana))
     passwords: tuple[Any, ...] = ("", "1234567", "x" * 129, "x" * 100_000, "\ud800" * 8, None, 12345678, True, [], {})
     for password in passwords:
-        sent = {"email": "not@example.com", "password": password}
-        refused(ana.call("PUT", "/account/update", content=json.dumps(sent).encode()), 400, "password")
+        body = {"email": "not@example.com", "password": password}
+        refused(ana.call("PUT", "/account/update", content=json.dumps(body).encode()), 400, "password")
     assert dict(_stored(ana)) == before
 
 

@@ -12,6 +12,7 @@ from structlog.testing import capture_logs
 
 from tests.conftest import Person
 from tests.support.asgi_client import AsgiClient
+from tests.support.databases import ON_POSTGRESQL
 from waypost import clock
 from waypost.accounts import ops
 from waypost.api import rate_limit
@@ -33,28 +34,28 @@ WRITES: tuple[tuple[str, str, Any], ...] = (
 
 
 def _key(person: Person, **options: Any) -> str:
-    made: str = person.write(lambda tx: auth_api_keys.add(tx, person.account, name="another", **options))
-    return made
+    key: str = person.write(lambda tx: auth_api_keys.add(tx, person.account, name="another", **options))
+    return key
 
 
-def _as(person: Person, key: str, method: str = "GET", path: str = "/account", body: Any = None) -> Any:
+def _call_with_key(person: Person, key: str, method: str = "GET", path: str = "/account", body: Any = None) -> Any:
     return Person(person.account, person.username, key, person.client, person.database).call(method, path, body)
 
 
-def _sent(person: Person, authorization: str | bytes) -> Any:
+def _get_account(person: Person, authorization: str | bytes) -> Any:
     return person.client.get("/api/account", headers=[(b"authorization", _bytes(authorization))])
 
 
-def _bytes(value: str | bytes) -> bytes:
-    return value if isinstance(value, bytes) else value.encode()
+def _bytes(header: str | bytes) -> bytes:
+    return header if isinstance(header, bytes) else header.encode()
 
 
 def test_key_is_accepted_in_every_authorization_form(ana: Person) -> None:
     forms = ("Bearer {}", "Token {}", "{}", "bearer {}", "BEARER {}", "tOKEN {}", "Bearer   {}", " Bearer {} ", " {}")
     for form in forms:
-        answer = _sent(ana, form.format(ana.key))
-        assert answer.status_code == 200, form
-        assert answer.json()["data"]["username"] == "ana"
+        response = _get_account(ana, form.format(ana.key))
+        assert response.status_code == 200, form
+        assert response.json()["data"]["username"] == "ana"
 
 
 def test_unknown_key_is_rejected_with_same_message(ana: Person) -> None:
@@ -67,26 +68,26 @@ def test_unknown_key_is_rejected_with_same_message(ana: Person) -> None:
         *(b"Bearer \xff\xfe", "Bearer ключ", "' OR 1=1 --"),
     )
     for form in forms:
-        answer = _sent(ana, form)
-        assert (answer.status_code, answer.json()) == (401, REFUSAL), form
-        assert answer.headers["www-authenticate"] == "Bearer"
-        assert not answer.headers.keys() & set(RATE_HEADERS)
+        response = _get_account(ana, form)
+        assert (response.status_code, response.json()) == (401, REFUSAL), form
+        assert response.headers["www-authenticate"] == "Bearer"
+        assert not response.headers.keys() & set(RATE_HEADERS)
 
 
 def test_every_endpoint_requires_key(ana: Person) -> None:
     paths = ana.client.get("/api/openapi.json").json()["paths"]
     for path, operations in paths.items():
         for method in operations:
-            answer = ana.client.request(method, re.sub(r"{\w+}", "1", path), content=b"{not json")
-            assert (answer.status_code, answer.json()) == (401, REFUSAL), (method, path)
+            response = ana.client.request(method, re.sub(r"{\w+}", "1", path), content=b"{not json")
+            assert (response.status_code, response.json()) == (401, REFUSAL), (method, path)
 
 
 def test_revoked_key_is_rejected_at_once(ana: Person, ben: Person) -> None:
     extra = _key(ana)
-    assert _as(ana, extra).status_code == 200
+    assert _call_with_key(ana, extra).status_code == 200
     (key, *_) = ana.database.read(lambda tx: auth_api_keys.of(tx, ana.account))
     ana.write(lambda tx: auth_api_keys.revoke(tx, ana.account, key.id))
-    assert (_as(ana, extra).status_code, _as(ana, extra).json()) == (401, REFUSAL)
+    assert (_call_with_key(ana, extra).status_code, _call_with_key(ana, extra).json()) == (401, REFUSAL)
     assert ana.get("/account")
     assert ben.get("/account")
 
@@ -95,22 +96,22 @@ def test_key_works_until_expiry(ana: Person) -> None:
     end = clock.now() + 1000
     brief = _key(ana, expires=end)
     with time_machine.travel(end - 1, tick=False):
-        assert _as(ana, brief).status_code == 200
+        assert _call_with_key(ana, brief).status_code == 200
     with time_machine.travel(end, tick=False):
-        answer = _as(ana, brief)
-        assert (answer.status_code, answer.json()) == (401, REFUSAL)
-        assert answer.headers["www-authenticate"] == "Bearer"
+        response = _call_with_key(ana, brief)
+        assert (response.status_code, response.json()) == (401, REFUSAL)
+        assert response.headers["www-authenticate"] == "Bearer"
         assert ana.get("/account")
 
 
 def test_key_is_random_and_stored_as_hash(ana: Person) -> None:
-    made = {_key(ana) for _ in range(50)}
-    assert len(made) == 50
-    for key in made:
+    keys = {_key(ana) for _ in range(50)}
+    assert len(keys) == 50
+    for key in keys:
         assert re.fullmatch(r"wp_[A-Za-z0-9_-]{32}", key)  # 32 characters of 6 bits: 192 bits
     stored = ana.database.read(lambda tx: tx.execute(select(api_keys)).mappings().all())
     by_digest = {bytes(row["digest"]): row for row in stored}
-    for key in made:
+    for key in keys:
         row = by_digest[hashlib.sha256(key.encode()).digest()]
         assert row["hint"] == key[:8]
         assert key[8:] not in repr(dict(row))
@@ -122,12 +123,12 @@ def test_read_only_key_cannot_write(ana: Person) -> None:
     reader = _key(ana, scope="read")
     before = (ana.get("/account"), ana.get("/channels"), ana.get("/channel/1"))
     for method, path, body in WRITES:
-        answer = _as(ana, reader, method, path, body)
-        assert answer.status_code == 403, (method, path)
-        assert answer.json()["code"] == "read_only_key"
-        assert set(RATE_HEADERS) <= answer.headers.keys()
+        response = _call_with_key(ana, reader, method, path, body)
+        assert response.status_code == 403, (method, path)
+        assert response.json()["code"] == "read_only_key"
+        assert set(RATE_HEADERS) <= response.headers.keys()
     for method, path in (("GET", "/account"), ("GET", "/channel/1"), ("HEAD", "/channels")):
-        assert _as(ana, reader, method, path).status_code == 200, (method, path)
+        assert _call_with_key(ana, reader, method, path).status_code == 200, (method, path)
     assert (ana.get("/account"), ana.get("/channels"), ana.get("/channel/1")) == before
 
 
@@ -135,11 +136,11 @@ def test_suspended_account_is_rejected_until_unsuspended(ana: Person, ben: Perso
     ana.post("/channel/add", {"name": "Friends"})
     ana.write(lambda tx: ops.suspend(tx, ana.account, suspended=True))
     for method, path, body in (*WRITES, ("GET", "/account", None), ("GET", "/nothing", None)):
-        answer = ana.call(method, path, body)
-        assert answer.status_code == 403, (method, path)
-        assert answer.json()["error"] == 1
-        assert answer.json()["code"] == "account_suspended"
-        assert set(RATE_HEADERS) <= answer.headers.keys()
+        response = ana.call(method, path, body)
+        assert response.status_code == 403, (method, path)
+        assert response.json()["error"] == 1
+        assert response.json()["code"] == "account_suspended"
+        assert set(RATE_HEADERS) <= response.headers.keys()
     assert ben.get("/account")
     ana.write(lambda tx: ops.suspend(tx, ana.account, suspended=False))
     assert [channel["name"] for channel in ana.get("/channels")["data"]["channels"]] == ["Friends"]
@@ -152,19 +153,19 @@ def test_internal_error_returns_request_id_only(ana: Person, monkeypatch: pytest
     for module, name in ((ops, "get"), (rate_limit, "claim")):  # behind the context, and in it
         with monkeypatch.context() as patch, capture_logs():  # a traceback is long
             patch.setattr(module, name, crash)
-            answer = ana.call("GET", "/account")
-        body = answer.json()
-        assert answer.status_code == 500
+            response = ana.call("GET", "/account")
+        body = response.json()
+        assert response.status_code == 500
         assert body.keys() == {"error", "message", "code"}
         assert (body["error"], body["code"]) == (1, "internal")
         assert body["message"].startswith("Internal error")
-        assert answer.headers["x-request-id"] in body["message"]
-        assert "secret" not in answer.text
-        assert "RuntimeError" not in answer.text
+        assert response.headers["x-request-id"] in body["message"]
+        assert "secret" not in response.text
+        assert "RuntimeError" not in response.text
     assert ana.get("/account")
 
 
-@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+@ON_POSTGRESQL
 def test_unavailable_database_returns_503_with_retry_after(
     settings: Settings, database: Database, postgres: str
 ) -> None:
@@ -173,8 +174,8 @@ def test_unavailable_database_returns_503_with_retry_after(
     with psycopg.connect(f"{postgres}/postgres", autocommit=True) as admin:
         admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false".encode())
         admin.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [name])
-        answer = client.get("/api/account", headers={"Authorization": "wp_any"})
+        response = client.get("/api/account", headers={"Authorization": "wp_any"})
         admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true".encode())
-    assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
-    assert (answer.json()["error"], answer.json()["code"]) == (1, "unavailable")
+    assert (response.status_code, response.headers["retry-after"]) == (503, "5")
+    assert (response.json()["error"], response.json()["code"]) == (1, "unavailable")
     assert client.get("/api/account", headers={"Authorization": "wp_any"}).status_code == 401

@@ -7,6 +7,7 @@ import pytest
 
 from tests.conftest import BASE, Person
 from tests.support.assertions import refused
+from tests.support.databases import ON_SQLITE
 from waypost.settings import Settings
 from waypost.urls import alias_rules
 
@@ -44,7 +45,6 @@ INVALID_BLOCKS: tuple[Any, ...] = (
     {"type": "vcard", "site": "javascript:alert(1)"},
     {"type": "vcard", "org": "a\nb"},
 )
-SQLITE_ONLY = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 @pytest.fixture
@@ -63,12 +63,12 @@ def _details(person: Person, bio: int) -> dict[str, Any]:
 
 
 def test_bio_page_needs_only_a_name(ana: Person) -> None:
-    made = ana.post("/bio/add", {"name": " A bio page "})
-    details = _details(ana, made["id"])
+    created = ana.post("/bio/add", {"name": " A bio page "})
+    details = _details(ana, created["id"])
     assert alias_rules.check(details["alias"], field="alias")
-    assert made == {"error": 0, "id": details["id"], "shorturl": f"{BASE}/{details['alias']}"}
+    assert created == {"error": 0, "id": details["id"], "shorturl": f"{BASE}/{details['alias']}"}
     rest = {"title": "", "description": "", "theme": "default", "blocks": [], "clicks": 0, "uniqueclicks": 0}
-    same = {"name": "A bio page", "shorturl": made["shorturl"]}
+    same = {"name": "A bio page", "shorturl": created["shorturl"]}
     assert {name: details[name] for name in (*rest, *same)} == {**rest, **same}
 
 
@@ -79,17 +79,17 @@ def test_blocks_are_stored_as_sent_and_in_order(ana: Person) -> None:
 
 
 def test_unknown_block_fields_are_dropped_and_values_trimmed(ana: Person) -> None:
-    sent = [
+    blocks = [
         {"type": "link", "title": " Shop ", "url": " https://example.com/ ", "colour": "red"},
         {"type": "image", "image": "https://example.com/a.png\n", "link": ""},
     ]
-    assert _details(ana, _add(ana, blocks=sent))["blocks"] == [
+    assert _details(ana, _add(ana, blocks=blocks))["blocks"] == [
         {"type": "link", "title": "Shop", "url": "https://example.com/"},
         {"type": "image", "image": "https://example.com/a.png", "link": ""},
     ]
 
 
-@SQLITE_ONLY
+@ON_SQLITE
 def test_invalid_block_is_rejected_at_any_position(ana: Person) -> None:
     bio = _add(ana, blocks=BLOCKS)
     answers = {}
@@ -102,7 +102,7 @@ def test_invalid_block_is_rejected_at_any_position(ana: Person) -> None:
     assert _details(ana, bio)["blocks"] == list(BLOCKS)
 
 
-@SQLITE_ONLY
+@ON_SQLITE
 @pytest.mark.parametrize("settings", [{"link_schemes": "mailto,tel"}], indirect=True, ids=["apps"])
 def test_block_accepts_app_scheme_enabled_in_settings(ana: Person) -> None:
     blocks = [

@@ -7,6 +7,7 @@ from sqlalchemy import update
 
 from tests.conftest import BASE, Person
 from tests.support.assertions import refused
+from tests.support.databases import ON_SQLITE
 from waypost.db import schema
 from waypost.urls import alias_rules
 
@@ -30,8 +31,8 @@ def _details(person: Person, campaign: int) -> dict[str, Any]:
 def test_campaign_is_returned_in_the_same_shape_by_every_endpoint(ana: Person) -> None:
     response = ana.call("POST", "/campaign/add", {"name": "Spring", "slug": "spring", "public": True})
     assert response.status_code == 201
-    made = response.json()
-    item = made["id"]
+    created = response.json()
+    item = created["id"]
     expected = {
         "id": item,
         **dict.fromkeys(("name", "domain", "campaign"), "Spring"),
@@ -40,7 +41,7 @@ def test_campaign_is_returned_in_the_same_shape_by_every_endpoint(ana: Person) -
         "list": f"{BASE}/u/ana/spring-{item}",
         "views": 0,
     }
-    assert made == {"error": 0, **expected}
+    assert created == {"error": 0, **expected}
     more = {"rotation": "random", "sticky": False, "winner": None, "winnerlink": None}
     assert _details(ana, item) == {**expected, **more}
     assert ana.get("/campaigns")["data"]["campaigns"] == [expected]
@@ -48,31 +49,35 @@ def test_campaign_is_returned_in_the_same_shape_by_every_endpoint(ana: Person) -
 
 
 def test_campaign_without_slug_has_no_rotator_and_is_not_public(ana: Person) -> None:
-    made = ana.post("/campaign/add", {"name": "Spring"})
-    assert (made["rotator"], made["public"], made["list"]) == (False, False, f"{BASE}/u/ana/list-{made['id']}")
+    created = ana.post("/campaign/add", {"name": "Spring"})
+    assert (created["rotator"], created["public"], created["list"]) == (
+        False,
+        False,
+        f"{BASE}/u/ana/list-{created['id']}",
+    )
 
 
 def test_campaign_without_name_is_named_by_its_id(ana: Person) -> None:
     for body in (None, {}, {"name": None}, {"name": None, "slug": None, "public": None}):
-        made = ana.post("/campaign/add", body)
-        assert made["name"] == made["domain"] == made["campaign"] == f"Campaign {made['id']}"
+        created = ana.post("/campaign/add", body)
+        assert created["name"] == created["domain"] == created["campaign"] == f"Campaign {created['id']}"
 
 
 def test_default_name_is_numbered_when_taken(ana: Person) -> None:
     first = _campaign(ana)
     for number in range(first + 1, first + 6):
         ana.put(f"/campaign/{first}/update", {"name": f"Campaign {number}"})
-        made = ana.post("/campaign/add", {})
+        created = ana.post("/campaign/add", {})
         names = [campaign["name"] for campaign in ana.get("/campaigns")["data"]["campaigns"]]
         assert len(set(names)) == len(names)
-        assert made["id"] == number
-        assert made["name"].startswith(f"Campaign {number}")
-        assert made["name"] != f"Campaign {number}"
+        assert created["id"] == number
+        assert created["name"].startswith(f"Campaign {number}")
+        assert created["name"] != f"Campaign {number}"
 
 
 def test_name_is_trimmed_and_otherwise_kept(ana: Person) -> None:
-    for sent, stored in (("  Spring ", "Spring"), ("a  b", "a  b"), ("\u2003Été\u00a0", "Été"), ("<b>'\"", "<b>'\"")):
-        assert ana.post("/campaign/add", {"name": sent})["name"] == stored
+    for name, stored in (("  Spring ", "Spring"), ("a  b", "a  b"), ("\u2003Été\u00a0", "Été"), ("<b>'\"", "<b>'\"")):
+        assert ana.post("/campaign/add", {"name": name})["name"] == stored
 
 
 def test_name_is_unique_in_account(ana: Person, ben: Person) -> None:
@@ -100,15 +105,15 @@ def test_update_without_name_is_rejected(ana: Person) -> None:
     assert _details(ana, campaign)["rotator"] is False
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@ON_SQLITE
 def test_slug_follows_alias_rules(ana: Person) -> None:
     campaign = _campaign(ana, name="Spring")
     reserved = sorted(word for word in alias_rules.RESERVED if len(word) >= 3)
-    bad = ["a", "ab", "x" * 51, "a b", " abc", "a/b", "a.b", "ünï", *reserved, "API", "Login"]
-    answers = {slug: ana.call("POST", "/campaign/add", {"slug": slug}) for slug in bad}
+    invalid_slugs = ["a", "ab", "x" * 51, "a b", " abc", "a/b", "a.b", "ünï", *reserved, "API", "Login"]
+    answers = {slug: ana.call("POST", "/campaign/add", {"slug": slug}) for slug in invalid_slugs}
     assert {
-        slug: (answer.status_code, answer.json().get("field")) for slug, answer in answers.items()
-    } == dict.fromkeys(bad, (400, "slug"))
+        slug: (response.status_code, response.json().get("field")) for slug, response in answers.items()
+    } == dict.fromkeys(invalid_slugs, (400, "slug"))
     refused(ana.call("PUT", f"/campaign/{campaign}/update", {"name": "Spring", "slug": "a b"}), 400, "slug")
     for slug in ("abc", "A_b-9", "x" * 50):
         assert ana.post("/campaign/add", {"slug": slug})["rotator"] == f"{BASE}/r/{slug}"
@@ -168,7 +173,7 @@ def test_campaign_can_reuse_its_previous_slug(ana: Person) -> None:
         assert changed["rotator"] == (f"{BASE}/r/{slug}" if slug else False)
 
 
-def test_views_are_the_counted_visits(ana: Person) -> None:
+def test_campaign_views_equal_counted_visits(ana: Person) -> None:
     campaign = _campaign(ana)
     table = schema.campaigns
     ana.write(lambda tx: tx.execute(update(table).where(table.c.id == campaign).values(views=7)))

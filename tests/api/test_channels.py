@@ -25,8 +25,8 @@ def _item(person: Person, kind: str, alias: str = "") -> int:
         return int(person.post("/url/add", {"url": "https://example.com/", "custom": alias, "title": "A link"})["id"])
     if kind == "bio":
         return int(person.post("/bio/add", {"name": "A bio page", "alias": alias})["id"])
-    values = {"alias": alias, "type": "text", "data": "hello", "name": "A code"}
-    return int(person.write(lambda tx: crud.add(tx, schema.qrs, person.account, values)))
+    body = {"alias": alias, "type": "text", "data": "hello", "name": "A code"}
+    return int(person.write(lambda tx: crud.add(tx, schema.qrs, person.account, body)))
 
 
 def _assign(person: Person, channel: int, kind: str, item: int) -> None:
@@ -38,11 +38,11 @@ def _items(person: Person, channel: int, **params: Any) -> list[tuple[str, int]]
 
 
 def test_channel_defaults_are_black_and_not_starred(ana: Person) -> None:
-    made = ana.post("/channel/add", {"name": "News"})
-    assert made.pop("message")
-    assert made == {
+    created = ana.post("/channel/add", {"name": "News"})
+    assert created.pop("message")
+    assert created == {
         "error": 0,
-        "id": made["id"],
+        "id": created["id"],
         "name": "News",
         "description": "",
         "color": "#000000",
@@ -52,12 +52,12 @@ def test_channel_defaults_are_black_and_not_starred(ana: Person) -> None:
 
 def test_create_and_update_return_message_and_channel(ana: Person) -> None:
     body = {"name": "News", "description": "of the day", "color": "#aB12cd", "starred": True}
-    made = ana.post("/channel/add", body)
-    assert made.pop("message") == "Channel has been created successfully."
-    assert made == {"error": 0, "id": made["id"], **body}
-    changed = ana.put(f"/channel/{made['id']}/update", {"name": "Old news", "starred": False})
+    created = ana.post("/channel/add", body)
+    assert created.pop("message") == "Channel has been created successfully."
+    assert created == {"error": 0, "id": created["id"], **body}
+    changed = ana.put(f"/channel/{created['id']}/update", {"name": "Old news", "starred": False})
     assert changed.pop("message") == "Channel has been updated successfully."
-    assert changed == {**made, "name": "Old news", "starred": False}
+    assert changed == {**created, "name": "Old news", "starred": False}
     listed = ana.get("/channels")["data"]["channels"]
     assert [{"error": 0, **channel} for channel in listed] == [changed]
 
@@ -138,14 +138,14 @@ def test_channel_item_url_uses_branded_domain(ana: Person) -> None:
 
 def test_channel_items_are_ordered_by_assignment_in_pages(ana: Person) -> None:
     channel = _channel(ana)
-    made = [(kind, _item(ana, kind)) for kind in (*KINDS, "links", "links")]
-    order = [made[place] for place in (3, 0, 4, 2, 1)]
+    items = [(kind, _item(ana, kind)) for kind in (*KINDS, "links", "links")]
+    order = [items[place] for place in (3, 0, 4, 2, 1)]
     for kind, item in order:
         _assign(ana, channel, kind, item)
     pages = [ana.get(f"/channel/{channel}", limit=2, page=page)["data"] for page in (1, 2, 3, 4)]
-    shown = [[(item["type"], item["id"]) for item in page["items"]] for page in pages]
+    items_by_page = [[(item["type"], item["id"]) for item in page["items"]] for page in pages]
     newest = order[::-1]
-    assert shown == [newest[:2], newest[2:4], newest[4:], []]
+    assert items_by_page == [newest[:2], newest[2:4], newest[4:], []]
     assert [page["nextpage"] for page in pages] == [2, 3, None, None]
     assert {(page["result"], page["perpage"], page["maxpage"]) for page in pages} == {(5, 2, 3)}
     assert [page["currentpage"] for page in pages] == [1, 2, 3, 4]
@@ -158,11 +158,11 @@ def test_empty_channel_returns_empty_page(ana: Person) -> None:
 
 def test_channel_item_is_identified_by_type_and_id(ana: Person) -> None:
     channel = _channel(ana)
-    made = [(kind, _item(ana, kind)) for kind in KINDS]
-    assert len({item for _, item in made}) == 1  # the first of each
-    for kind, item in made:
+    items = [(kind, _item(ana, kind)) for kind in KINDS]
+    assert len({item for _, item in items}) == 1  # the first of each
+    for kind, item in items:
         _assign(ana, channel, kind, item)
-    assert _items(ana, channel) == made[::-1]
+    assert _items(ana, channel) == items[::-1]
 
 
 def test_assigning_item_twice_has_no_effect(ana: Person) -> None:
@@ -175,10 +175,10 @@ def test_assigning_item_twice_has_no_effect(ana: Person) -> None:
 
 def test_item_can_be_on_several_channels(ana: Person) -> None:
     shelves = [_channel(ana, "One"), _channel(ana, "Two")]
-    made = [(kind, _item(ana, kind)) for kind in KINDS]
-    for (kind, item), channel in itertools.product(made, shelves):
+    items = [(kind, _item(ana, kind)) for kind in KINDS]
+    for (kind, item), channel in itertools.product(items, shelves):
         _assign(ana, channel, kind, item)
-    assert [_items(ana, channel) for channel in shelves] == [made[::-1]] * 2
+    assert [_items(ana, channel) for channel in shelves] == [items[::-1]] * 2
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -192,9 +192,9 @@ def test_foreign_items_and_channels_are_rejected(kind: str, ana: Person, ben: Pe
         "no number": f"/channel/{hers[0]}/assign/{kind}/x",
         "no channel number": f"/channel/x/assign/{kind}/{hers[1]}",
     }
-    said = {place: refused(ana.call("POST", path), 404) for place, path in places.items()}
-    assert said["his channel"] == said["no channel"]
-    assert said["his item"] == said["no item"]
+    messages = {place: refused(ana.call("POST", path), 404) for place, path in places.items()}
+    assert messages["his channel"] == messages["no channel"]
+    assert messages["his item"] == messages["no item"]
     assert _items(ana, hers[0]) == _items(ben, his[0]) == []
 
 
@@ -213,15 +213,15 @@ def test_items_of_foreign_channel_are_not_shown(ana: Person, ben: Person) -> Non
 
 def test_deleting_channel_keeps_items(ana: Person) -> None:
     channel, other = _channel(ana, "One"), _channel(ana, "Two")
-    made = [(kind, _item(ana, kind)) for kind in KINDS]
-    for kind, item in made:
+    items = [(kind, _item(ana, kind)) for kind in KINDS]
+    for kind, item in items:
         _assign(ana, channel, kind, item)
         _assign(ana, other, kind, item)
     assert ana.delete(f"/channel/{channel}/delete")["message"]
     refused(ana.call("GET", f"/channel/{channel}"), 404)
-    assert _items(ana, other) == made[::-1]
-    assert ana.get(f"/url/{made[0][1]}")["details"]["channel"] == [other]
-    assert ana.get(f"/bio/{made[1][1]}")["details"]["name"] == "A bio page"
+    assert _items(ana, other) == items[::-1]
+    assert ana.get(f"/url/{items[0][1]}")["details"]["channel"] == [other]
+    assert ana.get(f"/bio/{items[1][1]}")["details"]["name"] == "A bio page"
 
 
 @pytest.mark.parametrize(("kind", "noun"), [("links", "url"), ("bio", "bio")])

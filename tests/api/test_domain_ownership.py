@@ -7,10 +7,10 @@ import pytest
 
 from tests.conftest import Person
 from tests.support.assertions import refused
+from tests.support.databases import ON_SQLITE
 from tests.support.fake_internet import PUBLIC, FakeInternet, Responder, moved, ok, server
 from waypost.settings import Settings
 
-ONCE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 CHECKED = pytest.mark.parametrize("settings", [{"domain_check": "on"}], indirect=True, ids=["on"])
 
 
@@ -48,29 +48,29 @@ def test_domain_check_applies_to_public_service_or_by_setting(base: str, setting
     assert Settings(base_url=base, domain_check=setting).checks_domains is checked
 
 
-@ONCE
+@ON_SQLITE
 def test_disabled_check_accepts_unknown_domain(ana: Person, internet: FakeInternet) -> None:
     _add(ana, "https://go.brand.example")
     assert internet.connections == []
 
 
-@ONCE
+@ON_SQLITE
 @CHECKED
 def test_domain_with_internal_address_is_rejected(ana: Person, internet: FakeInternet) -> None:
-    inside = (["127.0.0.1"], ["192.168.1.1"], ["::1"], ["::ffff:10.0.0.1"], [PUBLIC, "127.0.0.1"])
-    internet.names = {f"go{number}.brand.example": addresses for number, addresses in enumerate(inside)}
-    why = {
+    address_lists = (["127.0.0.1"], ["192.168.1.1"], ["::1"], ["::ffff:10.0.0.1"], [PUBLIC, "127.0.0.1"])
+    internet.names = {f"go{number}.brand.example": addresses for number, addresses in enumerate(address_lists)}
+    reasons = {
         **dict.fromkeys(internet.names, "leads to an internal address"),
         "brand.example": "has no address in the DNS",
     }
-    for host, scheme in itertools.product(why, ("http", "https")):
+    for host, scheme in itertools.product(reasons, ("http", "https")):
         message = refused(ana.call("POST", "/domain/add", {"domain": f"{scheme}://{host}"}), 400, "domain")
-        assert f"{host} {why[host]}" in message
+        assert f"{host} {reasons[host]}" in message
     assert internet.connections == []
     assert ana.get("/domains")["data"]["result"] == 0
 
 
-def _standing(person: Person, host: str, request: list[str]) -> Any:
+def _service_behind(person: Person, host: str, request: list[str]) -> Any:
     """A web server behind `host` that is this service itself: it hands on what it is asked."""
 
     def answer(head: bytes) -> list[bytes]:
@@ -85,7 +85,7 @@ def _standing(person: Person, host: str, request: list[str]) -> Any:
 def test_domain_pointing_to_service_is_accepted(ana: Person, internet: FakeInternet) -> None:
     requests: list[str] = []
     internet.add_host("go.brand.example", PUBLIC)
-    with _standing(ana, "go.brand.example", requests) as internet.routes[PUBLIC]:
+    with _service_behind(ana, "go.brand.example", requests) as internet.routes[PUBLIC]:
         item = _add(ana, "http://Go.Brand.example/")
         ana.delete(f"/domain/{item}/delete")
         _add(ana, "http://go.brand.example")
@@ -94,42 +94,42 @@ def test_domain_pointing_to_service_is_accepted(ana: Person, internet: FakeInter
     assert set(internet.connections) == {PUBLIC}
 
 
-@ONCE
+@ON_SQLITE
 @CHECKED
 def test_international_domain_is_checked_in_idna_form(ana: Person, internet: FakeInternet) -> None:
     internet.add_host("xn--bcher-kva.example", PUBLIC)
-    with _standing(ana, "xn--bcher-kva.example", []) as internet.routes[PUBLIC]:
+    with _service_behind(ana, "xn--bcher-kva.example", []) as internet.routes[PUBLIC]:
         assert _add(ana, "http://b\u00fccher.example")
 
 
-@ONCE
+@ON_SQLITE
 @CHECKED
 def test_domain_redirecting_to_service_is_accepted(ana: Person, internet: FakeInternet) -> None:
     internet.add_host("go.brand.example", PUBLIC)
     internet.add_host("www.brand.example", "93.184.216.35")
-    with _standing(ana, "www.brand.example", []) as internet.routes["93.184.216.35"]:
+    with _service_behind(ana, "www.brand.example", []) as internet.routes["93.184.216.35"]:
         path = b"http://www.brand.example"
         with server(lambda head: [moved(path + head.split()[1])]) as internet.routes[PUBLIC]:
             assert _add(ana, "http://go.brand.example")
 
 
-def _saying(said: bytes) -> Responder:
-    return lambda _: [said]
+def _server_that_sends(response: bytes) -> Responder:
+    return lambda _: [response]
 
 
-@ONCE
+@ON_SQLITE
 @CHECKED
 def test_domain_of_another_service_is_rejected(ana: Person, internet: FakeInternet) -> None:
     internet.add_host("go.brand.example", PUBLIC)
     bodies = (b"", b"hello", b"0" * 64, b"\xff" * 64, b"x" * 5000)
-    for said in (*map(ok, bodies), b"no HTTP at all", moved(b"http://[")):
-        with server(_saying(said)) as internet.routes[PUBLIC]:
+    for response in (*map(ok, bodies), b"no HTTP at all", moved(b"http://[")):
+        with server(_server_that_sends(response)) as internet.routes[PUBLIC]:
             message = refused(ana.call("POST", "/domain/add", {"domain": "http://go.brand.example"}), 400, "domain")
         assert message.startswith("domain must point at this service before it is added; go.brand.example does not")
     assert ana.get("/domains")["data"]["result"] == 0
 
 
-@ONCE
+@ON_SQLITE
 @CHECKED
 def test_invalid_domain_is_rejected_without_request(ana: Person, internet: FakeInternet) -> None:
     internet.add_host("go.localhost", PUBLIC)

@@ -6,9 +6,9 @@ import pytest
 
 from tests.conftest import BASE, Person
 from tests.support.assertions import refused
+from tests.support.databases import ON_SQLITE
 from waypost.settings import Settings
 
-ONCE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 TAKEN = "That domain is in use already."
 
 
@@ -22,7 +22,7 @@ def _add(person: Person, domain: str, **fields: Any) -> int:
     return int(person.post("/domain/add", {"domain": domain, **fields})["id"])
 
 
-def _shown(person: Person, item: int) -> dict[str, Any]:
+def _details(person: Person, item: int) -> dict[str, Any]:
     details: dict[str, Any] = person.get(f"/domain/{item}")["details"]
     return details
 
@@ -87,20 +87,22 @@ NOT_FORMS = (
 )
 
 
-@ONCE
+@ON_SQLITE
 def test_domain_is_stored_in_lower_case_idna(ana: Person) -> None:
-    assert {form: _shown(ana, _add(ana, form))["domain"] for form in FORMS} == FORMS
+    assert {form: _details(ana, _add(ana, form))["domain"] for form in FORMS} == FORMS
 
 
-@ONCE
+@ON_SQLITE
 def test_invalid_host_name_is_rejected(ana: Person) -> None:
     responses = {form: ana.call("POST", "/domain/add", {"domain": form}) for form in NOT_FORMS}
-    said = {form: (response.status_code, response.json().get("field")) for form, response in responses.items()}
-    assert said == dict.fromkeys(NOT_FORMS, (400, "domain"))
+    status_and_field = {
+        form: (response.status_code, response.json().get("field")) for form, response in responses.items()
+    }
+    assert status_and_field == dict.fromkeys(NOT_FORMS, (400, "domain"))
     assert ana.get("/domains")["data"]["result"] == 0
 
 
-@ONCE
+@ON_SQLITE
 @pytest.mark.parametrize(
     "settings", [{"base_url": "https://go.example.com:8443", "domain_check": "off"}], indirect=True, ids=["port"]
 )
@@ -126,12 +128,12 @@ def test_domain_is_unique_in_installation(ana: Person, ben: Person) -> None:
     ana.delete(f"/domain/{item}/delete")
     again = _add(ben, "http://go.brand.example")
     assert again != item
-    assert _shown(ben, again)["domain"] == "http://go.brand.example"
+    assert _details(ben, again)["domain"] == "http://go.brand.example"
 
 
 def test_domain_redirects_are_applied(ana: Person) -> None:
     item = _add(ana, "https://go.brand.example", redirectroot=" https://brand.example/ ")
-    assert _shown(ana, item) == {
+    assert _details(ana, item) == {
         "id": item,
         "domain": "https://go.brand.example",
         "redirectroot": "https://brand.example/",
@@ -139,7 +141,7 @@ def test_domain_redirects_are_applied(ana: Person) -> None:
     }
     ana.put(f"/domain/{item}/update", {"redirect404": "https://brand.example/404", "domain": "https://ignored.example"})
     ana.put(f"/domain/{item}/update", {"redirectroot": ""})
-    assert _shown(ana, item) == {
+    assert _details(ana, item) == {
         "id": item,
         "domain": "https://go.brand.example",
         "redirectroot": "",
@@ -147,7 +149,7 @@ def test_domain_redirects_are_applied(ana: Person) -> None:
     }
 
 
-@ONCE
+@ON_SQLITE
 @pytest.mark.parametrize("field", ["redirectroot", "redirect404"])
 def test_domain_redirect_loop_is_rejected(field: str, ana: Person, ben: Person) -> None:
     item = _add(ana, "https://go.brand.example")
@@ -173,7 +175,7 @@ def test_domain_redirect_loop_is_rejected(field: str, ana: Person, ben: Person) 
         refused(ana.call("PUT", f"/domain/{item}/update", {field: url}), 400, field)
     for url in (*circles, "https://new.example/", " https://NEW.example/x"):
         refused(ana.call("POST", "/domain/add", {"domain": "https://new.example", field: url}), 400, field)
-    assert _shown(ana, item)[field] == ""
+    assert _details(ana, item)[field] == ""
     ana.put(f"/domain/{item}/update", {field: "https://brand.example/?u=https://go.brand.example"})
 
 

@@ -30,8 +30,8 @@ def test_password_length_is_checked(ana: Person) -> None:
         ("", "password must not be empty."),
         ("x" * 129, "password must be at most 128 characters."),
     ):
-        answer = ana.call("PUT", f"/file/{file}/update", {"password": password})
-        assert (answer.status_code, answer.json()["message"]) == (400, message)
+        response = ana.call("PUT", f"/file/{file}/update", {"password": password})
+        assert (response.status_code, response.json()["message"]) == (400, message)
 
 
 def test_empty_list_has_no_data_object(ana: Person) -> None:
@@ -40,15 +40,15 @@ def test_empty_list_has_no_data_object(ana: Person) -> None:
 
 
 def test_uploaded_file_is_listed_and_stored(ana: Person, tmp_path: Path) -> None:
-    made = upload(ana, "report.pdf", b"%PDF-1.7 hello", name="My report", custom="my-report").json()
-    assert made == {"error": 0, "id": made["id"], "shorturl": f"{BASE}/my-report"}
-    (shown,) = ana.get("/files")["list"]
-    assert not differs(shown, FILE)
-    assert (shown["id"], shown["name"], shown["downloads"]) == (made["id"], "My report", 0)
-    assert shown["shorturl"] == made["shorturl"]
-    details = _details(ana, made["id"])
+    created = upload(ana, "report.pdf", b"%PDF-1.7 hello", name="My report", custom="my-report").json()
+    assert created == {"error": 0, "id": created["id"], "shorturl": f"{BASE}/my-report"}
+    (listed,) = ana.get("/files")["list"]
+    assert not differs(listed, FILE)
+    assert (listed["id"], listed["name"], listed["downloads"]) == (created["id"], "My report", 0)
+    assert listed["shorturl"] == created["shorturl"]
+    details = _details(ana, created["id"])
     assert not differs(details, FILE_DETAILS)
-    assert details | shown == details
+    assert details | listed == details
     assert (details["filename"], details["size"], details["type"]) == ("report.pdf", 14, "application/pdf")
     assert details["sha256"] == hashlib.sha256(b"%PDF-1.7 hello").hexdigest()
     assert (details["password"], details["expiry"], details["maxdownloads"]) == (False, "", None)
@@ -72,7 +72,7 @@ def test_chunked_upload_without_length_is_stored_completely(ana: Person, service
 
 def test_list_is_newest_first_and_searchable_by_name(ana: Person, ben: Person) -> None:
     names = ("Alpha.txt", "beta 100%.txt", "ALPHABET.doc", "größe_1.pdf", "GRÖSSE.pdf")
-    made = {name: new_file(ana, name) for name in names}
+    ids = {name: new_file(ana, name) for name in names}
     new_file(ben, "alpha of ben.txt")
     assert [item["name"] for item in ana.get("/files")["list"]] == list(names[::-1])
     for search, names_found in (
@@ -89,8 +89,8 @@ def test_list_is_newest_first_and_searchable_by_name(ana: Person, ben: Person) -
         assert page["result"] == len(names_found)
     pages = [ana.get("/files", limit=2, page=page) for page in (1, 3, 4)]
     assert [[item["id"] for item in page["list"]] for page in pages] == [
-        [made["GRÖSSE.pdf"], made["größe_1.pdf"]],
-        [made["Alpha.txt"]],
+        [ids["GRÖSSE.pdf"], ids["größe_1.pdf"]],
+        [ids["Alpha.txt"]],
         [],
     ]
     assert [(page["nextpage"], page["maxpage"], page["result"]) for page in pages] == [
@@ -104,9 +104,9 @@ def test_list_is_newest_first_and_searchable_by_name(ana: Person, ben: Person) -
 def test_upload_parameters_are_stored(ana: Person) -> None:
     ana.post("/domain/add", {"domain": "https://go.brand.example"})
     query = {"expiry": "2999-12-31", "maxdownloads": 7, "password": "a secret", "domain": "go.brand.example:443"}
-    made = upload(ana, "a.bin", custom="mine", **query).json()
-    assert made["shorturl"] == "https://go.brand.example/mine"
-    details = _details(ana, made["id"])
+    created = upload(ana, "a.bin", custom="mine", **query).json()
+    assert created["shorturl"] == "https://go.brand.example/mine"
+    details = _details(ana, created["id"])
     assert (details["expiry"], details["maxdownloads"], details["password"]) == ("2999-12-31 23:59:59", 7, True)
 
 
@@ -115,7 +115,7 @@ def test_update_sets_only_given_fields_and_null_clears(ana: Person) -> None:
     before = _details(ana, file)
     ana.put(f"/file/{file}/update", {})
     assert _details(ana, file) == before
-    for field, value, shown in (
+    for field, value, stored in (
         ("name", "Second", "Second"),
         ("expiry", "2998-01-01", "2998-01-01 23:59:59"),
         ("maxdownloads", 8, 8),
@@ -125,7 +125,7 @@ def test_update_sets_only_given_fields_and_null_clears(ana: Person) -> None:
         ("maxdownloads", None, None),
         ("password", None, False),
     ):
-        expected = {**_details(ana, file), field: shown}
+        expected = {**_details(ana, file), field: stored}
         assert ana.put(f"/file/{file}/update", {field: value})["message"]
         assert _details(ana, file) == expected, field
     assert [item["name"] for item in ana.get("/files", name="a.b")["list"]] == ["a.bin"]
@@ -142,24 +142,24 @@ INVALID: dict[str, tuple[Any, ...]] = {
 
 
 def test_invalid_values_are_rejected_and_nothing_is_stored(ana: Person, tmp_path: Path) -> None:
-    for field, values in INVALID.items():
-        for value in values:
-            answer = upload(ana, "a.bin", **{field: value})
-            assert refused(answer, 400, field), (field, value)
+    for field, invalid_values in INVALID.items():
+        for value in invalid_values:
+            response = upload(ana, "a.bin", **{field: value})
+            assert refused(response, 400, field), (field, value)
     file = new_file(ana, "a.bin")
     before = _details(ana, file)
     for field in ("name", "password", "expiry", "maxdownloads"):
         for value in (*INVALID[field], 1.5, True, [], {}):
-            answer = ana.call("PUT", f"/file/{file}/update", {field: value})
-            assert (answer.status_code, answer.json()["field"]) == (400, field), (field, value)
+            response = ana.call("PUT", f"/file/{file}/update", {field: value})
+            assert (response.status_code, response.json()["field"]) == (400, field), (field, value)
     assert _details(ana, file) == before
     assert len(objects(tmp_path)) == 1
 
 
 def test_empty_body_is_rejected(ana: Person, tmp_path: Path) -> None:
     for content in (b"", iter(())):
-        answer = upload(ana, "a.bin", content)
-        assert (answer.status_code, answer.json()["field"]) == (400, "body")
+        response = upload(ana, "a.bin", content)
+        assert (response.status_code, response.json()["field"]) == (400, "body")
     assert (objects(tmp_path), ana.get("/files")["result"]) == ([], 0)
 
 
@@ -167,8 +167,8 @@ def test_alias_of_any_resource_is_unique(ana: Person, ben: Person, tmp_path: Pat
     ana.post("/url/add", {"url": "https://example.com/", "custom": "spring"})
     file = new_file(ana, "a.bin", custom="summer")
     for person, alias in ((ana, "spring"), (ben, "spring"), (ana, "summer"), (ben, "summer")):
-        answer = upload(person, "b.bin", custom=alias)
-        assert answer.json() == {
+        response = upload(person, "b.bin", custom=alias)
+        assert response.json() == {
             "error": 1,
             "message": "That alias is taken. Please choose another one.",
             "code": "taken",
@@ -225,9 +225,9 @@ def _set_plan_limits(person: Person, **limits: int | None) -> None:
 def test_upload_over_plan_limit_is_rejected(ana: Person, tmp_path: Path) -> None:
     _set_plan_limits(ana, upload_limit=1000)
     for content in (b"x" * 1001, iter([b"x" * 600, b"x" * 600])):
-        answer = upload(ana, "a.bin", content)
-        assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
-        assert "1000 bytes" in answer.json()["message"]
+        response = upload(ana, "a.bin", content)
+        assert (response.status_code, response.json()["code"]) == (413, "too_large")
+        assert "1000 bytes" in response.json()["message"]
     assert new_file(ana, "a.bin", b"x" * 1000)
     assert len(objects(tmp_path)) == 1
 
@@ -238,9 +238,9 @@ def test_upload_over_storage_limit_is_rejected(
     _set_plan_limits(ana, storage_limit=1000)
     first = new_file(ana, "a.bin", b"x" * 600)
     for content in (b"x" * 401, iter([b"x" * 200, b"x" * 201])):
-        answer = upload(ana, "b.bin", content)
-        assert (answer.status_code, answer.json()["code"]) == (507, "storage_full")
-        assert "400 bytes more" in answer.json()["message"]
+        response = upload(ana, "b.bin", content)
+        assert (response.status_code, response.json()["code"]) == (507, "storage_full")
+        assert "400 bytes more" in response.json()["message"]
     new_file(ben, "b.bin", b"x" * 1000)
     new_file(ana, "b.bin", b"x" * 400)
     ana.delete(f"/file/{first}/delete")
@@ -272,13 +272,13 @@ def test_declared_digests_are_verified(ana: Person, tmp_path: Path) -> None:
         {"Repr-Digest": "sha-256=:AAAA:"},
         {"Content-Digest": f"sha-512=:{sha512}:, sha-256=:{other}:"},
     ):
-        answer = upload(ana, "a.bin", content, headers=headers)
-        assert (answer.status_code, answer.json()["field"]) == (400, next(iter(headers)))
+        response = upload(ana, "a.bin", content, headers=headers)
+        assert (response.status_code, response.json()["field"]) == (400, next(iter(headers)))
     assert len(objects(tmp_path)) == 3
 
 
 def test_new_plan_has_its_limits(ana: Person) -> None:
-    made = ana.write(
+    plan = ana.write(
         lambda tx: accounts.add_plan(tx, name="x", status="pro", rate_limit=1, upload_limit=2, storage_limit=3)
     )
-    assert (made.upload_limit, made.storage_limit) == (2, 3)
+    assert (plan.upload_limit, plan.storage_limit) == (2, 3)

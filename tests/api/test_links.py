@@ -46,9 +46,9 @@ def _related(person: Person) -> dict[str, int]:
 
 
 def test_link_without_settings_returns_empty_value_of_every_field(ana: Person) -> None:
-    answer = ana.post("/url/add", {"url": GOOD, "custom": "spring"})
-    link = answer["id"]
-    assert answer == {"error": 0, "id": link, "shorturl": f"{BASE}/spring", "short": f"{BASE}/spring"}
+    created = ana.post("/url/add", {"url": GOOD, "custom": "spring"})
+    link = created["id"]
+    assert created == {"error": 0, "id": link, "shorturl": f"{BASE}/spring", "short": f"{BASE}/spring"}
     details = _details(ana, link)
     assert details.pop("date")
     same = {"id": link, "alias": "spring", "shorturl": f"{BASE}/spring", "longurl": GOOD, "domain": BASE}
@@ -110,10 +110,10 @@ CHANGES: dict[str, tuple[Any, Any, Any]] = {  # field: (first value, new value s
 
 def test_changing_one_field_keeps_the_others(ana: Person) -> None:
     link = _link(ana, custom="spring", **{name: first for name, (first, _, _) in CHANGES.items() if name != "url"})
-    for field, (_, changed, shown) in CHANGES.items():
+    for field, (_, changed, expected) in CHANGES.items():
         before = _details(ana, link)
         ana.put(f"/url/{link}/update", {field: changed})
-        assert _details(ana, link) == {**before, "longurl" if field == "url" else field: shown}, field
+        assert _details(ana, link) == {**before, "longurl" if field == "url" else field: expected}, field
 
 
 def test_null_clears_every_field_and_empty_update_changes_nothing(ana: Person) -> None:
@@ -137,16 +137,16 @@ def test_link_stores_campaign_channels_and_pixels(ana: Person) -> None:
         "pixels": [second, related["pixel"]],
     }
     link = _link(ana, **fields)
-    shown = _details(ana, link)
-    assert {name: shown[name] for name in fields} == {
+    details = _details(ana, link)
+    assert {name: details[name] for name in fields} == {
         "campaign": related["campaign"],
         "channel": sorted([related["channel"], more]),
         "pixels": sorted([related["pixel"], second]),
     }
-    twice = {"channel": [more, more], "pixels": [second] * 3, "campaign": None}
-    ana.put(f"/url/{link}/update", twice)
-    shown = _details(ana, link)
-    assert (shown["channel"], shown["pixels"], shown["campaign"]) == ([more], [second], None)
+    duplicates = {"channel": [more, more], "pixels": [second] * 3, "campaign": None}
+    ana.put(f"/url/{link}/update", duplicates)
+    details = _details(ana, link)
+    assert (details["channel"], details["pixels"], details["campaign"]) == ([more], [second], None)
     ana.put(f"/url/{link}/update", {"channel": related["channel"], "pixels": []})
     assert (_details(ana, link)["channel"], _details(ana, link)["pixels"]) == ([related["channel"]], [])
     ana.put(f"/url/{link}/update", {"channel": []})
@@ -159,16 +159,16 @@ def test_deleting_related_resources_keeps_link(ana: Person) -> None:
     links = [_link(ana, type=kind, **relations) for kind in (str(related["splash"]), f"overlay-{related['overlay']}")]
     for noun, item in related.items():
         ana.delete(f"/{noun}/{item}/delete")
-    shown = [_details(ana, link) for link in links]
-    assert [(link["campaign"], link["channel"], link["pixels"]) for link in shown] == [(None, [], [])] * 2
-    assert [link["type"] for link in shown] == ["direct", "direct"]
+    details = [_details(ana, link) for link in links]
+    assert [(link["campaign"], link["channel"], link["pixels"]) for link in details] == [(None, [], [])] * 2
+    assert [link["type"] for link in details] == ["direct", "direct"]
 
 
 def test_type_accepts_direct_frame_splash_and_ids_of_own_pages(ana: Person) -> None:
     related = _related(ana)
     splash, overlay = related["splash"], f"overlay-{related['overlay']}"
     link = _link(ana)
-    for sent, shown in (
+    for kind, expected in (
         *(("direct", "direct"), ("frame", "frame"), ("splash", "splash"), (overlay, overlay), ("splash", "splash")),
         *(
             (splash, str(splash)),
@@ -178,20 +178,20 @@ def test_type_accepts_direct_frame_splash_and_ids_of_own_pages(ana: Person) -> N
             ("frame", "frame"),
         ),
     ):
-        assert _details(ana, _link(ana, type=sent))["type"] == shown
-        ana.put(f"/url/{link}/update", {"type": sent})
-        assert _details(ana, link)["type"] == shown
+        assert _details(ana, _link(ana, type=kind))["type"] == expected
+        ana.put(f"/url/{link}/update", {"type": kind})
+        assert _details(ana, link)["type"] == expected
 
 
-def test_other_types_are_rejected(ana: Person) -> None:
+def test_unknown_link_type_is_rejected(ana: Person) -> None:
     related = _related(ana)
     splash, overlay = related["splash"], related["overlay"]
-    bad: tuple[Any, ...] = (
+    invalid_types: tuple[Any, ...] = (
         *("", "Direct", "popup", "overlay", "overlay-", "overlay-x", f"overlay--{overlay}", f"-{splash}", f"+{splash}"),
         *(f"splash-{splash}", f"x-{splash}", f" {splash}", f"{splash}.0", "9" * 30, "\u0661", "0", "overlay-0"),
         *(0, -1, 1.5, True, [], {}),
     )
-    for kind in bad:
+    for kind in invalid_types:
         refused(ana.call("POST", "/url/add", {"url": GOOD, "type": kind}), 400, "type")
     for kind, noun in ((999999, "a splash page"), ("overlay-999999", "an overlay")):
         message = refused(ana.call("POST", "/url/add", {"url": GOOD, "type": kind}), 400, "type")
@@ -214,8 +214,8 @@ def test_ids_of_another_account_are_rejected_like_unknown_ids(ana: Person, ben: 
     for field, foreign, unknown in cases:
         messages = set()
         for method, path in (("POST", "/url/add"), ("PUT", f"/url/{link}/update")):
-            for value in (foreign, unknown):
-                response = ana.call(method, path, {"url": GOOD, field: value})
+            for related_id in (foreign, unknown):
+                response = ana.call(method, path, {"url": GOOD, field: related_id})
                 messages.add(re.sub(r"\d+", "N", refused(response, 400, field)))
         assert len(messages) == 1, messages
     assert ana.get("/urls")["data"]["result"] == 1
@@ -243,14 +243,14 @@ SAMPLE: dict[str, Any] = {
 def test_widely_copied_sample_request_is_accepted(ana: Person) -> None:
     related = _related(ana)
     ids = {name: related[name] for name in ("channel", "campaign")} | {"pixels": [related["pixel"]], "type": "splash"}
-    made = ana.post("/url/add", {**SAMPLE, **ids})
-    assert made["shorturl"] == f"{BASE}/our-shop"
-    shown = _details(ana, made["id"])
+    created = ana.post("/url/add", {**SAMPLE, **ids})
+    assert created["shorturl"] == f"{BASE}/our-shop"
+    details = _details(ana, created["id"])
     same = ("status", "expiry", "metatitle", "metaimage", "description", "geotarget", "devicetarget", "languagetarget")
-    assert {name: shown[name] for name in same} == {name: SAMPLE[name] for name in same}
-    assert shown["deeplink"] == {name: SAMPLE["deeplink"][name] for name in ("apple", "google")}
-    assert shown["parameters"] == [{"name": "aff", "value": "3"}]
-    assert (shown["channel"], shown["type"]) == ([related["channel"]], "splash")
+    assert {name: details[name] for name in same} == {name: SAMPLE[name] for name in same}
+    assert details["deeplink"] == {name: SAMPLE["deeplink"][name] for name in ("apple", "google")}
+    assert details["parameters"] == [{"name": "aff", "value": "3"}]
+    assert (details["channel"], details["type"]) == ([related["channel"]], "splash")
 
 
 def test_password_is_neither_shown_nor_stored_in_plain_text(ana: Person) -> None:
@@ -259,7 +259,7 @@ def test_password_is_neither_shown_nor_stored_in_plain_text(ana: Person) -> None
     link = answers[0].json()["id"]
     answers += [ana.call("PUT", f"/url/{link}/update", {"title": "x"}), ana.call("GET", f"/url/{link}")]
     assert answers[-1].json()["details"]["password"] is True
-    assert all("open sesame" not in answer.text and "argon2" not in answer.text for answer in answers)
+    assert all("open sesame" not in response.text and "argon2" not in response.text for response in answers)
     row = ana.write(lambda tx: tx.execute(schema.links.select()).mappings().one())
     assert "open sesame" not in str(dict(row))
     ana.put(f"/url/{link}/update", {"password": None})
@@ -267,7 +267,7 @@ def test_password_is_neither_shown_nor_stored_in_plain_text(ana: Person) -> None
 
 
 def test_expiry_accepts_date_until_its_end_or_timestamp(ana: Person) -> None:
-    sent = {
+    stored_expiries = {
         "2030-06-15": "2030-06-15 23:59:59",
         "2031-02-28": "2031-02-28 23:59:59",
         "2030-06-15 12:00:00": "2030-06-15 12:00:00",
@@ -278,7 +278,9 @@ def test_expiry_accepts_date_until_its_end_or_timestamp(ana: Person) -> None:
         "9999-12-31 23:59:59": "9999-12-31 23:59:59",
     }
     with time_machine.travel(NOW, tick=False):
-        assert {value: _details(ana, _link(ana, expiry=value))["expiry"] for value in sent} == sent
+        assert {
+            expiry: _details(ana, _link(ana, expiry=expiry))["expiry"] for expiry in stored_expiries
+        } == stored_expiries
 
 
 def test_past_or_malformed_expiry_is_rejected(ana: Person) -> None:
@@ -286,9 +288,9 @@ def test_past_or_malformed_expiry_is_rejected(ana: Person) -> None:
     malformed = "tomorrow 2030-13-01 2031-02-29 2031-W05-1 2031-6-1 15.06.2031 2031-06-15T10:00:00+02:00".split()
     with time_machine.travel(NOW, tick=False):
         link = _link(ana, expiry="2031-01-01")
-        for value in (*past, *malformed):
-            refused(ana.call("POST", "/url/add", {"url": GOOD, "expiry": value}), 400, "expiry")
-            refused(ana.call("PUT", f"/url/{link}/update", {"expiry": value}), 400, "expiry")
+        for expiry in (*past, *malformed):
+            refused(ana.call("POST", "/url/add", {"url": GOOD, "expiry": expiry}), 400, "expiry")
+            refused(ana.call("PUT", f"/url/{link}/update", {"expiry": expiry}), 400, "expiry")
     assert _details(ana, link)["expiry"] == "2031-01-01 23:59:59"
 
 

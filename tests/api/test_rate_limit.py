@@ -14,6 +14,7 @@ from structlog.testing import capture_logs
 
 from tests.conftest import Person
 from tests.support.asgi_client import AsgiClient
+from tests.support.databases import ON_SQLITE
 from tests.support.server import at_once, serving
 from waypost import credentials
 from waypost.accounts import ops
@@ -24,7 +25,6 @@ from waypost.db.schema import accounts
 from waypost.settings import Settings
 
 NOON = 1_900_000_000
-ON_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 @pytest.fixture
@@ -36,14 +36,14 @@ def travel() -> Iterator[time_machine.Traveller]:
 
 def _limited(person: Person, limit: int | None) -> Person:
     """The same person with a new key, whose window is untouched."""
-    values = update(accounts).where(accounts.c.id == person.account).values(rate_limit=limit)
-    person.write(lambda tx: tx.execute(values))
+    statement = update(accounts).where(accounts.c.id == person.account).values(rate_limit=limit)
+    person.write(lambda tx: tx.execute(statement))
     key = person.write(lambda tx: api_keys.add(tx, person.account, name="fresh"))
     return Person(person.account, person.username, key, person.client, person.database)
 
 
-def _rates(answer: Any) -> tuple[int, int, int]:
-    limit, remaining, reset = (int(answer.headers[f"x-ratelimit-{name}"]) for name in ("limit", "remaining", "reset"))
+def _rates(response: Any) -> tuple[int, int, int]:
+    limit, remaining, reset = (int(response.headers[f"x-ratelimit-{name}"]) for name in ("limit", "remaining", "reset"))
     return limit, remaining, reset
 
 
@@ -62,8 +62,8 @@ def test_window_starts_with_first_request_for_one_minute(ana: Person, travel: An
         (-1000, 200, 2, -940),  # a clock that was set back locks no client out
     ):
         travel.move_to(NOON + moment)
-        answer = ana.call("GET", "/account")
-        assert (answer.status_code, _rates(answer)) == (status, (3, remaining, NOON + reset)), moment
+        response = ana.call("GET", "/account")
+        assert (response.status_code, _rates(response)) == (status, (3, remaining, NOON + reset)), moment
 
 
 def test_exceeded_limit_returns_retry_after(ana: Person, travel: Any) -> None:
@@ -71,11 +71,11 @@ def test_exceeded_limit_returns_retry_after(ana: Person, travel: Any) -> None:
     ana.get("/account")
     for moment, wait in ((0, "60"), (10, "50"), (59, "1"), (59.5, "1")):
         travel.move_to(NOON + moment)
-        answer = ana.call("POST", "/channel/add", {"name": "A"})
-        assert answer.status_code == 429
-        assert answer.headers["retry-after"] == wait
-        assert answer.json().keys() == {"error", "message", "code"}
-        assert (answer.json()["error"], answer.json()["code"]) == (1, "rate_limited")
+        response = ana.call("POST", "/channel/add", {"name": "A"})
+        assert response.status_code == 429
+        assert response.headers["retry-after"] == wait
+        assert response.json().keys() == {"error", "message", "code"}
+        assert (response.json()["error"], response.json()["code"]) == (1, "rate_limited")
     travel.move_to(NOON + 60)
     assert ana.get("/channels")["data"]["channels"] == []
 
@@ -105,12 +105,12 @@ def test_limit_comes_from_account_or_plan(ana: Person) -> None:
 
 def test_key_change_applies_to_next_request(ana: Person, travel: Any) -> None:
     def limit(number: int) -> None:
-        values = update(accounts).where(accounts.c.id == ana.account).values(rate_limit=number)
-        ana.write(lambda tx: tx.execute(values))
+        statement = update(accounts).where(accounts.c.id == ana.account).values(rate_limit=number)
+        ana.write(lambda tx: tx.execute(statement))
 
     def answer() -> tuple[int, ...]:
-        output = ana.call("GET", "/account")
-        return (output.status_code, *(_rates(output)[:2] if "x-ratelimit-limit" in output.headers else ()))
+        response = ana.call("GET", "/account")
+        return (response.status_code, *(_rates(response)[:2] if "x-ratelimit-limit" in response.headers else ()))
 
     key = ana.write(lambda tx: api_keys.add(tx, ana.account, name="lent", expires=NOON + 5))
     ana = Person(ana.account, ana.username, key, ana.client, ana.database)
@@ -159,9 +159,9 @@ def test_rate_limit_headers_are_on_every_response(ana: Person, monkeypatch: pyte
     )
     for number, (method, path, body, status) in enumerate(requests, 1):
         with capture_logs():  # a traceback is long
-            answer = ana.call(method, path, content=body)
-        limit, remaining, _ = _rates(answer)
-        assert (answer.status_code, limit, remaining) == (status, 9, max(0, 9 - number)), (method, path)
+            response = ana.call(method, path, content=body)
+        limit, remaining, _ = _rates(response)
+        assert (response.status_code, limit, remaining) == (status, 9, max(0, 9 - number)), (method, path)
 
 
 def test_restart_keeps_window(ana: Person, settings: Settings, travel: Any) -> None:
@@ -171,14 +171,14 @@ def test_restart_keeps_window(ana: Person, settings: Settings, travel: Any) -> N
     with AsgiClient(build(settings, again)) as client:
         restarted = Person(ana.account, ana.username, ana.key, client, again)
         answers = [restarted.call("GET", "/account") for _ in range(2)]
-    assert [answer.status_code for answer in answers] == [200, 429]
+    assert [response.status_code for response in answers] == [200, 429]
     assert ana.call("GET", "/account").status_code == 429
 
 
 def test_limit_is_exact_over_two_concurrent_nodes(database: Database, database_url: str, tmp_path: Path) -> None:
     def busy(tx: Any) -> str:
-        made = ops.add(tx, email="busy@example.com", username="busy", password=credentials.hash_password("secret"))
-        return api_keys.add(tx, made.id, name="first key")
+        account = ops.add(tx, email="busy@example.com", username="busy", password=credentials.hash_password("secret"))
+        return api_keys.add(tx, account.id, name="first key")
 
     key = database.write(busy)
     with (
@@ -186,8 +186,8 @@ def test_limit_is_exact_over_two_concurrent_nodes(database: Database, database_u
         serving(tmp_path / "b", database_url=database_url) as b,
     ):
         answers = at_once([lambda node=node: node.call("GET", "/api/account", key=key) for node in (a, b) * 60])  # type: ignore[misc]
-    assert Counter(answer.status_code for answer in answers) == {200: 30, 429: 90}
-    let_in = [_rates(answer) for answer in answers if answer.status_code == 200]
+    assert Counter(response.status_code for response in answers) == {200: 30, 429: 90}
+    let_in = [_rates(response) for response in answers if response.status_code == 200]
     assert sorted(remaining for _, remaining, _ in let_in) == list(range(30))
     assert {reset for _, _, reset in map(_rates, answers)} == {let_in[0][2]}
 
@@ -197,8 +197,8 @@ def _from(app: Any, address: str) -> AsgiClient:
 
 
 def _statuses(client: AsgiClient, key: str, times: int, **headers: str) -> list[int]:
-    sent = {"Authorization": f"Bearer {key}", **headers}
-    return [client.get("/api/account", headers=sent).status_code for _ in range(times)]
+    all_headers = {"Authorization": f"Bearer {key}", **headers}
+    return [client.get("/api/account", headers=all_headers).status_code for _ in range(times)]
 
 
 @ON_SQLITE
@@ -206,11 +206,11 @@ def test_bad_keys_are_limited_by_address_and_valid_keys_pass(ana: Person, travel
     app = ana.client.app
     attacker, neighbour = _from(app, "203.0.113.7"), _from(app, "203.0.113.8")
     assert _statuses(attacker, "wp_wrong", 31) == [401] * 30 + [429]
-    answer = attacker.get("/api/account", headers={"Authorization": "wp_wrong as well"})
-    assert answer.status_code == 429
-    assert answer.headers["retry-after"] == "60"
-    assert (answer.json()["error"], answer.json()["code"]) == (1, "rate_limited")
-    assert "x-ratelimit-limit" not in answer.headers
+    response = attacker.get("/api/account", headers={"Authorization": "wp_wrong as well"})
+    assert response.status_code == 429
+    assert response.headers["retry-after"] == "60"
+    assert (response.json()["error"], response.json()["code"]) == (1, "rate_limited")
+    assert "x-ratelimit-limit" not in response.headers
     assert _statuses(attacker, ana.key, 1) == [200]
     assert _statuses(neighbour, "wp_wrong", 1) == [401]
     travel.shift(59.9)
@@ -251,8 +251,8 @@ def test_ipv6_client_is_limited_by_network(ana: Person, travel: Any) -> None:
 def test_forwarded_address_is_read_from_trusted_proxy_only(
     trusted: str, peer: str, forwarded: str, last: int, settings: Settings, database: Database
 ) -> None:
-    output = settings.model_copy(update={"trusted_proxies": trusted})
-    client = _from(build(output, database), peer)
+    changed_settings = settings.model_copy(update={"trusted_proxies": trusted})
+    client = _from(build(changed_settings, database), peer)
     answers = [_statuses(client, "wp_wrong", 1, **{"X-Forwarded-For": forwarded.format(n=n)}) for n in range(31)]
     assert answers == [[401]] * 30 + [[last]]
 

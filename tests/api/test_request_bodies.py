@@ -11,8 +11,9 @@ from structlog.testing import capture_logs
 
 from tests.conftest import BASE, Person
 from tests.support.assertions import refused
+from tests.support.databases import ON_SQLITE
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = ON_SQLITE
 MIB = 1024 * 1024
 MOST = 8 * MIB
 NAMED = b'{"name": "%s"}'
@@ -92,12 +93,12 @@ NO_OBJECT = (b"[]", b'["name"]', b"null", b"true", b"0", b'"name"', b'[{"name": 
 
 def test_invalid_json_object_is_rejected(ana: Person) -> None:
     for name, body in (*NOT_JSON, *((body.decode(), body) for body in NO_OBJECT)):
-        answer = _post(ana, body)
-        assert answer.status_code == 400, name
-        assert answer.json().keys() == {"error", "message", "code"}, name
-        assert (answer.json()["error"], answer.json()["code"]) == (1, "invalid_json"), name
-        assert answer.json()["message"].startswith("The body "), name
-        assert "sys." not in answer.text, name
+        response = _post(ana, body)
+        assert response.status_code == 400, name
+        assert response.json().keys() == {"error", "message", "code"}, name
+        assert (response.json()["error"], response.json()["code"]) == (1, "invalid_json"), name
+        assert response.json()["message"].startswith("The body "), name
+        assert "sys." not in response.text, name
     assert _names(ana) == []
 
 
@@ -122,11 +123,11 @@ def test_duplicate_key_is_rejected(ana: Person) -> None:
 
 
 def test_unstorable_text_is_rejected(ana: Person) -> None:
-    for value in (r"\ud800", r"A\udfff", r"\udc00\ud800", r"\u0000", r"A\u0000B"):
+    for escapes in (r"\ud800", r"A\udfff", r"\udc00\ud800", r"\u0000", r"A\u0000B"):
         for field in ("name", "description"):
-            body = {"name": '"A"', "description": '""', field: f'"{value}"'}
-            sent = "{" + ", ".join(f'"{name}": {text}' for name, text in body.items()) + "}"
-            refused(_post(ana, sent.encode()), 400, field)
+            body = {"name": '"A"', "description": '""', field: f'"{escapes}"'}
+            content = "{" + ", ".join(f'"{name}": {text}' for name, text in body.items()) + "}"
+            refused(_post(ana, content.encode()), 400, field)
     for query in ("q", "short"):
         refused(ana.call("GET", f"/urls?{query}=A%00"), 400, query)
     assert _names(ana) == []
@@ -140,8 +141,8 @@ def test_nested_error_names_top_level_field(ana: Person) -> None:
         ("/bio/add", {"name": "A", "blocks": [{"type": "link", "title": "T"}]}, "blocks", "url is required"),
         ("/overlay/add", {"name": "A", "type": "poll", "options": ["a", 5]}, "options", "options[1] must be a string"),
     ):
-        sent = json.dumps({"url": "https://example.com/", **body}).encode()
-        assert where in refused(_post(ana, sent, path), 400, field), body
+        content = json.dumps({"url": "https://example.com/", **body}).encode()
+        assert where in refused(_post(ana, content, path), 400, field), body
 
 
 class Sent:
@@ -162,8 +163,8 @@ def _stream(person: Person, body: Sent, key: str, **headers: str) -> httpx2.Resp
     async def send() -> httpx2.Response:
         transport = httpx2.ASGITransport(person.client.app)
         async with httpx2.AsyncClient(transport=transport, base_url=BASE) as client:
-            values = {"Authorization": f"Bearer {key}", **headers}
-            return await client.post("/api/channel/add", content=body, headers=values)
+            all_headers = {"Authorization": f"Bearer {key}", **headers}
+            return await client.post("/api/channel/add", content=body, headers=all_headers)
 
     return anyio.run(send)
 
@@ -175,11 +176,11 @@ def test_oversized_body_is_rejected_early(ana: Person) -> None:
         ("it says less", {"Content-Length": "5"}, 9),
     ):
         body = Sent(100)
-        answer = _stream(ana, body, ana.key, **headers)
+        response = _stream(ana, body, ana.key, **headers)
         assert body.taken == taken, name
-        assert "8388608 bytes" in refused(answer, 413), name
-        assert answer.json()["code"] == "too_large"
-        assert answer.headers["connection"] == "close"
+        assert "8388608 bytes" in refused(response, 413), name
+        assert response.json()["code"] == "too_large"
+        assert response.headers["connection"] == "close"
     assert _names(ana) == []
 
 
@@ -193,19 +194,19 @@ def test_chunked_body_is_read_up_to_limit(ana: Person) -> None:
 def test_body_without_valid_key_is_not_read(ana: Person) -> None:
     for key, headers in (("", {}), ("wp_wrong", {}), ("", {"Content-Length": str(MOST + 1)})):
         body = Sent(100)
-        answer = _stream(ana, body, key, **headers)
-        assert (answer.status_code, body.taken) == (401, 0), (key, headers)
+        response = _stream(ana, body, key, **headers)
+        assert (response.status_code, body.taken) == (401, 0), (key, headers)
 
 
 def test_interrupted_body_is_client_error(ana: Person) -> None:
     pieces = iter([{"type": "http.request", "body": NAMED[:5], "more_body": True}, {"type": "http.disconnect"}])
-    sent: list[Any] = []
+    messages: list[Any] = []
 
     async def receive() -> Any:
         return next(pieces)
 
     async def send(message: Any) -> None:
-        sent.append(message)
+        messages.append(message)
 
     scope = {
         "type": "http",
@@ -219,12 +220,12 @@ def test_interrupted_body_is_client_error(ana: Person) -> None:
     }
     with capture_logs() as logged:
         anyio.run(ana.client.app, scope, receive, send)
-    assert sent[0]["status"] == 400
+    assert messages[0]["status"] == 400
     assert [entry for entry in logged if entry["log_level"] == "error"] == []
     assert _names(ana) == []
 
 
 @pytest.mark.parametrize("query", ["q=%ff", "limit=5&q=a%C3", "q=%ED%A0%80"])
 def test_non_utf8_query_is_rejected(ana: Person, query: str) -> None:
-    answer = ana.call("GET", f"/urls?{query}")
-    assert (answer.status_code, answer.json()["field"]) == (400, "q")
+    response = ana.call("GET", f"/urls?{query}")
+    assert (response.status_code, response.json()["field"]) == (400, "q")

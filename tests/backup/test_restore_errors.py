@@ -138,11 +138,11 @@ def _tables(database: Database) -> list[str]:
 def _members(whole: bytes) -> dict[str, bytes]:
     """Return the entries of an archive."""
     with tarfile.open(fileobj=io.BytesIO(whole)) as tar:
-        return {entry.name: _read(tar, entry) for entry in tar}
+        return {member.name: _read(tar, member) for member in tar}
 
 
-def _read(tar: tarfile.TarFile, entry: tarfile.TarInfo) -> bytes:
-    file = tar.extractfile(entry)
+def _read(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
+    file = tar.extractfile(member)
     assert file is not None
     return file.read()
 
@@ -152,13 +152,13 @@ def _tar(members: dict[str, bytes], *, link: str = "") -> bytes:
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz") as tar:
         for name, content in members.items():
-            entry = tarfile.TarInfo(name)
-            entry.size = len(content)
-            tar.addfile(entry, io.BytesIO(content))
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            tar.addfile(member, io.BytesIO(content))
         if link:
-            entry = tarfile.TarInfo(link)
-            entry.type, entry.linkname = tarfile.SYMTYPE, "../../evil"
-            tar.addfile(entry)
+            member = tarfile.TarInfo(link)
+            member.type, member.linkname = tarfile.SYMTYPE, "../../evil"
+            tar.addfile(member)
     return packed.getvalue()
 
 

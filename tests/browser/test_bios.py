@@ -6,9 +6,10 @@ from playwright.sync_api import Browser, expect
 from tests.conftest import Person
 from tests.support.bios import FORM_BLOCKS
 from tests.support.browser import window
-from tests.support.browser_login import examine, fetched, sign_in
+from tests.support.browser_login import examine, fetched, sign_in, signed_in_page
+from tests.support.databases import ON_SQLITE
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = ON_SQLITE
 
 
 @pytest.mark.parametrize("scripts", [True, False])
@@ -63,9 +64,7 @@ def test_builder_creates_page_and_shows_block_clicks(
 
 def test_block_is_moved_by_dragging_its_handle(ana: Person, chrome: Browser, address: str) -> None:
     ana.post("/bio/add", {"name": "Ana", "blocks": FORM_BLOCKS[:3]})
-    with window(chrome) as seen:
-        page = seen.page
-        sign_in(page, address)
+    with signed_in_page(chrome, address) as page:
         page.goto(f"{address}/dashboard/bios/1")
         page.locator("[data-grip]").nth(2).drag_to(
             page.locator("[data-block]").first, target_position={"x": 20, "y": 4}

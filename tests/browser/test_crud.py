@@ -5,7 +5,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.conftest import Person
 from tests.support.browser import served, window
-from tests.support.browser_login import examine, sign_in
+from tests.support.browser_login import examine, sign_in, signed_in_page
+from tests.support.databases import ON_SQLITE
 from tests.support.fake_internet import PUBLIC, FakeInternet, ok, server
 from tests.support.visits import new_link
 from waypost.app import build
@@ -14,7 +15,7 @@ from waypost.overlays import submissions
 from waypost.overlays.submissions import Answers
 from waypost.settings import Settings
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = ON_SQLITE
 PATHS = (
     *("/campaigns", "/campaigns/new", "/campaigns/1", "/campaigns/1/add", "/campaigns/1/stats"),
     *("/campaigns/1/delete", "/channels", "/channels/new", "/channels/1", "/channels/1/edit", "/channels/1/add"),
@@ -78,9 +79,9 @@ def test_splash_page_is_shown_in_preview_and_to_visitors(
         page.get_by_label("Redirect after").fill("0")
         if not scripts:
             page.get_by_role("button", name="Preview").click()
-        shown = page.frame_locator("iframe.preview, .preview-frames iframe:not(.loading)")
-        expect(shown.get_by_role("heading", name="Spring <b>is</b> here")).to_be_visible()
-        expect(shown.get_by_role("link", name="Continue")).to_be_visible()
+        preview = page.frame_locator("iframe.preview, .preview-frames iframe:not(.loading)")
+        expect(preview.get_by_role("heading", name="Spring <b>is</b> here")).to_be_visible()
+        expect(preview.get_by_role("link", name="Continue")).to_be_visible()
         page.get_by_role("button", name="Create splash page").click()
         expect(page.get_by_role("status").first).to_contain_text("Your splash page is ready.")
         splash = page.url.rpartition("/")[2]
@@ -93,9 +94,7 @@ def test_splash_page_is_shown_in_preview_and_to_visitors(
 
 
 def test_overlay_submission_is_listed_and_deleted(ana: Person, chrome: Browser, address: str) -> None:
-    with window(chrome) as seen:
-        page = seen.page
-        sign_in(page, address)
+    with signed_in_page(chrome, address) as page:
         page.goto(f"{address}/dashboard/overlays/new")
         page.get_by_role("link", name="Poll").click()
         page.wait_for_url("**type=poll**")
@@ -104,8 +103,8 @@ def test_overlay_submission_is_listed_and_deleted(ana: Person, chrome: Browser, 
         page.get_by_label("Answer", exact=True).nth(1).fill("Black")
         page.get_by_role("button", name="Add answer").click()
         page.get_by_label("Answer", exact=True).nth(2).fill("None")
-        shown = page.frame_locator(".preview-frames iframe:not(.loading)")
-        expect(shown.get_by_label("None")).to_be_visible()
+        preview = page.frame_locator(".preview-frames iframe:not(.loading)")
+        expect(preview.get_by_label("None")).to_be_visible()
         page.get_by_role("button", name="Create overlay").click()
         expect(page.get_by_role("status").first).to_contain_text("Your overlay is ready.")
         overlay = page.url.rpartition("/")[2]
@@ -167,8 +166,8 @@ def ana_with_items(ana: Person) -> Person:
     ana.post(f"/channel/{channel}/assign/links/{link}")
     ana.post("/splash/add", {"name": "x" * 255, "title": "Hello", "message": "مرحبا " * 100, "counter": 8})
     overlay = ana.post("/overlay/add", {"name": "Tea" * 50, "type": "contact", "message": "Words " * 50})["id"]
-    sent = Answers(name="Zoë", email=f"{'z' * 60}@example.com", message="Long" * 200)
-    ana.write(lambda tx: submissions.add(tx, ana.account, overlay, sent, link=link))
+    answers = Answers(name="Zoë", email=f"{'z' * 60}@example.com", message="Long" * 200)
+    ana.write(lambda tx: submissions.add(tx, ana.account, overlay, answers, link=link))
     ana.post("/pixel/add", {"type": "tiktok", "name": "x" * 255, "tag": "C" * 64})
     ana.post(
         "/domain/add",

@@ -11,13 +11,14 @@ from sqlalchemy import Connection, text
 
 from tests.conftest import PASSWORD, Person
 from tests.support.browser import HOST, served, window
-from tests.support.browser_login import examine, sign_in
+from tests.support.browser_login import examine, sign_in, signed_in_page
+from tests.support.databases import ON_SQLITE
 from waypost.app import build
 from waypost.db.database import Database
 from waypost.moderation import blocklist, reports
 from waypost.settings import Settings
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = ON_SQLITE
 PATHS = (
     *("/dashboard", "/dashboard/links", "/dashboard/links/new", "/dashboard/links/1", "/dashboard/links/1/stats"),
     *("/dashboard/links/1/delete", "/dashboard/links?q=nothing", "/dashboard/account", "/dashboard/account/keys"),
@@ -70,9 +71,7 @@ def test_register_create_link_visit_and_see_click(
 
 
 def test_shortcuts_and_pasted_urls_open_dialogs(ana: Person, chrome: Browser, address: str) -> None:
-    with window(chrome) as seen:
-        page = seen.page
-        sign_in(page, address)
+    with signed_in_page(chrome, address) as page:
         page.keyboard.press("?")
         expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
         page.keyboard.press("Escape")
@@ -104,9 +103,7 @@ _PASTE = """words => {
 
 
 def test_api_key_is_created_used_and_revoked(ana: Person, chrome: Browser, address: str) -> None:
-    with window(chrome) as seen:
-        page = seen.page
-        sign_in(page, address)
+    with signed_in_page(chrome, address) as page:
         page.goto(f"{address}/dashboard/account/keys")
         page.get_by_role("textbox", name="Name", exact=True).fill("newsletter script")
         page.get_by_label("Access", exact=True).select_option("read-only")
@@ -131,9 +128,7 @@ def test_api_key_is_created_used_and_revoked(ana: Person, chrome: Browser, addre
 def test_link_list_is_searched_and_edited_in_place(ana: Person, chrome: Browser, address: str) -> None:
     for n in range(30):
         ana.post("/url/add", {"url": "https://target.example/", "title": f"Link {n}"})
-    with window(chrome) as seen:
-        page = seen.page
-        sign_in(page, address)
+    with signed_in_page(chrome, address) as page:
         page.goto(f"{address}/dashboard/links")
         page.evaluate("window.stays = true")
         page.get_by_role("searchbox").fill("Link 1")
@@ -164,9 +159,7 @@ def test_link_list_is_searched_and_edited_in_place(ana: Person, chrome: Browser,
 def test_click_right_after_search_is_not_lost(ana: Person, chrome: Browser, address: str) -> None:
     """Leaving the search field must not reload the list, which would replace the row below the pressed button."""
     ana.post("/url/add", {"url": "https://target.example/", "title": "Spring"})
-    with window(chrome) as seen:
-        page = seen.page
-        sign_in(page, address)
+    with signed_in_page(chrome, address) as page:
         page.goto(f"{address}/dashboard/links")
         page.get_by_role("searchbox").press_sequentially("Spr")
         page.wait_for_url("**q=Spr**")
@@ -236,9 +229,7 @@ def _add_report_and_block(tx: Connection, alias: str, comment: str) -> None:
 
 def test_back_after_sign_out_shows_no_content(ana: Person, chrome: Browser, address: str) -> None:
     ana.post("/url/add", {"url": "https://target.example/", "title": "A secret"})
-    with window(chrome) as seen:
-        page = seen.page
-        sign_in(page, address)
+    with signed_in_page(chrome, address) as page:
         page.goto(f"{address}/dashboard/links")
         expect(page.get_by_text("A secret")).to_be_visible()
         page.get_by_role("button", name="Sign out").first.click()

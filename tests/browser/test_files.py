@@ -8,10 +8,11 @@ from playwright.sync_api import Browser, Page, expect
 from tests.conftest import Person
 from tests.support.browser import window
 from tests.support.browser_login import examine, fetched, sign_in
+from tests.support.databases import ON_SQLITE
 from tests.support.files import PNG, new_file
 from waypost.db.schema import plans
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = ON_SQLITE
 
 
 @pytest.mark.parametrize("scripts", [True, False])

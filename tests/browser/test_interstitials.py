@@ -5,6 +5,7 @@ from playwright.sync_api import Browser, expect
 
 from tests.conftest import Person
 from tests.support.browser import served, window
+from tests.support.databases import ON_SQLITE
 from tests.support.fake_internet import FakeInternet
 from tests.support.overlays import new_overlay
 from tests.support.pixels import PROVIDER_SCRIPTS
@@ -13,7 +14,7 @@ from waypost.app import build
 from waypost.db.database import Database
 from waypost.settings import Settings
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = ON_SQLITE
 TARGET = "https://target.example/page"
 FRAMED = "http://framed.example/page"
 
@@ -65,14 +66,14 @@ def test_pixels_load_only_after_consent(ana: Person, chrome: Browser, settings: 
     script = PROVIDER_SCRIPTS["qapixel"][0]
     asking = Settings(**{**settings.model_dump(), "pixel_consent": "on"})
     with served(build(asking, Database(asking.database))) as address:
-        for said, request in (("Decline", [TARGET]), ("Allow", [script, TARGET])):
+        for button, request in (("Decline", [TARGET]), ("Allow", [script, TARGET])):
             context = chrome.new_context(user_agent=FIREFOX)
             with window(chrome, context=context) as seen:
                 seen.page.goto(f"{address}/spring")
                 expect(seen.page.get_by_role("heading", name="Allow tracking?")).to_be_visible()
                 seen.page.wait_for_timeout(300)
                 assert seen.foreign_urls == []
-                seen.page.get_by_role("button", name=said).click()
+                seen.page.get_by_role("button", name=button).click()
                 seen.page.wait_for_url(TARGET)
                 assert seen.foreign_urls == request
             with window(chrome, context=context) as seen:
@@ -101,7 +102,9 @@ def test_overlay_over_frame_accepts_contact_form(
         expect(seen.page.get_by_role("dialog")).to_be_visible()
         seen.page.get_by_role("button", name="Close").click()
         expect(seen.page.get_by_role("dialog")).not_to_be_visible()
-    assert [kept["message"] for kept in ana.get(f"/overlay/{item}/submissions")["data"]["submissions"]] == ["Hello"]
+    assert [submission["message"] for submission in ana.get(f"/overlay/{item}/submissions")["data"]["submissions"]] == [
+        "Hello"
+    ]
 
 
 def test_overlay_page_accepts_contact_form_without_scripts(ana: Person, chrome: Browser, address: str) -> None:

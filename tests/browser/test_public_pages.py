@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.conftest import Person
 from tests.support.accessibility import faults, show
 from tests.support.browser import HOST, served, window
+from tests.support.databases import ON_SQLITE
 from tests.support.fake_internet import FakeInternet
 from tests.support.public_pages import TARGET, public_pages
 from tests.support.server import free_port
@@ -19,7 +20,7 @@ from waypost.db.database import Database
 from waypost.moderation import reports
 from waypost.settings import Settings
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = ON_SQLITE
 DESKTOP: dict[str, Any] = {"viewport": {"width": 1280, "height": 800}, "color_scheme": "light"}
 PHONE: dict[str, Any] = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark", "has_touch": True}
 SCREENS = pytest.mark.parametrize("screen", [DESKTOP, PHONE], ids=["desktop by day", "phone by night"])
@@ -29,27 +30,27 @@ SCREENS = pytest.mark.parametrize("screen", [DESKTOP, PHONE], ids=["desktop by d
 def address(settings: Settings, framed_site: FakeInternet) -> Iterator[str]:
     """The service on its own address, with pixel consent enabled and one site that can be framed."""
     port = free_port()
-    values = {**settings.model_dump(), "base_url": f"http://{HOST}:{port}", "pixel_consent": "on"}
-    with served(build(Settings(**values), Database(settings.database)), port) as url:
+    service_settings = {**settings.model_dump(), "base_url": f"http://{HOST}:{port}", "pixel_consent": "on"}
+    with served(build(Settings(**service_settings), Database(settings.database)), port) as url:
         yield url
 
 
 def test_every_public_page_fits_and_has_no_violation(ana: Person, chrome: Browser, address: str) -> None:
-    values = {}
+    problems = {}
     with window(chrome, stays=True) as seen:
-        for sight in public_pages(ana):
-            answer = seen.page.goto(f"{address}/{sight.path}")
-            assert (sight.path, answer and answer.status) == (sight.path, sight.status)
-            if sight.says:
-                expect(seen.page.get_by_text(sight.says).first).to_be_visible()
+        for public_page in public_pages(ana):
+            response = seen.page.goto(f"{address}/{public_page.path}")
+            assert (public_page.path, response and response.status) == (public_page.path, public_page.status)
+            if public_page.says:
+                expect(seen.page.get_by_text(public_page.says).first).to_be_visible()
             for screen in (DESKTOP, PHONE):
                 seen.page.set_viewport_size(screen["viewport"])
                 show(seen.page, screen["color_scheme"])
-                values[sight.path, screen["color_scheme"]] = _troubles(seen.page)
-    assert {page: troubles for page, troubles in values.items() if troubles} == {}
+                problems[public_page.path, screen["color_scheme"]] = _problems(seen.page)
+    assert {page: troubles for page, troubles in problems.items() if troubles} == {}
 
 
-def _troubles(page: Page) -> list[object]:
+def _problems(page: Page) -> list[object]:
     """Problems of a page: wider than the screen, missing images, axe-core violations."""
     fits = page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     broken = page.evaluate("[...document.images].filter(one => one.complete && !one.naturalWidth).map(one => one.src)")
@@ -74,7 +75,7 @@ def test_password_page_accepts_correct_password_and_limits_attempts(
         guess("a passwort")
         expect(page.get_by_role("alert")).to_have_text("Wrong password.")
         assert "a passwort" not in page.content()
-        assert _troubles(page) == []
+        assert _problems(page) == []
         guess("a password")
         page.wait_for_url(TARGET)
         page.goto(f"{address}/locked")
@@ -82,7 +83,7 @@ def test_password_page_accepts_correct_password_and_limits_attempts(
             with page.expect_navigation():
                 guess("a passwort")
         expect(page.get_by_role("heading")).to_have_text("Too many attempts")
-        assert _troubles(page) == []
+        assert _problems(page) == []
     context.close()
     assert clicks(ana, link) == (1, 1)
 
@@ -96,7 +97,7 @@ def test_sensitive_page_warns_once_and_vcard_downloads(ana: Person, chrome: Brow
         expect(page.get_by_text("Potter in Lisbon")).not_to_be_visible()
         page.get_by_role("button", name="Show page").click()
         expect(page.get_by_text("Potter in Lisbon")).to_be_visible()
-        assert _troubles(page) == []
+        assert _problems(page) == []
         page.goto(f"{address}/shy")
         expect(page.get_by_text("Potter in Lisbon")).to_be_visible()
         with page.expect_download() as taken:
@@ -131,7 +132,7 @@ def test_file_page_shows_details_and_downloads(ana: Person, chrome: Browser, add
         expect(page.get_by_text("3 downloads left")).to_be_visible()
         page.get_by_text("Checksum").click()
         expect(page.get_by_text("SHA-256 of the file")).to_be_visible()
-        assert _troubles(page) == []
+        assert _problems(page) == []
         with page.expect_download() as taken:
             page.get_by_role("link", name="Download").click()
         assert taken.value.suggested_filename == "price list.pdf"
@@ -164,7 +165,7 @@ def test_every_interstitial_links_to_report_form(ana: Person, chrome: Browser, a
         page.get_by_label("Short link").fill(f"{address}/{path}")
         page.get_by_role("button", name="Send report").click()
         expect(page.get_by_role("heading", name="Thank you")).to_be_visible()
-    assert [one.comment for one in ana.database.read(reports.list_all)] == ["It <b>lies</b>"]
+    assert [report.comment for report in ana.database.read(reports.list_all)] == ["It <b>lies</b>"]
 
 
 def test_preview_page_shows_and_opens_destination(ana: Person, chrome: Browser, address: str) -> None:

@@ -2,18 +2,18 @@
 
 from io import BytesIO
 
-import pytest
 from PIL import Image
 from playwright.sync_api import Browser, expect
 
 from tests.conftest import Person
 from tests.support.browser import window
-from tests.support.browser_login import examine, fetched, sign_in
+from tests.support.browser_login import examine, fetched, sign_in, signed_in_page
+from tests.support.databases import ON_SQLITE
 from tests.support.qr_decoders import LOGO, new_code, png
 from waypost.qrcode import verify
 from waypost.settings import Settings
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = ON_SQLITE
 
 
 def _decode(screenshot: bytes) -> str | None:
@@ -24,9 +24,7 @@ def _decode(screenshot: bytes) -> str | None:
 def test_designer_creates_scannable_code_and_shows_scans(
     ana: Person, chrome: Browser, address: str, settings: Settings, ingester: None
 ) -> None:
-    with window(chrome) as seen:
-        page = seen.page
-        sign_in(page, address)
+    with signed_in_page(chrome, address) as page:
         page.goto(f"{address}/dashboard/qr")
         page.get_by_role("main").get_by_role("link", name="New QR code").first.click()
         page.wait_for_load_state()  # the preview is active now

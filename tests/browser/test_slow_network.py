@@ -2,16 +2,16 @@
 
 import re
 
-import pytest
 from playwright.sync_api import Browser, FilePayload, Page, Route, expect
 
 from tests.conftest import Person
 from tests.support.browser import window
-from tests.support.browser_login import sign_in
+from tests.support.browser_login import sign_in, signed_in_page
+from tests.support.databases import ON_SQLITE
 from tests.support.overlays import new_overlay
 from tests.support.visits import new_link
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = ON_SQLITE
 _TEXTS: list[FilePayload] = [
     {"name": name, "mimeType": "text/plain", "buffer": b"words"} for name in ("one.txt", "two.txt")
 ]
@@ -68,8 +68,8 @@ def test_failed_request_keeps_table_and_shows_message(ana: Person, chrome: Brows
     with window(chrome) as seen:
         page, rows = seen.page, seen.page.locator("tbody tr")
         _open_links(page, address, ana)
-        for answer in (lambda route: route.fulfill(status=503, body="Busy."), lambda route: route.abort()):
-            page.route("**/dashboard/links?q=mild**", answer, times=1)
+        for respond in (lambda route: route.fulfill(status=503, body="Busy."), lambda route: route.abort()):
+            page.route("**/dashboard/links?q=mild**", respond, times=1)
             page.get_by_role("searchbox").fill("mild")
             expect(page.get_by_text(FAILED)).to_be_visible()
             expect(rows).to_have_count(3)
@@ -151,9 +151,7 @@ def test_only_newest_confirmation_is_shown(ana: Person, chrome: Browser, address
 
 def test_bio_preview_shows_newest_version(ana: Person, chrome: Browser, address: str) -> None:
     ana.post("/bio/add", {"name": "Ana", "blocks": [{"type": "heading", "text": "Old words"}]})
-    with window(chrome) as seen:
-        page = seen.page
-        sign_in(page, address)
+    with signed_in_page(chrome, address) as page:
         held = _hold(page, "**/dashboard/bios/1/phone")
         page.goto(f"{address}/dashboard/bios/1", wait_until="commit")
         words, phone = page.locator("[data-block] textarea"), page.frame_locator("iframe[name=phone]")
@@ -205,9 +203,7 @@ def test_input_before_scripts_load_is_kept(ana: Person, chrome: Browser, address
 
 
 def test_failed_upload_does_not_stop_the_others(ana: Person, chrome: Browser, address: str) -> None:
-    with window(chrome) as seen:
-        page = seen.page
-        sign_in(page, address)
+    with signed_in_page(chrome, address) as page:
         page.goto(f"{address}/dashboard/files/new")
         page.route("**/dashboard/files/new", lambda route: route.fulfill(status=503, body="Busy."), times=1)
         page.locator("#file").set_input_files(_TEXTS)

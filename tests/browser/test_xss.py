@@ -13,6 +13,7 @@ from sqlalchemy import Connection, Table, select, update
 from tests.conftest import BASE, Person
 from tests.support.assertions import refused
 from tests.support.browser import served, window
+from tests.support.databases import ON_SQLITE
 from tests.support.fake_internet import FakeInternet
 from tests.support.public_pages import public_pages
 from tests.support.url_fields import EVIL, URL_FIELDS
@@ -22,7 +23,7 @@ from waypost.db.database import Database
 from waypost.db.schema import bios, campaigns, files, links, overlays, qrs, splashes
 from waypost.settings import Settings
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = ON_SQLITE
 NASTY = (
     "\"'>--></title></style></script></textarea></svg><script>window.hacked=1</script>"
     "<img src=x onerror=window.hacked=1><svg onload=window.hacked=1><a href=javascript:window.hacked=1>x</a>"
@@ -46,7 +47,7 @@ _SKELETON = """() => {
         one => [one.tagName, ...[...one.attributes].map(attribute => told(one, attribute))].join(" "));
 }"""
 # Right-to-left text, and neighboring texts that it could reverse.
-_TURNED = """() => {
+_REDIRECTED = """() => {
     const found = [], texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     while (texts.nextNode()) {
         let one = texts.currentNode.parentElement;
@@ -76,52 +77,52 @@ _TRICKS = (
 
 
 @contextmanager
-def _seen(chrome: Browser, settings: Settings) -> Iterator[tuple[Page, str]]:
+def _opened_page(chrome: Browser, settings: Settings) -> Iterator[tuple[Page, str]]:
     """A browser page and the address of a service with an empty cache."""
-    asking = Settings(**{**settings.model_dump(), "pixel_consent": "on"})
+    consent_settings = Settings(**{**settings.model_dump(), "pixel_consent": "on"})
     context = chrome.new_context(user_agent=CHROME)
-    app = build(asking, Database(settings.database))
-    with served(app) as address, window(chrome, context=context, stays=True) as it:
-        it.page.on("dialog", lambda dialog: it.console_errors.append(dialog.message))
-        yield it.page, address
+    app = build(consent_settings, Database(settings.database))
+    with served(app) as address, window(chrome, context=context, stays=True) as opened_window:
+        opened_window.page.on("dialog", lambda dialog: opened_window.console_errors.append(dialog.message))
+        yield opened_window.page, address
     context.close()
 
 
-def _write(tx: Connection, words: str) -> None:
+def _write(tx: Connection, text: str) -> None:
     """Write every text an owner can set directly to the database, bypassing validation."""
     for table, names in _WORDS.items():
-        tx.execute(update(table).values({name: f"{words} {name}" for name in names}))
-    tx.execute(update(overlays).where(overlays.c.type == "poll").values(options=[words, f"{words} again"]))
+        tx.execute(update(table).values({name: f"{text} {name}" for name in names}))
+    tx.execute(update(overlays).where(overlays.c.type == "poll").values(options=[text, f"{text} again"]))
     for row in tx.execute(select(campaigns.c.id)).all():
-        tx.execute(update(campaigns).where(campaigns.c.id == row.id).values(name=f"{words} {row.id}"))
+        tx.execute(update(campaigns).where(campaigns.c.id == row.id).values(name=f"{text} {row.id}"))
     for row in tx.execute(select(bios.c.id, bios.c.blocks).where(bios.c.alias != "broken")).all():
-        blocks = [{name: value if name in _KEPT else words for name, value in block.items()} for block in row.blocks]
+        blocks = [{name: value if name in _KEPT else text for name, value in block.items()} for block in row.blocks]
         tx.execute(update(bios).where(bios.c.id == row.id).values(blocks=blocks))
-    tx.execute(update(qrs).where(qrs.c.type == "text").values(data=words))
+    tx.execute(update(qrs).where(qrs.c.type == "text").values(data=text))
 
 
 def test_stored_text_does_not_change_page_structure(
     ana: Person, chrome: Browser, settings: Settings, framed_site: FakeInternet
 ) -> None:
     paths = [sight.path for sight in public_pages(ana) if sight.status == 200 and "?" not in sight.path]
-    made: list[dict[str, list[str]]] = []
-    for words in ("Plain words", NASTY):
-        ana.write(partial(_write, words=words))
-        made.append({})
-        with _seen(chrome, settings) as (tab, address):
+    structures: list[dict[str, list[str]]] = []
+    for text in ("Plain words", NASTY):
+        ana.write(partial(_write, text=text))
+        structures.append({})
+        with _opened_page(chrome, settings) as (tab, address):
             for path in paths:
                 tab.goto(f"{address}/{path}")
-                made[-1][path] = tab.evaluate(_SKELETON)
+                structures[-1][path] = tab.evaluate(_SKELETON)
                 assert tab.evaluate(_IS_WHOLE), path
-                assert tab.evaluate(_TURNED) == [], path
+                assert tab.evaluate(_REDIRECTED) == [], path
     assert len(paths) > 30
     for path in paths:
-        assert made[0][path] == made[1][path], path
+        assert structures[0][path] == structures[1][path], path
 
 
 def test_visitor_input_is_escaped(ana: Person, chrome: Browser, settings: Settings) -> None:
     public_pages(ana)
-    with _seen(chrome, settings) as (tab, address):
+    with _opened_page(chrome, settings) as (tab, address):
         for path, field, most in (("report", "url", 2048), ("u/ana/reading-1", "q", 255)):
             tab.goto(f"{address}/{path}?{field}=plain")
             plain = tab.evaluate(_SKELETON)
@@ -129,7 +130,7 @@ def test_visitor_input_is_escaped(ana: Person, chrome: Browser, settings: Settin
             tab.wait_for_url(f"{address}/{path}?{field}=%22*")
             assert tab.evaluate(_SKELETON) == plain
             assert tab.evaluate(_IS_WHOLE)
-            assert tab.evaluate(_TURNED) == []
+            assert tab.evaluate(_REDIRECTED) == []
             assert tab.input_value(f"[name={field}]") == NASTY[:most]
 
 
@@ -151,9 +152,9 @@ def test_every_page_forbids_framing_and_foreign_scripts(ana: Person, framed_site
 def test_script_url_is_rejected_everywhere(ana: Person, url: str) -> None:
     tried = 0
     for noun, body, field in URL_FIELDS:
-        output = json.loads(json.dumps(body).replace(EVIL, url))
-        if body != output and noun != "/qr":  # a code can contain any text; its redirects have their own tests
-            refused(ana.call("POST", f"{noun}/add", output), 400, field)
+        body_with_url = json.loads(json.dumps(body).replace(EVIL, url))
+        if body != body_with_url and noun != "/qr":  # a code can contain any text; its redirects have their own tests
+            refused(ana.call("POST", f"{noun}/add", body_with_url), 400, field)
             tried += 1
     assert tried > 15
 
@@ -161,10 +162,10 @@ def test_script_url_is_rejected_everywhere(ana: Person, url: str) -> None:
 @pytest.mark.parametrize(
     "color", ["red;} body{display:none", "#fff;}", "#12345", "url(//x)", "#GGGGGG", "var(--x)", "#000000;", "#00000\n0"]
 )
-def test_color_cannot_inject_css(ana: Person, color: str) -> None:
-    for field in ("color", "background"):
-        values: dict[str, Any] = {"name": "x", "type": "message", "message": "x", field: color}
-        refused(ana.call("POST", "/overlay/add", values), 400, field)
+@pytest.mark.parametrize("field", ["color", "background"])
+def test_color_cannot_inject_css(ana: Person, color: str, field: str) -> None:
+    body: dict[str, Any] = {"name": "x", "type": "message", "message": "x", field: color}
+    refused(ana.call("POST", "/overlay/add", body), 400, field)
 
 
 @pytest.mark.parametrize("path", _TRICKS)
@@ -175,13 +176,13 @@ def test_no_endpoint_is_open_redirect(ana: Person, path: str, method: str) -> No
         ana.post("/url/add", {"url": "https://example.com/page", "custom": alias, **fields})
     ana.post("/bio/add", {"name": "x", "alias": "ana-costa", "sensitive": True})
     forged = {"X-Forwarded-Host": "evil.example", "X-Forwarded-Proto": "https", "Referer": "https://evil.example/"}
-    sent = {"url": "https://evil.example/", "next": "//evil.example", "ticket": "x", "link": "1", "overlay": "1"}
+    form = {"url": "https://evil.example/", "next": "//evil.example", "ticket": "x", "link": "1", "overlay": "1"}
     for headers in (ACCEPT_HTML, {**ACCEPT_HTML, **forged}):
-        data = sent if method == "POST" else None
-        answer = ana.client.request(method, f"{BASE}{path}", headers=headers, data=data)
-        goes = answer.headers.get("location", "/one")
+        form_or_none = form if method == "POST" else None
+        response = ana.client.request(method, f"{BASE}{path}", headers=headers, data=form_or_none)
+        goes = response.headers.get("location", "/one")
         assert goes.startswith(
             ("https://example.com/page", "/one", "/locked", "/ana-costa", "/dashboard", f"{BASE}/")
         ), goes
         assert not goes.startswith(("https://example.com/page@", "https://example.com/page.")), goes
-        assert "evil" not in "".join(value for name, value in answer.headers.items() if name != "location")
+        assert "evil" not in "".join(value for name, value in response.headers.items() if name != "location")

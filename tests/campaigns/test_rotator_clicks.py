@@ -75,7 +75,7 @@ def test_click_limit_includes_direct_and_rotator_visits(service: AsgiClient, ana
     assert clicks(ana, link)[0] == 4
 
 
-def test_visits_that_are_no_clicks_change_no_limit(service: AsgiClient, ana: Person) -> None:
+def test_uncounted_visits_do_not_change_limits(service: AsgiClient, ana: Person) -> None:
     campaign = new_campaign(ana, rotation="ordered", sticky=True, winner=3)
     one = add_links(ana, campaign, "one", clicklimit=1)[0]
     ana.post(f"/campaign/{campaign}/assign/{one}", {"quota": 1})

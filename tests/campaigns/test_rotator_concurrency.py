@@ -13,6 +13,7 @@ import pytest
 from sqlalchemy import Connection
 
 from tests.conftest import Person
+from tests.support.databases import ON_SQLITE
 from tests.support.server import Server, serving
 from tests.support.visits import new_link
 from waypost.accounts import ops as accounts
@@ -47,21 +48,21 @@ def _visits(server: Server, path: str) -> Counter[str]:
     ready = threading.Barrier(_CLIENTS)
 
     def run_client(_number: int) -> list[str]:
-        results = []
+        aliases = []
         ready.wait(60)
         for _ in range(_VISITS // _CLIENTS):
             client = HTTPConnection("127.0.0.1", port, timeout=60)
             client.request("GET", path, headers={"User-Agent": "curl/8.5.0"})
             response = client.getresponse()
-            results.append(response.getheader("Location", str(response.status)).rpartition("/")[2])
+            aliases.append(response.getheader("Location", str(response.status)).rpartition("/")[2])
             client.close()
-        return results
+        return aliases
 
     with ThreadPoolExecutor(_CLIENTS) as threads:
-        return Counter(name for results in threads.map(run_client, range(_CLIENTS)) for name in results)
+        return Counter(name for aliases in threads.map(run_client, range(_CLIENTS)) for name in aliases)
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@ON_SQLITE
 def test_order_and_quotas_are_exact_over_two_processes(database: Database, database_url: str, tmp_path: Path) -> None:
     key = database.write(_add_ana)
     with serving(tmp_path / "node", database_url=database_url, workers=2) as server:

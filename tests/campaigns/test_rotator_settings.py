@@ -24,16 +24,16 @@ def test_rotator_settings_are_stored_and_cleared(ana: Person) -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "values"),
+    ("field", "invalid_values"),
     [
         ("rotation", ("", "RANDOM", "turn", 1, True, [])),
         ("sticky", ("yes", 1, [])),
         ("winner", (0, -1, "5", 1.5, True, 2**60)),
     ],
 )
-def test_invalid_rotator_setting_returns_400(field: str, values: tuple[Any, ...], ana: Person) -> None:
+def test_invalid_rotator_setting_returns_400(field: str, invalid_values: tuple[Any, ...], ana: Person) -> None:
     campaign = new_campaign(ana, name="Spring")
-    for value in values:
+    for value in invalid_values:
         refused(ana.call("PUT", f"/campaign/{campaign}/update", {"name": "Spring", field: value}), 400, field)
         refused(ana.call("POST", "/campaign/add", {field: value}), 400, field)
 
@@ -42,8 +42,8 @@ def test_invalid_weight_or_quota_returns_400(ana: Person) -> None:
     campaign = new_campaign(ana)
     link = add_links(ana, campaign, "one")[0]
     invalid = {"weight": (-1, 1001, "5", 1.5, True), "quota": (0, -1, "5", 1.5, True)}
-    for field, values in invalid.items():
-        for value in values:
+    for field, invalid_values in invalid.items():
+        for value in invalid_values:
             refused(ana.call("POST", f"/campaign/{campaign}/assign/{link}", {field: value}), 400, field)
 
 

@@ -27,10 +27,10 @@ def test_rotator_redirects_to_each_link(service: AsgiClient, ana: Person) -> Non
 def test_unusable_links_are_skipped(fields: dict[str, Any], rotation: str, service: AsgiClient, ana: Person) -> None:
     campaign = new_campaign(ana, rotation=rotation)
     add_links(ana, campaign, "good", expiryurl="https://example.com/over")
-    bad = add_links(ana, campaign, "bad", **fields)[0]
+    unusable = add_links(ana, campaign, "bad", **fields)[0]
     if "expiry" in fields:
         table = schema.links
-        ana.write(lambda tx: tx.execute(update(table).where(table.c.id == bad).values(expiry=1_000_000)))
+        ana.write(lambda tx: tx.execute(update(table).where(table.c.id == unusable).values(expiry=1_000_000)))
     if "clicklimit" in fields:
         visit(service, "bad")
     assert {rotated_to(service) for _ in range(12)} == {"good"}
@@ -41,7 +41,7 @@ def test_private_link_is_not_skipped(service: AsgiClient, ana: Person) -> None:
     assert rotated_to(service) == "one"
 
 
-def test_links_of_a_deleted_domain_are_skipped(service: AsgiClient, ana: Person) -> None:
+def test_rotator_skips_links_of_deleted_domain(service: AsgiClient, ana: Person) -> None:
     campaign = new_campaign(ana)
     domain = ana.post("/domain/add", {"domain": "https://go.brand.example"})["id"]
     add_links(ana, campaign, "own")
@@ -182,7 +182,7 @@ def test_forged_sticky_cookie_cannot_select_foreign_link(cookie: str, service: A
         assert rotated_to(service, headers={"Cookie": f"wp_turn={value}".encode()}) == "one"
 
 
-def test_most_clicked_link_wins_after_threshold(service: AsgiClient, ana: Person) -> None:
+def test_most_clicked_link_gets_all_visits_after_threshold(service: AsgiClient, ana: Person) -> None:
     campaign = new_campaign(ana, name="Spring", rotation="ordered", winner=4)
     _one, two = add_links(ana, campaign, "one", "two")
     for _ in range(3):

@@ -40,15 +40,15 @@ def _campaign(person: Person, count: int, **fields: Any) -> tuple[int, list[int]
     return campaign, list(person.write(work))
 
 
-def _update(person: Person, ids: Sequence[int], **values: Any) -> None:
-    person.write(lambda tx: tx.execute(update(links).where(links.c.id.in_(ids)).values(values)))
+def _update(person: Person, ids: Sequence[int], **columns: Any) -> None:
+    person.write(lambda tx: tx.execute(update(links).where(links.c.id.in_(ids)).values(columns)))
 
 
 def _add_settings(
     person: Person, campaign: int, ids: Sequence[int], *, weight: int = 1, quota: int | None = None
 ) -> None:
-    values = {"account": person.account, "campaign": campaign, "weight": weight, "quota": quota}
-    if rows := [{**values, "link": link} for link in ids]:
+    columns = {"account": person.account, "campaign": campaign, "weight": weight, "quota": quota}
+    if rows := [{**columns, "link": link} for link in ids]:
         person.write(lambda tx: tx.execute(insert(rotator_links), rows))
 
 
@@ -157,7 +157,7 @@ def test_sticky_rotator_with_many_links_keeps_link(ana: Person) -> None:
 
 
 @pytest.mark.parametrize("rotation", ["random", "weighted"])
-def test_most_clicked_of_many_links_wins(ana: Person, rotation: str) -> None:
+def test_most_clicked_of_many_links_gets_all_visits_after_threshold(ana: Person, rotation: str) -> None:
     campaign, ids = _campaign(ana, 70, rotation=rotation, winner=2)
     _update(ana, ids[35:36], clicks=20)
     _update(ana, ids[33:34], clicks=50)  # more than the visits below can add to another link

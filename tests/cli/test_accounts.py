@@ -25,41 +25,41 @@ def _admin_page(name: str, password: str) -> int:
 
 
 def test_account_add_prints_json(run: RunCommand) -> None:
-    made = run(*ANA, "--password", "a long password", "--json").json
-    assert list(made) == ["id", "email", "username", "password", "apikey"]
-    assert isinstance(made["id"], int)
-    assert (made["email"], made["username"], made["password"]) == ("ana@example.com", "ana", "a long password")
-    assert status(made["apikey"]) == 200
+    created = run(*ANA, "--password", "a long password", "--json").json
+    assert list(created) == ["id", "email", "username", "password", "apikey"]
+    assert isinstance(created["id"], int)
+    assert (created["email"], created["username"], created["password"]) == ("ana@example.com", "ana", "a long password")
+    assert status(created["apikey"]) == 200
 
 
 def test_account_add_prints_text(run_migrated: RunCommand) -> None:
-    shown = run_migrated(*ANA, "--password", "[bold]:heart:[/x] secret").out
-    assert "Account ana <ana@example.com> created." in shown
-    assert "[bold]:heart:[/x] secret\n" in shown
-    key = re.search(r"wp_\S+", shown)
+    output = run_migrated(*ANA, "--password", "[bold]:heart:[/x] secret").out
+    assert "Account ana <ana@example.com> created." in output
+    assert "[bold]:heart:[/x] secret\n" in output
+    key = re.search(r"wp_\S+", output)
     assert key
     assert status(key[0]) == 200
 
 
 def test_account_add_generates_password(run_migrated: RunCommand) -> None:
-    made = [
+    created = [
         run_migrated(*ANA[:-3], f"{name}@example.com", "--username", name, "--json").json for name in ("ana", "ben")
     ]
-    assert all(len(one["password"]) == 20 for one in made)
-    assert made[0]["password"] != made[1]["password"]
+    assert all(len(account["password"]) == 20 for account in created)
+    assert created[0]["password"] != created[1]["password"]
 
 
 def test_first_account_is_owner(run_migrated: RunCommand) -> None:
     run_migrated(*ANA)
     run_migrated("account", "add", "--email", "ben@example.com", "--username", "ben")
-    shown = run_migrated("account", "list", "--json").json
-    assert [(one["username"], one["owner"]) for one in shown] == [("ana", True), ("ben", False)]
+    accounts = run_migrated("account", "list", "--json").json
+    assert [(account["username"], account["owner"]) for account in accounts] == [("ana", True), ("ben", False)]
 
 
 def test_serve_creates_no_owner_if_account_exists(run_migrated: RunCommand, working_folder: Path) -> None:
-    made = run_migrated(*ANA, "--json").json
+    created = run_migrated(*ANA, "--json").json
     with serving(working_folder / "data", domain_check="off") as server:
-        assert server.call("GET", "/api/account", key=made["apikey"]).json()["data"]["username"] == "ana"
+        assert server.call("GET", "/api/account", key=created["apikey"]).json()["data"]["username"] == "ana"
         assert "Welcome" not in server.output()
     assert len(run_migrated("account", "list", "--json").json) == 1
 
@@ -68,11 +68,11 @@ def test_account_list_shows_accounts(run_migrated: RunCommand) -> None:
     name = "a-name-as-long-as-a-name-may-be-and-nothing-cut-off"[:50]
     run_migrated(*ANA)
     run_migrated("account", "add", "--email", f"{name}@subdomain.example.com", "--username", name)
-    shown = run_migrated("account", "list", "--json").json
-    words = {"email", "expires", "id", "owner", "plan", "registered", "status", "suspended", "username"}
-    assert shown[0].keys() == words
-    assert shown[0]["expires"] == "9999-12-31 23:59:59"
-    assert _DAY.match(shown[0]["registered"])
+    accounts = run_migrated("account", "list", "--json").json
+    fields = {"email", "expires", "id", "owner", "plan", "registered", "status", "suspended", "username"}
+    assert accounts[0].keys() == fields
+    assert accounts[0]["expires"] == "9999-12-31 23:59:59"
+    assert _DAY.match(accounts[0]["registered"])
     lines = run_migrated("account", "list").out.splitlines()
     assert lines[0].split() == ["id", "username", "email", "plan", "owner", "suspended", "registered"]
     assert lines[2].split()[:3] == ["2", name, f"{name}@subdomain.example.com"]
@@ -107,8 +107,8 @@ def test_printed_reset_link_sets_password(run_migrated: RunCommand) -> None:
     with opened() as client:
         browser = Browser(client)
         path = link.partition("/dashboard")[2]
-        values = {"pass": link.partition("=")[2], "password": "another long password"}
-        assert browser.submit("/reset", at=path, **values).status_code == 303
+        form = {"pass": link.partition("=")[2], "password": "another long password"}
+        assert browser.submit("/reset", at=path, **form).status_code == 303
         assert browser.get(path).status_code == 400
     assert _admin_page("ana", "another long password") == 200
 
@@ -116,25 +116,25 @@ def test_printed_reset_link_sets_password(run_migrated: RunCommand) -> None:
 def test_keys_are_created_listed_and_revoked(run_migrated: RunCommand) -> None:
     first = run_migrated(*ANA, "--json").json["apikey"]
     options = ("--name", "[read] only", "--scope", "read", "--expires", "2999-12-31")
-    made = run_migrated("account", "key", "add", "ana", *options, "--json").json
-    assert made.keys() == {"account", "name", "scope", "apikey"}
-    assert (made["account"], made["name"], made["scope"]) == (1, "[read] only", "read")
-    assert (status(made["apikey"]), status(made["apikey"], "POST")) == (200, 403)
+    created = run_migrated("account", "key", "add", "ana", *options, "--json").json
+    assert created.keys() == {"account", "name", "scope", "apikey"}
+    assert (created["account"], created["name"], created["scope"]) == (1, "[read] only", "read")
+    assert (status(created["apikey"]), status(created["apikey"], "POST")) == (200, 403)
 
-    shown = run_migrated("account", "key", "list", "ana", "--json").json
-    assert [key["name"] for key in shown] == ["[read] only", "first key"]
-    assert shown[0].keys() == {"id", "name", "hint", "scope", "expires", "created", "last_used"}
-    assert (shown[0]["scope"], shown[0]["expires"]) == ("read", "2999-12-31 23:59:59")
-    assert (shown[1]["scope"], shown[1]["expires"]) == ("write", None)
-    assert made["apikey"].startswith(shown[0]["hint"])
-    assert _DAY.match(shown[0]["last_used"])
+    keys = run_migrated("account", "key", "list", "ana", "--json").json
+    assert [key["name"] for key in keys] == ["[read] only", "first key"]
+    assert keys[0].keys() == {"id", "name", "hint", "scope", "expires", "created", "last_used"}
+    assert (keys[0]["scope"], keys[0]["expires"]) == ("read", "2999-12-31 23:59:59")
+    assert (keys[1]["scope"], keys[1]["expires"]) == ("write", None)
+    assert created["apikey"].startswith(keys[0]["hint"])
+    assert _DAY.match(keys[0]["last_used"])
     table = run_migrated("account", "key", "list", "ana").out
     assert "[read] only" in table
-    assert made["apikey"] not in table + json.dumps(shown)
+    assert created["apikey"] not in table + json.dumps(keys)
 
-    said = run_migrated("account", "key", "revoke", "ana", shown[0]["id"])
-    assert said.out == f"Key {shown[0]['id']} of ana is revoked.\n"
-    assert (status(made["apikey"]), status(first)) == (401, 200)
+    completed = run_migrated("account", "key", "revoke", "ana", keys[0]["id"])
+    assert completed.out == f"Key {keys[0]['id']} of ana is revoked.\n"
+    assert (status(created["apikey"]), status(first)) == (401, 200)
 
 
 def test_expired_key_is_rejected(run_migrated: RunCommand) -> None:
@@ -149,24 +149,24 @@ def test_expired_key_is_rejected(run_migrated: RunCommand) -> None:
 def test_foreign_key_cannot_be_revoked(run_migrated: RunCommand) -> None:
     key = run_migrated(*ANA, "--json").json["apikey"]
     run_migrated("account", "add", "--email", "ben@example.com", "--username", "ben")
-    refused = run_migrated("account", "key", "revoke", "ben", 1)
-    assert refused.code == 1
-    assert refused.err == "waypost: No such API key in this account.\n"
+    completed = run_migrated("account", "key", "revoke", "ben", 1)
+    assert completed.code == 1
+    assert completed.err == "waypost: No such API key in this account.\n"
     assert status(key) == 200
 
 
 def test_plans_are_created_listed_and_applied(run_migrated: RunCommand) -> None:
     endless = {"storage_limit": None}
-    made = run_migrated("plan", "add", "gold", "--rate-limit", 2, "--upload-limit", 1000, "--json").json
-    assert made == {"id": 2, "name": "gold", "status": "pro", "rate_limit": 2, "upload_limit": 1000, **endless}
+    created = run_migrated("plan", "add", "gold", "--rate-limit", 2, "--upload-limit", 1000, "--json").json
+    assert created == {"id": 2, "name": "gold", "status": "pro", "rate_limit": 2, "upload_limit": 1000, **endless}
     assert (
         run_migrated("plan", "add", "silver", "--status", "free", "--storage-limit", 5000).out
         == "Plan silver created.\n"
     )
-    shown = run_migrated("plan", "list", "--json").json
+    plans = run_migrated("plan", "list", "--json").json
     free = {"id": 1, "name": "free", "status": "free", "rate_limit": 30, "upload_limit": 512 * 1024 * 1024, **endless}
-    assert shown[:2] == [free, made]
-    assert (shown[2]["status"], shown[2]["storage_limit"]) == ("free", 5000)
+    assert plans[:2] == [free, created]
+    assert (plans[2]["status"], plans[2]["storage_limit"]) == ("free", 5000)
     assert run_migrated("plan", "list").out.splitlines()[2].split() == ["2", "gold", "pro", "2", "1000", "-"]
 
     key = run_migrated(*ANA, "--plan", "gold", "--json").json["apikey"]

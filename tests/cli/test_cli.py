@@ -37,12 +37,12 @@ def test_openapi_document_is_printed(run: RunCommand, working_folder: Path) -> N
 
 def test_backup_is_restored(run_migrated: RunCommand, working_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     key = run_migrated(*ANA, "--json").json["apikey"]
-    _keep_a_file(working_folder / "data")
-    said = run_migrated("backup", "saved[1].tar.gz").out
+    _store_file(working_folder / "data")
+    output = run_migrated("backup", "saved[1].tar.gz").out
     size = (working_folder / "saved[1].tar.gz").stat().st_size
-    assert re.fullmatch(rf"saved\[1\]\.tar\.gz: \d+ rows and 1 files, {size} bytes\.\n", said)
+    assert re.fullmatch(rf"saved\[1\]\.tar\.gz: \d+ rows and 1 files, {size} bytes\.\n", output)
     monkeypatch.setenv("WAYPOST_DATA_DIR", "other")
-    rows = re.findall(r"\d+ rows and 1 files", said)[0]
+    rows = re.findall(r"\d+ rows and 1 files", output)[0]
     assert run_migrated("restore", "saved[1].tar.gz").out == f"saved[1].tar.gz: {rows} restored.\n"
     assert (working_folder / "other" / "files" / "aa" / "bb").read_bytes() == b"content"
     (working_folder / "other" / "files" / "aa" / "bb").unlink()
@@ -50,7 +50,7 @@ def test_backup_is_restored(run_migrated: RunCommand, working_folder: Path, monk
     assert status(key) == 200
 
 
-def _keep_a_file(folder: Path) -> None:
+def _store_file(folder: Path) -> None:
     store = open_store(Settings(data_dir=folder))
     store.save("aa/bb", io.BytesIO(b"content"), disposition="attachment")
     with closing(Database(f"sqlite:///{folder / 'waypost.db'}")) as database:
@@ -62,9 +62,9 @@ def _keep_a_file(folder: Path) -> None:
 def test_restore_over_existing_accounts_is_rejected(run_migrated: RunCommand) -> None:
     run_migrated(*ANA)
     run_migrated("backup", "saved.tar.gz")
-    refused = run_migrated("restore", "saved.tar.gz")
-    assert (refused.code, refused.out) == (1, "")
-    assert refused.err == "waypost: There are accounts in this database already. Restore into an empty one.\n"
+    completed = run_migrated("restore", "saved.tar.gz")
+    assert (completed.code, completed.out) == (1, "")
+    assert completed.err == "waypost: There are accounts in this database already. Restore into an empty one.\n"
 
 
 def test_block_commands_add_list_and_remove(run: RunCommand) -> None:
@@ -74,20 +74,20 @@ def test_block_commands_add_list_and_remove(run: RunCommand) -> None:
         "Blocked the host worse.example.",
     ]
     assert run("block", "add", "--word", "Casino").out == "Blocked the word casino.\n"
-    listed = [(one["kind"], one["value"]) for one in run("block", "list", "--json").json]
+    listed = [(entry["kind"], entry["value"]) for entry in run("block", "list", "--json").json]
     assert listed == [("host", "bad.example"), ("host", "worse.example"), ("word", "casino")]
     assert "worse.example" in run("block", "list").out
     assert run("block", "remove", "bad.example", "worse.example").code == 0
-    assert [one["value"] for one in run("block", "list", "--json").json] == ["casino"]
-    for words, said in (
+    assert [entry["value"] for entry in run("block", "list", "--json").json] == ["casino"]
+    for arguments, output in (
         (("add", "no host"), "is not a host name"),
         (("add", "--word", "ab"), "at least 3 letters"),
         (("remove", "casino"), "The host casino is not blocked."),
         (("add", "good.example", ".."), "is not a host name"),
     ):
-        ran = run("block", *words)
-        assert (ran.code, said in ran.err) == (1, True), ran.err
-    assert [one["value"] for one in run("block", "list", "--json").json] == ["casino"]
+        ran = run("block", *arguments)
+        assert (ran.code, output in ran.err) == (1, True), ran.err
+    assert [entry["value"] for entry in run("block", "list", "--json").json] == ["casino"]
 
 
 def test_report_commands_list_and_close(run: RunCommand, working_folder: Path) -> None:
@@ -101,16 +101,16 @@ def test_report_commands_list_and_close(run: RunCommand, working_folder: Path) -
                 "reporter": b"x" + host.encode(),
             }
             database.write(lambda tx, values=values: reports.add(tx, reason="spam", **values))  # type: ignore[misc]
-    urls = [one["url"] for one in run("reports", "list", "--json").json]
+    urls = [report["url"] for report in run("reports", "list", "--json").json]
     base = "http://go.localhost:8000"
     assert urls == [f"{base}/one", "https://go.brand.example/two", f"{base}/r/spring"]
-    shown = run("reports", "list").out
-    assert "Look:  [2Jgone" in shown
-    assert "\x1b" not in shown
-    assert "\u202e" not in shown
+    output = run("reports", "list").out
+    assert "Look:  [2Jgone" in output
+    assert "\x1b" not in output
+    assert "\u202e" not in output
     assert run("reports", "close", 1).out == "Report 1 is closed.\n"
-    assert [one["id"] for one in run("reports", "list", "--json").json] == [2, 3]
-    assert [one["id"] for one in run("reports", "list", "--all", "--json").json] == [1, 2, 3]
+    assert [report["id"] for report in run("reports", "list", "--json").json] == [2, 3]
+    assert [report["id"] for report in run("reports", "list", "--all", "--json").json] == [1, 2, 3]
     assert run("reports", "close", 99).code == 1
 
 
@@ -163,21 +163,21 @@ WRONG = (
 
 def test_command_errors_are_one_sentence(run_migrated: RunCommand) -> None:
     run_migrated(*ANA)
-    before = _everything(run_migrated)
+    before = _state(run_migrated)
     for case in WRONG:
         for name in ("WAYPOST_PORT", "WAYPOST_WORKERS"):
             os.environ.pop(name, None)  # where `serve` puts its options, for its workers
-        refused = run_migrated(*case.words)
-        assert (refused.code, refused.out) == (case.code, ""), case
-        assert case.message in " ".join(refused.err.split()), (case, refused.err)
-        assert "Traceback" not in refused.err, case
+        completed = run_migrated(*case.words)
+        assert (completed.code, completed.out) == (case.code, ""), case
+        assert case.message in " ".join(completed.err.split()), (case, completed.err)
+        assert "Traceback" not in completed.err, case
         if case.code == 1:
-            assert refused.err.startswith("waypost: "), case
-            assert refused.err.count("\n") == 1, case
-            assert re.search(r"[.)]\n\Z", refused.err), case
-    assert _everything(run_migrated) == before
+            assert completed.err.startswith("waypost: "), case
+            assert completed.err.count("\n") == 1, case
+            assert re.search(r"[.)]\n\Z", completed.err), case
+    assert _state(run_migrated) == before
 
 
-def _everything(run: RunCommand) -> list[Any]:
+def _state(run: RunCommand) -> list[Any]:
     lists = (("account", "list"), ("plan", "list"), ("account", "key", "list", "ana"))
     return [*(run(*words, "--json").json for words in lists), sorted(Path().iterdir())]

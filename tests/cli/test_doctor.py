@@ -15,7 +15,7 @@ from waypost.server import system_checks
 from waypost.settings import Settings
 
 
-def _nothing(_home: Path) -> None:
+def _prepare_nothing(_home: Path) -> None:
     pass
 
 
@@ -44,7 +44,7 @@ class ExpectedFinding(NamedTuple):
     id: str
     message: str
     settings: dict[str, str]
-    prepare: Callable[[Path], None] = _nothing
+    prepare: Callable[[Path], None] = _prepare_nothing
 
 
 ERRORS = (
@@ -64,9 +64,9 @@ WARNINGS = (
 )
 
 
-def _prepare(result: ExpectedFinding, working_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    result.prepare(working_folder)
-    for name, value in result.settings.items():
+def _prepare(finding: ExpectedFinding, working_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    finding.prepare(working_folder)
+    for name, value in finding.settings.items():
         monkeypatch.setenv(f"WAYPOST_{name}", value)
 
 
@@ -78,52 +78,52 @@ def test_doctor_finds_nothing_in_new_installation(run: RunCommand) -> None:
     assert run("doctor") == CommandResult(0, "All checks passed.\n", "")
 
 
-@pytest.mark.parametrize("result", ERRORS, ids=lambda result: f"{result.id} {result.message}")
+@pytest.mark.parametrize("finding", ERRORS, ids=lambda result: f"{result.id} {result.message}")
 def test_error_finding_prevents_start(
-    result: ExpectedFinding, run: RunCommand, working_folder: Path, monkeypatch: pytest.MonkeyPatch
+    finding: ExpectedFinding, run: RunCommand, working_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _prepare(result, working_folder, monkeypatch)
+    _prepare(finding, working_folder, monkeypatch)
     for command, code in (("doctor", 1), ("serve", 2)):
-        refused = run(command)
-        assert (refused.code, refused.out) == (code, ""), command
-        assert refused.err.startswith(f"{result.id} "), refused.err
-        assert result.message in refused.err
-        assert refused.err.count("\n") == 1
-        assert "secret" not in refused.err
+        completed = run(command)
+        assert (completed.code, completed.out) == (code, ""), command
+        assert completed.err.startswith(f"{finding.id} "), completed.err
+        assert finding.message in completed.err
+        assert completed.err.count("\n") == 1
+        assert "secret" not in completed.err
 
 
-@pytest.mark.parametrize("result", ERRORS, ids=lambda result: f"{result.id} {result.message}")
+@pytest.mark.parametrize("finding", ERRORS, ids=lambda result: f"{result.id} {result.message}")
 def test_commands_never_print_traceback(
-    result: ExpectedFinding, run: RunCommand, working_folder: Path, monkeypatch: pytest.MonkeyPatch
+    finding: ExpectedFinding, run: RunCommand, working_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _prepare(result, working_folder, monkeypatch)
-    for words in (("account", "list"), ("plan", "add", "gold"), ("backup", "saved.tar.gz")):
-        refused = run(*words)
-        if (result.id, *words[:1]) == ("W011", "backup"):
+    _prepare(finding, working_folder, monkeypatch)
+    for arguments in (("account", "list"), ("plan", "add", "gold"), ("backup", "saved.tar.gz")):
+        completed = run(*arguments)
+        if (finding.id, *arguments[:1]) == ("W011", "backup"):
             continue  # an older waypost may still save what a newer one made
-        assert (refused.code, refused.out) == (1, ""), words
-        assert refused.err.startswith("waypost: "), refused.err
-        assert refused.err.count("\n") == 1
+        assert (completed.code, completed.out) == (1, ""), arguments
+        assert completed.err.startswith("waypost: "), completed.err
+        assert completed.err.count("\n") == 1
 
 
-@pytest.mark.parametrize("result", WARNINGS, ids=lambda result: result.id)
+@pytest.mark.parametrize("finding", WARNINGS, ids=lambda result: result.id)
 def test_warning_finding_does_not_prevent_start(
-    result: ExpectedFinding, run_migrated: RunCommand, working_folder: Path, monkeypatch: pytest.MonkeyPatch
+    finding: ExpectedFinding, run_migrated: RunCommand, working_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _prepare(result, working_folder, monkeypatch)
-    said = run_migrated("doctor")
-    assert (said.code, said.out) == (0, "All checks passed.\n")
-    assert said.err.startswith(f"{result.id} ")
-    assert result.message in said.err
-    assert said.err.count("\n") == 1
+    _prepare(finding, working_folder, monkeypatch)
+    completed = run_migrated("doctor")
+    assert (completed.code, completed.out) == (0, "All checks passed.\n")
+    assert completed.err.startswith(f"{finding.id} ")
+    assert finding.message in completed.err
+    assert completed.err.count("\n") == 1
 
 
 def test_low_disk_space_is_warning(run_migrated: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
     left = shutil.disk_usage(".")._replace(free=512 * 1024 * 1024 - 1)
     monkeypatch.setattr(shutil, "disk_usage", lambda _path: left)
-    said = run_migrated("doctor")
-    assert said.code == 0
-    assert said.err.startswith("W002 Less than 512 MiB are free at ")
+    completed = run_migrated("doctor")
+    assert completed.code == 0
+    assert completed.err.startswith("W002 Less than 512 MiB are free at ")
 
 
 def test_doctor_reports_broken_storage(run: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,10 +131,10 @@ def test_doctor_reports_broken_storage(run: RunCommand, monkeypatch: pytest.Monk
     monkeypatch.setenv("WAYPOST_STORAGE_ENDPOINT", f"http://127.0.0.1:{free_port()}")
     monkeypatch.setenv("WAYPOST_STORAGE_KEY", "somebody")
     monkeypatch.setenv("WAYPOST_STORAGE_SECRET", "not-to-be-shown")
-    refused = run("doctor")
-    assert (refused.code, refused.out) == (1, "")
-    assert "W030 The file storage s3://bucket/prefix does not work: objects cannot be written" in refused.err
-    assert "not-to-be-shown" not in refused.err
+    completed = run("doctor")
+    assert (completed.code, completed.out) == (1, "")
+    assert "W030 The file storage s3://bucket/prefix does not work: objects cannot be written" in completed.err
+    assert "not-to-be-shown" not in completed.err
 
 
 def test_doctor_reports_incomplete_storage_credentials(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from sqlalchemy import insert, update
 
 from tests.conftest import Person
 from tests.support.cli import RunCommand
+from tests.support.databases import ON_SQLITE
 from tests.support.s3 import running_s3
 from tests.support.seed import all_rows, fill_all_tables
 from waypost.db import upgrade
@@ -77,7 +78,7 @@ def _no_progress(_label: str, _done: int, _of: int) -> None:
     """Ignore the progress."""
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@ON_SQLITE
 def test_migration_copies_every_row(
     ana: Person, ben: Person, database: Database, target: Database, tmp_path: Path
 ) -> None:
@@ -92,8 +93,8 @@ def test_migration_copies_every_row(
     with closing(_open(copy)) as source:
         before = all_rows(source)
         assert all(before.values())
-        result = migrate_database.migrate(source, target, _no_progress)
-        assert (result.rows, result.resumed) == (sum(len(rows) for rows in before.values()), 0)
+        copied = migrate_database.migrate(source, target, _no_progress)
+        assert (copied.rows, copied.resumed) == (sum(len(rows) for rows in before.values()), 0)
         assert all_rows(target) == all_rows(source) == before
     assert target.read(upgrade.current_revision) == upgrade.latest_revision()
     # New rows get ids that were never used.
@@ -117,8 +118,8 @@ def test_interrupted_migration_resumes(folder: Path, target: Database, target_ur
         findings = system_checks.run(Settings(data_dir=folder, database_url=target_url))
         errors = [finding.id for finding in findings if finding.level == "error"]
         assert errors == ["W012"]  # the service refuses to start
-        result = migrate_database.migrate(source, target, _no_progress)
-        assert result.rows == sum(len(rows) for rows in all_rows(source).values())
+        copied = migrate_database.migrate(source, target, _no_progress)
+        assert copied.rows == sum(len(rows) for rows in all_rows(source).values())
         assert all_rows(target) == all_rows(source)
     findings = system_checks.run(Settings(data_dir=folder, database_url=target_url))
     assert not [finding for finding in findings if finding.level == "error"]
@@ -179,8 +180,8 @@ def test_source_is_locked_during_migration(folder: Path, target: Database) -> No
 def test_migrate_database_command_copies_data_folder(
     run: RunCommand, folder: Path, target_url: str, target: Database
 ) -> None:
-    result = run("migrate-database", folder, target_url)
-    assert (result.code, "and verified" in result.out) == (0, True), result.err
+    completed = run("migrate-database", folder, target_url)
+    assert (completed.code, "and verified" in completed.out) == (0, True), completed.err
     with closing(_open(folder)) as source:
         assert all_rows(target) == all_rows(source)
     again = run("migrate-database", folder, target_url)
@@ -253,8 +254,8 @@ def test_migrate_storage_command_copies_to_s3_and_back(
         settings: dict[str, Any] = {"data_dir": folder, **bucket.settings}
         for name, value in settings.items():
             monkeypatch.setenv(f"WAYPOST_{name.upper()}", str(value))
-        result = run("migrate-storage", folder / "files", bucket.settings["storage_url"])
-        assert (result.code, "3 files copied, 0 already present" in result.out) == (0, True), result.err
+        completed = run("migrate-storage", folder / "files", bucket.settings["storage_url"])
+        assert (completed.code, "3 files copied, 0 already present" in completed.out) == (0, True), completed.err
         assert sorted(bucket.objects()) == sorted(f"waypost/{name}" for name in _CONTENTS)
         store = open_store(Settings(**settings))
         assert {name: b"".join(store.load(name)[1]) for name in _CONTENTS} == _CONTENTS

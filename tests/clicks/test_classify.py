@@ -62,8 +62,8 @@ Direct - https://facebook.com\\@evil.example/ http://.../ http://exa<mple.com/ h
 @pytest.mark.parametrize("line", LINES, ids=[line[4][:60] for line in LINES])
 def test_user_agent_samples_are_classified(line: list[str]) -> None:
     kind, browser, os, device, user_agent = line
-    got = agent(user_agent)
-    assert (got.kind, got.browser, got.os, got.device) == (kind, browser, os, device)
+    labels = agent(user_agent)
+    assert (labels.kind, labels.browser, labels.os, labels.device) == (kind, browser, os, device)
 
 
 def test_user_agent_table_is_large_without_duplicates() -> None:
@@ -73,20 +73,20 @@ def test_user_agent_table_is_large_without_duplicates() -> None:
 
 
 def _referrers() -> list[tuple[str, str, str]]:
-    items = []
+    cases = []
     for line in REFERRERS.strip().splitlines():
-        label, network, *values = line.split(" ")
-        items += [(value, label, network.strip("-")) for value in values]
-    return items
+        label, network, *urls = line.split(" ")
+        cases += [(url, label, network.strip("-")) for url in urls]
+    return cases
 
 
-@pytest.mark.parametrize(("value", "label", "network"), _referrers())
-def test_referrer_is_labeled_by_site(value: str, label: str, network: str) -> None:
-    assert referrer(value) == Referrer(label, network)
+@pytest.mark.parametrize(("url", "label", "network"), _referrers())
+def test_referrer_is_labeled_by_site(url: str, label: str, network: str) -> None:
+    assert referrer(url) == Referrer(label, network)
 
 
 @pytest.mark.parametrize(
-    "value",
+    "header",
     [
         *("", " ", "\0", "http://\0", "http://exa\0mple.com/", "\ud800", "http://\ud800.com/", "http://\ufffd\ufffd/"),
         *(
@@ -100,11 +100,11 @@ def test_referrer_is_labeled_by_site(value: str, label: str, network: str) -> No
         *("http://\u202egro.elpmaxe/", "http://example.com:99999999/", "http://example.com:x/", "http://①.example:x"),
     ],
 )
-def test_malformed_referrers_are_handled(value: str) -> None:
-    got = referrer(value)
-    assert 0 < len(got.label) <= 100
-    assert got.label.isprintable()
-    assert got.network == ""
+def test_malformed_referrers_are_handled(header: str) -> None:
+    labels = referrer(header)
+    assert 0 < len(labels.label) <= 100
+    assert labels.label.isprintable()
+    assert labels.network == ""
 
 
 def test_referrer_label_length_is_limited() -> None:
@@ -140,7 +140,7 @@ def test_referrer_label_length_is_limited() -> None:
         ("en;q=0.1," * 10_000 + "de", "en"),
     ],
 )
-def test_language_is_preferred_one(header: str, expected: str) -> None:
+def test_accept_language_is_classified_by_preferred_language(header: str, expected: str) -> None:
     assert language(header) == expected
 
 
@@ -195,27 +195,27 @@ AGENT_LIKE = st.lists(st.sampled_from([line[4] for line in LINES]) | PIECES | st
 
 @given(text=AGENT_LIKE | st.text() | st.binary().map(lambda raw: raw.decode("utf-8", "replace")))
 def test_any_user_agent_has_known_labels(text: str) -> None:
-    got = agent(text)
-    assert isinstance(got, Agent)
-    assert got.kind in ("human", "tool", "bot", "preview")
-    assert got.browser in BROWSERS | PROGRAMS | TOOLS
-    assert got.os in SYSTEMS
-    assert got.device in ("Desktop", "Mobile", "Tablet", "TV", "Console", "Watch", "Other")
+    labels = agent(text)
+    assert isinstance(labels, Agent)
+    assert labels.kind in ("human", "tool", "bot", "preview")
+    assert labels.browser in BROWSERS | PROGRAMS | TOOLS
+    assert labels.os in SYSTEMS
+    assert labels.device in ("Desktop", "Mobile", "Tablet", "TV", "Console", "Watch", "Other")
 
 
 @given(text=st.text() | st.text().map("https://{}".format) | st.text().map("android-app://{}".format))
 def test_any_referrer_has_short_printable_label(text: str) -> None:
-    got = referrer(text)
-    assert 0 < len(got.label) <= 100
-    assert got.label.isprintable()
-    assert got.label == "Direct" or got.label == got.label.lower()
-    assert got.network in ("", "social_a", "social_b", "social_c")
+    labels = referrer(text)
+    assert 0 < len(labels.label) <= 100
+    assert labels.label.isprintable()
+    assert labels.label == "Direct" or labels.label == labels.label.lower()
+    assert labels.network in ("", "social_a", "social_b", "social_c")
 
 
 @given(text=st.text() | st.lists(st.text(alphabet="abz-;=q0.15* ")).map(",".join))
 def test_any_language_has_two_or_three_character_label(text: str) -> None:
-    got = language(text)
-    assert got == "Unknown" or (len(got) in (2, 3) and got.isascii() and got.isalpha() and got.islower())
+    label = language(text)
+    assert label == "Unknown" or (len(label) in (2, 3) and label.isascii() and label.isalpha() and label.islower())
     assert is_prefetch(text) in (True, False)
 
 

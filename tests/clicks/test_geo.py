@@ -77,9 +77,9 @@ def _named(tmp_path: Path, tor: Path, content: bytes) -> tuple[Path, Countries]:
     return file, Countries(Settings(data_dir=tmp_path, geo_file=str(file)), tor=tor)
 
 
-def _cases(**words: str) -> list[tuple[str, str]]:
+def _cases(**codes_by_country: str) -> list[tuple[str, str]]:
     """(address, country) for the addresses of each country; `_` stands for a blank."""
-    return [(word, country.replace("_", " ")) for country, given in words.items() for word in given.split()]
+    return [(code, country.replace("_", " ")) for country, codes in codes_by_country.items() for code in codes.split()]
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_database_is_opened_at_first_public_address(tmp_path: Path, tor: Path, l
     [b"", b"nonsense", mmdb(NETWORKS)[:-40], b"\xab\xcd\xefMaxMind.com", mmdb(NETWORKS)[-160:], gzip.compress(b"x")],
     ids=["empty", "nonsense", "torn", "marker", "no tree", "packed"],
 )
-def test_invalid_database_means_unknown_and_is_logged_once(
+def test_invalid_database_returns_unknown_country_and_is_logged_once(
     content: bytes, tmp_path: Path, tor: Path, logged: list[str]
 ) -> None:
     (tor / "geoip").write_text(TOR_FOUR)
@@ -209,7 +209,7 @@ def test_damaged_database_is_logged_once(tmp_path: Path, tor: Path, logged: list
 @pytest.mark.parametrize(
     "line", "nonsense|1,2|1,2,DE,x|x,y,DE|3,2,DE|5,5,DE\n4,4,FR|5,9,DE\n9,9,FR|-1,5,DE|1,99999999999,DE".split("|")
 )
-def test_damaged_tor_database_means_unknown(line: str, settings: Settings, tor: Path) -> None:
+def test_damaged_tor_database_returns_unknown_country(line: str, settings: Settings, tor: Path) -> None:
     (tor / "geoip").write_text(f"{line}\n134744064,134744319,US\n")
     countries = _with(settings, tor)
     assert countries.country("8.8.8.8") == "Unknown"
@@ -291,7 +291,7 @@ def world_of(tmp_path_factory: pytest.TempPathFactory) -> Countries:
 
 
 @given(text=st.text() | st.ip_addresses().map(str))
-def test_malformed_address_or_code_is_unknown(text: str, world_of: Countries) -> None:
+def test_any_text_has_known_country_name(text: str, world_of: Countries) -> None:
     known = {*NAMES.values(), "Unknown"}
     assert world_of.country(text) in known
     assert name_of(text) in known

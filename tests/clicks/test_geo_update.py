@@ -66,10 +66,10 @@ def _tables(internet: FakeInternet, *bodies: bytes) -> Iterator[list[str]]:
 @pytest.mark.parametrize("body", [gzip.compress(TABLE), TABLE], ids=["packed", "plain"])
 def test_downloaded_database_replaces_old_one(body: bytes, internet: FakeInternet, file: Path) -> None:
     with _tables(internet, body) as requests:
-        done = download.update(file, url=URL)
+        updated = download.update(file, url=URL)
     assert requests == ["/country.mmdb.gz"]
-    assert (done.url, done.file, done.built) == (URL, str(file), 1_767_312_000)
-    assert "DB-IP" in done.credit
+    assert (updated.url, updated.file, updated.built) == (URL, str(file), 1_767_312_000)
+    assert "DB-IP" in updated.credit
     assert file.read_bytes() == TABLE
     assert file.stat().st_mode & 0o777 == 0o644
     assert list(file.parent.iterdir()) == [file]
@@ -106,7 +106,7 @@ def test_free_database_is_from_db_ip() -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "words"),
+    ("body", "message"),
     [
         (b"<html>Please log in</html>", "not an .mmdb file"),
         (gzip.compress(b"<html>Please log in</html>"), "not an .mmdb file"),
@@ -120,10 +120,10 @@ def test_free_database_is_from_db_ip() -> None:
     ids=["a page", "a packed page", "torn", "damaged", "half a table", "one country", "networks", "a bomb"],
 )
 def test_invalid_download_changes_nothing(
-    body: bytes, words: str, internet: FakeInternet, file: Path, monkeypatch: pytest.MonkeyPatch
+    body: bytes, message: str, internet: FakeInternet, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(download, "_MAX_BYTES", 1_000_000)
-    with _tables(internet, body), pytest.raises(Problem, match=words) as caught:
+    with _tables(internet, body), pytest.raises(Problem, match=message) as caught:
         download.update(file, url=URL)
     assert caught.value.kind is Kind.INVALID
     assert file.read_bytes() == OLD
@@ -167,10 +167,10 @@ def test_unwritable_folder_is_reported(internet: FakeInternet, tmp_path: Path) -
         download.update(tmp_path / "geo" / "country.mmdb", url=URL)
 
 
-def _waypost(patch: pytest.MonkeyPatch, folder: Path, *words: str) -> int:
+def _waypost(patch: pytest.MonkeyPatch, folder: Path, *arguments: str) -> int:
     """Run a command on an installation in the folder; the exit code."""
     patch.setenv("WAYPOST_DATA_DIR", str(folder))
-    patch.setattr(sys, "argv", ["waypost", *words])
+    patch.setattr(sys, "argv", ["waypost", *arguments])
     patch.setattr(cli_geo, "Countries", partial(Countries, tor=folder / "no-tor"))
     try:
         main()

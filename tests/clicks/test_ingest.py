@@ -45,11 +45,11 @@ def link(database: Database, settings: Settings) -> int:
 
 
 def _click(link: int, address: str = "203.0.113.1", agent: str = CHROME, flags: bytes = b"", ms: int = NOW_MS) -> bytes:
-    words = (agent.encode(), b"https://t.co/x", b"de")
-    return format_line(item_fields(1, "link", link), ms, flags, address.encode(), b"", words)
+    fields = (agent.encode(), b"https://t.co/x", b"de")
+    return format_line(item_fields(1, "link", link), ms, flags, address.encode(), b"", fields)
 
 
-def _numbers(database: Database, link: int) -> set[tuple[int, int]]:
+def _click_counts(database: Database, link: int) -> set[tuple[int, int]]:
     """(clicks, distinct visitors) of a link, as every place says it that counts them: one pair, when all is well."""
 
     def work(tx: Connection) -> set[tuple[int, int]]:
@@ -77,7 +77,7 @@ def _run_out(ingester: Ingester) -> None:
         pass
 
 
-def _dies_at(point: str, error: BaseException) -> Callable[[str], None]:
+def _fault_at(point: str, error: BaseException) -> Callable[[str], None]:
     left = [point]
 
     def fault(name: str) -> None:
@@ -90,13 +90,13 @@ def _dies_at(point: str, error: BaseException) -> Callable[[str], None]:
 
 def test_ingester_failure_between_statements_loses_nothing(database: Database, settings: Settings, link: int) -> None:
     for number, point in enumerate(FAULT_POINTS, 1):
-        kept = Journal(settings.journal_dir)
-        kept.write(_click(link) * 3 + _click(link, f"203.0.113.{number + 100}"), clicks=4)
-        kept.close()
+        journal = Journal(settings.journal_dir)
+        journal.write(_click(link) * 3 + _click(link, f"203.0.113.{number + 100}"), clicks=4)
+        journal.close()
         with pytest.raises(Died):
-            _run_out(Ingester(settings, database, fault_point=_dies_at(point, Died())))
+            _run_out(Ingester(settings, database, fault_point=_fault_at(point, Died())))
         _run_out(Ingester(settings, database))
-        assert (point, _numbers(database, link)) == (point, {(4 * number, 1 + number)})
+        assert (point, _click_counts(database, link)) == (point, {(4 * number, 1 + number)})
     assert not list(settings.journal_dir.glob("*.log"))
 
 
@@ -110,47 +110,47 @@ from waypost.settings import Settings
 settings = Settings(data_dir=pathlib.Path(sys.argv[1]), database_url=sys.argv[2])
 Ingester(settings, Database(settings.database), fault_point=lambda name: name == {point!r} and os._exit(9)).step()
 """
-    kept = Journal(settings.journal_dir)
-    kept.write(_click(link) * 5, clicks=5)
+    journal = Journal(settings.journal_dir)
+    journal.write(_click(link) * 5, clicks=5)
     killed = subprocess.run([sys.executable, "-c", code, settings.data_dir, settings.database_url], check=False)
     assert killed.returncode == 9
     _run_out(Ingester(settings, database))
-    assert _numbers(database, link) == {(5, 1)}
-    kept.close()
+    assert _click_counts(database, link) == {(5, 1)}
+    journal.close()
 
 
 def test_committed_batch_is_not_counted_again_after_lost_connection(
     database: Database, settings: Settings, link: int
 ) -> None:
-    broken = _dies_at("committed", Problem(Kind.UNAVAILABLE, "the connection broke"))
+    broken = _fault_at("committed", Problem(Kind.UNAVAILABLE, "the connection broke"))
     ingester, stop = Ingester(settings, database, fault_point=broken), threading.Event()
-    kept = Journal(settings.journal_dir)
-    kept.write(_click(link) * 2, clicks=2)
+    journal = Journal(settings.journal_dir)
+    journal.write(_click(link) * 2, clicks=2)
     thread = threading.Thread(target=ingester.run, args=(stop,))
     thread.start()
     try:
-        until(lambda: _numbers(database, link) == {(2, 1)})
-        kept.write(_click(link))
-        until(lambda: (3, 1) in _numbers(database, link))
+        until(lambda: _click_counts(database, link) == {(2, 1)})
+        journal.write(_click(link))
+        until(lambda: (3, 1) in _click_counts(database, link))
     finally:
         stop.set()
         join(thread)
-    assert _numbers(database, link) == {(3, 1)}
-    kept.close()
+    assert _click_counts(database, link) == {(3, 1)}
+    journal.close()
 
 
 def test_concurrent_ingesters_count_lines_once(database: Database, settings: Settings, link: int) -> None:
-    kept = Journal(settings.journal_dir)
+    journal = Journal(settings.journal_dir)
     slow, fast = Ingester(settings, database), Ingester(settings, database)
     for number in range(1, 4):  # as on a disk whose locks do not hold
         assert not slow.step() or number == 1
-        kept.write(_click(link))
+        journal.write(_click(link))
         fast.step()
         with pytest.raises(Problem, match="already counted"):
             slow.step()
-        assert _numbers(database, link) == {(number, 1)}
+        assert _click_counts(database, link) == {(number, 1)}
         slow = Ingester(settings, database)
-    kept.close()
+    journal.close()
 
 
 def test_clicks_lost_in_failover_are_counted_again(database: Database, settings: Settings, link: int) -> None:
@@ -159,49 +159,49 @@ def test_clicks_lost_in_failover_are_counted_again(database: Database, settings:
             tx.execute(delete(table))
         tx.execute(update(links_table).values(clicks=0, uniqueclicks=0))
 
-    kept, ingester = Journal(settings.journal_dir), Ingester(settings, database)
-    kept.write(_click(link) * 3, clicks=3)
+    journal, ingester = Journal(settings.journal_dir), Ingester(settings, database)
+    journal.write(_click(link) * 3, clicks=3)
     ingester.step()
     database.write(forget)
-    kept.write(_click(link))
+    journal.write(_click(link))
     with pytest.raises(Problem, match="already counted"):
         ingester.step()
     _run_out(Ingester(settings, database))
-    assert _numbers(database, link) == {(4, 1)}
-    kept.close()
+    assert _click_counts(database, link) == {(4, 1)}
+    journal.close()
 
 
 def test_second_ingester_waits_for_lock(database: Database, database_url: str, settings: Settings, link: int) -> None:
-    counting, go_on = threading.Event(), threading.Event()
+    counting, resume = threading.Event(), threading.Event()
 
     def fault(name: str) -> None:
         if name == "classified":
             counting.set()
-            assert go_on.wait(30)
+            assert resume.wait(30)
 
     other_database = Database(database_url)
-    kept = Journal(settings.journal_dir)
-    kept.write(_click(link) * 7, clicks=7)
+    journal = Journal(settings.journal_dir)
+    journal.write(_click(link) * 7, clicks=7)
     stops = threading.Event(), threading.Event()
     first = threading.Thread(target=Ingester(settings, database, fault_point=fault).run, args=(stops[0],))
     first.start()
     assert counting.wait(30)
-    told_to_stop = threading.Event()
-    told_to_stop.set()
-    Ingester(settings, other_database).run(told_to_stop)  # an ingester stopped before it got the lock counts nothing
-    assert _numbers(other_database, link) == {(0, 0)}
+    stopped = threading.Event()
+    stopped.set()
+    Ingester(settings, other_database).run(stopped)  # an ingester stopped before it got the lock counts nothing
+    assert _click_counts(other_database, link) == {(0, 0)}
     second = threading.Thread(target=Ingester(settings, other_database).run, args=(stops[1],))
     second.start()
-    go_on.set()
-    until(lambda: (7, 1) in _numbers(other_database, link))
+    resume.set()
+    until(lambda: (7, 1) in _click_counts(other_database, link))
     stops[0].set()
     join(first)
-    kept.write(_click(link))
-    until(lambda: (8, 1) in _numbers(other_database, link))  # the other one has taken over
+    journal.write(_click(link))
+    until(lambda: (8, 1) in _click_counts(other_database, link))  # the other one has taken over
     stops[1].set()
     join(second)
-    assert _numbers(other_database, link) == {(8, 1)}
-    kept.close()
+    assert _click_counts(other_database, link) == {(8, 1)}
+    journal.close()
     other_database.close()
 
 
@@ -223,7 +223,7 @@ def test_counted_segments_are_deleted(database: Database, settings: Settings, li
     assert not _found(tmp_path, b"203.0.113.77")
     assert not _found(tmp_path, b"2001:db8::7777")
     assert database.read(lambda tx: tx.execute(select(segments)).all()) == []
-    assert _numbers(database, link) == {(3, 2)}
+    assert _click_counts(database, link) == {(3, 2)}
 
 
 def test_torn_line_is_not_counted(database: Database, settings: Settings, link: int) -> None:
@@ -234,26 +234,26 @@ def test_torn_line_is_not_counted(database: Database, settings: Settings, link: 
     (folder / "3.log").write_bytes(b"")
     (folder / "4.log").write_bytes(_click(link))
     _run_out(ingester)
-    assert _numbers(database, link) == {(3, 1)}
+    assert _click_counts(database, link) == {(3, 1)}
     assert not list(folder.glob("*.log"))
 
 
 def test_malformed_line_is_skipped(database: Database, settings: Settings, link: int) -> None:
-    good = _click(link)
-    fields = good.split(b"\t")
+    valid_line = _click(link)
+    fields = valid_line.split(b"\t")
     spoilt = [
         b"\n",
         b"\0" * 512 + b"\n",
         b"\t" * 9 + b"\n",
         b"x" * 100_000 + b"\n",
-        good[:20] + good,
+        valid_line[:20] + valid_line,
         *(b"\t".join([*fields[:place], worse, *fields[place + 1 :]]) for place in (0, 1, 3) for worse in _NOT_NUMBERS),
         *(b"\t".join([*fields[:2], worse, *fields[3:]]) for worse in _NOT_KINDS),
     ]
     (settings.journal_dir).mkdir(exist_ok=True)
-    (settings.journal_dir / "1.log").write_bytes(b"".join(good + bad for bad in spoilt))
+    (settings.journal_dir / "1.log").write_bytes(b"".join(valid_line + invalid_line for invalid_line in spoilt))
     _run_out(Ingester(settings, database))
-    assert _numbers(database, link) == {(len(spoilt), 1)}
+    assert _click_counts(database, link) == {(len(spoilt), 1)}
 
 
 _NOT_KINDS = (b"", b"\xff", b"no such kind", b"li\0k", b"LINK" * 9)
@@ -261,20 +261,20 @@ _NOT_NUMBERS = (b"", b"x", b"-1", b"1.5", b"9" * 30, b"9" * 5000, b"\0", b"\xff"
 
 
 def test_visits_are_counted_at_their_own_time(database: Database, settings: Settings, link: int) -> None:
-    kept = Journal(settings.journal_dir)
+    journal = Journal(settings.journal_dir)
     for ms in (0, NOW_MS + 86_400_000, NOW_MS, 4_102_444_800_000):  # a clock may jump
-        kept.write(
+        journal.write(
             _click(link, ms=ms) + _click(link, ms=ms, flags=LATE) + _click(link, agent=GOOGLEBOT, ms=ms), clicks=3
         )
     _run_out(Ingester(settings, database))
-    assert _numbers(database, link) == {(4, 4)}
+    assert _click_counts(database, link) == {(4, 4)}
     c = click_times.c
     rows = select(c.at, c.clicks, c.late, c.bots).where(c.kind == "link").order_by(c.at)
     result = database.read(lambda tx: tx.execute(rows).all())
     assert [tuple(row) for row in result] == [
         (at, 1, 1, 1) for at in (0, NOW_MS // 1000, NOW_MS // 1000 + 86_400, 4_102_444_800)
     ]
-    kept.close()
+    journal.close()
 
 
 def _found(folder: Path, needle: bytes) -> bool:

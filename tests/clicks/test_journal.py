@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.databases import ON_SQLITE
 from tests.support.protocol import ProtocolClient, protocol_client
 from waypost.clicks.ingest import read_barrier
 from waypost.clicks.ingest.lock import WAKE_PIPE, wake_ingester
@@ -100,14 +101,14 @@ def _run(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_segment_of_killed_writer_is_released(tmp_path: Path) -> None:
-    done = _run("journal.write(b'1\\n')\nos.kill(os.getpid(), 9)", tmp_path)
-    assert done.returncode == -9
+    completed = _run("journal.write(b'1\\n')\nos.kill(os.getpid(), 9)", tmp_path)
+    assert completed.returncode == -9
     assert _segments(tmp_path) == [b"1\n"]
     assert _is_free(next(tmp_path.glob("*.log")))
 
 
 def test_full_disk_loses_only_clicks_that_do_not_fit(tmp_path: Path) -> None:
-    done = _run(
+    completed = _run(
         """
 told = [journal.write(b"123456789\\n")]
 resource.setrlimit(resource.RLIMIT_FSIZE, (45, resource.RLIM_INFINITY))
@@ -119,21 +120,21 @@ print(told, journal.lost)
 """,
         tmp_path,
     )
-    assert done.stdout.splitlines()[-1] == "[True, False, False, True] 4"
-    assert "clicks are lost" in done.stdout + done.stderr
+    assert completed.stdout.splitlines()[-1] == "[True, False, False, True] 4"
+    assert "clicks are lost" in completed.stdout + completed.stderr
     assert _segments(tmp_path) == [b"123456789\n" + b"abcdefghi\n" * 3 + b"good again\n"]
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@ON_SQLITE
 class TestOfAService:
     """Behavior while the journal cannot be written."""
 
     @pytest.fixture
     def client(self, settings: Settings, database: Database) -> Iterator[ProtocolClient]:
-        with protocol_client(settings, database) as made:
-            made.add_link("spring")
-            made.request(GET)
-            yield made
+        with protocol_client(settings, database) as client:
+            client.add_link("spring")
+            client.request(GET)
+            yield client
 
     def test_redirects_continue_and_loss_is_reported(self, client: ProtocolClient, settings: Settings) -> None:
         folder = settings.journal_dir
@@ -149,7 +150,7 @@ class TestOfAService:
         assert client.request(GET)[9:12] == b"302"
         assert (len(client.new_journal_lines()), self._ready(client)["clicks_lost"]) == (1, 4)
 
-    def test_a_segment_that_cannot_be_synced_or_shortened_is_left_behind(self, client: ProtocolClient) -> None:
+    def test_segment_that_cannot_be_synced_is_abandoned_and_clicks_continue(self, client: ProtocolClient) -> None:
         kept = client.worker_state.journal
         os.close(kept._fd)
         kept._fd = os.open("/dev/full", os.O_WRONLY)  # every write fails: no space left
@@ -160,16 +161,18 @@ class TestOfAService:
         assert client.request(GET)[9:12] == b"302"
         assert kept.lost == 1
 
-    def test_rather_no_number_than_a_wrong_one(self, client: ProtocolClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_statistics_return_503_while_clicks_are_uncounted(
+        self, client: ProtocolClient, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr(read_barrier, "_TIMEOUT_SECONDS", 0.01)  # no ingester runs
-        answer = client.request(client.api_request("GET", "/api/url/1"))
-        assert answer[9:12] == b"503"
-        assert b"retry-after: 5\r\n" in answer
+        response = client.request(client.api_request("GET", "/api/url/1"))
+        assert response[9:12] == b"503"
+        assert b"retry-after: 5\r\n" in response
 
     def _ready(self, client: ProtocolClient) -> dict[str, object]:
-        answer = client.request(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        values: dict[str, object] = json.loads(answer.partition(b"\r\n\r\n")[2])
-        return values
+        response = client.request(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        status: dict[str, object] = json.loads(response.partition(b"\r\n\r\n")[2])
+        return status
 
 
 def test_wakeup_of_stopping_ingester_is_harmless(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

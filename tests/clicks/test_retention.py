@@ -8,6 +8,7 @@ import time_machine
 from sqlalchemy import Connection, func, insert, select
 
 from tests.conftest import BASE
+from tests.support.databases import ON_SQLITE
 from tests.support.threads import join
 from tests.support.visits import CHROME, FIREFOX
 from waypost.accounts import ops as accounts
@@ -37,7 +38,7 @@ def link(database: Database, settings: Settings) -> int:
     return database.write(work)
 
 
-def _come(settings: Settings, link: int, second: int, agent: str = CHROME) -> None:
+def _record_visit(settings: Settings, link: int, second: int, agent: str = CHROME) -> None:
     words = (agent.encode(), b"", b"")
     kept = Journal(settings.journal_dir)
     kept.write(format_line(item_fields(1, "link", link), second * 1000, b"", b"203.0.113.77", b"", words))
@@ -59,12 +60,12 @@ def test_visitors_are_deleted_two_hours_after_their_day(database: Database, sett
     with time_machine.travel(MIDNIGHT + DAY - 1, tick=False) as clock:
         ingester = Ingester(settings, database)
         for agent in (CHROME, CHROME, FIREFOX):
-            _come(settings, link, MIDNIGHT + DAY - 1, agent)
+            _record_visit(settings, link, MIDNIGHT + DAY - 1, agent)
         ingester.step()
         ingester.delete_expired()
         assert (_rows(database, "visitors"), _rows(database, "visitor_salts")) == (2, 1)
         clock.move_to(MIDNIGHT + DAY + 7199)
-        _come(settings, link, MIDNIGHT + DAY - 1)  # a line that was long on its way: he was there on that day
+        _record_visit(settings, link, MIDNIGHT + DAY - 1)  # a line that was long on its way: he was there on that day
         ingester.step()
         ingester.delete_expired()
         assert (_clicks(database, link), _rows(database, "visitors"), _rows(database, "visitor_salts")) == (
@@ -72,7 +73,7 @@ def test_visitors_are_deleted_two_hours_after_their_day(database: Database, sett
             2,
             1,
         )
-        _come(settings, link, MIDNIGHT + DAY + 7199)
+        _record_visit(settings, link, MIDNIGHT + DAY + 7199)
         ingester.step()
         assert (_clicks(database, link), _rows(database, "visitors"), _rows(database, "visitor_salts")) == (
             (5, 3),
@@ -86,7 +87,7 @@ def test_visitors_are_deleted_two_hours_after_their_day(database: Database, sett
             1,
             1,
         )
-        _come(settings, link, MIDNIGHT + DAY + 7300)
+        _record_visit(settings, link, MIDNIGHT + DAY + 7300)
         ingester.step()
         assert _clicks(database, link) == (6, 3)  # the new day's visitors are known as before
 
@@ -95,12 +96,12 @@ def test_visitor_digest_depends_on_salt_of_day(database: Database, settings: Set
     with time_machine.travel(MIDNIGHT, tick=False) as clock:
         for day in range(2):
             clock.move_to(MIDNIGHT + day * DAY)
-            _come(settings, link, MIDNIGHT + day * DAY)
+            _record_visit(settings, link, MIDNIGHT + day * DAY)
             Ingester(settings, database).step()
     days = database.read(lambda tx: tx.execute(select(visitors.c.day, visitors.c.digest)).all())
     assert len({row.day for row in days}) == len({bytes(row.digest) for row in days}) == 2
-    made = database.read(lambda tx: tx.execute(select(visitor_salts.c.salt)).scalars().all())
-    assert len({bytes(salt) for salt in made}) == 2
+    salts = database.read(lambda tx: tx.execute(select(visitor_salts.c.salt)).scalars().all())
+    assert len({bytes(salt) for salt in salts}) == 2
 
 
 @pytest.mark.parametrize(("days", "kept"), [(0, 1), (1, 2), (2, 3), (36_500, 4)])
@@ -118,12 +119,12 @@ def test_visits_are_kept_for_configured_days(
 
 def test_zero_event_days_stores_no_visits(database: Database, database_url: str, tmp_path: Path, link: int) -> None:
     keeping = Settings(data_dir=tmp_path, base_url=BASE, database_url=database_url, events_days=0)
-    _come(keeping, link, MIDNIGHT)
+    _record_visit(keeping, link, MIDNIGHT)
     Ingester(keeping, database).step()
     assert (_rows(database, "events"), _clicks(database, link)) == (0, (1, 1))
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@ON_SQLITE
 def test_old_visits_are_deleted_in_batches(database: Database, settings: Settings) -> None:
     _insert_events(database, [MIDNIGHT * 1000] * 45_000)
     ingester = Ingester(settings, database)

@@ -6,7 +6,6 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-import pytest
 import time_machine
 from sqlalchemy import insert
 
@@ -14,10 +13,10 @@ from tests.conftest import Person
 from tests.contract.shapes import STATISTICS, differs
 from tests.support.asgi_client import AsgiClient
 from tests.support.assertions import refused
+from tests.support.databases import ON_SQLITE
 from tests.support.visits import CHROME, CURL, FIREFOX, GOOGLEBOT, IPHONE, SLACK, click_totals, clicks, new_link, visit
 from waypost.db.schema import events
 
-ONLY_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 NOON = 1_800_014_400  # 2027-01-15 12:00:00 UTC
 VISITS = (
     (CHROME, "https://t.co/abc", "de-DE"),
@@ -28,7 +27,7 @@ VISITS = (
 )
 
 
-def _come(service: AsgiClient, alias: str) -> None:
+def _record_visit(service: AsgiClient, alias: str) -> None:
     for agent, referrer, language in VISITS:
         visit(service, alias, agent=agent, headers={"Referer": referrer, "Accept-Language": language})
     for agent in (GOOGLEBOT, SLACK):
@@ -41,7 +40,7 @@ def test_link_has_documented_statistics_block(ana: Person, service: AsgiClient) 
     empty = ana.get(f"/url/{link}")["data"]
     assert not differs(empty, STATISTICS)
     assert (empty["clicks"], empty["topBrowsers"], empty["socialCount"]["social_a"]) == (0, {}, 0)
-    _come(service, "spring")
+    _record_visit(service, "spring")
     data = ana.get("/urls", short="spring")["data"]
     assert not differs(data, STATISTICS)
     assert data == {
@@ -64,7 +63,7 @@ def test_link_has_documented_statistics_block(ana: Person, service: AsgiClient) 
 
 def test_report_shows_all_dimensions_and_uncounted_visits(ana: Person, service: AsgiClient) -> None:
     link = new_link(ana, "spring")
-    _come(service, "spring")
+    _record_visit(service, "spring")
     data = ana.get(f"/url/{link}/stats")["data"]
     assert data["total"] == {"clicks": 5, "uniqueClicks": 4, "bots": 1, "previews": 1, "others": 1, "late": 0}
     dimensions = data["dimensions"]
@@ -129,7 +128,7 @@ def test_report_covers_last_thirty_days_by_default(ana: Person, service: AsgiCli
         assert ana.get(f"/url/{link}/stats", **{"from": "2027-01-15"})["data"]["total"]["clicks"] == 1
 
 
-@ONLY_SQLITE
+@ON_SQLITE
 def test_invalid_report_parameter_is_named(ana: Person) -> None:
     link = new_link(ana, "spring")
     for field, query in (
@@ -166,8 +165,8 @@ def test_visits_of_other_account_are_not_shown(ana: Person, ben: Person, service
     visit(service, "summer")
     hers, nobodys = (ben.call("GET", f"/url/{item}/stats") for item in (link, 999_999))
     assert (hers.status_code, hers.text) == (nobodys.status_code, nobodys.text)
-    for answer in (hers, nobodys, ben.call("GET", f"/url/{'9' * 30}/stats"), ben.call("GET", "/url/x/stats")):
-        refused(answer, 404)
+    for response in (hers, nobodys, ben.call("GET", f"/url/{'9' * 30}/stats"), ben.call("GET", "/url/x/stats")):
+        refused(response, 404)
     assert (click_totals(ana, ""), click_totals(ben, "")) == (
         {"clicks": 3, "uniqueClicks": 1},
         {"clicks": 1, "uniqueClicks": 1},
@@ -183,22 +182,22 @@ def test_visits_of_other_account_are_not_shown(ana: Person, ben: Person, service
 
 
 def _jsonl(person: Person, **span: str) -> list[dict[str, Any]]:
-    answer = person.call("GET", "/stats/export", params={"format": "jsonl", **span})
-    assert (answer.status_code, answer.headers["content-type"]) == (200, "application/x-ndjson")
-    return [json.loads(line) for line in answer.text.splitlines()]
+    response = person.call("GET", "/stats/export", params={"format": "jsonl", **span})
+    assert (response.status_code, response.headers["content-type"]) == (200, "application/x-ndjson")
+    return [json.loads(line) for line in response.text.splitlines()]
 
 
 def _csv(person: Person, **span: str) -> list[dict[str, str]]:
-    answer = person.call("GET", "/stats/export", params=span)
-    assert (answer.status_code, answer.headers["content-type"]) == (200, "text/csv; charset=utf-8")
-    assert answer.headers["content-disposition"].startswith('attachment; filename="visits-')
-    return list(csv.DictReader(io.StringIO(answer.text)))
+    response = person.call("GET", "/stats/export", params=span)
+    assert (response.status_code, response.headers["content-type"]) == (200, "text/csv; charset=utf-8")
+    assert response.headers["content-disposition"].startswith('attachment; filename="visits-')
+    return list(csv.DictReader(io.StringIO(response.text)))
 
 
 def test_visits_are_exported_oldest_first(ana: Person, service: AsgiClient) -> None:
     with time_machine.travel(NOON, tick=False) as clock:
         link = new_link(ana, "spring")
-        _come(service, "spring")
+        _record_visit(service, "spring")
         clicks(ana, link)
         clock.shift(86_400)
         visit(service, "spring")
@@ -230,7 +229,7 @@ def test_visits_are_exported_oldest_first(ana: Person, service: AsgiClient) -> N
         assert _csv(ana, **{"from": "2027-01-14", "to": "2027-01-14"}) == []
 
 
-@ONLY_SQLITE
+@ON_SQLITE
 def test_csv_export_escapes_formulas(ana: Person, service: AsgiClient) -> None:
     labels = ["=1+1", "+1", "-1", "@x", "\t=1", "\r=1", 'a"b', "a,b", "a\nb", "é"]
     common = {"account": ana.account, "kind": "link", "item": 1, "at_ms": NOON * 1000, "sort": "click", "first": True}
@@ -243,7 +242,7 @@ def test_csv_export_escapes_formulas(ana: Person, service: AsgiClient) -> None:
     assert [row["referrer"] for row in _jsonl(ana, **span)] == labels
 
 
-@ONLY_SQLITE
+@ON_SQLITE
 def test_export_includes_more_than_one_page(ana: Person, service: AsgiClient) -> None:
     common = {"account": ana.account, "kind": "link", "item": 1, "sort": "click", "first": True}
     many = [{**common, "at_ms": NOON * 1000 + n} for n in range(10_001)]

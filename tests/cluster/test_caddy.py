@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection
 
+from tests.support.databases import ON_SQLITE
 from tests.support.server import free_port, serving
 from tests.support.system_packages import program
 from waypost import credentials
@@ -80,7 +81,7 @@ def _key(tx: Connection) -> str:
     return api_keys.add(tx, account.id, name="first key")
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@ON_SQLITE
 def test_branded_domain_gets_certificate_on_first_visit(tmp_path: Path, database: Database, database_url: str) -> None:
     port = free_port()
     key = database.write(_key)
@@ -97,8 +98,8 @@ def test_branded_domain_gets_certificate_on_first_visit(tmp_path: Path, database
             server.call("POST", "/api/url/add", key=key, json=link).json()["shorturl"] == "https://brand.example/spring"
         )
         with _caddy(tmp_path, int(server.url.rpartition(":")[2]), port) as root:
-            answer = _get("brand.example", "/spring", port, root)
-            assert (answer.status, answer.headers["location"]) == (302, "https://example.com/page")
+            response = _get("brand.example", "/spring", port, root)
+            assert (response.status, response.headers["location"]) == (302, "https://example.com/page")
             assert _get("go.example.com", "/dashboard/signin", port, root).status == 200
             assert _get("brand.example", "/unknown", port, root).status == 404
             with pytest.raises(ssl.SSLError):

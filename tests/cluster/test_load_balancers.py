@@ -172,5 +172,5 @@ def test_load_balancers_close_idle_connections_before_nodes_do() -> None:
 
 
 def _clicks(nodes: Nodes, link: int) -> int:
-    answer = nodes.first.call("GET", f"/api/url/{link}", key=nodes.key)
-    return int(answer.json()["data"]["clicks"])
+    response = nodes.first.call("GET", f"/api/url/{link}", key=nodes.key)
+    return int(response.json()["data"]["clicks"])

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, select, update
 
+from tests.support.databases import ON_POSTGRESQL
 from tests.support.load import ALIASES, LIMIT, Load, check, until
 from tests.support.nodes import Nodes, two_nodes
 from tests.support.server import Server
@@ -52,9 +53,9 @@ def _check(nodes: Nodes, first: Server, second: Server, load: Load) -> None:
 
 
 def _has_counted(nodes: Nodes, node: Server) -> bool:
-    answer = node.call("GET", "/api/urls", key=nodes.key, params={"short": "limited"})
-    assert answer.status_code in (200, 503), answer.text
-    return answer.status_code == 200
+    response = node.call("GET", "/api/urls", key=nodes.key, params={"short": "limited"})
+    assert response.status_code in (200, 503), response.text
+    return response.status_code == 200
 
 
 def test_killed_node_loses_no_click_write_or_limit(nodes: Nodes) -> None:
@@ -90,12 +91,12 @@ def test_resumed_node_knows_changes_of_other_node(nodes: Nodes) -> None:
 
 
 def _change(nodes: Nodes, link: int, status: str) -> bool:
-    answer = nodes.first.call("PUT", f"/api/url/{link}/update", key=nodes.key, json={"status": status})
-    assert answer.status_code in (200, 503), answer.text
-    return answer.status_code == 200
+    response = nodes.first.call("PUT", f"/api/url/{link}/update", key=nodes.key, json={"status": status})
+    assert response.status_code in (200, 503), response.text
+    return response.status_code == 200
 
 
-@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+@ON_POSTGRESQL
 def test_stalled_transaction_is_ended_and_retried(database: Database, database_url: str) -> None:
     """The server ends the transaction, so others can write; the process repeats it when it resumes."""
     attempts = 0

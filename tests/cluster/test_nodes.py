@@ -11,6 +11,7 @@ import pytest
 import time_machine
 from sqlalchemy import Connection, func, select
 
+from tests.support.databases import ON_POSTGRESQL
 from tests.support.load import until
 from tests.support.nodes import Nodes, two_nodes
 from tests.support.server import Server, at_once
@@ -120,8 +121,8 @@ def test_clicks_of_all_nodes_add_up(nodes: Nodes) -> None:
     assert visits == {302: _REQUESTS}
 
     def clicks() -> int:
-        answer = nodes.first.call("GET", f"/api/url/{link}", key=nodes.key)
-        return int(answer.json()["data"]["clicks"])
+        response = nodes.first.call("GET", f"/api/url/{link}", key=nodes.key)
+        return int(response.json()["data"]["clicks"])
 
     until(lambda: clicks() >= _REQUESTS)
     assert clicks() == _REQUESTS
@@ -130,7 +131,7 @@ def test_clicks_of_all_nodes_add_up(nodes: Nodes) -> None:
 # The tests below need no running node.
 
 
-@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+@ON_POSTGRESQL
 def test_notification_wakes_waiting_process(database: Database, database_url: str) -> None:
     other = Database(database_url)
     waiting = threading.Thread(target=notifications.wait_for_notification, args=(database, 600, Wakeup()))
@@ -191,7 +192,7 @@ def test_lease_of_failed_transaction_is_not_taken(database: Database) -> None:
     assert database.write(lambda tx: leases.acquire(tx, "tidy", every=600))
 
 
-@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+@ON_POSTGRESQL
 def test_concurrent_ingesters_do_not_deadlock(database: Database, database_url: str, tmp_path: Path) -> None:
     """Each journal has clicks of the same links in a different order."""
     account = database.write(

@@ -14,6 +14,7 @@ import psycopg
 import pytest
 from sqlalchemy import Connection, make_url, text
 
+from tests.support.databases import ON_POSTGRESQL
 from tests.support.load import until
 from tests.support.server import free_port
 from tests.support.system_packages import program
@@ -23,7 +24,7 @@ from waypost.server import system_checks
 from waypost.settings import Settings
 
 Pooled = Callable[..., AbstractContextManager[str]]
-pytestmark = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+pytestmark = ON_POSTGRESQL
 _FILE = Path(__file__).parents[2] / "deploy" / "pgbouncer.ini"
 
 

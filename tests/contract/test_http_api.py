@@ -8,6 +8,7 @@ from sqlalchemy import update
 from tests.conftest import BASE, Person
 from tests.contract.endpoints import DECISIONS, DOCUMENT, ItemIds, Row
 from tests.contract.shapes import CAMPAIGN, FAILURE, ITEM, Shape, differs
+from tests.support.databases import ON_POSTGRESQL, ON_SQLITE
 from tests.support.visits import DESTINATION
 from waypost import clock
 from waypost.db.schema import accounts
@@ -27,17 +28,13 @@ def item_ids(ana: Person) -> ItemIds:
         "qr": {"type": "link", "data": DESTINATION, "name": "Code"},
         "overlay": {"name": "Ask", "type": "poll", "options": ["Red", "Blue"]},
     }
-    made = {noun: int(ana.post(f"/{noun}/add", body)["id"]) for noun, body in new.items()}
-    made["file"] = ana.call("POST", "/files/upload/a.bin", content=b"content").json()["id"]
-    ana.post(f"/channel/{made['channel']}/assign/links/{made['url']}")
-    return made
+    ids = {noun: int(ana.post(f"/{noun}/add", body)["id"]) for noun, body in new.items()}
+    ids["file"] = ana.call("POST", "/files/upload/a.bin", content=b"content").json()["id"]
+    ana.post(f"/channel/{ids['channel']}/assign/links/{ids['url']}")
+    return ids
 
 
-ON_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-ON_POSTGRESQL = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
-
-
-def _answers(row: Row, ana: Person, item_ids: ItemIds) -> None:
+def _check_response(row: Row, ana: Person, item_ids: ItemIds) -> None:
     options = {} if row.content is None else {"content": row.content}
     response = ana.call(row.name.split()[0], row.path(item_ids), row.body, **options)
     assert response.status_code == row.status, f"{row}: {response.text}"
@@ -48,7 +45,7 @@ def _answers(row: Row, ana: Person, item_ids: ItemIds) -> None:
 @ON_SQLITE
 @pytest.mark.parametrize("row", DOCUMENT + DECISIONS, ids=str)
 def test_endpoint_matches_documented_response(row: Row, ana: Person, item_ids: ItemIds) -> None:
-    _answers(row, ana, item_ids)
+    _check_response(row, ana, item_ids)
 
 
 @ON_POSTGRESQL
@@ -56,7 +53,7 @@ def test_endpoint_matches_documented_response(row: Row, ana: Person, item_ids: I
 def test_endpoint_matches_documented_response_on_postgresql(method: str, ana: Person, item_ids: ItemIds) -> None:
     for row in DOCUMENT + DECISIONS:
         if row.name.startswith(method):
-            _answers(row, ana, item_ids)
+            _check_response(row, ana, item_ids)
 
 
 @ON_SQLITE
@@ -80,14 +77,14 @@ DEFAULTS: tuple[tuple[str, Any, Shape], ...] = (
 
 
 def test_omitted_field_has_documented_default(ana: Person) -> None:
-    for path, body, answer in DEFAULTS:
-        made = ana.post(path, body)
-        assert {name: made[name] for name in answer} == answer, (path, body)
+    for path, body, expected in DEFAULTS:
+        created = ana.post(path, body)
+        assert {name: created[name] for name in expected} == expected, (path, body)
 
 
 def test_unnamed_campaign_is_named_by_id(ana: Person) -> None:
-    made = ana.post("/campaign/add")
-    assert made["name"] == made["domain"] == made["campaign"] == f"Campaign {made['id']}"
+    created = ana.post("/campaign/add")
+    assert created["name"] == created["domain"] == created["campaign"] == f"Campaign {created['id']}"
 
 
 def test_deleting_channel_unassigns_items(ana: Person, item_ids: ItemIds) -> None:
@@ -159,9 +156,10 @@ def test_remaining_requests_decrease_with_each_response(ana: Person) -> None:
     ana.write(lambda tx: tx.execute(update(accounts).values(rate_limit=None)))  # as the plan has it
     began = clock.now()
     answers = [ana.call("GET", "/account") for _ in range(3)]
-    shown = [
-        [int(answer.headers[f"x-ratelimit-{name}"]) for name in ("limit", "remaining", "reset")] for answer in answers
+    rates = [
+        [int(response.headers[f"x-ratelimit-{name}"]) for name in ("limit", "remaining", "reset")]
+        for response in answers
     ]
-    assert [(limit, remaining) for limit, remaining, _ in shown] == [(30, 29), (30, 28), (30, 27)]
-    assert len({reset for _, _, reset in shown}) == 1
-    assert began + 60 <= shown[0][2] <= clock.now() + 61
+    assert [(limit, remaining) for limit, remaining, _ in rates] == [(30, 29), (30, 28), (30, 27)]
+    assert len({reset for _, _, reset in rates}) == 1
+    assert began + 60 <= rates[0][2] <= clock.now() + 61

@@ -18,10 +18,11 @@ from structlog.testing import capture_logs
 
 from tests.conftest import Person
 from tests.support.asgi_client import AsgiClient
+from tests.support.databases import ON_SQLITE
 from waypost.routers import API_ROUTERS, api_document
 from waypost.settings import Settings
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = ON_SQLITE
 NOUNS = sorted({str(tag) for router in API_ROUTERS for tag in router.tags})
 ROUTES = [route for router in API_ROUTERS for route in router.routes if isinstance(route, APIRoute)]
 FAILURES = {"400", "401", "403", "404", "408", "413", "429", "500", "503", "507"}
@@ -56,15 +57,15 @@ def _faults(schema: BaseSchema) -> list[str]:
         elif isinstance(event, events.PhaseFinished):
             finished[event.phase.name.value] = event.status
         elif isinstance(event, events.ScenarioFinished):
-            faults.extend(_told(event))
+            faults.extend(_failures_of(event))
     assert faults or (finished["coverage"], finished["fuzzing"]) == (Status.SUCCESS, Status.SUCCESS)
     return faults
 
 
-def _told(event: events.ScenarioFinished) -> Iterator[str]:
+def _failures_of(event: events.ScenarioFinished) -> Iterator[str]:
     for check in itertools.chain.from_iterable(event.recorder.checks.values()):
-        if output := check.failure_info:
-            yield f"{event.recorder.label}: {output.failure.title}\n{output.failure.message}\n{output.code_sample}"
+        if failure := check.failure_info:
+            yield f"{event.recorder.label}: {failure.failure.title}\n{failure.failure.message}\n{failure.code_sample}"
 
 
 @pytest.mark.parametrize("noun", NOUNS)
@@ -99,10 +100,13 @@ def test_operation_documents_responses_and_security(document: Any) -> None:
             assert operation["tags"], (method, path)
             assert answers.keys() - {"200", "201"} == FAILURES, (method, path)
             assert len(answers.keys() & {"200", "201"}) == 1, (method, path)
-            for status, answer in answers.items():
-                assert {"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"} <= answer["headers"].keys()
+            for status, response in answers.items():
+                assert {"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"} <= response["headers"].keys()
                 if status in FAILURES:
-                    assert answer["content"]["application/json"]["schema"]["$ref"].endswith("/Failure"), (method, path)
+                    assert response["content"]["application/json"]["schema"]["$ref"].endswith("/Failure"), (
+                        method,
+                        path,
+                    )
 
 
 def test_body_is_required_if_a_field_is(document: Any) -> None:

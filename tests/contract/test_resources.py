@@ -33,7 +33,7 @@ def _details(person: Person, resource: Resource, item: int) -> dict[str, Any]:
     return next(listed for listed in _items(person, resource, limit=1000) if listed["id"] == item)
 
 
-def _is_problem(response: Any, status: int, field: str | None = None) -> None:
+def _assert_problem(response: Any, status: int, field: str | None = None) -> None:
     body = response.json()
     assert response.status_code == status, body
     assert body["error"] == 1
@@ -51,23 +51,23 @@ def test_empty_list_has_documented_shape(resource: Resource, ana: Person) -> Non
 
 def test_created_item_is_listed_with_documented_fields(resource: Resource, ana: Person) -> None:
     item = _create(ana, resource)
-    (shown,) = _items(ana, resource)
-    assert shown["id"] == item
-    assert not differs(shown, resource.item)
+    (listed,) = _items(ana, resource)
+    assert listed["id"] == item
+    assert not differs(listed, resource.item)
 
 
 def test_created_item_can_be_read(resource: Resource, ana: Person) -> None:
-    shown = _details(ana, resource, _create(ana, resource))
+    details = _details(ana, resource, _create(ana, resource))
     for name in resource.new.keys() - set(resource.write_only):
-        assert shown[resource.responses_of(name)[0]] == resource.body()[name], name
+        assert details[resource.responses_of(name)[0]] == resource.body()[name], name
 
 
 def test_list_is_newest_first_in_complete_pages(resource: Resource, ana: Person, ben: Person) -> None:
     created = [_create(ana, resource, number) for number in range(1, 6)]
     _create(ben, resource, 99)
     pages = [ana.get(resource.list_path, limit=2, page=page)["data"] for page in (1, 2, 3, 4)]
-    shown = [[item["id"] for item in page[resource.collection]] for page in pages]
-    assert shown == [created[:2:-1], created[2:0:-1], created[:1], []]
+    ids_by_page = [[item["id"] for item in page[resource.collection]] for page in pages]
+    assert ids_by_page == [created[:2:-1], created[2:0:-1], created[:1], []]
     assert [page["nextpage"] for page in pages] == [2, 3, None, None]
     assert {(page["result"], page["perpage"], page["maxpage"]) for page in pages} == {(5, 2, 3)}
 
@@ -75,7 +75,7 @@ def test_list_is_newest_first_in_complete_pages(resource: Resource, ana: Person,
 def test_invalid_page_number_is_rejected(resource: Resource, ana: Person) -> None:
     for name in ("limit", "page"):
         for value in ("0", "-1", "x", "1.5", "", "1e3", "+1", " 1", "٣", "9" * 40):
-            _is_problem(ana.call("GET", resource.list_path, params={name: value}), 400, name)
+            _assert_problem(ana.call("GET", resource.list_path, params={name: value}), 400, name)
 
 
 def test_page_has_at_most_1000_items(resource: Resource, ana: Person) -> None:
@@ -87,8 +87,8 @@ def test_update_sets_only_sent_fields(resource: Resource, ana: Person) -> None:
     before = _details(ana, resource, item)
     ana.put(f"{resource.path}/{item}/update", dict(resource.update))
     after = _details(ana, resource, item)
-    sent = {name for field in resource.update for name in resource.responses_of(field)}
-    assert {name for name in before if before[name] != after[name]} - {"version"} <= sent
+    updated_names = {name for field in resource.update for name in resource.responses_of(field)}
+    assert {name for name in before if before[name] != after[name]} - {"version"} <= updated_names
     for name, value in resource.update.items():
         assert after[resource.responses_of(name)[0]] == value
 
@@ -98,8 +98,8 @@ def test_null_clears_optional_field(resource: Resource, ana: Person) -> None:
     for name, default in resource.cleared.items():
         required = {field: resource.body()[field] for field in resource.required_in_update}
         ana.put(f"{resource.path}/{item}/update", {**required, name: None})
-        shown = _details(ana, resource, item)[resource.responses_of(name)[0]]
-        assert (shown, type(shown)) == (default, type(default)), name
+        cleared = _details(ana, resource, item)[resource.responses_of(name)[0]]
+        assert (cleared, type(cleared)) == (default, type(default)), name
 
 
 def test_null_equals_absent_on_create(resource: Resource, ana: Person) -> None:
@@ -111,7 +111,7 @@ def test_missing_required_field_is_rejected(resource: Resource, ana: Person) -> 
     for name in resource.required:
         body = resource.body()
         del body[name]
-        _is_problem(ana.call("POST", f"{resource.path}/add", body), 400, name)
+        _assert_problem(ana.call("POST", f"{resource.path}/add", body), 400, name)
     assert _items(ana, resource) == []
 
 
@@ -122,10 +122,10 @@ def test_invalid_value_is_rejected_without_change(resource: Resource, ana: Perso
     for name, invalid_values in resource.invalid.items():
         for value in invalid_values:
             body = json.dumps({**resource.body(), name: value}).encode()
-            _is_problem(ana.call("POST", f"{resource.path}/add", content=body), 400, name)
+            _assert_problem(ana.call("POST", f"{resource.path}/add", content=body), 400, name)
             if name not in resource.immutable:
                 body = json.dumps({**required, name: value}).encode()
-                _is_problem(ana.call("PUT", f"{resource.path}/{item}/update", content=body), 400, name)
+                _assert_problem(ana.call("PUT", f"{resource.path}/{item}/update", content=body), 400, name)
     assert _details(ana, resource, item) == before
     assert len(_items(ana, resource)) == 1
 
@@ -150,7 +150,7 @@ def test_deleted_item_returns_404(resource: Resource, ana: Person) -> None:
     item = _create(ana, resource)
     assert ana.delete(f"{resource.path}/{item}/delete")["message"]
     assert _items(ana, resource) == []
-    _is_problem(ana.call("DELETE", f"{resource.path}/{item}/delete"), 404)
+    _assert_problem(ana.call("DELETE", f"{resource.path}/{item}/delete"), 404)
 
 
 def test_item_of_other_account_returns_404(resource: Resource, ana: Person, ben: Person) -> None:
@@ -159,10 +159,10 @@ def test_item_of_other_account_returns_404(resource: Resource, ana: Person, ben:
     change = dict(resource.update)
     absent = ben.call("PUT", f"{resource.path}/999999/update", change).json()
     foreign = ben.call("PUT", f"{resource.path}/{item}/update", change)
-    _is_problem(foreign, 404)
+    _assert_problem(foreign, 404)
     assert foreign.json() == absent
     for method, path in (("GET", f"{resource.path}/{item}"), ("DELETE", f"{resource.path}/{item}/delete")):
-        _is_problem(ben.call(method, path), 404)
+        _assert_problem(ben.call(method, path), 404)
     assert _items(ben, resource) == []
     assert _details(ana, resource, item) == before
 
@@ -170,7 +170,7 @@ def test_item_of_other_account_returns_404(resource: Resource, ana: Person, ben:
 def test_malformed_id_returns_404(resource: Resource, ana: Person) -> None:
     for item in ("0", "-1", "x", "1.5", "99999999999999999999999", "1_0", "%00", "+1", "1%20", "é"):
         for method, path in (("GET", ""), ("PUT", "/update"), ("DELETE", "/delete")):
-            _is_problem(ana.call(method, f"{resource.path}/{item}{path}", dict(resource.update)), 404)
+            _assert_problem(ana.call(method, f"{resource.path}/{item}{path}", dict(resource.update)), 404)
 
 
 def test_request_without_key_returns_401(resource: Resource, ana: Person) -> None:
@@ -183,6 +183,6 @@ def test_request_without_key_returns_401(resource: Resource, ana: Person) -> Non
         ("DELETE", f"{resource.path}/{item}/delete"),
     ):
         response = ana.client.request(method, f"/api{path}", json=resource.body() if method != "GET" else None)
-        _is_problem(response, 401)
+        _assert_problem(response, 401)
         assert response.headers["www-authenticate"] == "Bearer"
     assert len(_items(ana, resource)) == 1

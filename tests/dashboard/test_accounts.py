@@ -8,7 +8,8 @@ import time_machine
 
 from tests.conftest import PASSWORD, Person
 from tests.support.asgi_client import AsgiClient
-from tests.support.dashboard_client import Browser, flash_message, hidden_field, new_browser
+from tests.support.dashboard_client import Browser, hidden_field, new_browser
+from tests.support.databases import ON_SQLITE
 from tests.support.mailbox import mailbox
 from waypost import clock
 from waypost.accounts import email_links, ops
@@ -16,7 +17,6 @@ from waypost.app import build
 from waypost.db.database import Database
 from waypost.settings import Settings
 
-ONLY_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 NEW = "another password"
 _REFUSED = "This username or e-mail address cannot be used. Please try another."
 
@@ -41,8 +41,8 @@ def test_registration_signs_in_and_does_not_reveal_other_accounts(ana: Person, r
         "address": {"username": "eve", "email": "ana@example.com"},
     }
     answers = [registration_browser.submit("/register", password=NEW, **fields) for fields in existing.values()]
-    assert [answer.status_code for answer in answers] == [400, 400]
-    matches = [re.search(r'class="field-error".*?<span>(.*?)</span>', answer.text, re.DOTALL) for answer in answers]
+    assert [response.status_code for response in answers] == [400, 400]
+    matches = [re.search(r'class="field-error".*?<span>(.*?)</span>', response.text, re.DOTALL) for response in answers]
     assert [match and match[1] for match in matches] == [_REFUSED] * 2
     short = registration_browser.submit("/register", username="eve", email="eve@example.com", password="short")
     assert "8 to 128 characters" in short.text
@@ -53,7 +53,7 @@ def test_registration_signs_in_and_does_not_reveal_other_accounts(ana: Person, r
     assert "Hello, eve" in registration_browser.get("").text
 
 
-@ONLY_SQLITE
+@ON_SQLITE
 def test_forgot_and_register_with_smtp_do_not_reveal_accounts(
     ana: Person, settings: Settings, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -80,8 +80,8 @@ def test_forgot_and_register_with_smtp_do_not_reveal_accounts(
             "username": "eve",
             "password": NEW,
         }
-        answer = browser.client.post("/dashboard/register", data={**form, "email": "other@example.com"})
-        assert answer.headers["location"] == "/dashboard"
+        response = browser.client.post("/dashboard/register", data={**form, "email": "other@example.com"})
+        assert response.headers["location"] == "/dashboard"
         assert database.read(lambda tx: ops.find(tx, "eve")).email == "eve@example.com"
 
 
@@ -97,8 +97,8 @@ def test_reset_link_works_once_within_an_hour(ana: Person, browser: Browser, dat
 
     link = path()
     assert browser.submit("/reset", at=link, **{"pass": link.partition("=")[2], "password": "short"}).status_code == 400
-    done = browser.submit("/reset", at=link, **{"pass": link.partition("=")[2], "password": NEW})
-    assert done.headers["location"] == "/dashboard"
+    response = browser.submit("/reset", at=link, **{"pass": link.partition("=")[2], "password": NEW})
+    assert response.headers["location"] == "/dashboard"
     assert "Hello, ana" in browser.get("").text
     assert browser.get(link).status_code == 400
     late = path()
@@ -110,7 +110,7 @@ def test_reset_link_works_once_within_an_hour(ana: Person, browser: Browser, dat
     assert browser.sign_in("ana", NEW).status_code == 303
 
 
-@ONLY_SQLITE
+@ON_SQLITE
 def test_forgot_page_without_smtp_shows_the_reset_command(browser: Browser) -> None:
     assert "waypost account reset" in browser.get("/forgot").text
 
@@ -119,23 +119,25 @@ def test_password_change_ends_other_sessions(ana: Person, dashboard: Browser, se
     other = new_browser(service)
     other.sign_in("ana")
     assert dashboard.submit("/account/password", at="/account", old="wrong", new=NEW).status_code == 400
-    answer = dashboard.submit("/account/password", at="/account", old=PASSWORD, new=NEW)
-    assert "Other browsers were signed out" in flash_message(answer, dashboard)
+    assert "Other browsers were signed out" in dashboard.submit_for_message(
+        "/account/password", at="/account", old=PASSWORD, new=NEW
+    )
     assert dashboard.get("").status_code == 200
     assert other.get("").status_code == 303
     assert other.sign_in("ana").status_code == 400
     assert other.sign_in("ana", NEW).status_code == 303
 
 
-@ONLY_SQLITE
+@ON_SQLITE
 def test_email_change_requires_the_password(ana: Person, ben: Person, dashboard: Browser) -> None:
     for fields in (
         {"email": "new@example.com", "password": "wrong"},
         {"email": "ben@example.com", "password": PASSWORD},
     ):
         assert dashboard.submit("/account/email", at="/account", **fields).status_code == 400
-    done = dashboard.submit("/account/email", at="/account", email="new@example.com", password=PASSWORD)
-    assert "changed" in flash_message(done, dashboard)
+    assert "changed" in dashboard.submit_for_message(
+        "/account/email", at="/account", email="new@example.com", password=PASSWORD
+    )
     assert ana.get("/account")["data"]["email"] == "new@example.com"
 
 
@@ -152,9 +154,7 @@ def test_api_key_is_shown_once_and_can_be_revoked(ana: Person, ben: Person, dash
     assert "last used" in text
     ids = re.findall(r'name="id" value="(\d+)"', text)
     assert dashboard.submit("/account/keys/revoke", at="/account/keys", id=int(ids[-1]) + 1_000).status_code == 404
-    assert "was revoked" in flash_message(
-        dashboard.submit("/account/keys/revoke", at="/account/keys", id=ids[0]), dashboard
-    )
+    assert "was revoked" in dashboard.submit_for_message("/account/keys/revoke", at="/account/keys", id=ids[0])
     assert dashboard.client.get("/api/account", headers=headers).status_code == 401
     past = dashboard.submit("/account/keys", name="old", scope="write", expires="2020-01-01T00:00")
     assert past.status_code == 400

@@ -8,7 +8,8 @@ from sqlalchemy import insert
 
 from tests.conftest import PASSWORD, Person
 from tests.support.asgi_client import AsgiClient
-from tests.support.dashboard_client import Browser, flash_message, hidden_field, new_browser
+from tests.support.dashboard_client import Browser, hidden_field, new_browser
+from tests.support.databases import ON_SQLITE
 from waypost import __version__
 from waypost.accounts import ops
 from waypost.db.database import Database
@@ -16,7 +17,6 @@ from waypost.db.schema import accounts
 from waypost.moderation import blocklist, reports
 from waypost.routers import DASHBOARD_PAGES
 
-ONLY_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 ADMIN_PAGES = [page for page in DASHBOARD_PAGES if page.path.startswith("/dashboard/admin")]
 TARGET = "https://shop.bad.example/offer"
 NEW = "another password"
@@ -48,7 +48,7 @@ def _add_report(
     return database.write(work)
 
 
-@ONLY_SQLITE
+@ON_SQLITE
 def test_admin_pages_return_404_for_ordinary_users(
     ana: Person,
     ben: Person,
@@ -101,22 +101,21 @@ def test_account_is_found_suspended_and_reactivated(
     assert re.findall(r'accounts/(\d+)"', dashboard.get("/admin/accounts?q=BEN@").text) == [str(ben.account)]
     assert "No matching accounts" in dashboard.get("/admin/accounts?q=%25").text
     path = f"/admin/accounts/{ben.account}"
-    response = dashboard.submit(f"{path}/suspend", at=path, suspended="yes")
-    assert flash_message(response, dashboard) == "The account was suspended. Its links still work."
+    assert (
+        dashboard.submit_for_message(f"{path}/suspend", at=path, suspended="yes")
+        == "The account was suspended. Its links still work."
+    )
     assert ben_dashboard.get("/links").status_code == 303
     assert ben.call("GET", "/urls").status_code == 403
-    assert (
-        flash_message(dashboard.submit(f"{path}/suspend", at=path, suspended="no"), dashboard)
-        == "The account is active again."
-    )
+    assert dashboard.submit_for_message(f"{path}/suspend", at=path, suspended="no") == "The account is active again."
     assert ben_dashboard.get("/links").status_code == 200
 
 
 def test_admin_cannot_suspend_own_account(ana: Person, dashboard: Browser) -> None:
     path = f"/admin/accounts/{ana.account}"
-    answer = dashboard.submit(f"{path}/suspend", at=path, suspended="yes")
-    assert answer.status_code == 400
-    assert "your own account" in answer.text
+    response = dashboard.submit(f"{path}/suspend", at=path, suspended="yes")
+    assert response.status_code == 400
+    assert "your own account" in response.text
     assert dashboard.get("/admin/accounts").status_code == 200
     assert dashboard.get("/admin/accounts/999").status_code == 404
     assert dashboard.submit("/admin/accounts/999/suspend", at=path, suspended="yes").status_code == 404
@@ -126,10 +125,10 @@ def test_reset_link_from_admin_works_once(
     ben: Person, dashboard: Browser, ben_dashboard: Browser, service: AsgiClient
 ) -> None:
     path = f"/admin/accounts/{ben.account}"
-    answer = dashboard.submit(f"{path}/reset", at=path)
-    match = re.search(r"<code>(http[^<]+)</code>", answer.text)
+    response = dashboard.submit(f"{path}/reset", at=path)
+    match = re.search(r"<code>(http[^<]+)</code>", response.text)
     assert match is not None
-    assert "content-encoding" not in answer.headers, "a secret is never compressed next to user input"
+    assert "content-encoding" not in response.headers, "a secret is never compressed next to user input"
     link = "/" + unescape(match[1]).split("/", 3)[3]
     other = new_browser(service)
     page = other.client.get(link)
@@ -143,17 +142,17 @@ def test_reset_link_from_admin_works_once(
 
 def test_plan_is_created_and_assigned(ben: Person, dashboard: Browser) -> None:
     fields = {"name": "Large", "status": "pro", "rate_limit": "600", "upload_limit": "1000", "storage_limit": ""}
-    assert flash_message(dashboard.submit("/admin/plans", **fields), dashboard) == "The plan Large was created."
-    twice = dashboard.submit("/admin/plans", **fields)
-    assert twice.status_code == 400
-    assert "There is a plan with that name already" in twice.text
+    assert dashboard.submit_for_message("/admin/plans", **fields) == "The plan Large was created."
+    response = dashboard.submit("/admin/plans", **fields)
+    assert response.status_code == 400
+    assert "There is a plan with that name already" in response.text
     for name, value in (("rate_limit", "0"), ("upload_limit", "many"), ("name", "")):
         wrong = dashboard.submit("/admin/plans", **{**fields, "name": "Other", name: value})
         assert wrong.status_code == 400
         assert f'id="{name}-error"' in wrong.text
     path = f"/admin/accounts/{ben.account}"
     assert dashboard.submit(f"{path}/plan", at=path, plan="None such").status_code == 400
-    assert flash_message(dashboard.submit(f"{path}/plan", at=path, plan="Large"), dashboard) == "The plan was changed."
+    assert dashboard.submit_for_message(f"{path}/plan", at=path, plan="Large") == "The plan was changed."
     assert ben.get("/account")["data"]["status"] == "pro"
     assert ben.call("GET", "/account").headers["x-ratelimit-limit"] == "1000000", "its own limit stays"
 
@@ -170,8 +169,10 @@ def test_disabling_reported_link_closes_all_its_reports(
     assert "shop.bad.example" in page.text
     assert "<script>alert" not in page.text
     assert ">ben</a>" in page.text
-    response = dashboard.submit(f"/admin/reports/{first}", decision="disable")
-    assert flash_message(response, dashboard) == "The link was disabled. 2 reports were closed."
+    assert (
+        dashboard.submit_for_message(f"/admin/reports/{first}", decision="disable")
+        == "The link was disabled. 2 reports were closed."
+    )
     assert service.get("/offer").status_code == 404 or "disabled it" in service.get("/offer").text
     assert ben.get("/url/1")["details"]["status"] == "disabled"
     assert [report.alias for report in database.read(reports.list_all)] == ["other"]
@@ -187,14 +188,14 @@ def test_reported_host_is_blocked_or_report_dismissed(
 ) -> None:
     ben.post("/url/add", {"url": TARGET, "custom": "offer"})
     ben.post("/url/add", {"url": "https://good.example/", "custom": "good"})
-    bad, good = _add_report(database, "offer"), _add_report(database, "good", reporter=b"net-two!")
-    assert dashboard.submit(f"/admin/reports/{bad}", decision="").status_code == 400
-    wrong = dashboard.submit(f"/admin/reports/{bad}", decision="block", value="not a host")
+    bad_report, good_report = _add_report(database, "offer"), _add_report(database, "good", reporter=b"net-two!")
+    assert dashboard.submit(f"/admin/reports/{bad_report}", decision="").status_code == 400
+    wrong = dashboard.submit(f"/admin/reports/{bad_report}", decision="block", value="not a host")
     assert (wrong.status_code, 'id="value-error"' in wrong.text) == (400, True)
     assert len(database.read(reports.list_all)) == 2
-    message = flash_message(dashboard.submit(f"/admin/reports/{bad}", decision="block", value="bad.example"), dashboard)
+    message = dashboard.submit_for_message(f"/admin/reports/{bad_report}", decision="block", value="bad.example")
     assert message == "bad.example was blocked."
-    assert flash_message(dashboard.submit(f"/admin/reports/{good}", decision="dismiss"), dashboard).startswith(
+    assert dashboard.submit_for_message(f"/admin/reports/{good_report}", decision="dismiss").startswith(
         "The report was closed."
     )
     assert database.read(reports.list_all) == []
@@ -204,26 +205,25 @@ def test_reported_host_is_blocked_or_report_dismissed(
 
 
 def test_blocklist_entries_are_added_all_or_none(ben: Person, dashboard: Browser, database: Database) -> None:
-    assert flash_message(
-        dashboard.submit("/admin/blocks", kind="host", values="a.example\r\n\r\nhttps://b.example/x"), dashboard
+    assert dashboard.submit_for_message(
+        "/admin/blocks", kind="host", values="a.example\r\n\r\nhttps://b.example/x"
     ) == ("2 entries were blocked.")
-    assert (
-        flash_message(dashboard.submit("/admin/blocks", kind="word", values="Casino"), dashboard)
-        == "The entry was blocked."
-    )
+    assert dashboard.submit_for_message("/admin/blocks", kind="word", values="Casino") == "The entry was blocked."
     for kind, values in (
         ("host", "c.example\nnot a host"),
         ("word", "ab"),
         ("host", " \n"),
         ("host", "x.example\n" * 1001),
     ):
-        answer = dashboard.submit("/admin/blocks", kind=kind, values=values)
-        assert (answer.status_code, 'id="values-error"' in answer.text) == (400, True)
+        rejected = dashboard.submit("/admin/blocks", kind=kind, values=values)
+        assert (rejected.status_code, 'id="values-error"' in rejected.text) == (400, True)
     assert {block.value for block in database.read(blocklist.list_all)} == {"a.example", "b.example", "casino"}
     assert ben.call("POST", "/url/add", {"url": "https://x.a.example/"}).status_code == 400
     assert "casino" not in dashboard.get("/admin/blocks?q=example").text
-    response = dashboard.submit("/admin/blocks/remove", at="/admin/blocks", kind="host", value="a.example")
-    assert flash_message(response, dashboard) == "a.example is no longer blocked."
+    assert (
+        dashboard.submit_for_message("/admin/blocks/remove", at="/admin/blocks", kind="host", value="a.example")
+        == "a.example is no longer blocked."
+    )
     assert ben.call("POST", "/url/add", {"url": "https://x.a.example/"}).status_code == 200
     assert (
         dashboard.submit("/admin/blocks/remove", at="/admin/blocks", kind="host", value="a.example").status_code == 404
@@ -238,7 +238,7 @@ def test_health_page_tests_the_storage_on_request(dashboard: Browser) -> None:
     assert "A test file was written, read and removed." in dashboard.get("/admin/health?try=storage").text
 
 
-@ONLY_SQLITE
+@ON_SQLITE
 def test_account_list_is_paginated(dashboard: Browser, database: Database) -> None:
     row = {"password": "x", "password_changed": 0, "plan": 1, "registered": 0}
     rows = [

@@ -8,7 +8,7 @@ import pytest
 
 from tests.conftest import BASE, Person
 from tests.support.bios import FORM_BLOCKS
-from tests.support.dashboard_client import Browser, flash_message, hidden_field
+from tests.support.dashboard_client import Browser, hidden_field
 
 
 def _fields(blocks: list[dict[str, str]]) -> dict[str, Any]:
@@ -45,10 +45,10 @@ def _order(page: Any) -> list[str]:
 
 
 def test_page_with_all_block_types_is_created_and_saved_unchanged(ana: Person, dashboard: Browser) -> None:
-    answer = _send(
+    response = _send(
         dashboard, "/bios/new", alias="ana-costa", title="Ana Costa", description="One\r\nTwo", sensitive="on"
     )
-    assert flash_message(answer, dashboard) == "Your page is ready. go.localhost:8000/ana-costa"
+    assert dashboard.flash_message(response) == "Your page is ready. go.localhost:8000/ana-costa"
     bio = ana.get("/bios")["data"]["bios"][0]["id"]
     details = _details(ana, bio)
     assert (details["title"], details["description"], details["theme"]) == ("Ana Costa", "One\nTwo", "ocean-dark")
@@ -59,7 +59,7 @@ def test_page_with_all_block_types_is_created_and_saved_unchanged(ana: Person, d
     assert _order(page) == [block["type"] for block in FORM_BLOCKS]
     path = f"/bios/{bio}"
     again = _send(dashboard, path, at=path, alias="ana-costa", name="New", version=hidden_field(page, "version"))
-    assert flash_message(again, dashboard) == "Saved."
+    assert dashboard.flash_message(again) == "Saved."
     assert (_details(ana, bio)["name"], _details(ana, bio)["sensitive"]) == ("New", False)
 
 
@@ -110,10 +110,10 @@ def test_invalid_page_shows_message_and_keeps_entered_values(
     message: str,
 ) -> None:
     ben.post("/url/add", {"url": "https://example.com/", "custom": "taken"})
-    answer = _send(dashboard, "/bios/new", blocks, description="Typed", **fields)
-    assert answer.status_code == 400
-    assert message in html.unescape(answer.text)
-    assert "Typed" in answer.text
+    response = _send(dashboard, "/bios/new", blocks, description="Typed", **fields)
+    assert response.status_code == 400
+    assert message in html.unescape(response.text)
+    assert "Typed" in response.text
     assert ana.get("/bios")["data"]["result"] == 0
 
 
@@ -148,7 +148,7 @@ def test_stale_builder_form_is_rejected(ana: Person, dashboard: Browser) -> None
     bio = _new(ana)
     path = f"/bios/{bio}"
     version = hidden_field(dashboard.get(path), "version")
-    assert flash_message(_send(dashboard, path, at=path, version=version, name="First"), dashboard) == "Saved."
+    assert dashboard.flash_message(_send(dashboard, path, at=path, version=version, name="First")) == "Saved."
     second = _send(dashboard, path, FORM_BLOCKS[:1], at=path, version=version, name="Second")
     assert second.status_code == 400
     assert "changed since you opened it" in second.text
@@ -170,8 +170,8 @@ def test_moved_block_keeps_its_click_count(ana: Person, dashboard: Browser) -> N
     assert tags() == ["3", "0", "0", "0"]
     moved = [FORM_BLOCKS[4], *FORM_BLOCKS[:4], FORM_BLOCKS[5]]
     assert (
-        flash_message(
-            _send(dashboard, path, moved, at=path, version=hidden_field(dashboard.get(path), "version")), dashboard
+        dashboard.flash_message(
+            _send(dashboard, path, moved, at=path, version=hidden_field(dashboard.get(path), "version"))
         )
         == "Saved."
     )
@@ -191,8 +191,8 @@ def test_page_list_supports_bulk_deletion_of_own_pages_only(ana: Person, ben: Pe
     assert _send(dashboard, f"/bios/{foreign_id}").status_code == 404
     for path in ("/bios/delete", "/bios/bulk"):
         assert dashboard.submit(path, at="/bios", id=[own_ids[0], foreign_id]).status_code == 404
-    assert flash_message(dashboard.submit("/bios/bulk", at="/bios"), dashboard) == "Select at least one page."
+    assert dashboard.submit_for_message("/bios/bulk", at="/bios") == "Select at least one page."
     assert "Delete 2 pages?" in dashboard.submit("/bios/bulk", at="/bios", id=own_ids).text
-    assert flash_message(dashboard.submit("/bios/delete", at="/bios", id=own_ids), dashboard) == "2 pages were deleted."
+    assert dashboard.submit_for_message("/bios/delete", at="/bios", id=own_ids) == "2 pages were deleted."
     assert (ana.get("/bios")["data"]["result"], ben.get("/bios")["data"]["result"]) == (0, 1)
     assert BASE in ben.get(f"/bio/{foreign_id}")["details"]["shorturl"]

@@ -8,15 +8,13 @@ from sqlalchemy import Connection
 
 from tests.conftest import Person
 from tests.support.asgi_client import AsgiClient
-from tests.support.dashboard_client import Browser, flash_message, form_version, hidden_field, new_browser
+from tests.support.dashboard_client import Browser, form_version, hidden_field, new_browser
+from tests.support.databases import ON_SQLITE
 from tests.support.visits import new_link
 from waypost.overlays import submissions
 from waypost.overlays.submissions import Answers
 from waypost.pixels.ops import TYPES
 from waypost.pixels.pages import PROVIDERS
-
-ONLY_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-
 
 # For each resource: its API path, a form that creates one, a change, an invalid value and its error message.
 RESOURCES: dict[str, dict[str, Any]] = {
@@ -73,8 +71,8 @@ each_resource = pytest.mark.parametrize("name", list(RESOURCES))
 def _create(dashboard: Browser, name: str) -> int:
     at = f"/{name}/new" + ("?type=poll" if name == "overlays" else "")
     at += "?domain=go.brand.example" if name == "domains" else ""
-    answer = dashboard.submit(f"/{name}/new", at=at, **RESOURCES[name]["form"])
-    assert answer.status_code == 303, answer.text
+    response = dashboard.submit(f"/{name}/new", at=at, **RESOURCES[name]["form"])
+    assert response.status_code == 303, response.text
     listed = dashboard.get(f"/{name}").text
     match = re.search(rf'href="/dashboard/{name}/(\d+)"', listed)
     assert match is not None
@@ -96,7 +94,7 @@ def test_resource_is_created_changed_and_deleted(ana: Person, dashboard: Browser
     assert late.status_code == 400
     assert "changed since you opened it" in late.text
     assert dashboard.get(f"/{name}/{item}/delete").status_code == 200
-    assert "deleted" in flash_message(dashboard.submit(f"/{name}/{item}/delete"), dashboard)
+    assert "deleted" in dashboard.submit_for_message(f"/{name}/{item}/delete")
     assert dashboard.get(f"/{name}/{item}").status_code == 404
 
 
@@ -115,7 +113,7 @@ def test_resource_of_another_account_returns_404(
     assert dashboard.get(f"/{name}/{item}").status_code == 200
 
 
-@ONLY_SQLITE
+@ON_SQLITE
 @each_resource
 def test_markup_in_names_is_escaped(ana: Person, dashboard: Browser, name: str) -> None:
     item = _create(dashboard, name)
@@ -143,11 +141,11 @@ def test_items_are_searched_added_to_channel_and_removed(ana: Person, ben: Perso
     for wrong in (f"links-{theirs}", "links-x", "cats-1", "links-99999999999999999"):
         assert dashboard.submit(add, item=wrong).status_code == 404, wrong
     things = [f"links-{link}", f"qr-{code}", *([f"bio-{bio}"] if bio else [])]
-    assert "items were added" in flash_message(dashboard.submit(add, item=things), dashboard)
+    assert "items were added" in dashboard.submit_for_message(add, item=things)
     assert ana.get(f"/channel/{channel}")["data"]["result"] == len(things)
     assert "Nothing left to add" in dashboard.get(add).text
     page = f"/channels/{channel}"
-    assert "was removed" in flash_message(dashboard.submit(f"{page}/remove", at=page, item=things[0]), dashboard)
+    assert "was removed" in dashboard.submit_for_message(f"{page}/remove", at=page, item=things[0])
     assert "Tulips on a poster" in dashboard.get(page).text
     assert ana.get(f"/channel/{channel}")["data"]["result"] == len(things) - 1
     dashboard.submit(f"{page}/star", at="/channels", starred="")
@@ -158,9 +156,9 @@ def _has_bios(person: Person) -> bool:
     return bool(person.call("POST", "/bio/add", {"name": "A try"}).status_code < 300)
 
 
-@ONLY_SQLITE
+@ON_SQLITE
 @pytest.mark.parametrize(
-    ("path", "fields", "shown"),
+    ("path", "fields", "text"),
     [
         ("/splash", {"title": "Hello <b>", "message": "Words", "counter": "5", "skip": "1"}, "Hello &lt;b&gt;"),
         ("/splash", {"title": "Hi", "link": "javascript:alert(1)"}, "Hi"),
@@ -179,21 +177,21 @@ def _has_bios(person: Person) -> bool:
     ],
 )
 def test_preview_shows_public_page_in_a_sandbox(
-    ana: Person, dashboard: Browser, path: str, fields: dict[str, Any], shown: str
+    ana: Person, dashboard: Browser, path: str, fields: dict[str, Any], text: str
 ) -> None:
-    answer = dashboard.submit(
+    response = dashboard.submit(
         f"{path}/preview", at=path + ("/new?type=message" if path == "/overlays" else "/new"), **fields
     )
-    assert answer.status_code == 200
-    assert shown in answer.text
-    assert "javascript:" not in answer.text
-    policy = answer.headers["content-security-policy"]
+    assert response.status_code == 200
+    assert text in response.text
+    assert "javascript:" not in response.text
+    policy = response.headers["content-security-policy"]
     assert "default-src 'none'" in policy
     assert policy.endswith("; sandbox allow-scripts")
     assert "frame-ancestors 'self'" in policy
     assert "form-action 'none'" in policy or "form-action 'self'" not in policy
-    assert answer.headers["x-frame-options"] == "SAMEORIGIN"
-    assert answer.headers["cache-control"] == "private, no-store"
+    assert response.headers["x-frame-options"] == "SAMEORIGIN"
+    assert response.headers["cache-control"] == "private, no-store"
     broken = dashboard.submit(f"{path}/preview", at="/links/new", **{**fields, "delay": "x", "counter": "x"})
     assert broken.status_code == 204
 
@@ -215,14 +213,11 @@ def test_submissions_are_listed_counted_exported_and_deleted(ana: Person, dashbo
     assert sheet.headers["content-type"].startswith("text/csv")
     assert sheet.text.count("\r\n") == 4
     ids = re.findall(r'name="id" value="(\d+)"', text)
-    assert "Select at least one submission." in flash_message(dashboard.submit(f"{page}/bulk", at=page), dashboard)
+    assert "Select at least one submission." in dashboard.submit_for_message(f"{page}/bulk", at=page)
     confirmation = dashboard.submit(f"{page}/bulk", at=page, id=ids[:2])
     assert "Delete 2 submissions?" in confirmation.text
     assert re.findall(r'name="id" value="(\d+)"', confirmation.text) == ids[:2]
-    assert (
-        flash_message(dashboard.submit(f"{page}/delete", at=page, id=ids[:2]), dashboard)
-        == "2 submissions were deleted."
-    )
+    assert dashboard.submit_for_message(f"{page}/delete", at=page, id=ids[:2]) == "2 submissions were deleted."
     assert ana.get(f"/overlay/{overlay}/submissions")["data"]["result"] == 1
 
 
@@ -235,15 +230,15 @@ def test_pixel_page_lists_every_provider(ana: Person, dashboard: Browser) -> Non
     assert ana.get("/pixels")["data"]["result"] == 13
 
 
-@ONLY_SQLITE
+@ON_SQLITE
 def test_domain_pages_show_dns_records_check_and_uses(ana: Person, dashboard: Browser) -> None:
     page = dashboard.get("/domains/new?domain=go.brand.example").text
     assert "CNAME" in page
     assert "go.localhost" in page
     for wrong in ("nothing", "http://10.0.0.1", "https://a b", "https://go.localhost", "https://x.example/path"):
-        answer = dashboard.get("/domains/new", params={"domain": wrong})
-        assert answer.status_code == 400, wrong
-        assert "Host name must" in answer.text
+        response = dashboard.get("/domains/new", params={"domain": wrong})
+        assert response.status_code == 400, wrong
+        assert "Host name must" in response.text
     domain = _create(dashboard, "domains")
     taken = dashboard.submit(
         "/domains/new", at="/domains/new?domain=go.brand.example", domain="https://go.brand.example"

@@ -8,9 +8,8 @@ import pytest
 from tests.conftest import Person
 from tests.support.asgi_client import AsgiClient
 from tests.support.dashboard_client import Browser, hidden_field, new_browser
+from tests.support.databases import ON_SQLITE
 from waypost.routers import DASHBOARD_PAGES
-
-ONLY_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 def _paths(method: str) -> list[Any]:
@@ -18,7 +17,7 @@ def _paths(method: str) -> list[Any]:
 
 
 @pytest.mark.parametrize("page", _paths("POST"))
-@ONLY_SQLITE
+@ON_SQLITE
 def test_post_without_valid_csrf_token_returns_403(
     ana: Person, dashboard: Browser, service: AsgiClient, page: Any
 ) -> None:
@@ -28,17 +27,17 @@ def test_post_without_valid_csrf_token_returns_403(
     for token in ({}, {"token": ""}, {"token": foreign_token}, {"token": "é"}):
         fields = {**token, "url": "https://example.com/", "name": "x"}
         if page.stream_handler:  # an upload
-            answer = dashboard.client.post(path, files={name: (None, value) for name, value in fields.items()})
+            response = dashboard.client.post(path, files={name: (None, value) for name, value in fields.items()})
         else:
-            answer = dashboard.client.post(path, data=fields)
-        assert answer.status_code == 403, path
-        assert "out of date" in answer.text
+            response = dashboard.client.post(path, data=fields)
+        assert response.status_code == 403, path
+        assert "out of date" in response.text
     assert ana.get("/urls")["data"]["result"] == 0
     assert dashboard.get("").status_code == 200
 
 
 @pytest.mark.parametrize("page", _paths("GET"))
-@ONLY_SQLITE
+@ON_SQLITE
 def test_every_page_has_security_headers_and_no_inline_code(ana: Person, browser: Browser, page: Any) -> None:
     link = ana.post("/url/add", {"url": "https://example.com/", "title": "<script>alert(1)</script>"})["id"]
     path = page.path.replace("{id:int}", str(link))
@@ -47,23 +46,23 @@ def test_every_page_has_security_headers_and_no_inline_code(ana: Person, browser
         assert answers[0].headers["location"].startswith("/dashboard/signin")
     browser.sign_in("ana")
     answers.append(browser.client.get(path))
-    for answer in answers:
-        assert answer.status_code in (200, 303, 400, 404), path
-        headers = answer.headers
+    for response in answers:
+        assert response.status_code in (200, 303, 400, 404), path
+        headers = response.headers
         assert headers["cache-control"] == "private, no-store"
         assert "unsafe" not in headers["content-security-policy"]
         assert "default-src 'none'" in headers["content-security-policy"]
-        is_preview = path == "/dashboard/bios/phone" and answer.status_code == 200
+        is_preview = path == "/dashboard/bios/phone" and response.status_code == 200
         ancestors = "'self'" if is_preview else "'none'"
         assert f"frame-ancestors {ancestors}" in headers["content-security-policy"]
         assert headers["x-frame-options"] == ("SAMEORIGIN" if is_preview else "DENY")
-        assert "<script>alert" not in answer.text
-        assert " style=" not in answer.text
-        assert not re.search(r"<script(?![^>]*\bsrc=)", answer.text)
-        assert not re.search(r"\son\w+=", answer.text)
+        assert "<script>alert" not in response.text
+        assert " style=" not in response.text
+        assert not re.search(r"<script(?![^>]*\bsrc=)", response.text)
+        assert not re.search(r"\son\w+=", response.text)
 
 
-@ONLY_SQLITE
+@ON_SQLITE
 def test_oversized_and_malformed_requests_return_4xx(ana: Person, dashboard: Browser) -> None:
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
     for body, status in ((b"a=" + b"x" * 2_000_000, 413), (b"&".join([b"a=1"] * 6000), 400), (b"\xff\x00=%ff&;", 403)):
@@ -73,29 +72,29 @@ def test_oversized_and_malformed_requests_return_4xx(ana: Person, dashboard: Bro
     assert dashboard.client.put("/dashboard/links/new").status_code == 405
 
 
-@ONLY_SQLITE
+@ON_SQLITE
 def test_dashboard_on_branded_domain_returns_404(ana: Person, service: AsgiClient) -> None:
     ana.post("/domain/add", {"domain": "https://brand.example"})
     for path in ("/dashboard", "/dashboard/signin", "/dashboard/static/app.js"):
         assert service.get(path, headers={"Host": "brand.example"}).status_code == 404
 
 
-@ONLY_SQLITE
+@ON_SQLITE
 def test_static_files_are_immutable_and_compressed(browser: Browser) -> None:
     page = browser.get("/signin").text
     paths = re.findall(r'(?:href|src)="(/dashboard/static/[^"]+)"', page)
     assert len(paths) == 2
     for path in paths:
         for encoding in ("br", "gzip", ""):
-            answer = browser.client.get(path, headers={"Accept-Encoding": encoding})
-            assert answer.status_code == 200
-            assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"
-            assert answer.headers.get("content-encoding", "") == encoding
+            response = browser.client.get(path, headers={"Accept-Encoding": encoding})
+            assert response.status_code == 200
+            assert response.headers["cache-control"] == "public, max-age=31536000, immutable"
+            assert response.headers.get("content-encoding", "") == encoding
     for name in ("manifest.json", "nothing.js", "sources.sha256", "..%2fapp.py"):
         assert browser.get(f"/static/{name}").status_code == 404
 
 
-@ONLY_SQLITE
+@ON_SQLITE
 def test_theme_redirects_to_referrer_path_of_the_dashboard_only(
     ana: Person, dashboard: Browser, service: AsgiClient
 ) -> None:

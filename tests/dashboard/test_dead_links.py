@@ -66,12 +66,12 @@ def test_link_list_marks_and_filters_dead_links(
 
 def test_dead_link_still_redirects(service: Any, ana: Person, database: Database) -> None:
     _add(ana, database, "gone", **DEAD)
-    answer = service.get("/gone")
-    assert (answer.status_code, answer.headers["location"]) == (302, "https://gone.example/")
+    response = service.get("/gone")
+    assert (response.status_code, response.headers["location"]) == (302, "https://gone.example/")
 
 
 @pytest.mark.parametrize(
-    ("result", "message"),
+    ("check_result", "message"),
     [
         ({"status": 200}, "The destination responds."),
         ({"status": 0}, "The destination cannot be checked."),
@@ -80,9 +80,9 @@ def test_dead_link_still_redirects(service: Any, ana: Person, database: Database
     ],
 )
 def test_link_editor_shows_check_result(
-    dashboard: Browser, ana: Person, database: Database, result: dict[str, Any], message: str
+    dashboard: Browser, ana: Person, database: Database, check_result: dict[str, Any], message: str
 ) -> None:
-    link = _add(ana, database, "checked", **result)
+    link = _add(ana, database, "checked", **check_result)
     page = dashboard.get(f"/links/{link}").text
     assert message in page
     assert "Last check" in page

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import select
 
 from tests.conftest import BASE, Person
-from tests.support.dashboard_client import Browser, flash_message, hidden_field, new_browser
+from tests.support.dashboard_client import Browser, hidden_field, new_browser
 from tests.support.files import PNG, new_file
 from waypost.db.schema import accounts, orphan_objects, plans
 
@@ -34,10 +34,10 @@ def _details(person: Person, file: int) -> Any:
 
 
 def test_upload_form_stores_file_with_all_settings(ana: Person, dashboard: Browser) -> None:
-    answer = _upload(
+    response = _upload(
         dashboard, ("pic.png", PNG), custom="picture", maxdownloads="3", password="geheim", expiry="2999-01-02T03:04"
     )
-    assert flash_message(answer, dashboard) == "Your file is ready. go.localhost:8000/picture"
+    assert dashboard.flash_message(response) == "Your file is ready. go.localhost:8000/picture"
     details = _details(ana, ana.get("/files")["list"][0]["id"])
     assert (details["name"], details["type"], details["size"]) == ("pic.png", "image/png", len(PNG))
     assert (details["maxdownloads"], details["password"], details["expiry"]) == (3, True, "2999-01-02 03:04:00")
@@ -46,19 +46,19 @@ def test_upload_form_stores_file_with_all_settings(ana: Person, dashboard: Brows
 
 
 def test_upload_form_accepts_several_files_and_rejects_none(ana: Person, dashboard: Browser) -> None:
-    answer = _upload(dashboard, *((f"{n}.txt", b"x" * n * 100_000) for n in (1, 2, 3)), expiry="", custom="")
-    assert flash_message(answer, dashboard) == "3 files were uploaded."
+    response = _upload(dashboard, *((f"{n}.txt", b"x" * n * 100_000) for n in (1, 2, 3)), expiry="", custom="")
+    assert dashboard.flash_message(response) == "3 files were uploaded."
     assert [_details(ana, file["id"])["size"] for file in ana.get("/files")["list"]] == [300_000, 200_000, 100_000]
     for files in ((), (("", b""),)):
-        answer = (
+        response = (
             _upload(dashboard, *files)
             if files
             else dashboard.client.post(
                 f"/dashboard{_NEW}", files={"token": (None, hidden_field(dashboard.get(_NEW), "token"))}
             )
         )
-        assert answer.status_code == 400
-        assert "Select at least one file." in answer.text
+        assert response.status_code == 400
+        assert "Select at least one file." in response.text
     assert len(_names(ana)) == 3
 
 
@@ -75,23 +75,23 @@ def test_invalid_upload_form_shows_error_at_field_and_stores_nothing(
         ({"password": "x" * 200}, "Password for visitors "),
         ({"custom": "x" * 20_000}, "Alias is too long."),
     ):
-        answer = _upload(dashboard, ("a.txt", b"content"), **fields)
-        assert answer.status_code == 400, fields
-        assert message in answer.text, fields
+        response = _upload(dashboard, ("a.txt", b"content"), **fields)
+        assert response.status_code == 400, fields
+        assert message in response.text, fields
     for name in ("../a.txt", "..", "a\u202egpj.exe", "x" * 300):
-        answer = _upload(dashboard, (name, b"content"))
-        assert answer.status_code == 400, name
+        response = _upload(dashboard, (name, b"content"))
+        assert response.status_code == 400, name
     assert _names(ana) == []
     assert ana.database.read(lambda tx: tx.execute(select(orphan_objects.c.deleting)).scalars().all()) in ([], [True])
 
 
 def test_upload_script_gets_json(ana: Person, dashboard: Browser) -> None:
-    result = _upload(dashboard, ("a.txt", b"content"), headers={"Accept": "application/json"}).json()
-    assert [(file["name"], file["url"]) for file in result["files"]] == [
+    uploaded = _upload(dashboard, ("a.txt", b"content"), headers={"Accept": "application/json"}).json()
+    assert [(file["name"], file["url"]) for file in uploaded["files"]] == [
         ("a.txt", ana.get("/files")["list"][0]["shorturl"])
     ]
-    answer = _upload(dashboard, ("a.txt", b"content"), headers={"Accept": "application/json"}, maxdownloads="-1")
-    assert (answer.status_code, answer.json()["field"]) == (400, "maxdownloads")
+    response = _upload(dashboard, ("a.txt", b"content"), headers={"Accept": "application/json"}, maxdownloads="-1")
+    assert (response.status_code, response.json()["field"]) == (400, "maxdownloads")
 
 
 def test_upload_form_shows_and_enforces_plan_limits(ana: Person, dashboard: Browser) -> None:
@@ -99,13 +99,13 @@ def test_upload_form_shows_and_enforces_plan_limits(ana: Person, dashboard: Brow
     page = dashboard.get(_NEW).text
     assert "Maximum file size: 50 kB." in page
     assert "Storage left: 80 kB." in page
-    answer = _upload(dashboard, ("large.bin", b"x" * 60_000))
-    assert answer.status_code == 400
-    assert "large.bin was not uploaded." in answer.text
-    assert "your plan allows 50000 bytes per file" in answer.text
-    answer = _upload(dashboard, ("one.bin", b"x" * 45_000), ("two.bin", b"x" * 45_000), ("three.bin", b"x"))
-    assert answer.status_code == 400
-    assert "two.bin was not uploaded. 1 file before it was uploaded." in answer.text
+    response = _upload(dashboard, ("large.bin", b"x" * 60_000))
+    assert response.status_code == 400
+    assert "large.bin was not uploaded." in response.text
+    assert "your plan allows 50000 bytes per file" in response.text
+    response = _upload(dashboard, ("one.bin", b"x" * 45_000), ("two.bin", b"x" * 45_000), ("three.bin", b"x"))
+    assert response.status_code == 400
+    assert "two.bin was not uploaded. 1 file before it was uploaded." in response.text
     assert _names(ana) == ["one.bin"]
     assert ana.database.read(lambda tx: tx.execute(select(accounts.c.stored)).scalars().first()) == 45_000
 
@@ -140,8 +140,8 @@ def test_upload_with_csrf_token_of_another_browser_is_rejected(ana: Person, ben:
 )
 def test_malformed_upload_form_returns_400(ana: Person, dashboard: Browser, content_type: str, body: bytes) -> None:
     content = body.replace(b"TOKEN", hidden_field(dashboard.get(_NEW), "token").encode())
-    answer = dashboard.client.post(f"/dashboard{_NEW}", content=content, headers={"Content-Type": content_type})
-    assert answer.status_code == 400
+    response = dashboard.client.post(f"/dashboard{_NEW}", content=content, headers={"Content-Type": content_type})
+    assert response.status_code == 400
     assert _names(ana) == []
 
 
@@ -151,11 +151,11 @@ def test_upload_form_interrupted_within_file_stores_nothing(ana: Person, dashboa
         f'--x\r\nContent-Disposition: form-data; name="token"\r\n\r\n{token}\r\n'
         '--x\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\nhalf of'
     )
-    answer = dashboard.client.post(
+    response = dashboard.client.post(
         f"/dashboard{_NEW}", content=head, headers={"Content-Type": "multipart/form-data; boundary=x"}
     )
-    assert answer.status_code == 400
-    assert "The form is malformed or was cut off." in answer.text
+    assert response.status_code == 400
+    assert "The form is malformed or was cut off." in response.text
     assert _names(ana) == []
 
 
@@ -163,8 +163,9 @@ def test_file_editor_saves_changes_and_rejects_stale_form(ana: Person, dashboard
     file = new_file(ana, "a.txt", b"content", password="geheim", maxdownloads=5)
     page = dashboard.get(f"/files/{file}")
     version = hidden_field(page, "version")
-    first = dashboard.submit(f"/files/{file}", name="First", maxdownloads="7", expiry="", password="", version=version)
-    assert flash_message(first, dashboard).startswith("Saved.")
+    assert dashboard.submit_for_message(
+        f"/files/{file}", name="First", maxdownloads="7", expiry="", password="", version=version
+    ).startswith("Saved.")
     details = _details(ana, file)
     assert (details["name"], details["maxdownloads"], details["password"]) == ("First", 7, True)
     second = dashboard.submit(
@@ -194,14 +195,11 @@ def test_file_list_supports_search_order_and_bulk_deletion(ana: Person, dashboar
     assert listed_names("?q=large") == ["LARGE.txt"]
     assert listed_names("?q=l&order=size") == ["LARGE.txt", "Small.txt"]
     assert listed_names("?q=nothing") == []
-    assert flash_message(dashboard.submit("/files/bulk", at="/files"), dashboard) == "Select at least one file."
+    assert dashboard.submit_for_message("/files/bulk", at="/files") == "Select at least one file."
     confirmation = dashboard.submit("/files/bulk", at="/files", id=[ids[0], ids[1]])
     assert "Delete 2 files?" in confirmation.text
     assert len(_names(ana)) == 3, "nothing is deleted before the confirmation"
-    assert (
-        flash_message(dashboard.submit("/files/delete", at="/files", id=[ids[0], ids[1]]), dashboard)
-        == "2 files were deleted."
-    )
+    assert dashboard.submit_for_message("/files/delete", at="/files", id=[ids[0], ids[1]]) == "2 files were deleted."
     assert _names(ana) == ["mid.txt"]
 
 

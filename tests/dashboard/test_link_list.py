@@ -4,15 +4,13 @@ import re
 from html import unescape
 from typing import Any
 
-import pytest
 from sqlalchemy import insert
 
 from tests.conftest import Person
-from tests.support.dashboard_client import Browser, flash_message, hidden_field
+from tests.support.dashboard_client import Browser, hidden_field
+from tests.support.databases import ON_SQLITE
 from tests.support.visits import CHROME, DESTINATION, visit
 from waypost.db.schema import links
-
-SQLITE_ONLY = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 def _titles(page: Any) -> list[str]:
@@ -40,7 +38,7 @@ def test_list_supports_search_order_filters_and_pages(ana: Person, dashboard: Br
     assert "No links found" in dashboard.get("/links?campaign=999").text
 
 
-@SQLITE_ONLY
+@ON_SQLITE
 def test_search_with_many_matches_shows_first_thousand(ana: Person, dashboard: Browser) -> None:
     rows = [
         {
@@ -79,7 +77,7 @@ def test_bulk_actions_change_selected_links_and_deletion_needs_confirmation(ana:
     def bulk(action: str, selected: list[int]) -> Any:
         return dashboard.submit("/links/bulk", at="/links", action=action, id=selected)
 
-    assert flash_message(bulk("status-disabled", ids[:2]), dashboard) == "2 links were updated."
+    assert dashboard.flash_message(bulk("status-disabled", ids[:2])) == "2 links were updated."
     assert [ana.get(f"/url/{item}")["details"]["status"] for item in ids] == ["disabled", "disabled", "public"]
     for action in (f"campaign-{campaign}", f"channel-{channels[0]}", f"channel-{channels[1]}"):
         bulk(action, ids[:2])
@@ -87,13 +85,13 @@ def test_bulk_actions_change_selected_links_and_deletion_needs_confirmation(ana:
     assert (link["campaign"], sorted(link["channel"])) == (campaign, sorted(channels))
     bulk("campaign-0", ids[:1])
     assert ana.get(f"/url/{ids[0]}")["details"]["campaign"] is None
-    assert "Select at least one link." in flash_message(bulk("delete", []), dashboard)
-    assert "Select an action." in flash_message(bulk("", ids), dashboard)
+    assert "Select at least one link." in dashboard.flash_message(bulk("delete", []))
+    assert "Select an action." in dashboard.flash_message(bulk("", ids))
     confirmation = bulk("delete", ids[:2])
     assert "Delete 2 links?" in confirmation.text
     assert ana.get("/urls")["data"]["result"] == 3
     form = {"token": hidden_field(confirmation, "token"), "id": ids[:2]}
     assert (
-        flash_message(dashboard.client.post("/dashboard/links/delete", data=form), dashboard) == "2 links were deleted."
+        dashboard.flash_message(dashboard.client.post("/dashboard/links/delete", data=form)) == "2 links were deleted."
     )
     assert ana.get("/urls")["data"]["result"] == 1

@@ -8,13 +8,13 @@ import pytest
 from sqlalchemy import insert
 
 from tests.conftest import Person
-from tests.support.dashboard_client import Browser, flash_message, hidden_field
+from tests.support.dashboard_client import Browser, hidden_field
+from tests.support.databases import ON_SQLITE
 from tests.support.visits import CHROME, visit
 from waypost.db.database import Database
 from waypost.db.schema import campaigns, channels
 from waypost.moderation import blocklist
 
-ONLY_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 TARGET = "https://example.com/sale"
 
 
@@ -60,8 +60,9 @@ def test_link_with_all_options_is_created_and_saved_unchanged(ana: Person, dashb
         "parameters.value": "letter",
         "metatitle": "A card",
     }
-    response = dashboard.submit("/links/new", **values)
-    assert flash_message(response, dashboard).startswith("Your link is ready. go.localhost:8000/spring")
+    assert dashboard.submit_for_message("/links/new", **values).startswith(
+        "Your link is ready. go.localhost:8000/spring"
+    )
     link = ana.get("/urls")["data"]["urls"][0]["id"]
     details = ana.get(f"/url/{link}")["details"]
     names = ("title", "campaign", "status", "clicklimit", "expiryurl", "type", "metatitle")
@@ -93,7 +94,7 @@ def test_expired_link_can_be_renamed(ana: Person, dashboard: Browser) -> None:
     link = ana.post("/url/add", {"url": TARGET})["id"]
     ana.write(lambda tx: tx.exec_driver_sql(f"UPDATE links SET expiry = 1000000 WHERE id = {link}"))
     fields = {**_fields(dashboard.get(f"/links/{link}")), "title": "Over"}
-    assert flash_message(dashboard.client.post(f"/dashboard/links/{link}", data=fields), dashboard).startswith("Saved.")
+    assert dashboard.flash_message(dashboard.client.post(f"/dashboard/links/{link}", data=fields)).startswith("Saved.")
 
 
 @pytest.mark.parametrize(
@@ -114,28 +115,28 @@ def test_expired_link_can_be_renamed(ana: Person, dashboard: Browser) -> None:
         ("title", "a\x07b", "Title must not have control characters"),
     ],
 )
-@ONLY_SQLITE
+@ON_SQLITE
 def test_invalid_link_shows_error_at_field_and_keeps_entered_values(
     ana: Person, dashboard: Browser, field: str, value: str, message: str
 ) -> None:
     fields = {"url": TARGET, "title": "Kept", "description": "Kept too", field: value}
-    answer = dashboard.submit("/links/new", **fields)
-    assert answer.status_code == 400
-    error = re.search(rf'id="{field}-error".*?<span>(.*?)</span>', answer.text, re.DOTALL)
+    response = dashboard.submit("/links/new", **fields)
+    assert response.status_code == 400
+    error = re.search(rf'id="{field}-error".*?<span>(.*?)</span>', response.text, re.DOTALL)
     assert error is not None
     assert message in unescape(error[1])
-    assert re.search(rf'name="{field}"[^>]*aria-invalid="true"', answer.text)
-    assert "Kept too" in answer.text
+    assert re.search(rf'name="{field}"[^>]*aria-invalid="true"', response.text)
+    assert "Kept too" in response.text
     if field == "title" and "\x07" not in value:
-        assert value in answer.text
+        assert value in response.text
     assert ana.get("/urls")["data"]["result"] == 0
 
 
-@ONLY_SQLITE
+@ON_SQLITE
 def test_link_values_with_markup_are_escaped(ana: Person, dashboard: Browser) -> None:
     evil = "\"><img src=x onerror=alert(1)>'{{7*7}}"
-    answer = dashboard.submit("/links/new", url=evil, custom=evil, title=evil, description=evil, metaimage=evil)
-    assert "<img src=x" not in answer.text
+    response = dashboard.submit("/links/new", url=evil, custom=evil, title=evil, description=evil, metaimage=evil)
+    assert "<img src=x" not in response.text
     ana.post("/url/add", {"url": TARGET, "title": evil, "description": evil})
     ana.post("/campaign/add", {"name": evil})
     for path in ("/links", f"/links?q={evil}", "/links/1", "/links/1/stats", "/links/1/delete", "", "/links/new"):
@@ -160,7 +161,7 @@ def test_stale_link_form_is_rejected(ana: Person, dashboard: Browser) -> None:
     assert ana.get(f"/url/{link}")["details"]["title"] == "From the second"
 
 
-@ONLY_SQLITE
+@ON_SQLITE
 def test_link_form_keeps_selected_options_beyond_option_limit(ana: Person, dashboard: Browser) -> None:
     first, channel = (
         ana.post("/campaign/add", {"name": "The first"})["id"],
@@ -171,7 +172,7 @@ def test_link_form_keeps_selected_options_beyond_option_limit(ana: Person, dashb
         many = [{"account": ana.account, "name": f"Number {n}", "created": 0} for n in range(250)]
         ana.write(lambda tx, table=table, many=many: tx.execute(insert(table), many))  # type: ignore[misc]  # called immediately
     fields = {**_fields(dashboard.get(f"/links/{link}")), "title": "Renamed"}
-    assert flash_message(dashboard.client.post(f"/dashboard/links/{link}", data=fields), dashboard).startswith("Saved.")
+    assert dashboard.flash_message(dashboard.client.post(f"/dashboard/links/{link}", data=fields)).startswith("Saved.")
     details = ana.get(f"/url/{link}")["details"]
     assert (details["campaign"], details["channel"], details["title"]) == (first, [channel], "Renamed")
     assert re.search(rf'<option value="{first}" selected>', dashboard.get(f"/links?campaign={first}").text)
@@ -229,7 +230,7 @@ def test_link_statistics_show_clicks_and_export_csv(ana: Person, dashboard: Brow
         ("country=nowhere&device=toaster&language=%00", TARGET),
     ],
 )
-@ONLY_SQLITE
+@ON_SQLITE
 def test_dry_run_shows_destination_for_visitor(ana: Person, dashboard: Browser, query: str, destination: str) -> None:
     link = ana.post(
         "/url/add",

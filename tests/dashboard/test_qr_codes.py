@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import BASE, Person
-from tests.support.dashboard_client import Browser, flash_message, hidden_field
+from tests.support.dashboard_client import Browser, hidden_field
 from tests.support.qr_decoders import LOGO, new_code, zxing
 
 _PREVIEW = re.compile(r'<img class="qr-code" src="data:image/svg\+xml;base64,([^"]+)" alt="Your QR code">')
@@ -19,9 +19,9 @@ def _design(browser: Browser, path: str = "/qr/new", at: str = "/qr/new", /, **f
     defaults = {"foreground": "#000000", "background": "#ffffff", "level": "auto"}
     shapes = {"modules": "square", "eyes": "square"}
     gradient = {"gradient.color": "#0d6b4f", "gradient.type": "linear", "gradient.angle": "45", "margin": "4"}
-    values = {name.replace("__", "."): value for name, value in fields.items()}
+    form = {name.replace("__", "."): value for name, value in fields.items()}
     return browser.submit(
-        path, at=at, **{**defaults, **shapes, **gradient, "caption": "", "logo": "", "name": "", **values}
+        path, at=at, **{**defaults, **shapes, **gradient, "caption": "", "logo": "", "name": "", **form}
     )
 
 
@@ -63,7 +63,7 @@ def test_code_of_each_type_is_created_and_saved_unchanged(ana: Person, dashboard
     dashboard.client.cookies.set("waypost_zone", "Europe/Berlin", path="/dashboard")
     parts = re.findall(rf'name="{type}\.([a-z]+)"', dashboard.get("/qr/new").text)
     fields = {f"{type}__{part}": entered.get(part, "") for part in dict.fromkeys(parts)}
-    assert flash_message(_design(dashboard, type=type, **fields), dashboard) == "Your QR code is ready."
+    assert dashboard.flash_message(_design(dashboard, type=type, **fields)) == "Your QR code is ready."
     code = _newest(ana)
     assert (code["type"], code["data"]) == (type, data)
     page = dashboard.get(f"/qr/{code['id']}")
@@ -80,8 +80,8 @@ def test_code_of_each_type_is_created_and_saved_unchanged(ana: Person, dashboard
     }
     path = f"/qr/{code['id']}"
     assert (
-        flash_message(
-            _design(dashboard, path, path, type=type, version=hidden_field(page, "version"), **unchanged), dashboard
+        dashboard.flash_message(
+            _design(dashboard, path, path, type=type, version=hidden_field(page, "version"), **unchanged)
         )
         == "Saved."
     )
@@ -89,7 +89,7 @@ def test_code_of_each_type_is_created_and_saved_unchanged(ana: Person, dashboard
 
 
 def test_code_is_created_with_all_style_options(ana: Person, dashboard: Browser) -> None:
-    answer = _design(
+    response = _design(
         dashboard,
         type="link",
         link__link="https://example.com/",
@@ -109,7 +109,7 @@ def test_code_is_created_with_all_style_options(ana: Person, dashboard: Browser)
         level="H",
         margin="6",
     )
-    assert flash_message(answer, dashboard) == "Your QR code is ready."
+    assert dashboard.flash_message(response) == "Your QR code is ready."
     code = _newest(ana)
     assert code["gradient"] == {"color": "#601010", "type": "radial", "angle": 90}
     assert (code["name"], code["shorturl"], code["dynamic"]) == ("Spring", f"{BASE}/spring", True)
@@ -144,13 +144,13 @@ def test_preview_draws_code_and_saves_nothing(ana: Person, dashboard: Browser) -
 def test_unscannable_or_invalid_code_is_rejected_with_message(
     ana: Person, dashboard: Browser, fields: dict[str, str], message: str
 ) -> None:
-    values = {"type": "text", "text__text": "Hello", **fields}
-    preview = _design(dashboard, "/qr/preview", **values)
+    form = {"type": "text", "text__text": "Hello", **fields}
+    preview = _design(dashboard, "/qr/preview", **form)
     assert preview.status_code == 200
-    shown = preview.text.partition('id="preview"')[2].partition("</div>\n")[0]
+    preview_html = preview.text.partition('id="preview"')[2].partition("</div>\n")[0]
     assert _preview_content(preview) is None
-    assert message in html.unescape(shown) or message.lower() in html.unescape(shown)
-    saved = _design(dashboard, **values)
+    assert message in html.unescape(preview_html) or message.lower() in html.unescape(preview_html)
+    saved = _design(dashboard, **form)
     assert saved.status_code == 400
     assert message in html.unescape(saved.text)
     assert ana.get("/qr")["data"]["result"] == 0
@@ -161,7 +161,7 @@ def test_designer_keeps_logo_until_removed_and_rejects_stale_form(ana: Person, d
     path = f"/qr/{code}"
     version = hidden_field(dashboard.get(path), "version")
     fields = {"type": "text", "text__text": "Changed"}
-    assert flash_message(_design(dashboard, path, path, version=version, **fields), dashboard) == "Saved."
+    assert dashboard.flash_message(_design(dashboard, path, path, version=version, **fields)) == "Saved."
     details = ana.get(path)["details"]
     assert (details["data"], details["logo"], details["gradient"]) == ({"text": "Changed"}, True, None)
     second = _design(dashboard, path, path, version=version, type="text", text__text="By the second")
@@ -169,8 +169,8 @@ def test_designer_keeps_logo_until_removed_and_rejects_stale_form(ana: Person, d
     assert "changed since you opened it" in second.text
     assert ana.get(path)["details"]["data"] == {"text": "Changed"}
     assert (
-        flash_message(
-            _design(dashboard, path, path, version=hidden_field(second, "version"), unlogo="on", **fields), dashboard
+        dashboard.flash_message(
+            _design(dashboard, path, path, version=hidden_field(second, "version"), unlogo="on", **fields)
         )
         == "Saved."
     )
@@ -194,8 +194,8 @@ def test_raw_content_of_api_can_be_edited(ana: Person, dashboard: Browser, type:
     page = dashboard.get(f"/qr/{code}")
     assert page.status_code == 200
     assert _preview_content(page) is not None
-    shown = html.unescape(page.text)
-    assert any(part in shown for part in (data.strip(), "+4930123456", 'value="Net"'))
+    text = html.unescape(page.text)
+    assert any(part in text for part in (data.strip(), "+4930123456", 'value="Net"'))
 
 
 def test_code_list_supports_search_and_bulk_deletion_of_own_codes_only(
@@ -217,8 +217,6 @@ def test_code_list_supports_search_and_bulk_deletion_of_own_codes_only(
     for path in ("/qr/delete", "/qr/bulk"):
         assert dashboard.submit(path, at="/qr", id=[foreign_id, own_ids[0]]).status_code == 404
     assert "Delete 2 QR codes?" in dashboard.submit("/qr/bulk", at="/qr", id=own_ids[:2]).text
-    assert (
-        flash_message(dashboard.submit("/qr/delete", at="/qr", id=own_ids[:2]), dashboard) == "2 QR codes were deleted."
-    )
-    assert flash_message(dashboard.submit("/qr/bulk", at="/qr"), dashboard) == "Select at least one QR code."
+    assert dashboard.submit_for_message("/qr/delete", at="/qr", id=own_ids[:2]) == "2 QR codes were deleted."
+    assert dashboard.submit_for_message("/qr/bulk", at="/qr") == "Select at least one QR code."
     assert (ana.get("/qr")["data"]["result"], ben.get("/qr")["data"]["result"]) == (1, 1)

@@ -6,6 +6,7 @@ import pytest
 import time_machine
 from sqlalchemy import Connection, text
 
+from tests.support.databases import ON_POSTGRESQL
 from tests.support.threads import join
 from waypost.db import change_log
 from waypost.db.change_log import LogPosition
@@ -177,7 +178,7 @@ def test_concurrent_changes_are_both_read(database: Database) -> None:
     assert sorted([*(early or []), *(late or [])]) == [("", "fast"), ("", "slow")]
 
 
-@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+@ON_POSTGRESQL
 def test_change_committed_out_of_order_reaches_old_and_new_readers(database: Database) -> None:
     old_cache, new_cache = _filled_cache(), _filled_cache()
     _record(database, "", "first")
@@ -217,7 +218,7 @@ def _roll_back(tx: Connection) -> None:
 
 
 @pytest.mark.parametrize("stalled_seconds", [200, 2 * 3600])
-@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+@ON_POSTGRESQL
 def test_stalled_reader_checks_gaps_after_resuming(database: Database, stalled_seconds: int) -> None:
     with time_machine.travel(NOW, tick=False) as clock:
         for alias in ("first", "late", "last"):

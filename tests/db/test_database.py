@@ -8,6 +8,7 @@ from sqlalchemy import Connection, event, text
 from sqlalchemy.pool import Pool
 
 from tests.conftest import Person
+from tests.support.databases import ON_POSTGRESQL
 from tests.support.threads import join
 from waypost.campaigns import ops as campaigns
 from waypost.db import crud
@@ -16,7 +17,7 @@ from waypost.db.schema import links
 from waypost.errors import Kind, Problem
 
 
-@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+@ON_POSTGRESQL
 def test_close_while_connection_is_in_use_closes_it_on_return(database_url: str) -> None:
     connections: list[Any] = []
 
@@ -44,7 +45,7 @@ def test_close_while_connection_is_in_use_closes_it_on_return(database_url: str)
     assert [connection.closed for connection in connections] == [True]
 
 
-@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+@ON_POSTGRESQL
 def test_reference_to_row_deleted_concurrently_raises_not_found(ana: Person, database: Database) -> None:
     campaign = ana.post("/campaign/add", {"name": "Spring"})["id"]
     attempts = []
@@ -53,8 +54,8 @@ def test_reference_to_row_deleted_concurrently_raises_not_found(ana: Person, dat
         attempts.append(campaigns.get_owned(tx, ana.account, campaign))
         if len(attempts) == 1:
             database.write(lambda other: campaigns.remove(other, ana.account, campaign))
-        values = {"host": "", "alias": "spring", "url": "https://example.com/", "campaign": campaign}
-        crud.add(tx, links, ana.account, values)
+        link = {"host": "", "alias": "spring", "url": "https://example.com/", "campaign": campaign}
+        crud.add(tx, links, ana.account, link)
 
     with pytest.raises(Problem) as caught:
         database.write(work)

@@ -40,9 +40,9 @@ class Installation:
 
     def can_write(self) -> bool:
         """Return whether a link can be created."""
-        answer = self.node.call("POST", "/api/url/add", key=self.key, json={"url": "https://example.com/"})
-        assert answer.status_code in (200, 503), answer.text
-        return answer.status_code == 200
+        response = self.node.call("POST", "/api/url/add", key=self.key, json={"url": "https://example.com/"})
+        assert response.status_code in (200, 503), response.text
+        return response.status_code == 200
 
     def clicks(self, alias: str) -> int:
         """Wait until the node can count; return the clicks of a link."""

@@ -1,8 +1,8 @@
 """Keys for a distributed PostgreSQL (ADR 11): every key contains the account or the host."""
 
-import pytest
 from sqlalchemy import Connection, text
 
+from tests.support.databases import ON_POSTGRESQL
 from waypost.db.database import Database
 
 # Tables whose keys contain neither, and why they are never distributed.
@@ -33,7 +33,7 @@ _FOREIGN_KEYS = """
 _KEYED_BY_HOST = {"aliases"}
 
 
-@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+@ON_POSTGRESQL
 def test_unique_indexes_contain_account_or_host(database: Database) -> None:
     indexes = database.read(lambda tx: tx.execute(text(_UNIQUE_INDEXES)).all())
     without_account = {(table, index) for table, index, columns in indexes if not {"account", "host"} & set(columns)}
@@ -41,7 +41,7 @@ def test_unique_indexes_contain_account_or_host(database: Database) -> None:
     assert NOT_DISTRIBUTED.keys() == {table for table, _ in without_account}  # the list has no extra tables
 
 
-@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+@ON_POSTGRESQL
 def test_all_tables_but_events_have_primary_key(database: Database) -> None:
     """Moving a shard during writes needs a primary key."""
     without = """SELECT relname FROM pg_class t WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p')
@@ -49,7 +49,7 @@ def test_all_tables_but_events_have_primary_key(database: Database) -> None:
     assert database.read(lambda tx: set(tx.execute(text(without)).scalars())) == {"events"}
 
 
-@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+@ON_POSTGRESQL
 def test_foreign_keys_stay_within_account(database: Database) -> None:
     """References stay within the account or point to a table that is on every shard.
 

@@ -11,6 +11,7 @@ from typing import TypeVar, get_args
 import pytest
 from sqlalchemy import Connection, make_url, text
 
+from tests.support.databases import ON_POSTGRESQL
 from tests.support.tcp_proxy import TcpProxy, running_proxy
 from tests.support.threads import join
 from waypost.db import change_log, notifications
@@ -20,7 +21,7 @@ from waypost.visits.cache import Cache, HotResponse
 from waypost.visits.cache_invalidation import CacheInvalidator
 
 T = TypeVar("T")
-pytestmark = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+pytestmark = ON_POSTGRESQL
 _MAX_SECONDS = 60
 _POLLS = 30  # enough for the adaptive timeout to reach its minimum
 _SLOW_SECONDS = 0.4

@@ -27,14 +27,14 @@ _GIVEN = {"WAYPOST_SITE": "go.example.com", "POSTGRES_PASSWORD": "secret", "STOR
 
 def _compose(name: str) -> dict[str, Any]:
     """The compose file with required variables filled in; each must be explained in a comment."""
-    text = re.sub(r"\$\{(\w+):\?[^}]+\}", lambda result: _GIVEN[result[1]], (DEPLOY / name).read_text())
+    text = re.sub(r"\$\{(\w+):\?[^}]+\}", lambda variable: _GIVEN[variable[1]], (DEPLOY / name).read_text())
     assert "${" not in text
-    values: dict[str, Any] = yaml.safe_load(text)
-    return values
+    compose: dict[str, Any] = yaml.safe_load(text)
+    return compose
 
 
 def _nodes(compose: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    return {name: one for name, one in compose["services"].items() if one["image"] == "waypost"}
+    return {name: service for name, service in compose["services"].items() if service["image"] == "waypost"}
 
 
 def _instructions() -> list[tuple[str, str]]:
@@ -45,7 +45,7 @@ def _instructions() -> list[tuple[str, str]]:
 
 
 def _last(name: str) -> str:
-    return [words for one, words in _instructions() if one == name][-1].strip()
+    return dict(_instructions())[name].strip()
 
 
 @pytest.mark.parametrize("name", COMPOSE)
@@ -67,20 +67,22 @@ def test_compose_file_is_complete(name: str) -> None:
         assert (DEPLOY / node["build"]["context"] / node["build"]["dockerfile"]).samefile(DEPLOY / "Dockerfile")
         settings = {key.removeprefix("WAYPOST_").lower(): value for key, value in node["environment"].items()}
         assert Settings(**settings).proxies
-    output = services["caddy"]["environment"]
-    assert set(re.findall(r"\{\$(\w+):", (DEPLOY / "Caddyfile").read_text())) == set(output)
-    assert output["WAYPOST_NODES"].split() == [f"{node}:8000" for node in _nodes(compose)]
+    environment = services["caddy"]["environment"]
+    assert set(re.findall(r"\{\$(\w+):", (DEPLOY / "Caddyfile").read_text())) == set(environment)
+    assert environment["WAYPOST_NODES"].split() == [f"{node}:8000" for node in _nodes(compose)]
 
 
 def test_image_copies_existing_files_and_runs_unprivileged() -> None:
-    known = {"FROM", "RUN", "COPY", "WORKDIR", "ENV", "USER", "VOLUME", "EXPOSE", "HEALTHCHECK", "ENTRYPOINT", "CMD"}
-    assert {name for name, _ in _instructions()} == known
-    sent = [line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")]
-    for name, words in _instructions():
-        if name == "COPY" and "--from" not in words:
-            *sources, _target = words.split()
+    names = "FROM RUN COPY WORKDIR ENV USER VOLUME EXPOSE HEALTHCHECK ENTRYPOINT CMD"
+    assert {name for name, _ in _instructions()} == set(names.split())
+    included = [line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")]
+    for name, arguments in _instructions():
+        if name == "COPY" and "--from" not in arguments:
+            *sources, _target = arguments.split()
             assert all((ROOT / source).exists() for source in sources)
-            assert all(any(fnmatch.fnmatch(source.removeprefix("./"), one) for one in sent) for source in sources)
+            assert all(
+                any(fnmatch.fnmatch(source.removeprefix("./"), pattern) for pattern in included) for source in sources
+            )
     assert int(_last("USER")) > 0
     settings = dict(re.findall(r"WAYPOST_(\w+)=(\S+)", _last("ENV")))
     assert settings == {"DATA_DIR": _last("VOLUME"), "HOST": "0.0.0.0", "PORT": _last("EXPOSE")}
@@ -88,18 +90,18 @@ def test_image_copies_existing_files_and_runs_unprivileged() -> None:
 
 def test_dockerfile_passes_hadolint() -> None:
     linter = Path(sys.executable).parent / "hadolint"
-    result = subprocess.run([linter, DEPLOY / "Dockerfile"], capture_output=True, text=True, check=False)
-    assert (result.returncode, result.stdout) == (0, "")
+    completed = subprocess.run([linter, DEPLOY / "Dockerfile"], capture_output=True, text=True, check=False)
+    assert (completed.returncode, completed.stdout) == (0, "")
 
 
 def test_build_context_contains_everything_for_the_package(tmp_path: Path) -> None:
-    sent = tmp_path / "sent"
-    for words in (words for name, words in _instructions() if name == "COPY" and "--from" not in words):
-        *sources, target = words.split()
+    context = tmp_path / "sent"
+    for arguments in (arguments for name, arguments in _instructions() if name == "COPY" and "--from" not in arguments):
+        *sources, target = arguments.split()
         for source in sources:
-            _send(Path(source), sent / target)
+            _send(Path(source), context / target)
     uv = shutil.which("uv") or ROOT / ".tools" / "bin" / "uv"
-    subprocess.run([uv, "build", "--quiet", "--wheel", "--out-dir", tmp_path, sent], check=True)
+    subprocess.run([uv, "build", "--quiet", "--wheel", "--out-dir", tmp_path, context], check=True)
     (wheel,) = tmp_path.glob("*.whl")
     packed = set(zipfile.ZipFile(wheel).namelist())
     ours = (path for path in (ROOT / "src").rglob("*.*") if not {"static", "__pycache__"} & set(path.parts))
@@ -112,7 +114,7 @@ def _send(source: Path, target: Path) -> None:
     held = [line for line in (ROOT / ".dockerignore").read_text().splitlines()[1:] if not line.startswith("!")]
     for path in [path for path in (ROOT / source).rglob("*") if path.is_file()] or [ROOT / source]:
         name = path.relative_to(ROOT)
-        if not any(fnmatch.fnmatch(str(part), one) for part in (name, *name.parents) for one in held):
+        if not any(fnmatch.fnmatch(str(part), pattern) for part in (name, *name.parents) for pattern in held):
             place = target / name.relative_to(source if (ROOT / source).is_dir() else source.parent)
             place.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, place)
@@ -126,7 +128,7 @@ def test_node_starts_like_its_container_and_is_healthy(postgres: str, tmp_path: 
         ["serve"],
         ["serve"],
     )
-    given = {key.removeprefix("WAYPOST_").lower(): value for key, value in node["environment"].items()}
+    settings = {key.removeprefix("WAYPOST_").lower(): value for key, value in node["environment"].items()}
     port = free_port()
     check = json.loads(_last("HEALTHCHECK").partition("CMD")[2])
     assert check[0] == "python"
@@ -136,7 +138,7 @@ def test_node_starts_like_its_container_and_is_healthy(postgres: str, tmp_path: 
         return subprocess.run(requests, capture_output=True, check=False).returncode == 0
 
     assert not is_healthy()
-    with database_copy(postgres, "template") as url, serving(tmp_path, port=port, **{**given, "database_url": url}):
+    with database_copy(postgres, "template") as url, serving(tmp_path, port=port, **{**settings, "database_url": url}):
         until(is_healthy)
 
 
@@ -147,7 +149,8 @@ def test_systemd_unit_passes_verification(tmp_path: Path) -> None:
     assert command.groups() == ("waypost", "serve")
     analyze = program("systemd-analyze", "systemd")
     (tmp_path / "waypost.service").write_text(unit.replace("/opt/waypost/.venv/bin/waypost", sys.executable))
-    result = subprocess.run(
+    completed = subprocess.run(
         [analyze, "verify", "--man=no", tmp_path / "waypost.service"], capture_output=True, text=True, check=False
     )
-    assert (result.returncode, [line for line in result.stderr.splitlines() if "waypost.service" in line]) == (0, [])
+    warnings = [line for line in completed.stderr.splitlines() if "waypost.service" in line]
+    assert (completed.returncode, warnings) == (0, [])

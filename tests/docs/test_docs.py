@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
+import pytest
+
 from tests.support.source import ROOT, SOURCE, modules
 from waypost.errors import Problem
 from waypost.routers import api_document
@@ -39,13 +41,13 @@ def test_design_tokens_of_public_pages_are_generated_from_the_dashboard() -> Non
     assert generator["TARGET"].read_text() == generator["tokens"](generator["SOURCE"].read_text()), "run `make docs`"
 
 
-def test_every_setting_is_documented() -> None:
-    for page in ("README.md", "docs/settings.md"):
-        text = (ROOT / page).read_text()
-        for name, field in Settings.model_fields.items():
-            assert f"`WAYPOST_{name.upper()}`" in text, page
-            assert field.description, name
-            assert field.description in text, page
+@pytest.mark.parametrize("page", ["README.md", "docs/settings.md"])
+def test_every_setting_is_documented(page: str) -> None:
+    text = (ROOT / page).read_text()
+    for name, field in Settings.model_fields.items():
+        assert f"`WAYPOST_{name.upper()}`" in text, page
+        assert field.description, name
+        assert field.description in text, page
 
 
 def test_every_command_and_option_is_documented() -> None:
@@ -67,8 +69,8 @@ def test_readme_names_every_command() -> None:
 
 def test_every_endpoint_is_documented() -> None:
     text = (ROOT / "docs" / "api.md").read_text()
-    shown = re.findall(r"^### `([A-Z]+) (\S+)`$", text, flags=re.MULTILINE)
-    assert sorted(shown) == sorted((method, path) for method, path, _ in _operations())
+    documented = re.findall(r"^### `([A-Z]+) (\S+)`$", text, flags=re.MULTILINE)
+    assert sorted(documented) == sorted((method, path) for method, path, _ in _operations())
     for _, path, operation in _operations():
         for parameter in operation.get("parameters", ()):
             assert parameter["name"] in text, path
@@ -92,11 +94,11 @@ def test_adr_has_at_most_60_lines() -> None:
 
 
 def test_own_path_segments_are_reserved_aliases() -> None:
-    words = sorted(_first_segments())
-    assert {"api", "healthz", "readyz"} <= set(words)
-    possible = [word for word in words if _may_be_alias(word)]
+    segments = sorted(_first_segments())
+    assert {"api", "healthz", "readyz"} <= set(segments)
+    possible = [word for word in segments if _may_be_alias(word)]
     assert possible == [], "add them to RESERVED"
-    assert {word for word in words if re.fullmatch(r"[a-z0-9_-]+", word)} <= RESERVED
+    assert {word for word in segments if re.fullmatch(r"[a-z0-9_-]+", word)} <= RESERVED
 
 
 def _may_be_alias(word: str) -> bool:

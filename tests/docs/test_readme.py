@@ -65,9 +65,9 @@ class Newcomer:
 
     @property
     def environment(self) -> dict[str, str]:
-        values = {"HOME": str(self.folder / "home"), "TMPDIR": str(self.folder / "tmp")}
+        folders = {"HOME": str(self.folder / "home"), "TMPDIR": str(self.folder / "tmp")}
         settings = {"WAYPOST_PORT": str(self.port), "WAYPOST_DOMAIN_CHECK": "off"}
-        return {"PATH": os.environ["PATH"], "NO_PROXY": "*", "PYTHONDONTWRITEBYTECODE": "1", **values, **settings}
+        return {"PATH": os.environ["PATH"], "NO_PROXY": "*", "PYTHONDONTWRITEBYTECODE": "1", **folders, **settings}
 
     def shell(self, script: str, **more: str) -> subprocess.CompletedProcess[str]:
         """Run a script in bash as if pasted; stop at the first failure."""
@@ -84,27 +84,27 @@ class Newcomer:
     @contextmanager
     def serving(self, log: str) -> Iterator[Path]:
         """Run `waypost serve` like `make run` until the block ends; yield the file with its output."""
-        output = self.folder / log
-        with output.open("wb") as out:
+        log_path = self.folder / log
+        with log_path.open("wb") as out:
             command = [".venv/bin/waypost", "serve"]
             process = subprocess.Popen(
                 command, cwd=self.folder / "work", env=self.environment, stdout=out, stderr=subprocess.STDOUT
             )
         try:
-            self._wait_for(process, output)
-            yield output
+            self._wait_for(process, log_path)
+            yield log_path
         finally:
             process.terminate()
             process.wait(_SECONDS)
 
-    def _wait_for(self, process: subprocess.Popen[bytes], output: Path) -> None:
+    def _wait_for(self, process: subprocess.Popen[bytes], log_path: Path) -> None:
         deadline = time.monotonic() + _SECONDS
         while process.poll() is None and time.monotonic() < deadline:
             with suppress(httpx2.TransportError):
                 httpx2.get(f"http://127.0.0.1:{self.port}/healthz", trust_env=False)
                 return
             time.sleep(0.1)
-        raise AssertionError(f"the service did not start:\n{output.read_text()}")
+        raise AssertionError(f"the service did not start:\n{log_path.read_text()}")
 
 
 def _newcomer(folder: Path) -> Newcomer:
@@ -130,12 +130,12 @@ def _calls(folder: Path) -> list[Call]:
 
 def test_first_start_prints_credentials_and_second_start_does_not(tmp_path: Path) -> None:
     newcomer = _newcomer(tmp_path)
-    with newcomer.serving("first.log") as output:
-        text = output.read_text()
+    with newcomer.serving("first.log") as log_path:
+        text = log_path.read_text()
         pasted = re.findall(r"^ *(curl .*)$", text, flags=re.MULTILINE)
         assert len(pasted) == 1
-        answer = newcomer.shell(pasted[0])
-        body = json.loads(answer.stdout)
+        completed = newcomer.shell(pasted[0])
+        body = json.loads(completed.stdout)
         assert body["error"] == 0
         owner = body["data"]
         assert (owner["username"], owner["email"]) == ("owner", "owner@example.com")
@@ -143,10 +143,10 @@ def test_first_start_prints_credentials_and_second_start_does_not(tmp_path: Path
         assert len(secrets) == 2
         for word in (newcomer.base, owner["username"], owner["email"], *secrets):
             assert word in text
-    with newcomer.serving("second.log") as output:
-        answer = newcomer.shell(pasted[0])
-        assert json.loads(answer.stdout)["data"]["id"] == owner["id"]
-        text = output.read_text()
+    with newcomer.serving("second.log") as log_path:
+        completed = newcomer.shell(pasted[0])
+        assert json.loads(completed.stdout)["data"]["id"] == owner["id"]
+        text = log_path.read_text()
     assert not [word for word in (*secrets, "wp_", "password", "API key", "curl") if word in text], text
     # A start writes nothing outside the data folder.
     assert sorted(path.name for path in (tmp_path / "work").iterdir()) == [".venv", "data"]
@@ -167,8 +167,8 @@ def test_readme_tour_covers_every_endpoint(tmp_path: Path) -> None:
     with newcomer.serving("serve.log"):
         path = f"{tmp_path / 'bin'}:{os.environ['PATH']}"
         script = script.replace("http://localhost:8000", newcomer.base)
-        done = newcomer.shell(script, PATH=path, CALLS=str(tmp_path / "calls"))
-    assert done.returncode == 0, done.stderr
+        completed = newcomer.shell(script, PATH=path, CALLS=str(tmp_path / "calls"))
+    assert completed.returncode == 0, completed.stderr
     calls = _calls(tmp_path / "calls")
     api = [call for call in calls if call.path.startswith("/api/")]
     assert [call for call in api if not call.path.endswith(("/export", "/zip")) and call.json["error"] != 0] == []

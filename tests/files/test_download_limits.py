@@ -9,6 +9,7 @@ from sqlalchemy import select
 
 from tests.conftest import Person
 from tests.support.asgi_client import AsgiClient
+from tests.support.databases import ON_SQLITE
 from tests.support.files import CONTENT, download, downloads_left, new_file, objects, open_page
 from tests.support.visits import click_totals, proxied_client
 from waypost.db import schema
@@ -17,7 +18,7 @@ from waypost.settings import Settings
 from waypost.storage.cleanup import StorageCleaner
 from waypost.storage.factory import open_store
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = ON_SQLITE
 NOW = 1_800_000_000
 
 
@@ -112,14 +113,14 @@ def test_browser_resumes_by_cookie_from_any_address(ana: Person, service: AsgiCl
     assert downloads_left(ana, file) == 0
 
 
-def test_visitors_are_stored_as_hashes(ana: Person, other_node: AsgiClient, database: Database) -> None:
+def test_visitors_are_stored_as_digests(ana: Person, other_node: AsgiClient, database: Database) -> None:
     new_file(ana, "a.bin", CONTENT, custom="mine")
     new_file(ana, "b.bin", CONTENT, custom="other")
     for path in ("mine", "other"):
         download(other_node, path, **{"X-Forwarded-For": "203.0.113.9"})
-    hashes = database.read(lambda tx: tx.execute(select(schema.download_grants.c.visitor)).scalars().all())
-    assert len({bytes(value) for value in hashes}) == 2
-    assert not [value for value in hashes if b"203" in bytes(value) or len(value) != 16]
+    digests = database.read(lambda tx: tx.execute(select(schema.download_grants.c.visitor)).scalars().all())
+    assert len({bytes(digest) for digest in digests}) == 2
+    assert not [digest for digest in digests if b"203" in bytes(digest) or len(digest) != 16]
 
 
 def test_file_expires_at_end_of_day(ana: Person, service: AsgiClient) -> None:
@@ -141,7 +142,7 @@ def test_expired_object_is_removed_after_grace_period(
         cleaner = StorageCleaner(database, open_store(settings), grace_days=7)
         used = new_file(ana, "a.bin", b"used", custom="used", maxdownloads=1)
         gone = new_file(ana, "b.bin", b"gone", custom="gone", expiry="2027-01-15")
-        kept = new_file(ana, "c.bin", b"kept", custom="kept", expiry="2027-01-15")
+        kept_file = new_file(ana, "c.bin", b"kept", custom="kept", expiry="2027-01-15")
         new_file(ana, "d.bin", b"live", custom="live", expiry="2030-01-15")
         assert download(service, "used").status_code == 200
         clock.shift(86_400)  # one file expired a day ago, two just now
@@ -153,7 +154,7 @@ def test_expired_object_is_removed_after_grace_period(
         cleaner.run_due()
         cleaner.run_due()
         assert sorted(path.read_bytes() for path in objects(tmp_path)) == [b"gone", b"kept", b"live"]
-        ana.put(f"/file/{kept}/update", {"expiry": "2027-02-28"})  # within the grace period
+        ana.put(f"/file/{kept_file}/update", {"expiry": "2027-02-28"})  # within the grace period
         clock.shift(61)
         cleaner.run_due()
         cleaner.run_due()

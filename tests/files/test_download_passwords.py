@@ -1,13 +1,12 @@
 """Files with a password: the form, HTTP Basic, and the rate limit (decision 22)."""
 
-import pytest
-
 from tests.conftest import Person
 from tests.support.asgi_client import AsgiClient
+from tests.support.databases import ON_SQLITE
 from tests.support.files import CONTENT, download, downloads_left, new_file, open_page
 from tests.support.visits import ACCEPT_HTML, CURL, click_totals, visit
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = ON_SQLITE
 PASSWORD = "open sésame"
 
 

@@ -4,22 +4,21 @@ from email.message import Message
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.conftest import Person
 from tests.support.asgi_client import AsgiClient
+from tests.support.databases import ON_SQLITE
 from tests.support.files import CONTENT, PNG, download, downloads_left, new_file, objects, open_page
 from tests.support.visits import CURL, GOOGLEBOT, SLACK, click_totals, visit
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = ON_SQLITE
 
 
 def test_browser_gets_page_and_program_gets_bytes(ana: Person, service: AsgiClient) -> None:
     file = new_file(ana, "my <b>report.pdf", CONTENT, custom="mine", maxdownloads=5, expiry="2999-12-31")
     page = open_page(service)
     assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
-    for words in ("my &lt;b&gt;report.pdf", "10 kB", "5 downloads left", "2999-12-31 23:59 UTC"):
-        assert words in page.text
+    for text in ("my &lt;b&gt;report.pdf", "10 kB", "5 downloads left", "2999-12-31 23:59 UTC"):
+        assert text in page.text
     assert 'href="/mine?download=1"' in page.text
     assert "<script" not in page.text
     assert click_totals(ana, f"/file/{file}") == {}

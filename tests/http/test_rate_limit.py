@@ -10,6 +10,7 @@ import pytest
 import time_machine
 from sqlalchemy import func, select
 
+from tests.support.databases import ON_SQLITE
 from tests.support.server import at_once
 from waypost.db.database import Database
 from waypost.db.schema import attempt_limits
@@ -34,20 +35,20 @@ def limiters(database: Database, database_url: str, tmp_path: Path) -> Iterator[
         base.close()
 
 
-def _wait(limiter: RateLimiter) -> int:
+def _acquire(limiter: RateLimiter) -> int:
     return limiter.acquire("password", subject="link 5", network=NETWORK)
 
 
 def test_parallel_attempts_in_all_processes_are_limited_exactly(limiters: list[RateLimiter]) -> None:
     with time_machine.travel(NOW, tick=False) as clock:
-        waits = at_once([lambda n=n: _wait(limiters[n % 3]) for n in range(45)])  # type: ignore[misc]
+        waits = at_once([lambda n=n: _acquire(limiters[n % 3]) for n in range(45)])  # type: ignore[misc]
         assert sorted(waits) == [0] * 10 + [60] * 35
         clock.shift(59)
-        assert [_wait(limiter) for limiter in limiters] == [1, 1, 1]
+        assert [_acquire(limiter) for limiter in limiters] == [1, 1, 1]
         clock.shift(1)
-        assert [_wait(limiters[n % 3]) for n in range(12)] == [0] * 10 + [60] * 2
+        assert [_acquire(limiters[n % 3]) for n in range(12)] == [0] * 10 + [60] * 2
         clock.shift(-3600)  # a clock that is set back blocks no client
-        assert _wait(limiters[0]) == 0
+        assert _acquire(limiters[0]) == 0
 
 
 def test_rejected_attempt_counts_for_no_limit_of_its_policy(
@@ -57,14 +58,14 @@ def test_rejected_attempt_counts_for_no_limit_of_its_policy(
     monkeypatch.setitem(POLICIES, "password", (Limit("passwords from {network}", 3), total))
     monkeypatch.setitem(POLICIES, "login", (total,))
     with time_machine.travel(NOW, tick=False):
-        assert [_wait(limiters[n % 3]) > 0 for n in range(20)] == [False] * 3 + [True] * 17
+        assert [_acquire(limiters[n % 3]) > 0 for n in range(20)] == [False] * 3 + [True] * 17
         rejected = [limiters[n % 3].acquire("login", network=NETWORK) > 0 for n in range(98)]
         assert rejected == [False] * 97 + [True]
 
 
 def test_released_attempt_does_not_count(limiters: list[RateLimiter]) -> None:
     for n in range(25):
-        assert _wait(limiters[n % 3]) == 0
+        assert _acquire(limiters[n % 3]) == 0
         limiters[n % 3].release("password", subject="link 5", network=NETWORK)
 
 
@@ -79,17 +80,17 @@ def test_counts_of_past_windows_are_deleted(limiters: list[RateLimiter], databas
         assert counts.read(lambda tx: tx.execute(select(func.count()).select_from(attempt_limits)).scalar_one()) == 1
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@ON_SQLITE
 def test_attempt_during_write_transaction_neither_waits_nor_stores_addresses(
     limiters: list[RateLimiter], tmp_path: Path
 ) -> None:
     with closing(sqlite3.connect(tmp_path / "waypost.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        attempt = threading.Thread(target=_wait, args=(limiters[0],))
+        attempt = threading.Thread(target=_acquire, args=(limiters[0],))
         attempt.start()
         attempt.join(30)
         assert not attempt.is_alive()
-        assert _wait(limiters[1]) == 0
+        assert _acquire(limiters[1]) == 0
     stored = b"".join(path.read_bytes() for path in tmp_path.glob("attempt_limits.db*"))
     assert NETWORK.encode() not in stored
     assert b"link 5" not in stored

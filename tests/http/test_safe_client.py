@@ -41,10 +41,10 @@ def internal_server() -> Iterator[tuple[int, list[bytes]]]:
 
 
 def _fetch(
-    internet: FakeInternet, answer: Responder, *, path: str = "/", seconds: float = 5, max_bytes: int = 100
+    internet: FakeInternet, respond: Responder, *, path: str = "/", seconds: float = 5, max_bytes: int = 100
 ) -> FetchedResponse:
     """Fetch from NAME, a server at a public address that answers with `answer`."""
-    with server(answer) as internet.routes[PUBLIC]:
+    with server(respond) as internet.routes[PUBLIC]:
         return fetch(f"http://{NAME}{path}", max_bytes=max_bytes, seconds=seconds)
 
 
@@ -107,10 +107,10 @@ def test_name_is_resolved_once_and_checked_address_is_used(internet: FakeInterne
     assert internet.connections == [PUBLIC]
 
 
-def test_name_without_address_is_rejected(internet: FakeInternet) -> None:
-    for host in ("nowhere.example", "x" * 64 + ".example"):
-        with pytest.raises(Refused):
-            fetch(f"http://{host}/", max_bytes=100)
+@pytest.mark.parametrize("host", ["nowhere.example", "x" * 64 + ".example"])
+def test_name_without_address_is_rejected(internet: FakeInternet, host: str) -> None:
+    with pytest.raises(Refused):
+        fetch(f"http://{host}/", max_bytes=100)
 
 
 @pytest.mark.parametrize(
@@ -231,7 +231,7 @@ def _slow_response(begin: bytes, piece: bytes, end: bytes) -> Responder:
 
 
 @pytest.mark.parametrize(
-    "answer",
+    "respond",
     [
         _slow_response(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n", b"x", b""),
         _slow_response(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX-Long: ", b"x", b"\r\n\r\n"),
@@ -239,9 +239,9 @@ def _slow_response(begin: bytes, piece: bytes, end: bytes) -> Responder:
     ],
     ids=["body", "headers", "silence"],
 )
-def test_slow_response_is_rejected(answer: Responder, internet: FakeInternet) -> None:
+def test_slow_response_is_rejected(respond: Responder, internet: FakeInternet) -> None:
     with pytest.raises(Refused, match="takes too long"):
-        _fetch(internet, answer, seconds=0.2)
+        _fetch(internet, respond, seconds=0.2)
 
 
 def test_endless_headers_are_rejected(internet: FakeInternet) -> None:

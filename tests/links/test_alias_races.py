@@ -40,14 +40,14 @@ def _post_concurrently(server: Server, path: str, keys: list[str], body: Callabl
 
 def _winners(answers: list[httpx2.Response], refusal: dict[str, Any], count: int = 1) -> list[dict[str, Any]]:
     """Return the bodies of the successful responses; all others must be the given refusal."""
-    assert Counter(answer.status_code for answer in answers) == {200: count, 400: REQUESTS - count}
-    for answer in answers:
-        if answer.status_code == 400:
-            assert answer.json() == {"error": 1, "code": "taken", **refusal}
-    return [answer.json() for answer in answers if answer.status_code == 200]
+    assert Counter(response.status_code for response in answers) == {200: count, 400: REQUESTS - count}
+    for response in answers:
+        if response.status_code == 400:
+            assert response.json() == {"error": 1, "code": "taken", **refusal}
+    return [response.json() for response in answers if response.status_code == 200]
 
 
-def test_one_of_fifty_concurrent_requests_gets_the_name(database: Database, database_url: str, tmp_path: Path) -> None:
+def test_one_of_fifty_concurrent_requests_gets_the_alias(database: Database, database_url: str, tmp_path: Path) -> None:
     keys = _keys(database)
     ana, ben = keys[:2]
     with serving(tmp_path / "node", database_url=database_url, workers=2) as server:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.support.asgi_client import AsgiClient
+from tests.support.databases import ON_SQLITE
 from waypost.errors import Problem
 from waypost.urls import alias_rules
 
@@ -13,7 +14,7 @@ from waypost.urls import alias_rules
     "alias",
     ["abc", "ABC", "123", "a-b", "a_b", "---", "___", "-ab", "ab-", "x" * 50, "Spring2030", "apis", "my-api", "api2"],
 )
-def test_three_to_fifty_plain_characters_are_accepted(alias: str) -> None:
+def test_alias_of_three_to_fifty_plain_characters_is_accepted(alias: str) -> None:
     assert alias_rules.check(alias, field="custom") == alias
 
 
@@ -37,7 +38,7 @@ def test_three_to_fifty_plain_characters_are_accepted(alias: str) -> None:
         ),
     ],
 )
-def test_other_text_is_rejected(alias: str) -> None:
+def test_alias_of_other_length_or_characters_is_rejected(alias: str) -> None:
     with pytest.raises(Problem, match=r"custom must be 3 to 50 characters") as refusal:
         alias_rules.check(alias, field="custom")
     assert refusal.value.field == "custom"
@@ -56,7 +57,7 @@ def test_paths_of_the_service_are_reserved() -> None:
     assert paths <= alias_rules.RESERVED
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@ON_SQLITE
 def test_alias_cannot_hide_path_of_the_service(service: AsgiClient) -> None:
     for word in ("healthz", "readyz", "api"):
         assert word in alias_rules.RESERVED

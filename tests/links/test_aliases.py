@@ -7,11 +7,11 @@ from sqlalchemy import update
 
 from tests.conftest import BASE, Person
 from tests.support.assertions import refused
+from tests.support.databases import ON_SQLITE
 from waypost.db import schema
 from waypost.urls import alias_rules
 
 TAKEN = "That alias is taken. Please choose another one."
-SQLITE_ONLY = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 BRAND = "https://go.brand.example"
 
 
@@ -35,15 +35,15 @@ def _add_domain(person: Person, domain: str = BRAND) -> int:
 
 
 def test_link_without_alias_gets_generated_alias(ana: Person) -> None:
-    made = [
+    created = [
         ana.post("/url/add", body)
         for body in ({"url": "https://a.example/"}, {"url": "https://a.example/", "custom": None})
     ]
-    for link in made:
+    for link in created:
         alias = _details(ana, link["id"])["alias"]
         assert alias_rules.check(alias, field="custom") == alias
         assert link["shorturl"] == link["short"] == f"{BASE}/{alias}"
-    assert made[0]["shorturl"] != made[1]["shorturl"]
+    assert created[0]["shorturl"] != created[1]["shorturl"]
 
 
 def test_alias_is_stored_exactly(ana: Person) -> None:
@@ -53,12 +53,12 @@ def test_alias_is_stored_exactly(ana: Person) -> None:
         assert _details(ana, link["id"])["alias"] == alias
 
 
-@SQLITE_ONLY
+@ON_SQLITE
 def test_invalid_alias_is_rejected_on_create_and_update(ana: Person) -> None:
     link = _link(ana, "spring")
     reserved = [word for word in sorted(alias_rules.RESERVED) if len(word) >= 3]
-    bad = ["", "a", "ab", "x" * 51, "a b", " abc", "abc ", "a/b", "a.b", "ünï", "a+b", *reserved, "API", "Login", "qR"]
-    for alias in bad:
+    malformed = ["", "a", "ab", "x" * 51, "a b", " abc", "abc ", "a/b", "a.b", "ünï", "a+b"]
+    for alias in (*malformed, *reserved, "API", "Login", "qR"):
         refused(ana.call("POST", "/url/add", {"url": "https://example.com/", "custom": alias}), 400, "custom")
         refused(ana.call("PUT", f"/url/{link}/update", {"custom": alias}), 400, "custom")
     assert _details(ana, link)["alias"] == "spring"
@@ -117,10 +117,10 @@ def test_previous_alias_stays_reserved_and_new_link_starts_without_clicks(how: s
     _assert_taken(ben, "spring")
     assert refused(ben.call("POST", "/bio/add", {"name": "x", "alias": "spring"}), 400, "alias") == TAKEN
     new = _link(ana, "spring")
-    answer = ana.get("/urls", short="spring")
-    assert answer["details"]["id"] == new != old
-    assert (answer["details"]["clicks"], answer["details"]["uniqueclicks"]) == (0, 0)
-    assert (answer["data"]["clicks"], answer["data"]["uniqueClicks"]) == (0, 0)
+    body = ana.get("/urls", short="spring")
+    assert body["details"]["id"] == new != old
+    assert (body["details"]["clicks"], body["details"]["uniqueclicks"]) == (0, 0)
+    assert (body["data"]["clicks"], body["data"]["uniqueClicks"]) == (0, 0)
     if how != "deleted":
         assert _details(ana, old)["clicks"] == 9
     _assert_taken(ana, "spring")
@@ -146,8 +146,8 @@ def test_same_alias_can_exist_on_every_host(ana: Person, ben: Person) -> None:
     own = _link(ben, "spring")
     links = {domain: _link(ana, "spring", domain=domain) for domain in (BRAND, "http://two.example")}
     for domain, link in links.items():
-        shown = _details(ana, link)
-        assert (shown["shorturl"], shown["domain"], shown["alias"]) == (f"{domain}/spring", domain, "spring")
+        details = _details(ana, link)
+        assert (details["shorturl"], details["domain"], details["alias"]) == (f"{domain}/spring", domain, "spring")
         assert ana.get("/urls", short=f"{domain}/spring")["details"]["id"] == link
         _assert_taken(ana, "spring", domain=domain)
     assert ben.get("/urls", short="spring")["details"]["id"] == own
@@ -174,21 +174,21 @@ INVALID_DOMAINS = (
 )
 
 
-@SQLITE_ONLY
+@ON_SQLITE
 def test_domain_is_accepted_in_every_form(ana: Person) -> None:
     _add_domain(ana)
     _add_domain(ana, "http://b\u00fccher.example")
-    shown = {}
+    short_urls = {}
     for domain, forms in DOMAIN_FORMS.items():
         for form in forms:
-            shown[form] = _details(ana, _link(ana, domain=form))["domain"]
+            short_urls[form] = _details(ana, _link(ana, domain=form))["domain"]
             link = _link(ana)
             ana.put(f"/url/{link}/update", {"domain": form})
-            assert _details(ana, link)["domain"] == shown[form], form
-        assert {form: shown[form] for form in forms} == dict.fromkeys(forms, domain)
+            assert _details(ana, link)["domain"] == short_urls[form], form
+        assert {form: short_urls[form] for form in forms} == dict.fromkeys(forms, domain)
 
 
-@SQLITE_ONLY
+@ON_SQLITE
 def test_unknown_or_foreign_domain_is_rejected(ana: Person, ben: Person) -> None:
     _add_domain(ana)
     _add_domain(ben, "https://his.example")

@@ -8,10 +8,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pytest
 from sqlalchemy import Connection, insert, update
 
 from tests.conftest import BASE
+from tests.support.databases import ON_SQLITE
 from tests.support.dead_links import CLOSED_PORT, NOW, SILENT, SITE, FakeWeb, LinkOwner
 from tests.support.fake_internet import PUBLIC, empty, ok
 from tests.support.load import add_ana, until
@@ -90,9 +90,7 @@ def test_batch_full_of_unchecked_links_does_not_delay_other_links(owner: LinkOwn
     assert owner.result(last) == CheckResult(NOW, 404, NOW, dead=False)
 
 
-def test_links_committed_out_of_order_and_after_deletion_are_enrolled(
-    owner: LinkOwner, web: FakeWeb, time: Any
-) -> None:
+def test_link_committed_late_or_after_deletion_of_newest_is_checked(owner: LinkOwner, web: FakeWeb, time: Any) -> None:
     first, second = owner.add(f"http://{SITE}/1"), owner.add(f"http://{SITE}/2")
     enrolled = {"account": owner.account, "link": second, "due": NOW + DAY}
     owner.database.write(lambda tx: tx.execute(insert(table), enrolled))
@@ -139,7 +137,7 @@ def test_checks_are_counted_by_result_in_metrics(owner: LinkOwner, web: FakeWeb,
     assert 'waypost_link_checks_total{result="failed"} 1.0' in metrics
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@ON_SQLITE
 def test_service_checks_links_only_when_enabled(database: Database, database_url: str, tmp_path: Path) -> None:
     database.write(add_ana)
 

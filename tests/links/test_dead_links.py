@@ -47,9 +47,9 @@ def test_many_failures_within_two_days_do_not_mark_link_dead(owner: LinkOwner, w
         owner.database.write(lambda tx: tx.execute(update(table).values(due=0)))
         time.shift(3600)
     assert (owner.dead_links(), len(web.requests)) == ([], 10)
-    result = owner.result(link)
-    assert result is not None
-    assert result.failing_since == NOW
+    check_result = owner.result(link)
+    assert check_result is not None
+    assert check_result.failing_since == NOW
 
 
 def _endless_body() -> Iterator[bytes]:

@@ -8,6 +8,7 @@ import pytest
 
 from tests.conftest import Person
 from tests.support.assertions import refused
+from tests.support.databases import ON_SQLITE
 from waypost.settings import Settings
 
 GOOD = "https://example.com/"
@@ -20,7 +21,7 @@ FIELDS: dict[str, Callable[[str], dict[str, Any]]] = {
     "deeplink": lambda url: {"url": GOOD, "deeplink": {"apple": GOOD, "google": url}},
 }
 TWO_FIELDS = ("url", "geotarget")  # for cases of a rule that all fields share
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = ON_SQLITE
 
 SCRIPTS = (
     *("javascript:alert(1)", "JavaScript:alert(1)", "JAVASCRIPT:alert(1)", "javascript://example.com/%0aalert(1)"),
@@ -80,13 +81,13 @@ def _results(
 
 
 def _assert_rejected(person: Person, urls: Iterable[str], fields: Iterable[str] = FIELDS) -> None:
-    results = _results(person, urls, fields)
-    assert results == {(field, url): (400, field) for field, url in results}
+    responses = _results(person, urls, fields)
+    assert responses == {(field, url): (400, field) for field, url in responses}
 
 
 def _assert_accepted(person: Person, urls: Iterable[str], fields: Iterable[str] = FIELDS) -> None:
-    results = _results(person, urls, fields)
-    assert results == dict.fromkeys(results, (200, None))
+    responses = _results(person, urls, fields)
+    assert responses == dict.fromkeys(responses, (200, None))
 
 
 def test_script_and_file_urls_are_rejected_in_any_disguise(ana: Person) -> None:

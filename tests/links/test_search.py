@@ -174,13 +174,13 @@ CHANGES: tuple[tuple[dict[str, Any], set[str]], ...] = (  # the fields sent, and
 
 def test_search_matches_current_values_after_each_change(ana: Person) -> None:
     link = ana.post("/url/add", LINKS["shop"])["id"]
-    words = {"winter sale", "shop.example", "coats", "winter-s", "cheap", "*"}
+    terms = {"winter sale", "shop.example", "coats", "winter-s", "cheap", "*"}
     for change, gone in CHANGES:
-        assert {q for q in words if _search(ana, q) == [link]} == words
+        assert {q for q in terms if _search(ana, q) == [link]} == terms
         ana.put(f"/url/{link}/update", change)
-        words = (words - gone) | {str(value).lower() for value in change.values() if isinstance(value, str)}
+        terms = (terms - gone) | {str(value).lower() for value in change.values() if isinstance(value, str)}
         assert {q for q in gone if _search(ana, q)} == set()
-    assert {q for q in words if _search(ana, q) == [link]} == words == {"summer-1", "https://new.example/"}
+    assert {q for q in terms if _search(ana, q) == [link]} == terms == {"summer-1", "https://new.example/"}
 
 
 def test_search_does_not_find_deleted_links(ana: Person) -> None:
@@ -192,10 +192,10 @@ def test_search_does_not_find_deleted_links(ana: Person) -> None:
 
 
 def test_search_results_are_paginated(ana: Person) -> None:
-    words = ["Winter", "Other", "winter 2", "WINTER", "Spring", "a winter", "Winter"]
-    made = [ana.post("/url/add", {"url": "https://e.com/", "title": title})["id"] for title in words]
+    titles = ["Winter", "Other", "winter 2", "WINTER", "Spring", "a winter", "Winter"]
+    ids = [ana.post("/url/add", {"url": "https://e.com/", "title": title})["id"] for title in titles]
     for q in ("in", "winter"):  # "Spring" contains only the first
-        matching = [link for link, title in zip(made, words, strict=True) if q in title.lower()][::-1]
+        matching = [link for link, title in zip(ids, titles, strict=True) if q in title.lower()][::-1]
         pages = [ana.get("/urls", q=q, limit=2, page=page)["data"] for page in (1, 2, 3, 4)]
         assert [[link["id"] for link in page["urls"]] for page in pages] == [
             matching[start : start + 2] for start in (0, 2, 4, 6)
@@ -237,7 +237,7 @@ def test_order_by_clicks_works_with_pages_and_search(ana: Person) -> None:
 
 def test_link_is_found_by_alias_or_short_url(ana: Person, ben: Person) -> None:
     link = ana.post("/url/add", {"url": "https://example.com/", "custom": "spring"})["id"]
-    answer = ana.get(f"/url/{link}")
+    body = ana.get(f"/url/{link}")
     forms = (
         "spring",
         f"{BASE}/spring",
@@ -246,9 +246,9 @@ def test_link_is_found_by_alias_or_short_url(ana: Person, ben: Person) -> None:
         "https://GO.localhost/spring",
     )
     assert {form: ana.get("/urls", short=form) for form in (*forms, " spring ")} == dict.fromkeys(
-        (*forms, " spring "), answer
+        (*forms, " spring "), body
     )
-    assert (answer["details"]["id"], answer["data"]["clicks"]) == (link, 0)
+    assert (body["details"]["id"], body["data"]["clicks"]) == (link, 0)
     others = (
         *("Spring", "sprin", "springs", "", "/", BASE, f"{BASE}/", f"{BASE}/x/spring", f"{BASE}/r/spring", "%00"),
         *("https://elsewhere.example/spring", "elsewhere.example/spring", "spring?x", "https://[::1/spring"),

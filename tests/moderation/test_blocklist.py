@@ -9,6 +9,7 @@ import pytest
 from tests.conftest import BASE, Person
 from tests.support.asgi_client import AsgiClient
 from tests.support.assertions import refused
+from tests.support.databases import ON_SQLITE
 from tests.support.html import open_page
 from tests.support.protocol import protocol_client
 from tests.support.server import serving
@@ -66,13 +67,13 @@ def test_blocklist_matches_subdomains_and_disguised_words(
 @pytest.mark.parametrize(
     ("noun", "body", "field"), URL_FIELDS, ids=lambda value: value if isinstance(value, str) else ""
 )
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@ON_SQLITE
 def test_blocked_url_is_rejected_in_every_field(noun: str, body: dict[str, Any], field: str, ana: Person) -> None:
-    made = ana.post(f"{noun}/add", body)["id"]
+    item = ana.post(f"{noun}/add", body)["id"]
     _block(ana)
     assert "evil.example" in refused(ana.call("POST", f"{noun}/add", body), 400, field)
     update = {name: value for name, value in body.items() if name not in ("domain", "type") or noun == "/qr"}
-    assert "evil.example" in refused(ana.call("PUT", f"{noun}/{made}/update", update), 400, field)
+    assert "evil.example" in refused(ana.call("PUT", f"{noun}/{item}/update", update), 400, field)
 
 
 def test_blocked_word_is_named_in_error(ana: Person) -> None:
@@ -85,10 +86,10 @@ def test_link_with_blocked_destination_returns_403(service: AsgiClient, ana: Per
     link = new_link(ana, "one", url=EVIL, title="One")
     assert visit(service, "one").status_code == visit(service, "one").status_code == 302
     _block(ana)
-    answer = visit(service, "one", headers=ACCEPT_HTML)
-    assert (answer.status_code, "location" in answer.headers) == (403, False)
-    assert "Blocked" in answer.text
-    assert "evil.example" not in answer.text
+    response = visit(service, "one", headers=ACCEPT_HTML)
+    assert (response.status_code, "location" in response.headers) == (403, False)
+    assert "Blocked" in response.text
+    assert "evil.example" not in response.text
     assert visit(service, "one", agent=CURL).json()["code"] == "blocked"
     assert visit(service, "one+").status_code == 403
     assert clicks(ana, link)[0] == 2
@@ -99,7 +100,7 @@ def test_link_with_blocked_destination_returns_403(service: AsgiClient, ana: Per
     ana.write(lambda tx: blocklist.unblock(tx, "evil.example", kind=HOST))
 
 
-def test_only_blocked_targeting_destination_is_refused(service: AsgiClient, ana: Person) -> None:
+def test_only_blocked_targeting_destination_is_rejected(service: AsgiClient, ana: Person) -> None:
     new_link(ana, "one", devicetarget=[{"device": "iphone", "link": EVIL}], expiryurl=EVIL, clicklimit=1)
     _block(ana)
     assert visit(service, "one", agent=IPHONE).status_code == 403
@@ -137,7 +138,7 @@ def test_rotator_skips_blocked_links(service: AsgiClient, ana: Person) -> None:
     assert {visit(service, "r/spring").headers["location"] for _ in range(12)} == {"https://example.com/page"}
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@ON_SQLITE
 def test_fast_path_drops_blocked_redirect(settings: Settings, database: Database) -> None:
     with protocol_client(settings, database) as client:
         client.add_link("one", url=EVIL)
@@ -149,7 +150,7 @@ def test_fast_path_drops_blocked_redirect(settings: Settings, database: Database
         assert [client.request(get)[9:12] for _ in range(3)] == [b"403"] * 3
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@ON_SQLITE
 def test_blocklist_change_reaches_every_process_within_a_second(
     database: Database, database_url: str, tmp_path: Path, ana: Person
 ) -> None:
@@ -172,7 +173,7 @@ def test_outdated_blocklist_is_not_cached() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "kind", "kept"),
+    ("value", "kind", "stored"),
     [
         ("Evil.Example", HOST, "evil.example"),
         ("https://evil.example:8443/x?y", HOST, "evil.example"),
@@ -186,34 +187,34 @@ def test_outdated_blocklist_is_not_cached() -> None:
         ("   ", WORD, None),
     ],
 )
-def test_blocklist_entry_is_normalized(value: str, kind: str, kept: str | None, database: Database) -> None:
-    if kept is None:
+def test_blocklist_entry_is_normalized(value: str, kind: str, stored: str | None, database: Database) -> None:
+    if stored is None:
         with pytest.raises(Problem):
             database.write(lambda tx: blocklist.block(tx, value, kind=kind))
         return
     for _ in range(2):
         database.write(lambda tx: blocklist.block(tx, value, kind=kind))
-    assert [(block.kind, block.value) for block in database.read(blocklist.list_all)] == [(kind, kept)]
+    assert [(block.kind, block.value) for block in database.read(blocklist.list_all)] == [(kind, stored)]
     database.write(lambda tx: blocklist.unblock(tx, value, kind=kind))
     assert database.read(entries.read) == Blocklist()
     with pytest.raises(Problem):
         database.write(lambda tx: blocklist.unblock(tx, value, kind=kind))
 
 
-def _way(person: Person, kind: str) -> None:
-    """A splash page or an overlay before a good target, with a bad button and a bad picture, and a rotator to it."""
-    shown: dict[str, dict[str, Any]] = {
+def _new_splash_or_overlay(person: Person, kind: str) -> None:
+    """Create an interstitial with a blocked button and image before an allowed destination, and a rotator to it."""
+    fields: dict[str, dict[str, Any]] = {
         "splash": {"link": EVIL, "banner": f"{EVIL}/b.png", "logo": "https://good.example/l.png", "counter": 0},
         "overlay": {"type": "image", "link": EVIL, "image": f"{EVIL}/b.png", "label": "Look", "message": "Hello"},
     }
-    item = person.post(f"/{kind}/add", {"name": "x", **shown[kind]})["id"]
+    item = person.post(f"/{kind}/add", {"name": "x", **fields[kind]})["id"]
     campaign = person.post("/campaign/add", {"slug": "spring"})["id"]
     new_link(person, "one", type=f"overlay-{item}" if kind == "overlay" else str(item), campaign=campaign)
 
 
 @pytest.mark.parametrize("kind", ["splash", "overlay"])
 def test_blocked_button_and_image_are_hidden(kind: str, ana: Person) -> None:
-    _way(ana, kind)
+    _new_splash_or_overlay(ana, kind)
     for path in ("one", "r/spring"):
         page = open_page(ana, path)
         assert EVIL in [link.attributes["href"] for link in page.all("a")]
@@ -242,12 +243,12 @@ def test_blocked_continue_link_is_hidden(ana: Person) -> None:
     item = ana.post("/overlay/add", {"name": "x", "type": "newsletter", "message": "Hello"})["id"]
     new_link(ana, "one", url=EVIL, type=f"overlay-{item}")
     page = open_page(ana, "one")
-    sent = {field.attributes["name"]: field.attributes["value"] for field in page.all("input", type="hidden")}
-    sent["email"] = "zoe@example.com"
-    assert EVIL in visit(ana.client, f"overlay/{item}", "POST", data=sent, headers=ACCEPT_HTML).text
+    form = {field.attributes["name"]: field.attributes["value"] for field in page.all("input", type="hidden")}
+    form["email"] = "zoe@example.com"
+    assert EVIL in visit(ana.client, f"overlay/{item}", "POST", data=form, headers=ACCEPT_HTML).text
     _block(ana)
-    answer = visit(ana.client, f"overlay/{item}", "POST", data=sent, headers=ACCEPT_HTML)
-    assert (answer.status_code, "evil.example" in answer.text) == (403, False)
+    response = visit(ana.client, f"overlay/{item}", "POST", data=form, headers=ACCEPT_HTML)
+    assert (response.status_code, "evil.example" in response.text) == (403, False)
 
 
 def test_blocked_bio_blocks_are_hidden_and_return_403(ana: Person) -> None:

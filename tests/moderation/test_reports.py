@@ -25,8 +25,8 @@ def _report(service: AsgiClient, url: str = f"{BASE}/one", reason: str = "spam",
     return visit(service, "report", "POST", data={"url": url, "reason": reason, **fields})
 
 
-def _kept(database: Database) -> list[tuple[str, str, str]]:
-    return [(one.host, one.alias, one.reason) for one in database.read(reports.list_all)]
+def _stored_reports(database: Database) -> list[tuple[str, str, str]]:
+    return [(report.host, report.alias, report.reason) for report in database.read(reports.list_all)]
 
 
 def test_preview_links_to_report_form_and_report_is_stored(
@@ -38,12 +38,12 @@ def test_preview_links_to_report_form_and_report_is_stored(
     form = visit(service, address, headers=ACCEPT_HTML)
     assert (form.status_code, f'value="{BASE}/one"' in form.text) == (200, True)
     assert "default-src 'none'" in form.headers["content-security-policy"]
-    sent = {"url": f"{BASE}/one", "reason": "phishing", "comment": "It asks for\nmy <b>card</b>"}
-    thanks = visit(service, "report", "POST", data=sent, headers=ACCEPT_HTML)
+    fields = {"url": f"{BASE}/one", "reason": "phishing", "comment": "It asks for\nmy <b>card</b>"}
+    thanks = visit(service, "report", "POST", data=fields, headers=ACCEPT_HTML)
     assert (thanks.status_code, "Thank you" in thanks.text) == (200, True)
-    (one,) = database.read(reports.list_all)
-    assert (one.host, one.alias, one.reason) == ("", "one", "phishing")
-    assert one.comment == sent["comment"]
+    (report,) = database.read(reports.list_all)
+    assert (report.host, report.alias, report.reason) == ("", "one", "phishing")
+    assert report.comment == fields["comment"]
 
 
 def test_every_kind_of_alias_can_be_reported(service: AsgiClient, ana: Person, database: Database) -> None:
@@ -54,7 +54,7 @@ def test_every_kind_of_alias_can_be_reported(service: AsgiClient, ana: Person, d
     urls = (f"{BASE}/one+", f"{BASE}/one?x=1#y", "https://go.brand.example/two/", f"{BASE}/r/spring", f"{BASE}/one/qr")
     for url in urls:
         assert _report(service, url).json()["error"] == 0, url
-    assert [(host, alias) for host, alias, _ in _kept(database)] == [
+    assert [(host, alias) for host, alias, _ in _stored_reports(database)] == [
         ("", "one"),
         ("", "one"),
         ("go.brand.example", "two"),
@@ -83,43 +83,43 @@ def test_invalid_report_is_rejected(
     fields: dict[str, str], at_fault: str, service: AsgiClient, ana: Person, database: Database
 ) -> None:
     new_link(ana, "one")
-    answer = _report(service, **fields)
-    assert (answer.status_code, answer.json()["field"]) == (400, at_fault)
+    response = _report(service, **fields)
+    assert (response.status_code, response.json()["field"]) == (400, at_fault)
     page = visit(service, "report", "POST", data={"reason": "spam", **fields}, headers=ACCEPT_HTML)
     assert page.status_code == 400
-    assert _kept(database) == []
+    assert _stored_reports(database) == []
 
 
 def test_rejected_report_keeps_escaped_input(service: AsgiClient, ana: Person) -> None:
-    bad = '"><script>alert(1)</script>'
+    script = '"><script>alert(1)</script>'
     page = visit(
-        service, "report", "POST", data={"url": bad, "reason": "spam", "comment": bad}, headers=ACCEPT_HTML
+        service, "report", "POST", data={"url": script, "reason": "spam", "comment": script}, headers=ACCEPT_HTML
     ).text
     assert "<script" not in page
     assert "&lt;script&gt;alert(1)&lt;/script&gt;</textarea>" in page
     assert 'value="spam" required checked' in page
-    assert "<script" not in visit(service, f"report?url={bad}", headers=ACCEPT_HTML).text
+    assert "<script" not in visit(service, f"report?url={script}", headers=ACCEPT_HTML).text
 
 
 def test_reports_are_limited_per_network_and_hour(service: AsgiClient, ana: Person, database: Database) -> None:
     for number in range(REPORTS_PER_HOUR + 3):
         new_link(ana, f"link-{number}")
     calls = [lambda number=number: _report(service, f"{BASE}/link-{number}") for number in range(REPORTS_PER_HOUR + 3)]
-    statuses = [answer.status_code for answer in at_once(calls)]
+    statuses = [response.status_code for response in at_once(calls)]
     assert sorted(statuses) == [200] * REPORTS_PER_HOUR + [429] * 3
-    assert len(_kept(database)) == REPORTS_PER_HOUR
+    assert len(_stored_reports(database)) == REPORTS_PER_HOUR
     last = visit(service, "report", "POST", data={"url": f"{BASE}/link-1", "reason": "spam"}, headers=ACCEPT_HTML)
     assert (last.status_code, last.headers["retry-after"]) == (429, "3600")
     assert "try again in an hour" in last.text
 
 
 def test_reports_per_link_are_bounded(database: Database) -> None:
-    values = {"host": "", "alias": "one", "reason": "spam", "comment": ""}
+    fields = {"host": "", "alias": "one", "reason": "spam", "comment": ""}
     for number in range(40):
-        assert database.write(lambda tx, n=number: reports.add(tx, **values, reporter=bytes([n])))  # type: ignore[arg-type, misc]
-    kept = database.read(reports.list_all)
-    assert len(kept) == 20
-    database.write(lambda tx: reports.close(tx, kept[0].id))
+        assert database.write(lambda tx, n=number: reports.add(tx, **fields, reporter=bytes([n])))  # type: ignore[arg-type, misc]
+    stored = database.read(reports.list_all)
+    assert len(stored) == 20
+    database.write(lambda tx: reports.close(tx, stored[0].id))
     assert len(database.read(reports.list_all)) == 19
     assert len(database.read(lambda tx: reports.list_all(tx, closed=True))) == 20
 

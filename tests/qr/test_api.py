@@ -52,9 +52,9 @@ def test_unknown_data_fields_are_dropped(ana: Person) -> None:
     deep = "[" * 900 + "]" * 900
     for junk in (r'"\ud800": 1', r'"junk": "\u0000"', r'"junk": "\ud800"', '"junk": 1e400', f'"junk": {deep}'):
         body = f'{{"type": "sms", "data": {{"phone": "112", {junk}}}}}'
-        answer = ana.call("POST", "/qr/add", content=body.encode())
-        assert answer.status_code == 200, answer.text
-        assert ana.get(f"/qr/{answer.json()['id']}")["details"]["data"] == {"phone": "112"}
+        response = ana.call("POST", "/qr/add", content=body.encode())
+        assert response.status_code == 200, response.text
+        assert ana.get(f"/qr/{response.json()['id']}")["details"]["data"] == {"phone": "112"}
 
 
 def test_type_change_keeps_alias_and_validates_data(ana: Person) -> None:
@@ -86,13 +86,13 @@ COLOURS = (
 )
 
 
-@pytest.mark.parametrize(("colours", "field", "words"), COLOURS)
+@pytest.mark.parametrize(("colours", "field", "message"), COLOURS)
 def test_unreadable_colors_are_rejected_with_reason(
-    ana: Person, colours: dict[str, Any], field: str, words: str
+    ana: Person, colours: dict[str, Any], field: str, message: str
 ) -> None:
-    output = refused(ana, type="text", data="Hello", **colours)
-    assert output[0] == field
-    assert words in output[1]
+    rejection = refused(ana, type="text", data="Hello", **colours)
+    assert rejection[0] == field
+    assert message in rejection[1]
     assert ana.get("/qr")["data"]["result"] == 0
 
 
@@ -167,5 +167,5 @@ def test_channel_preview_of_code_is_its_image(ana: Person) -> None:
 
 def test_logo_is_stored_as_copy(ana: Person) -> None:
     code, _ = new_code(ana, logo=LOGO)
-    kept = ana.write(lambda tx: tx.execute(select(qrs.c.logo).where(qrs.c.id == code)).scalar_one())
-    assert kept.startswith(b"\x89PNG")
+    stored_logo = ana.write(lambda tx: tx.execute(select(qrs.c.logo).where(qrs.c.id == code)).scalar_one())
+    assert stored_logo.startswith(b"\x89PNG")

@@ -11,20 +11,20 @@ from tests.support.visits import new_link
 from waypost.qr import zip_stream
 
 
-def _image(answer: Any) -> bytes:
-    return base64.b64decode(answer["image"].partition(",")[2])
+def _image(rendered: Any) -> bytes:
+    return base64.b64decode(rendered["image"].partition(",")[2])
 
 
 def test_preview_is_rendered_but_not_saved(ana: Person) -> None:
     body = {"type": "text", "data": "Hello", "modules": "dots", "gradient": {"color": "#a00020"}, "caption": "Read me"}
-    answer = ana.post("/qr/preview", body)
-    assert answer.keys() == {"error", "image", "content", "level", "modules"}
-    assert zxing(_image(answer)) == answer["content"] == "Hello"
+    preview = ana.post("/qr/preview", body)
+    assert preview.keys() == {"error", "image", "content", "level", "modules"}
+    assert zxing(_image(preview)) == preview["content"] == "Hello"
     for form, media in (("svg", "image/svg+xml"), ("pdf", "application/pdf")):
-        answer = ana.post("/qr/preview", {**body, "format": form, "size": 200, "logo": LOGO})
-        assert answer["image"].startswith(f"data:{media};base64,")
-        assert zxing(_image(answer)) == "Hello"
-        assert answer["level"] in "QH"
+        preview = ana.post("/qr/preview", {**body, "format": form, "size": 200, "logo": LOGO})
+        assert preview["image"].startswith(f"data:{media};base64,")
+        assert zxing(_image(preview)) == "Hello"
+        assert preview["level"] in "QH"
     tracked = ana.post("/qr/preview", {"type": "link", "data": "https://example.com/", "custom": "my-code"})
     assert tracked["content"] == f"{BASE}/my-code"
     assert ana.get("/qr")["data"]["result"] == 0
@@ -54,15 +54,15 @@ def test_bulk_create_returns_result_per_code(ana: Person, ben: Person) -> None:
         "no object",
         {"type": "text", "data": "Three", "logo": LOGO},
     ]
-    answer = ana.post("/qr/bulk", {"codes": codes})
-    assert answer["message"] == "2 of 7 QR codes have been created."
-    assert [result.get("field") for result in answer["results"]] == [
+    body = ana.post("/qr/bulk", {"codes": codes})
+    assert body["message"] == "2 of 7 QR codes have been created."
+    assert [result.get("field") for result in body["results"]] == [
         None, "foreground", "custom", "type", "data", "codes", None,
     ]  # fmt: skip
-    assert [result["error"] for result in answer["results"]] == [0, 1, 1, 1, 1, 1, 0]
-    assert answer["results"][2]["message"] == "That alias is taken. Please choose another one."
-    assert {code["id"] for code in ana.get("/qr")["data"]["qrs"]} == {answer["results"][n]["id"] for n in (0, 6)}
-    assert zxing(ana.client.get(answer["results"][6]["link"]).content) == "Three"
+    assert [result["error"] for result in body["results"]] == [0, 1, 1, 1, 1, 1, 0]
+    assert body["results"][2]["message"] == "That alias is taken. Please choose another one."
+    assert {code["id"] for code in ana.get("/qr")["data"]["qrs"]} == {body["results"][n]["id"] for n in (0, 6)}
+    assert zxing(ana.client.get(body["results"][6]["link"]).content) == "Three"
 
 
 def test_bulk_size_is_limited(ana: Person) -> None:
@@ -90,8 +90,8 @@ def test_zip_contains_images_of_campaign(ana: Person) -> None:
     new_link(ana, "one", campaign=campaign)
     new_link(ana, "one", campaign=campaign, domain="brand.example")
     new_link(ana, "other")
-    result = _archive(ana, campaign=campaign)
-    assert {name: zxing(data) for name, data in result.items()} == {
+    images = _archive(ana, campaign=campaign)
+    assert {name: zxing(image) for name, image in images.items()} == {
         "one.png": f"{BASE}/one",
         "brand.example_one.png": "https://brand.example/one",
     }
@@ -104,9 +104,9 @@ def test_zip_contains_images_of_channel(ana: Person) -> None:
     ana.post(f"/channel/{channel}/assign/links/{new_link(ana, 'one')}")
     bio = ana.post("/bio/add", {"name": "Me", "alias": "about-me"})["id"]
     ana.post(f"/channel/{channel}/assign/bio/{bio}")
-    result = _archive(ana, channel=channel, format="svg", size=300)
+    images = _archive(ana, channel=channel, format="svg", size=300)
     held = {f"{alias}.svg": "Hello", "one.svg": f"{BASE}/one", "about-me.svg": f"{BASE}/about-me"}
-    assert {name: zxing(data) for name, data in result.items()} == held
+    assert {name: zxing(image) for name, image in images.items()} == held
     assert _archive(ana, channel=ana.post("/channel/add", {"name": "Empty"})["id"]) == {}
 
 

@@ -35,10 +35,10 @@ def test_image_size_is_exact_and_limited(ana: Person) -> None:
     for size in (64, 333, 4096):
         assert opened(ana.client.get(f"/qr/{alias}?size={size}").content).size == (size, size)
     for wrong in ("63", "4097", "0", "-5", "1e3", "x", "", "512.5", "9" * 30, "٥١٢"):
-        answer = ana.client.get(f"/qr/{alias}", params={"size": wrong})
-        assert (answer.status_code, answer.json()["field"]) == (400, "size"), wrong
-    answer = ana.client.get(f"/qr/{alias}?format=gif")
-    assert (answer.status_code, answer.json()["field"]) == (400, "format")
+        response = ana.client.get(f"/qr/{alias}", params={"size": wrong})
+        assert (response.status_code, response.json()["field"]) == (400, "size"), wrong
+    response = ana.client.get(f"/qr/{alias}?format=gif")
+    assert (response.status_code, response.json()["field"]) == (400, "format")
 
 
 def test_image_download_has_file_name(ana: Person) -> None:
@@ -64,19 +64,19 @@ def test_matching_etag_returns_304(ana: Person) -> None:
 
 def test_versioned_image_is_cached_permanently(ana: Person) -> None:
     code, alias = new_code(ana)
-    kept = "public, max-age=31536000, immutable"
-    assert ana.client.get(f"/qr/{alias}?v=1").headers["cache-control"] == kept
+    cache_control = "public, max-age=31536000, immutable"
+    assert ana.client.get(f"/qr/{alias}?v=1").headers["cache-control"] == cache_control
     ana.put(f"/qr/{code}/update", {"data": "https://example.com/else"})
     assert ana.get(f"/qr/{code}")["details"]["version"] == 2
     assert ana.client.get(f"/qr/{alias}?v=1").headers["cache-control"] == "public, no-cache"
-    assert ana.client.get(f"/qr/{alias}?v=2").headers["cache-control"] == kept
+    assert ana.client.get(f"/qr/{alias}?v=2").headers["cache-control"] == cache_control
 
 
 def test_head_returns_headers_of_get(ana: Person) -> None:
     _, alias = new_code(ana)
-    got, output = ana.client.get(f"/qr/{alias}"), ana.client.head(f"/qr/{alias}")
-    assert {name: output.headers[name] for name in ("etag", "content-type", "content-length")} == {
-        name: got.headers[name] for name in ("etag", "content-type", "content-length")
+    response, head = ana.client.get(f"/qr/{alias}"), ana.client.head(f"/qr/{alias}")
+    assert {name: head.headers[name] for name in ("etag", "content-type", "content-length")} == {
+        name: response.headers[name] for name in ("etag", "content-type", "content-length")
     }
 
 
@@ -112,28 +112,28 @@ def _picture(alias: str, size: int) -> HotImage:
 
 def test_image_cache_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache, "MAX_IMAGE_BYTES", 10_000)
-    known = Cache()
+    image_cache = Cache()
     for number in range(20):
-        known.put_image(b"h", b"/qr/code%d" % number, _picture(f"code{number}", 1000), version=0)
-    assert len(known.images) == 9
-    assert b"/qr/code19" in known.images
-    known.invalidate([("", "code19"), ("", "code0")])
-    assert b"/qr/code19" not in known.images
-    known.put_image(b"h", b"/qr/late", _picture("late", 10), version=0)
-    assert b"/qr/late" not in known.images, "read before the change"
-    known.invalidate(None)
-    assert known.images == {}
+        image_cache.put_image(b"h", b"/qr/code%d" % number, _picture(f"code{number}", 1000), version=0)
+    assert len(image_cache.images) == 9
+    assert b"/qr/code19" in image_cache.images
+    image_cache.invalidate([("", "code19"), ("", "code0")])
+    assert b"/qr/code19" not in image_cache.images
+    image_cache.put_image(b"h", b"/qr/late", _picture("late", 10), version=0)
+    assert b"/qr/late" not in image_cache.images, "read before the change"
+    image_cache.invalidate(None)
+    assert image_cache.images == {}
 
 
 def test_evicted_image_leaves_nothing_in_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache, "MAX_IMAGE_BYTES", 10_000)
-    known = Cache()
+    image_cache = Cache()
     for number in range(5000):  # one code, asked for in ever other words
-        known.put_image(b"h", b"/qr/code?x=%d" % number, _picture("code", 1000), version=0)
-    assert len(known.images) == 9
-    assert sum(map(len, known._image_keys.values())) == 9
-    known.invalidate([("", "code")])
-    assert (known.images, known._image_keys, known._image_bytes) == ({}, {}, 0)
+        image_cache.put_image(b"h", b"/qr/code?x=%d" % number, _picture("code", 1000), version=0)
+    assert len(image_cache.images) == 9
+    assert sum(map(len, image_cache._image_keys.values())) == 9
+    image_cache.invalidate([("", "code")])
+    assert (image_cache.images, image_cache._image_keys, image_cache._image_bytes) == ({}, {}, 0)
 
 
 def test_concurrent_requests_get_same_image(ana: Person) -> None:
@@ -143,5 +143,5 @@ def test_concurrent_requests_get_same_image(ana: Person) -> None:
 
 
 def test_invalid_image_request_shows_error(service: AsgiClient) -> None:
-    answer = service.get("/qr/nothing-here")
-    assert (answer.status_code, answer.json()["code"]) == (404, "missing")
+    response = service.get("/qr/nothing-here")
+    assert (response.status_code, response.json()["code"]) == (404, "missing")

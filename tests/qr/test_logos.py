@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 
 from tests.conftest import BASE, Person
+from tests.support.databases import ON_SQLITE
 from tests.support.fake_internet import PUBLIC, FakeInternet, moved, ok, server
 from tests.support.files import new_file
 from tests.support.qr_decoders import LOGO, data_url, new_code, png, refused
@@ -61,19 +62,19 @@ WRONG: tuple[tuple[str, str, str], ...] = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "logo", "words"), WRONG, ids=[row[0] for row in WRONG])
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_invalid_logo_is_rejected(ana: Person, name: str, logo: str, words: str) -> None:
+@pytest.mark.parametrize(("name", "logo", "expected_message"), WRONG, ids=[row[0] for row in WRONG])
+@ON_SQLITE
+def test_invalid_logo_is_rejected(ana: Person, name: str, logo: str, expected_message: str) -> None:
     field, message = refused(ana, type="text", data="x", logo=logo)
     assert field == "logo"
-    assert words in message
+    assert expected_message in message
     assert ana.get("/qr")["data"]["result"] == 0
 
 
 def test_logo_with_lone_surrogate_is_rejected(ana: Person) -> None:
-    answer = ana.call("POST", "/qr/add", content=b'{"type": "text", "data": "x", "logo": "\\ud800"}')
-    assert (answer.status_code, answer.json()["field"]) == (400, "logo")
-    assert "valid Unicode" in answer.json()["message"]
+    response = ana.call("POST", "/qr/add", content=b'{"type": "text", "data": "x", "logo": "\\ud800"}')
+    assert (response.status_code, response.json()["field"]) == (400, "logo")
+    assert "valid Unicode" in response.json()["message"]
 
 
 def test_logo_url_is_fetched_once_and_stored(ana: Person, internet: FakeInternet) -> None:
@@ -110,22 +111,22 @@ FETCHES: tuple[tuple[str, Any, str], ...] = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "answer", "words"), FETCHES, ids=[row[0] for row in FETCHES])
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize(("name", "respond", "expected_message"), FETCHES, ids=[row[0] for row in FETCHES])
+@ON_SQLITE
 def test_misbehaving_logo_server_is_rejected(
-    ana: Person, internet: FakeInternet, name: str, answer: Any, words: str
+    ana: Person, internet: FakeInternet, name: str, respond: Any, expected_message: str
 ) -> None:
-    with server(answer) as context:
+    with server(respond) as context:
         internet.add_host("evil.example", PUBLIC)
         internet.routes[PUBLIC] = context
         field, message = refused(ana, type="text", data="x", logo="http://evil.example/logo.png")
     assert field == "logo"
-    assert words in message
+    assert expected_message in message
     assert set(internet.connections) <= {PUBLIC}
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "10.0.0.7", "169.254.169.254", "::1", "fd00::1", "0.0.0.0"])
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@ON_SQLITE
 def test_logo_from_internal_address_is_rejected(ana: Person, internet: FakeInternet, address: str) -> None:
     """Also not by DNS rebinding: a name is resolved once, and only the checked address is used."""
     internet.add_host("rebinding.example", PUBLIC, address)

@@ -155,12 +155,12 @@ WRONG: tuple[tuple[str, Any, str], ...] = (
 )
 
 
-@pytest.mark.parametrize(("type", "data", "words"), WRONG)
-def test_invalid_payload_data_is_rejected(type: payloads.Type, data: Any, words: str) -> None:
+@pytest.mark.parametrize(("type", "data", "message"), WRONG)
+def test_invalid_payload_data_is_rejected(type: payloads.Type, data: Any, message: str) -> None:
     with pytest.raises(Problem) as caught:
         payloads.read(type, data, SETTINGS)
     assert caught.value.field == "data"
-    assert words in caught.value.message
+    assert message in caught.value.message
 
 
 _WORDS = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]), min_size=1, max_size=20).filter(str.strip)

@@ -109,13 +109,13 @@ def test_every_pair_of_options_is_read_by_three_decoders(part: int) -> None:
         verify.must_scan(drawing, text)
         assert zxing(drawing.render("png", 400)) == text, code
         if code["eyes"] != "circle":
-            assert _sees(opencv, drawing, text), code
+            assert _is_readable(opencv, drawing, text), code
         # This zbar guesses the encoding of non-ASCII content.
         if text.isascii() and not (code["eyes"] == "circle" and code["logo"]):
-            assert _sees(lambda picture: "".join(by_zbar(picture)), drawing, text), code
+            assert _is_readable(lambda picture: "".join(by_zbar(picture)), drawing, text), code
 
 
-def _sees(decode: Callable[[bytes], str | None], drawing: Drawing, text: str) -> bool:
+def _is_readable(decode: Callable[[bytes], str | None], drawing: Drawing, text: str) -> bool:
     """Return whether a decoder reads the code at one of several sizes, like a phone that is moved."""
     return any(decode(drawing.render("png", size)) == text for size in (400, 300, 560, 700))
 
@@ -131,11 +131,11 @@ def test_svg_and_pdf_contain_same_code(form: Any, modules: Modules) -> None:
         paint = Gradient("#112233") if gradient and gradient.color == "#123" else gradient
         style = Style("#102040", "#fff8f0", paint, modules, eyes, caption=caption)
         drawing = design(text, style, logo)
-        result = drawing.render(form, 300)
-        assert zxing(result) == text, (form, modules, eyes)
+        image = drawing.render(form, 300)
+        assert zxing(image) == text, (form, modules, eyes)
         if eyes != "circle":
             assert any(opencv(drawing.render(form, size)) == text for size in (300, 400, 500)), (form, modules, eyes)
-        assert abs(opened(result).height - opened(drawing.render("png", 300)).height) <= 1
+        assert abs(opened(image).height - opened(drawing.render("png", 300)).height) <= 1
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=120))
@@ -148,14 +148,14 @@ def test_any_text_is_decoded_exactly(text: str) -> None:
     drawing = design(content)
     assert zxing(drawing.render("png", 600)) == content
     if content.isascii():  # for a few contents, such as WORK,VOICE, it finds no eyes at any size
-        assert _sees(opencv, drawing, content) or by_zbar(drawing.render("png", 600)) == [content]
+        assert _is_readable(opencv, drawing, content) or by_zbar(drawing.render("png", 600)) == [content]
     else:  # it stumbles over a change of mode after the word that the text is UTF-8, but reads nothing else
         assert opencv(drawing.render("png", 600)) in (content, None)
 
 
-def test_png_has_exact_size() -> None:
-    for size in (64, 65, 100, 257, 300, 512, 1000, 4096):
-        assert opened(design("https://example.com/").render("png", size)).size == (size, size)
+@pytest.mark.parametrize("size", [64, 65, 100, 257, 300, 512, 1000, 4096])
+def test_png_has_exact_size(size: int) -> None:
+    assert opened(design("https://example.com/").render("png", size)).size == (size, size)
 
 
 def test_png_modules_are_whole_pixels_where_possible() -> None:
@@ -186,9 +186,9 @@ def test_outlines_enclose_exactly_dark_modules(lines: Callable[[list[int], int],
             assert [sum(edge <= x for edge in edges[y]) % 2 for x in range(side)] == [row >> x & 1 for x in range(side)]
 
 
-def test_runs_match_set_bits() -> None:
-    for bits in (0, 1, 0b1011, 0b1100, 2**70 + 3):
-        assert sum(((1 << after - first) - 1) << first for first, after in runs(bits)) == bits
+@pytest.mark.parametrize("bits", [0, 1, 0b1011, 0b1100, 2**70 + 3])
+def test_runs_cover_exactly_the_set_bits(bits: int) -> None:
+    assert sum(((1 << after - first) - 1) << first for first, after in runs(bits)) == bits
 
 
 def test_auto_level_is_highest_for_size_and_rises_with_logo() -> None:
@@ -218,12 +218,12 @@ def test_captions_support_many_scripts() -> None:
 
 
 def test_pdf_has_valid_cross_reference_table() -> None:
-    data = design("x", Style(gradient=Gradient("#333333"), caption="A"), png()).render("pdf", 200)
-    table = int(data.rsplit(b"startxref\n", 1)[1].split()[0])
-    entries = data[table:].split(b"\n")[3:-6]
+    pdf = design("x", Style(gradient=Gradient("#333333"), caption="A"), png()).render("pdf", 200)
+    table = int(pdf.rsplit(b"startxref\n", 1)[1].split()[0])
+    entries = pdf[table:].split(b"\n")[3:-6]
     for number, entry in enumerate(entries, 1):
-        assert data[int(entry[:10]) :].startswith(b"%d 0 obj" % number)
-    stream = data.split(b"stream\n", 1)[1].split(b"\nendstream", 1)[0]
+        assert pdf[int(entry[:10]) :].startswith(b"%d 0 obj" % number)
+    stream = pdf.split(b"stream\n", 1)[1].split(b"\nendstream", 1)[0]
     assert b"/P scn" in zlib.decompress(stream)
 
 
@@ -231,8 +231,8 @@ def test_concurrent_first_captions_keep_font_intact() -> None:
     box = layout.Box(0, 0, 9, 9)
     card = layout.Card(box, box, "Größe", 9, 9, 3)
     layout._font().close()
-    for known in (layout._font, layout._cap_height, layout._advances, layout._outline):
-        known.cache_clear()
+    for cached in (layout._font, layout._cap_height, layout._advances, layout._outline):
+        cached.cache_clear()
     switching = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Person
+from tests.support.databases import ON_SQLITE
 from tests.support.qr_decoders import new_code
 from tests.support.visits import (
     ACCEPT_HTML,
@@ -42,24 +43,24 @@ REDIRECTS: tuple[tuple[str, Any, str, str], ...] = (
 
 
 @pytest.mark.parametrize(("kind", "data", "agent", "location"), REDIRECTS)
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@ON_SQLITE
 def test_scan_redirects_to_uri_of_phone_system(ana: Person, kind: str, data: Any, agent: str, location: str) -> None:
     code, alias = new_code(ana, kind, data, dynamic=True)
-    answer = visit(ana.client, alias, agent=agent, headers=ACCEPT_HTML)
-    assert (answer.status_code, answer.headers["location"]) == (302, location)
-    assert answer.headers["cache-control"] == "private, no-store"
+    response = visit(ana.client, alias, agent=agent, headers=ACCEPT_HTML)
+    assert (response.status_code, response.headers["location"]) == (302, location)
+    assert response.headers["cache-control"] == "private, no-store"
     if not location.startswith("http"):  # for programs that cannot open it, the same as a link
-        assert location.replace("&", "&amp;") in answer.text
+        assert location.replace("&", "&amp;") in response.text
     assert ana.get(f"/qr/{code}")["details"]["scans"] == 1
 
 
 def test_vcard_is_inline_on_ios_and_download_elsewhere(ana: Person) -> None:
     _, alias = new_code(ana, "vcard", CARD)
     for agent, way in ((IPHONE, "inline"), (ANDROID, "attachment"), (CURL, "attachment")):
-        answer = visit(ana.client, alias, agent=agent)
-        assert answer.headers["content-type"] == "text/vcard; charset=utf-8"
-        assert answer.headers["content-disposition"].startswith(f'{way}; filename="Zoe Costa.vcf"; filename*=UTF-8')
-        assert answer.content.decode().startswith("BEGIN:VCARD\r\nVERSION:3.0\r\nN:Costa;Zoë;;;\r\nFN:Zoë Costa\r\n")
+        response = visit(ana.client, alias, agent=agent)
+        assert response.headers["content-type"] == "text/vcard; charset=utf-8"
+        assert response.headers["content-disposition"].startswith(f'{way}; filename="Zoe Costa.vcf"; filename*=UTF-8')
+        assert response.content.decode().startswith("BEGIN:VCARD\r\nVERSION:3.0\r\nN:Costa;Zoë;;;\r\nFN:Zoë Costa\r\n")
 
 
 def test_vcard_file_name_is_safe(ana: Person) -> None:
@@ -74,12 +75,12 @@ def test_vcard_file_name_is_safe(ana: Person) -> None:
 
 def test_event_scan_returns_calendar_file(ana: Person) -> None:
     _, alias = new_code(ana, "event", {"title": "Tea", "start": "2030-05-01 15:00:00"})
-    answer = visit(ana.client, alias)
-    assert answer.headers["content-type"] == "text/calendar; charset=utf-8"
-    assert 'filename="Tea.ics"' in answer.headers["content-disposition"]
+    response = visit(ana.client, alias)
+    assert response.headers["content-type"] == "text/calendar; charset=utf-8"
+    assert 'filename="Tea.ics"' in response.headers["content-disposition"]
 
 
-def test_tracked_text_or_wifi_shows_page(ana: Person) -> None:
+def test_scan_of_tracked_text_or_wifi_shows_page(ana: Person) -> None:
     _, text = new_code(ana, "text", "<script>alert(1)</script>", dynamic=True)
     _, wifi = new_code(ana, "wifi", {"ssid": "Café", "pass": "pass words"}, dynamic=True)
     page = visit(ana.client, text, headers=ACCEPT_HTML)
@@ -106,12 +107,12 @@ def test_scans_count_like_clicks_with_own_source(ana: Person) -> None:
     assert report["os"] == {"iOS": 2, "Android": 1}
 
 
-def test_untracked_codes_have_zero_scans(ana: Person) -> None:
-    for kind, data in (("text", "Hello"), ("wifi", "Net"), ("geo", "1,2")):
-        code, alias = new_code(ana, kind, data)
-        visit(ana.client, alias)
-        ana.client.get(f"/qr/{alias}")
-        assert ana.get(f"/qr/{code}")["details"]["scans"] == 0
+@pytest.mark.parametrize(("kind", "data"), [("text", "Hello"), ("wifi", "Net"), ("geo", "1,2")])
+def test_untracked_codes_have_zero_scans(ana: Person, kind: str, data: str) -> None:
+    code, alias = new_code(ana, kind, data)
+    visit(ana.client, alias)
+    ana.client.get(f"/qr/{alias}")
+    assert ana.get(f"/qr/{code}")["details"]["scans"] == 0
 
 
 def test_change_applies_to_next_scan(ana: Person) -> None:

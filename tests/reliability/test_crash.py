@@ -54,7 +54,7 @@ def _rounds(kills: int) -> list[list[str]]:
     ],
     indirect=["database_url"],
 )
-def test_no_answered_click_and_no_promised_write_is_lost_by_a_kill(
+def test_killed_server_loses_no_answered_click_or_write(
     database: Database, database_url: str, tmp_path: Path, rounds: list[list[str]]
 ) -> None:
     key = database.write(add_ana)

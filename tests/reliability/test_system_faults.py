@@ -46,9 +46,9 @@ def _visit(server: Server, alias: str, times: int) -> int:
 
 
 def _clicks(server: Server, key: str, alias: str) -> int:
-    answer = server.call("GET", "/api/urls", key=key, params={"short": alias})
-    assert answer.status_code == 200, answer.text
-    return int(answer.json()["data"]["clicks"])
+    response = server.call("GET", "/api/urls", key=key, params={"short": alias})
+    assert response.status_code == 200, response.text
+    return int(response.json()["data"]["clicks"])
 
 
 def test_full_disk_keeps_redirects_and_reports_every_lost_click(tmp_path: Path) -> None:
@@ -65,8 +65,8 @@ def test_full_disk_keeps_redirects_and_reports_every_lost_click(tmp_path: Path) 
         answered["hot"] += _visit(server, "hot", 300)
         answered["cold"] += _visit(server, "cold", 1)
         assert answered == {"hot": 320, "cold": 1}
-        refused = server.call("POST", "/api/url/add", key=key, content=_NEW % "never")
-        assert (refused.status_code, refused.json()["code"]) == (507, "storage_full")
+        response = server.call("POST", "/api/url/add", key=key, content=_NEW % "never")
+        assert (response.status_code, response.json()["code"]) == (507, "storage_full")
         lost = server.call("GET", "/readyz").json()["clicks_lost"]
         assert lost > 0
         (disk / "ballast").unlink()
@@ -103,7 +103,7 @@ def test_database_locked_for_seconds_loses_nothing(tmp_path: Path) -> None:
                 time.sleep(0.03)
             other.execute("ROLLBACK")
         added = [server.call("POST", "/api/url/add", key=key, content=_NEW % f"new-{n}") for n in range(4)]
-        assert [answer.status_code for answer in added] == [200] * 4
+        assert [response.status_code for response in added] == [200] * 4
         assert (_clicks(server, key, "hot"), _clicks(server, key, "cold")) == (answered, cold)
         assert "Traceback" not in server.output()
 
@@ -141,5 +141,5 @@ def test_clock_jumps_lose_no_click(settings: Settings, database: Database) -> No
         client.worker_state.journal.close()
         while ingester.step():
             ingester.delete_expired()
-        answer = client.request(client.api_request("GET", "/api/urls?short=spring"))
-    assert f'"clicks":{3 * len(jumps)}'.encode() in answer.replace(b" ", b"")
+        response = client.request(client.api_request("GET", "/api/urls?short=spring"))
+    assert f'"clicks":{3 * len(jumps)}'.encode() in response.replace(b" ", b"")

@@ -71,6 +71,6 @@ def test_sighup_replaces_workers_without_failed_request(server: Server) -> None:
 def test_start_on_port_in_use_fails(server: Server, tmp_path: Path) -> None:
     port = server.url.rpartition(":")[2]
     command = [*server.process.args, "--port", port, "--workers", "2"]  # type: ignore[misc]
-    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=_SECONDS, check=False)
-    assert result.returncode != 0, result
-    assert "Address already in use" in result.stdout + result.stderr
+    completed = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=_SECONDS, check=False)
+    assert completed.returncode != 0, completed
+    assert "Address already in use" in completed.stdout + completed.stderr

@@ -60,8 +60,8 @@ def test_unavailable_store_rejects_downloads_and_uploads_but_not_links(installat
     installation.proxy.cut()
     assert [installation.visit("kept").status_code for _ in range(3)] == [503] * 3
     for size in (1000, 20_000_000):  # a single request, and a multipart upload
-        refused = installation.upload("lost", b"x" * size)
-        assert (refused.status_code, refused.json()["code"]) == (503, "unavailable")
+        response = installation.upload("lost", b"x" * size)
+        assert (response.status_code, response.json()["code"]) == (503, "unavailable")
     assert installation.visit("leads-on").status_code == 302
     installation.proxy.restore()
     # The failed downloads do not count, and the alias of the rejected file is free.
@@ -81,12 +81,12 @@ def test_store_that_hangs_during_upload_leaves_nothing(installation: Installatio
             yield b"x" * 1_000_000
 
     path = "/api/files/upload/torn.bin"
-    sent = installation.node.call(
+    response = installation.node.call(
         "POST", path, key=installation.key, content=chunks(), params={"custom": "torn"}, timeout=120
     )
-    assert sent.status_code in (200, 503)  # the store's client can retry a part
+    assert response.status_code in (200, 503)  # the store's client can retry a part
     is_there = installation.visit("torn").status_code == 200
-    assert is_there == (sent.status_code == 200)
+    assert is_there == (response.status_code == 200)
     if not is_there:
         until(lambda: installation.bucket.parts() == parts)
 

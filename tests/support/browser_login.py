@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import httpx2
 import pytest
@@ -9,7 +10,7 @@ from playwright.sync_api import Browser, Page
 
 from tests.conftest import PASSWORD
 from tests.support import accessibility
-from tests.support.browser import HOST, browser, served
+from tests.support.browser import HOST, browser, served, window
 from waypost.app import build
 from waypost.db.database import Database
 from waypost.settings import Settings
@@ -36,6 +37,14 @@ def sign_in(page: Page, address: str) -> None:
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Sign in").click()
     page.wait_for_url(f"{address}/dashboard")
+
+
+@contextmanager
+def signed_in_page(browser: Browser, address: str) -> Iterator[Page]:
+    """Open a window and sign in as Ana."""
+    with window(browser) as seen:
+        sign_in(seen.page, address)
+        yield seen.page
 
 
 def examine(page: Page, path: str) -> None:

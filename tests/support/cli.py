@@ -57,8 +57,8 @@ def run(
     handlers, level = logging.root.handlers[:], logging.root.level
     environment = dict(os.environ)
 
-    def run(*words: object) -> CommandResult:
-        monkeypatch.setattr(sys, "argv", ["waypost", *map(str, words)])
+    def run(*arguments: object) -> CommandResult:
+        monkeypatch.setattr(sys, "argv", ["waypost", *map(str, arguments)])
         capsys.readouterr()
         with pytest.raises(SystemExit) as ended:
             main()

@@ -28,6 +28,17 @@ class Browser:
         assert match is not None, at or path
         return self.client.post(f"/dashboard{path}", data={"token": match[1], **fields})
 
+    def submit_for_message(self, path: str, at: str = "", **fields: Any) -> str:
+        """Submit a form to `path`, follow its redirect, and return the flash message."""
+        return self.flash_message(self.submit(path, at, **fields))
+
+    def flash_message(self, response: Any) -> str:
+        """Follow the redirect of a form. Return the flash message, or ""."""
+        assert response.status_code == 303, response.text
+        page = self.client.get(response.headers["location"])
+        match = re.search(r'<div class="alert.*?<p>(.*?)</p>', page.text, re.DOTALL)
+        return re.sub("<[^>]+>", "", match[1]).strip() if match else ""
+
     def sign_in(self, name: str, password: str = PASSWORD) -> Any:
         """Sign in through the form."""
         return self.submit("/signin", name=name, password=password)
@@ -54,14 +65,6 @@ def dashboard(browser: Browser, ana: Person) -> Browser:
 def new_browser(service: AsgiClient) -> Browser:
     """Return another browser for the same app."""
     return Browser(service.another())
-
-
-def flash_message(response: Any, browser: Browser) -> str:
-    """Follow the redirect of a form. Return the flash message, or ""."""
-    assert response.status_code == 303, response.text
-    page = browser.client.get(response.headers["location"])
-    match = re.search(r'<div class="alert.*?<p>(.*?)</p>', page.text, re.DOTALL)
-    return re.sub("<[^>]+>", "", match[1]).strip() if match else ""
 
 
 def hidden_field(page: Any, name: str) -> str:

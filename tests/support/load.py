@@ -67,15 +67,15 @@ class Load:
                 continue
             try:
                 client.request("GET", f"/{alias}", headers={"User-Agent": "curl/8.5.0", "Accept": "*/*"})
-                answer = client.getresponse()
-                answer.read()
+                response = client.getresponse()
+                response.read()
             except (OSError, HTTPException):
                 client.close()
                 with self._lock:
                     self.doubtful += 1
                 continue
-            assert answer.status in (self._may | {410} if alias == "limited" else self._may)
-            if answer.status == 302:
+            assert response.status in (self._may | {410} if alias == "limited" else self._may)
+            if response.status == 302:
                 with self._lock:
                     self.answered[alias] += 1
         client.close()
@@ -118,17 +118,17 @@ def check(server: Server, key: str, load: Load) -> None:
     """Every answered click is counted, every promised link is there, and no limit was passed."""
     counted: Counter[str] = Counter()
     for alias in (*ALIASES, "limited"):
-        answer = server.call("GET", "/api/urls", key=key, params={"short": alias})
-        assert answer.status_code == 200, answer.text
-        data = answer.json()["data"]
-        assert data["uniqueClicks"] <= 1
-        counted[alias] = data["clicks"]
+        response = server.call("GET", "/api/urls", key=key, params={"short": alias})
+        assert response.status_code == 200, response.text
+        listed = response.json()["data"]
+        assert listed["uniqueClicks"] <= 1
+        counted[alias] = listed["clicks"]
     lost = {alias: n - counted[alias] for alias, n in load.answered.items() if counted[alias] < n}
     assert lost == {}
     assert counted.total() - load.answered.total() <= load.doubtful
     assert load.answered["limited"] <= counted["limited"] <= LIMIT
-    kept = {"status": "ok", "database": "ok", "clicks_lost": 0}
-    assert server.call("GET", "/readyz").json() == kept
+    healthy = {"status": "ok", "database": "ok", "clicks_lost": 0}
+    assert server.call("GET", "/readyz").json() == healthy
     visits = {alias: server.call("GET", f"/{alias}", follow_redirects=False).status_code for alias in load.promised}
     missing = [alias for alias, status in visits.items() if status != 302]
     assert (len(load.promised) > 0, missing) == (True, [])

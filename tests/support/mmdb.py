@@ -46,11 +46,11 @@ def mmdb(
 
 def _bits(network: str, ip_version: int) -> list[int]:
     parsed = ipaddress.ip_network(network)
-    value, length = int(parsed.network_address), parsed.prefixlen
+    address, length = int(parsed.network_address), parsed.prefixlen
     if parsed.version == 4 and ip_version == 6:  # IPv4 is stored below ::/96
         length += 96
     size = 128 if ip_version == 6 else 32
-    return [value >> (size - 1 - place) & 1 for place in range(length)]
+    return [address >> (size - 1 - place) & 1 for place in range(length)]
 
 
 def _record(child: int | str | None, count: int, places: Mapping[str, int]) -> bytes:
@@ -70,7 +70,7 @@ def _encoded(value: Any) -> bytes:
         case list():
             return _head(_ARRAY, len(value)) + b"".join(map(_encoded, value))
         case dict():
-            return _head(_MAP, len(value)) + b"".join(_encoded(key) + _encoded(one) for key, one in value.items())
+            return _head(_MAP, len(value)) + b"".join(_encoded(key) + _encoded(item) for key, item in value.items())
     raise TypeError(value)
 
 

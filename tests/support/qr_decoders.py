@@ -35,16 +35,16 @@ def zxing(data: bytes) -> str | None:
 def opencv(data: bytes) -> str | None:
     """Decode with OpenCV."""
     try:
-        result: Any = cv2.QRCodeDetector().detectAndDecodeBytes(np.asarray(opened(data)))[0]
+        decoded: Any = cv2.QRCodeDetector().detectAndDecodeBytes(np.asarray(opened(data)))[0]
     except (cv2.error, ValueError):
         return None
-    return bytes(result).decode() if result else None
+    return bytes(decoded).decode() if decoded else None
 
 
 def by_zbar(data: bytes) -> list[str]:
     """Decode with zbar."""
-    result = _zbar().decode(opened(data), symbols=[_zbar().ZBarSymbol.QRCODE])
-    return [one.data.decode() for one in result]
+    symbols = _zbar().decode(opened(data), symbols=[_zbar().ZBarSymbol.QRCODE])
+    return [symbol.data.decode() for symbol in symbols]
 
 
 @cache
@@ -76,13 +76,13 @@ def new_code(
     person: Person, type: str = "link", data: Any = "https://example.com/page", **fields: Any
 ) -> tuple[int, str]:
     """(id, alias) of a new code of that person."""
-    made = person.post("/qr/add", {"type": type, "data": data, **fields})
-    return made["id"], made["link"].removeprefix(f"{BASE}/qr/")
+    created = person.post("/qr/add", {"type": type, "data": data, **fields})
+    return created["id"], created["link"].removeprefix(f"{BASE}/qr/")
 
 
 def refused(person: Person, **body: Any) -> tuple[str, str]:
     """(field, message) of a code that is refused."""
     response = person.call("POST", "/qr/add", body)
-    data = response.json()
-    assert response.status_code == 400, data
-    return data["field"], data["message"]
+    problem = response.json()
+    assert response.status_code == 400, problem
+    return problem["field"], problem["message"]

@@ -4,12 +4,11 @@ import pytest
 
 from tests.conftest import Person
 from tests.support.bios import new_bio, open_bio
+from tests.support.databases import ON_SQLITE
 from waypost.bios import themes
 
-ONCE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
-
-@ONCE
+@ON_SQLITE
 def test_unknown_theme_has_default_style(ana: Person) -> None:
     styles = {themes.css_variables(name) for name in themes.THEMES}
     assert len(styles) == len(themes.THEMES) == 6
@@ -32,8 +31,8 @@ def test_text_contrast_in_every_theme_is_sufficient(name: str) -> None:
         assert _contrast(palette.label, palette.mark) >= 4.5
 
 
-def _contrast(one: str, other: str) -> float:
-    lighter, darker = sorted((_luminance(one), _luminance(other)), reverse=True)
+def _contrast(color: str, background: str) -> float:
+    lighter, darker = sorted((_luminance(color), _luminance(background)), reverse=True)
     return (lighter + 0.05) / (darker + 0.05)
 
 

@@ -43,7 +43,7 @@ def test_text_is_in_utc_in_any_time_zone(second: int, text: str, monkeypatch: py
         time.tzset()
 
 
-def test_never_is_the_last_valid_timestamp() -> None:
+def test_latest_timestamp_equals_never() -> None:
     assert clock.text(MAX_SECOND) == clock.NEVER
 
 

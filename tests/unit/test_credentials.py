@@ -11,6 +11,8 @@ print(hashed, credentials.password_matches(hashed, "a password"), credentials.pa
 
 
 def test_password_hash_has_parameters_of_owasp() -> None:
-    output = subprocess.run([sys.executable, "-c", _SCRIPT], check=True, capture_output=True, text=True).stdout.split()
-    assert output[0].startswith("$argon2id$v=19$m=19456,t=2,p=1$")
-    assert output[1:] == ["True", "False"]
+    parameters = subprocess.run(
+        [sys.executable, "-c", _SCRIPT], check=True, capture_output=True, text=True
+    ).stdout.split()
+    assert parameters[0].startswith("$argon2id$v=19$m=19456,t=2,p=1$")
+    assert parameters[1:] == ["True", "False"]

@@ -30,7 +30,7 @@ def _answer(link: dict[str, Any], visit: dict[str, Any]) -> Outcome:
 
 
 @pytest.mark.parametrize(
-    ("link", "visit", "answer"),
+    ("link", "visit", "outcome"),
     [
         pytest.param({}, {}, Redirect(PAGE), id="a link leads to its target"),
         pytest.param({"status": "private"}, {}, Redirect(PAGE), id="private hides statistics, not the target"),
@@ -76,8 +76,8 @@ def _answer(link: dict[str, Any], visit: dict[str, Any]) -> Outcome:
         ),
     ],
 )
-def test_outcome_of_visit_by_link_settings(link: dict[str, Any], visit: dict[str, Any], answer: Outcome) -> None:
-    assert _answer(link, visit) == answer
+def test_link_settings_decide_outcome_of_visit(link: dict[str, Any], visit: dict[str, Any], outcome: Outcome) -> None:
+    assert _answer(link, visit) == outcome
 
 
 GEO = [{"location": "France", "link": "https://fr.example/"}, {"location": "de", "link": "https://de.example/"}]
@@ -195,11 +195,11 @@ def test_targeted_destination_gets_query() -> None:
     )
 
 
-@pytest.mark.parametrize(("expiryurl", "answer"), [("", Refusal("gone")), (OVER, Redirect(OVER, is_click=False))])
-def test_link_with_reached_limit_behaves_as_expired(expiryurl: str, answer: Outcome) -> None:
+@pytest.mark.parametrize(("expiryurl", "outcome"), [("", Refusal("gone")), (OVER, Redirect(OVER, is_click=False))])
+def test_link_with_reached_limit_behaves_as_expired(expiryurl: str, outcome: Outcome) -> None:
     assert (
         expired_outcome(replace(PLAIN, expiryurl=expiryurl))
-        == answer
+        == outcome
         == _answer({"expiryurl": expiryurl, "expiry": 1}, {})
     )
 

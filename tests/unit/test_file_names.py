@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Person
+from tests.support.databases import ON_SQLITE
 from waypost.errors import Problem
 from waypost.files import ranges
 from waypost.files.ranges import ByteRange, Unsatisfiable
@@ -40,7 +41,7 @@ INVALID: tuple[tuple[bytes, str], ...] = (
 )
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@ON_SQLITE
 def test_invalid_file_name_is_rejected(ana: Person) -> None:
     for raw, message in INVALID:
         with pytest.raises(Problem) as caught:
@@ -73,11 +74,11 @@ VALID: tuple[tuple[bytes, str, str], ...] = (
 )
 
 
-def test_valid_file_name_is_encoded_for_every_system() -> None:
-    for raw, name, header in VALID:
-        assert file_names.from_path(raw) == name
-        assert file_names.disposition(name) == header
-        assert header.isascii()
+@pytest.mark.parametrize(("raw", "name", "header"), VALID)
+def test_valid_file_name_is_encoded_for_every_system(raw: bytes, name: str, header: str) -> None:
+    assert file_names.from_path(raw) == name
+    assert file_names.disposition(name) == header
+    assert header.isascii()
 
 
 MEDIA_TYPES = (

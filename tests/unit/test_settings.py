@@ -36,11 +36,11 @@ def test_invalid_setting_is_reported_before_anything_is_created(
     for value in SETTINGS[name]:
         monkeypatch.setenv(name, value)
         for arguments in (("doctor",), ("serve",), ("account", "list")):
-            refused = run(*arguments)
-            assert (refused.code, refused.out) == (2, ""), value
-            assert refused.err.startswith(f"W000 {name}: "), refused.err
-            assert refused.err.count("\n") == 1, refused.err
-            assert "Value error" not in refused.err
+            completed = run(*arguments)
+            assert (completed.code, completed.out) == (2, ""), value
+            assert completed.err.startswith(f"W000 {name}: "), completed.err
+            assert completed.err.count("\n") == 1, completed.err
+            assert "Value error" not in completed.err
     assert list(working_folder.iterdir()) == []
 
 
@@ -73,8 +73,8 @@ def test_invalid_settings_file_is_reported(
 ) -> None:
     for content, message in FILES.items():
         (working_folder / "waypost.toml").write_text(content)
-        refused = run("doctor")
-        assert (refused.code, refused.out) == (2, ""), content
-        assert refused.err.startswith(message), refused.err
+        completed = run("doctor")
+        assert (completed.code, completed.out) == (2, ""), content
+        assert completed.err.startswith(message), completed.err
     monkeypatch.setenv("WAYPOST_CONFIG", "nowhere.toml")
     assert run("doctor").err == "W000 nowhere.toml: there is no such file.\n"

@@ -3,11 +3,11 @@
 from functools import partial
 from typing import Any
 
-import pytest
 from sqlalchemy import Connection, select, update
 
 from tests.conftest import BASE, Person
 from tests.support.bios import BLOCKS, MASTODON, SHOP, clicks_of, follow, new_bio, open_bio
+from tests.support.databases import ON_SQLITE
 from tests.support.visits import (
     ACCEPT_HTML,
     ANDROID,
@@ -23,8 +23,6 @@ from tests.support.visits import (
 )
 from waypost.db.schema import bio_blocks, bios
 from waypost.settings import Settings
-
-ONCE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 def test_bio_page_visit_is_counted_once(ana: Person, ben: Person) -> None:
@@ -101,9 +99,9 @@ def test_block_of_another_page_returns_404(ana: Person, ben: Person) -> None:
 def test_block_url_accepts_own_short_link_and_rejects_blocks(ana: Person) -> None:
     link = new_link(ana, "spring")
     bio = new_bio(ana, blocks=[{"type": "link", "title": "Sale", "url": f"{BASE}/spring"}])
-    answer = follow(ana, bio, "Sale")
-    assert answer.headers["location"] == f"{BASE}/spring"
-    visit(ana.client, answer.headers["location"])
+    response = follow(ana, bio, "Sale")
+    assert response.headers["location"] == f"{BASE}/spring"
+    visit(ana.client, response.headers["location"])
     assert (ana.get(f"/url/{link}")["data"]["clicks"], clicks_of(ana, bio)) == (1, {"Sale": (1, 1)})
     for url in (f"{BASE}/ana-costa/1", f"{BASE}/ana-costa/%31", f"{BASE.upper()}/x/2/"):
         body = {"blocks": [{"type": "link", "title": "x", "url": url}]}
@@ -123,7 +121,7 @@ def test_vcard_block_downloads_contact_file(ana: Person) -> None:
     assert clicks_of(ana, bio) == {"Ana Costa": (3, 2)}
 
 
-@ONCE
+@ON_SQLITE
 def test_vcard_with_unusual_values_is_valid(ana: Person) -> None:
     hostile = {"lname": "A;B,C\\D", "phone": "call me", "email": "nobody", "street": "1;2", "city": "\u202eX"}
     for message, line in (
@@ -138,23 +136,23 @@ def test_vcard_with_unusual_values_is_valid(ana: Person) -> None:
         assert "EMAIL" not in card
         assert card.startswith("BEGIN:VCARD\r\n")
         assert card.endswith("END:VCARD\r\n")
-        assert all(len(one.encode()) <= 75 for one in card.split("\r\n"))
+        assert all(len(folded.encode()) <= 75 for folded in card.split("\r\n"))
         assert open_bio(ana, f"card-{len(message)}").status_code == 200
         ana.delete(f"/bio/{bio}/delete")
     new_bio(ana, blocks=[])
     assert visit(ana.client, "ana-costa/vcard").status_code == 404
 
 
-@ONCE
+@ON_SQLITE
 def test_block_with_forbidden_app_scheme_is_not_opened(ana: Person, settings: Settings) -> None:
     bio = new_bio(ana, blocks=[{"type": "link", "title": "Write", "url": "https://example.com/"}])
     block = ana.get(f"/bio/{bio}")["blocks"][0]["id"]
     for url in ("javascript:alert(1)", "mailto:ana@example.com", "data:text/html,x"):
-        items = [{"type": "link", "title": "Write", "url": url, "id": block}]
-        ana.write(partial(_set_blocks, blocks=items))
+        blocks = [{"type": "link", "title": "Write", "url": url, "id": block}]
+        ana.write(partial(_set_blocks, blocks=blocks))
         ana.put(f"/bio/{bio}/update", {"title": url[:8]})  # invalidate the cached page
-        answer = visit(ana.client, f"ana-costa/{block}", headers=ACCEPT_HTML)
-        assert (answer.status_code, "location" in answer.headers) == (403, False)
+        response = visit(ana.client, f"ana-costa/{block}", headers=ACCEPT_HTML)
+        assert (response.status_code, "location" in response.headers) == (403, False)
         assert url not in open_bio(ana).text
 
 

@@ -6,10 +6,10 @@ import pytest
 
 from tests.conftest import BASE, Person
 from tests.support.bios import BLOCKS, new_bio, open_bio
+from tests.support.databases import ON_SQLITE
 from tests.support.html import Page
 from tests.support.visits import CHROME, CURL, GOOGLEBOT, SLACK, click_totals, visit
 
-ONCE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 HOSTILE = (
     "<script>alert(1)</script>",
     '"><img src=x onerror=alert(1)>',
@@ -30,12 +30,12 @@ def _all(page: Page, name: str, attribute: str) -> list[str]:
 
 def test_bio_page_shows_blocks_in_order(ana: Person) -> None:
     new_bio(ana, title="Ana Costa", description="Potter.\nLisbon.")
-    answer = open_bio(ana)
-    page = Page(answer)
-    assert (answer.status_code, answer.headers["cache-control"]) == (200, "private, no-store")
-    words = ("Ana Costa", "Potter.\nLisbon.", "Shop", "Blog", "About me", "Two\nlines", "Mastodon", "Ana Costa")
+    response = open_bio(ana)
+    page = Page(response)
+    assert (response.status_code, response.headers["cache-control"]) == (200, "private, no-store")
+    texts = ("Ana Costa", "Potter.\nLisbon.", "Shop", "Blog", "About me", "Two\nlines", "Mastodon", "Ana Costa")
     places: list[int] = []
-    for word in words:
+    for word in texts:
         places.append(page.one("body").text.index(word, places[-1] + 1 if places else 0))
     assert places == sorted(places)
     assert [e.name for e in page.elements if e.name in ("h1", "h2", "main", "header")] == ["main", "header", "h1", "h2"]
@@ -43,39 +43,39 @@ def test_bio_page_shows_blocks_in_order(ana: Person) -> None:
     assert _all(page, "img", "alt") == ["example.com", "A cat"]
 
 
-@ONCE
+@ON_SQLITE
 def test_empty_bio_page_shows_its_name(ana: Person) -> None:
     new_bio(ana, blocks=[])
     assert '<h1 dir="auto">My page</h1>' in open_bio(ana).text
 
 
-@ONCE
-@pytest.mark.parametrize("words", HOSTILE)
-def test_bio_page_texts_are_escaped(ana: Person, words: str) -> None:
+@ON_SQLITE
+@pytest.mark.parametrize("nasty_text", HOSTILE)
+def test_bio_page_texts_are_escaped(ana: Person, nasty_text: str) -> None:
     blocks = [
-        {"type": "heading", "text": words},
-        {"type": "text", "text": words},
-        {"type": "link", "title": words, "url": "https://example.com/'\"><script>alert(1)</script>"},
-        {"type": "image", "image": "https://pictures.example/'\"onerror=alert(1)><script>", "alt": words},
-        {"type": "social", "network": words, "url": 'https://example.com/"onclick=alert(1)'},
-        {"type": "vcard", **dict.fromkeys(("fname", "lname", "org", "title"), words)},
+        {"type": "heading", "text": nasty_text},
+        {"type": "text", "text": nasty_text},
+        {"type": "link", "title": nasty_text, "url": "https://example.com/'\"><script>alert(1)</script>"},
+        {"type": "image", "image": "https://pictures.example/'\"onerror=alert(1)><script>", "alt": nasty_text},
+        {"type": "social", "network": nasty_text, "url": 'https://example.com/"onclick=alert(1)'},
+        {"type": "vcard", **dict.fromkeys(("fname", "lname", "org", "title"), nasty_text)},
     ]
-    bio = new_bio(ana, name=words, title=words, description=words, blocks=blocks)
-    answer = open_bio(ana)
-    page = Page(answer)
+    bio = new_bio(ana, name=nasty_text, title=nasty_text, description=nasty_text, blocks=blocks)
+    response = open_bio(ana)
+    page = Page(response)
     assert {element.name for element in page.elements} <= {
         *("html", "head", "meta", "title", "link", "style", "body", "main", "header"),
         *("svg", "rect", "g", "text", "path"),
         *("h1", "h2", "p", "ul", "li", "a", "bdi", "figure", "img", "div", "footer"),
     }
     assert not [name for element in page.elements for name in element.attributes if name.startswith("on")]
-    assert answer.text.count("</style>") == 1
+    assert response.text.count("</style>") == 1
     texts = (page.one("title").text, page.one("body").text)
-    assert sum(text.count(words) for text in texts) >= 7  # as it was written, and nowhere as anything else
+    assert sum(text.count(nasty_text) for text in texts) >= 7  # as it was written, and nowhere as anything else
     hrefs = _all(page, "a", "href")
     assert hrefs.pop() == f"{BASE}/report?url=http%3A%2F%2Fgo.localhost%3A8000%2Fana-costa"
     assert all(re.fullmatch(r"/ana-costa/[0-9]+", href) for href in hrefs)
-    policy = answer.headers["content-security-policy"]
+    policy = response.headers["content-security-policy"]
     assert "script" not in policy
     assert "img-src data: https://pictures.example; " in policy
     for block in ana.get(f"/bio/{bio}")["blocks"]:
@@ -84,18 +84,18 @@ def test_bio_page_texts_are_escaped(ana: Person, words: str) -> None:
         assert not set(followed.headers.get("location", "")) & set('"<>')
 
 
-@ONCE
+@ON_SQLITE
 def test_bio_page_texts_have_automatic_direction(ana: Person) -> None:
     new_bio(ana, title="\u05d0\u05e0\u05d4", description="\u05e9\u05dc\u05d5\u05dd")
     texts = [e.attributes for e in Page(open_bio(ana)).elements if e.name in ("h1", "h2", "p")]
     assert all(attributes.get("dir") == "auto" for attributes in texts if attributes.get("class") != "about")
 
 
-@ONCE
+@ON_SQLITE
 def test_bio_page_loads_only_its_images(ana: Person) -> None:
     new_bio(ana)
-    answer = open_bio(ana)
-    header = dict(part.strip().split(" ", 1) for part in answer.headers["content-security-policy"].split(";"))
+    response = open_bio(ana)
+    header = dict(part.strip().split(" ", 1) for part in response.headers["content-security-policy"].split(";"))
     assert header == {
         "default-src": "'none'",
         "style-src": "'unsafe-inline'",
@@ -103,10 +103,10 @@ def test_bio_page_loads_only_its_images(ana: Person) -> None:
         "frame-ancestors": "'none'",
         "base-uri": "'none'",
     }
-    page = Page(answer)
+    page = Page(response)
     assert _all(page, "img", "loading") == ["lazy"] * 2
     assert _all(page, "img", "referrerpolicy") == ["no-referrer"] * 2
-    assert "url(" not in answer.text
+    assert "url(" not in response.text
     assert [href[:5] for href in _all(page, "link", "href")] == ["http:", "data:"]  # canonical, and the icon
     ana.put(f"/bio/{new_bio(ana, 'bare', blocks=[])}/update", {"theme": "ocean"})
     assert "img-src data:; " in open_bio(ana, "bare").headers["content-security-policy"]
@@ -115,7 +115,7 @@ def test_bio_page_loads_only_its_images(ana: Person) -> None:
     assert len(open_bio(ana, "many").headers["content-security-policy"]) < 1000
 
 
-@ONCE
+@ON_SQLITE
 def test_bio_page_has_metadata_for_search_and_previews(ana: Person) -> None:
     new_bio(ana, title="Ana Costa", description="Potter.\nLisbon.")
     page = Page(open_bio(ana))
@@ -130,11 +130,11 @@ def test_bio_page_has_metadata_for_search_and_previews(ana: Person) -> None:
 
 def test_bio_page_returns_json_to_programs(ana: Person) -> None:
     bio = new_bio(ana, title="Ana Costa", sensitive=True)
-    data = visit(ana.client, "ana-costa", agent=CURL).json()
+    body = visit(ana.client, "ana-costa", agent=CURL).json()
     first = ana.get(f"/bio/{bio}")["blocks"][0]["id"]
-    assert data["blocks"][0] == {**BLOCKS[0], "visit": f"{BASE}/ana-costa/{first}"}
-    assert data["blocks"][2] == BLOCKS[2]
-    assert (data["error"], data["title"], data["sensitive"]) == (0, "Ana Costa", True)
+    assert body["blocks"][0] == {**BLOCKS[0], "visit": f"{BASE}/ana-costa/{first}"}
+    assert body["blocks"][2] == BLOCKS[2]
+    assert (body["error"], body["title"], body["sensitive"]) == (0, "Ana Costa", True)
     assert visit(ana.client, "ana-costa+").json() == {"error": 0, "url": f"{BASE}/ana-costa", "title": "Ana Costa"}
 
 
@@ -146,9 +146,9 @@ def test_sensitive_bio_page_warns_and_counts_after_confirmation(ana: Person) -> 
         assert "Ana Costa" not in gate.text
         assert "Secret" not in gate.text
     assert click_totals(ana, f"/bio/{bio}") == {}
-    answer = open_bio(ana, method="POST")
-    assert (answer.status_code, answer.headers["location"]) == (303, "/ana-costa?sure=1")
-    cookie = answer.headers["set-cookie"]
+    response = open_bio(ana, method="POST")
+    assert (response.status_code, response.headers["location"]) == (303, "/ana-costa?sure=1")
+    cookie = response.headers["set-cookie"]
     assert all(part in cookie for part in ("HttpOnly", "Path=/ana-costa", "SameSite=lax"))
     assert "Secret words" in open_bio(ana).text  # by the cookie
     ana.client.cookies.clear()
@@ -179,7 +179,7 @@ def test_bio_page_change_applies_at_next_visit_and_deleted_page_returns_404(ana:
     assert ana.get(f"/bio/{again}")["data"]["clicks"] == 1
 
 
-@ONCE
+@ON_SQLITE
 def test_bio_page_is_served_on_own_host_only(ana: Person) -> None:
     bio = new_bio(ana)
     ana.post("/domain/add", {"domain": "https://brand.example"})
@@ -190,7 +190,7 @@ def test_bio_page_is_served_on_own_host_only(ana: Person) -> None:
     assert click_totals(ana, f"/bio/{bio}") == {}
 
 
-@ONCE
+@ON_SQLITE
 def test_large_bio_page_is_served_completely(ana: Person) -> None:
     blocks = [{"type": "text", "text": "x" * 5000}, *[BLOCKS[0]] * 199]
     bio = new_bio(ana, blocks=blocks)

@@ -19,23 +19,23 @@ def _campaign(person: Person, *, slug: str | None = "spring", public: bool = Tru
     return int(person.post("/campaign/add", {"slug": slug, "public": public, "name": name})["id"])
 
 
-def _told(service: AsgiClient, campaign: int, query: str = "", slug: str = "spring") -> dict[str, Any]:
-    answer = visit(service, f"u/ana/{slug}-{campaign}{query}")
-    assert answer.status_code == 200
-    data: dict[str, Any] = answer.json()["data"]
+def _list_data(service: AsgiClient, campaign: int, query: str = "", slug: str = "spring") -> dict[str, Any]:
+    response = visit(service, f"u/ana/{slug}-{campaign}{query}")
+    assert response.status_code == 200
+    data: dict[str, Any] = response.json()["data"]
     return data
 
 
 def _titles(service: AsgiClient, campaign: int, query: str = "") -> list[str]:
-    return [link["title"] for link in _told(service, campaign, query)["links"]]
+    return [link["title"] for link in _list_data(service, campaign, query)["links"]]
 
 
-def _many(person: Person, campaign: int, count: int) -> None:
+def _create_links(person: Person, campaign: int, count: int) -> None:
     """Insert many links directly, faster than through the API."""
-    words = dict.fromkeys(("host", "description", "expiryurl", "metatitle", "metadescription", "metaimage"), "")
+    empty_texts = dict.fromkeys(("host", "description", "expiryurl", "metatitle", "metadescription", "metaimage"), "")
     rows = [
         {
-            **words,
+            **empty_texts,
             "account": person.account,
             "alias": f"many-{n}",
             "url": f"https://example.com/{n}",
@@ -64,18 +64,18 @@ class _Outline(HTMLParser):
         return [str(message["href"]) for tag, message in self.tags if tag == "a"]
 
 
-def test_list_url_from_api_works(service: AsgiClient, ana: Person) -> None:
-    for slug in ("spring", None):
-        made = ana.post("/campaign/add", {"slug": slug, "public": True})
-        assert visit(service, made["list"].removeprefix(f"{BASE}/"), headers=ACCEPT_HTML).status_code == 200
+@pytest.mark.parametrize("slug", ["spring", None])
+def test_list_url_from_api_works(service: AsgiClient, ana: Person, slug: str | None) -> None:
+    created = ana.post("/campaign/add", {"slug": slug, "public": True})
+    assert visit(service, created["list"].removeprefix(f"{BASE}/"), headers=ACCEPT_HTML).status_code == 200
 
 
 def test_list_shows_newest_links_first_with_title_or_site(service: AsgiClient, ana: Person) -> None:
     campaign = _campaign(ana)
     new_link(ana, "one", url="https://www.example.com/a", campaign=campaign, title="The first")
     new_link(ana, "two", url="https://www.bücher.example/b", campaign=campaign)
-    output = _told(service, campaign)
-    assert output == {
+    list_data = _list_data(service, campaign)
+    assert list_data == {
         "name": "Spring",
         "list": f"{BASE}/u/ana/spring-{campaign}",
         "rotator": f"{BASE}/r/spring",
@@ -118,12 +118,12 @@ def test_list_contains_only_usable_links(service: AsgiClient, ana: Person) -> No
 def test_outdated_list_slug_redirects_to_current_one(service: AsgiClient, ana: Person) -> None:
     campaign = _campaign(ana)
     for old in (f"winter-{campaign}", f"list-{campaign}", f"a-b-{campaign}"):
-        answer = visit(service, f"u/ana/{old}?q=x&page=2")
-        assert (answer.status_code, answer.headers["location"]) == (
+        response = visit(service, f"u/ana/{old}?q=x&page=2")
+        assert (response.status_code, response.headers["location"]) == (
             302,
             f"{BASE}/u/ana/spring-{campaign}?q=x&page=2",
         )
-        assert answer.headers["cache-control"] == "private, no-store"
+        assert response.headers["cache-control"] == "private, no-store"
     assert visit(service, f"u/ANA/spring-{campaign}").headers["location"] == f"{BASE}/u/ana/spring-{campaign}"
 
 
@@ -143,13 +143,13 @@ def test_wrong_list_address_returns_404(service: AsgiClient, ana: Person, ben: P
 
 def test_long_list_is_paginated(service: AsgiClient, ana: Person) -> None:
     campaign = _campaign(ana)
-    _many(ana, campaign, 60)
-    first, last = _told(service, campaign), _told(service, campaign, "?page=3")
+    _create_links(ana, campaign, 60)
+    first, last = _list_data(service, campaign), _list_data(service, campaign, "?page=3")
     assert (first["result"], first["nextpage"], first["maxpage"]) == (60, 2, 3)
     assert [link["title"] for link in first["links"]] == [f"Number {n}" for n in range(59, 34, -1)]
     assert [link["title"] for link in last["links"]] == [f"Number {n}" for n in range(9, -1, -1)]
     assert last["nextpage"] is None
-    beyond = _told(service, campaign, "?page=9")
+    beyond = _list_data(service, campaign, "?page=9")
     assert (beyond["links"], beyond["nextpage"]) == ([], None)
     page = visit(service, f"u/ana/spring-{campaign}?page=2", headers=ACCEPT_HTML).text
     assert [link for link in _Outline(page).links() if "/u/" in link] == [
@@ -157,7 +157,7 @@ def test_long_list_is_paginated(service: AsgiClient, ana: Person) -> None:
         f"{BASE}/u/ana/spring-{campaign}?page=3",
     ]
     for odd in ("0", "-1", "x", "²", "9" * 30, ""):
-        assert _told(service, campaign, f"?page={odd}")["currentpage"] == 1
+        assert _list_data(service, campaign, f"?page={odd}")["currentpage"] == 1
 
 
 def test_list_search_matches_visible_text(service: AsgiClient, ana: Person) -> None:
@@ -184,9 +184,9 @@ def test_list_search_matches_visible_text(service: AsgiClient, ana: Person) -> N
 
 def test_list_search_results_are_paginated(service: AsgiClient, ana: Person) -> None:
     campaign = _campaign(ana)
-    _many(ana, campaign, 60)
-    output = _told(service, campaign, "?q=NUMBER+1&page=1")
-    assert (output["result"], output["maxpage"]) == (11, 1)
+    _create_links(ana, campaign, 60)
+    list_data = _list_data(service, campaign, "?q=NUMBER+1&page=1")
+    assert (list_data["result"], list_data["maxpage"]) == (11, 1)
     page = visit(service, f"u/ana/spring-{campaign}?q=number&page=2", headers=ACCEPT_HTML).text
     assert f"{BASE}/u/ana/spring-{campaign}?q=number&page=3" in _Outline(page).links()
 
@@ -203,17 +203,17 @@ def test_list_view_counts_for_campaign_and_bots_separately(service: AsgiClient, 
 
 
 @pytest.mark.parametrize(
-    "words", ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "{{ 7 * 7 }}", "</ul>"]
+    "text", ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "{{ 7 * 7 }}", "</ul>"]
 )
-def test_list_texts_are_escaped(words: str, service: AsgiClient, ana: Person) -> None:
-    campaign = _campaign(ana, name=words)
-    new_link(ana, "one", campaign=campaign, title=words)
-    answer = visit(service, f"u/ana/spring-{campaign}", headers=ACCEPT_HTML)
-    tags = [tag for tag, _ in _Outline(answer.text).tags]
+def test_list_texts_are_escaped(text: str, service: AsgiClient, ana: Person) -> None:
+    campaign = _campaign(ana, name=text)
+    new_link(ana, "one", campaign=campaign, title=text)
+    response = visit(service, f"u/ana/spring-{campaign}", headers=ACCEPT_HTML)
+    tags = [tag for tag, _ in _Outline(response.text).tags]
     assert not {"script", "img"} & set(tags)
     assert tags.count("ul") == 1
-    assert "49" not in re.sub(r"<style>.*?</style>", "", answer.text, flags=re.DOTALL)
-    assert not [name for _, message in _Outline(answer.text).tags for name in message if name.startswith("on")]
+    assert "49" not in re.sub(r"<style>.*?</style>", "", response.text, flags=re.DOTALL)
+    assert not [name for _, message in _Outline(response.text).tags for name in message if name.startswith("on")]
 
 
 def test_list_isolates_right_to_left_text(service: AsgiClient, ana: Person) -> None:
@@ -228,13 +228,13 @@ def test_list_isolates_right_to_left_text(service: AsgiClient, ana: Person) -> N
 def test_list_page_loads_no_resources(service: AsgiClient, ana: Person) -> None:
     campaign = _campaign(ana)
     new_link(ana, "one", url="https://elsewhere.example/", campaign=campaign)
-    answer = visit(service, f"u/ana/spring-{campaign}", headers=ACCEPT_HTML)
-    policy = answer.headers["content-security-policy"]
+    response = visit(service, f"u/ana/spring-{campaign}", headers=ACCEPT_HTML)
+    policy = response.headers["content-security-policy"]
     assert "default-src 'none'" in policy
     assert "script-src" not in policy
     loading = [
         message
-        for tag, message in _Outline(answer.text).tags
+        for tag, message in _Outline(response.text).tags
         if "src" in message or (tag == "link" and message["href"] != "data:,")
     ]
     assert loading == []

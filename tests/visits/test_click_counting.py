@@ -9,6 +9,7 @@ import time_machine
 
 from tests.conftest import Person
 from tests.support.asgi_client import AsgiClient
+from tests.support.databases import ON_SQLITE
 from tests.support.server import at_once
 from tests.support.visits import (
     ACCEPT_HTML,
@@ -27,12 +28,11 @@ from tests.support.visits import (
     visit,
 )
 
-ONLY_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 NOON = 1_800_014_400  # 2027-01-15 12:00:00 UTC
 OVER = "https://example.com/over"
 
 
-@ONLY_SQLITE
+@ON_SQLITE
 @pytest.mark.parametrize(
     ("method", "agent", "headers", "counted"),
     [
@@ -106,7 +106,7 @@ def test_click_limit_is_exact_under_concurrency(ana: Person, service: AsgiClient
     assert clicks(ana, link) == (17, 1)
 
 
-@ONLY_SQLITE
+@ON_SQLITE
 def test_link_over_click_limit_returns_410_or_expiry_url(ana: Person, service: AsgiClient) -> None:
     new_link(ana, "once", clicklimit=1)
     new_link(ana, "once-over", clicklimit=1, expiryurl=OVER)
@@ -125,7 +125,7 @@ def test_link_over_click_limit_returns_410_or_expiry_url(ana: Person, service: A
     ("method", "agent", "headers"),
     [("HEAD", CHROME, {}), ("GET", GOOGLEBOT, {}), ("GET", SLACK, {}), ("GET", CHROME, {"Purpose": "prefetch"})],
 )
-def test_uncounted_visit_keeps_limit_and_is_refused_beyond_it(
+def test_uncounted_visit_keeps_limit_and_is_rejected_beyond_it(
     ana: Person, service: AsgiClient, method: str, agent: str, headers: dict[str, str]
 ) -> None:
     new_link(ana, "once", clicklimit=1)
@@ -151,14 +151,14 @@ def test_click_limit_set_later_includes_earlier_clicks(ana: Person, service: Asg
     assert click_totals(ana, f"/url/{link}") == {"clicks": 8, "uniqueClicks": 1, "late": 3}
 
 
-@ONLY_SQLITE
+@ON_SQLITE
 def test_visit_of_unknown_alias_is_recorded_for_host_only(ana: Person, service: AsgiClient) -> None:
     new_link(ana, "spring")
     visit(service, "nobody")
     assert click_totals(ana, "") == {}
 
 
-@ONLY_SQLITE
+@ON_SQLITE
 def test_late_clicks_of_deleted_link_do_not_stop_ingester(ana: Person, service: AsgiClient) -> None:
     gone, kept = new_link(ana, "gone"), new_link(ana, "kept")
     at_once([lambda: visit(service, "gone", agent=ANDROID) for _ in range(8)])

@@ -13,11 +13,11 @@ from sqlalchemy import text as sql
 
 import waypost
 from tests.conftest import Person
+from tests.support.databases import ON_SQLITE
 from tests.support.visits import ACCEPT_HTML, new_link, visit
 from waypost.http import media_types
 from waypost.visits import i18n
 
-ONCE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 GERMAN = {**ACCEPT_HTML, "Accept-Language": "de-CH,fr;q=0.9,en;q=0.8"}
 SOURCE = Path(waypost.__file__).parent
 LOCALES = SOURCE / "visits" / "locales"
@@ -41,7 +41,7 @@ def links(ana: Person) -> None:
     visit(ana.client, "used-up")
 
 
-@ONCE
+@ON_SQLITE
 @pytest.mark.parametrize(("path", "method", "status", "code", "english", "german"), REFUSALS)
 def test_error_is_page_for_browsers_and_json_for_programs(
     ana: Person, links: None, path: str, method: str, status: int, code: str, english: str, german: str
@@ -59,16 +59,16 @@ def test_error_is_page_for_browsers_and_json_for_programs(
     assert "Allow" in response.headers if status == 405 else "Allow" not in response.headers
 
 
-@ONCE
+@ON_SQLITE
 def test_too_many_wrong_passwords_return_429_with_retry_after(ana: Person, links: None) -> None:
     for _ in range(10):
         visit(ana.client, "locked", "POST", data={"password": "wrong"}, headers=ACCEPT_HTML)
     for headers in (ACCEPT_HTML, {}):
-        answer = visit(ana.client, "locked", "POST", data={"password": "wrong"}, headers=headers)
-        assert (answer.status_code, answer.headers["retry-after"]) == (429, "60")
+        response = visit(ana.client, "locked", "POST", data={"password": "wrong"}, headers=headers)
+        assert (response.status_code, response.headers["retry-after"]) == (429, "60")
 
 
-@ONCE
+@ON_SQLITE
 @pytest.mark.parametrize(
     ("damage", "status", "code", "title"),
     [
@@ -81,19 +81,19 @@ def test_internal_error_reveals_no_details(ana: Person, damage: str, status: int
     ana.write(lambda tx: tx.execute(sql(damage)))
     quiet = ana.client.another(raises=False)
     for headers in (ACCEPT_HTML, {}):
-        answer = quiet.get("/ana-costa", headers={"Host": "go.localhost", **headers})
-        assert (answer.status_code, "retry-after" in answer.headers) == (status, status == 503)
-        assert not any(word in answer.text for word in ("secret", "bios", "SELECT", "Traceback", "sqlite"))
+        response = quiet.get("/ana-costa", headers={"Host": "go.localhost", **headers})
+        assert (response.status_code, "retry-after" in response.headers) == (status, status == 503)
+        assert not any(word in response.text for word in ("secret", "bios", "SELECT", "Traceback", "sqlite"))
         if headers:
-            assert f"<h1>{title}</h1>" in answer.text
+            assert f"<h1>{title}</h1>" in response.text
         else:
-            assert answer.json()["code"] == code
+            assert response.json()["code"] == code
 
 
-@ONCE
-def test_error_page_does_not_reveal_destination(ana: Person, links: None) -> None:
-    for path in ("off", "used-up", "locked"):
-        assert "example.com" not in visit(ana.client, path, headers=ACCEPT_HTML).text
+@ON_SQLITE
+@pytest.mark.parametrize("path", ["off", "used-up", "locked"])
+def test_error_page_does_not_reveal_destination(ana: Person, links: None, path: str) -> None:
+    assert "example.com" not in visit(ana.client, path, headers=ACCEPT_HTML).text
 
 
 @pytest.mark.parametrize(
@@ -155,9 +155,9 @@ def test_templates_contain_no_untranslatable_text() -> None:
             path.read_text(),
             flags=re.DOTALL,
         )
-        said = re.findall(r'(?:alt|aria-label|title|placeholder)="([^"]*)"', bare)
-        words = re.findall(r"[A-Za-z]{2,}", re.sub(r"<[^>]*>", " ", bare) + " ".join(said))
-        assert set(words) <= {"waypost"}, path.name
+        attributes = re.findall(r'(?:alt|aria-label|title|placeholder)="([^"]*)"', bare)
+        untranslated = re.findall(r"[A-Za-z]{2,}", re.sub(r"<[^>]*>", " ", bare) + " ".join(attributes))
+        assert set(untranslated) <= {"waypost"}, path.name
 
 
 def _forms(text: str | Sequence[str] | None) -> tuple[str, ...]:
@@ -180,7 +180,7 @@ def _in_templates() -> set[str]:
 
 def _in_code() -> set[str]:
     """The arguments of `text("…")` calls."""
-    result = set()
+    texts = set()
     for path in SOURCE.rglob("*.py"):
         source = path.read_text()
         if "from waypost.visits.i18n import text" not in source and path.name != "i18n.py":
@@ -188,5 +188,5 @@ def _in_code() -> set[str]:
         for node in ast.walk(ast.parse(source)):
             call: Any = node
             if isinstance(node, ast.Call) and getattr(call.func, "id", "") == "text":
-                result.add(str(ast.literal_eval(call.args[0])))
-    return result
+                texts.add(str(ast.literal_eval(call.args[0])))
+    return texts

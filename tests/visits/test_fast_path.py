@@ -5,11 +5,12 @@ from collections.abc import Iterator
 import pytest
 import time_machine
 
+from tests.support.databases import ON_SQLITE
 from tests.support.protocol import ProtocolClient, protocol_client
 from waypost.db.database import Database
 from waypost.settings import Settings
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = ON_SQLITE
 HOST = b"Host: go.localhost:8000\r\n"
 GET = b"GET /spring HTTP/1.1\r\n" + HOST
 END = b"\r\n"
@@ -78,7 +79,9 @@ def test_plain_get_of_hot_link_uses_fast_path(client: ProtocolClient, headers: b
         ),
     ],
 )
-def test_other_requests_use_slow_path(client: ProtocolClient, request_bytes: bytes) -> None:
+def test_request_with_other_method_version_or_headers_uses_slow_path(
+    client: ProtocolClient, request_bytes: bytes
+) -> None:
     assert client.request(request_bytes).startswith(b"HTTP/1.1 ")
     assert client.worker_state.hits == 0
 
@@ -291,7 +294,7 @@ def test_click_is_one_journal_line_with_any_headers(client: ProtocolClient, head
         ("2001:db8::9", b"", b"2001:db8::9", b""),
     ],
 )  # fmt: skip
-def test_both_paths_log_same_client(
+def test_fast_and_slow_path_log_same_client(
     client: ProtocolClient, peer: str, headers: bytes, ip: bytes, country: bytes
 ) -> None:
     for request in (GET + headers + END, GET + b"Connection: close\r\n" + headers + END):

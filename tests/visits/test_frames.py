@@ -7,6 +7,7 @@ import pytest
 
 from tests.conftest import Person
 from tests.support import fake_internet
+from tests.support.databases import ON_SQLITE
 from tests.support.fake_internet import PUBLIC, FakeInternet
 from tests.support.html import Page, open_page
 from tests.support.visits import CURL, GOOGLEBOT, clicks, new_link, visit
@@ -14,10 +15,9 @@ from waypost.http.safe_client import RedirectChain
 from waypost.visits import frame_check
 from waypost.visits.frame_check import framing_origins
 
-ONCE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 TARGET = "http://framed.example/page"
 HTML = b"Content-Type: text/html; charset=utf-8"
-US = "https://go.example"
+OWN_ORIGIN = "https://go.example"
 
 
 def _answer(head: bytes) -> Iterable[bytes]:
@@ -49,7 +49,7 @@ def site(internet: FakeInternet) -> Iterator[list[bytes]]:
         yield requests
 
 
-def _goes_to(page: Page) -> str | None:
+def _redirect_location(page: Page) -> str | None:
     location: str | None = page.response.headers.get("location")
     return location if page.status == 302 else None
 
@@ -74,11 +74,11 @@ def test_frame_link_shows_destination_in_frame(ana: Person, site: list[bytes]) -
 
 def test_destination_that_forbids_framing_is_redirected_to(ana: Person, site: list[bytes]) -> None:
     link = new_link(ana, "spring", url="http://framed.example/deny", type="frame")
-    assert _goes_to(open_page(ana, "spring")) == "http://framed.example/deny"
+    assert _redirect_location(open_page(ana, "spring")) == "http://framed.example/deny"
     assert clicks(ana, link) == (1, 1)
 
 
-@ONCE
+@ON_SQLITE
 def test_frame_check_is_cached_regardless_of_query(ana: Person, site: list[bytes]) -> None:
     new_link(ana, "spring", url=TARGET, type="frame")
     for number in range(5):
@@ -86,13 +86,13 @@ def test_frame_check_is_cached_regardless_of_query(ana: Person, site: list[bytes
     assert len(site) == 1
 
 
-@ONCE
+@ON_SQLITE
 def test_redirecting_destination_is_framed_at_its_final_url(ana: Person, site: list[bytes]) -> None:
     new_link(ana, "spring", url="http://framed.example/elsewhere", type="frame")
     assert open_page(ana, "spring").policy["frame-src"] == ["http://framed.example", "http://other.example"]
 
 
-@ONCE
+@ON_SQLITE
 def test_unreachable_internal_or_non_html_destination_is_redirected_to(
     ana: Person, site: list[bytes], internet: FakeInternet
 ) -> None:
@@ -106,14 +106,14 @@ def test_unreachable_internal_or_non_html_destination_is_redirected_to(
         )
     ):
         new_link(ana, f"odd-{number}", url=url, type="frame")
-        assert _goes_to(open_page(ana, f"odd-{number}")) == url
+        assert _redirect_location(open_page(ana, f"odd-{number}")) == url
 
 
-@ONCE
+@ON_SQLITE
 def test_slow_frame_check_redirects_within_time_limit(ana: Person, site: list[bytes]) -> None:
     new_link(ana, "spring", url="http://framed.example/slow", type="frame")
     began = time.monotonic()
-    assert _goes_to(open_page(ana, "spring")) == "http://framed.example/slow"
+    assert _redirect_location(open_page(ana, "spring")) == "http://framed.example/slow"
     assert time.monotonic() - began < frame_check.VISITOR_WAIT_SECONDS + 1
     for _ in range(100):  # the check continues in the background and is cached
         if open_page(ana, "spring").status == 200:
@@ -126,7 +126,7 @@ def test_slow_frame_check_redirects_within_time_limit(ana: Person, site: list[by
 def test_programs_and_crawlers_are_redirected_without_frame(ana: Person, site: list[bytes]) -> None:
     new_link(ana, "spring", url=TARGET, type="frame")
     assert visit(ana.client, "spring", agent=CURL).headers["location"] == TARGET
-    assert _goes_to(open_page(ana, "spring", agent=GOOGLEBOT)) == TARGET
+    assert _redirect_location(open_page(ana, "spring", agent=GOOGLEBOT)) == TARGET
     assert site == []
 
 
@@ -157,8 +157,10 @@ MAY_NOT: tuple[dict[str, str], ...] = (
 
 @pytest.mark.parametrize("headers", [*MAY, *MAY_NOT])
 def test_frame_follows_destination_headers(headers: dict[str, str]) -> None:
-    output = tuple({"content-type": "text/html", **headers}.items())
-    assert bool(framing_origins(RedirectChain(("https://site.example/x",), 200, output), US)) == (headers in MAY)
+    all_headers = tuple({"content-type": "text/html", **headers}.items())
+    assert bool(framing_origins(RedirectChain(("https://site.example/x",), 200, all_headers), OWN_ORIGIN)) == (
+        headers in MAY
+    )
 
 
 @pytest.mark.parametrize(
@@ -172,4 +174,4 @@ def test_frame_follows_destination_headers(headers: dict[str, str]) -> None:
     ],
 )
 def test_failed_mixed_or_own_page_is_never_framed(status: int, urls: tuple[str, ...]) -> None:
-    assert framing_origins(RedirectChain(urls, status, (("content-type", "text/html"),)), US) == ()
+    assert framing_origins(RedirectChain(urls, status, (("content-type", "text/html"),)), OWN_ORIGIN) == ()

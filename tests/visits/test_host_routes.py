@@ -6,9 +6,9 @@ import pytest
 from PIL import Image
 
 from tests.conftest import BASE, Person
+from tests.support.databases import ON_SQLITE
 from tests.support.visits import ACCEPT_HTML, click_totals, visit
 
-ONCE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 BRAND = "https://brand.example"
 
 
@@ -28,17 +28,17 @@ def test_tls_ask_accepts_own_hosts_only(ana: Person) -> None:
     assert click_totals(ana, "") == {}
 
 
-@ONCE
+@ON_SQLITE
 def test_tls_ask_is_served_on_own_host_only(ana: Person) -> None:
     ana.post("/domain/add", {"domain": BRAND})
     for host in ("brand.example", "other.example"):
-        answer = visit(ana.client, "tls/ask", params={"domain": "brand.example"}, headers={"Host": host})
-        assert answer.status_code == 404
+        response = visit(ana.client, "tls/ask", params={"domain": "brand.example"}, headers={"Host": host})
+        assert response.status_code == 404
     proxied = visit(ana.client, "tls/ask", params={"domain": "brand.example"}, headers={"Host": "127.0.0.1:8000"})
     assert proxied.status_code == 200  # like a proxy on the same machine
 
 
-@ONCE
+@ON_SQLITE
 def test_unknown_host_names_do_not_fill_cache(ana: Person) -> None:
     for number in range(300):
         assert visit(ana.client, "tls/ask", params={"domain": f"x{number}.example"}).status_code == 404
@@ -46,7 +46,7 @@ def test_unknown_host_names_do_not_fill_cache(ana: Person) -> None:
     assert len(memory._domains) <= 10_000
 
 
-@ONCE
+@ON_SQLITE
 def test_every_host_serves_robots_txt(ana: Person) -> None:
     ana.post("/domain/add", {"domain": BRAND})
     for url in (f"{BASE}/robots.txt", f"{BRAND}/robots.txt"):
@@ -58,7 +58,7 @@ def test_every_host_serves_robots_txt(ana: Person) -> None:
     assert click_totals(ana, "") == {}
 
 
-@ONCE
+@ON_SQLITE
 def test_every_host_serves_icon(ana: Person) -> None:
     for url in (f"{BASE}/favicon.ico", f"{BRAND}/favicon.ico"):
         response = visit(ana.client, url, headers=ACCEPT_HTML)
@@ -67,7 +67,7 @@ def test_every_host_serves_icon(ana: Person) -> None:
     assert click_totals(ana, "") == {}
 
 
-@ONCE
-def test_host_routes_are_reserved_aliases(ana: Person) -> None:
-    for alias in ("tls", "robots", "favicon", "Tls"):
-        assert ana.call("POST", "/url/add", {"url": "https://example.com", "custom": alias}).status_code == 400
+@ON_SQLITE
+@pytest.mark.parametrize("alias", ["tls", "robots", "favicon", "Tls"])
+def test_host_routes_are_reserved_aliases(ana: Person, alias: str) -> None:
+    assert ana.call("POST", "/url/add", {"url": "https://example.com", "custom": alias}).status_code == 400

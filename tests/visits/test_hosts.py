@@ -7,13 +7,13 @@ import pytest
 
 from tests.conftest import BASE, Person
 from tests.support.asgi_client import AsgiClient
+from tests.support.databases import ON_SQLITE
 from tests.support.load import until
 from tests.support.visits import ACCEPT_HTML, DESTINATION, click_totals, clicks, new_link, visit
 from waypost.app import build
 from waypost.db.database import Database
 from waypost.settings import Settings
 
-ONLY_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 BRAND = "https://brand.example"
 ROOT, NOT_FOUND = "https://home.example/", "https://home.example/404"
 
@@ -34,7 +34,7 @@ def test_alias_resolves_per_host(ana: Person, service: AsgiClient) -> None:
     assert (clicks(ana, own)[0], clicks(ana, branded)[0]) == (2, 6)
 
 
-@ONLY_SQLITE
+@ON_SQLITE
 @pytest.mark.parametrize(
     "host", ["go.localhost", "GO.LOCALHOST:99", "localhost:1", "127.0.0.1", "[::1]:8000", "8.8.8.8"]
 )
@@ -43,7 +43,7 @@ def test_own_host_includes_addresses_and_base_url(ana: Person, service: AsgiClie
     assert visit(service, "spring", headers={"Host": host}).headers["location"] == DESTINATION
 
 
-@ONLY_SQLITE
+@ON_SQLITE
 @pytest.mark.parametrize(
     "host", ["unknown.example", "go.localhost.evil.example", "[x", "a b", "x" * 300, "xn--", "é.example", "@", "\x7f"]
 )
@@ -51,13 +51,13 @@ def test_own_host_includes_addresses_and_base_url(ana: Person, service: AsgiClie
 def test_unknown_host_returns_404(ana: Person, service: AsgiClient, host: str, headers: dict[str, Any]) -> None:
     new_link(ana, "spring")
     for path in ("", "spring", "spring+", "nobody", "a/b"):
-        answer = visit(service, path, headers={**headers, "Host": host.encode()})
-        assert answer.status_code == 404
-        assert DESTINATION not in answer.text
+        response = visit(service, path, headers={**headers, "Host": host.encode()})
+        assert response.status_code == 404
+        assert DESTINATION not in response.text
     assert click_totals(ana, "") == {}
 
 
-@ONLY_SQLITE
+@ON_SQLITE
 def test_forwarded_host_header_is_ignored(ana: Person, service: AsgiClient) -> None:
     _brand(ana)
     new_link(ana, "spring", domain=BRAND)

@@ -4,10 +4,10 @@ import pytest
 
 from tests.conftest import Person
 from tests.support.asgi_client import AsgiClient
+from tests.support.databases import ON_SQLITE
 from tests.support.html import open_page
 from tests.support.visits import CURL, DESTINATION, GOOGLEBOT, SLACK, click_totals, clicks, new_link, visit
 
-ONCE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 FACEBOOK = "facebookexternalhit/1.1 (+http://www.facebook.com/externalhit_uatext.php)"
 CARD = {
     "metatitle": "My <b>title</b>",
@@ -33,7 +33,7 @@ def test_link_preview_gets_social_card_and_counts_as_preview(ana: Person, servic
     assert clicks(ana, link) == (0, 0)
 
 
-def test_other_clients_are_redirected(ana: Person, service: AsgiClient) -> None:
+def test_link_with_social_card_redirects_browsers_and_programs(ana: Person, service: AsgiClient) -> None:
     link = new_link(ana, "spring", **CARD)
     for agent in (CURL, GOOGLEBOT):
         assert visit(service, "spring", agent=agent).headers["location"] == DESTINATION
@@ -42,7 +42,7 @@ def test_other_clients_are_redirected(ana: Person, service: AsgiClient) -> None:
     assert clicks(ana, link) == (2, 2)
 
 
-@ONCE
+@ON_SQLITE
 def test_social_card_fields_are_optional(ana: Person) -> None:
     new_link(ana, "words", metatitle="Only a title")
     page = open_page(ana, "words", agent=SLACK)
@@ -63,7 +63,7 @@ def test_link_without_social_card_redirects_previews(ana: Person) -> None:
     assert open_page(ana, "spring", agent=SLACK).status == 302
 
 
-@ONCE
+@ON_SQLITE
 def test_link_preview_reveals_no_protected_or_expired_link(ana: Person) -> None:
     new_link(ana, "locked", **CARD, password="open sesame")
     assert open_page(ana, "locked", agent=SLACK).status == 401

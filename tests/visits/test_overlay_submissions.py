@@ -12,14 +12,14 @@ import time_machine
 
 from tests.conftest import Person
 from tests.support import fake_internet
+from tests.support.databases import ON_SQLITE
 from tests.support.fake_internet import PUBLIC, FakeInternet
 from tests.support.html import Page, open_page
 from tests.support.overlays import new_overlay
 from tests.support.visits import ACCEPT_HTML, CHROME, DESTINATION, clicks, new_link, visit
 from waypost.overlays import submissions
 
-ONCE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-LETTER = {"name": "Zoë", "email": "zoe@example.com", "message": "Two\r\nlines"}
+MESSAGE = {"name": "Zoë", "email": "zoe@example.com", "message": "Two\r\nlines"}
 
 
 @pytest.fixture(autouse=True)
@@ -43,26 +43,26 @@ def _send_form(person: Person, page: Page, form: dict[str, str]) -> Any:
     return visit(person.client, action.lstrip("/"), "POST", data=form, headers=ACCEPT_HTML)
 
 
-def _kept(person: Person, item: int) -> list[dict[str, Any]]:
+def _submissions(person: Person, item: int) -> list[dict[str, Any]]:
     items: list[dict[str, Any]] = person.get(f"/overlay/{item}/submissions")["data"]["submissions"]
     return items
 
 
-def _shown(person: Person, kind: str, **fields: Any) -> tuple[int, int, Page]:
+def _open_overlay(person: Person, kind: str, **fields: Any) -> tuple[int, int, Page]:
     item = new_overlay(person, kind, **fields)
     link = new_link(person, f"to-{item}", type=f"overlay-{item}")
     return item, link, open_page(person, f"to-{item}", params={"from": "here"})
 
 
 def test_contact_submission_is_stored_and_thanked_with_continue_link(ana: Person) -> None:
-    item, link, page = _shown(ana, "contact")
-    thanks = Page(_send(ana, page, **LETTER))
+    item, link, page = _open_overlay(ana, "contact")
+    thanks = Page(_send(ana, page, **MESSAGE))
     assert (thanks.status, thanks.one("p").text) == (200, "We answer soon")
     assert thanks.one("a", class_="button").attributes["href"] == f"{DESTINATION}?from=here"
     assert "script-src" not in thanks.policy
-    (kept,) = _kept(ana, item)
-    assert {name: kept[name] for name in ("link", *LETTER, "choice")} == {
-        **LETTER,
+    (submission,) = _submissions(ana, item)
+    assert {name: submission[name] for name in ("link", *MESSAGE, "choice")} == {
+        **MESSAGE,
         "link": link,
         "message": "Two\nlines",
         "choice": "",
@@ -71,31 +71,31 @@ def test_contact_submission_is_stored_and_thanked_with_continue_link(ana: Person
 
 
 def test_submission_is_stored_after_its_link_was_deleted(ana: Person) -> None:
-    item, link, page = _shown(ana, "contact")
+    item, link, page = _open_overlay(ana, "contact")
     ana.delete(f"/url/{link}/delete")
-    assert _send(ana, page, **LETTER).status_code == 200
-    assert [kept["link"] for kept in _kept(ana, item)] == [None]
+    assert _send(ana, page, **MESSAGE).status_code == 200
+    assert [submission["link"] for submission in _submissions(ana, item)] == [None]
 
 
 def test_poll_and_newsletter_submissions_are_stored(ana: Person) -> None:
-    poll, _, page = _shown(ana, "poll")
+    poll, _, page = _open_overlay(ana, "poll")
     assert _send(ana, page, choice="Blue").status_code == 200
-    assert [kept["choice"] for kept in _kept(ana, poll)] == ["Blue"]
-    letter, _, page = _shown(ana, "newsletter")
+    assert [submission["choice"] for submission in _submissions(ana, poll)] == ["Blue"]
+    letter, _, page = _open_overlay(ana, "newsletter")
     assert _send(ana, page, email=" zoe@example.com ").status_code == 200
-    assert [kept["email"] for kept in _kept(ana, letter)] == ["zoe@example.com"]
+    assert [submission["email"] for submission in _submissions(ana, letter)] == ["zoe@example.com"]
 
 
-@ONCE
+@ON_SQLITE
 def test_submission_by_script_gets_json(ana: Person) -> None:
-    item, _, page = _shown(ana, "contact")
-    answer = visit(
-        ana.client, f"overlay/{item}", "POST", data=_form(page, **LETTER), headers={"Accept": "application/json"}
+    item, _, page = _open_overlay(ana, "contact")
+    response = visit(
+        ana.client, f"overlay/{item}", "POST", data=_form(page, **MESSAGE), headers={"Accept": "application/json"}
     )
-    assert (answer.status_code, answer.json()) == (200, {"error": 0, "message": "We answer soon"})
+    assert (response.status_code, response.json()) == (200, {"error": 0, "message": "We answer soon"})
 
 
-@ONCE
+@ON_SQLITE
 @pytest.mark.parametrize(
     ("kind", "filled"),
     [
@@ -104,108 +104,119 @@ def test_submission_by_script_gets_json(ana: Person) -> None:
         ("newsletter", {"email": "nobody"}),
         ("newsletter", {"email": "a@example.com\nBcc: b@example.com"}),
         ("newsletter", {}),
-        ("contact", {**LETTER, "email": ""}),
-        ("contact", {**LETTER, "message": "  "}),
-        ("contact", {**LETTER, "message": "x" * 5001}),
-        ("contact", {**LETTER, "message": "a\x00b"}),
-        ("contact", {**LETTER, "name": "x" * 256}),
-        ("contact", {**LETTER, "name": "a\nb"}),
+        ("contact", {**MESSAGE, "email": ""}),
+        ("contact", {**MESSAGE, "message": "  "}),
+        ("contact", {**MESSAGE, "message": "x" * 5001}),
+        ("contact", {**MESSAGE, "message": "a\x00b"}),
+        ("contact", {**MESSAGE, "name": "x" * 256}),
+        ("contact", {**MESSAGE, "name": "a\nb"}),
     ],
 )
 def test_incomplete_submission_is_rejected(ana: Person, kind: str, filled: dict[str, str]) -> None:
-    item, _, page = _shown(ana, kind)
+    item, _, page = _open_overlay(ana, kind)
     assert _send(ana, page, **filled).status_code == 400
-    assert _kept(ana, item) == []
+    assert _submissions(ana, item) == []
 
 
-@ONCE
+@ON_SQLITE
 def test_submission_without_valid_form_token_is_rejected(ana: Person) -> None:
-    item, link, page = _shown(ana, "contact")
-    other, _, elsewhere = _shown(ana, "contact")
-    good = _form(page, **LETTER)
+    item, link, page = _open_overlay(ana, "contact")
+    other, _, elsewhere = _open_overlay(ana, "contact")
+    valid_form = _form(page, **MESSAGE)
     for wrong in (
-        {**good, "url": "https://evil.example/"},  # must not become an open redirect
-        {**good, "link": str(link + 1)},
-        {**good, "link": "9" * 400},
-        {**good, "ticket": ""},
-        {**good, "ticket": "\u00e9"},
-        {**good, "ticket": _form(elsewhere)["ticket"]},
-        {name: value for name, value in good.items() if name != "url"},
-        {"x": "y" * 40_000, **good},
+        {**valid_form, "url": "https://evil.example/"},  # must not become an open redirect
+        {**valid_form, "link": str(link + 1)},
+        {**valid_form, "link": "9" * 400},
+        {**valid_form, "ticket": ""},
+        {**valid_form, "ticket": "\u00e9"},
+        {**valid_form, "ticket": _form(elsewhere)["ticket"]},
+        {name: value for name, value in valid_form.items() if name != "url"},
+        {"x": "y" * 40_000, **valid_form},
         {},
     ):
         assert _send_form(ana, page, wrong).status_code == 404
     for path in ("overlay/0", "overlay/x", f"overlay/{'9' * 5000}", f"overlay/{other}"):
-        assert visit(ana.client, path, "POST", data=good, headers=ACCEPT_HTML).status_code == 404
-    assert _kept(ana, item) == _kept(ana, other) == []
+        assert visit(ana.client, path, "POST", data=valid_form, headers=ACCEPT_HTML).status_code == 404
+    assert _submissions(ana, item) == _submissions(ana, other) == []
     ana.put(f"/overlay/{item}/update", {"type": "message"})
-    assert _send_form(ana, page, good).status_code == 404
+    assert _send_form(ana, page, valid_form).status_code == 404
 
 
-@ONCE
+@ON_SQLITE
 def test_honeypot_submission_is_thanked_but_not_stored(ana: Person) -> None:
-    item, _, page = _shown(ana, "contact")
-    assert _send(ana, page, **LETTER, website="https://spam.example/").status_code == 200
-    assert _kept(ana, item) == []
+    item, _, page = _open_overlay(ana, "contact")
+    assert _send(ana, page, **MESSAGE, website="https://spam.example/").status_code == 200
+    assert _submissions(ana, item) == []
 
 
 def test_submissions_are_visible_to_owner_only(ana: Person, ben: Person) -> None:
-    item, _, page = _shown(ana, "contact")
-    _send(ana, page, **LETTER)
+    item, _, page = _open_overlay(ana, "contact")
+    _send(ana, page, **MESSAGE)
     for path in (f"/overlay/{item}/submissions", f"/overlay/{item}/submissions/export"):
         assert ben.call("GET", path).status_code == 404
     ana.delete(f"/overlay/{item}/delete")
     assert ana.call("GET", f"/overlay/{item}/submissions").status_code == 404
 
 
-@ONCE
+@ON_SQLITE
 def test_submissions_are_limited_to_five_per_minute_and_network(ana: Person) -> None:
     with time_machine.travel(1_800_000_000, tick=False) as clock:
-        item, _, page = _shown(ana, "poll")
+        item, _, page = _open_overlay(ana, "poll")
         answers = [_send(ana, page, choice="Red") for _ in range(7)]
-        assert [answer.status_code for answer in answers] == [200] * 5 + [429] * 2
+        assert [response.status_code for response in answers] == [200] * 5 + [429] * 2
         assert answers[-1].headers["retry-after"] == "60"
-        _, _, other = _shown(ana, "poll")
+        _, _, other = _open_overlay(ana, "poll")
         assert _send(ana, other, choice="Red").status_code == 200
         clock.shift(61)
         assert _send(ana, page, choice="Red").status_code == 200
-    assert len(_kept(ana, item)) == 6
+    assert len(_submissions(ana, item)) == 6
 
 
-@ONCE
+@ON_SQLITE
 def test_full_overlay_rejects_submissions(ana: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(submissions, "MAX_SUBMISSIONS", 2)
-    item, _, page = _shown(ana, "poll")
+    item, _, page = _open_overlay(ana, "poll")
     assert [_send(ana, page, choice="Red").status_code for _ in range(3)] == [200, 200, 429]
-    assert len(_kept(ana, item)) == 2
+    assert len(_submissions(ana, item)) == 2
 
 
 def test_submissions_are_listed_newest_first_in_pages(ana: Person) -> None:
-    item, _, page = _shown(ana, "poll")
+    item, _, page = _open_overlay(ana, "poll")
     for choice in ("Red", "Blue", "Red"):
         _send(ana, page, choice=choice)
-    data = ana.get(f"/overlay/{item}/submissions", limit=2, page=1)["data"]
-    assert ([one["choice"] for one in data["submissions"]], data["result"], data["nextpage"]) == (["Red", "Blue"], 3, 2)
-    data = ana.get(f"/overlay/{item}/submissions", limit=2, page=2)["data"]
-    assert ([one["choice"] for one in data["submissions"]], data["nextpage"]) == (["Red"], None)
+    submissions_page = ana.get(f"/overlay/{item}/submissions", limit=2, page=1)["data"]
+    assert (
+        [submission["choice"] for submission in submissions_page["submissions"]],
+        submissions_page["result"],
+        submissions_page["nextpage"],
+    ) == (
+        ["Red", "Blue"],
+        3,
+        2,
+    )
+    submissions_page = ana.get(f"/overlay/{item}/submissions", limit=2, page=2)["data"]
+    assert ([submission["choice"] for submission in submissions_page["submissions"]], submissions_page["nextpage"]) == (
+        ["Red"],
+        None,
+    )
     assert ana.get(f"/overlay/{item}/submissions", page=9)["data"]["submissions"] == []
 
 
-@ONCE
+@ON_SQLITE
 def test_csv_export_is_safe_against_formula_injection(ana: Person) -> None:
-    item, link, page = _shown(ana, "contact")
-    words = ["=HYPERLINK(1)", "+1", "-1", "@SUM(1)", 'He said "no", twice\nand left']
-    for text in words:
-        _send(ana, page, **{**LETTER, "message": text})
-    answer = ana.call("GET", f"/overlay/{item}/submissions/export")
-    assert answer.headers["content-disposition"] == f'attachment; filename="overlay-{item}.csv"'
-    assert answer.headers["content-type"] == "text/csv; charset=utf-8"
-    rows = list(csv.DictReader(io.StringIO(answer.text)))
-    assert [row["message"] for row in rows] == [f"'{text}" for text in words[:4]] + words[4:]
+    item, link, page = _open_overlay(ana, "contact")
+    formulas = ["=HYPERLINK(1)", "+1", "-1", "@SUM(1)", 'He said "no", twice\nand left']
+    for text in formulas:
+        _send(ana, page, **{**MESSAGE, "message": text})
+    response = ana.call("GET", f"/overlay/{item}/submissions/export")
+    assert response.headers["content-disposition"] == f'attachment; filename="overlay-{item}.csv"'
+    assert response.headers["content-type"] == "text/csv; charset=utf-8"
+    rows = list(csv.DictReader(io.StringIO(response.text)))
+    assert [row["message"] for row in rows] == [f"'{text}" for text in formulas[:4]] + formulas[4:]
     assert {(row["link"], row["name"], row["email"]) for row in rows} == {(str(link), "Zoë", "zoe@example.com")}
 
 
-@ONCE
+@ON_SQLITE
 def test_submission_is_sent_to_webhook(ana: Person, internet: FakeInternet) -> None:
     heard: list[bytes] = []
 
@@ -216,7 +227,7 @@ def test_submission_is_sent_to_webhook(ana: Person, internet: FakeInternet) -> N
     with fake_internet.server(answer) as context:
         internet.add_host("hook.example", PUBLIC)
         internet.routes[PUBLIC] = context
-        item, link, page = _shown(ana, "newsletter", webhook="http://hook.example/in?key=1")
+        item, link, page = _open_overlay(ana, "newsletter", webhook="http://hook.example/in?key=1")
         assert _send(ana, page, email="zoe@example.com").status_code == 200
         for _ in range(100):
             if heard:
@@ -224,9 +235,9 @@ def test_submission_is_sent_to_webhook(ana: Person, internet: FakeInternet) -> N
             time.sleep(0.02)
     head, _, body = heard[0].partition(b"\r\n\r\n")
     assert head.startswith(b"POST /in?key=1 HTTP/1.1\r\n")
-    output = json.loads(body)
-    assert output.pop("date")
-    assert output == {
+    payload = json.loads(body)
+    assert payload.pop("date")
+    assert payload == {
         "overlay": item,
         "type": "newsletter",
         "link": link,
@@ -237,20 +248,20 @@ def test_submission_is_sent_to_webhook(ana: Person, internet: FakeInternet) -> N
     }
 
 
-@ONCE
+@ON_SQLITE
 def test_failing_or_internal_webhook_does_not_delay_submission(ana: Person, internet: FakeInternet) -> None:
     internet.add_host("inside.example", "127.0.0.1")
     for url in ("http://nowhere.example/", "http://inside.example/", "http://169.254.169.254/"):
-        item, _, page = _shown(ana, "newsletter", webhook=url)
+        item, _, page = _open_overlay(ana, "newsletter", webhook=url)
         assert _send(ana, page, email="zoe@example.com").status_code == 200
-        assert len(_kept(ana, item)) == 1
+        assert len(_submissions(ana, item)) == 1
     time.sleep(0.2)
     assert not {"127.0.0.1", "169.254.169.254"} & set(internet.connections)
 
 
-@ONCE
+@ON_SQLITE
 def test_submission_ignores_cookies(ana: Person) -> None:
-    item, _, page = _shown(ana, "poll")
+    item, _, page = _open_overlay(ana, "poll")
     ticketless = {name: value for name, value in _form(page, choice="Red").items() if name != "ticket"}
     headers = {**ACCEPT_HTML, "Cookie": "wp_consent=yes.12345678; wp_opened=1", "User-Agent": CHROME}
     assert visit(ana.client, f"overlay/{item}", "POST", data=ticketless, headers=headers).status_code == 404

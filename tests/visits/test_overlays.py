@@ -2,16 +2,14 @@
 
 from typing import Any
 
-import pytest
-
 from tests.conftest import Person
 from tests.support.assertions import refused
+from tests.support.databases import ON_SQLITE
 from tests.support.fake_internet import FakeInternet
 from tests.support.html import Page, open_page
 from tests.support.overlays import OVERLAY_TYPES, new_overlay
 from tests.support.visits import ACCEPT_HTML, CURL, DESTINATION, GOOGLEBOT, clicks, new_link, visit
 
-ONCE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 FRAMED = "http://framed.example/page"
 NASTY = "</script></style><script>alert(1)</script><img src=x onerror=alert(1)>\"'&{{7*7}}\u202e"
 LOOKS = {"position": "top-left", "color": "#112233", "background": "#AABBCC", "delay": 3}
@@ -51,7 +49,7 @@ def test_overlay_is_shown_before_destination_that_forbids_framing(ana: Person, f
     assert clicks(ana, link) == (1, 1)
 
 
-@ONCE
+@ON_SQLITE
 def test_each_overlay_type_shows_its_fields(ana: Person, framed_site: FakeInternet) -> None:
     pages: dict[str, Page] = {}
     for kind in OVERLAY_TYPES:
@@ -79,7 +77,7 @@ def test_each_overlay_type_shows_its_fields(ana: Person, framed_site: FakeIntern
         assert {field.attributes["id"] for field in free} <= labelled
 
 
-@ONCE
+@ON_SQLITE
 def test_overlay_texts_are_escaped(ana: Person, framed_site: FakeInternet) -> None:
     fields: dict[str, dict[str, Any]] = {
         "message": {"label": NASTY, "link": "https://shop.example/"},

@@ -10,10 +10,11 @@ import time_machine
 
 from tests.conftest import Person
 from tests.support.asgi_client import AsgiClient
+from tests.support.databases import ON_SQLITE
 from tests.support.server import at_once
 from tests.support.visits import ACCEPT_HTML, CURL, DESTINATION, click_totals, clicks, new_link, proxied_client, visit
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = ON_SQLITE
 WORD = "open sésame & more"
 NOW = 1_800_000_000
 
@@ -39,17 +40,17 @@ def test_protected_link_asks_for_password_without_revealing_destination(
     response = visit(service, "locked")
     assert response.json()["code"] == "locked"
     assert response.headers["www-authenticate"].startswith("Basic ")
-    for answer in (page, response, visit(service, "locked+", headers=ACCEPT_HTML), visit(service, "locked", "HEAD")):
-        assert answer.status_code in (401, 404)
-        assert "example.com" not in answer.text + str(answer.headers)
+    for protected in (page, response, visit(service, "locked+", headers=ACCEPT_HTML), visit(service, "locked", "HEAD")):
+        assert protected.status_code in (401, 404)
+        assert "example.com" not in protected.text + str(protected.headers)
     assert click_totals(ana, f"/url/{link}") == {}
 
 
 def test_correct_password_redirects_and_counts_one_click(ana: Person, service: AsgiClient, link: int) -> None:
     assert visit(service, "locked", headers=ACCEPT_HTML).status_code == 401
-    answer = _guess(service, WORD, "locked?a=b")
-    assert (answer.status_code, answer.headers["location"]) == (303, f"{DESTINATION}?a=b")
-    assert answer.headers["cache-control"] == "private, no-store"
+    response = _guess(service, WORD, "locked?a=b")
+    assert (response.status_code, response.headers["location"]) == (303, f"{DESTINATION}?a=b")
+    assert response.headers["cache-control"] == "private, no-store"
     assert clicks(ana, link) == (1, 1)
     assert visit(service, "locked", headers=ACCEPT_HTML).status_code == 401  # other visitors stay locked out
     assert visit(service, f"locked?password={WORD}").status_code == 401  # nor by a URL, which others get to see
@@ -73,8 +74,8 @@ def test_wrong_password_shows_error_without_echo(ana: Person, service: AsgiClien
 def test_password_is_accepted_by_http_basic(
     ana: Person, service: AsgiClient, link: int, user: str, word: str, status: int
 ) -> None:
-    answer = visit(service, "locked", agent=CURL, auth=(user.encode(), word.encode()))
-    assert answer.status_code == status
+    response = visit(service, "locked", agent=CURL, auth=(user.encode(), word.encode()))
+    assert response.status_code == status
     assert clicks(ana, link) == ((1, 1) if status == 302 else (0, 0))
 
 
@@ -103,8 +104,8 @@ def test_malformed_authorization_does_not_unlock(service: AsgiClient, link: int,
 )
 def test_malformed_password_form_is_answered(service: AsgiClient, link: int, body: bytes) -> None:
     for kind in ("application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "multipart/form-data", ""):
-        answer = visit(service, "locked", "POST", content=body, headers={**ACCEPT_HTML, "Content-Type": kind})
-        assert answer.status_code in (401, 429)
+        response = visit(service, "locked", "POST", content=body, headers={**ACCEPT_HTML, "Content-Type": kind})
+        assert response.status_code in (401, 429)
 
 
 def test_long_unicode_password_works(ana: Person, service: AsgiClient) -> None:
@@ -183,6 +184,6 @@ def test_new_password_applies_at_once(ana: Person, service: AsgiClient, link: in
 def test_form_for_link_without_password_is_not_a_visit(ana: Person, service: AsgiClient) -> None:
     link = new_link(ana, "open")
     for path in ("open", "open?a=b"):
-        answer = _guess(service, "whatever", path)
-        assert (answer.status_code, answer.headers["location"]) == (303, f"/{path}")
+        response = _guess(service, "whatever", path)
+        assert (response.status_code, response.headers["location"]) == (303, f"/{path}")
     assert clicks(ana, link) == (0, 0)

@@ -5,6 +5,7 @@ import pytest
 from tests.conftest import Person
 from tests.support.asgi_client import AsgiClient
 from tests.support.assertions import refused
+from tests.support.databases import ON_SQLITE
 from tests.support.html import Page, open_page
 from tests.support.pixels import PROVIDER_SCRIPTS
 from tests.support.visits import ACCEPT_HTML, CURL, DESTINATION, GOOGLEBOT, SLACK, clicks, new_link, visit
@@ -14,18 +15,16 @@ from waypost.interstitials.pixel_providers import PROVIDERS
 from waypost.pixels.ops import TYPES
 from waypost.settings import Settings
 
-ONCE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-
 
 def _pixel(person: Person, kind: str = "socialapixel", tag: str = "TAG-1") -> int:
     return int(person.post("/pixel/add", {"type": kind, "name": "A pixel", "tag": tag})["id"])
 
 
-def _straight(page: Page) -> bool:
+def _redirects_directly(page: Page) -> bool:
     return (page.status, page.response.headers.get("location")) == (302, DESTINATION)
 
 
-@ONCE
+@ON_SQLITE
 def test_each_provider_is_started_from_its_host_with_tag(ana: Person) -> None:
     assert list(PROVIDER_SCRIPTS) == list(TYPES) == list(PROVIDERS)
     for kind, (address, call) in PROVIDER_SCRIPTS.items():
@@ -36,7 +35,7 @@ def test_each_provider_is_started_from_its_host_with_tag(ana: Person) -> None:
         origin = "/".join(address.split("/")[:3])
         assert page.policy["script-src"][:2] == ["NONCE", origin]
         assert {"'unsafe-inline'", "'unsafe-eval'", "*", "https:"} & set(page.policy["script-src"]) == set()
-        others = [each.start_script for name, each in PROVIDERS.items() if name != kind]
+        others = [provider.start_script for name, provider in PROVIDERS.items() if name != kind]
         assert not any(start in page.response.text for start in others)
 
 
@@ -54,7 +53,7 @@ def test_link_with_pixels_counts_once_and_redirects(ana: Person) -> None:
     assert clicks(ana, link) == (1, 1)
 
 
-@ONCE
+@ON_SQLITE
 def test_csp_lists_hosts_of_used_providers(ana: Person) -> None:
     new_link(ana, "spring", pixels=[_pixel(ana)])
     assert open_page(ana, "spring").policy == {
@@ -72,7 +71,7 @@ def test_csp_lists_hosts_of_used_providers(ana: Person) -> None:
 @pytest.mark.parametrize("header", ["DNT", "Sec-GPC"])
 def test_privacy_signal_disables_pixels(ana: Person, header: str) -> None:
     link = new_link(ana, "spring", pixels=[_pixel(ana)])
-    assert _straight(open_page(ana, "spring", headers={header: "1"}))
+    assert _redirects_directly(open_page(ana, "spring", headers={header: "1"}))
     assert open_page(ana, "spring", headers={header: "0"}).status == 200
     assert clicks(ana, link) == (2, 1)
     splash = ana.post("/splash/add", {"name": "x", "title": "Hello", "counter": 3})["id"]
@@ -84,7 +83,7 @@ def test_privacy_signal_disables_pixels(ana: Person, header: str) -> None:
 def test_programs_and_crawlers_get_no_pixels(ana: Person, service: AsgiClient) -> None:
     link = new_link(ana, "spring", pixels=[_pixel(ana)])
     for agent in (GOOGLEBOT, SLACK):
-        assert _straight(open_page(ana, "spring", agent=agent))
+        assert _redirects_directly(open_page(ana, "spring", agent=agent))
     assert visit(service, "spring", agent=CURL).headers["location"] == DESTINATION
     assert clicks(ana, link) == (1, 1)
 
@@ -105,14 +104,14 @@ def test_pixel_change_applies_at_once(ana: Person) -> None:
     ana.put(f"/pixel/{pixel}/update", {"tag": "NEW-2"})
     assert open_page(ana, "spring").script_data["pixels"][0]["tag"] == "NEW-2"
     ana.delete(f"/pixel/{pixel}/delete")
-    assert _straight(open_page(ana, "spring"))
+    assert _redirects_directly(open_page(ana, "spring"))
     ana.put(f"/url/{link}/update", {"pixels": [_pixel(ana)]})  # a link that was answered from memory takes one up
     assert open_page(ana, "spring").status == 200
     ana.put(f"/url/{link}/update", {"pixels": []})
-    assert _straight(open_page(ana, "spring"))
+    assert _redirects_directly(open_page(ana, "spring"))
 
 
-@ONCE
+@ON_SQLITE
 def test_pixels_of_other_account_are_rejected(ana: Person, ben: Person) -> None:
     pixel = _pixel(ana)
     new_link(ana, "spring", pixels=[pixel])
@@ -122,7 +121,7 @@ def test_pixels_of_other_account_are_rejected(ana: Person, ben: Person) -> None:
     assert open_page(ana, "spring").script_data["pixels"][0]["tag"] == "TAG-1"
 
 
-@ONCE
+@ON_SQLITE
 def test_invalid_stored_tag_is_escaped(ana: Person) -> None:
     nasty = "</script><script>alert(1)</script>\"'\\\u2028"
     pixel = _pixel(ana, "retargetpixel")
@@ -145,7 +144,7 @@ def test_limit_password_and_expiry_precede_pixels(ana: Person) -> None:
     assert (page.status, page.all("script")) == (401, [])
 
 
-@ONCE
+@ON_SQLITE
 def test_pixels_wait_for_consent(ana: Person, settings: Settings) -> None:
     link = new_link(ana, "spring", pixels=[_pixel(ana)])
     asking = Settings(**{**settings.model_dump(), "pixel_consent": "on"})
@@ -158,8 +157,10 @@ def test_pixels_wait_for_consent(ana: Person, settings: Settings) -> None:
         asked_for = page.script_data["cookie"].partition(";")[0]
         yes = Page(visit(client, "spring", headers={**ACCEPT_HTML, "Cookie": f"wp_consent=yes{asked_for}"}))
         assert (yes.script_data["asks"], yes.script_data["leave"]) == (False, "pixels")
-        assert _straight(Page(visit(client, "spring", headers={**ACCEPT_HTML, "Cookie": f"wp_consent=no{asked_for}"})))
-        assert _straight(Page(visit(client, "spring", headers={**ACCEPT_HTML, "DNT": "1"})))
+        assert _redirects_directly(
+            Page(visit(client, "spring", headers={**ACCEPT_HTML, "Cookie": f"wp_consent=no{asked_for}"}))
+        )
+        assert _redirects_directly(Page(visit(client, "spring", headers={**ACCEPT_HTML, "DNT": "1"})))
         ana.put(f"/url/{link}/update", {"pixels": [_pixel(ana), _pixel(ana, "qapixel")]})
     with AsgiClient(build(asking, Database(asking.database))) as client:
         # Consent for other providers does not cover a new one.

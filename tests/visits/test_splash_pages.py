@@ -8,6 +8,7 @@ from sqlalchemy import Connection, insert, select
 from tests.conftest import Person
 from tests.support.asgi_client import AsgiClient
 from tests.support.assertions import refused
+from tests.support.databases import ON_SQLITE
 from tests.support.html import open_page
 from tests.support.visits import (
     ACCEPT_HTML,
@@ -26,7 +27,6 @@ from waypost.db.database import Database
 from waypost.db.schema import changes, links
 from waypost.settings import Settings
 
-ONCE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 WORDS = {"title": "Before you go", "message": "Two\nlines", "counter": 7, "link": "https://shop.example/product"}
 PICTURES = {"banner": "https://pictures.example/b.png", "logo": "https://logos.example:8443/l.png"}
 NASTY = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'&{{7*7}}\u202e"
@@ -61,7 +61,7 @@ def test_splash_page_redirects_without_scripts(ana: Person) -> None:
     assert page.one("strong", id="left").text == "7"
 
 
-@ONCE
+@ON_SQLITE
 def test_splash_page_without_counter_waits_for_click(ana: Person) -> None:
     _link(ana, "spring", _splash(ana, title="Read this"))
     page = open_page(ana, "spring")
@@ -69,7 +69,7 @@ def test_splash_page_without_counter_waits_for_click(ana: Person) -> None:
     assert page.one("a", class_="button").text == "Continue"
 
 
-@ONCE
+@ON_SQLITE
 def test_skip_button_appears_after_delay_or_never(ana: Person) -> None:
     splash = _splash(ana, counter=10, skip=4)
     assert ana.get(f"/splash/{splash}")["details"]["skip"] == 4
@@ -111,7 +111,7 @@ def test_csp_of_splash_page_lists_only_used_sources(ana: Person) -> None:
 
 
 @pytest.mark.parametrize("field", ["title", "message"])
-@ONCE
+@ON_SQLITE
 def test_splash_page_texts_are_escaped(ana: Person, field: str) -> None:
     text = NASTY if field == "title" else f"{NASTY}\n{NASTY}"
     _link(ana, "spring", _splash(ana, **{field: text}, counter=3), title=NASTY)
@@ -123,7 +123,7 @@ def test_splash_page_texts_are_escaped(ana: Person, field: str) -> None:
     assert page.script_data["url"].startswith(f"{DESTINATION}?x=%3C%2Fscript%3E")
 
 
-@ONCE
+@ON_SQLITE
 def test_splash_page_urls_are_escaped(ana: Person) -> None:
     odd = "https://example.com/\"'><script>alert(1)</script>;url=javascript:alert(1)"
     _link(ana, "spring", _splash(ana, counter=3, link=odd, banner=odd, logo=odd), url=odd)
@@ -138,14 +138,14 @@ def test_splash_page_urls_are_escaped(ana: Person) -> None:
 def test_programs_and_crawlers_skip_splash_page(ana: Person, service: AsgiClient) -> None:
     link = _link(ana, "spring", _splash(ana, counter=3))
     for agent in (GOOGLEBOT, SLACK):
-        answer = visit(service, "spring", agent=agent, headers=ACCEPT_HTML)
-        assert (answer.status_code, answer.headers["location"]) == (302, DESTINATION)
+        response = visit(service, "spring", agent=agent, headers=ACCEPT_HTML)
+        assert (response.status_code, response.headers["location"]) == (302, DESTINATION)
     assert visit(service, "spring", agent=CURL).headers["location"] == DESTINATION
     assert visit(service, "spring", "HEAD", headers=ACCEPT_HTML).status_code == 200
     assert open_page(ana, "spring", headers={"Sec-Purpose": "prefetch"}).status == 200
     assert clicks(ana, link) == (1, 1)  # the tool's
-    values = {"clicks": 1, "uniqueClicks": 1, "bots": 1, "previews": 1, "others": 2}
-    assert click_totals(ana, f"/url/{link}") == values
+    totals = {"clicks": 1, "uniqueClicks": 1, "bots": 1, "previews": 1, "others": 2}
+    assert click_totals(ana, f"/url/{link}") == totals
 
 
 def test_limit_password_and_expiry_precede_splash_page(ana: Person, service: AsgiClient) -> None:
@@ -193,15 +193,15 @@ def test_splash_page_change_reaches_all_processes(ana: Person, settings: Setting
             pytest.fail("the other process goes on showing the old page")
 
 
-@ONCE
+@ON_SQLITE
 def test_change_of_splash_page_with_many_links_is_one_log_entry(ana: Person) -> None:
     splash = _splash(ana, counter=3)
     first = _link(ana, "many-0", splash)
 
     def copy(tx: Connection) -> None:
-        made = tx.execute(select(links).where(links.c.id == first)).one()._asdict()
-        del made["id"]
-        tx.execute(insert(links), [{**made, "alias": f"many-{number}"} for number in range(1, 1001)])
+        link = tx.execute(select(links).where(links.c.id == first)).one()._asdict()
+        del link["id"]
+        tx.execute(insert(links), [{**link, "alias": f"many-{number}"} for number in range(1, 1001)])
 
     ana.write(copy)
 
@@ -225,11 +225,11 @@ def test_splash_page_of_other_account_is_rejected(ana: Person, ben: Person) -> N
     assert open_page(ana, "spring").one("h1").text == "Ana's"
 
 
-@ONCE
+@ON_SQLITE
 def test_plain_link_has_no_interstitial(ana: Person, service: AsgiClient) -> None:
     new_link(ana, "plain")
-    answer = visit(service, "plain", agent=CHROME, headers=ACCEPT_HTML)
-    assert dict(answer.headers) == {
+    response = visit(service, "plain", agent=CHROME, headers=ACCEPT_HTML)
+    assert dict(response.headers) == {
         "location": DESTINATION,
         "cache-control": "private, no-store",
         "content-length": "0",
@@ -237,7 +237,7 @@ def test_plain_link_has_no_interstitial(ana: Person, service: AsgiClient) -> Non
 
 
 @pytest.mark.parametrize("url", ["javascript:alert(1)", "JaVaScRiPt:alert(1)", "data:text/html,x", "vbscript:x"])
-@ONCE
+@ON_SQLITE
 def test_invalid_stored_url_is_not_rendered(ana: Person, url: str) -> None:
     _link(ana, "spring", _splash(ana, counter=3))
     ana.write(lambda tx: tx.exec_driver_sql("UPDATE links SET url = ?", (url,)))

@@ -7,6 +7,7 @@ import time_machine
 
 from tests.conftest import Person
 from tests.support.asgi_client import AsgiClient
+from tests.support.databases import ON_SQLITE
 from tests.support.visits import (
     ACCEPT_HTML,
     ANDROID,
@@ -21,18 +22,17 @@ from tests.support.visits import (
     visit,
 )
 
-ONLY_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 NO_STORE = "private, no-store"
 OVER = "https://example.com/over"
 PAST = {"expiry": "2027-01-14"}
 NOW = 1_800_000_000  # 2027-01-15 08:00:00
 
 
-def _told(response: Any, status: int, words: str) -> None:
+def _assert_error(response: Any, status: int, text: str) -> None:
     """Check the status, and the message as JSON and as a page."""
     assert response.status_code == status
     assert response.headers["cache-control"] == NO_STORE
-    assert words in response.text
+    assert text in response.text
     if response.headers["content-type"] == "application/json":
         assert response.json()["error"] == 1
         return
@@ -45,16 +45,16 @@ def _told(response: Any, status: int, words: str) -> None:
 def test_short_link_redirects_without_caching(ana: Person, service: AsgiClient, method: str) -> None:
     new_link(ana, "spring", url="https://example.com/page?a=b#c")
     for _ in range(2):  # first found in the database, then remembered
-        answer = visit(service, "spring", method)
-        assert (answer.status_code, answer.content) == (302, b"")
-        assert dict(answer.headers) == {
+        response = visit(service, "spring", method)
+        assert (response.status_code, response.content) == (302, b"")
+        assert dict(response.headers) == {
             "location": "https://example.com/page?a=b#c",
             "cache-control": NO_STORE,
             "content-length": "0",
         }
 
 
-@ONLY_SQLITE
+@ON_SQLITE
 @pytest.mark.parametrize(
     ("url", "location"),
     [
@@ -70,14 +70,17 @@ def test_short_link_redirects_without_caching(ana: Person, service: AsgiClient, 
 def test_location_header_is_escaped(ana: Person, service: AsgiClient, url: str, location: str) -> None:
     new_link(ana, "odd", url=url)
     for query in ("", "?x=%0d%0aSet-Cookie:a=b&\u2603"):
-        answer = visit(service, f"odd{query}")
-        assert (answer.status_code, sorted(answer.headers)) == (302, ["cache-control", "content-length", "location"])
-        assert answer.headers["location"].isascii()
-        assert answer.headers["location"].isprintable()
+        response = visit(service, f"odd{query}")
+        assert (response.status_code, sorted(response.headers)) == (
+            302,
+            ["cache-control", "content-length", "location"],
+        )
+        assert response.headers["location"].isascii()
+        assert response.headers["location"].isprintable()
     assert visit(service, "odd").headers["location"] == location
 
 
-@ONLY_SQLITE
+@ON_SQLITE
 def test_targeting_selects_destination(ana: Person, service: AsgiClient) -> None:
     new_link(
         ana,
@@ -94,21 +97,21 @@ def test_targeting_selects_destination(ana: Person, service: AsgiClient) -> None
         (CHROME, "de, fr;q=0.5", f"{DESTINATION}?utm_source=news"),
         (CURL, "", f"{DESTINATION}?utm_source=news"),
     ):
-        answer = visit(service, "many", agent=agent, headers={"Accept-Language": language})
-        assert answer.headers["location"] == expected
+        response = visit(service, "many", agent=agent, headers={"Accept-Language": language})
+        assert response.headers["location"] == expected
 
 
 @pytest.mark.parametrize("headers", [ACCEPT_HTML, {}])
 def test_unknown_alias_returns_404_as_page_or_json(service: AsgiClient, headers: dict[str, str]) -> None:
     for path in ("nobody", "nobody+", "a/b/c", "x" * 5000, "nobody%00", "%ff%fe", "ünïcode", "..%2f..%2fetc"):
-        _told(visit(service, path, headers=headers), 404, "does not exist")
+        _assert_error(visit(service, path, headers=headers), 404, "does not exist")
 
 
 @pytest.mark.parametrize("headers", [ACCEPT_HTML, {}])
 def test_disabled_link_returns_403(ana: Person, service: AsgiClient, headers: dict[str, str]) -> None:
     link = new_link(ana, "off", status="disabled")
-    _told(visit(service, "off", headers=headers), 403, "has disabled it")
-    _told(visit(service, "off+", headers=headers), 403, "has disabled it")
+    _assert_error(visit(service, "off", headers=headers), 403, "has disabled it")
+    _assert_error(visit(service, "off+", headers=headers), 403, "has disabled it")
     assert clicks(ana, link) == (0, 0)
 
 
@@ -118,8 +121,8 @@ def test_expired_link_returns_410_and_records_visit(ana: Person, service: AsgiCl
         link = new_link(ana, "spring", expiry="2027-01-15 08:01:00")
         assert visit(service, "spring", headers=headers).status_code == 302
         clock.move_to(NOW + 61)
-        _told(visit(service, "spring", headers=headers), 410, "expired or reached its limit")
-        _told(visit(service, "spring+", headers=headers), 410, "expired or reached its limit")
+        _assert_error(visit(service, "spring", headers=headers), 410, "expired or reached its limit")
+        _assert_error(visit(service, "spring+", headers=headers), 410, "expired or reached its limit")
         assert clicks(ana, link) == (1, 1)
         assert click_totals(ana, f"/url/{link}") == {"clicks": 1, "uniqueClicks": 1, "late": 1}
 
@@ -129,20 +132,20 @@ def test_expired_link_redirects_to_expiry_url(ana: Person, service: AsgiClient) 
         link = new_link(ana, "spring", expiry="2027-01-15 08:01:00", expiryurl=OVER)
         clock.move_to(NOW + 61)
         for _ in range(2):
-            answer = visit(service, "spring?a=b")
-            assert (answer.status_code, answer.headers["location"]) == (302, OVER)
+            response = visit(service, "spring?a=b")
+            assert (response.status_code, response.headers["location"]) == (302, OVER)
         assert visit(service, "spring+").json()["url"] == OVER
         assert click_totals(ana, f"/url/{link}") == {"late": 2}
 
 
-@ONLY_SQLITE
+@ON_SQLITE
 def test_private_link_redirects_everyone(ana: Person, service: AsgiClient) -> None:
     link = new_link(ana, "spring", status="private")
     assert visit(service, "spring").status_code == 302
     assert clicks(ana, link) == (1, 1)
 
 
-@ONLY_SQLITE
+@ON_SQLITE
 def test_plus_suffix_shows_destination(ana: Person, service: AsgiClient) -> None:
     hostile = "https://example.com/?q=<script>alert(1)</script>"
     link = new_link(ana, "spring", url=hostile, title="<b>Spring</b>", parameters=[{"name": "utm", "value": "x"}])
@@ -158,23 +161,23 @@ def test_plus_suffix_shows_destination(ana: Person, service: AsgiClient) -> None
     assert click_totals(ana, f"/url/{link}") == {}
 
 
-@ONLY_SQLITE
-def test_other_methods_return_405(ana: Person, service: AsgiClient) -> None:
+@ON_SQLITE
+def test_short_link_returns_405_to_other_methods(ana: Person, service: AsgiClient) -> None:
     link = new_link(ana, "spring")
     for method in ("PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"):
-        answer = visit(service, "spring", method)
-        assert answer.status_code == 405
-        assert {"GET", "HEAD"} <= {name.strip() for name in answer.headers["allow"].split(",")}
+        response = visit(service, "spring", method)
+        assert response.status_code == 405
+        assert {"GET", "HEAD"} <= {name.strip() for name in response.headers["allow"].split(",")}
     assert click_totals(ana, f"/url/{link}") == {}
 
 
-@ONLY_SQLITE
+@ON_SQLITE
 def test_root_redirects_to_dashboard(service: AsgiClient) -> None:
     page = visit(service, "", headers=ACCEPT_HTML)
     assert (page.status_code, page.headers["location"]) == (302, "/dashboard")
 
 
-@ONLY_SQLITE
+@ON_SQLITE
 def test_bot_is_redirected_but_not_counted(ana: Person, service: AsgiClient) -> None:
     link = new_link(ana, "spring")
     assert visit(service, "spring", agent=GOOGLEBOT).headers["location"] == DESTINATION
