@@ -204,6 +204,23 @@ class Person:
         """Return the JSON of a DELETE that must succeed."""
         return self._json_of_success(self.call("DELETE", path))
 
+    def add(self, noun: str, /, **fields: Any) -> int:
+        """Create a resource; return its id."""
+        return int(self.post(f"/{noun}/add", fields)["id"])
+
+    def details(self, noun: str, item: int) -> dict[str, Any]:
+        """Return all fields of a resource."""
+        details: dict[str, Any] = self.get(f"/{noun}/{item}")["details"]
+        return details
+
+    def update(self, noun: str, item: int, /, **fields: Any) -> Any:
+        """Update a resource; return the response's JSON."""
+        return self.put(f"/{noun}/{item}/update", fields)
+
+    def remove(self, noun: str, item: int) -> Any:
+        """Delete a resource; return the response's JSON."""
+        return self.delete(f"/{noun}/{item}/delete")
+
     def write(self, work: Callable[[Connection], Any]) -> Any:
         """Write to the database directly, for states that the API cannot create."""
         return self.database.write(work)

@@ -54,17 +54,12 @@ def settings(settings: Settings, request: pytest.FixtureRequest) -> Settings:
 
 
 def _add(person: Person, **fields: Any) -> int:
-    return int(person.post("/bio/add", {"name": "A bio page", **fields})["id"])
-
-
-def _details(person: Person, bio: int) -> dict[str, Any]:
-    details: dict[str, Any] = person.get(f"/bio/{bio}")["details"]
-    return details
+    return person.add("bio", name="A bio page", **fields)
 
 
 def test_bio_page_needs_only_a_name(ana: Person) -> None:
     created = ana.post("/bio/add", {"name": " A bio page "})
-    details = _details(ana, created["id"])
+    details = ana.details("bio", created["id"])
     assert alias_rules.check(details["alias"], field="alias")
     assert created == {"error": 0, "id": details["id"], "shorturl": f"{BASE}/{details['alias']}"}
     rest = {"title": "", "description": "", "theme": "default", "blocks": [], "clicks": 0, "uniqueclicks": 0}
@@ -74,7 +69,7 @@ def test_bio_page_needs_only_a_name(ana: Person) -> None:
 
 def test_blocks_are_stored_as_sent_and_in_order(ana: Person) -> None:
     for blocks in (BLOCKS, BLOCKS[::-1], (BLOCKS[0], BLOCKS[0]), ()):
-        assert _details(ana, _add(ana, blocks=blocks))["blocks"] == list(blocks)
+        assert ana.details("bio", _add(ana, blocks=blocks))["blocks"] == list(blocks)
     assert "blocks" not in ana.get("/bios")["data"]["bios"][0]
 
 
@@ -83,7 +78,7 @@ def test_unknown_block_fields_are_dropped_and_values_trimmed(ana: Person) -> Non
         {"type": "link", "title": " Shop ", "url": " https://example.com/ ", "colour": "red"},
         {"type": "image", "image": "https://example.com/a.png\n", "link": ""},
     ]
-    assert _details(ana, _add(ana, blocks=blocks))["blocks"] == [
+    assert ana.details("bio", _add(ana, blocks=blocks))["blocks"] == [
         {"type": "link", "title": "Shop", "url": "https://example.com/"},
         {"type": "image", "image": "https://example.com/a.png", "link": ""},
     ]
@@ -99,7 +94,7 @@ def test_invalid_block_is_rejected_at_any_position(ana: Person) -> None:
             response = ana.call(method, path, body)
             answers[f"{method} {body['blocks']}"] = (response.status_code, response.json().get("field"))
     assert answers == dict.fromkeys(answers, (400, "blocks"))
-    assert _details(ana, bio)["blocks"] == list(BLOCKS)
+    assert ana.details("bio", bio)["blocks"] == list(BLOCKS)
 
 
 @ON_SQLITE
@@ -110,23 +105,23 @@ def test_block_accepts_app_scheme_enabled_in_settings(ana: Person) -> None:
         {"type": "image", "image": "https://example.com/a.png", "link": "tel:+4912345"},
         {"type": "social", "network": "phone", "url": "tel:+4912345"},
     ]
-    assert _details(ana, _add(ana, blocks=blocks))["blocks"] == blocks
+    assert ana.details("bio", _add(ana, blocks=blocks))["blocks"] == blocks
     for block in ({"type": "image", "image": "mailto:a@b.example"}, {"type": "link", "title": "x", "url": "sms:+1"}):
         refused(ana.call("POST", "/bio/add", {"name": "x", "blocks": [block]}), 400, "blocks")
 
 
 def test_update_replaces_all_blocks_or_none(ana: Person) -> None:
     bio = _add(ana, blocks=BLOCKS, title="Ana")
-    ana.put(f"/bio/{bio}/update", {"title": "Anna"})
-    assert _details(ana, bio)["blocks"] == list(BLOCKS)
+    ana.update("bio", bio, title="Anna")
+    assert ana.details("bio", bio)["blocks"] == list(BLOCKS)
     for blocks in (BLOCKS[:1], ()):
-        ana.put(f"/bio/{bio}/update", {"blocks": blocks})
-        assert (_details(ana, bio)["blocks"], _details(ana, bio)["title"]) == (list(blocks), "Anna")
+        ana.update("bio", bio, blocks=blocks)
+        assert (ana.details("bio", bio)["blocks"], ana.details("bio", bio)["title"]) == (list(blocks), "Anna")
 
 
 def test_theme_accepts_plain_word_only(ana: Person) -> None:
     bio = _add(ana, theme="dark-2")
-    assert _details(ana, bio)["theme"] == "dark-2"
+    assert ana.details("bio", bio)["theme"] == "dark-2"
     for theme in ("Dark", "da rk", "dark\n", "", "x" * 33, "../dark", "d\u00e4rk"):
         refused(ana.call("PUT", f"/bio/{bio}/update", {"theme": theme}), 400, "theme")
 
@@ -143,27 +138,27 @@ def test_alias_follows_alias_rules(ana: Person, ben: Person) -> None:
     for person in (ana, ben):
         assert refused(person.call("POST", "/bio/add", {"name": "x", "alias": "ana-smith"}), 400, "alias") == TAKEN
     assert refused(ben.call("PUT", f"/bio/{other}/update", {"alias": "ana-smith", "name": "x"}), 400, "alias") == TAKEN
-    assert _details(ben, other)["name"] == "A bio page"
-    assert _details(ben, _add(ben, alias="Ana-Smith"))["shorturl"] == f"{BASE}/Ana-Smith"
+    assert ben.details("bio", other)["name"] == "A bio page"
+    assert ben.details("bio", _add(ben, alias="Ana-Smith"))["shorturl"] == f"{BASE}/Ana-Smith"
 
 
 @pytest.mark.parametrize("how", ["deleted", "changed"])
 def test_previous_alias_stays_reserved_for_account(how: str, ana: Person, ben: Person) -> None:
     bio = _add(ana, alias="ana-smith")
     if how == "deleted":
-        ana.delete(f"/bio/{bio}/delete")
+        ana.remove("bio", bio)
     else:
-        ana.put(f"/bio/{bio}/update", {"alias": "ana-jones"})
-        assert _details(ana, bio)["shorturl"] == f"{BASE}/ana-jones"
+        ana.update("bio", bio, alias="ana-jones")
+        assert ana.details("bio", bio)["shorturl"] == f"{BASE}/ana-jones"
     for path, field in (("/bio/add", "alias"), ("/url/add", "custom")):
         body = {"name": "x", "url": "https://example.com/", field: "ana-smith"}
         assert refused(ben.call("POST", path, body), 400, field) == TAKEN
-    again = _details(ana, _add(ana, alias="ana-smith"))
+    again = ana.details("bio", _add(ana, alias="ana-smith"))
     assert (again["clicks"], again["uniqueclicks"]) == (0, 0)
 
 
 def test_update_with_current_alias_is_accepted(ana: Person) -> None:
     bio = _add(ana, alias="ana-smith")
     for alias in ("ana-smith", None):
-        ana.put(f"/bio/{bio}/update", {"alias": alias, "title": "Ana"})
-        assert (_details(ana, bio)["alias"], _details(ana, bio)["title"]) == ("ana-smith", "Ana")
+        ana.update("bio", bio, alias=alias, title="Ana")
+        assert (ana.details("bio", bio)["alias"], ana.details("bio", bio)["title"]) == ("ana-smith", "Ana")

@@ -16,16 +16,11 @@ TAKEN_SLUG = "That alias is taken. Please choose another one."
 
 
 def _campaign(person: Person, **fields: Any) -> int:
-    return int(person.post("/campaign/add", fields)["id"])
+    return person.add("campaign", **fields)
 
 
 def _link(person: Person, **fields: Any) -> int:
-    return int(person.post("/url/add", {"url": "https://example.com/", **fields})["id"])
-
-
-def _details(person: Person, campaign: int) -> dict[str, Any]:
-    details: dict[str, Any] = person.get(f"/campaign/{campaign}")["details"]
-    return details
+    return person.add("url", url="https://example.com/", **fields)
 
 
 def test_campaign_is_returned_in_the_same_shape_by_every_endpoint(ana: Person) -> None:
@@ -43,9 +38,9 @@ def test_campaign_is_returned_in_the_same_shape_by_every_endpoint(ana: Person) -
     }
     assert created == {"error": 0, **expected}
     more = {"rotation": "random", "sticky": False, "winner": None, "winnerlink": None}
-    assert _details(ana, item) == {**expected, **more}
+    assert ana.details("campaign", item) == {**expected, **more}
     assert ana.get("/campaigns")["data"]["campaigns"] == [expected]
-    assert ana.put(f"/campaign/{item}/update", {"name": "Spring"}) == {"error": 0, **expected}
+    assert ana.update("campaign", item, name="Spring") == {"error": 0, **expected}
 
 
 def test_campaign_without_slug_has_no_rotator_and_is_not_public(ana: Person) -> None:
@@ -66,7 +61,7 @@ def test_campaign_without_name_is_named_by_its_id(ana: Person) -> None:
 def test_default_name_is_numbered_when_taken(ana: Person) -> None:
     first = _campaign(ana)
     for number in range(first + 1, first + 6):
-        ana.put(f"/campaign/{first}/update", {"name": f"Campaign {number}"})
+        ana.update("campaign", first, name=f"Campaign {number}")
         created = ana.post("/campaign/add", {})
         names = [campaign["name"] for campaign in ana.get("/campaigns")["data"]["campaigns"]]
         assert len(set(names)) == len(names)
@@ -86,8 +81,8 @@ def test_name_is_unique_in_account(ana: Person, ben: Person) -> None:
         assert refused(ana.call("POST", "/campaign/add", {"name": name}), 400, "name") == TAKEN_NAME
     other = _campaign(ana, name="spring")
     assert refused(ana.call("PUT", f"/campaign/{other}/update", {"name": "Spring"}), 400, "name") == TAKEN_NAME
-    assert _details(ana, other)["name"] == "spring"
-    assert ana.put(f"/campaign/{other}/update", {"name": "spring"})["name"] == "spring"
+    assert ana.details("campaign", other)["name"] == "spring"
+    assert ana.update("campaign", other, name="spring")["name"] == "spring"
     _campaign(ben, name="Spring")
     assert len(ana.get("/campaigns")["data"]["campaigns"]) == 2
 
@@ -102,7 +97,7 @@ def test_update_without_name_is_rejected(ana: Person) -> None:
     campaign = _campaign(ana, name="Spring")
     for body in ({}, {"slug": "spring"}, {"name": None}, {"name": " "}):
         refused(ana.call("PUT", f"/campaign/{campaign}/update", body), 400, "name")
-    assert _details(ana, campaign)["rotator"] is False
+    assert ana.details("campaign", campaign)["rotator"] is False
 
 
 @ON_SQLITE
@@ -122,17 +117,17 @@ def test_slug_follows_alias_rules(ana: Person) -> None:
 def test_empty_slug_removes_rotator(ana: Person) -> None:
     for number, empty in enumerate((None, "")):
         campaign = _campaign(ana, name=f"Spring {number}", slug="spring")
-        changed = ana.put(f"/campaign/{campaign}/update", {"name": f"Spring {number}", "slug": empty})
+        changed = ana.update("campaign", campaign, name=f"Spring {number}", slug=empty)
         assert (changed["rotator"], changed["list"]) == (False, f"{BASE}/u/ana/list-{campaign}")
-        assert _details(ana, campaign)["rotator"] is False
+        assert ana.details("campaign", campaign)["rotator"] is False
         assert ana.post("/campaign/add", {"name": f"Other {number}", "slug": empty})["rotator"] is False
 
 
 def test_update_without_slug_keeps_slug(ana: Person) -> None:
     campaign = _campaign(ana, name="Spring", slug="spring", public=True)
-    changed = ana.put(f"/campaign/{campaign}/update", {"name": "Summer"})
+    changed = ana.update("campaign", campaign, name="Summer")
     assert (changed["rotator"], changed["public"]) == (f"{BASE}/r/spring", True)
-    assert ana.put(f"/campaign/{campaign}/update", {"name": "Summer", "public": None})["public"] is False
+    assert ana.update("campaign", campaign, name="Summer", public=None)["public"] is False
 
 
 def test_slug_is_unique_across_accounts(ana: Person, ben: Person) -> None:
@@ -144,7 +139,10 @@ def test_slug_is_unique_across_accounts(ana: Person, ben: Person) -> None:
     other = _campaign(ben, name="His", slug="Spring")
     response = ben.call("PUT", f"/campaign/{other}/update", {"name": "Renamed", "slug": "spring"})
     assert refused(response, 400, "slug") == TAKEN_SLUG
-    assert (_details(ben, other)["name"], _details(ben, other)["rotator"]) == ("His", f"{BASE}/r/Spring")
+    assert (ben.details("campaign", other)["name"], ben.details("campaign", other)["rotator"]) == (
+        "His",
+        f"{BASE}/r/Spring",
+    )
 
 
 def test_slug_can_equal_alias_of_link(ana: Person, ben: Person) -> None:
@@ -156,10 +154,10 @@ def test_slug_can_equal_alias_of_link(ana: Person, ben: Person) -> None:
 def test_previous_slug_stays_reserved_for_account(how: str, ana: Person, ben: Person) -> None:
     campaign = _campaign(ana, name="Old", slug="spring")
     if how == "deleted":
-        ana.delete(f"/campaign/{campaign}/delete")
+        ana.remove("campaign", campaign)
     else:
         slug = "summer" if how == "changed" else None
-        ana.put(f"/campaign/{campaign}/update", {"name": "Old", "slug": slug})
+        ana.update("campaign", campaign, name="Old", slug=slug)
     assert refused(ben.call("POST", "/campaign/add", {"slug": "spring"}), 400, "slug") == TAKEN_SLUG
     again = ana.post("/campaign/add", {"name": "New", "slug": "spring"})
     assert (again["rotator"], again["views"]) == (f"{BASE}/r/spring", 0)
@@ -169,7 +167,7 @@ def test_previous_slug_stays_reserved_for_account(how: str, ana: Person, ben: Pe
 def test_campaign_can_reuse_its_previous_slug(ana: Person) -> None:
     campaign = _campaign(ana, name="Spring", slug="spring")
     for slug in ("summer", "spring", "spring", None, "summer"):
-        changed = ana.put(f"/campaign/{campaign}/update", {"name": "Spring", "slug": slug})
+        changed = ana.update("campaign", campaign, name="Spring", slug=slug)
         assert changed["rotator"] == (f"{BASE}/r/{slug}" if slug else False)
 
 
@@ -177,15 +175,15 @@ def test_campaign_views_equal_counted_visits(ana: Person) -> None:
     campaign = _campaign(ana)
     table = schema.campaigns
     ana.write(lambda tx: tx.execute(update(table).where(table.c.id == campaign).values(views=7)))
-    assert _details(ana, campaign)["views"] == ana.get("/campaigns")["data"]["campaigns"][0]["views"] == 7
+    assert ana.details("campaign", campaign)["views"] == ana.get("/campaigns")["data"]["campaigns"][0]["views"] == 7
 
 
 def test_assigning_link_moves_it_from_its_campaign(ana: Person) -> None:
     first, second, link = _campaign(ana), _campaign(ana), _link(ana)
-    assert ana.get(f"/url/{link}")["details"]["campaign"] is None
+    assert ana.details("url", link)["campaign"] is None
     for campaign in (first, first, second):
         assert ana.post(f"/campaign/{campaign}/assign/{link}")["message"] == "Link successfully added to the campaign."
-        assert ana.get(f"/url/{link}")["details"]["campaign"] == campaign
+        assert ana.details("url", link)["campaign"] == campaign
     assert ana.get("/urls")["data"]["urls"][0]["campaign"] == second
 
 
@@ -203,14 +201,14 @@ def test_assigning_link_or_campaign_of_another_account_is_not_found(ana: Person,
     }
     assert messages[foreign[0], own[1]] == messages[999999, own[1]]
     assert messages[own[0], foreign[1]] == messages[own[0], 999999]
-    assert ana.get(f"/url/{own[1]}")["details"]["campaign"] is None
-    assert ben.get(f"/url/{foreign[1]}")["details"]["campaign"] is None
+    assert ana.details("url", own[1])["campaign"] is None
+    assert ben.details("url", foreign[1])["campaign"] is None
 
 
 def test_deleting_campaign_keeps_its_links(ana: Person) -> None:
     campaign, other = _campaign(ana), _campaign(ana)
     link, other_link = _link(ana, campaign=campaign), _link(ana, campaign=other)
-    assert ana.delete(f"/campaign/{campaign}/delete")["message"]
+    assert ana.remove("campaign", campaign)["message"]
     refused(ana.call("GET", f"/campaign/{campaign}"), 404)
-    assert ana.get(f"/url/{link}")["details"]["campaign"] is None
-    assert ana.get(f"/url/{other_link}")["details"]["campaign"] == other
+    assert ana.details("url", link)["campaign"] is None
+    assert ana.details("url", other_link)["campaign"] == other

@@ -16,15 +16,15 @@ KINDS = ("links", "bio", "qr")
 
 
 def _channel(person: Person, name: str = "News") -> int:
-    return int(person.post("/channel/add", {"name": name})["id"])
+    return person.add("channel", name=name)
 
 
 def _item(person: Person, kind: str, alias: str = "") -> int:
     alias = alias or f"alias-{next(_numbers)}"
     if kind == "links":
-        return int(person.post("/url/add", {"url": "https://example.com/", "custom": alias, "title": "A link"})["id"])
+        return person.add("url", url="https://example.com/", custom=alias, title="A link")
     if kind == "bio":
-        return int(person.post("/bio/add", {"name": "A bio page", "alias": alias})["id"])
+        return person.add("bio", name="A bio page", alias=alias)
     body = {"alias": alias, "type": "text", "data": "hello", "name": "A code"}
     return int(person.write(lambda tx: crud.add(tx, schema.qrs, person.account, body)))
 
@@ -55,7 +55,7 @@ def test_create_and_update_return_message_and_channel(ana: Person) -> None:
     created = ana.post("/channel/add", body)
     assert created.pop("message") == "Channel has been created successfully."
     assert created == {"error": 0, "id": created["id"], **body}
-    changed = ana.put(f"/channel/{created['id']}/update", {"name": "Old news", "starred": False})
+    changed = ana.update("channel", created["id"], name="Old news", starred=False)
     assert changed.pop("message") == "Channel has been updated successfully."
     assert changed == {**created, "name": "Old news", "starred": False}
     listed = ana.get("/channels")["data"]["channels"]
@@ -64,7 +64,7 @@ def test_create_and_update_return_message_and_channel(ana: Person) -> None:
 
 def test_empty_channel_update_is_accepted(ana: Person) -> None:
     channel = _channel(ana)
-    assert ana.put(f"/channel/{channel}/update", {})["name"] == "News"
+    assert ana.update("channel", channel)["name"] == "News"
     assert ana.put(f"/channel/{channel}/update")["name"] == "News"
 
 
@@ -90,14 +90,14 @@ def test_channel_rename_to_existing_name_is_rejected(ana: Person, ben: Person) -
         ("Sport", False),
         ("News", False),
     ]
-    assert ana.put(f"/channel/{news}/update", {"name": "News"})["name"] == "News"
-    assert ana.put(f"/channel/{news}/update", {"name": "Weather"})["name"] == "Weather"
-    assert ana.put(f"/channel/{sport}/update", {"name": "News"})["name"] == "News"
+    assert ana.update("channel", news, name="News")["name"] == "News"
+    assert ana.update("channel", news, name="Weather")["name"] == "Weather"
+    assert ana.update("channel", sport, name="News")["name"] == "News"
 
 
 def test_name_of_deleted_channel_is_available(ana: Person) -> None:
     first = _channel(ana)
-    ana.delete(f"/channel/{first}/delete")
+    ana.remove("channel", first)
     assert _channel(ana) != first
 
 
@@ -115,8 +115,8 @@ def test_channel_item_has_preview_and_public_url(kind: str, ana: Person) -> None
 
 def test_channel_item_title_is_never_empty(ana: Person) -> None:
     channel = _channel(ana)
-    bare = ana.post("/url/add", {"url": "https://example.com/", "custom": "bare"})["id"]
-    named = ana.post("/bio/add", {"name": "Name", "title": "Title"})["id"]
+    bare = ana.add("url", url="https://example.com/", custom="bare")
+    named = ana.add("bio", name="Name", title="Title")
     qr = ana.write(lambda tx: crud.add(tx, schema.qrs, ana.account, {"alias": "code", "type": "text", "data": "x"}))
     for kind, item in (("links", bare), ("bio", named), ("qr", qr)):
         _assign(ana, channel, kind, item)
@@ -217,11 +217,11 @@ def test_deleting_channel_keeps_items(ana: Person) -> None:
     for kind, item in items:
         _assign(ana, channel, kind, item)
         _assign(ana, other, kind, item)
-    assert ana.delete(f"/channel/{channel}/delete")["message"]
+    assert ana.remove("channel", channel)["message"]
     refused(ana.call("GET", f"/channel/{channel}"), 404)
     assert _items(ana, other) == items[::-1]
-    assert ana.get(f"/url/{items[0][1]}")["details"]["channel"] == [other]
-    assert ana.get(f"/bio/{items[1][1]}")["details"]["name"] == "A bio page"
+    assert ana.details("url", items[0][1])["channel"] == [other]
+    assert ana.details("bio", items[1][1])["name"] == "A bio page"
 
 
 @pytest.mark.parametrize(("kind", "noun"), [("links", "url"), ("bio", "bio")])
@@ -229,7 +229,7 @@ def test_deleting_item_removes_it_from_channels(kind: str, noun: str, ana: Perso
     channel, item, other = _channel(ana), _item(ana, kind), _item(ana, kind)
     for one in (item, other):
         _assign(ana, channel, kind, one)
-    ana.delete(f"/{noun}/{item}/delete")
+    ana.remove(noun, item)
     assert _items(ana, channel) == [(kind, other)]
     assert ana.get(f"/channel/{channel}")["data"]["result"] == 1
 
@@ -238,9 +238,9 @@ def test_link_lists_its_channels(ana: Person) -> None:
     link, first, second = _item(ana, "links"), _channel(ana, "One"), _channel(ana, "Two")
     for channel in (second, first):
         _assign(ana, channel, "links", link)
-    assert ana.get(f"/url/{link}")["details"]["channel"] == [first, second]
+    assert ana.details("url", link)["channel"] == [first, second]
     assert ana.get("/urls")["data"]["urls"][0]["channel"] == [first, second]
-    ana.put(f"/url/{link}/update", {"channel": second})
+    ana.update("url", link, channel=second)
     assert _items(ana, first) == []
     assert _items(ana, second) == [("links", link)]
 
@@ -251,7 +251,7 @@ def test_link_update_keeps_position_on_channel(ana: Person) -> None:
     with time_machine.travel(datetime(2031, 2, 3, tzinfo=UTC), tick=False):
         _assign(ana, first, "links", link)
     _assign(ana, first, "links", other)
-    ana.put(f"/url/{link}/update", {"channel": [first, second]})
+    ana.update("url", link, channel=[first, second])
     assert _items(ana, first) == [("links", other), ("links", link)]
     assert ana.get(f"/channel/{first}")["data"]["items"][1]["date"] == "2031-02-03"
     assert _items(ana, second) == [("links", link)]

@@ -21,7 +21,7 @@ def settings(settings: Settings, request: pytest.FixtureRequest) -> Settings:
 
 
 def _add(person: Person, domain: str) -> int:
-    return int(person.post("/domain/add", {"domain": domain})["id"])
+    return person.add("domain", domain=domain)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_domain_pointing_to_service_is_accepted(ana: Person, internet: FakeInter
     internet.add_host("go.brand.example", PUBLIC)
     with _service_behind(ana, "go.brand.example", requests) as internet.routes[PUBLIC]:
         item = _add(ana, "http://Go.Brand.example/")
-        ana.delete(f"/domain/{item}/delete")
+        ana.remove("domain", item)
         _add(ana, "http://go.brand.example")
     assert all(path.startswith("/.well-known/waypost/") for path in requests)
     assert len(set(requests)) == 2  # never the same question twice

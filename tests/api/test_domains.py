@@ -19,12 +19,7 @@ def settings(settings: Settings, request: pytest.FixtureRequest) -> Settings:
 
 
 def _add(person: Person, domain: str, **fields: Any) -> int:
-    return int(person.post("/domain/add", {"domain": domain, **fields})["id"])
-
-
-def _details(person: Person, item: int) -> dict[str, Any]:
-    details: dict[str, Any] = person.get(f"/domain/{item}")["details"]
-    return details
+    return person.add("domain", domain=domain, **fields)
 
 
 FORMS = {
@@ -89,7 +84,7 @@ NOT_FORMS = (
 
 @ON_SQLITE
 def test_domain_is_stored_in_lower_case_idna(ana: Person) -> None:
-    assert {form: _details(ana, _add(ana, form))["domain"] for form in FORMS} == FORMS
+    assert {form: ana.details("domain", _add(ana, form))["domain"] for form in FORMS} == FORMS
 
 
 @ON_SQLITE
@@ -125,23 +120,23 @@ def test_domain_is_unique_in_installation(ana: Person, ben: Person) -> None:
             assert refused(response, 400, "domain") == TAKEN
             assert response.json()["code"] == "taken"
     _add(ben, "https://brand.example")
-    ana.delete(f"/domain/{item}/delete")
+    ana.remove("domain", item)
     again = _add(ben, "http://go.brand.example")
     assert again != item
-    assert _details(ben, again)["domain"] == "http://go.brand.example"
+    assert ben.details("domain", again)["domain"] == "http://go.brand.example"
 
 
 def test_domain_redirects_are_applied(ana: Person) -> None:
     item = _add(ana, "https://go.brand.example", redirectroot=" https://brand.example/ ")
-    assert _details(ana, item) == {
+    assert ana.details("domain", item) == {
         "id": item,
         "domain": "https://go.brand.example",
         "redirectroot": "https://brand.example/",
         "redirect404": "",
     }
-    ana.put(f"/domain/{item}/update", {"redirect404": "https://brand.example/404", "domain": "https://ignored.example"})
-    ana.put(f"/domain/{item}/update", {"redirectroot": ""})
-    assert _details(ana, item) == {
+    ana.update("domain", item, redirect404="https://brand.example/404", domain="https://ignored.example")
+    ana.update("domain", item, redirectroot="")
+    assert ana.details("domain", item) == {
         "id": item,
         "domain": "https://go.brand.example",
         "redirectroot": "",
@@ -175,7 +170,7 @@ def test_domain_redirect_loop_is_rejected(field: str, ana: Person, ben: Person) 
         refused(ana.call("PUT", f"/domain/{item}/update", {field: url}), 400, field)
     for url in (*circles, "https://new.example/", " https://NEW.example/x"):
         refused(ana.call("POST", "/domain/add", {"domain": "https://new.example", field: url}), 400, field)
-    assert _details(ana, item)[field] == ""
+    assert ana.details("domain", item)[field] == ""
     ana.put(f"/domain/{item}/update", {field: "https://brand.example/?u=https://go.brand.example"})
 
 

@@ -19,11 +19,6 @@ from waypost.storage.cleanup import StorageCleaner
 from waypost.storage.factory import open_store
 
 
-def _details(person: Person, file: int) -> dict[str, Any]:
-    details: dict[str, Any] = person.get(f"/file/{file}")["details"]
-    return details
-
-
 def test_password_length_is_checked(ana: Person) -> None:
     file = new_file(ana, "a.bin")
     for password, message in (
@@ -46,7 +41,7 @@ def test_uploaded_file_is_listed_and_stored(ana: Person, tmp_path: Path) -> None
     assert not differs(listed, FILE)
     assert (listed["id"], listed["name"], listed["downloads"]) == (created["id"], "My report", 0)
     assert listed["shorturl"] == created["shorturl"]
-    details = _details(ana, created["id"])
+    details = ana.details("file", created["id"])
     assert not differs(details, FILE_DETAILS)
     assert details | listed == details
     assert (details["filename"], details["size"], details["type"]) == ("report.pdf", 14, "application/pdf")
@@ -106,15 +101,15 @@ def test_upload_parameters_are_stored(ana: Person) -> None:
     query = {"expiry": "2999-12-31", "maxdownloads": 7, "password": "a secret", "domain": "go.brand.example:443"}
     created = upload(ana, "a.bin", custom="mine", **query).json()
     assert created["shorturl"] == "https://go.brand.example/mine"
-    details = _details(ana, created["id"])
+    details = ana.details("file", created["id"])
     assert (details["expiry"], details["maxdownloads"], details["password"]) == ("2999-12-31 23:59:59", 7, True)
 
 
 def test_update_sets_only_given_fields_and_null_clears(ana: Person) -> None:
     file = new_file(ana, "a.bin", name="First", password="a secret", expiry="2999-12-31", maxdownloads=7)
-    before = _details(ana, file)
-    ana.put(f"/file/{file}/update", {})
-    assert _details(ana, file) == before
+    before = ana.details("file", file)
+    ana.update("file", file)
+    assert ana.details("file", file) == before
     for field, value, stored in (
         ("name", "Second", "Second"),
         ("expiry", "2998-01-01", "2998-01-01 23:59:59"),
@@ -125,9 +120,9 @@ def test_update_sets_only_given_fields_and_null_clears(ana: Person) -> None:
         ("maxdownloads", None, None),
         ("password", None, False),
     ):
-        expected = {**_details(ana, file), field: stored}
+        expected = {**ana.details("file", file), field: stored}
         assert ana.put(f"/file/{file}/update", {field: value})["message"]
-        assert _details(ana, file) == expected, field
+        assert ana.details("file", file) == expected, field
     assert [item["name"] for item in ana.get("/files", name="a.b")["list"]] == ["a.bin"]
 
 
@@ -147,12 +142,12 @@ def test_invalid_values_are_rejected_and_nothing_is_stored(ana: Person, tmp_path
             response = upload(ana, "a.bin", **{field: value})
             assert refused(response, 400, field), (field, value)
     file = new_file(ana, "a.bin")
-    before = _details(ana, file)
+    before = ana.details("file", file)
     for field in ("name", "password", "expiry", "maxdownloads"):
         for value in (*INVALID[field], 1.5, True, [], {}):
             response = ana.call("PUT", f"/file/{file}/update", {field: value})
             assert (response.status_code, response.json()["field"]) == (400, field), (field, value)
-    assert _details(ana, file) == before
+    assert ana.details("file", file) == before
     assert len(objects(tmp_path)) == 1
 
 
@@ -174,7 +169,7 @@ def test_alias_of_any_resource_is_unique(ana: Person, ben: Person, tmp_path: Pat
             "code": "taken",
             "field": "custom",
         }
-    ana.delete(f"/file/{file}/delete")
+    ana.remove("file", file)
     assert upload(ben, "b.bin", custom="summer").json()["field"] == "custom"
     assert new_file(ana, "c.bin", custom="summer") > file
     assert len(ana.get("/files")["list"]) == 1
@@ -188,7 +183,7 @@ def test_file_of_another_account_is_not_found(ana: Person, ben: Person, service:
         assert refused(foreign, 404) == refused(absent, 404)
         assert ana.client.request(method, f"/api/file/{file}{path}").status_code == 401
     assert ben.get("/files")["list"] == []
-    assert _details(ana, file)["name"] == "a.bin"
+    assert ana.details("file", file)["name"] == "a.bin"
     assert service.post("/api/files/upload/a.bin", content=b"x").status_code == 401
 
 
@@ -197,7 +192,7 @@ def test_deleting_file_removes_its_bytes(
 ) -> None:
     file = new_file(ana, "a.bin", custom="mine")
     assert service.get("/mine").status_code == 200
-    assert ana.delete(f"/file/{file}/delete")["message"]
+    assert ana.remove("file", file)["message"]
     assert (service.get("/mine").status_code, ana.get("/files")["result"]) == (404, 0)
     assert refused(ana.call("DELETE", f"/file/{file}/delete"), 404)
     StorageCleaner(database, open_store(settings), grace_days=7).run_due()
@@ -210,7 +205,7 @@ def test_downloads_are_counted_in_statistics(ana: Person, service: Any) -> None:
     for agent in ("curl/8.5.0", "Wget/1.21", "curl/8.5.0"):
         assert service.get("/mine", headers={"User-Agent": agent}).status_code == 200
     assert ana.get("/files")["list"][0]["downloads"] == 3
-    details = _details(ana, file)
+    details = ana.details("file", file)
     assert (details["downloads"], details["uniquedownloads"]) == (3, 2)
     report = ana.get(f"/file/{file}/stats")["data"]
     assert (report["total"]["clicks"], report["total"]["uniqueClicks"]) == (3, 2)
@@ -243,7 +238,7 @@ def test_upload_over_storage_limit_is_rejected(
         assert "400 bytes more" in response.json()["message"]
     new_file(ben, "b.bin", b"x" * 1000)
     new_file(ana, "b.bin", b"x" * 400)
-    ana.delete(f"/file/{first}/delete")
+    ana.remove("file", first)
     new_file(ana, "c.bin", b"x" * 600)
     StorageCleaner(database, open_store(settings), grace_days=7).run_due()
     assert len(objects(tmp_path)) == 3

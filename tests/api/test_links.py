@@ -25,12 +25,7 @@ EMPTY: dict[str, Any] = {
 
 
 def _link(person: Person, **fields: Any) -> int:
-    return int(person.post("/url/add", {"url": GOOD, **fields})["id"])
-
-
-def _details(person: Person, link: int) -> dict[str, Any]:
-    details: dict[str, Any] = person.get(f"/url/{link}")["details"]
-    return details
+    return person.add("url", url=GOOD, **fields)
 
 
 def _related(person: Person) -> dict[str, int]:
@@ -42,14 +37,14 @@ def _related(person: Person) -> dict[str, int]:
         "splash": {"name": "A splash page"},
         "overlay": {"name": "An overlay", "type": "message"},
     }
-    return {noun: person.post(f"/{noun}/add", body)["id"] for noun, body in bodies.items()}
+    return {noun: person.add(noun, **body) for noun, body in bodies.items()}
 
 
 def test_link_without_settings_returns_empty_value_of_every_field(ana: Person) -> None:
     created = ana.post("/url/add", {"url": GOOD, "custom": "spring"})
     link = created["id"]
     assert created == {"error": 0, "id": link, "shorturl": f"{BASE}/spring", "short": f"{BASE}/spring"}
-    details = _details(ana, link)
+    details = ana.details("url", link)
     assert details.pop("date")
     same = {"id": link, "alias": "spring", "shorturl": f"{BASE}/spring", "longurl": GOOD, "domain": BASE}
     assert details == {**EMPTY, **same, "clicks": 0, "uniqueclicks": 0}
@@ -111,45 +106,45 @@ CHANGES: dict[str, tuple[Any, Any, Any]] = {  # field: (first value, new value s
 def test_changing_one_field_keeps_the_others(ana: Person) -> None:
     link = _link(ana, custom="spring", **{name: first for name, (first, _, _) in CHANGES.items() if name != "url"})
     for field, (_, changed, expected) in CHANGES.items():
-        before = _details(ana, link)
+        before = ana.details("url", link)
         ana.put(f"/url/{link}/update", {field: changed})
-        assert _details(ana, link) == {**before, "longurl" if field == "url" else field: expected}, field
+        assert ana.details("url", link) == {**before, "longurl" if field == "url" else field: expected}, field
 
 
 def test_null_clears_every_field_and_empty_update_changes_nothing(ana: Person) -> None:
-    bare = _details(ana, _link(ana, custom="bare"))
+    bare = ana.details("url", _link(ana, custom="bare"))
     fields = {name: first for name, (first, _, _) in CHANGES.items() if name != "url"}
     link = _link(ana, custom="spring", **fields)
-    before = _details(ana, link)
-    assert ana.put(f"/url/{link}/update", {})["id"] == link
-    assert _details(ana, link) == before
+    before = ana.details("url", link)
+    assert ana.update("url", link)["id"] == link
+    assert ana.details("url", link) == before
     ana.put(f"/url/{link}/update", dict.fromkeys(fields))
-    cleared = _details(ana, link)
+    cleared = ana.details("url", link)
     assert {name: cleared[name] for name in fields} == {name: bare[name] for name in fields}
 
 
 def test_link_stores_campaign_channels_and_pixels(ana: Person) -> None:
-    related, more = _related(ana), ana.post("/channel/add", {"name": "More"})["id"]
-    second = ana.post("/pixel/add", {"name": "Second", "type": "gtmpixel", "tag": "G-1"})["id"]
+    related, more = _related(ana), ana.add("channel", name="More")
+    second = ana.add("pixel", name="Second", type="gtmpixel", tag="G-1")
     fields = {
         "campaign": related["campaign"],
         "channel": [more, related["channel"]],
         "pixels": [second, related["pixel"]],
     }
     link = _link(ana, **fields)
-    details = _details(ana, link)
+    details = ana.details("url", link)
     assert {name: details[name] for name in fields} == {
         "campaign": related["campaign"],
         "channel": sorted([related["channel"], more]),
         "pixels": sorted([related["pixel"], second]),
     }
     duplicates = {"channel": [more, more], "pixels": [second] * 3, "campaign": None}
-    ana.put(f"/url/{link}/update", duplicates)
-    details = _details(ana, link)
+    ana.update("url", link, **duplicates)
+    details = ana.details("url", link)
     assert (details["channel"], details["pixels"], details["campaign"]) == ([more], [second], None)
-    ana.put(f"/url/{link}/update", {"channel": related["channel"], "pixels": []})
-    assert (_details(ana, link)["channel"], _details(ana, link)["pixels"]) == ([related["channel"]], [])
-    ana.put(f"/url/{link}/update", {"channel": []})
+    ana.update("url", link, channel=related["channel"], pixels=[])
+    assert (ana.details("url", link)["channel"], ana.details("url", link)["pixels"]) == ([related["channel"]], [])
+    ana.update("url", link, channel=[])
     assert ana.get(f"/channel/{related['channel']}")["data"]["items"] == []
 
 
@@ -158,8 +153,8 @@ def test_deleting_related_resources_keeps_link(ana: Person) -> None:
     relations = {"campaign": related["campaign"], "channel": related["channel"], "pixels": [related["pixel"]]}
     links = [_link(ana, type=kind, **relations) for kind in (str(related["splash"]), f"overlay-{related['overlay']}")]
     for noun, item in related.items():
-        ana.delete(f"/{noun}/{item}/delete")
-    details = [_details(ana, link) for link in links]
+        ana.remove(noun, item)
+    details = [ana.details("url", link) for link in links]
     assert [(link["campaign"], link["channel"], link["pixels"]) for link in details] == [(None, [], [])] * 2
     assert [link["type"] for link in details] == ["direct", "direct"]
 
@@ -178,9 +173,9 @@ def test_type_accepts_direct_frame_splash_and_ids_of_own_pages(ana: Person) -> N
             ("frame", "frame"),
         ),
     ):
-        assert _details(ana, _link(ana, type=kind))["type"] == expected
-        ana.put(f"/url/{link}/update", {"type": kind})
-        assert _details(ana, link)["type"] == expected
+        assert ana.details("url", _link(ana, type=kind))["type"] == expected
+        ana.update("url", link, type=kind)
+        assert ana.details("url", link)["type"] == expected
 
 
 def test_unknown_link_type_is_rejected(ana: Person) -> None:
@@ -245,7 +240,7 @@ def test_widely_copied_sample_request_is_accepted(ana: Person) -> None:
     ids = {name: related[name] for name in ("channel", "campaign")} | {"pixels": [related["pixel"]], "type": "splash"}
     created = ana.post("/url/add", {**SAMPLE, **ids})
     assert created["shorturl"] == f"{BASE}/our-shop"
-    details = _details(ana, created["id"])
+    details = ana.details("url", created["id"])
     same = ("status", "expiry", "metatitle", "metaimage", "description", "geotarget", "devicetarget", "languagetarget")
     assert {name: details[name] for name in same} == {name: SAMPLE[name] for name in same}
     assert details["deeplink"] == {name: SAMPLE["deeplink"][name] for name in ("apple", "google")}
@@ -262,8 +257,8 @@ def test_password_is_neither_shown_nor_stored_in_plain_text(ana: Person) -> None
     assert all("open sesame" not in response.text and "argon2" not in response.text for response in answers)
     row = ana.write(lambda tx: tx.execute(schema.links.select()).mappings().one())
     assert "open sesame" not in str(dict(row))
-    ana.put(f"/url/{link}/update", {"password": None})
-    assert _details(ana, link)["password"] is False
+    ana.update("url", link, password=None)
+    assert ana.details("url", link)["password"] is False
 
 
 def test_expiry_accepts_date_until_its_end_or_timestamp(ana: Person) -> None:
@@ -279,7 +274,7 @@ def test_expiry_accepts_date_until_its_end_or_timestamp(ana: Person) -> None:
     }
     with time_machine.travel(NOW, tick=False):
         assert {
-            expiry: _details(ana, _link(ana, expiry=expiry))["expiry"] for expiry in stored_expiries
+            expiry: ana.details("url", _link(ana, expiry=expiry))["expiry"] for expiry in stored_expiries
         } == stored_expiries
 
 
@@ -291,12 +286,12 @@ def test_past_or_malformed_expiry_is_rejected(ana: Person) -> None:
         for expiry in (*past, *malformed):
             refused(ana.call("POST", "/url/add", {"url": GOOD, "expiry": expiry}), 400, "expiry")
             refused(ana.call("PUT", f"/url/{link}/update", {"expiry": expiry}), 400, "expiry")
-    assert _details(ana, link)["expiry"] == "2031-01-01 23:59:59"
+    assert ana.details("url", link)["expiry"] == "2031-01-01 23:59:59"
 
 
 def test_expired_link_can_be_changed(ana: Person) -> None:
     with time_machine.travel(NOW, tick=False):
         link = _link(ana, expiry="2030-06-15")
     with time_machine.travel(NOW.replace(year=2032), tick=False):
-        ana.put(f"/url/{link}/update", {"title": "x"})
-        assert _details(ana, link)["expiry"] == "2030-06-15 23:59:59"
+        ana.update("url", link, title="x")
+        assert ana.details("url", link)["expiry"] == "2030-06-15 23:59:59"

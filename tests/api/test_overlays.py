@@ -39,16 +39,11 @@ NEEDS = {"poll": "options", "coupon": "code", "image": "image"}
 
 
 def _add(person: Person, **fields: Any) -> int:
-    return int(person.post("/overlay/add", {"name": "An overlay", **fields})["id"])
+    return person.add("overlay", name="An overlay", **fields)
 
 
 def _add_with_all_fields(person: Person, kind: str) -> int:
     return _add(person, type=kind, **{name: EXTRAS[name] for name in HAS[kind]})
-
-
-def _details(person: Person, overlay: int) -> dict[str, Any]:
-    details: dict[str, Any] = person.get(f"/overlay/{overlay}")["details"]
-    return details
 
 
 def _extras(kind: str) -> dict[str, Any]:
@@ -58,7 +53,7 @@ def _extras(kind: str) -> dict[str, Any]:
 def test_overlay_has_fields_of_its_type_only(ana: Person) -> None:
     for kind in HAS:
         overlay = _add(ana, type=kind, **COMMON, **EXTRAS)
-        details = _details(ana, overlay)
+        details = ana.details("overlay", overlay)
         assert details.pop("date")
         assert details == {"id": overlay, "type": kind, **COMMON, **_extras(kind)}
 
@@ -85,33 +80,33 @@ def test_overlay_without_required_field_is_rejected(ana: Person) -> None:
 @ON_SQLITE
 def test_other_overlay_types_have_no_required_fields(ana: Person) -> None:
     for kind in HAS.keys() - NEEDS.keys():
-        assert {name: _details(ana, _add(ana, type=kind))[name] for name in NOTHING} == NOTHING
+        assert {name: ana.details("overlay", _add(ana, type=kind))[name] for name in NOTHING} == NOTHING
 
 
 def test_overlay_update_keeps_other_fields(ana: Person) -> None:
     for kind in HAS:
         overlay = _add_with_all_fields(ana, kind)
-        changed = {**_details(ana, overlay), "name": "Renamed", "delay": 9}
+        changed = {**ana.details("overlay", overlay), "name": "Renamed", "delay": 9}
         for body in ({"name": "Renamed", "delay": 9}, {}, {"type": kind}):
-            ana.put(f"/overlay/{overlay}/update", body)
-            assert _details(ana, overlay) == changed
+            ana.update("overlay", overlay, **body)
+            assert ana.details("overlay", overlay) == changed
 
 
 @ON_SQLITE
 def test_required_overlay_field_cannot_be_cleared(ana: Person) -> None:
     for kind, field in NEEDS.items():
         overlay = _add_with_all_fields(ana, kind)
-        before = _details(ana, overlay)
+        before = ana.details("overlay", overlay)
         refused(ana.call("PUT", f"/overlay/{overlay}/update", {field: None, "name": "Renamed"}), 400, field)
-        assert _details(ana, overlay) == before
+        assert ana.details("overlay", overlay) == before
 
 
 @ON_SQLITE
 @pytest.mark.parametrize("kind", ["contact", "newsletter"])
 def test_optional_overlay_field_can_be_cleared(ana: Person, kind: str) -> None:
     overlay = _add_with_all_fields(ana, kind)
-    ana.put(f"/overlay/{overlay}/update", {"button": None, "thanks": None})
-    assert {name: _details(ana, overlay)[name] for name in NOTHING} == NOTHING
+    ana.update("overlay", overlay, button=None, thanks=None)
+    assert {name: ana.details("overlay", overlay)[name] for name in NOTHING} == NOTHING
 
 
 @pytest.mark.parametrize("kind", HAS)
@@ -121,12 +116,12 @@ def test_overlay_type_change_requires_and_drops_fields(kind: str, ana: Person) -
     path = f"/overlay/{overlay}/update"
     if kind in NEEDS:
         refused(ana.call("PUT", path, {"type": kind}), 400, NEEDS[kind])
-        assert _details(ana, overlay)["type"] == "contact"
+        assert ana.details("overlay", overlay)["type"] == "contact"
     ana.put(path, {"type": kind, **EXTRAS})
-    details = _details(ana, overlay)
+    details = ana.details("overlay", overlay)
     assert {name: details[name] for name in ("type", *COMMON, *EXTRAS)} == {"type": kind, **COMMON, **_extras(kind)}
     ana.put(path, {"type": "message"})
-    assert {name: _details(ana, overlay)[name] for name in NOTHING} == NOTHING
+    assert {name: ana.details("overlay", overlay)[name] for name in NOTHING} == NOTHING
     if kind in NEEDS:  # dropped fields are gone
         refused(ana.call("PUT", path, {"type": kind}), 400, NEEDS[kind])
 
@@ -134,8 +129,8 @@ def test_overlay_type_change_requires_and_drops_fields(kind: str, ana: Person) -
 @ON_SQLITE
 def test_overlay_update_ignores_fields_of_other_types(ana: Person) -> None:
     overlay = _add_with_all_fields(ana, "coupon")
-    ana.put(f"/overlay/{overlay}/update", {"image": EXTRAS["image"], "button": "Send", "options": ["a", "b"]})
-    assert {name: _details(ana, overlay)[name] for name in NOTHING} == _extras("coupon")
+    ana.update("overlay", overlay, image=EXTRAS["image"], button="Send", options=["a", "b"])
+    assert {name: ana.details("overlay", overlay)[name] for name in NOTHING} == _extras("coupon")
 
 
 @ON_SQLITE
@@ -146,7 +141,7 @@ def test_poll_has_two_to_ten_ordered_options(ana: Person) -> None:
         ([" a ", "<b>"], ["a", "<b>"]),
         ([str(number) for number in range(10)], [str(number) for number in range(10)]),
     ):
-        assert _details(ana, _add(ana, type="poll", options=options))["options"] == stored_options
+        assert ana.details("overlay", _add(ana, type="poll", options=options))["options"] == stored_options
     invalid_options: list[Any] = [["a"], ["a"] * 11, *(["a", option] for option in ("", "  ", None, 1, "x\ny"))]
     for options in (*invalid_options, ["a", "x" * 256]):
         refused(ana.call("POST", "/overlay/add", {"name": "x", "type": "poll", "options": options}), 400, "options")
@@ -156,7 +151,7 @@ def test_poll_has_two_to_ten_ordered_options(ana: Person) -> None:
 def test_overlay_position_is_validated(ana: Person) -> None:
     edges = [f"{edge}-{side}" for edge in ("top", "bottom") for side in ("left", "center", "right")]
     for position in (*edges, "center"):
-        assert _details(ana, _add(ana, type="message", position=position))["position"] == position
+        assert ana.details("overlay", _add(ana, type="message", position=position))["position"] == position
 
 
 @ON_SQLITE
@@ -165,7 +160,7 @@ def test_overlay_urls_must_be_web_urls(ana: Person) -> None:
         refused(ana.call("POST", "/overlay/add", {"name": "x", "type": "image", "image": url}), 400, "image")
         refused(ana.call("POST", "/overlay/add", {"name": "x", "type": "message", "link": url}), 400, "link")
     overlay = _add(ana, type="image", image=" https://example.com/x.png ", link="https://example.com/y\n")
-    assert [_details(ana, overlay)[name] for name in ("image", "link")] == [
+    assert [ana.details("overlay", overlay)[name] for name in ("image", "link")] == [
         "https://example.com/x.png",
         "https://example.com/y",
     ]

@@ -17,7 +17,7 @@ OTHER = """
 
 def _type(person: Person, name: str) -> str:
     created = person.post("/pixel/add", {"type": name, "name": "A pixel", "tag": "T-1"})
-    return str(person.get(f"/pixel/{created['id']}")["details"]["type"])
+    return str(person.details("pixel", created["id"])["type"])
 
 
 def test_each_pixel_type_is_accepted_by_both_names(ana: Person) -> None:
@@ -38,16 +38,16 @@ def test_unknown_pixel_type_is_rejected_with_list(ana: Person) -> None:
 
 def test_pixel_tag_has_plain_characters(ana: Person) -> None:
     for tag in ("A", "7", "G-ABC123", "UA-1234-5", "123/abc_DEF", "a.b.c", "--", "/", "x" * 64):
-        pixel = ana.post("/pixel/add", {"type": "bing", "name": "x", "tag": tag})["id"]
-        assert ana.get(f"/pixel/{pixel}")["details"]["tag"] == tag
-        ana.put(f"/pixel/{pixel}/update", {"tag": "OTHER"})
-        ana.put(f"/pixel/{pixel}/update", {"tag": tag})
-        assert ana.get(f"/pixel/{pixel}")["details"]["tag"] == tag
+        pixel = ana.add("pixel", type="bing", name="x", tag=tag)
+        assert ana.details("pixel", pixel)["tag"] == tag
+        ana.update("pixel", pixel, tag="OTHER")
+        ana.update("pixel", pixel, tag=tag)
+        assert ana.details("pixel", pixel)["tag"] == tag
 
 
 @ON_SQLITE
 def test_pixel_tag_injection_is_rejected(ana: Person) -> None:
-    pixel = ana.post("/pixel/add", {"type": "bing", "name": "x", "tag": "T-1"})["id"]
+    pixel = ana.add("pixel", type="bing", name="x", tag="T-1")
     tags = (
         *("", " ", "a b", " T-1", "T-1 ", "T-1\n", "a\tb", "a'b", 'a"b', "a`b", "a;b", "a,b", "a(b)", "a{b}", "a<b"),
         *("</script>", "a&b", "a=b", "a?b", "a#b", "a%62", "a\\b", "a:b", "a+b", "a*b", "a|b", "a$b", "a@b", "a!b"),
@@ -56,23 +56,23 @@ def test_pixel_tag_injection_is_rejected(ana: Person) -> None:
     for tag in tags:
         refused(ana.call("POST", "/pixel/add", {"type": "bing", "name": "x", "tag": tag}), 400, "tag")
         refused(ana.call("PUT", f"/pixel/{pixel}/update", {"tag": tag}), 400, "tag")
-    assert ana.get(f"/pixel/{pixel}")["details"]["tag"] == "T-1"
+    assert ana.details("pixel", pixel)["tag"] == "T-1"
 
 
 def test_pixel_update_requires_tag_and_keeps_rest(ana: Person) -> None:
-    pixel = ana.post("/pixel/add", {"type": "reddit", "name": "A pixel", "tag": "T-1"})["id"]
-    before = ana.get(f"/pixel/{pixel}")["details"]
+    pixel = ana.add("pixel", type="reddit", name="A pixel", tag="T-1")
+    before = ana.details("pixel", pixel)
     refused(ana.call("PUT", f"/pixel/{pixel}/update", {"name": "Renamed"}), 400, "tag")
-    ana.put(f"/pixel/{pixel}/update", {"tag": "T-2", "type": "tiktok"})
-    assert ana.get(f"/pixel/{pixel}")["details"] == {**before, "tag": "T-2"}
-    ana.put(f"/pixel/{pixel}/update", {"tag": "T-2", "name": " Renamed "})
-    assert ana.get(f"/pixel/{pixel}")["details"] == {**before, "tag": "T-2", "name": "Renamed"}
+    ana.update("pixel", pixel, tag="T-2", type="tiktok")
+    assert ana.details("pixel", pixel) == {**before, "tag": "T-2"}
+    ana.update("pixel", pixel, tag="T-2", name=" Renamed ")
+    assert ana.details("pixel", pixel) == {**before, "tag": "T-2", "name": "Renamed"}
 
 
 def test_pixel_of_link_can_be_deleted(ana: Person) -> None:
-    kept, gone = (ana.post("/pixel/add", {"type": "bing", "name": "x", "tag": "T-1"})["id"] for _ in range(2))
-    link = ana.post("/url/add", {"url": "https://example.com/", "pixels": [kept, gone]})["id"]
-    ana.delete(f"/pixel/{gone}/delete")
-    assert ana.get(f"/url/{link}")["details"]["pixels"] == [kept]
-    ana.delete(f"/url/{link}/delete")
+    kept, gone = (ana.add("pixel", type="bing", name="x", tag="T-1") for _ in range(2))
+    link = ana.add("url", url="https://example.com/", pixels=[kept, gone])
+    ana.remove("pixel", gone)
+    assert ana.details("url", link)["pixels"] == [kept]
+    ana.remove("url", link)
     assert ana.get("/pixels")["data"]["result"] == 1

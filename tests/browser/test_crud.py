@@ -157,15 +157,15 @@ def test_domain_is_added_after_its_check_succeeds(
 @pytest.fixture
 def ana_with_items(ana: Person) -> Person:
     """Ana with one of each resource, some with long or right-to-left text."""
-    campaign = ana.post("/campaign/add", {"name": "حملة الربيع" * 20, "slug": "spring", "rotation": "weighted"})["id"]
+    campaign = ana.add("campaign", name="حملة الربيع" * 20, slug="spring", rotation="weighted")
     for n in range(3):
         link = new_link(ana, f"landing-{n}", title=f"Landing {n} " * 20)
         ana.post(f"/campaign/{campaign}/assign/{link}", {"quota": n + 1})
     link = new_link(ana, "other", title="x" * 255)
-    channel = ana.post("/channel/add", {"name": "قناة" * 30, "color": "#ffd400", "starred": True})["id"]
+    channel = ana.add("channel", name="قناة" * 30, color="#ffd400", starred=True)
     ana.post(f"/channel/{channel}/assign/links/{link}")
     ana.post("/splash/add", {"name": "x" * 255, "title": "Hello", "message": "مرحبا " * 100, "counter": 8})
-    overlay = ana.post("/overlay/add", {"name": "Tea" * 50, "type": "contact", "message": "Words " * 50})["id"]
+    overlay = ana.add("overlay", name="Tea" * 50, type="contact", message="Words " * 50)
     answers = Answers(name="Zoë", email=f"{'z' * 60}@example.com", message="Long" * 200)
     ana.write(lambda tx: submissions.add(tx, ana.account, overlay, answers, link=link))
     ana.post("/pixel/add", {"type": "tiktok", "name": "x" * 255, "tag": "C" * 64})

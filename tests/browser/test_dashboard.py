@@ -178,7 +178,7 @@ def test_click_right_after_search_is_not_lost(ana: Person, chrome: Browser, addr
 
 
 def test_link_editor_adds_rows_and_copies_url(ana: Person, chrome: Browser, address: str) -> None:
-    link = ana.post("/url/add", {"url": "https://target.example/", "custom": "spring"})["id"]
+    link = ana.add("url", url="https://target.example/", custom="spring")
     context = chrome.new_context(permissions=["clipboard-read", "clipboard-write"])
     with window(chrome, context=context) as seen:
         page = seen.page
@@ -196,12 +196,12 @@ def test_link_editor_adds_rows_and_copies_url(ana: Person, chrome: Browser, addr
         page.get_by_role("button", name="Save").click()
         expect(page.get_by_role("status").first).to_contain_text("Saved.")
     context.close()
-    rows = ana.get(f"/url/{link}")["details"]["geotarget"]
+    rows = ana.details("url", link)["geotarget"]
     assert [row["location"] for row in rows] == ["Germany", "Spain"]
 
 
 def test_pages_are_accessible_and_fit_the_screen(ana: Person, chrome: Browser, address: str) -> None:
-    campaign = ana.post("/campaign/add", {"name": "Spring"})["id"]
+    campaign = ana.add("campaign", name="Spring")
     ana.post("/channel/add", {"name": "Letter"})
     for n in range(30):
         ana.post(

@@ -20,7 +20,7 @@ FRAMED = "http://framed.example/page"
 
 
 def _splash(person: Person, **fields: object) -> str:
-    return str(person.post("/splash/add", {"name": "A page", "title": "Wait", **fields})["id"])
+    return str(person.add("splash", name="A page", title="Wait", **fields))
 
 
 @pytest.mark.parametrize("scripts", [True, False])
@@ -47,7 +47,7 @@ def test_skip_button_appears_and_redirects(ana: Person, chrome: Browser, address
 
 
 def test_all_pixel_providers_are_started_before_redirect(ana: Person, chrome: Browser, address: str) -> None:
-    pixels = [ana.post("/pixel/add", {"type": kind, "name": kind, "tag": "TAG-1"})["id"] for kind in PROVIDER_SCRIPTS]
+    pixels = [ana.add("pixel", type=kind, name=kind, tag="TAG-1") for kind in PROVIDER_SCRIPTS]
     link = new_link(ana, "spring", url=TARGET, pixels=pixels)
     with window(chrome) as seen:
         seen.page.goto(f"{address}/spring", wait_until="commit")
@@ -61,7 +61,7 @@ def test_all_pixel_providers_are_started_before_redirect(ana: Person, chrome: Br
 
 
 def test_pixels_load_only_after_consent(ana: Person, chrome: Browser, settings: Settings) -> None:
-    pixel = ana.post("/pixel/add", {"type": "qapixel", "name": "x", "tag": "TAG-1"})["id"]
+    pixel = ana.add("pixel", type="qapixel", name="x", tag="TAG-1")
     link = new_link(ana, "spring", url=TARGET, pixels=[pixel])
     script = PROVIDER_SCRIPTS["qapixel"][0]
     asking = Settings(**{**settings.model_dump(), "pixel_consent": "on"})

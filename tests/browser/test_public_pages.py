@@ -61,7 +61,7 @@ def _problems(page: Page) -> list[object]:
 def test_password_page_accepts_correct_password_and_limits_attempts(
     ana: Person, chrome: Browser, address: str, screen: Any
 ) -> None:
-    link = ana.post("/url/add", {"url": TARGET, "custom": "locked", "password": "a password"})["id"]
+    link = ana.add("url", url=TARGET, custom="locked", password="a password")
     context = chrome.new_context(user_agent=CHROME, **screen)
     with window(chrome, context=context) as seen:
         page = seen.page
@@ -148,7 +148,7 @@ def test_every_interstitial_links_to_report_form(ana: Person, chrome: Browser, a
     splash = ana.get("/splash")["data"]["splash"][-1]["id"]
     for link in ana.get("/urls", limit=1000)["data"]["urls"]:
         if link["alias"].startswith("read-"):
-            ana.put(f"/url/{link['id']}/update", {"type": str(splash)})
+            ana.update("url", link["id"], type=str(splash))
     with window(chrome, scripts=False) as seen:
         page = seen.page
         page.goto(f"{address}/{path}")

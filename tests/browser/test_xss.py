@@ -171,7 +171,7 @@ def test_color_cannot_inject_css(ana: Person, color: str, field: str) -> None:
 @pytest.mark.parametrize("path", _TRICKS)
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_no_endpoint_is_open_redirect(ana: Person, path: str, method: str) -> None:
-    campaign = ana.post("/campaign/add", {"slug": "spring", "public": True})["id"]
+    campaign = ana.add("campaign", slug="spring", public=True)
     for alias, fields in (("one", {"campaign": campaign}), ("locked", {"password": "a password"})):
         ana.post("/url/add", {"url": "https://example.com/page", "custom": alias, **fields})
     ana.post("/bio/add", {"name": "x", "alias": "ana-costa", "sensitive": True})

@@ -19,7 +19,7 @@ def test_rotator_visit_counts_for_link_and_campaign(service: AsgiClient, ana: Pe
     for _ in range(4):
         rotated_to(service)
     assert sum(clicks(ana, link)[0] for link in links) == 5
-    assert ana.get(f"/campaign/{campaign}")["details"]["views"] == 4
+    assert ana.details("campaign", campaign)["views"] == 4
     assert click_totals(ana, "") == {"clicks": 5, "uniqueClicks": len([link for link in links if clicks(ana, link)[0]])}
 
 
@@ -63,7 +63,7 @@ def test_removed_link_stays_in_campaign_statistics(service: AsgiClient, ana: Per
     campaign = new_campaign(ana)
     link = add_links(ana, campaign, "one")[0]
     rotated_to(service)
-    ana.put(f"/url/{link}/update", {"campaign": None})
+    ana.update("url", link, campaign=None)
     assert [(item["id"], item["clicks"]) for item in ana.get(f"/campaign/{campaign}/stats")["links"]] == [(link, 1)]
 
 

@@ -100,13 +100,13 @@ def test_order_and_quotas_are_exact_over_two_processes(database: Database, datab
 def test_order_and_quotas_are_exact_over_many_threads(
     limits: dict[str, Any], expected: list[int], ana: Person, database: Database
 ) -> None:
-    campaign = int(ana.post("/campaign/add", {"slug": "spring", "rotation": limits["rotation"]})["id"])
+    campaign = ana.add("campaign", slug="spring", rotation=limits["rotation"])
     links = [new_link(ana, f"link-{number}", campaign=campaign) for number in range(3)]
     for link, quota, limit in zip(
         links, limits.get("quotas", _NO_LIMITS), limits.get("limits", _NO_LIMITS), strict=True
     ):
         ana.post(f"/campaign/{campaign}/assign/{link}", {"quota": quota})
-        ana.put(f"/url/{link}/update", {"clicklimit": limit})
+        ana.update("url", link, clicklimit=limit)
     rotator = database.read(lambda tx: find_rotator(tx, "spring"))
     assert rotator is not None
 

@@ -13,13 +13,13 @@ def test_rotator_settings_are_stored_and_cleared(ana: Person) -> None:
     campaign = new_campaign(ana, name="Spring", rotation="weighted", sticky=True, winner=5)
 
     def settings() -> dict[str, Any]:
-        details = ana.get(f"/campaign/{campaign}")["details"]
+        details = ana.details("campaign", campaign)
         return {name: details[name] for name in ("rotation", "sticky", "winner", "winnerlink")}
 
     assert settings() == {"rotation": "weighted", "sticky": True, "winner": 5, "winnerlink": None}
-    ana.put(f"/campaign/{campaign}/update", {"name": "Summer"})
+    ana.update("campaign", campaign, name="Summer")
     assert settings()["rotation"] == "weighted"
-    ana.put(f"/campaign/{campaign}/update", {"name": "Spring", "rotation": None, "sticky": None, "winner": None})
+    ana.update("campaign", campaign, name="Spring", rotation=None, sticky=None, winner=None)
     assert settings() == {"rotation": "random", "sticky": False, "winner": None, "winnerlink": None}
 
 

@@ -43,11 +43,11 @@ def test_private_link_is_not_skipped(service: AsgiClient, ana: Person) -> None:
 
 def test_rotator_skips_links_of_deleted_domain(service: AsgiClient, ana: Person) -> None:
     campaign = new_campaign(ana)
-    domain = ana.post("/domain/add", {"domain": "https://go.brand.example"})["id"]
+    domain = ana.add("domain", domain="https://go.brand.example")
     add_links(ana, campaign, "own")
     add_links(ana, campaign, "branded", domain="go.brand.example")
     assert {rotated_to(service) for _ in range(20)} == {"own", "branded"}
-    ana.delete(f"/domain/{domain}/delete")
+    ana.remove("domain", domain)
     assert {rotated_to(service) for _ in range(20)} == {"own"}
 
 
@@ -58,9 +58,9 @@ def test_rotator_without_usable_link_redirects_to_public_list(service: AsgiClien
     for headers, kind in (({}, "application/json"), (ACCEPT_HTML, "text/html; charset=utf-8")):
         response = visit(service, "r/spring", headers=headers)
         assert (response.status_code, response.headers["content-type"]) == (404, kind)
-    ana.put(f"/campaign/{campaign}/update", {"name": "Spring", "public": True})
+    ana.update("campaign", campaign, name="Spring", public=True)
     assert visit(service, "r/spring").headers["location"] == f"{BASE}/u/ana/spring-{campaign}"
-    assert ana.get(f"/campaign/{campaign}")["details"]["views"] == 0
+    assert ana.details("campaign", campaign)["views"] == 0
 
 
 def test_unknown_slug_returns_404(service: AsgiClient, ana: Person) -> None:
@@ -83,7 +83,7 @@ def test_old_slug_returns_404_immediately(service: AsgiClient, ana: Person) -> N
     campaign = new_campaign(ana, name="Spring")
     add_links(ana, campaign, "one")
     rotated_to(service)
-    ana.put(f"/campaign/{campaign}/update", {"name": "Spring", "slug": "summer"})
+    ana.update("campaign", campaign, name="Spring", slug="summer")
     assert visit(service, "r/spring").status_code == 404
     assert visit(service, "r/summer").status_code == 302
 
@@ -104,7 +104,7 @@ def test_ordered_rotation_keeps_order(service: AsgiClient, ana: Person) -> None:
     campaign = new_campaign(ana, rotation="ordered")
     add_links(ana, campaign, "one", "two", "three")
     assert [rotated_to(service) for _ in range(7)] == ["one", "two", "three", "one", "two", "three", "one"]
-    ana.put("/url/2/update", {"status": "disabled"})
+    ana.update("url", 2, status="disabled")
     assert [rotated_to(service) for _ in range(3)] == ["three", "one", "three"]
 
 
@@ -170,7 +170,7 @@ def test_sticky_visitor_of_disabled_link_gets_another_link(service: AsgiClient, 
     campaign = new_campaign(ana, rotation="ordered", sticky=True)
     one, _two = add_links(ana, campaign, "one", "two")
     assert [rotated_to(service), rotated_to(service)] == ["one", "one"]
-    ana.put(f"/url/{one}/update", {"status": "disabled"})
+    ana.update("url", one, status="disabled")
     assert [rotated_to(service), rotated_to(service)] == ["two", "two"]
 
 
@@ -190,11 +190,11 @@ def test_most_clicked_link_gets_all_visits_after_threshold(service: AsgiClient, 
     assert [rotated_to(service) for _ in range(4)] == ["one", "two", "one", "two"]
     assert clicks(ana, two)[0] == 5
     assert {rotated_to(service) for _ in range(6)} == {"two"}
-    details = ana.get(f"/campaign/{campaign}")["details"]
+    details = ana.details("campaign", campaign)
     assert (details["winner"], details["winnerlink"]) == (4, two)
-    ana.put(f"/url/{two}/update", {"status": "disabled"})
+    ana.update("url", two, status="disabled")
     assert rotated_to(service) == "one"
-    ana.put(f"/url/{two}/update", {"status": "public"})
-    ana.put("/campaign/1/update", {"name": "Spring", "winner": None})
+    ana.update("url", two, status="public")
+    ana.update("campaign", 1, name="Spring", winner=None)
     assert {rotated_to(service) for _ in range(4)} == {"one", "two"}
-    assert ana.get(f"/campaign/{campaign}")["details"]["winnerlink"] is None
+    assert ana.details("campaign", campaign)["winnerlink"] is None

@@ -25,7 +25,7 @@ def _campaign(person: Person, count: int, **fields: Any) -> tuple[int, list[int]
 
     Two thirds of the links in the table belong to no campaign.
     """
-    campaign = int(person.post("/campaign/add", {"slug": "spring", **fields})["id"])
+    campaign = person.add("campaign", slug="spring", **fields)
     defaults = {**dict.fromkeys(_WORDS, ""), "account": person.account, "created": 0}
 
     def work(tx: Connection) -> Sequence[int]:
@@ -181,7 +181,7 @@ def test_change_to_one_of_many_links_takes_effect_immediately(ana: Person) -> No
     _, ids = _campaign(ana, 66)
     _update(ana, ids[1:], status="disabled")
     assert set(_visits(ana.client, 3)) == {0}
-    ana.put(f"/url/{ids[0]}/update", {"status": "disabled"})
+    ana.update("url", ids[0], status="disabled")
     assert visit(ana.client, "r/spring").status_code == 404
-    ana.put(f"/url/{ids[9]}/update", {"status": "public"})
+    ana.update("url", ids[9], status="public")
     assert set(itertools.islice(_visits(ana.client, 3), 3)) == {9}

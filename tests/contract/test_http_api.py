@@ -16,20 +16,19 @@ from waypost.db.schema import accounts
 
 @pytest.fixture
 def item_ids(ana: Person) -> ItemIds:
-    """The ids of one thing of each kind, all Ana's: the link in the campaign, and on the channel."""
-    new = {
-        "campaign": {"name": "Spring"},
-        "channel": {"name": "Friends"},
-        "url": {"url": DESTINATION, "custom": "a-link"},
-        "bio": {"name": "Me", "blocks": [{"type": "link", "title": "Shop", "url": DESTINATION}]},
-        "pixel": {"type": "analyticspixel", "name": "Site", "tag": "G-1"},
-        "domain": {"domain": "https://brand.example"},
-        "splash": {"name": "Wait"},
-        "qr": {"type": "link", "data": DESTINATION, "name": "Code"},
-        "overlay": {"name": "Ask", "type": "poll", "options": ["Red", "Blue"]},
+    """The ids of one resource of each kind of Ana: the link is in the campaign and on the channel."""
+    ids = {
+        "campaign": ana.add("campaign", name="Spring"),
+        "channel": ana.add("channel", name="Friends"),
+        "url": ana.add("url", url=DESTINATION, custom="a-link"),
+        "bio": ana.add("bio", name="Me", blocks=[{"type": "link", "title": "Shop", "url": DESTINATION}]),
+        "pixel": ana.add("pixel", type="analyticspixel", name="Site", tag="G-1"),
+        "domain": ana.add("domain", domain="https://brand.example"),
+        "splash": ana.add("splash", name="Wait"),
+        "qr": ana.add("qr", type="link", data=DESTINATION, name="Code"),
+        "overlay": ana.add("overlay", name="Ask", type="poll", options=["Red", "Blue"]),
+        "file": ana.call("POST", "/files/upload/a.bin", content=b"content").json()["id"],
     }
-    ids = {noun: int(ana.post(f"/{noun}/add", body)["id"]) for noun, body in new.items()}
-    ids["file"] = ana.call("POST", "/files/upload/a.bin", content=b"content").json()["id"]
     ana.post(f"/channel/{ids['channel']}/assign/links/{ids['url']}")
     return ids
 
@@ -88,9 +87,9 @@ def test_unnamed_campaign_is_named_by_id(ana: Person) -> None:
 
 
 def test_deleting_channel_unassigns_items(ana: Person, item_ids: ItemIds) -> None:
-    assert ana.get(f"/url/{item_ids['url']}")["details"]["channel"] == [item_ids["channel"]]
-    ana.delete(f"/channel/{item_ids['channel']}/delete")
-    assert ana.get(f"/url/{item_ids['url']}")["details"]["channel"] == []
+    assert ana.details("url", item_ids["url"])["channel"] == [item_ids["channel"]]
+    ana.remove("channel", item_ids["channel"])
+    assert ana.details("url", item_ids["url"])["channel"] == []
     assert ana.call("GET", f"/channel/{item_ids['channel']}").status_code == 404
 
 

@@ -32,11 +32,7 @@ def _send(
 
 
 def _new(person: Person, **fields: Any) -> int:
-    return int(person.post("/bio/add", {"name": "Ana", "blocks": FORM_BLOCKS, **fields})["id"])
-
-
-def _details(person: Person, bio: int) -> Any:
-    return person.get(f"/bio/{bio}")["details"]
+    return person.add("bio", name="Ana", blocks=FORM_BLOCKS, **fields)
 
 
 def _order(page: Any) -> list[str]:
@@ -50,7 +46,7 @@ def test_page_with_all_block_types_is_created_and_saved_unchanged(ana: Person, d
     )
     assert dashboard.flash_message(response) == "Your page is ready. go.localhost:8000/ana-costa"
     bio = ana.get("/bios")["data"]["bios"][0]["id"]
-    details = _details(ana, bio)
+    details = ana.details("bio", bio)
     assert (details["title"], details["description"], details["theme"]) == ("Ana Costa", "One\nTwo", "ocean-dark")
     assert details["sensitive"] is True
     stored = [{name: value for name, value in block.items() if value} for block in details["blocks"]]
@@ -60,7 +56,7 @@ def test_page_with_all_block_types_is_created_and_saved_unchanged(ana: Person, d
     path = f"/bios/{bio}"
     again = _send(dashboard, path, at=path, alias="ana-costa", name="New", version=hidden_field(page, "version"))
     assert dashboard.flash_message(again) == "Saved."
-    assert (_details(ana, bio)["name"], _details(ana, bio)["sensitive"]) == ("New", False)
+    assert (ana.details("bio", bio)["name"], ana.details("bio", bio)["sensitive"]) == ("New", False)
 
 
 def test_block_buttons_without_scripts_rearrange_form_and_save_nothing(ana: Person, dashboard: Browser) -> None:
@@ -83,8 +79,8 @@ def test_block_buttons_without_scripts_rearrange_form_and_save_nothing(ana: Pers
         assert _send(dashboard, path, at=path, do=do, version="x").status_code == 400, (
             "an unknown button submits the form"
         )
-    assert [block["type"] for block in _details(ana, bio)["blocks"]] == types
-    assert _details(ana, bio)["name"] == "Ana"
+    assert [block["type"] for block in ana.details("bio", bio)["blocks"]] == types
+    assert ana.details("bio", bio)["name"] == "Ana"
 
 
 @pytest.mark.parametrize(
@@ -152,9 +148,9 @@ def test_stale_builder_form_is_rejected(ana: Person, dashboard: Browser) -> None
     second = _send(dashboard, path, FORM_BLOCKS[:1], at=path, version=version, name="Second")
     assert second.status_code == 400
     assert "changed since you opened it" in second.text
-    assert len(_details(ana, bio)["blocks"]) == len(FORM_BLOCKS)
+    assert len(ana.details("bio", bio)["blocks"]) == len(FORM_BLOCKS)
     _send(dashboard, path, FORM_BLOCKS[:1], at=path, version=hidden_field(second, "version"), name="Second")
-    assert (_details(ana, bio)["name"], len(_details(ana, bio)["blocks"])) == ("Second", 1)
+    assert (ana.details("bio", bio)["name"], len(ana.details("bio", bio)["blocks"])) == ("Second", 1)
 
 
 def test_moved_block_keeps_its_click_count(ana: Person, dashboard: Browser) -> None:
@@ -195,4 +191,4 @@ def test_page_list_supports_bulk_deletion_of_own_pages_only(ana: Person, ben: Pe
     assert "Delete 2 pages?" in dashboard.submit("/bios/bulk", at="/bios", id=own_ids).text
     assert dashboard.submit_for_message("/bios/delete", at="/bios", id=own_ids) == "2 pages were deleted."
     assert (ana.get("/bios")["data"]["result"], ben.get("/bios")["data"]["result"]) == (0, 1)
-    assert BASE in ben.get(f"/bio/{foreign_id}")["details"]["shorturl"]
+    assert BASE in ben.details("bio", foreign_id)["shorturl"]

@@ -12,18 +12,14 @@ from tests.support.visits import new_link, visit
 
 
 def _campaign(person: Person, **fields: Any) -> int:
-    return int(person.post("/campaign/add", {"name": "Spring", "slug": "spring", **fields})["id"])
-
-
-def _details(person: Person, campaign: int) -> Any:
-    return person.get(f"/campaign/{campaign}")["details"]
+    return person.add("campaign", name="Spring", slug="spring", **fields)
 
 
 def test_campaign_is_created_changed_and_deleted(ana: Person, dashboard: Browser) -> None:
     fields = {"name": "Spring", "slug": "spring", "rotation": "ordered", "sticky": "on", "winner": "10"}
     created = dashboard.submit("/campaigns/new", **fields)
     spring = int(created.headers["location"].split("/")[3])
-    details = _details(ana, spring)
+    details = ana.details("campaign", spring)
     assert [details[name] for name in ("name", "rotation", "sticky", "winner", "public")] == [
         *("Spring", "ordered", True, 10, False)
     ]
@@ -41,7 +37,7 @@ def test_campaign_is_created_changed_and_deleted(ana: Person, dashboard: Browser
         )
         == "Saved."
     )
-    details = _details(ana, spring)
+    details = ana.details("campaign", spring)
     assert [details[name] for name in ("name", "rotation", "sticky", "winner", "public", "rotator")] == [
         *("Summer", "weighted", False, None, True, False)
     ]
@@ -75,7 +71,7 @@ def test_invalid_campaign_shows_error_at_field_and_keeps_entered_values(
     assert 'role="alert"' not in response.text
     if "name" not in fields:
         assert 'value="Mine &lt;b&gt;"' in response.text
-    assert _details(ana, spring)["name"] == "Spring"
+    assert ana.details("campaign", spring)["name"] == "Spring"
 
 
 def test_links_are_searched_added_weighted_and_removed(ana: Person, ben: Person, dashboard: Browser) -> None:
@@ -88,7 +84,7 @@ def test_links_are_searched_added_weighted_and_removed(ana: Person, ben: Person,
     assert "No links found" in dashboard.get(f"/campaigns/{spring}/add?q=%25").text
     add = f"/campaigns/{spring}/add"
     assert dashboard.submit(add, id=[links[0], foreign_link]).status_code == 404
-    assert ana.get(f"/url/{links[0]}")["details"]["campaign"] is None, "all or nothing"
+    assert ana.details("url", links[0])["campaign"] is None, "all or nothing"
     assert "Select at least one link." in dashboard.submit_for_message(add)
     assert dashboard.submit_for_message(add, id=links) == "3 links were added."
     assert "All of your links are in this campaign" in dashboard.get(add).text
@@ -140,14 +136,14 @@ def test_campaign_pages_of_another_account_return_404(ana: Person, ben: Person, 
             f"/campaigns/{foreign_campaign}{form}", at="/campaigns/new", id=1, name="Mine", rotation="random"
         )
         assert response.status_code == 404, form
-    assert _details(ben, foreign_campaign)["name"] == "Spring"
+    assert ben.details("campaign", foreign_campaign)["name"] == "Spring"
     assert "Spring" not in dashboard.get("/campaigns").text
     assert "Your first campaign" in dashboard.get("/campaigns").text
 
 
 @pytest.mark.parametrize("name", ["<script>alert(1)</script>", "حملة الربيع", "x" * 255])
 def test_campaign_names_are_escaped(ana: Person, dashboard: Browser, name: str) -> None:
-    spring = int(ana.post("/campaign/add", {"name": name})["id"])
+    spring = ana.add("campaign", name=name)
     for page in (f"/campaigns/{spring}", f"/campaigns/{spring}/stats", f"/campaigns/{spring}/delete", "/campaigns"):
         response = dashboard.get(page)
         assert response.status_code == 200

@@ -131,8 +131,8 @@ def test_markup_in_names_is_escaped(ana: Person, dashboard: Browser, name: str) 
 def test_items_are_searched_added_to_channel_and_removed(ana: Person, ben: Person, dashboard: Browser) -> None:
     channel = _create(dashboard, "channels")
     link, theirs = new_link(ana, "tulips", title="Tulips"), new_link(ben, "theirs", title="Tulips of Ben")
-    code = ana.post("/qr/add", {"type": "text", "data": "Tulips", "name": "Tulips on a poster"})["id"]
-    bio = ana.post("/bio/add", {"name": "Tulips of Ana"})["id"] if _has_bios(ana) else None
+    code = ana.add("qr", type="text", data="Tulips", name="Tulips on a poster")
+    bio = ana.add("bio", name="Tulips of Ana") if _has_bios(ana) else None
     add = f"/channels/{channel}/add"
     assert "Tulips" in dashboard.get(f"{add}?q=tUL").text
     assert "Tulips of Ben" not in dashboard.get(add).text

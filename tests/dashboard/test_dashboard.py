@@ -39,7 +39,7 @@ def test_post_without_valid_csrf_token_returns_403(
 @pytest.mark.parametrize("page", _paths("GET"))
 @ON_SQLITE
 def test_every_page_has_security_headers_and_no_inline_code(ana: Person, browser: Browser, page: Any) -> None:
-    link = ana.post("/url/add", {"url": "https://example.com/", "title": "<script>alert(1)</script>"})["id"]
+    link = ana.add("url", url="https://example.com/", title="<script>alert(1)</script>")
     path = page.path.replace("{id:int}", str(link))
     answers = [browser.client.get(path)]
     if not page.public:

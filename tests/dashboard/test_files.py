@@ -29,16 +29,12 @@ def _names(person: Person) -> list[str]:
     return [file["name"] for file in person.get("/files")["list"]]
 
 
-def _details(person: Person, file: int) -> Any:
-    return person.get(f"/file/{file}")["details"]
-
-
 def test_upload_form_stores_file_with_all_settings(ana: Person, dashboard: Browser) -> None:
     response = _upload(
         dashboard, ("pic.png", PNG), custom="picture", maxdownloads="3", password="geheim", expiry="2999-01-02T03:04"
     )
     assert dashboard.flash_message(response) == "Your file is ready. go.localhost:8000/picture"
-    details = _details(ana, ana.get("/files")["list"][0]["id"])
+    details = ana.details("file", ana.get("/files")["list"][0]["id"])
     assert (details["name"], details["type"], details["size"]) == ("pic.png", "image/png", len(PNG))
     assert (details["maxdownloads"], details["password"], details["expiry"]) == (3, True, "2999-01-02 03:04:00")
     assert details["shorturl"] == f"{BASE}/picture"
@@ -48,7 +44,11 @@ def test_upload_form_stores_file_with_all_settings(ana: Person, dashboard: Brows
 def test_upload_form_accepts_several_files_and_rejects_none(ana: Person, dashboard: Browser) -> None:
     response = _upload(dashboard, *((f"{n}.txt", b"x" * n * 100_000) for n in (1, 2, 3)), expiry="", custom="")
     assert dashboard.flash_message(response) == "3 files were uploaded."
-    assert [_details(ana, file["id"])["size"] for file in ana.get("/files")["list"]] == [300_000, 200_000, 100_000]
+    assert [ana.details("file", file["id"])["size"] for file in ana.get("/files")["list"]] == [
+        300_000,
+        200_000,
+        100_000,
+    ]
     for files in ((), (("", b""),)):
         response = (
             _upload(dashboard, *files)
@@ -166,25 +166,25 @@ def test_file_editor_saves_changes_and_rejects_stale_form(ana: Person, dashboard
     assert dashboard.submit_for_message(
         f"/files/{file}", name="First", maxdownloads="7", expiry="", password="", version=version
     ).startswith("Saved.")
-    details = _details(ana, file)
+    details = ana.details("file", file)
     assert (details["name"], details["maxdownloads"], details["password"]) == ("First", 7, True)
     second = dashboard.submit(
         f"/files/{file}", name="Second", maxdownloads="5", expiry="", password="", version=version
     )
     assert second.status_code == 400
     assert "changed since you opened it" in second.text
-    assert _details(ana, file)["name"] == "First"
+    assert ana.details("file", file)["name"] == "First"
     again = hidden_field(second, "version")
     dashboard.submit(
         f"/files/{file}", name="Second", maxdownloads="", expiry="", password="", unlock="on", version=again
     )
-    details = _details(ana, file)
+    details = ana.details("file", file)
     assert (details["name"], details["maxdownloads"], details["password"]) == ("Second", None, False)
 
 
 def test_file_list_supports_search_order_and_bulk_deletion(ana: Person, dashboard: Browser) -> None:
     ids = [new_file(ana, f"{name}.txt", b"x" * size) for name, size in (("Small", 10), ("LARGE", 3000), ("mid", 200))]
-    dashboard.client.get(f"/{_details(ana, ids[2])['shorturl'].rpartition('/')[2]}")
+    dashboard.client.get(f"/{ana.details('file', ids[2])['shorturl'].rpartition('/')[2]}")
 
     def listed_names(query: str) -> list[str]:
         return re.findall(r"<bdi>(.*?)</bdi>", dashboard.get(f"/files{query}").text)

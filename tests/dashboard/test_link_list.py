@@ -18,10 +18,10 @@ def _titles(page: Any) -> list[str]:
 
 
 def test_list_supports_search_order_filters_and_pages(ana: Person, dashboard: Browser) -> None:
-    campaign = ana.post("/campaign/add", {"name": "Spring"})["id"]
-    channel = ana.post("/channel/add", {"name": "Letter"})["id"]
+    campaign = ana.add("campaign", name="Spring")
+    channel = ana.add("channel", name="Letter")
     for n in range(30):
-        fields = {"campaign": campaign} if n < 3 else {"channel": channel} if n < 5 else {}
+        fields: dict[str, Any] = {"campaign": campaign} if n < 3 else {"channel": channel} if n < 5 else {}
         fields |= {"status": "disabled"} if n == 4 else {}
         ana.post("/url/add", {"url": DESTINATION, "title": f"Link {n}", "custom": f"name-{n}", **fields})
     visit(dashboard.client, "name-7", agent=CHROME)
@@ -70,21 +70,21 @@ def _most_clicked(count: int) -> list[str]:
 
 
 def test_bulk_actions_change_selected_links_and_deletion_needs_confirmation(ana: Person, dashboard: Browser) -> None:
-    campaign = ana.post("/campaign/add", {"name": "Spring"})["id"]
-    channels = [ana.post("/channel/add", {"name": name})["id"] for name in ("A", "B")]
-    ids = [ana.post("/url/add", {"url": DESTINATION, "title": f"Link {n}"})["id"] for n in range(3)]
+    campaign = ana.add("campaign", name="Spring")
+    channels = [ana.add("channel", name=name) for name in ("A", "B")]
+    ids = [ana.add("url", url=DESTINATION, title=f"Link {n}") for n in range(3)]
 
     def bulk(action: str, selected: list[int]) -> Any:
         return dashboard.submit("/links/bulk", at="/links", action=action, id=selected)
 
     assert dashboard.flash_message(bulk("status-disabled", ids[:2])) == "2 links were updated."
-    assert [ana.get(f"/url/{item}")["details"]["status"] for item in ids] == ["disabled", "disabled", "public"]
+    assert [ana.details("url", item)["status"] for item in ids] == ["disabled", "disabled", "public"]
     for action in (f"campaign-{campaign}", f"channel-{channels[0]}", f"channel-{channels[1]}"):
         bulk(action, ids[:2])
-    link = ana.get(f"/url/{ids[0]}")["details"]
+    link = ana.details("url", ids[0])
     assert (link["campaign"], sorted(link["channel"])) == (campaign, sorted(channels))
     bulk("campaign-0", ids[:1])
-    assert ana.get(f"/url/{ids[0]}")["details"]["campaign"] is None
+    assert ana.details("url", ids[0])["campaign"] is None
     assert "Select at least one link." in dashboard.flash_message(bulk("delete", []))
     assert "Select an action." in dashboard.flash_message(bulk("", ids))
     confirmation = bulk("delete", ids[:2])

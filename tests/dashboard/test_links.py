@@ -35,10 +35,10 @@ def _fields(page: Any) -> dict[str, Any]:
 
 
 def test_link_with_all_options_is_created_and_saved_unchanged(ana: Person, dashboard: Browser) -> None:
-    pixel = ana.post("/pixel/add", {"type": "gapixel", "name": "Shop", "tag": "G-1"})["id"]
-    channel = ana.post("/channel/add", {"name": "Letter"})["id"]
-    campaign = ana.post("/campaign/add", {"name": "Spring"})["id"]
-    values = {
+    pixel = ana.add("pixel", type="gapixel", name="Shop", tag="G-1")
+    channel = ana.add("channel", name="Letter")
+    campaign = ana.add("campaign", name="Spring")
+    form: dict[str, Any] = {
         "url": TARGET,
         "custom": "spring",
         "title": "Sale ☀",
@@ -60,13 +60,11 @@ def test_link_with_all_options_is_created_and_saved_unchanged(ana: Person, dashb
         "parameters.value": "letter",
         "metatitle": "A card",
     }
-    assert dashboard.submit_for_message("/links/new", **values).startswith(
-        "Your link is ready. go.localhost:8000/spring"
-    )
+    assert dashboard.submit_for_message("/links/new", **form).startswith("Your link is ready. go.localhost:8000/spring")
     link = ana.get("/urls")["data"]["urls"][0]["id"]
-    details = ana.get(f"/url/{link}")["details"]
+    details = ana.details("url", link)
     names = ("title", "campaign", "status", "clicklimit", "expiryurl", "type", "metatitle")
-    assert {name: str(details[name]) for name in names} == {name: str(values[name]) for name in names}
+    assert {name: str(details[name]) for name in names} == {name: str(form[name]) for name in names}
     assert details["description"] == "two\nlines"
     assert (details["channel"], details["pixels"], details["password"]) == ([channel], [pixel], True)
     assert details["expiry"] == "2999-12-31 23:59:00"
@@ -75,23 +73,23 @@ def test_link_with_all_options_is_created_and_saved_unchanged(ana: Person, dashb
     assert details["parameters"] == [{"name": "utm_source", "value": "letter"}]
     fields = _fields(dashboard.get(f"/links/{link}"))
     dashboard.client.post(f"/dashboard/links/{link}", data=fields)
-    assert ana.get(f"/url/{link}")["details"] == details, "saving the unchanged form changes nothing"
+    assert ana.details("url", link) == details, "saving the unchanged form changes nothing"
     dashboard.client.post(f"/dashboard/links/{link}", data={**_fields(dashboard.get(f"/links/{link}")), "unlock": "on"})
-    assert ana.get(f"/url/{link}")["details"] == {**details, "password": False}
+    assert ana.details("url", link) == {**details, "password": False}
 
 
 def test_expiry_is_shown_and_entered_in_time_zone_of_viewer(ana: Person, dashboard: Browser) -> None:
     dashboard.client.cookies.set("waypost_zone", "America/New_York", path="/dashboard")
     dashboard.submit("/links/new", url=TARGET, expiry="2999-06-30T12:00")
     link = ana.get("/urls")["data"]["urls"][0]["id"]
-    assert ana.get(f"/url/{link}")["details"]["expiry"] == "2999-06-30 16:00:00"
+    assert ana.details("url", link)["expiry"] == "2999-06-30 16:00:00"
     assert 'value="2999-06-30T12:00"' in dashboard.get(f"/links/{link}").text
     dashboard.client.cookies.set("waypost_zone", "../../etc/passwd", path="/dashboard")
     assert 'value="2999-06-30T16:00"' in dashboard.get(f"/links/{link}").text
 
 
 def test_expired_link_can_be_renamed(ana: Person, dashboard: Browser) -> None:
-    link = ana.post("/url/add", {"url": TARGET})["id"]
+    link = ana.add("url", url=TARGET)
     ana.write(lambda tx: tx.exec_driver_sql(f"UPDATE links SET expiry = 1000000 WHERE id = {link}"))
     fields = {**_fields(dashboard.get(f"/links/{link}")), "title": "Over"}
     assert dashboard.flash_message(dashboard.client.post(f"/dashboard/links/{link}", data=fields)).startswith("Saved.")
@@ -146,7 +144,7 @@ def test_link_values_with_markup_are_escaped(ana: Person, dashboard: Browser) ->
 
 
 def test_stale_link_form_is_rejected(ana: Person, dashboard: Browser) -> None:
-    link = ana.post("/url/add", {"url": TARGET, "title": "Before"})["id"]
+    link = ana.add("url", url=TARGET, title="Before")
     first, second = (_fields(dashboard.get(f"/links/{link}")) for _ in range(2))
     path = f"/dashboard/links/{link}"
     for _ in range(2):  # a double submit is not a conflict
@@ -155,33 +153,33 @@ def test_stale_link_form_is_rejected(ana: Person, dashboard: Browser) -> None:
     assert rejected.status_code == 400
     assert "changed since you opened it" in rejected.text
     assert 'value="From the second"' in rejected.text
-    assert ana.get(f"/url/{link}")["details"]["title"] == "From the first"
+    assert ana.details("url", link)["title"] == "From the first"
     again = {**second, "title": "From the second", "version": hidden_field(rejected, "version")}
     assert dashboard.client.post(path, data=again).status_code == 303
-    assert ana.get(f"/url/{link}")["details"]["title"] == "From the second"
+    assert ana.details("url", link)["title"] == "From the second"
 
 
 @ON_SQLITE
 def test_link_form_keeps_selected_options_beyond_option_limit(ana: Person, dashboard: Browser) -> None:
     first, channel = (
-        ana.post("/campaign/add", {"name": "The first"})["id"],
-        ana.post("/channel/add", {"name": "Top"})["id"],
+        ana.add("campaign", name="The first"),
+        ana.add("channel", name="Top"),
     )
-    link = ana.post("/url/add", {"url": TARGET, "campaign": first, "channel": channel})["id"]
+    link = ana.add("url", url=TARGET, campaign=first, channel=channel)
     for table in (campaigns, channels):
         many = [{"account": ana.account, "name": f"Number {n}", "created": 0} for n in range(250)]
         ana.write(lambda tx, table=table, many=many: tx.execute(insert(table), many))  # type: ignore[misc]  # called immediately
     fields = {**_fields(dashboard.get(f"/links/{link}")), "title": "Renamed"}
     assert dashboard.flash_message(dashboard.client.post(f"/dashboard/links/{link}", data=fields)).startswith("Saved.")
-    details = ana.get(f"/url/{link}")["details"]
+    details = ana.details("url", link)
     assert (details["campaign"], details["channel"], details["title"]) == (first, [channel], "Renamed")
     assert re.search(rf'<option value="{first}" selected>', dashboard.get(f"/links?campaign={first}").text)
 
 
 def test_link_pages_of_another_account_return_404(ana: Person, ben: Person, dashboard: Browser) -> None:
-    foreign_link = ben.post("/url/add", {"url": TARGET, "title": "Ben's own"})["id"]
-    own_link = ana.post("/url/add", {"url": TARGET})["id"]
-    channel = ben.post("/channel/add", {"name": "Ben's channel"})["id"]
+    foreign_link = ben.add("url", url=TARGET, title="Ben's own")
+    own_link = ana.add("url", url=TARGET)
+    channel = ben.add("channel", name="Ben's channel")
     for path in ("", "/stats", "/delete"):
         assert dashboard.get(f"/links/{foreign_link}{path}").status_code == 404
     assert dashboard.submit(f"/links/{foreign_link}", at="/links", title="mine").status_code == 404
@@ -191,14 +189,14 @@ def test_link_pages_of_another_account_return_404(ana: Person, ben: Person, dash
             dashboard.submit("/links/bulk", at="/links", action=action, id=[own_link, foreign_link]).status_code == 404
         )
     assert dashboard.submit("/links/bulk", at="/links", action=f"channel-{channel}", id=[own_link]).status_code == 400
-    assert ana.get(f"/url/{own_link}")["details"]["status"] == "public"
-    assert ben.get(f"/url/{foreign_link}")["details"]["title"] == "Ben's own"
+    assert ana.details("url", own_link)["status"] == "public"
+    assert ben.details("url", foreign_link)["title"] == "Ben's own"
     for path in ("/links", "/links?q=Ben", f"/links?channel={channel}", "/links/new", ""):
         assert "Ben's" not in unescape(dashboard.get(path).text)
 
 
 def test_link_statistics_show_clicks_and_export_csv(ana: Person, dashboard: Browser) -> None:
-    link = ana.post("/url/add", {"url": TARGET, "title": "=1+1", "custom": "spring"})["id"]
+    link = ana.add("url", url=TARGET, title="=1+1", custom="spring")
     for _ in range(3):
         visit(dashboard.client, "spring", agent=CHROME)
     visit(dashboard.client, "spring", agent="Googlebot/2.1")
@@ -232,23 +230,21 @@ def test_link_statistics_show_clicks_and_export_csv(ana: Person, dashboard: Brow
 )
 @ON_SQLITE
 def test_dry_run_shows_destination_for_visitor(ana: Person, dashboard: Browser, query: str, destination: str) -> None:
-    link = ana.post(
-        "/url/add",
-        {
-            "url": TARGET,
-            "geotarget": [{"location": "Germany", "link": "https://example.de/"}],
-            "devicetarget": [{"device": "iPhone", "link": "https://phone.example/"}],
-            "languagetarget": [{"language": "fr", "link": "https://example.fr/"}],
-            "deeplink": {"google": "https://play.google.com/store"},
-        },
-    )["id"]
+    link = ana.add(
+        "url",
+        url=TARGET,
+        geotarget=[{"location": "Germany", "link": "https://example.de/"}],
+        devicetarget=[{"device": "iPhone", "link": "https://phone.example/"}],
+        languagetarget=[{"language": "fr", "link": "https://example.fr/"}],
+        deeplink={"google": "https://play.google.com/store"},
+    )
     page = dashboard.get(f"/links/{link}/trial?{query}")
     assert re.findall(r'<p>Redirects to <a href="([^"]+)"', page.text) == [destination]
     assert ana.get(f"/url/{link}")["data"]["clicks"] == 0
 
 
 def test_dry_run_matches_visits(ana: Person, ben: Person, dashboard: Browser, database: Database) -> None:
-    link = ana.post("/url/add", {"url": TARGET, "custom": "spring", "clicklimit": 1})["id"]
+    link = ana.add("url", url=TARGET, custom="spring", clicklimit=1)
     path = f"/links/{link}/trial"
     assert f'href="{TARGET}"' in dashboard.get(path).text
     assert f'href="{TARGET}"' in dashboard.get(path).text, "a dry run does not count against the limit"
@@ -262,5 +258,5 @@ def test_dry_run_matches_visits(ana: Person, ben: Person, dashboard: Browser, da
     assert "has blocked the destination" in dashboard.get(path).text
     ana.call("PUT", f"/url/{link}/update", {"status": "disabled"})
     assert "the link is disabled" in dashboard.get(path).text
-    foreign_link = ben.post("/url/add", {"url": "https://ben.example/"})["id"]
+    foreign_link = ben.add("url", url="https://ben.example/")
     assert dashboard.get(f"/links/{foreign_link}/trial").status_code == 404

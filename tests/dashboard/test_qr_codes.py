@@ -32,7 +32,7 @@ def _preview_content(page: Any) -> str | None:
 
 
 def _newest(person: Person) -> Any:
-    return person.get(f"/qr/{person.get('/qr')['data']['qrs'][0]['id']}")["details"]
+    return person.details("qr", person.get("/qr")["data"]["qrs"][0]["id"])
 
 
 _CONTENTS: dict[str, tuple[dict[str, str], Any]] = {

@@ -47,7 +47,7 @@ def test_close_while_connection_is_in_use_closes_it_on_return(database_url: str)
 
 @ON_POSTGRESQL
 def test_reference_to_row_deleted_concurrently_raises_not_found(ana: Person, database: Database) -> None:
-    campaign = ana.post("/campaign/add", {"name": "Spring"})["id"]
+    campaign = ana.add("campaign", name="Spring")
     attempts = []
 
     def work(tx: Connection) -> None:

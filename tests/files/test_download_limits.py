@@ -36,17 +36,17 @@ def test_download_over_limit_returns_410(ana: Person, service: AsgiClient) -> No
     assert (page.status_code, "This file has expired or reached its download limit." in page.text) == (410, True)
     body = download(service).json()
     assert body == {"error": 1, "message": "This file has expired or reached its download limit.", "code": "gone"}
-    assert ana.get(f"/file/{file}")["details"]["downloads"] == 2
-    assert ana.get(f"/file/{file}")["details"]["available"] is False
+    assert ana.details("file", file)["downloads"] == 2
+    assert ana.details("file", file)["available"] is False
     assert click_totals(ana, f"/file/{file}") == {"clicks": 2, "uniqueClicks": 1, "late": 4}
-    ana.put(f"/file/{file}/update", {"maxdownloads": 3})
+    ana.update("file", file, maxdownloads=3)
     assert [download(service).status_code for _ in range(2)] == [200, 410]
 
 
 def test_limit_includes_earlier_downloads(ana: Person, service: AsgiClient) -> None:
     file = new_file(ana, "a.bin", CONTENT, custom="mine")
     assert [download(service).status_code for _ in range(3)] == [200] * 3
-    ana.put(f"/file/{file}/update", {"maxdownloads": 4})
+    ana.update("file", file, maxdownloads=4)
     assert [download(service).status_code for _ in range(2)] == [200, 410]
 
 
@@ -131,7 +131,7 @@ def test_file_expires_at_end_of_day(ana: Person, service: AsgiClient) -> None:
         clock.move_to("2027-03-02 00:00:00Z")
         assert (download(service).status_code, open_page(service).status_code) == (410, 410)
         assert download(service, Range="bytes=5-").status_code == 410
-        ana.put(f"/file/{file}/update", {"expiry": "2027-03-03"})
+        ana.update("file", file, expiry="2027-03-03")
         assert download(service).status_code == 200
 
 
@@ -154,7 +154,7 @@ def test_expired_object_is_removed_after_grace_period(
         cleaner.run_due()
         cleaner.run_due()
         assert sorted(path.read_bytes() for path in objects(tmp_path)) == [b"gone", b"kept", b"live"]
-        ana.put(f"/file/{kept_file}/update", {"expiry": "2027-02-28"})  # within the grace period
+        ana.update("file", kept_file, expiry="2027-02-28")  # within the grace period
         clock.shift(61)
         cleaner.run_due()
         cleaner.run_due()
@@ -168,9 +168,9 @@ def test_expired_object_is_removed_after_grace_period(
             response = ana.call("PUT", f"/file/{file}/update", {field: value})
             assert (response.status_code, response.json()["field"]) == (400, field)
             assert "upload it again" in response.json()["message"]
-            ana.put(f"/file/{file}/update", {"name": "Renamed"})
+            ana.update("file", file, name="Renamed")
         assert [download(service, path).status_code for path in ("used", "gone")] == [410, 410]
-        details = ana.get(f"/file/{used}")["details"]
+        details = ana.details("file", used)
         assert (details["downloads"], details["kept"], details["available"], details["size"]) == (1, False, False, 4)
         assert database.read(lambda tx: tx.execute(select(schema.accounts.c.stored)).scalars().first()) == 8
-        ana.delete(f"/file/{used}/delete")
+        ana.remove("file", used)

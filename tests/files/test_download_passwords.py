@@ -33,7 +33,7 @@ def test_password_unlocks_page_and_download(ana: Person, service: AsgiClient) ->
     assert open_page(service, "mine?download=1", Cookie=token).content == CONTENT
     service.cookies.clear()
     assert open_page(service).status_code == 401  # other visitors still need the password
-    ana.put(f"/file/{file}/update", {"password": "another word"})
+    ana.update("file", file, password="another word")
     assert open_page(service, Cookie=token).status_code == 401
     assert downloads_left(ana, file) == 4
 

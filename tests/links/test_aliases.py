@@ -16,12 +16,7 @@ BRAND = "https://go.brand.example"
 
 
 def _link(person: Person, custom: str | None = None, **more: Any) -> int:
-    return int(person.post("/url/add", {"url": "https://example.com/", "custom": custom, **more})["id"])
-
-
-def _details(person: Person, link: int) -> dict[str, Any]:
-    details: dict[str, Any] = person.get(f"/url/{link}")["details"]
-    return details
+    return person.add("url", url="https://example.com/", custom=custom, **more)
 
 
 def _assert_taken(person: Person, custom: str, **more: Any) -> None:
@@ -31,7 +26,7 @@ def _assert_taken(person: Person, custom: str, **more: Any) -> None:
 
 
 def _add_domain(person: Person, domain: str = BRAND) -> int:
-    return int(person.post("/domain/add", {"domain": domain})["id"])
+    return person.add("domain", domain=domain)
 
 
 def test_link_without_alias_gets_generated_alias(ana: Person) -> None:
@@ -40,7 +35,7 @@ def test_link_without_alias_gets_generated_alias(ana: Person) -> None:
         for body in ({"url": "https://a.example/"}, {"url": "https://a.example/", "custom": None})
     ]
     for link in created:
-        alias = _details(ana, link["id"])["alias"]
+        alias = ana.details("url", link["id"])["alias"]
         assert alias_rules.check(alias, field="custom") == alias
         assert link["shorturl"] == link["short"] == f"{BASE}/{alias}"
     assert created[0]["shorturl"] != created[1]["shorturl"]
@@ -50,7 +45,7 @@ def test_alias_is_stored_exactly(ana: Person) -> None:
     for alias in ("abc", "Abc", "ABC", "a-b", "a_b", "---", "x" * 50, "123"):
         link = ana.post("/url/add", {"url": "https://example.com/", "custom": alias})
         assert link["shorturl"] == f"{BASE}/{alias}"
-        assert _details(ana, link["id"])["alias"] == alias
+        assert ana.details("url", link["id"])["alias"] == alias
 
 
 @ON_SQLITE
@@ -61,7 +56,7 @@ def test_invalid_alias_is_rejected_on_create_and_update(ana: Person) -> None:
     for alias in (*malformed, *reserved, "API", "Login", "qR"):
         refused(ana.call("POST", "/url/add", {"url": "https://example.com/", "custom": alias}), 400, "custom")
         refused(ana.call("PUT", f"/url/{link}/update", {"custom": alias}), 400, "custom")
-    assert _details(ana, link)["alias"] == "spring"
+    assert ana.details("url", link)["alias"] == "spring"
     assert ana.get("/urls")["data"]["result"] == 1
 
 
@@ -74,7 +69,7 @@ def test_alias_is_unique_across_accounts(ana: Person, ben: Person) -> None:
         refused(ben.call("PUT", f"/url/{capitalized}/update", {"custom": "spring", "title": "x"}), 400, "custom")
         == TAKEN
     )
-    assert (_details(ben, capitalized)["alias"], _details(ben, capitalized)["title"]) == ("Spring", "")
+    assert (ben.details("url", capitalized)["alias"], ben.details("url", capitalized)["title"]) == ("Spring", "")
     assert ben.get("/urls", short="Spring")["details"]["id"] == capitalized
 
 
@@ -89,18 +84,18 @@ def test_links_and_bio_pages_share_one_namespace(ana: Person, ben: Person) -> No
 
 def test_changing_alias_keeps_other_fields(ana: Person) -> None:
     link = _link(ana, "spring", title="Title")
-    before = _details(ana, link)
-    changed = ana.put(f"/url/{link}/update", {"custom": "summer"})
+    before = ana.details("url", link)
+    changed = ana.update("url", link, custom="summer")
     assert changed.pop("message")
     assert changed == {"error": 0, "id": link, "shorturl": f"{BASE}/summer", "short": f"{BASE}/summer"}
-    assert _details(ana, link) == {**before, "alias": "summer", "shorturl": f"{BASE}/summer"}
+    assert ana.details("url", link) == {**before, "alias": "summer", "shorturl": f"{BASE}/summer"}
     refused(ana.call("GET", "/urls", params={"short": "spring"}), 404)
 
 
 def test_update_with_current_alias_is_accepted(ana: Person) -> None:
     link = _link(ana, "spring")
     for alias in ("spring", None):
-        assert ana.put(f"/url/{link}/update", {"custom": alias, "title": "x"})["shorturl"] == f"{BASE}/spring"
+        assert ana.update("url", link, custom=alias, title="x")["shorturl"] == f"{BASE}/spring"
 
 
 @pytest.mark.parametrize("how", ["deleted", "changed", "moved"])
@@ -110,7 +105,7 @@ def test_previous_alias_stays_reserved_and_new_link_starts_without_clicks(how: s
     set_clicks = update(table).where(table.c.id == old).values(clicks=9, uniqueclicks=5)
     ana.write(lambda tx: tx.execute(set_clicks))
     if how == "deleted":
-        ana.delete(f"/url/{old}/delete")
+        ana.remove("url", old)
     else:
         ana.put(f"/url/{old}/update", {"custom": "summer"} if how == "changed" else {"domain": BRAND})
     refused(ana.call("GET", "/urls", params={"short": "spring"}), 404)
@@ -122,15 +117,15 @@ def test_previous_alias_stays_reserved_and_new_link_starts_without_clicks(how: s
     assert (body["details"]["clicks"], body["details"]["uniqueclicks"]) == (0, 0)
     assert (body["data"]["clicks"], body["data"]["uniqueClicks"]) == (0, 0)
     if how != "deleted":
-        assert _details(ana, old)["clicks"] == 9
+        assert ana.details("url", old)["clicks"] == 9
     _assert_taken(ana, "spring")
 
 
 def test_previous_alias_of_link_can_be_used_by_own_bio_page(ana: Person) -> None:
     for _ in range(2):
-        ana.delete(f"/url/{_link(ana, 'spring')}/delete")
+        ana.remove("url", _link(ana, "spring"))
         ana.delete(f"/bio/{ana.post('/bio/add', {'name': 'x', 'alias': 'spring'})['id']}/delete")
-    assert ana.get("/urls", short=f"{BASE}/{_details(ana, _link(ana, 'spring'))['alias']}")
+    assert ana.get("/urls", short=f"{BASE}/{ana.details('url', _link(ana, 'spring'))['alias']}")
 
 
 def test_rejected_link_does_not_claim_alias(ana: Person, ben: Person) -> None:
@@ -146,7 +141,7 @@ def test_same_alias_can_exist_on_every_host(ana: Person, ben: Person) -> None:
     own = _link(ben, "spring")
     links = {domain: _link(ana, "spring", domain=domain) for domain in (BRAND, "http://two.example")}
     for domain, link in links.items():
-        details = _details(ana, link)
+        details = ana.details("url", link)
         assert (details["shorturl"], details["domain"], details["alias"]) == (f"{domain}/spring", domain, "spring")
         assert ana.get("/urls", short=f"{domain}/spring")["details"]["id"] == link
         _assert_taken(ana, "spring", domain=domain)
@@ -181,10 +176,10 @@ def test_domain_is_accepted_in_every_form(ana: Person) -> None:
     short_urls = {}
     for domain, forms in DOMAIN_FORMS.items():
         for form in forms:
-            short_urls[form] = _details(ana, _link(ana, domain=form))["domain"]
+            short_urls[form] = ana.details("url", _link(ana, domain=form))["domain"]
             link = _link(ana)
-            ana.put(f"/url/{link}/update", {"domain": form})
-            assert _details(ana, link)["domain"] == short_urls[form], form
+            ana.update("url", link, domain=form)
+            assert ana.details("url", link)["domain"] == short_urls[form], form
         assert {form: short_urls[form] for form in forms} == dict.fromkeys(forms, domain)
 
 
@@ -204,26 +199,26 @@ def test_unknown_or_foreign_domain_is_rejected(ana: Person, ben: Person) -> None
 def test_link_can_be_moved_to_another_host_and_back(ana: Person, ben: Person) -> None:
     _add_domain(ana)
     link = _link(ana, "spring")
-    assert ana.put(f"/url/{link}/update", {"domain": BRAND})["shorturl"] == f"{BRAND}/spring"
-    assert ana.put(f"/url/{link}/update", {"title": "x"})["shorturl"] == f"{BRAND}/spring"
-    assert ana.put(f"/url/{link}/update", {"domain": None})["shorturl"] == f"{BASE}/spring"
-    moved = ana.put(f"/url/{link}/update", {"domain": BRAND, "custom": "summer"})
+    assert ana.update("url", link, domain=BRAND)["shorturl"] == f"{BRAND}/spring"
+    assert ana.update("url", link, title="x")["shorturl"] == f"{BRAND}/spring"
+    assert ana.update("url", link, domain=None)["shorturl"] == f"{BASE}/spring"
+    moved = ana.update("url", link, domain=BRAND, custom="summer")
     assert moved["shorturl"] == f"{BRAND}/summer"
     _link(ben, "summer")
     assert refused(ana.call("PUT", f"/url/{link}/update", {"domain": "go.localhost"}), 400, "custom") == TAKEN
-    assert _details(ana, link)["shorturl"] == f"{BRAND}/summer"
+    assert ana.details("url", link)["shorturl"] == f"{BRAND}/summer"
 
 
 def test_link_on_deleted_domain_is_kept_and_can_be_moved(ana: Person) -> None:
     domain = _add_domain(ana)
     links = [_link(ana, f"spring-{number}", domain=BRAND) for number in (1, 2)]
-    ana.delete(f"/domain/{domain}/delete")
+    ana.remove("domain", domain)
     assert [link["id"] for link in ana.get("/urls")["data"]["urls"]] == links[::-1]
-    assert _details(ana, links[0])["shorturl"] == f"{BRAND}/spring-1"
+    assert ana.details("url", links[0])["shorturl"] == f"{BRAND}/spring-1"
     body = {"url": "https://example.com/", "domain": BRAND}
     refused(ana.call("POST", "/url/add", body), 400, "domain")
-    ana.put(f"/url/{links[0]}/update", {"title": "still mine"})
-    assert ana.put(f"/url/{links[0]}/update", {"domain": None})["shorturl"] == f"{BASE}/spring-1"
+    ana.update("url", links[0], title="still mine")
+    assert ana.update("url", links[0], domain=None)["shorturl"] == f"{BASE}/spring-1"
     _add_domain(ana)
     assert ana.get("/urls", short=f"{BRAND}/spring-2")["details"]["id"] == links[1]
 
@@ -231,8 +226,8 @@ def test_link_on_deleted_domain_is_kept_and_can_be_moved(ana: Person) -> None:
 def test_aliases_stay_reserved_when_another_account_adds_the_domain(ana: Person, ben: Person) -> None:
     domain = _add_domain(ana)
     kept = _link(ana, "spring", domain=BRAND)
-    ana.delete(f"/url/{_link(ana, 'summer', domain=BRAND)}/delete")
-    ana.delete(f"/domain/{domain}/delete")
+    ana.remove("url", _link(ana, "summer", domain=BRAND))
+    ana.remove("domain", domain)
     _add_domain(ben)
     for alias in ("spring", "summer"):
         _assert_taken(ben, alias, domain=BRAND)

@@ -104,16 +104,16 @@ def test_web_urls_are_accepted(ana: Person) -> None:
 
 def test_url_is_trimmed_and_otherwise_kept(ana: Person) -> None:
     for url in (*VALID_URLS, "  https://example.com/x \n"):
-        link = ana.post("/url/add", {"url": url, "expiryurl": url})["id"]
-        details = ana.get(f"/url/{link}")["details"]
+        link = ana.add("url", url=url, expiryurl=url)
+        details = ana.details("url", link)
         assert (details["longurl"], details["expiryurl"]) == (url.strip(), url.strip())
 
 
 def test_update_validates_urls(ana: Person) -> None:
-    link = ana.post("/url/add", {"url": GOOD})["id"]
+    link = ana.add("url", url=GOOD)
     for field, url in itertools.product(FIELDS, ("javascript:alert(1)", "http://go.localhost:8000/x")):
         refused(ana.call("PUT", f"/url/{link}/update", FIELDS[field](url)), 400, field)
-    assert ana.get(f"/url/{link}")["details"]["longurl"] == GOOD
+    assert ana.details("url", link)["longurl"] == GOOD
 
 
 OWN_HOST = (
@@ -198,8 +198,7 @@ def test_own_host_is_rejected_with_both_web_ports(ana: Person) -> None:
 
 def test_branded_domain_of_any_account_is_rejected(ana: Person, ben: Person) -> None:
     domains = [
-        ben.post("/domain/add", {"domain": domain})["id"]
-        for domain in ("https://go.brand.example", "http://b\u00fccher.example")
+        ben.add("domain", domain=domain) for domain in ("https://go.brand.example", "http://b\u00fccher.example")
     ]
     branded = (
         *("https://go.brand.example", "http://go.brand.example/x", "https://GO.brand.example:8443/"),
@@ -213,7 +212,7 @@ def test_branded_domain_of_any_account_is_rejected(ana: Person, ben: Person) -> 
         ana, ["https://brand.example/", "https://x.go.brand.example/", "https://bucher.example/"], TWO_FIELDS
     )
     for domain in domains:
-        ben.delete(f"/domain/{domain}/delete")
+        ben.remove("domain", domain)
     _assert_accepted(ana, branded, TWO_FIELDS)
 
 
@@ -243,6 +242,6 @@ def test_error_message_names_the_valid_form(ana: Person) -> None:
 
 
 def test_link_cannot_move_to_domain_of_its_destination(ana: Person) -> None:
-    link = ana.post("/url/add", {"url": "https://late.brand.example/circle", "custom": "circle"})["id"]
+    link = ana.add("url", url="https://late.brand.example/circle", custom="circle")
     ana.post("/domain/add", {"domain": "https://late.brand.example"})
     refused(ana.call("PUT", f"/url/{link}/update", {"domain": "late.brand.example"}), 400, "domain")

@@ -43,8 +43,8 @@ class _Sample:
 
 def _create_links(person: Person) -> dict[int, _Sample]:
     """Create a link for each combination of properties; returns them by id."""
-    campaign = int(person.post("/campaign/add", {"name": "Winter"})["id"])
-    channel = int(person.post("/channel/add", {"name": "Shops"})["id"])
+    campaign = person.add("campaign", name="Winter")
+    channel = person.add("channel", name="Shops")
     samples = {}
     combinations = itertools.product(STATUSES, (campaign, None), (channel, None), (True, False))
     for n, (status, in_campaign, in_channel, dead) in enumerate(combinations):
@@ -56,7 +56,7 @@ def _create_links(person: Person) -> dict[int, _Sample]:
             "status": status,
             "campaign": in_campaign,
         }
-        link = int(person.post("/url/add", {**body, "channel": [in_channel] if in_channel else []})["id"])
+        link = person.add("url", **body, channel=[in_channel] if in_channel else [])
         samples[link] = _Sample(LinkFilter(in_campaign, in_channel, status, dead), title.lower(), n * 7 % 5)
     checks = [
         {"account": person.account, "link": link, "due": 1, "dead": sample.properties.dead}

@@ -119,7 +119,7 @@ MATCHES: dict[str, set[str]] = {
 
 
 def _create_links(person: Person) -> dict[int, str]:
-    return {int(person.post("/url/add", body)["id"]): name for name, body in LINKS.items()}
+    return {person.add("url", **body): name for name, body in LINKS.items()}
 
 
 def _search(person: Person, q: str, **params: Any) -> list[int]:
@@ -173,27 +173,27 @@ CHANGES: tuple[tuple[dict[str, Any], set[str]], ...] = (  # the fields sent, and
 
 
 def test_search_matches_current_values_after_each_change(ana: Person) -> None:
-    link = ana.post("/url/add", LINKS["shop"])["id"]
+    link = ana.add("url", **LINKS["shop"])
     terms = {"winter sale", "shop.example", "coats", "winter-s", "cheap", "*"}
     for change, gone in CHANGES:
         assert {q for q in terms if _search(ana, q) == [link]} == terms
-        ana.put(f"/url/{link}/update", change)
+        ana.update("url", link, **change)
         terms = (terms - gone) | {str(value).lower() for value in change.values() if isinstance(value, str)}
         assert {q for q in gone if _search(ana, q)} == set()
     assert {q for q in terms if _search(ana, q) == [link]} == terms == {"summer-1", "https://new.example/"}
 
 
 def test_search_does_not_find_deleted_links(ana: Person) -> None:
-    first, second = (ana.post("/url/add", {"url": "https://example.com/", "title": "Winter"})["id"] for _ in range(2))
-    ana.delete(f"/url/{second}/delete")
+    first, second = (ana.add("url", url="https://example.com/", title="Winter") for _ in range(2))
+    ana.remove("url", second)
     assert [_search(ana, q) for q in ("w", "wi", "win", "winter")] == [[first]] * 4
-    ana.delete(f"/url/{first}/delete")
+    ana.remove("url", first)
     assert [_search(ana, q) for q in ("w", "wi", "win", "winter")] == [[]] * 4
 
 
 def test_search_results_are_paginated(ana: Person) -> None:
     titles = ["Winter", "Other", "winter 2", "WINTER", "Spring", "a winter", "Winter"]
-    ids = [ana.post("/url/add", {"url": "https://e.com/", "title": title})["id"] for title in titles]
+    ids = [ana.add("url", url="https://e.com/", title=title) for title in titles]
     for q in ("in", "winter"):  # "Spring" contains only the first
         matching = [link for link, title in zip(ids, titles, strict=True) if q in title.lower()][::-1]
         pages = [ana.get("/urls", q=q, limit=2, page=page)["data"] for page in (1, 2, 3, 4)]
@@ -204,7 +204,7 @@ def test_search_results_are_paginated(ana: Person) -> None:
 
 
 def _link_with_clicks(person: Person, clicks: int) -> int:
-    link = int(person.post("/url/add", {"url": "https://example.com/", "title": f"Title {clicks}"})["id"])
+    link = person.add("url", url="https://example.com/", title=f"Title {clicks}")
     set_clicks = update(schema.links).where(schema.links.c.id == link).values(clicks=clicks)
     person.write(lambda tx: tx.execute(set_clicks))
     return link
@@ -236,7 +236,7 @@ def test_order_by_clicks_works_with_pages_and_search(ana: Person) -> None:
 
 
 def test_link_is_found_by_alias_or_short_url(ana: Person, ben: Person) -> None:
-    link = ana.post("/url/add", {"url": "https://example.com/", "custom": "spring"})["id"]
+    link = ana.add("url", url="https://example.com/", custom="spring")
     body = ana.get(f"/url/{link}")
     forms = (
         "spring",
@@ -263,7 +263,7 @@ def test_link_is_found_by_alias_or_short_url(ana: Person, ben: Person) -> None:
 def test_link_on_branded_domain_is_found_by_short_url(ana: Person, ben: Person) -> None:
     ana.post("/domain/add", {"domain": "https://b\u00fccher.example"})
     body = {"url": "https://example.com/", "custom": "spring", "domain": "b\u00fccher.example"}
-    link = ana.post("/url/add", body)["id"]
+    link = ana.add("url", **body)
     forms = (
         "https://xn--bcher-kva.example/spring",
         "xn--bcher-kva.example/spring",

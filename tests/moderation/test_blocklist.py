@@ -93,9 +93,9 @@ def test_link_with_blocked_destination_returns_403(service: AsgiClient, ana: Per
     assert visit(service, "one", agent=CURL).json()["code"] == "blocked"
     assert visit(service, "one+").status_code == 403
     assert clicks(ana, link)[0] == 2
-    ana.put(f"/url/{link}/update", {"title": "Still there"})
+    ana.update("url", link, title="Still there")
     assert visit(service, "one").status_code == 403
-    ana.put(f"/url/{link}/update", {"url": "https://example.com/"})
+    ana.update("url", link, url="https://example.com/")
     assert visit(service, "one").status_code == 302
     ana.write(lambda tx: blocklist.unblock(tx, "evil.example", kind=HOST))
 
@@ -131,7 +131,7 @@ def test_codes_and_domains_with_blocked_url_return_403(service: AsgiClient, ana:
 
 
 def test_rotator_skips_blocked_links(service: AsgiClient, ana: Person) -> None:
-    campaign = ana.post("/campaign/add", {"slug": "spring"})["id"]
+    campaign = ana.add("campaign", slug="spring")
     new_link(ana, "one", url=EVIL, campaign=campaign)
     new_link(ana, "two", campaign=campaign)
     _block(ana)
@@ -207,8 +207,8 @@ def _new_splash_or_overlay(person: Person, kind: str) -> None:
         "splash": {"link": EVIL, "banner": f"{EVIL}/b.png", "logo": "https://good.example/l.png", "counter": 0},
         "overlay": {"type": "image", "link": EVIL, "image": f"{EVIL}/b.png", "label": "Look", "message": "Hello"},
     }
-    item = person.post(f"/{kind}/add", {"name": "x", **fields[kind]})["id"]
-    campaign = person.post("/campaign/add", {"slug": "spring"})["id"]
+    item = person.add(kind, name="x", **fields[kind])
+    campaign = person.add("campaign", slug="spring")
     new_link(person, "one", type=f"overlay-{item}" if kind == "overlay" else str(item), campaign=campaign)
 
 
@@ -240,7 +240,7 @@ def test_blocked_social_card_image_is_hidden(ana: Person) -> None:
 
 
 def test_blocked_continue_link_is_hidden(ana: Person) -> None:
-    item = ana.post("/overlay/add", {"name": "x", "type": "newsletter", "message": "Hello"})["id"]
+    item = ana.add("overlay", name="x", type="newsletter", message="Hello")
     new_link(ana, "one", url=EVIL, type=f"overlay-{item}")
     page = open_page(ana, "one")
     form = {field.attributes["name"]: field.attributes["value"] for field in page.all("input", type="hidden")}
@@ -260,7 +260,7 @@ def test_blocked_bio_blocks_are_hidden_and_return_403(ana: Person) -> None:
         {"type": "social", "network": "Mastodon", "url": EVIL},
         {"type": "vcard", "fname": "Zoe", "site": EVIL},
     ]
-    bio = ana.post("/bio/add", {"name": "x", "alias": "ana-costa", "blocks": blocks})["id"]
+    bio = ana.add("bio", name="x", alias="ana-costa", blocks=blocks)
     ids = [block["id"] for block in ana.get(f"/bio/{bio}")["blocks"]]
     page = open_page(ana, "ana-costa")
     assert all(word in page.response.text for word in ("Good", "Bad", "A picture", "Another", "Mastodon", "Zoe"))

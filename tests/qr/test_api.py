@@ -25,7 +25,7 @@ def test_tracked_code_contains_short_url_and_others_their_content(ana: Person) -
     for kind, data in (("text", "Hello"), ("wifi", wifi), ("geo", "52.52, 13.40")):
         code, alias = new_code(ana, kind, data)
         assert zxing(_picture(ana, alias)) == held[kind]
-        assert ana.get(f"/qr/{code}")["details"]["dynamic"] is False
+        assert ana.details("qr", code)["dynamic"] is False
     for kind, data in (
         ("vcard", "Ana"),
         ("link", "https://e.com/"),
@@ -35,7 +35,7 @@ def test_tracked_code_contains_short_url_and_others_their_content(ana: Person) -
     ):
         code, alias = new_code(ana, kind, data)
         assert zxing(_picture(ana, alias)) == f"{BASE}/{alias}"
-        assert ana.get(f"/qr/{code}")["details"]["dynamic"] is True
+        assert ana.details("qr", code)["dynamic"] is True
 
 
 def test_dynamic_overrides_type_and_cannot_change(ana: Person) -> None:
@@ -43,7 +43,7 @@ def test_dynamic_overrides_type_and_cannot_change(ana: Person) -> None:
     assert zxing(_picture(ana, alias)) == "https://example.com/a"
     response = ana.call("PUT", f"/qr/{code}/update", {"data": "https://example.com/b", "dynamic": True})
     assert (response.status_code, response.json()["field"]) == (400, "dynamic")
-    ana.put(f"/qr/{code}/update", {"data": "https://example.com/b", "dynamic": False})
+    ana.update("qr", code, data="https://example.com/b", dynamic=False)
     assert zxing(_picture(ana, alias)) == "https://example.com/b"
     assert refused(ana, type="app", data="https://example.com/", dynamic=False)[0] == "dynamic"
 
@@ -54,13 +54,13 @@ def test_unknown_data_fields_are_dropped(ana: Person) -> None:
         body = f'{{"type": "sms", "data": {{"phone": "112", {junk}}}}}'
         response = ana.call("POST", "/qr/add", content=body.encode())
         assert response.status_code == 200, response.text
-        assert ana.get(f"/qr/{response.json()['id']}")["details"]["data"] == {"phone": "112"}
+        assert ana.details("qr", response.json()["id"])["data"] == {"phone": "112"}
 
 
 def test_type_change_keeps_alias_and_validates_data(ana: Person) -> None:
     code, alias = new_code(ana)
     before = _picture(ana, alias)
-    ana.put(f"/qr/{code}/update", {"type": "email", "data": {"email": "ana@example.com"}})
+    ana.update("qr", code, type="email", data={"email": "ana@example.com"})
     assert _picture(ana, alias) == before
     assert ana.client.get(f"/{alias}").headers["location"] == "mailto:ana@example.com"
     response = ana.call("PUT", f"/qr/{code}/update", {"type": "phone", "data": "not a number"})
@@ -69,11 +69,11 @@ def test_type_change_keeps_alias_and_validates_data(ana: Person) -> None:
 
 def test_style_change_keeps_other_fields(ana: Person) -> None:
     code, _ = new_code(ana, "text", "Hello", foreground="rgb(10, 20, 120)", logo=LOGO, name="Card")
-    ana.put(f"/qr/{code}/update", {"data": "Hello you"})
-    details = ana.get(f"/qr/{code}")["details"]
+    ana.update("qr", code, data="Hello you")
+    details = ana.details("qr", code)
     assert (details["foreground"], details["logo"], details["name"], details["version"]) == ("#0a1478", True, "Card", 2)
-    ana.put(f"/qr/{code}/update", {"data": "Hello you", "logo": None})
-    assert ana.get(f"/qr/{code}")["details"]["logo"] is False
+    ana.update("qr", code, data="Hello you", logo=None)
+    assert ana.details("qr", code)["logo"] is False
 
 
 COLOURS = (
@@ -128,7 +128,7 @@ def test_custom_alias_is_unique(ana: Person, ben: Person) -> None:
 
 def test_deleted_code_returns_404_and_alias_stays_reserved(ana: Person, ben: Person) -> None:
     code, alias = new_code(ana, custom="printed")
-    ana.delete(f"/qr/{code}/delete")
+    ana.remove("qr", code)
     for path in (f"/{alias}", f"/qr/{alias}", f"/{alias}/qr"):
         assert ana.client.get(path).status_code == 404
     assert refused(ben, type="text", data="x", custom="printed")[0] == "custom"
@@ -153,12 +153,12 @@ def test_concurrent_changes_do_not_mix(ana: Person) -> None:
         return ops.change(tx, ana.account, code, first), ops.change(tx, ana.account, code, second)
 
     assert ana.write(work) == (True, False)
-    assert ana.get(f"/qr/{code}")["details"]["background"] == "#ffffff"
+    assert ana.details("qr", code)["background"] == "#ffffff"
 
 
 def test_channel_preview_of_code_is_its_image(ana: Person) -> None:
     code, alias = new_code(ana, name="Card")
-    channel = ana.post("/channel/add", {"name": "Friends"})["id"]
+    channel = ana.add("channel", name="Friends")
     ana.post(f"/channel/{channel}/assign/qr/{code}")
     (item,) = ana.get(f"/channel/{channel}")["data"]["items"]
     assert item["preview"] == f"{BASE}/qr/{alias}"

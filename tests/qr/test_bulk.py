@@ -85,7 +85,7 @@ def _archive(person: Person, **query: Any) -> dict[str, bytes]:
 
 
 def test_zip_contains_images_of_campaign(ana: Person) -> None:
-    campaign = ana.post("/campaign/add", {"name": "Spring"})["id"]
+    campaign = ana.add("campaign", name="Spring")
     ana.post("/domain/add", {"domain": "https://brand.example"})
     new_link(ana, "one", campaign=campaign)
     new_link(ana, "one", campaign=campaign, domain="brand.example")
@@ -98,20 +98,20 @@ def test_zip_contains_images_of_campaign(ana: Person) -> None:
 
 
 def test_zip_contains_images_of_channel(ana: Person) -> None:
-    channel = ana.post("/channel/add", {"name": "Friends"})["id"]
+    channel = ana.add("channel", name="Friends")
     code, alias = new_code(ana, "text", "Hello", modules="dots")
     ana.post(f"/channel/{channel}/assign/qr/{code}")
     ana.post(f"/channel/{channel}/assign/links/{new_link(ana, 'one')}")
-    bio = ana.post("/bio/add", {"name": "Me", "alias": "about-me"})["id"]
+    bio = ana.add("bio", name="Me", alias="about-me")
     ana.post(f"/channel/{channel}/assign/bio/{bio}")
     images = _archive(ana, channel=channel, format="svg", size=300)
     held = {f"{alias}.svg": "Hello", "one.svg": f"{BASE}/one", "about-me.svg": f"{BASE}/about-me"}
     assert {name: zxing(image) for name, image in images.items()} == held
-    assert _archive(ana, channel=ana.post("/channel/add", {"name": "Empty"})["id"]) == {}
+    assert _archive(ana, channel=ana.add("channel", name="Empty")) == {}
 
 
 def test_zip_requires_one_own_campaign_or_channel(ana: Person, ben: Person) -> None:
-    campaign = ben.post("/campaign/add", {"name": "Hers"})["id"]
+    campaign = ben.add("campaign", name="Hers")
     for query, field in (
         ({}, "campaign"),
         ({"campaign": campaign, "channel": 1}, "campaign"),

@@ -56,7 +56,7 @@ def test_matching_etag_returns_304(ana: Person) -> None:
     for message in (tag, f"W/{tag}", f'"x", {tag}', "*"):
         again = ana.client.get(f"/qr/{alias}", headers={"If-None-Match": message})
         assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", tag)
-    ana.put(f"/qr/{code}/update", {"data": "https://example.com/else", "foreground": "#400000"})
+    ana.update("qr", code, data="https://example.com/else", foreground="#400000")
     changed = ana.client.get(f"/qr/{alias}", headers={"If-None-Match": tag})
     assert changed.status_code == 200
     assert changed.headers["etag"] != tag
@@ -66,8 +66,8 @@ def test_versioned_image_is_cached_permanently(ana: Person) -> None:
     code, alias = new_code(ana)
     cache_control = "public, max-age=31536000, immutable"
     assert ana.client.get(f"/qr/{alias}?v=1").headers["cache-control"] == cache_control
-    ana.put(f"/qr/{code}/update", {"data": "https://example.com/else"})
-    assert ana.get(f"/qr/{code}")["details"]["version"] == 2
+    ana.update("qr", code, data="https://example.com/else")
+    assert ana.details("qr", code)["version"] == 2
     assert ana.client.get(f"/qr/{alias}?v=1").headers["cache-control"] == "public, no-cache"
     assert ana.client.get(f"/qr/{alias}?v=2").headers["cache-control"] == cache_control
 

@@ -89,9 +89,9 @@ def test_logo_url_is_fetched_once_and_stored(ana: Person, internet: FakeInternet
         internet.routes[PUBLIC] = context
         code, alias = new_code(ana, logo="http://logos.example/a.png")
     assert len(requests) == 1
-    assert ana.get(f"/qr/{code}")["details"]["logo"] is True
+    assert ana.details("qr", code)["logo"] is True
     first = ana.client.get(f"/qr/{alias}").content
-    ana.put(f"/qr/{code}/update", {"data": "https://example.com/else"})  # its server is gone by now
+    ana.update("qr", code, data="https://example.com/else")  # its server is gone by now
     assert ana.client.get(f"/qr/{alias}").content == first
 
 
@@ -145,10 +145,10 @@ def test_own_file_is_accepted_as_logo(ana: Person, ben: Person, internet: FakeIn
     for logo in ("our-logo", f"{BASE}/our-logo", " our-logo "):
         _, alias = new_code(ana, "text", "x", logo=logo)
         assert ana.client.get(f"/qr/{alias}").content == response
-    assert ana.get(f"/file/{file}")["details"]["downloads"] == 0
+    assert ana.details("file", file)["downloads"] == 0
     for logo in ("our-logo", f"{BASE}/our-logo"):
         assert refused(ben, type="text", data="x", logo=logo)[0] == "logo"
-    ana.delete(f"/file/{file}/delete")
+    ana.remove("file", file)
     assert refused(ana, type="text", data="x", logo="our-logo")[0] == "logo"
     assert internet.connections == []
 
@@ -178,5 +178,5 @@ def test_stored_logo_is_reencoded_and_small() -> None:
 def test_logo_can_be_removed(ana: Person) -> None:
     code, alias = new_code(ana, logo=LOGO)
     with_logo = ana.client.get(f"/qr/{alias}").content
-    ana.put(f"/qr/{code}/update", {"data": "https://example.com/page", "logo": None})
+    ana.update("qr", code, data="https://example.com/page", logo=None)
     assert ana.client.get(f"/qr/{alias}").content != with_logo

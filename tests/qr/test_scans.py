@@ -51,7 +51,7 @@ def test_scan_redirects_to_uri_of_phone_system(ana: Person, kind: str, data: Any
     assert response.headers["cache-control"] == "private, no-store"
     if not location.startswith("http"):  # for programs that cannot open it, the same as a link
         assert location.replace("&", "&amp;") in response.text
-    assert ana.get(f"/qr/{code}")["details"]["scans"] == 1
+    assert ana.details("qr", code)["scans"] == 1
 
 
 def test_vcard_is_inline_on_ios_and_download_elsewhere(ana: Person) -> None:
@@ -112,15 +112,15 @@ def test_untracked_codes_have_zero_scans(ana: Person, kind: str, data: str) -> N
     code, alias = new_code(ana, kind, data)
     visit(ana.client, alias)
     ana.client.get(f"/qr/{alias}")
-    assert ana.get(f"/qr/{code}")["details"]["scans"] == 0
+    assert ana.details("qr", code)["scans"] == 0
 
 
 def test_change_applies_to_next_scan(ana: Person) -> None:
     code, alias = new_code(ana)
     assert visit(ana.client, alias).headers["location"] == "https://example.com/page"
-    ana.put(f"/qr/{code}/update", {"data": "https://example.com/else"})
+    ana.update("qr", code, data="https://example.com/else")
     assert visit(ana.client, alias).headers["location"] == "https://example.com/else"
-    ana.put(f"/qr/{code}/update", {"data": "https://example.com/else", "type": "text"})
+    ana.update("qr", code, data="https://example.com/else", type="text")
     assert visit(ana.client, alias, agent=CURL).text == "https://example.com/else"
 
 
@@ -130,7 +130,7 @@ def test_code_preview_is_not_counted(ana: Person) -> None:
     assert "https://example.com/page" in visit(ana.client, f"{alias}+", headers=ACCEPT_HTML).text
     _, text = new_code(ana, "text", "Hello")
     assert visit(ana.client, f"{text}+").status_code == 404
-    assert ana.get(f"/qr/{code}")["details"]["scans"] == 0
+    assert ana.details("qr", code)["scans"] == 0
 
 
 def test_scan_statistics_are_visible_to_owner_only(ana: Person, ben: Person) -> None:

@@ -39,7 +39,7 @@ def open_page(service: Any, path: str = "mine", **headers: str) -> Any:
 
 def downloads_left(person: Person, file: int) -> int:
     """Return how many downloads a file with a limit has left."""
-    details = person.get(f"/file/{file}")["details"]
+    details = person.details("file", file)
     return int(details["maxdownloads"] - details["downloads"])
 
 

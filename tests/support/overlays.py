@@ -17,4 +17,4 @@ OVERLAY_TYPES: dict[str, dict[str, Any]] = {
 def new_overlay(person: Person, kind: str, **fields: Any) -> int:
     """Create an overlay; return its id."""
     body = {"name": "An overlay", "type": kind, "message": "Two\nlines", **OVERLAY_TYPES[kind], **fields}
-    return int(person.post("/overlay/add", body)["id"])
+    return person.add("overlay", **body)

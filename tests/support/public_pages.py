@@ -59,7 +59,7 @@ def _refusals(person: Person) -> list[PublicPage]:
     visit(person.client, "used-up")
     new_link(person, "locked", url=TARGET, password="a password")
     person.write(lambda tx: blocklist.block(tx, "evil.example", kind="host"))
-    broken = person.post("/bio/add", {"name": "x", "alias": "broken"})["id"]
+    broken = person.add("bio", name="x", alias="broken")
     person.write(lambda tx: tx.execute(text("UPDATE bios SET blocks = '1' WHERE id = :id"), {"id": broken}))
     return [
         PublicPage("unknown", "Not found", 404),
@@ -85,11 +85,11 @@ def _bios(person: Person) -> list[PublicPage]:
 
 
 def _lists_files_and_codes(person: Person) -> list[PublicPage]:
-    campaign = person.post("/campaign/add", {"name": "Things to read", "slug": "reading", "public": True})["id"]
+    campaign = person.add("campaign", name="Things to read", slug="reading", public=True)
     titles = ("How clay is dug", "", "Firing at home, a very long story in many parts " * 3, "مرحبا بالعالم")
     for n in range(30):
         new_link(person, f"read-{n}", url=f"https://site-{n}.example/", title=titles[n % 4], campaign=campaign)
-    none = person.post("/campaign/add", {"name": "Empty", "slug": "none", "public": True})["id"]
+    none = person.add("campaign", name="Empty", slug="none", public=True)
     new_file(person, "a very long name of a picture, in many words, as cameras and people make them.png", PNG)
     until = clock.text(clock.now() + int(timedelta(days=3).total_seconds()))[:10]
     new_file(person, "price list.pdf", b"%PDF-1.7 " + bytes(2_000_000), custom="prices", maxdownloads=3, expiry=until)
@@ -116,18 +116,16 @@ def _interstitials(person: Person) -> list[PublicPage]:
         "message": WORDS,
         "link": "https://shop.example/",
     }
-    splash = person.post("/splash/add", {**page, "counter": 600, "skip": 0, "banner": PICTURE, "logo": PICTURE})["id"]
-    calm = person.post("/splash/add", {"name": "y", "title": "Before you continue", "message": WORDS, "counter": 0})[
-        "id"
-    ]
-    tags = [person.post("/pixel/add", {"type": kind, "name": kind, "tag": "TAG-1"})["id"] for kind in _PROVIDERS]
+    splash = person.add("splash", **page, counter=600, skip=0, banner=PICTURE, logo=PICTURE)
+    calm = person.add("splash", name="y", title="Before you continue", message=WORDS, counter=0)
+    tags = [person.add("pixel", type=kind, name=kind, tag="TAG-1") for kind in _PROVIDERS]
     new_link(person, "waiting", url=TARGET, type=str(splash))
     new_link(person, "calm", url=TARGET, type=str(calm), pixels=tags)
     new_link(person, "measured", url=TARGET, pixels=tags)
     new_link(person, "framed", url=FRAMED, type="frame", title="A framed page")
     for kind, fields in OVERLAYS.items():
         colors = {"color": "#FFFFFF", "background": "#0B5C92"} if kind != "poll" else {}
-        call = person.post("/overlay/add", {"name": kind, "type": kind, "message": WORDS, **fields, **colors})["id"]
+        call = person.add("overlay", name=kind, type=kind, message=WORDS, **fields, **colors)
         new_link(person, f"before-{kind}", url=TARGET, type=f"overlay-{call}")
         new_link(person, f"over-{kind}", url=FRAMED, type=f"overlay-{call}", title="A framed page")
     return [

@@ -31,23 +31,21 @@ def fill_all_tables(ana: Person, ben: Person) -> None:
     ben.post("/bio/add", BIO.body(3))
     for name, content in (("a.bin", b"\x00\xff" * 5000), ("b.txt", b"aaa")):
         assert ana.call("POST", f"/files/upload/{name}", content=content).json()["error"] == 0
-    link = ana.post(
-        "/url/add",
-        {
-            "url": "https://example.com/ünï?a=%20",
-            "domain": "go1.brand.example",
-            "password": "a secret",
-            "expiry": "2999-12-31",
-            "pixels": [1, 2],
-            "channel": [1],
-            "campaign": 1,
-            "type": "overlay-1",
-            "geotarget": [{"location": "France", "link": "https://example.fr/"}],
-            "parameters": [{"name": "a", "value": "'\"\\ü"}],
-        },
-    )["id"]
+    link = ana.add(
+        "url",
+        url="https://example.com/ünï?a=%20",
+        domain="go1.brand.example",
+        password="a secret",
+        expiry="2999-12-31",
+        pixels=[1, 2],
+        channel=[1],
+        campaign=1,
+        type="overlay-1",
+        geotarget=[{"location": "France", "link": "https://example.fr/"}],
+        parameters=[{"name": "a", "value": "'\"\\ü"}],
+    )
     ana.post("/channel/2/assign/bio/1")
-    ana.delete(f"/url/{link - 1}/delete")
+    ana.remove("url", link - 1)
     ana.write(_fill_empty_tables)
 
 

@@ -17,7 +17,7 @@ def test_unknown_theme_has_default_style(ana: Person) -> None:
     assert themes.css_variables("dark") == themes.css_variables("default-dark") != themes.css_variables("default-light")
     bio = new_bio(ana)
     for name in (*themes.THEMES, "forest-light", "mono-dark"):
-        ana.put(f"/bio/{bio}/update", {"theme": name})
+        ana.update("bio", bio, theme=name)
         assert themes.css_variables(name) in open_bio(ana).text
 
 

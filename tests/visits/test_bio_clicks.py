@@ -67,14 +67,14 @@ def test_block_keeps_clicks_after_page_change(ana: Person) -> None:
     news = {"type": "link", "title": "News", "url": "https://example.com/news"}
     moved = {**BLOCKS[0], "url": "https://example.com/new-shop"}
     renamed = {**BLOCKS[1], "title": "Diary"}
-    ana.put(f"/bio/{bio}/update", {"blocks": [news, renamed, BLOCKS[2], moved]})
+    ana.update("bio", bio, blocks=[news, renamed, BLOCKS[2], moved])
     assert clicks_of(ana, bio) == {"Diary": (2, 1), "Shop": (1, 1)}
     new = {block["title"]: block["id"] for block in ana.get(f"/bio/{bio}")["blocks"]}
     assert (new["Diary"], new["Shop"]) == (old["Blog"], old["Shop"])
     assert new["News"] > max(old.values())
     assert visit(ana.client, f"ana-costa/{old['mastodon']}").status_code == 404  # it is gone
     assert follow(ana, bio, "Shop").headers["location"] == "https://example.com/new-shop"
-    ana.put(f"/bio/{bio}/update", {"title": "Ana"})
+    ana.update("bio", bio, title="Ana")
     assert clicks_of(ana, bio) == {"Diary": (2, 1), "Shop": (2, 1)}
 
 
@@ -90,7 +90,7 @@ def test_block_of_another_page_returns_404(ana: Person, ben: Person) -> None:
         "x/1",
     ):
         assert visit(ana.client, path).status_code == 404
-    ana.delete(f"/bio/{bio}/delete")
+    ana.remove("bio", bio)
     left = ana.database.read(lambda tx: tx.execute(select(bio_blocks.c.bio).distinct()).scalars().all())
     assert left == [hers]
     assert visit(ana.client, f"ana-costa/{response}").status_code == 404
@@ -107,7 +107,7 @@ def test_block_url_accepts_own_short_link_and_rejects_blocks(ana: Person) -> Non
         body = {"blocks": [{"type": "link", "title": "x", "url": url}]}
         assert ana.call("PUT", f"/bio/{bio}/update", body).status_code == 400
     elsewhere = [{"type": "link", "title": "x", "url": "https://example.com/ana/1"}]
-    ana.put(f"/bio/{bio}/update", {"blocks": elsewhere})
+    ana.update("bio", bio, blocks=elsewhere)
 
 
 def test_vcard_block_downloads_contact_file(ana: Person) -> None:
@@ -138,7 +138,7 @@ def test_vcard_with_unusual_values_is_valid(ana: Person) -> None:
         assert card.endswith("END:VCARD\r\n")
         assert all(len(folded.encode()) <= 75 for folded in card.split("\r\n"))
         assert open_bio(ana, f"card-{len(message)}").status_code == 200
-        ana.delete(f"/bio/{bio}/delete")
+        ana.remove("bio", bio)
     new_bio(ana, blocks=[])
     assert visit(ana.client, "ana-costa/vcard").status_code == 404
 
@@ -150,7 +150,7 @@ def test_block_with_forbidden_app_scheme_is_not_opened(ana: Person, settings: Se
     for url in ("javascript:alert(1)", "mailto:ana@example.com", "data:text/html,x"):
         blocks = [{"type": "link", "title": "Write", "url": url, "id": block}]
         ana.write(partial(_set_blocks, blocks=blocks))
-        ana.put(f"/bio/{bio}/update", {"title": url[:8]})  # invalidate the cached page
+        ana.update("bio", bio, title=url[:8])  # invalidate the cached page
         response = visit(ana.client, f"ana-costa/{block}", headers=ACCEPT_HTML)
         assert (response.status_code, "location" in response.headers) == (403, False)
         assert url not in open_bio(ana).text

@@ -108,7 +108,7 @@ def test_bio_page_loads_only_its_images(ana: Person) -> None:
     assert _all(page, "img", "referrerpolicy") == ["no-referrer"] * 2
     assert "url(" not in response.text
     assert [href[:5] for href in _all(page, "link", "href")] == ["http:", "data:"]  # canonical, and the icon
-    ana.put(f"/bio/{new_bio(ana, 'bare', blocks=[])}/update", {"theme": "ocean"})
+    ana.update("bio", new_bio(ana, "bare", blocks=[]), theme="ocean")
     assert "img-src data:; " in open_bio(ana, "bare").headers["content-security-policy"]
     many = [{"type": "image", "image": f"https://{n}.example/{'x' * 100}"} for n in range(100)]
     new_bio(ana, "many", blocks=many)
@@ -159,7 +159,7 @@ def test_sensitive_bio_page_warns_and_counts_after_confirmation(ana: Person) -> 
     new_bio(ana, "other", sensitive=True)
     open_bio(ana, method="POST")
     assert "Sensitive content" in open_bio(ana, "other").text
-    ana.put(f"/bio/{bio}/update", {"sensitive": None})
+    ana.update("bio", bio, sensitive=None)
     ana.client.cookies.clear()
     assert "Secret words" in open_bio(ana).text
 
@@ -167,11 +167,11 @@ def test_sensitive_bio_page_warns_and_counts_after_confirmation(ana: Person) -> 
 def test_bio_page_change_applies_at_next_visit_and_deleted_page_returns_404(ana: Person, ben: Person) -> None:
     bio = new_bio(ana, title="Before")
     assert "Before" in open_bio(ana).text
-    ana.put(f"/bio/{bio}/update", {"title": "After", "blocks": []})
+    ana.update("bio", bio, title="After", blocks=[])
     assert "After" in open_bio(ana).text
-    ana.put(f"/bio/{bio}/update", {"alias": "moved"})
+    ana.update("bio", bio, alias="moved")
     assert (open_bio(ana).status_code, open_bio(ana, "moved").status_code) == (404, 200)
-    ana.delete(f"/bio/{bio}/delete")
+    ana.remove("bio", bio)
     assert open_bio(ana, "moved").status_code == 404
     assert ben.call("POST", "/bio/add", {"name": "x", "alias": "moved"}).status_code == 400
     again = new_bio(ana, "moved")
@@ -196,5 +196,5 @@ def test_large_bio_page_is_served_completely(ana: Person) -> None:
     bio = new_bio(ana, blocks=blocks)
     hrefs = [href for href in _all(Page(open_bio(ana)), "a", "href") if href.startswith("/ana-costa/")]
     assert len(hrefs) == len({b["id"] for b in ana.get(f"/bio/{bio}")["blocks"]}) == 199
-    ana.put(f"/bio/{bio}/update", {"blocks": blocks[::-1]})
+    ana.update("bio", bio, blocks=blocks[::-1])
     assert open_bio(ana).status_code == 200

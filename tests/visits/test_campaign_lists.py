@@ -16,7 +16,7 @@ OVERRIDE = "\u202e"
 
 
 def _campaign(person: Person, *, slug: str | None = "spring", public: bool = True, name: str = "Spring") -> int:
-    return int(person.post("/campaign/add", {"slug": slug, "public": public, "name": name})["id"])
+    return person.add("campaign", slug=slug, public=public, name=name)
 
 
 def _list_data(service: AsgiClient, campaign: int, query: str = "", slug: str = "spring") -> dict[str, Any]:
@@ -111,7 +111,7 @@ def test_list_contains_only_usable_links(service: AsgiClient, ana: Person) -> No
     visit(service, "link-3")
     assert _titles(service, campaign) == ["0"]
     visit(service, "link-0")
-    ana.delete(f"/campaign/{campaign}/delete")
+    ana.remove("campaign", campaign)
     assert visit(service, f"u/ana/spring-{campaign}").status_code == 404
 
 
@@ -196,7 +196,7 @@ def test_list_view_counts_for_campaign_and_bots_separately(service: AsgiClient, 
     for options in ({}, {"headers": ACCEPT_HTML}, {"method": "HEAD"}, {"agent": GOOGLEBOT}, {"agent": SLACK}):
         assert visit(service, f"u/ana/spring-{campaign}", **options).status_code == 200
     visit(service, f"u/ana/spring-{campaign}", headers={"Authorization": f"Bearer {ana.key}"})
-    assert ana.get(f"/campaign/{campaign}")["details"]["views"] == 2
+    assert ana.details("campaign", campaign)["views"] == 2
     expected = {"clicks": 2, "uniqueClicks": 1, "bots": 1, "previews": 1, "others": 1}
     assert click_totals(ana, f"/campaign/{campaign}") == expected
     assert click_totals(ana, "") == {}

@@ -140,13 +140,13 @@ def test_click_limit_set_later_includes_earlier_clicks(ana: Person, service: Asg
     link = new_link(ana, "spring")
     for _ in range(3):
         visit(service, "spring")
-    ana.put(f"/url/{link}/update", {"clicklimit": 4})
+    ana.update("url", link, clicklimit=4)
     assert [visit(service, "spring").status_code for _ in range(2)] == [302, 410]
-    ana.put(f"/url/{link}/update", {"clicklimit": 6})
+    ana.update("url", link, clicklimit=6)
     assert [visit(service, "spring").status_code for _ in range(3)] == [302, 302, 410]
-    ana.put(f"/url/{link}/update", {"clicklimit": None})
+    ana.update("url", link, clicklimit=None)
     assert [visit(service, "spring").status_code for _ in range(2)] == [302, 302]
-    ana.put(f"/url/{link}/update", {"clicklimit": 8})
+    ana.update("url", link, clicklimit=8)
     assert visit(service, "spring").status_code == 410
     assert click_totals(ana, f"/url/{link}") == {"clicks": 8, "uniqueClicks": 1, "late": 3}
 
@@ -162,6 +162,6 @@ def test_visit_of_unknown_alias_is_recorded_for_host_only(ana: Person, service: 
 def test_late_clicks_of_deleted_link_do_not_stop_ingester(ana: Person, service: AsgiClient) -> None:
     gone, kept = new_link(ana, "gone"), new_link(ana, "kept")
     at_once([lambda: visit(service, "gone", agent=ANDROID) for _ in range(8)])
-    ana.delete(f"/url/{gone}/delete")
+    ana.remove("url", gone)
     visit(service, "kept")
     assert clicks(ana, kept) == (1, 1)

@@ -79,9 +79,7 @@ def test_plain_get_of_hot_link_uses_fast_path(client: ProtocolClient, headers: b
         ),
     ],
 )
-def test_request_with_other_method_version_or_headers_uses_slow_path(
-    client: ProtocolClient, request_bytes: bytes
-) -> None:
+def test_request_that_is_not_a_plain_get_uses_slow_path(client: ProtocolClient, request_bytes: bytes) -> None:
     assert client.request(request_bytes).startswith(b"HTTP/1.1 ")
     assert client.worker_state.hits == 0
 

@@ -17,13 +17,13 @@ def test_tls_ask_accepts_own_hosts_only(ana: Person) -> None:
         return int(visit(ana.client, "tls/ask", params={"domain": domain}).status_code)
 
     assert ask("brand.example") == 404
-    domain = ana.post("/domain/add", {"domain": BRAND})["id"]
+    domain = ana.add("domain", domain=BRAND)
     for name in ("brand.example", "BRAND.example", "brand.example.", "go.localhost"):
         assert ask(name) == 200
     for name in ("", "www.brand.example", "other.example", "127.0.0.1", "::1", "localhost", "a b", "\x00", "x" * 5000):
         assert ask(name) == 404
     assert visit(ana.client, "tls/ask").status_code == 404
-    ana.delete(f"/domain/{domain}/delete")
+    ana.remove("domain", domain)
     assert ask("brand.example") == 404
     assert click_totals(ana, "") == {}
 

@@ -19,7 +19,7 @@ ROOT, NOT_FOUND = "https://home.example/", "https://home.example/404"
 
 
 def _brand(person: Person, **fields: str) -> int:
-    return int(person.post("/domain/add", {"domain": BRAND, **fields})["id"])
+    return person.add("domain", domain=BRAND, **fields)
 
 
 def test_alias_resolves_per_host(ana: Person, service: AsgiClient) -> None:
@@ -68,14 +68,14 @@ def test_branded_domain_redirects_root_and_unknown_aliases(ana: Person, service:
     domain = _brand(ana)
     assert visit(service, f"{BRAND}/", headers=ACCEPT_HTML).status_code == 404
     assert visit(service, f"{BRAND}/nobody").status_code == 404
-    ana.put(f"/domain/{domain}/update", {"redirectroot": ROOT, "redirect404": NOT_FOUND})
+    ana.update("domain", domain, redirectroot=ROOT, redirect404=NOT_FOUND)
     for _ in range(2):
         root, lost = visit(service, f"{BRAND}/"), visit(service, f"{BRAND}/nobody")
         assert (root.status_code, root.headers["location"]) == (302, ROOT)
         assert (lost.status_code, lost.headers["location"]) == (302, NOT_FOUND)
         assert lost.headers["cache-control"] == root.headers["cache-control"] == "private, no-store"
     assert visit(service, "nobody").status_code == 404
-    ana.put(f"/domain/{domain}/update", {"redirectroot": None, "redirect404": None})
+    ana.update("domain", domain, redirectroot=None, redirect404=None)
     assert visit(service, f"{BRAND}/").status_code == visit(service, f"{BRAND}/nobody").status_code == 404
 
 
@@ -99,13 +99,13 @@ def test_links_of_deleted_domain_return_404_until_it_is_added_again(
     domain = _brand(ana, redirectroot=ROOT)
     new_link(ana, "spring", domain=BRAND)
     assert visit(service, f"{BRAND}/spring").status_code == 302
-    ana.delete(f"/domain/{domain}/delete")
+    ana.remove("domain", domain)
     assert visit(service, f"{BRAND}/spring").status_code == visit(service, f"{BRAND}/").status_code == 404
     hers = _brand(ben)
     assert (
         visit(service, f"{BRAND}/spring").status_code == 404
     )  # the alias stays with Ana after the domain changed hands
-    ben.delete(f"/domain/{hers}/delete")
+    ben.remove("domain", hers)
     _brand(ana)
     assert visit(service, f"{BRAND}/spring").headers["location"] == DESTINATION
 
@@ -114,16 +114,16 @@ def test_every_change_applies_to_next_visit(ana: Person, service: AsgiClient) ->
     assert visit(service, "spring").status_code == 404
     link = new_link(ana, "spring")
     assert visit(service, "spring").headers["location"] == DESTINATION
-    ana.put(f"/url/{link}/update", {"url": "https://example.com/summer"})
+    ana.update("url", link, url="https://example.com/summer")
     assert visit(service, "spring").headers["location"] == "https://example.com/summer"
-    ana.put(f"/url/{link}/update", {"status": "disabled"})
+    ana.update("url", link, status="disabled")
     assert visit(service, "spring").status_code == 403
     assert clicks(ana, link) == (2, 1)
-    ana.put(f"/url/{link}/update", {"status": "public", "expiryurl": "https://example.com/over", "clicklimit": 2})
+    ana.update("url", link, status="public", expiryurl="https://example.com/over", clicklimit=2)
     assert visit(service, "spring").headers["location"] == "https://example.com/over"
-    ana.put(f"/url/{link}/update", {"clicklimit": None, "custom": "summer"})
+    ana.update("url", link, clicklimit=None, custom="summer")
     assert (visit(service, "spring").status_code, visit(service, "summer").status_code) == (404, 302)
-    ana.delete(f"/url/{link}/delete")
+    ana.remove("url", link)
     assert visit(service, "summer").status_code == 404
     again = new_link(ana, "summer")
     assert visit(service, "summer").headers["location"] == DESTINATION
@@ -138,9 +138,9 @@ def test_change_reaches_other_processes(ana: Person, service: AsgiClient, tmp_pa
         assert visit(other, "spring").headers["location"] == DESTINATION
         assert visit(other, f"{BRAND}/").headers["location"] == ROOT
         assert visit(other, "summer").status_code == 404
-        ana.put(f"/url/{link}/update", {"url": "https://example.com/new"})
+        ana.update("url", link, url="https://example.com/new")
         new_link(ana, "summer")
         until(lambda: visit(other, "spring").headers["location"] == "https://example.com/new")
         until(lambda: visit(other, "summer").status_code == 302)
-        ana.delete(f"/domain/{ana.get('/domains')['data']['domains'][0]['id']}/delete")
+        ana.remove("domain", ana.get("/domains")["data"]["domains"][0]["id"])
         until(lambda: visit(other, f"{BRAND}/").status_code == 404)

@@ -57,9 +57,9 @@ def test_social_card_fields_are_optional(ana: Person) -> None:
 def test_link_without_social_card_redirects_previews(ana: Person) -> None:
     link = new_link(ana, "spring", title="A title in the lists")
     assert open_page(ana, "spring", agent=SLACK).response.headers["location"] == DESTINATION
-    ana.put(f"/url/{link}/update", {"metatitle": "Now it has"})
+    ana.update("url", link, metatitle="Now it has")
     assert open_page(ana, "spring", agent=SLACK).status == 200
-    ana.put(f"/url/{link}/update", {"metatitle": None})
+    ana.update("url", link, metatitle=None)
     assert open_page(ana, "spring", agent=SLACK).status == 302
 
 

@@ -72,7 +72,7 @@ def test_contact_submission_is_stored_and_thanked_with_continue_link(ana: Person
 
 def test_submission_is_stored_after_its_link_was_deleted(ana: Person) -> None:
     item, link, page = _open_overlay(ana, "contact")
-    ana.delete(f"/url/{link}/delete")
+    ana.remove("url", link)
     assert _send(ana, page, **MESSAGE).status_code == 200
     assert [submission["link"] for submission in _submissions(ana, item)] == [None]
 
@@ -138,7 +138,7 @@ def test_submission_without_valid_form_token_is_rejected(ana: Person) -> None:
     for path in ("overlay/0", "overlay/x", f"overlay/{'9' * 5000}", f"overlay/{other}"):
         assert visit(ana.client, path, "POST", data=valid_form, headers=ACCEPT_HTML).status_code == 404
     assert _submissions(ana, item) == _submissions(ana, other) == []
-    ana.put(f"/overlay/{item}/update", {"type": "message"})
+    ana.update("overlay", item, type="message")
     assert _send_form(ana, page, valid_form).status_code == 404
 
 
@@ -154,7 +154,7 @@ def test_submissions_are_visible_to_owner_only(ana: Person, ben: Person) -> None
     _send(ana, page, **MESSAGE)
     for path in (f"/overlay/{item}/submissions", f"/overlay/{item}/submissions/export"):
         assert ben.call("GET", path).status_code == 404
-    ana.delete(f"/overlay/{item}/delete")
+    ana.remove("overlay", item)
     assert ana.call("GET", f"/overlay/{item}/submissions").status_code == 404
 
 

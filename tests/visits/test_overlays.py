@@ -116,10 +116,10 @@ def test_overlay_change_applies_at_once_and_deleted_overlay_is_removed(
     item = new_overlay(ana, "message")
     link = _link(ana, "spring", item)
     assert open_page(ana, "spring").one("p", class_="message").text == "Two\nlines"
-    ana.put(f"/overlay/{item}/update", {"message": "Shiny"})
+    ana.update("overlay", item, message="Shiny")
     assert open_page(ana, "spring").one("p", class_="message").text == "Shiny"
     refused(ben.call("POST", "/url/add", {"url": DESTINATION, "type": f"overlay-{item}"}), 400, "type")
     assert ben.call("DELETE", f"/overlay/{item}/delete").status_code == 404
-    ana.delete(f"/overlay/{item}/delete")
+    ana.remove("overlay", item)
     assert open_page(ana, "spring").response.headers["location"] == DESTINATION
     assert clicks(ana, link) == (3, 1)

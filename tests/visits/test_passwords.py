@@ -174,10 +174,10 @@ def test_click_limit_counts_unlocked_visits_only(ana: Person, service: AsgiClien
 
 def test_new_password_applies_at_once(ana: Person, service: AsgiClient, link: int) -> None:
     assert _guess(service, WORD).status_code == 303
-    ana.put(f"/url/{link}/update", {"password": "another one"})
+    ana.update("url", link, password="another one")
     assert _guess(service, WORD).status_code == 401
     assert _guess(service, "another one").status_code == 303
-    ana.put(f"/url/{link}/update", {"password": None})
+    ana.update("url", link, password=None)
     assert visit(service, "locked").status_code == 302
 
 

@@ -17,7 +17,7 @@ from waypost.settings import Settings
 
 
 def _pixel(person: Person, kind: str = "socialapixel", tag: str = "TAG-1") -> int:
-    return int(person.post("/pixel/add", {"type": kind, "name": "A pixel", "tag": tag})["id"])
+    return person.add("pixel", type=kind, name="A pixel", tag=tag)
 
 
 def _redirects_directly(page: Page) -> bool:
@@ -74,7 +74,7 @@ def test_privacy_signal_disables_pixels(ana: Person, header: str) -> None:
     assert _redirects_directly(open_page(ana, "spring", headers={header: "1"}))
     assert open_page(ana, "spring", headers={header: "0"}).status == 200
     assert clicks(ana, link) == (2, 1)
-    splash = ana.post("/splash/add", {"name": "x", "title": "Hello", "counter": 3})["id"]
+    splash = ana.add("splash", name="x", title="Hello", counter=3)
     new_link(ana, "both", pixels=[_pixel(ana)], type=splash)
     page = open_page(ana, "both", headers={header: "1"})
     assert (page.script_data["pixels"], page.policy["script-src"]) == ([], ["NONCE"])
@@ -89,7 +89,7 @@ def test_programs_and_crawlers_get_no_pixels(ana: Person, service: AsgiClient) -
 
 
 def test_splash_page_runs_pixels_of_link(ana: Person) -> None:
-    splash = ana.post("/splash/add", {"name": "x", "title": "Hello", "counter": 3})["id"]
+    splash = ana.add("splash", name="x", title="Hello", counter=3)
     link = new_link(ana, "spring", pixels=[_pixel(ana)], type=splash)
     page = open_page(ana, "spring")
     assert (page.script_data["leave"], page.script_data["count"]) == ("count", 3)
@@ -101,13 +101,13 @@ def test_pixel_change_applies_at_once(ana: Person) -> None:
     pixel = _pixel(ana)
     link = new_link(ana, "spring", pixels=[pixel])
     assert open_page(ana, "spring").script_data["pixels"][0]["tag"] == "TAG-1"
-    ana.put(f"/pixel/{pixel}/update", {"tag": "NEW-2"})
+    ana.update("pixel", pixel, tag="NEW-2")
     assert open_page(ana, "spring").script_data["pixels"][0]["tag"] == "NEW-2"
-    ana.delete(f"/pixel/{pixel}/delete")
+    ana.remove("pixel", pixel)
     assert _redirects_directly(open_page(ana, "spring"))
-    ana.put(f"/url/{link}/update", {"pixels": [_pixel(ana)]})  # a link that was answered from memory takes one up
+    ana.update("url", link, pixels=[_pixel(ana)])  # a link that was answered from memory takes one up
     assert open_page(ana, "spring").status == 200
-    ana.put(f"/url/{link}/update", {"pixels": []})
+    ana.update("url", link, pixels=[])
     assert _redirects_directly(open_page(ana, "spring"))
 
 
@@ -161,7 +161,7 @@ def test_pixels_wait_for_consent(ana: Person, settings: Settings) -> None:
             Page(visit(client, "spring", headers={**ACCEPT_HTML, "Cookie": f"wp_consent=no{asked_for}"}))
         )
         assert _redirects_directly(Page(visit(client, "spring", headers={**ACCEPT_HTML, "DNT": "1"})))
-        ana.put(f"/url/{link}/update", {"pixels": [_pixel(ana), _pixel(ana, "qapixel")]})
+        ana.update("url", link, pixels=[_pixel(ana), _pixel(ana, "qapixel")])
     with AsgiClient(build(asking, Database(asking.database))) as client:
         # Consent for other providers does not cover a new one.
         more = Page(visit(client, "spring", headers={**ACCEPT_HTML, "Cookie": f"wp_consent=yes{asked_for}"}))

@@ -33,7 +33,7 @@ NASTY = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'&{{7*7
 
 
 def _splash(person: Person, **fields: object) -> int:
-    return int(person.post("/splash/add", {"name": "A page", **fields})["id"])
+    return person.add("splash", name="A page", **fields)
 
 
 def _link(person: Person, alias: str, splash: int | str, **fields: object) -> int:
@@ -72,11 +72,11 @@ def test_splash_page_without_counter_waits_for_click(ana: Person) -> None:
 @ON_SQLITE
 def test_skip_button_appears_after_delay_or_never(ana: Person) -> None:
     splash = _splash(ana, counter=10, skip=4)
-    assert ana.get(f"/splash/{splash}")["details"]["skip"] == 4
+    assert ana.details("splash", splash)["skip"] == 4
     _link(ana, "spring", splash)
     button = open_page(ana, "spring").one("a", class_="button later")
     assert (button.text, button.attributes["style"]) == ("Skip", "animation-delay: 4s")
-    ana.put(f"/splash/{splash}/update", {"skip": 10})
+    ana.update("splash", splash, skip=10)
     assert [a for a in open_page(ana, "spring").all("a") if "button" in a.attributes["class"]] == []
     for wrong in (-1, 3601, "4", 1.5, True):
         refused(ana.call("PUT", f"/splash/{splash}/update", {"skip": wrong}), 400, "skip")
@@ -168,10 +168,10 @@ def test_link_of_deleted_splash_page_redirects(ana: Person) -> None:
     splash = _splash(ana, counter=3)
     link = _link(ana, "spring", splash)
     assert open_page(ana, "spring").status == 200
-    ana.delete(f"/splash/{splash}/delete")
+    ana.remove("splash", splash)
     page = open_page(ana, "spring")
     assert (page.status, page.response.headers["location"]) == (302, DESTINATION)
-    assert ana.get(f"/url/{link}")["details"]["type"] == "direct"
+    assert ana.details("url", link)["type"] == "direct"
     assert clicks(ana, link) == (2, 1)
 
 
@@ -183,7 +183,7 @@ def test_splash_page_change_reaches_all_processes(ana: Person, settings: Setting
     with AsgiClient(other) as client:
         assert "Old" in open_page(ana, "spring").response.text
         assert "Old" in visit(client, "spring", headers=ACCEPT_HTML).text
-        ana.put(f"/splash/{splash}/update", {"title": "Shiny"})
+        ana.update("splash", splash, title="Shiny")
         assert "Shiny" in open_page(ana, "spring").response.text
         for _ in range(100):
             if "Shiny" in visit(client, "spring", headers=ACCEPT_HTML).text:
@@ -211,7 +211,7 @@ def test_change_of_splash_page_with_many_links_is_one_log_entry(ana: Person) -> 
 
     before = len(logged())
     assert "New" not in open_page(ana, "many-0").response.text
-    ana.put(f"/splash/{splash}/update", {"title": "New"})
+    ana.update("splash", splash, title="New")
     assert logged()[before:] == [("", "")]
     assert "New" in open_page(ana, "many-0").response.text
 
