@@ -32,6 +32,7 @@ from waypost.settings import Settings
 
 # Modules with fixtures.
 pytest_plugins = [
+    "tests.support.visits",
     "tests.support.backup",
     "tests.support.cli",
     "tests.support.dashboard_client",

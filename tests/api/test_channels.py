@@ -183,19 +183,19 @@ def test_item_can_be_on_several_channels(ana: Person) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_foreign_items_and_channels_are_rejected(kind: str, ana: Person, ben: Person) -> None:
-    hers, his = (_channel(ana), _item(ana, kind)), (_channel(ben), _item(ben, kind))
+    own, foreign = (_channel(ana), _item(ana, kind)), (_channel(ben), _item(ben, kind))
     places = {
-        "his channel": f"/channel/{his[0]}/assign/{kind}/{hers[1]}",
-        "no channel": f"/channel/999999/assign/{kind}/{hers[1]}",
-        "his item": f"/channel/{hers[0]}/assign/{kind}/{his[1]}",
-        "no item": f"/channel/{hers[0]}/assign/{kind}/999999",
-        "no number": f"/channel/{hers[0]}/assign/{kind}/x",
-        "no channel number": f"/channel/x/assign/{kind}/{hers[1]}",
+        "his channel": f"/channel/{foreign[0]}/assign/{kind}/{own[1]}",
+        "no channel": f"/channel/999999/assign/{kind}/{own[1]}",
+        "his item": f"/channel/{own[0]}/assign/{kind}/{foreign[1]}",
+        "no item": f"/channel/{own[0]}/assign/{kind}/999999",
+        "no number": f"/channel/{own[0]}/assign/{kind}/x",
+        "no channel number": f"/channel/x/assign/{kind}/{own[1]}",
     }
     messages = {place: refused(ana.call("POST", path), 404) for place, path in places.items()}
     assert messages["his channel"] == messages["no channel"]
     assert messages["his item"] == messages["no item"]
-    assert _items(ana, hers[0]) == _items(ben, his[0]) == []
+    assert _items(ana, own[0]) == _items(ben, foreign[0]) == []
 
 
 def test_unknown_item_type_is_rejected(ana: Person) -> None:

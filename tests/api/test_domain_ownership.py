@@ -16,7 +16,7 @@ CHECKED = pytest.mark.parametrize("settings", [{"domain_check": "on"}], indirect
 
 @pytest.fixture
 def settings(settings: Settings, request: pytest.FixtureRequest) -> Settings:
-    """Those of every test, with what a test's parameter says instead."""
+    """The settings of every test, overridden by the parameter of a test."""
     return Settings(**{**settings.model_dump(exclude_unset=True), **getattr(request, "param", {})})
 
 
@@ -71,7 +71,7 @@ def test_domain_with_internal_address_is_rejected(ana: Person, internet: FakeInt
 
 
 def _service_behind(person: Person, host: str, request: list[str]) -> Any:
-    """A web server behind `host` that is this service itself: it hands on what it is asked."""
+    """Run a web server for `host` that forwards requests to this service."""
 
     def answer(head: bytes) -> list[bytes]:
         path = head.split()[1].decode()

@@ -1,4 +1,4 @@
-"""CTA overlays: what each type has, and what it cannot do without (decision 40)."""
+"""CTA overlays: fields and required fields of each type (decision 40)."""
 
 from typing import Any
 

@@ -35,7 +35,7 @@ def travel() -> Iterator[time_machine.Traveller]:
 
 
 def _limited(person: Person, limit: int | None) -> Person:
-    """The same person with a new key, whose window is untouched."""
+    """Return the same person with a new key, whose rate limit is unused."""
     statement = update(accounts).where(accounts.c.id == person.account).values(rate_limit=limit)
     person.write(lambda tx: tx.execute(statement))
     key = person.write(lambda tx: api_keys.add(tx, person.account, name="fresh"))

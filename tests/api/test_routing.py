@@ -1,4 +1,4 @@
-"""Paths, methods and origins: what the API says to a request that no endpoint is for (decisions 2, 3 and 6)."""
+"""Unknown paths, wrong methods and cross-origin requests (decisions 2, 3 and 6)."""
 
 import pytest
 
@@ -38,8 +38,8 @@ def test_unknown_path_returns_standard_error(ana: Person) -> None:
             response = ana.call(method, path)
             assert (response.status_code, response.json()) == (404, NOT_FOUND), (method, path)
             assert response.headers["content-type"] == "application/json"
-            stranger = ana.client.request(method, f"/api{path}")
-            assert (stranger.status_code, stranger.json()) == (404, NOT_FOUND), (method, path)
+            anonymous = ana.client.request(method, f"/api{path}")
+            assert (anonymous.status_code, anonymous.json()) == (404, NOT_FOUND), (method, path)
 
 
 def test_head_equals_get_without_body(ana: Person) -> None:

@@ -60,10 +60,10 @@ def test_rotator_distributes_visits_and_counts_them(
             _follow(page, f"{address}/r/spring")
         page.get_by_role("link", name="0 visits").click()
         expect(page.locator(".tiles div", has_text="Visits").locator("dd")).to_have_text("4")
-        led = page.locator("section", has_text="Clicks by link").get_by_role("row")
-        expect(led.nth(0)).to_contain_text("Landing 0")
-        expect(led.nth(0).locator(".num")).to_have_text("3")
-        expect(led.nth(1).locator(".num")).to_have_text("1")
+        rows = page.locator("section", has_text="Clicks by link").get_by_role("row")
+        expect(rows.nth(0)).to_contain_text("Landing 0")
+        expect(rows.nth(0).locator(".num")).to_have_text("3")
+        expect(rows.nth(1).locator(".num")).to_have_text("1")
 
 
 @pytest.mark.parametrize("scripts", [True, False])

@@ -115,7 +115,7 @@ def test_report_commands_list_and_close(run: RunCommand, working_folder: Path) -
 
 
 class Case(NamedTuple):
-    """A wrong command line, and the words in which it is refused."""
+    """An invalid command line and its error message."""
 
     words: Sequence[object]
     message: str

@@ -44,7 +44,7 @@ def settings(tmp_path: Path) -> Settings:
 
 @pytest.fixture
 def tor(tmp_path: Path) -> Path:
-    """Where tor-geoipdb would be; empty."""
+    """The empty folder of tor-geoipdb."""
     folder = tmp_path / "tor"
     folder.mkdir()
     return folder

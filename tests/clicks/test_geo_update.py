@@ -1,4 +1,4 @@
-"""`waypost geo`: a new country table comes from outside, and takes the old one's place only when it is a good one."""
+"""`waypost geo`: a downloaded country database replaces the old one only if it is valid."""
 
 import gzip
 import json
@@ -35,7 +35,7 @@ def internet(internet: FakeInternet) -> FakeInternet:
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """Where the table goes, with an old one in place."""
+    """The file of the database, with old content."""
     place = tmp_path / "geo" / "country.mmdb"
     place.parent.mkdir()
     place.write_bytes(OLD)
@@ -44,13 +44,13 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def free_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    """DB-IP's address, without the certificate that only DB-IP has."""
+    """Replace the URL of DB-IP, whose certificate a test server cannot have."""
     monkeypatch.setattr(download, "_DBIP", f"http://{NAME}/free/dbip-country-lite-{{:%Y-%m}}.mmdb.gz")
 
 
 @contextmanager
 def _tables(internet: FakeInternet, *bodies: bytes) -> Iterator[list[str]]:
-    """NAME answers with the bodies in turn, b"" for a 404; yields the paths that were asked for."""
+    """Serve the bodies in turn on NAME, b"" as a 404; yield the list of requested paths."""
     requests: list[str] = []
     left = list(bodies)
 
@@ -186,16 +186,16 @@ def test_geo_update_command_activates_download(
     assert "Run: waypost geo update" in capsys.readouterr().out
     with _tables(internet, gzip.compress(TABLE)):
         assert _waypost(monkeypatch, tmp_path, "geo", "update", "--url", URL) == 0
-    output = capsys.readouterr().out
-    assert "built on 2026-01-02" in output
-    assert "https://db-ip.com, CC BY 4.0" in output
+    printed = capsys.readouterr().out
+    assert "built on 2026-01-02" in printed
+    assert "https://db-ip.com, CC BY 4.0" in printed
     assert _waypost(monkeypatch, tmp_path, "geo", "status") == 0
     assert "downloaded by waypost geo update, built on 2026-01-02" in capsys.readouterr().out
     assert _waypost(monkeypatch, tmp_path, "geo", "status", "--json") == 0
-    output = json.loads(capsys.readouterr().out)
-    assert output["source"] == "update"
-    assert output["built"] == "2026-01-02"
-    assert output["problem"] == ""
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["source"] == "update"
+    assert printed["built"] == "2026-01-02"
+    assert printed["problem"] == ""
     assert Countries(Settings(data_dir=tmp_path)).country("8.8.8.8") == "United States"
 
 

@@ -50,7 +50,7 @@ def _click(link: int, address: str = "203.0.113.1", agent: str = CHROME, flags: 
 
 
 def _click_counts(database: Database, link: int) -> set[tuple[int, int]]:
-    """(clicks, distinct visitors) of a link, as every place says it that counts them: one pair, when all is well."""
+    """(clicks, distinct visitors) of a link in every table that counts them: one pair if they agree."""
 
     def work(tx: Connection) -> set[tuple[int, int]]:
         row = tx.execute(select(links_table.c.clicks, links_table.c.uniqueclicks).where(links_table.c.id == link)).one()
@@ -241,7 +241,7 @@ def test_torn_line_is_not_counted(database: Database, settings: Settings, link: 
 def test_malformed_line_is_skipped(database: Database, settings: Settings, link: int) -> None:
     valid_line = _click(link)
     fields = valid_line.split(b"\t")
-    spoilt = [
+    invalid_lines = [
         b"\n",
         b"\0" * 512 + b"\n",
         b"\t" * 9 + b"\n",
@@ -251,9 +251,9 @@ def test_malformed_line_is_skipped(database: Database, settings: Settings, link:
         *(b"\t".join([*fields[:2], worse, *fields[3:]]) for worse in _NOT_KINDS),
     ]
     (settings.journal_dir).mkdir(exist_ok=True)
-    (settings.journal_dir / "1.log").write_bytes(b"".join(valid_line + invalid_line for invalid_line in spoilt))
+    (settings.journal_dir / "1.log").write_bytes(b"".join(valid_line + invalid_line for invalid_line in invalid_lines))
     _run_out(Ingester(settings, database))
-    assert _click_counts(database, link) == {(len(spoilt), 1)}
+    assert _click_counts(database, link) == {(len(invalid_lines), 1)}
 
 
 _NOT_KINDS = (b"", b"\xff", b"no such kind", b"li\0k", b"LINK" * 9)

@@ -153,8 +153,8 @@ def test_change_log_is_purged_after_an_hour_except_newest(database: Database, se
         for seconds, expected in ((3600, ["aaa", "bbb"]), (61, ["bbb"]), (DAY, ["bbb"])):
             clock.shift(seconds)
             Ingester(settings, database).delete_expired()
-            query = database.read(lambda tx: tx.execute(select(changes_table.c.alias)).scalars().all())
-            assert query == expected
+            aliases = database.read(lambda tx: tx.execute(select(changes_table.c.alias)).scalars().all())
+            assert aliases == expected
 
 
 def test_running_ingester_deletes_expired_data(database: Database, settings: Settings) -> None:

@@ -163,9 +163,9 @@ def test_visits_of_other_account_are_not_shown(ana: Person, ben: Person, service
     for _ in range(3):
         visit(service, "spring")
     visit(service, "summer")
-    hers, nobodys = (ben.call("GET", f"/url/{item}/stats") for item in (link, 999_999))
-    assert (hers.status_code, hers.text) == (nobodys.status_code, nobodys.text)
-    for response in (hers, nobodys, ben.call("GET", f"/url/{'9' * 30}/stats"), ben.call("GET", "/url/x/stats")):
+    foreign, unknown = (ben.call("GET", f"/url/{item}/stats") for item in (link, 999_999))
+    assert (foreign.status_code, foreign.text) == (unknown.status_code, unknown.text)
+    for response in (foreign, unknown, ben.call("GET", f"/url/{'9' * 30}/stats"), ben.call("GET", "/url/x/stats")):
         refused(response, 404)
     assert (click_totals(ana, ""), click_totals(ben, "")) == (
         {"clicks": 3, "uniqueClicks": 1},

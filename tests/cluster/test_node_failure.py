@@ -68,7 +68,7 @@ def test_killed_node_loses_no_click_write_or_limit(nodes: Nodes) -> None:
             load.wait_for_progress()
         _check(nodes, nodes.first, restarted, load)
         _check(nodes, restarted, nodes.first, load)
-    assert load.answered["limited"] >= LIMIT - load.doubtful
+    assert load.redirected["limited"] >= LIMIT - load.unconfirmed
 
 
 def test_resumed_node_knows_changes_of_other_node(nodes: Nodes) -> None:
@@ -85,9 +85,9 @@ def test_resumed_node_knows_changes_of_other_node(nodes: Nodes) -> None:
             finally:
                 os.killpg(nodes.second.process.pid, signal.SIGCONT)
             until(lambda: _visit(nodes.second, "changing") == code)  # noqa: B023
-    assert load.doubtful == 0
+    assert load.unconfirmed == 0
     _check(nodes, nodes.first, nodes.second, load)
-    assert load.answered["limited"] == LIMIT
+    assert load.redirected["limited"] == LIMIT
 
 
 def _change(nodes: Nodes, link: int, status: str) -> bool:
@@ -120,5 +120,5 @@ def test_stalled_transaction_is_ended_and_retried(database: Database, database_u
         join(thread)
         other.close()
     assert attempts == 2
-    values = database.read(lambda tx: set(tx.execute(select(installation.c.value)).scalars()))
-    assert values == {b"stalled"}
+    stored = database.read(lambda tx: set(tx.execute(select(installation.c.value)).scalars()))
+    assert stored == {b"stalled"}

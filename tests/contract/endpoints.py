@@ -1,4 +1,4 @@
-"""The API document, row by row: every endpoint of its section 4 and of the decisions that add to it."""
+"""Every endpoint of section 4 of the API document, and of the decisions that extend it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ class Row:
     content: bytes | None = None
 
     def path(self, item_ids: ItemIds) -> str:
-        """The path, with Ana's ids in it."""
+        """Return the path with the ids of resources of Ana."""
         noun = self.name.split("/")[1].partition("?")[0]
         ids = {":id": noun, ":campaignid": "campaign", ":linkid": "url", ":channelid": "channel", ":itemid": "url"}
         parts = ("links" if part == ":type" else part for part in self.name.split(" ")[1].split("/"))

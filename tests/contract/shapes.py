@@ -114,7 +114,7 @@ FAILURE: Shape = {"error": 1, "message": SENTENCE, "code": CODE}
 
 
 def differs(value: Any, shape: Any, where: str = "answer") -> str:
-    """Where and how `value` is not of that shape; "" when it is.
+    """Return where and how `value` differs from the shape; "" if it does not.
 
     A dict has exactly these keys, `[shape]` is a list of at least one such item, a tuple is a choice, a pattern is a
     string that matches as a whole, a type is exactly that type (a boolean is no integer), anything else is itself.

@@ -22,8 +22,8 @@ def test_post_without_valid_csrf_token_returns_403(
     ana: Person, dashboard: Browser, service: AsgiClient, page: Any
 ) -> None:
     path = page.path.replace("{id:int}", "1")
-    stranger = new_browser(service)
-    foreign_token = hidden_field(stranger.get("/signin"), "token")
+    anonymous = new_browser(service)
+    foreign_token = hidden_field(anonymous.get("/signin"), "token")
     for token in ({}, {"token": ""}, {"token": foreign_token}, {"token": "é"}):
         fields = {**token, "url": "https://example.com/", "name": "x"}
         if page.stream_handler:  # an upload

@@ -182,8 +182,8 @@ def test_killed_database_server_loses_no_click_write_or_limit(installation: Inst
             installation.postgres.kill()
             load.wait_for_progress()
             installation.postgres.start()
-            promised = len(load.promised)
-            until(lambda: len(load.promised) > promised)  # noqa: B023
+            created = len(load.created)
+            until(lambda: len(load.created) > created)  # noqa: B023
     check(installation.node, installation.key, load)
 
 

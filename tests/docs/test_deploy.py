@@ -111,10 +111,10 @@ def test_build_context_contains_everything_for_the_package(tmp_path: Path) -> No
 
 def _send(source: Path, target: Path) -> None:
     """Copy a file, or the content of a folder, as COPY does with .dockerignore."""
-    held = [line for line in (ROOT / ".dockerignore").read_text().splitlines()[1:] if not line.startswith("!")]
+    excluded = [line for line in (ROOT / ".dockerignore").read_text().splitlines()[1:] if not line.startswith("!")]
     for path in [path for path in (ROOT / source).rglob("*") if path.is_file()] or [ROOT / source]:
         name = path.relative_to(ROOT)
-        if not any(fnmatch.fnmatch(str(part), pattern) for part in (name, *name.parents) for pattern in held):
+        if not any(fnmatch.fnmatch(str(part), pattern) for part in (name, *name.parents) for pattern in excluded):
             place = target / name.relative_to(source if (ROOT / source).is_dir() else source.parent)
             place.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, place)

@@ -132,9 +132,9 @@ def test_first_start_prints_credentials_and_second_start_does_not(tmp_path: Path
     newcomer = _newcomer(tmp_path)
     with newcomer.serving("first.log") as log_path:
         text = log_path.read_text()
-        pasted = re.findall(r"^ *(curl .*)$", text, flags=re.MULTILINE)
-        assert len(pasted) == 1
-        completed = newcomer.shell(pasted[0])
+        commands = re.findall(r"^ *(curl .*)$", text, flags=re.MULTILINE)
+        assert len(commands) == 1
+        completed = newcomer.shell(commands[0])
         body = json.loads(completed.stdout)
         assert body["error"] == 0
         owner = body["data"]
@@ -144,7 +144,7 @@ def test_first_start_prints_credentials_and_second_start_does_not(tmp_path: Path
         for word in (newcomer.base, owner["username"], owner["email"], *secrets):
             assert word in text
     with newcomer.serving("second.log") as log_path:
-        completed = newcomer.shell(pasted[0])
+        completed = newcomer.shell(commands[0])
         assert json.loads(completed.stdout)["data"]["id"] == owner["id"]
         text = log_path.read_text()
     assert not [word for word in (*secrets, "wp_", "password", "API key", "curl") if word in text], text

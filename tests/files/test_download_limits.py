@@ -1,9 +1,7 @@
 """Download limits, resumed downloads, expiry, and the removal of expired files."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 import time_machine
 from sqlalchemy import select
 
@@ -11,7 +9,7 @@ from tests.conftest import Person
 from tests.support.asgi_client import AsgiClient
 from tests.support.databases import ON_SQLITE
 from tests.support.files import CONTENT, download, downloads_left, new_file, objects, open_page
-from tests.support.visits import click_totals, proxied_client
+from tests.support.visits import click_totals
 from waypost.db import schema
 from waypost.db.database import Database
 from waypost.settings import Settings
@@ -20,13 +18,6 @@ from waypost.storage.factory import open_store
 
 pytestmark = ON_SQLITE
 NOW = 1_800_000_000
-
-
-@pytest.fixture
-def other_node(tmp_path: Path, database_url: str, service: AsgiClient) -> Iterator[AsgiClient]:
-    """One more process, which trusts the X-Forwarded-For header of every client."""
-    with proxied_client(tmp_path, database_url) as client:
-        yield client
 
 
 def test_download_over_limit_returns_410(ana: Person, service: AsgiClient) -> None:
@@ -50,7 +41,7 @@ def test_limit_includes_earlier_downloads(ana: Person, service: AsgiClient) -> N
     assert [download(service).status_code for _ in range(2)] == [200, 410]
 
 
-def test_resumed_download_counts_once(ana: Person, service: AsgiClient, other_node: AsgiClient) -> None:
+def test_resumed_download_counts_once(ana: Person, service: AsgiClient, proxied: AsgiClient) -> None:
     file = new_file(ana, "a.bin", CONTENT, custom="mine", maxdownloads=2)
     assert download(service).status_code == 200
     for start in (5000, 9000, 10_000, 10_239):
@@ -58,9 +49,9 @@ def test_resumed_download_counts_once(ana: Person, service: AsgiClient, other_no
         assert (response.status_code, response.content) == (206, CONTENT[start:])
     assert downloads_left(ana, file) == 1
     elsewhere = {"X-Forwarded-For": "203.0.113.7"}
-    assert download(other_node, Range="bytes=5000-", **elsewhere).status_code == 206  # a new visitor takes a download
+    assert download(proxied, Range="bytes=5000-", **elsewhere).status_code == 206  # a new visitor takes a download
     assert downloads_left(ana, file) == 0
-    assert download(other_node, Range="bytes=5000-", **{"X-Forwarded-For": "203.0.113.8"}).status_code == 410
+    assert download(proxied, Range="bytes=5000-", **{"X-Forwarded-For": "203.0.113.8"}).status_code == 410
     assert download(service, Range="bytes=10000-").status_code == 206
 
 
@@ -91,7 +82,7 @@ def test_resuming_after_a_day_returns_410(ana: Person, service: AsgiClient) -> N
         assert download(service, Range="bytes=9000-").status_code == 410
 
 
-def test_browser_resumes_by_cookie_from_any_address(ana: Person, service: AsgiClient, other_node: AsgiClient) -> None:
+def test_browser_resumes_by_cookie_from_any_address(ana: Person, service: AsgiClient, proxied: AsgiClient) -> None:
     file = new_file(ana, "a.bin", CONTENT, custom="mine", maxdownloads=2)
     new_file(ana, "b.bin", CONTENT, custom="other", maxdownloads=1)
     started = open_page(service, "mine?download=1")
@@ -101,23 +92,23 @@ def test_browser_resumes_by_cookie_from_any_address(ana: Person, service: AsgiCl
     token = cookie.partition(";")[0]
     service.cookies.clear()
     moved = {"X-Forwarded-For": "203.0.113.9", "Cookie": token, "Range": "bytes=9000-"}
-    assert open_page(other_node, "mine?download=1", **moved).status_code == 206
-    assert download(other_node, **moved).status_code == 206  # a download manager that uses the browser's cookies
+    assert open_page(proxied, "mine?download=1", **moved).status_code == 206
+    assert download(proxied, **moved).status_code == 206  # a download manager that uses the browser's cookies
     assert downloads_left(ana, file) == 1
-    foreign = open_page(other_node, "other?download=1", **moved)  # a token is valid for one file only
+    foreign = open_page(proxied, "other?download=1", **moved)  # a token is valid for one file only
     assert (foreign.status_code, "set-cookie" in foreign.headers) == (206, True)
-    assert open_page(other_node, "other?download=1", **moved).status_code == 410
+    assert open_page(proxied, "other?download=1", **moved).status_code == 410
     for forged in (token[:-1] + "x", "wp_visitor=", "wp_visitor=a.b", "wp_visitor=" + "x" * 3000):
-        response = open_page(other_node, "mine?download=1", **{**moved, "Cookie": forged})
+        response = open_page(proxied, "mine?download=1", **{**moved, "Cookie": forged})
         assert response.status_code in (206, 410)
     assert downloads_left(ana, file) == 0
 
 
-def test_visitors_are_stored_as_digests(ana: Person, other_node: AsgiClient, database: Database) -> None:
+def test_visitors_are_stored_as_digests(ana: Person, proxied: AsgiClient, database: Database) -> None:
     new_file(ana, "a.bin", CONTENT, custom="mine")
     new_file(ana, "b.bin", CONTENT, custom="other")
     for path in ("mine", "other"):
-        download(other_node, path, **{"X-Forwarded-For": "203.0.113.9"})
+        download(proxied, path, **{"X-Forwarded-For": "203.0.113.9"})
     digests = database.read(lambda tx: tx.execute(select(schema.download_grants.c.visitor)).scalars().all())
     assert len({bytes(digest) for digest in digests}) == 2
     assert not [digest for digest in digests if b"203" in bytes(digest) or len(digest) != 16]

@@ -105,8 +105,8 @@ def test_zip_contains_images_of_channel(ana: Person) -> None:
     bio = ana.add("bio", name="Me", alias="about-me")
     ana.post(f"/channel/{channel}/assign/bio/{bio}")
     images = _archive(ana, channel=channel, format="svg", size=300)
-    held = {f"{alias}.svg": "Hello", "one.svg": f"{BASE}/one", "about-me.svg": f"{BASE}/about-me"}
-    assert {name: zxing(image) for name, image in images.items()} == held
+    contents = {f"{alias}.svg": "Hello", "one.svg": f"{BASE}/one", "about-me.svg": f"{BASE}/about-me"}
+    assert {name: zxing(image) for name, image in images.items()} == contents
     assert _archive(ana, channel=ana.add("channel", name="Empty")) == {}
 
 

@@ -36,7 +36,7 @@ def _listens(server: Server) -> bool:
 
 
 def _rounds(kills: int) -> list[list[str]]:
-    """So many kills, by the lives of a server: each ends with one that it does not survive."""
+    """Return kills by round. Each round ends with one that stops the server."""
     single = itertools.cycle(("worker", "ingester", "worker"))
     ends = itertools.cycle(("everything", "parent"))
     lives: list[list[str]] = []

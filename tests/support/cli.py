@@ -25,7 +25,7 @@ ANA = ("account", "add", "--email", "ana@example.com", "--username", "ana")
 
 @dataclass(frozen=True)
 class CommandResult:
-    """How a command ended, and what it printed."""
+    """Exit code and output of a command."""
 
     code: int
     out: str
@@ -42,7 +42,7 @@ RunCommand = Callable[..., CommandResult]
 
 @pytest.fixture
 def working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder in which the commands run, with the settings of a new installation."""
+    """The folder in which commands run, with the settings of a new installation."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("WAYPOST_BASE_URL", "http://go.localhost:8000")
     monkeypatch.setenv("COLUMNS", "200")
@@ -53,7 +53,7 @@ def working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def run(
     working_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Iterator[RunCommand]:
-    """Runs `waypost` with these words."""
+    """A function that runs `waypost` with arguments in a new installation."""
     handlers, level = logging.root.handlers[:], logging.root.level
     environment = dict(os.environ)
 
@@ -76,7 +76,7 @@ def run(
 
 @pytest.fixture
 def run_migrated(run: RunCommand, working_folder: Path, sqlite_template: Path) -> RunCommand:
-    """The same, in an installation that has the tables and no account."""
+    """A function that runs `waypost` in an installation with tables and no account."""
     (working_folder / "data").mkdir()
     shutil.copy(sqlite_template, working_folder / "data" / "waypost.db")
     return run
@@ -84,14 +84,14 @@ def run_migrated(run: RunCommand, working_folder: Path, sqlite_template: Path) -
 
 @contextmanager
 def opened() -> Iterator[AsgiClient]:
-    """The service, in process, over the data of the present settings."""
+    """Open the service in process, with the current settings."""
     settings = Settings()
     with AsgiClient(build(settings, Database(settings.database))) as client:
         yield client
 
 
 def status(key: str, method: str = "GET") -> int:
-    """How the service answers a call with that key."""
+    """Return the status of a call with an API key."""
     path = "/api/account" if method == "GET" else "/api/channel/add"
     with opened() as client:
         return client.request(method, path, headers={"Authorization": f"Bearer {key}"}).status_code

@@ -1,4 +1,4 @@
-"""Load on a server that may die under it, and whether afterwards all is there that was promised."""
+"""Load on a server that may be killed, and a check that nothing acknowledged was lost."""
 
 import random
 import threading
@@ -19,51 +19,51 @@ from waypost.auth import api_keys
 ALIASES = [f"link-{number}" for number in range(8)]
 LIMIT = 40
 _CLIENTS = 6
-_PROGRESS = 300  # answers between two faults
+_PROGRESS = 300  # redirects between two faults
 
 
 class Load:
     """Visitors in a closed loop, and a client that creates links.
 
-    `refuses`: the server may say for a while that it is not available.
+    With `refuses`, the server may respond with 503.
     """
 
     def __init__(self, *, refuses: bool = False) -> None:
         self._may = {302, 503} if refuses else {302}
-        self.answered: Counter[str] = Counter()
-        self.doubtful = 0  # requests that were sent and whose answer was not read whole
-        self.promised: list[str] = []
+        self.redirected: Counter[str] = Counter()
+        self.unconfirmed = 0  # requests without a complete response
+        self.created: list[str] = []
         self._lock = threading.Lock()
 
     @contextmanager
     def on(self, server: Server, key: str) -> Iterator[None]:
         """Load a server while the block runs."""
-        over = threading.Event()
+        stopping = threading.Event()
         port = urlsplit(server.url).port
         assert port is not None
-        threads = [threading.Thread(target=self._visit, args=(port, over)) for _ in range(_CLIENTS)]
-        threads.append(threading.Thread(target=self._add, args=(port, key, over)))
+        threads = [threading.Thread(target=self._visit, args=(port, stopping)) for _ in range(_CLIENTS)]
+        threads.append(threading.Thread(target=self._add, args=(port, key, stopping)))
         for thread in threads:
             thread.start()
         try:
             yield
         finally:
-            over.set()
+            stopping.set()
             join(*threads)
 
     def wait_for_progress(self) -> None:
-        """Wait until visitors have been answered for a while."""
-        expected = self.answered.total() + _PROGRESS
-        until(lambda: self.answered.total() >= expected)
+        """Wait until a number of visitors has been redirected."""
+        expected = self.redirected.total() + _PROGRESS
+        until(lambda: self.redirected.total() >= expected)
 
-    def _visit(self, port: int, over: threading.Event) -> None:
+    def _visit(self, port: int, stopping: threading.Event) -> None:
         client = HTTPConnection("127.0.0.1", port, timeout=20)
-        while not over.is_set():
+        while not stopping.is_set():
             alias = random.choice([*ALIASES, "limited"])
             try:
                 client.connect() if client.sock is None else None
             except OSError:
-                over.wait(0.02)
+                stopping.wait(0.02)
                 continue
             try:
                 client.request("GET", f"/{alias}", headers={"User-Agent": "curl/8.5.0", "Accept": "*/*"})
@@ -72,22 +72,22 @@ class Load:
             except (OSError, HTTPException):
                 client.close()
                 with self._lock:
-                    self.doubtful += 1
+                    self.unconfirmed += 1
                 continue
             assert response.status in (self._may | {410} if alias == "limited" else self._may)
             if response.status == 302:
                 with self._lock:
-                    self.answered[alias] += 1
+                    self.redirected[alias] += 1
         client.close()
 
-    def _add(self, port: int, key: str, over: threading.Event) -> None:
-        while not over.wait(0.02):
+    def _add(self, port: int, key: str, stopping: threading.Event) -> None:
+        while not stopping.wait(0.02):
             alias = f"made-{random.getrandbits(64):x}"
             client = HTTPConnection("127.0.0.1", port, timeout=20)
             try:
                 client.request("POST", "/api/url/add", new_link(alias), {"Authorization": f"Bearer {key}"})
                 if client.getresponse().status == 200:
-                    self.promised.append(alias)
+                    self.created.append(alias)
             except (OSError, HTTPException):
                 continue
             finally:
@@ -95,13 +95,13 @@ class Load:
 
 
 def new_link(alias: str) -> str:
-    """The body of a call that makes a link; `limited` is good for so many clicks."""
+    """Return the body that creates a link; `limited` has a click limit."""
     limit = f', "clicklimit": {LIMIT}' if alias == "limited" else ""
     return f'{{"url": "https://example.com/{alias}", "custom": "{alias}"{limit}}}'
 
 
 def until(condition: Callable[[], object]) -> None:
-    """Wait for what must come true soon."""
+    """Wait until a condition is true. Fail after a minute."""
     deadline = time.monotonic() + 60
     while not condition():
         assert time.monotonic() < deadline
@@ -109,13 +109,13 @@ def until(condition: Callable[[], object]) -> None:
 
 
 def add_ana(tx: Connection) -> str:
-    """The key of an account that may ask as often as it likes."""
+    """Create an account with a high rate limit; return its API key."""
     ana = accounts.add(tx, email="ana@example.com", username="ana", password="*", rate_limit=1_000_000)
     return api_keys.add(tx, ana.id, name="first key")
 
 
 def check(server: Server, key: str, load: Load) -> None:
-    """Every answered click is counted, every promised link is there, and no limit was passed."""
+    """Check that every redirect was counted, every created link exists, and no click limit was exceeded."""
     counted: Counter[str] = Counter()
     for alias in (*ALIASES, "limited"):
         response = server.call("GET", "/api/urls", key=key, params={"short": alias})
@@ -123,12 +123,12 @@ def check(server: Server, key: str, load: Load) -> None:
         listed = response.json()["data"]
         assert listed["uniqueClicks"] <= 1
         counted[alias] = listed["clicks"]
-    lost = {alias: n - counted[alias] for alias, n in load.answered.items() if counted[alias] < n}
+    lost = {alias: n - counted[alias] for alias, n in load.redirected.items() if counted[alias] < n}
     assert lost == {}
-    assert counted.total() - load.answered.total() <= load.doubtful
-    assert load.answered["limited"] <= counted["limited"] <= LIMIT
+    assert counted.total() - load.redirected.total() <= load.unconfirmed
+    assert load.redirected["limited"] <= counted["limited"] <= LIMIT
     healthy = {"status": "ok", "database": "ok", "clicks_lost": 0}
     assert server.call("GET", "/readyz").json() == healthy
-    visits = {alias: server.call("GET", f"/{alias}", follow_redirects=False).status_code for alias in load.promised}
+    visits = {alias: server.call("GET", f"/{alias}", follow_redirects=False).status_code for alias in load.created}
     missing = [alias for alias, status in visits.items() if status != 302]
-    assert (len(load.promised) > 0, missing) == (True, [])
+    assert (len(load.created) > 0, missing) == (True, [])

@@ -1,4 +1,4 @@
-"""People with scanners: three decoders that share no code, and pictures to put on codes."""
+"""Three QR decoders that share no code, and images for logos."""
 
 import base64
 from functools import cache
@@ -18,7 +18,7 @@ from waypost.qrcode import verify
 
 
 def opened(data: bytes) -> Image.Image:
-    """A PNG, an SVG or a PDF as a grey picture. SVG and PDF are drawn by resvg and PDFium."""
+    """Return a PNG, SVG or PDF as a grayscale image. resvg and PDFium render SVG and PDF."""
     if data.startswith(b"<svg"):
         data = bytes(resvg_py.svg_to_bytes(svg_string=data.decode()))
     if data.startswith(b"%PDF"):
@@ -54,7 +54,7 @@ def _zbar() -> Any:
 
 
 def png(side: int = 200, *, kind: str = "PNG", height: int | None = None) -> bytes:
-    """A logo: a red disc with a white bar on nothing."""
+    """Return a logo: a red disc with a white bar on a transparent background."""
     image = Image.new("RGBA", (side, height or side), (0, 0, 0, 0))
     pen = ImageDraw.Draw(image)
     pen.ellipse((0, 0, side - 1, (height or side) - 1), (200, 30, 50, 255))
@@ -65,7 +65,7 @@ def png(side: int = 200, *, kind: str = "PNG", height: int | None = None) -> byt
 
 
 def data_url(data: bytes, media: str = "image/png") -> str:
-    """A picture as a `data:` URL."""
+    """Return an image as a `data:` URL."""
     return f"data:{media};base64,{base64.b64encode(data).decode()}"
 
 
@@ -75,13 +75,13 @@ LOGO = data_url(png())
 def new_code(
     person: Person, type: str = "link", data: Any = "https://example.com/page", **fields: Any
 ) -> tuple[int, str]:
-    """(id, alias) of a new code of that person."""
+    """Create a QR code; return (id, alias)."""
     created = person.post("/qr/add", {"type": type, "data": data, **fields})
     return created["id"], created["link"].removeprefix(f"{BASE}/qr/")
 
 
 def refused(person: Person, **body: Any) -> tuple[str, str]:
-    """(field, message) of a code that is refused."""
+    """Create a QR code that must be rejected; return (field, message)."""
     response = person.call("POST", "/qr/add", body)
     problem = response.json()
     assert response.status_code == 400, problem

@@ -1,9 +1,10 @@
 """Visits to short links, user agents, and click statistics."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from tests.conftest import BASE, Person
 from tests.support.asgi_client import AsgiClient
@@ -51,10 +52,10 @@ def click_totals(person: Person, path: str, **span: str) -> dict[str, int]:
     return {name: n for name, n in total.items() if n}
 
 
-@contextmanager
-def proxied_client(folder: Path, database_url: str) -> Iterator[AsgiClient]:
-    """Run one more process of a service, which trusts a proxy on 127.0.0.1."""
-    settings = Settings(data_dir=folder, base_url=BASE, database_url=database_url, trusted_proxies="127.0.0.1")
+@pytest.fixture
+def proxied(tmp_path: Path, database_url: str, ingester: None) -> Iterator[AsgiClient]:
+    """One more process of the service, which trusts a proxy on 127.0.0.1."""
+    settings = Settings(data_dir=tmp_path, base_url=BASE, database_url=database_url, trusted_proxies="127.0.0.1")
     app = build(settings, Database(database_url))
     with AsgiClient(app, address="127.0.0.1") as client:
         yield client

@@ -79,10 +79,10 @@ def test_block_keeps_clicks_after_page_change(ana: Person) -> None:
 
 
 def test_block_of_another_page_returns_404(ana: Person, ben: Person) -> None:
-    bio, hers = new_bio(ana), new_bio(ben, "ben-costa")
-    response = ana.get(f"/bio/{bio}")["blocks"][0]["id"]
+    bio, foreign = new_bio(ana), new_bio(ben, "ben-costa")
+    block = ana.get(f"/bio/{bio}")["blocks"][0]["id"]
     for path in (
-        f"ben-costa/{response}",
+        f"ben-costa/{block}",
         "ana-costa/0",
         "ana-costa/-1",
         "ana-costa/" + "9" * 5000,
@@ -92,8 +92,8 @@ def test_block_of_another_page_returns_404(ana: Person, ben: Person) -> None:
         assert visit(ana.client, path).status_code == 404
     ana.remove("bio", bio)
     left = ana.database.read(lambda tx: tx.execute(select(bio_blocks.c.bio).distinct()).scalars().all())
-    assert left == [hers]
-    assert visit(ana.client, f"ana-costa/{response}").status_code == 404
+    assert left == [foreign]
+    assert visit(ana.client, f"ana-costa/{block}").status_code == 404
 
 
 def test_block_url_accepts_own_short_link_and_rejects_blocks(ana: Person) -> None:

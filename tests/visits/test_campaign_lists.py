@@ -95,10 +95,10 @@ def test_list_shows_newest_links_first_with_title_or_site(service: AsgiClient, a
 
 def test_private_list_is_visible_to_owner_only(service: AsgiClient, ana: Person, ben: Person) -> None:
     path = f"u/ana/spring-{_campaign(ana, public=False)}"
-    hers, his = ({"Authorization": f"Bearer {person.key}"} for person in (ana, ben))
-    assert visit(service, path).status_code == visit(service, path, headers=his).status_code == 404
+    own_key, foreign_key = ({"Authorization": f"Bearer {person.key}"} for person in (ana, ben))
+    assert visit(service, path).status_code == visit(service, path, headers=foreign_key).status_code == 404
     assert visit(service, path, headers={"Authorization": "Bearer wrong"}).status_code == 404
-    assert visit(service, path, headers=hers).status_code == 200
+    assert visit(service, path, headers=own_key).status_code == 200
     missing = visit(service, "u/ana/spring-999", headers=ACCEPT_HTML)
     assert visit(service, path, headers=ACCEPT_HTML).text == missing.text
 

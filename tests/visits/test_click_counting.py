@@ -1,8 +1,6 @@
 """Click counting, unique visitors and click limits (decisions 43, 47 and 48)."""
 
 from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 import time_machine
@@ -24,7 +22,6 @@ from tests.support.visits import (
     click_totals,
     clicks,
     new_link,
-    proxied_client,
     visit,
 )
 
@@ -70,13 +67,6 @@ def test_statistics_read_includes_all_answered_clicks(ana: Person, service: Asgi
         assert clicks(ana, link) == (number, 1)
         listed = ana.get("/urls", order="click")["data"]["urls"][0]
         assert (listed["clicks"], listed["uniqueclicks"]) == (number, 1)
-
-
-@pytest.fixture
-def proxied(tmp_path: Path, database_url: str, ingester: None) -> Iterator[AsgiClient]:
-    """The same service behind a trusted proxy."""
-    with proxied_client(tmp_path, database_url) as client:
-        yield client
 
 
 def test_visitor_is_unique_per_day_address_user_agent_and_link(ana: Person, proxied: AsgiClient) -> None:

@@ -101,11 +101,11 @@ def test_links_of_deleted_domain_return_404_until_it_is_added_again(
     assert visit(service, f"{BRAND}/spring").status_code == 302
     ana.remove("domain", domain)
     assert visit(service, f"{BRAND}/spring").status_code == visit(service, f"{BRAND}/").status_code == 404
-    hers = _brand(ben)
+    foreign = _brand(ben)
     assert (
         visit(service, f"{BRAND}/spring").status_code == 404
     )  # the alias stays with Ana after the domain changed hands
-    ben.remove("domain", hers)
+    ben.remove("domain", foreign)
     _brand(ana)
     assert visit(service, f"{BRAND}/spring").headers["location"] == DESTINATION
 

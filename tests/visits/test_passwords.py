@@ -1,8 +1,6 @@
 """Links with a password: form, HTTP Basic and rate limit (decisions 22, 47 and 50)."""
 
 from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +10,7 @@ from tests.conftest import Person
 from tests.support.asgi_client import AsgiClient
 from tests.support.databases import ON_SQLITE
 from tests.support.server import at_once
-from tests.support.visits import ACCEPT_HTML, CURL, DESTINATION, click_totals, clicks, new_link, proxied_client, visit
+from tests.support.visits import ACCEPT_HTML, CURL, DESTINATION, click_totals, clicks, new_link, visit
 
 pytestmark = ON_SQLITE
 WORD = "open sésame & more"
@@ -115,42 +113,35 @@ def test_long_unicode_password_works(ana: Person, service: AsgiClient) -> None:
     assert _guess(service, longest[:-1], "longest").status_code == 401
 
 
-@pytest.fixture
-def proxied(tmp_path: Path, database_url: str, ingester: None) -> Iterator[AsgiClient]:
-    """The same service behind a trusted proxy."""
-    with proxied_client(tmp_path, database_url) as client:
-        yield client
-
-
 def test_password_attempts_are_limited_to_ten_per_minute_link_and_address(
     ana: Person, proxied: AsgiClient, link: int
 ) -> None:
     new_link(ana, "other", password=WORD)
-    me, my_network, somebody = ({"X-Forwarded-For": f"2001:db8:{host}"} for host in ("1::1", "1::2", "2::1"))
+    client, same_network, other_network = ({"X-Forwarded-For": f"2001:db8:{host}"} for host in ("1::1", "1::2", "2::1"))
     with time_machine.travel(NOW, tick=False) as clock:
         for _ in range(10):
-            assert _guess(proxied, "wrong", **me).status_code == 401
-        for headers in (me, my_network):
+            assert _guess(proxied, "wrong", **client).status_code == 401
+        for headers in (client, same_network):
             stopped = _guess(proxied, WORD, **headers)
             assert (stopped.status_code, stopped.headers["retry-after"]) == (429, "60")
             assert "wait a minute" in stopped.text
             assert visit(proxied, "locked", auth=("", "x"), headers=headers).json()["code"] == "guessing"
-        assert visit(proxied, "locked", headers={**ACCEPT_HTML, **me}).status_code == 401  # the form is still there
-        assert _guess(proxied, WORD, **somebody).status_code == 303
-        assert _guess(proxied, WORD, "other", **me).status_code == 303
+        assert visit(proxied, "locked", headers={**ACCEPT_HTML, **client}).status_code == 401  # the form is still there
+        assert _guess(proxied, WORD, **other_network).status_code == 303
+        assert _guess(proxied, WORD, "other", **client).status_code == 303
         clock.shift(60)
-        assert _guess(proxied, WORD, **me).status_code == 303
+        assert _guess(proxied, WORD, **client).status_code == 303
 
 
 def test_attempts_of_one_network_do_not_block_others(ana: Person, proxied: AsgiClient, link: int) -> None:
-    me, somebody = {"X-Forwarded-For": "203.0.113.7"}, {"X-Forwarded-For": "203.0.113.8"}
+    client, other_client = {"X-Forwarded-For": "203.0.113.7"}, {"X-Forwarded-For": "203.0.113.8"}
     for number in range(11):
         new_link(ana, f"other{number}", password=WORD)
     with time_machine.travel(NOW, tick=False):
         for number in range(100):
-            assert _guess(proxied, "wrong", f"other{number // 10}", **me).status_code == 401
-        assert _guess(proxied, WORD, "other10", **me).status_code == 429
-        assert _guess(proxied, WORD, "other10", **somebody).status_code == 303
+            assert _guess(proxied, "wrong", f"other{number // 10}", **client).status_code == 401
+        assert _guess(proxied, WORD, "other10", **client).status_code == 429
+        assert _guess(proxied, WORD, "other10", **other_client).status_code == 303
 
 
 def test_concurrent_password_attempts_are_limited_to_ten(service: AsgiClient, link: int) -> None:

@@ -206,8 +206,8 @@ def test_change_of_splash_page_with_many_links_is_one_log_entry(ana: Person) -> 
     ana.write(copy)
 
     def logged() -> list[tuple[str, str]]:
-        query = ana.database.read(lambda tx: tx.execute(select(changes.c.host, changes.c.alias)).all())
-        return [(row.host, row.alias) for row in query]
+        names = ana.database.read(lambda tx: tx.execute(select(changes.c.host, changes.c.alias)).all())
+        return [(row.host, row.alias) for row in names]
 
     before = len(logged())
     assert "New" not in open_page(ana, "many-0").response.text
