@@ -54,7 +54,7 @@ def settings(settings: Settings, request: pytest.FixtureRequest) -> Settings:
 
 
 def _add(person: Person, **fields: Any) -> int:
-    return person.add("bio", name="A bio page", **fields)
+    return person.add("bio", **{"name": "A bio page", **fields})
 
 
 def test_bio_page_needs_only_a_name(ana: Person) -> None:

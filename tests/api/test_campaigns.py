@@ -20,7 +20,7 @@ def _campaign(person: Person, **fields: Any) -> int:
 
 
 def _link(person: Person, **fields: Any) -> int:
-    return person.add("url", url="https://example.com/", **fields)
+    return person.add("url", **{"url": "https://example.com/", **fields})
 
 
 def test_campaign_is_returned_in_the_same_shape_by_every_endpoint(ana: Person) -> None:

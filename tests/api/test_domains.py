@@ -19,7 +19,7 @@ def settings(settings: Settings, request: pytest.FixtureRequest) -> Settings:
 
 
 def _add(person: Person, domain: str, **fields: Any) -> int:
-    return person.add("domain", domain=domain, **fields)
+    return person.add("domain", **{"domain": domain, **fields})
 
 
 FORMS = {

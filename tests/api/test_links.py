@@ -25,7 +25,7 @@ EMPTY: dict[str, Any] = {
 
 
 def _link(person: Person, **fields: Any) -> int:
-    return person.add("url", url=GOOD, **fields)
+    return person.add("url", **{"url": GOOD, **fields})
 
 
 def _related(person: Person) -> dict[str, int]:

@@ -39,7 +39,7 @@ NEEDS = {"poll": "options", "coupon": "code", "image": "image"}
 
 
 def _add(person: Person, **fields: Any) -> int:
-    return person.add("overlay", name="An overlay", **fields)
+    return person.add("overlay", **{"name": "An overlay", **fields})
 
 
 def _add_with_all_fields(person: Person, kind: str) -> int:

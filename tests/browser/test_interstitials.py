@@ -20,7 +20,7 @@ FRAMED = "http://framed.example/page"
 
 
 def _splash(person: Person, **fields: object) -> str:
-    return str(person.add("splash", name="A page", title="Wait", **fields))
+    return str(person.add("splash", **{"name": "A page", "title": "Wait", **fields}))
 
 
 @pytest.mark.parametrize("scripts", [True, False])

@@ -25,7 +25,7 @@ def _campaign(person: Person, count: int, **fields: Any) -> tuple[int, list[int]
 
     Two thirds of the links in the table belong to no campaign.
     """
-    campaign = person.add("campaign", slug="spring", **fields)
+    campaign = person.add("campaign", **{"slug": "spring", **fields})
     defaults = {**dict.fromkeys(_WORDS, ""), "account": person.account, "created": 0}
 
     def work(tx: Connection) -> Sequence[int]:

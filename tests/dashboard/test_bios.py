@@ -32,7 +32,7 @@ def _send(
 
 
 def _new(person: Person, **fields: Any) -> int:
-    return person.add("bio", name="Ana", blocks=FORM_BLOCKS, **fields)
+    return person.add("bio", **{"name": "Ana", "blocks": FORM_BLOCKS, **fields})
 
 
 def _order(page: Any) -> list[str]:

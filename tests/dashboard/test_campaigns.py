@@ -12,7 +12,7 @@ from tests.support.visits import new_link, visit
 
 
 def _campaign(person: Person, **fields: Any) -> int:
-    return person.add("campaign", name="Spring", slug="spring", **fields)
+    return person.add("campaign", **{"name": "Spring", "slug": "spring", **fields})
 
 
 def test_campaign_is_created_changed_and_deleted(ana: Person, dashboard: Browser) -> None:

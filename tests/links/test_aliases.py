@@ -16,7 +16,7 @@ BRAND = "https://go.brand.example"
 
 
 def _link(person: Person, custom: str | None = None, **more: Any) -> int:
-    return person.add("url", url="https://example.com/", custom=custom, **more)
+    return person.add("url", **{"url": "https://example.com/", "custom": custom, **more})
 
 
 def _assert_taken(person: Person, custom: str, **more: Any) -> None:

@@ -56,7 +56,7 @@ def _create_links(person: Person) -> dict[int, _Sample]:
             "status": status,
             "campaign": in_campaign,
         }
-        link = person.add("url", **body, channel=[in_channel] if in_channel else [])
+        link = person.add("url", **{**body, "channel": [in_channel] if in_channel else []})
         samples[link] = _Sample(LinkFilter(in_campaign, in_channel, status, dead), title.lower(), n * 7 % 5)
     checks = [
         {"account": person.account, "link": link, "due": 1, "dead": sample.properties.dead}

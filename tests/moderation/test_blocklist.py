@@ -207,7 +207,7 @@ def _new_splash_or_overlay(person: Person, kind: str) -> None:
         "splash": {"link": EVIL, "banner": f"{EVIL}/b.png", "logo": "https://good.example/l.png", "counter": 0},
         "overlay": {"type": "image", "link": EVIL, "image": f"{EVIL}/b.png", "label": "Look", "message": "Hello"},
     }
-    item = person.add(kind, name="x", **fields[kind])
+    item = person.add(kind, **{"name": "x", **fields[kind]})
     campaign = person.add("campaign", slug="spring")
     new_link(person, "one", type=f"overlay-{item}" if kind == "overlay" else str(item), campaign=campaign)
 

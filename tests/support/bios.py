@@ -31,7 +31,7 @@ FORM_BLOCKS: list[dict[str, str]] = [
 
 def new_bio(person: Person, alias: str = "ana-costa", **fields: Any) -> int:
     """Create a bio page and return its id."""
-    return person.add("bio", name="My page", alias=alias, blocks=list(BLOCKS), **fields)
+    return person.add("bio", **{"name": "My page", "alias": alias, "blocks": list(BLOCKS), **fields})
 
 
 def open_bio(person: Person, alias: str = "ana-costa", **options: Any) -> Any:

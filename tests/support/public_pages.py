@@ -116,7 +116,7 @@ def _interstitials(person: Person) -> list[PublicPage]:
         "message": WORDS,
         "link": "https://shop.example/",
     }
-    splash = person.add("splash", **page, counter=600, skip=0, banner=PICTURE, logo=PICTURE)
+    splash = person.add("splash", **{**page, "counter": 600, "skip": 0, "banner": PICTURE, "logo": PICTURE})
     calm = person.add("splash", name="y", title="Before you continue", message=WORDS, counter=0)
     tags = [person.add("pixel", type=kind, name=kind, tag="TAG-1") for kind in _PROVIDERS]
     new_link(person, "waiting", url=TARGET, type=str(splash))
@@ -125,7 +125,7 @@ def _interstitials(person: Person) -> list[PublicPage]:
     new_link(person, "framed", url=FRAMED, type="frame", title="A framed page")
     for kind, fields in OVERLAYS.items():
         colors = {"color": "#FFFFFF", "background": "#0B5C92"} if kind != "poll" else {}
-        call = person.add("overlay", name=kind, type=kind, message=WORDS, **fields, **colors)
+        call = person.add("overlay", **{"name": kind, "type": kind, "message": WORDS, **fields, **colors})
         new_link(person, f"before-{kind}", url=TARGET, type=f"overlay-{call}")
         new_link(person, f"over-{kind}", url=FRAMED, type=f"overlay-{call}", title="A framed page")
     return [

@@ -9,7 +9,7 @@ from tests.support.visits import new_link, visit
 
 def new_campaign(person: Person, **fields: Any) -> int:
     """Create a campaign; return its id."""
-    return person.add("campaign", slug="spring", **fields)
+    return person.add("campaign", **{"slug": "spring", **fields})
 
 
 def add_links(person: Person, campaign: int, *aliases: str, **fields: Any) -> list[int]:

@@ -37,7 +37,7 @@ def visit(client: Any, path: str, method: str = "GET", *, agent: str = CHROME, *
 
 def new_link(person: Person, alias: str, **fields: Any) -> int:
     """Create a link; return its id."""
-    return person.add("url", url=DESTINATION, custom=alias, **fields)
+    return person.add("url", **{"url": DESTINATION, "custom": alias, **fields})
 
 
 def clicks(person: Person, link: int) -> tuple[int, int]:

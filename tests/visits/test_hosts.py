@@ -19,7 +19,7 @@ ROOT, NOT_FOUND = "https://home.example/", "https://home.example/404"
 
 
 def _brand(person: Person, **fields: str) -> int:
-    return person.add("domain", domain=BRAND, **fields)
+    return person.add("domain", **{"domain": BRAND, **fields})
 
 
 def test_alias_resolves_per_host(ana: Person, service: AsgiClient) -> None:

@@ -33,7 +33,7 @@ NASTY = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'&{{7*7
 
 
 def _splash(person: Person, **fields: object) -> int:
-    return person.add("splash", name="A page", **fields)
+    return person.add("splash", **{"name": "A page", **fields})
 
 
 def _link(person: Person, alias: str, splash: int | str, **fields: object) -> int:
