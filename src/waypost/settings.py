@@ -234,7 +234,7 @@ class Settings(BaseSettings):
         """True if a branded domain must point to this server (decision 39)."""
         if self.domain_check != "auto":
             return self.domain_check == "on"
-        return "." in self.own_host and not _is_address(self.own_host) and not self.own_host.endswith(_PRIVATE)
+        return "." in self.own_host and not is_ip_address(self.own_host) and not self.own_host.endswith(_PRIVATE)
 
 
 _BUCKET = r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]"
@@ -245,7 +245,8 @@ def _parts(value: str) -> list[str]:
     return [part.strip().lower() for part in value.split(",") if part.strip()]
 
 
-def _is_address(host: str) -> bool:
+def is_ip_address(host: str) -> bool:
+    """Return whether a host name is an IP address."""
     try:
         ipaddress.ip_address(host)
     except ValueError:

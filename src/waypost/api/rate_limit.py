@@ -56,8 +56,10 @@ class ApiKeyLimiter:
             if account is not None and (acquired := self._acquire(account, digest)):
                 return acquired
             caller = self._database.read(lambda tx: auth_api_keys.find_caller(tx, digest))
-            if caller is None or _is_exhausted(caller):
-                return None if caller is None else (caller, _rejected(caller))
+            if caller is None:
+                return None
+            if _is_exhausted(caller):
+                return caller, Usage(caller.limit, 0, _reset_second(caller.window_start), allowed=False)
             account = caller.account
         raise unavailable()  # reads are stale: the server has become a standby
 
@@ -124,10 +126,6 @@ def _is_exhausted(caller: Caller) -> bool:
     now = clock.now_ms()
     is_current = now - WINDOW_MS < caller.window_start <= now + WINDOW_MS
     return is_current and caller.window_used >= caller.limit
-
-
-def _rejected(caller: Caller) -> Usage:
-    return Usage(caller.limit, 0, _reset_second(caller.window_start), allowed=False)
 
 
 def _reset_second(start: int) -> int:

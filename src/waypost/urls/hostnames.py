@@ -1,13 +1,12 @@
 """Host names: which are the service's own, and which domain a client names."""
 
-import ipaddress
 from urllib.parse import urlsplit
 
 from sqlalchemy import Connection, select
 
 from waypost.db.schema import domains
 from waypost.errors import invalid
-from waypost.settings import Settings
+from waypost.settings import Settings, is_ip_address
 from waypost.urls.alias_namespace import OWN
 from waypost.urls.validation import ascii_host
 
@@ -28,7 +27,7 @@ def is_own(header: str, settings: Settings) -> bool:
     Branded domains are names (decision 39), so an IP address is never one.
     """
     host = host_of(header)
-    return not host or host == settings.own_host or host in _LOOPBACK or _is_address(host)
+    return not host or host == settings.own_host or host in _LOOPBACK or is_ip_address(host)
 
 
 def resolve_domain(tx: Connection, account: int, domain: str, *, settings: Settings) -> str:
@@ -66,11 +65,3 @@ def _parse_host(text: str) -> str | None:
     if not is_host_only or parts.scheme not in ("", "http", "https"):
         return None
     return ascii_host(parts.hostname or "")
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True

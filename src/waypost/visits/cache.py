@@ -22,6 +22,7 @@ _MAX_REDIRECTS = 100_000
 _MAX_RESOLVED = 20_000
 _MAX_HOSTS = 10_000
 MAX_IMAGE_BYTES = 32 * 1024 * 1024
+_MISSING = (-1.0, None)  # an entry that has expired
 MAX_AGE_SECONDS = 3600.0
 """Lifetime of every entry, a bound for the case that the change log stays unreachable."""
 
@@ -70,17 +71,13 @@ class Cache:
 
     def get_resolved(self, name: Name) -> tuple[bool, Resolved | None]:
         """Return (whether the name is cached, its record)."""
-        entry = self._resolved.get(name)
-        if entry is None or entry[0] < time.monotonic():
-            return False, None
-        return True, entry[1]
+        expires, resolved = self._resolved.get(name, _MISSING)
+        return (True, resolved) if expires >= time.monotonic() else (False, None)
 
     def get_domain(self, host: str) -> tuple[bool, DomainView | None]:
         """Return (whether the host is cached, its branded domain)."""
-        entry = self._domains.get(host)
-        if entry is None or entry[0] < time.monotonic():
-            return False, None
-        return True, entry[1]
+        expires, domain = self._domains.get(host, _MISSING)
+        return (True, domain) if expires >= time.monotonic() else (False, None)
 
     def put_resolved(self, name: Name, resolved: Resolved | None, *, version: int) -> None:
         """Cache the record of a name, read at `version`, unless something was invalidated since."""

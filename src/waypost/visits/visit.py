@@ -1,7 +1,7 @@
 """Visits: resolve an alias, decide the outcome, take from limits, and log the click (decisions 46 to 49)."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
@@ -31,24 +31,24 @@ _CONCURRENT_READS = 4  # reads spend most of their time in Python, so more threa
 _MAX_HOST = 253
 
 
+@dataclass(kw_only=True)
 class VisitService:
     """Visits of one worker process, answered from its cache and the database."""
 
-    def __init__(
-        self, *, database: Database, worker_state: WorkerState, countries: Countries, rate_limiter: RateLimiter
-    ) -> None:
-        self._database = database
-        self._worker_state = worker_state
-        self._countries = countries
-        self._rate_limiter = rate_limiter
-        self.password_check = PasswordCheck(rate_limiter)
+    database: Database
+    worker_state: WorkerState
+    countries: Countries
+    rate_limiter: RateLimiter
+
+    def __post_init__(self) -> None:
+        self.password_check = PasswordCheck(self.rate_limiter)
         self._read_limiter = anyio.CapacityLimiter(_CONCURRENT_READS)
 
     async def resolve(self, host: str, alias: str) -> Resolved | None:
         """Return the record of an alias, from the cache or by one read."""
         if not (is_valid_name(host, _MAX_HOST) and is_valid_name(alias, alias_rules.MAX_LENGTH)):
             return None
-        cache = self._worker_state.cache
+        cache = self.worker_state.cache
         is_cached, resolved = cache.get_resolved((host, alias))
         if not is_cached:
             version = cache.version
@@ -62,7 +62,7 @@ class VisitService:
         """Return the branded domain of a host, from the cache or by one read."""
         if not is_valid_name(host, _MAX_HOST):
             return None
-        cache = self._worker_state.cache
+        cache = self.worker_state.cache
         is_cached, domain = cache.get_domain(host)
         if not is_cached:
             version = cache.version
@@ -72,7 +72,7 @@ class VisitService:
 
     async def blocklist(self) -> Blocklist:
         """Return the administrator's blocklist, from the cache or by one read."""
-        cache = self._worker_state.cache
+        cache = self.worker_state.cache
         if cache.blocklist is not None:
             return cache.blocklist
         version = cache.version
@@ -132,16 +132,16 @@ class VisitService:
         headers = (visit.user_agent, visit.referrer, visit.accept_language)
         client = (visit.client_ip.encode(), visit.country_code[:2])
         line = entry.format_line(target, clock.now_ms(), visit.flags + flags, *client, headers)
-        self._worker_state.journal.write(line)
+        self.worker_state.journal.write(line)
 
     async def is_rate_limited(self, policy: PolicyName, *, network: str, subject: str = "") -> bool:
         """Count one attempt. Return whether the rate limit rejects it."""
-        acquire = partial(self._rate_limiter.acquire, policy, network=network, subject=subject)
+        acquire = partial(self.rate_limiter.acquire, policy, network=network, subject=subject)
         return bool(await anyio.to_thread.run_sync(acquire))
 
     async def read(self, work: Callable[[Connection], T]) -> T:
         """Run `work` on a snapshot, in one of a few threads for visits."""
-        return await anyio.to_thread.run_sync(self._database.read, work, limiter=self._read_limiter)
+        return await anyio.to_thread.run_sync(self.database.read, work, limiter=self._read_limiter)
 
     def _facts(self, link: LinkView, visit: VisitRequest, *, unlocked: bool) -> Facts:
         """Return the facts for the decision. A plain link needs no lookup of country and device."""
@@ -150,7 +150,7 @@ class VisitService:
             return Facts(now=now, unlocked=unlocked, query=visit.query)
         agent = classifier.agent(visit.agent_text)
         country_code = visit.country_code.decode("latin-1")
-        country = name_of(country_code) if country_code else self._countries.country(visit.client_ip)
+        country = name_of(country_code) if country_code else self.countries.country(visit.client_ip)
         return Facts(
             now=now,
             unlocked=unlocked,
@@ -167,7 +167,7 @@ class VisitService:
         if link.clicklimit is None:
             return True
         if takes_click:
-            write = partial(self._database.write, durability="process")
+            write = partial(self.database.write, durability="process")
             return await anyio.to_thread.run_sync(write, lambda tx: take_click(tx, link.account, link.id))
         return await self.read(lambda tx: has_clicks_left(tx, link.account, link.id))
 
