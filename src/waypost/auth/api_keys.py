@@ -55,16 +55,9 @@ def find_caller(tx: Connection, digest: bytes) -> Caller | None:
 def add(tx: Connection, account: int, *, name: str, scope: Scope = "write", expires: int | None = None) -> str:
     """Create a key and return it. It cannot be read later."""
     key = credentials.new_key()
-    values = {
-        "account": account,
-        "name": name,
-        "digest": credentials.digest(key),
-        "hint": key[: credentials.HINT_LENGTH],
-        "scope": scope,
-        "expires": expires,
-        "created": clock.now(),
-    }
-    tx.execute(insert(api_keys).values(values))
+    stored_key = {"digest": credentials.digest(key), "hint": key[: credentials.HINT_LENGTH]}
+    fields = {"account": account, "name": name, "scope": scope, "expires": expires, "created": clock.now()}
+    tx.execute(insert(api_keys).values(**stored_key, **fields))
     return key
 
 

@@ -11,7 +11,7 @@ from waypost.errors import not_found
 
 LIFE = 30 * 86_400
 """Seconds after its last use that a session expires."""
-LONGEST = 180 * 86_400
+MAX_LIFE = 180 * 86_400
 """Seconds after its start that a session expires, even if it is used."""
 _SEEN_EVERY = 600  # seconds between updates of the last use, so that reading pages rarely writes
 
@@ -43,8 +43,8 @@ def begin(tx: Connection, account: int, *, agent: str) -> str:
     """Start a session and return the browser's token. It is always new, which prevents session fixation."""
     token = credentials.new_token()
     now = clock.now()
-    values = {"account": account, "digest": credentials.digest(token), "agent": agent, "created": now, "seen": now}
-    tx.execute(insert(sessions).values(values))
+    digest = credentials.digest(token)
+    tx.execute(insert(sessions).values(account=account, digest=digest, agent=agent, created=now, seen=now))
     tx.execute(sessions.delete().where(sessions.c.seen < now - LIFE))
     return token
 
@@ -88,4 +88,4 @@ def end_others(tx: Connection, account: int, *, keep: int) -> None:
 
 
 def _is_valid(now: int) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
-    return sessions.c.seen > now - LIFE, sessions.c.created > now - LONGEST
+    return sessions.c.seen > now - LIFE, sessions.c.created > now - MAX_LIFE

@@ -114,22 +114,22 @@ class CardBlock(Body):
 _Block = Annotated[_LinkBlock | _TextBlock | _ImageBlock | _SocialBlock | CardBlock, Field(discriminator="type")]
 
 
+_Theme = Annotated[
+    str,
+    Field(
+        pattern=r"^[a-z0-9-]{1,32}$",
+        description="default, ocean, forest, sunset, paper or mono. Follows the system setting of the visitor"
+        " unless it ends with -light or -dark. Any other value means default.",
+    ),
+]
+
+
 class BioChange(Body):
     name: Name = ""
     alias: Annotated[Line, Field(min_length=1)] | None = None
     title: Line | None = None
     description: Paragraph | None = None
-    theme: (
-        Annotated[
-            str,
-            Field(
-                pattern=r"^[a-z0-9-]{1,32}$",
-                description="default, ocean, forest, sunset, paper or mono. Follows the system setting of the visitor"
-                " unless it ends with -light or -dark. Any other value means default.",
-            ),
-        ]
-        | None
-    ) = None
+    theme: _Theme | None = None
     blocks: Annotated[list[_Block], Field(max_length=200)] | None = None
     sensitive: Annotated[bool, Field(description="Warn visitors before they see the page.")] | None = None
 
@@ -196,11 +196,5 @@ def _fields(bio: ops.Bio, context: RequestContext) -> dict[str, Any]:
 
 def _block_clicks(block: blocks.Block, clicks: Mapping[int, tuple[int, int]]) -> BlockClicks:
     count, uniques = clicks.get(block["id"], (0, 0))
-    return BlockClicks(
-        id=block["id"],
-        type=block["type"],
-        title=blocks.title_of(block),
-        url=blocks.url_of(block),
-        clicks=count,
-        uniqueClicks=uniques,
-    )
+    title, url = blocks.title_of(block), blocks.url_of(block)
+    return BlockClicks(id=block["id"], type=block["type"], title=title, url=url, clicks=count, uniqueClicks=uniques)

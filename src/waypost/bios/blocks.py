@@ -46,9 +46,9 @@ def urls_of(block: Block) -> Iterator[str]:
 
 def validated(tx: Connection, blocks: Iterable[Block], settings: Settings) -> list[Block]:
     """Return the blocks with their URLs trimmed. Raises INVALID on `blocks`."""
-    result = [_validated_block(tx, block, settings) for block in blocks]
-    blocklist.refuse(tx, (url for block in result for url in urls_of(block)), field="blocks")
-    return result
+    valid_blocks = [_validated_block(tx, block, settings) for block in blocks]
+    blocklist.refuse(tx, (url for block in valid_blocks for url in urls_of(block)), field="blocks")
+    return valid_blocks
 
 
 def assign_ids(

@@ -70,9 +70,9 @@ def list_links(tx: Connection, campaign: int, *, number: int, q: str, now: int) 
         rows = tx.execute(query.where(c.search.contains(term, autoescape=True)))
         matches = [link for link in map(_listed_link, rows) if _matches(link, term)]
         return LinkPage(matches[start : start + PER_PAGE], len(matches), number)
-    result = tx.execute(usable(select(func.count(c.id)), campaign, now)).scalar_one()
-    rows_of_page = tx.execute(query.limit(PER_PAGE).offset(start)) if start < result else ()
-    return LinkPage([_listed_link(row) for row in rows_of_page], int(result), number)
+    total = tx.execute(usable(select(func.count(c.id)), campaign, now)).scalar_one()
+    rows_of_page = tx.execute(query.limit(PER_PAGE).offset(start)) if start < total else ()
+    return LinkPage([_listed_link(row) for row in rows_of_page], int(total), number)
 
 
 def _listed_link(row: tuple[str, str | None, str, str, str]) -> ListedLink:

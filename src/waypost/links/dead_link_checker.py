@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Literal
 
 import structlog
 from sqlalchemy import Connection
@@ -128,9 +129,9 @@ class DeadLinkChecker:
         for thread in threads:
             thread.join()
         for outcome in outcomes:
-            result = "failed" if outcome.failed else "ok" if outcome.status else "unknown"
-            self._meter.count("link_checks", result)
-            if result == "ok":
+            label = "failed" if outcome.failed else "ok" if outcome.status else "unknown"
+            self._meter.count("link_checks", label)
+            if label == "ok":
                 self._working_url = outcome.check.url
         return outcomes
 
@@ -161,27 +162,25 @@ class DeadLinkChecker:
         """Return the status and whether the check failed. An unexpected error counts as unknown."""
         try:
             return self._head_or_get(url)
+        except safe_client.Refused:  # the guard blocks the address, so nothing is known
+            return 0, False
         except Exception:  # noqa: BLE001  # the edge of the thread
             _log.exception("cannot check a destination", url=url)
             return 0, False
 
     def _head_or_get(self, url: str) -> tuple[int, bool]:
         """Send HEAD, then GET if HEAD did not succeed, because some servers reject HEAD."""
+        status = self._status(url, "HEAD", _HEAD_SECONDS)
+        if not 200 <= status < 400:
+            status = self._status(url, "GET", _GET_SECONDS)
+        return status, not (0 < status < 400 or status in _ALIVE)
+
+    def _status(self, url: str, method: Literal["GET", "HEAD"], seconds: float) -> int:
+        """Return the status of a request; 0 without a response."""
         try:
-            status = safe_client.probe(url, seconds=_HEAD_SECONDS, method="HEAD", agent=self._agent).status
+            return safe_client.probe(url, seconds=seconds, method=method, agent=self._agent).status
         except safe_client.Unreachable:
-            status = 0
-        except safe_client.Refused:  # the guard blocks the address, so nothing is known
-            return 0, False
-        if 200 <= status < 400:
-            return status, False
-        try:
-            status = safe_client.probe(url, seconds=_GET_SECONDS, agent=self._agent).status
-        except safe_client.Unreachable:
-            return 0, True
-        except safe_client.Refused:
-            return 0, False
-        return status, status >= 400 and status not in _ALIVE
+            return 0
 
     def _wait_for_slot(self) -> bool:
         """Wait for this thread's turn to send a request. Return whether the service is stopping."""

@@ -21,16 +21,9 @@ def dry_run(
     view = find_link(tx, account, link)
     if view is None:
         return "missing", ""
-    country_name = NAMES.get(country, "")
-    country_code = country if country_name else ""
+    name, code = NAMES.get(country, ""), country if country in NAMES else ""
     facts = Facts(
-        now=clock.now(),
-        unlocked=True,
-        country=country_name,
-        country_code=country_code,
-        os=os,
-        device=device,
-        language=language,
+        now=clock.now(), unlocked=True, country=name, country_code=code, os=os, device=device, language=language
     )
     outcome = decide(view, facts)
     if isinstance(outcome, Redirect) and outcome.is_click and not has_clicks_left(tx, account, view.id):

@@ -103,11 +103,11 @@ def quick_page(
     matching = matching_ids(tx, account, q=q.casefold(), link_filter=link_filter)
     newest = matching.order_by(*(id_column.desc() for id_column in matching.selected_columns)).limit(MAX_MATCHES + 1)
     ids = tx.execute(newest).scalars().all()
-    result = len(ids)
+    match_count = len(ids)
     if order == "click":
         c = links.alias().c  # an alias, because the filter also reads from `links`
         ranked = select(c.id).order_by(c.clicks.desc(), c.id.desc()).limit(MAX_MATCHES)
-        if result <= MAX_MATCHES:
+        if match_count <= MAX_MATCHES:
             ranked = ranked.where(c.id.in_(ids))
         elif link_filter == NO_FILTER or has_more_than(tx, filtered_ids(account, link_filter), FEW_LINKS):
             # With so many matches, a walk over all links by clicks soon finds enough of them.
@@ -117,7 +117,7 @@ def quick_page(
         else:
             ranked = ranked.where(c.id.in_(matching))
         ids = tx.execute(ranked).scalars().all()
-    return Page(get_many(tx, ids[:MAX_MATCHES][window.offset : window.offset + window.limit]), result, window)
+    return Page(get_many(tx, ids[:MAX_MATCHES][window.offset : window.offset + window.limit]), match_count, window)
 
 
 def filtered_ids(account: int, link_filter: LinkFilter) -> Select[int]:
