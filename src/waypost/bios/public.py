@@ -73,11 +73,8 @@ async def visit_block(request: Request, services: Services) -> Response:
 async def preview_bio(request: Request, services: Services, bio: BioView) -> Response:
     """Show the URL of the page without a visit (decision 50)."""
     url = f"{services.settings.base}/{bio.alias}"
-    title = view.heading(bio)
-    if not wants_html(request):
-        return JSONResponse({"error": 0, "url": url, "title": title}, headers=NO_STORE)
     report = report_url(services.settings.base, OWN, bio.alias)
-    return services.pages.page("preview.html", request=request, title=title, url=url, alias=bio.alias, report=report)
+    return services.pages.preview(request, url=url, alias=bio.alias, title=view.heading(bio), report=report)
 
 
 def render_draft(pages: PageRenderer, settings: Settings, **fields: Any) -> str:

@@ -1,9 +1,7 @@
 """Visits to links: redirect, interstitials, password form and preview."""
 
-from typing import Any
-
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from waypost.clicks.journal import entry
 from waypost.interstitials.render import interstitial_response
@@ -13,7 +11,7 @@ from waypost.visits.decide import Refusal
 from waypost.visits.i18n import text
 from waypost.visits.lookup import LinkView
 from waypost.visits.request import VisitRequest, request_host
-from waypost.visits.responses import NO_STORE, redirect, wants_html
+from waypost.visits.responses import redirect
 from waypost.visits.services import Services
 
 
@@ -39,15 +37,10 @@ async def preview_link(request: Request, services: Services, link: LinkView) -> 
     outcome = await services.visits.preview(link)
     if isinstance(outcome, Refusal):
         return services.pages.refuse(request, "missing" if outcome.reason == "locked" else outcome.reason)
-    if not wants_html(request):
-        return JSONResponse({"error": 0, "url": outcome.url, "title": link.title}, headers=NO_STORE)
-    context: dict[str, Any] = {
-        "title": link.title or services.pages.translate(request, text("Link preview")),
-        "url": outcome.url,
-        "alias": link.alias,
-        "report": report_url(services.settings.base, request_host(request, services.settings), link.alias),
-    }
-    return services.pages.page("preview.html", request=request, **context)
+    report = report_url(services.settings.base, request_host(request, services.settings), link.alias)
+    return services.pages.preview(
+        request, url=outcome.url, alias=link.alias, title=link.title, report=report, default_title=text("Link preview")
+    )
 
 
 def has_password(link: LinkView) -> bool:

@@ -3,10 +3,8 @@
 A scan counts like a click, with its source recorded separately (decision 31).
 """
 
-from typing import Any
-
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from waypost.clicks.classify import classifier
 from waypost.clicks.journal import entry
@@ -21,7 +19,7 @@ from waypost.visits.i18n import text
 from waypost.visits.lookup import QrView
 from waypost.visits.payload_responses import OPEN, app_redirect, payload_download
 from waypost.visits.request import VisitRequest
-from waypost.visits.responses import NO_STORE, PAGE_HEADERS, WEB_SCHEMES, redirect, wants_html
+from waypost.visits.responses import PAGE_HEADERS, WEB_SCHEMES, redirect, wants_html
 from waypost.visits.services import Services
 
 _APP_TITLES = {
@@ -53,15 +51,11 @@ async def preview_qr(request: Request, services: Services, qr: QrView) -> Respon
         return services.pages.refuse(request, "missing")
     if await _is_blocked(content, services):
         return services.pages.refuse(request, "blocked")
-    if not wants_html(request):
-        return JSONResponse({"error": 0, "url": content.uri, "title": qr.name}, headers=NO_STORE)
-    context: dict[str, Any] = {
-        "title": qr.name or services.pages.translate(request, text("QR code preview")),
-        "url": content.uri,
-        "alias": qr.alias,
-        "report": report_url(services.settings.base, OWN, qr.alias),
-    }
-    return services.pages.page("preview.html", request=request, **context)
+    report = report_url(services.settings.base, OWN, qr.alias)
+    default_title = text("QR code preview")
+    return services.pages.preview(
+        request, url=content.uri, alias=qr.alias, title=qr.name, report=report, default_title=default_title
+    )
 
 
 async def _deliver(request: Request, services: Services, visit: VisitRequest, qr: QrView) -> Response:

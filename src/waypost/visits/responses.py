@@ -106,6 +106,15 @@ class PageRenderer:
         headers = {**headers, "Content-Language": language, "Vary": "Accept, Accept-Language"}
         return HTMLResponse(self.render(template, language=language, **values), status, headers=headers)
 
+    def preview(
+        self, request: Request, *, url: str, alias: str, title: str, report: str, default_title: str = ""
+    ) -> Response:
+        """Show the destination of an alias without a visit (decision 50). `default_title` is not translated yet."""
+        if not wants_html(request):
+            return JSONResponse({"error": 0, "url": url, "title": title}, headers=NO_STORE)
+        heading = title or self.translate(request, default_title)
+        return self.page("preview.html", request=request, title=heading, url=url, alias=alias, report=report)
+
     def translate(self, request: Request, message: str) -> str:
         """Return a text in the visitor's language."""
         return i18n.translations(_language(request)).gettext(message)
