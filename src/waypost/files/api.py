@@ -7,7 +7,7 @@ import anyio.to_thread
 from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, BeforeValidator, Field
-from starlette.convertors import Convertor, register_url_convertor
+from starlette.convertors import PathConvertor, register_url_convertor
 
 from waypost import clock, credentials
 from waypost.api import pagination
@@ -23,16 +23,10 @@ from waypost.http.lingering_close import BodyTracker, LingeringResponse
 from waypost.urls.short_urls import short_url
 
 
-class _PathRest(Convertor[str]):
+class _PathRest(PathConvertor):
     """The rest of a path, line breaks included; Starlette's own `path` convertor does not match them."""
 
     regex = r"[\s\S]*"
-
-    def convert(self, value: str) -> str:
-        return value
-
-    def to_string(self, value: str) -> str:
-        return value
 
 
 register_url_convertor("rest", _PathRest())
@@ -143,7 +137,7 @@ async def upload_file(
         name=name, custom=custom, domain=domain, password=hashed, expiry=expiry, maxdownloads=maxdownloads
     )
     file = await upload.receive(request, context, original_name, **fields)
-    return FileDone(id=file.id, shorturl=_url(file, context))
+    return FileDone(id=file.id, shorturl=file_url(file, context))
 
 
 router.add_api_route(
@@ -204,9 +198,10 @@ def _raw_filename(request: Request) -> bytes:
 
 
 def _fields(file: ops.File, context: RequestContext) -> dict[str, Any]:
-    copied = {name: getattr(file, name) for name in ("id", "name", "downloads")}
-    return {**copied, "shorturl": _url(file, context), "date": file.created}
+    url = file_url(file, context)
+    return {"id": file.id, "name": file.name, "downloads": file.downloads, "shorturl": url, "date": file.created}
 
 
-def _url(file: ops.File, context: RequestContext) -> str:
+def file_url(file: ops.File, context: RequestContext) -> str:
+    """Return the short URL of a file."""
     return short_url(context.settings.base, file.host, file.scheme, file.alias)

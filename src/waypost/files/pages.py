@@ -1,7 +1,7 @@
 """Dashboard pages of files: list, upload form, editor, statistics."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, TypeVar, get_args
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, get_args
 
 import anyio.to_thread
 from pydantic import Field
@@ -18,12 +18,10 @@ from waypost.dashboard.routing import Router
 from waypost.db.schema import domains
 from waypost.errors import Kind, Problem
 from waypost.files import ops, upload
-from waypost.files.api import FileChange
+from waypost.files.api import FileChange, file_url
 from waypost.http import file_names, media_types
 from waypost.http.multipart import MultipartReader
-from waypost.urls.short_urls import short_url
 
-T = TypeVar("T")
 pages = Router()
 SHAPE = Shape(flags=("unlock",), local_times=("expiry",))
 _LIST = "/dashboard/files"
@@ -61,7 +59,8 @@ async def upload_files(context: PageContext, parts: MultipartReader) -> Response
             elif part.filename:
                 filename = part.filename
                 form = Form(forms.apply_shape(fields, SHAPE))
-                values = await _run_in_thread(lambda form=form: form.read(NewFile, context.time_zone, SHAPE).sent())  # type: ignore[misc]
+                new_file = await anyio.to_thread.run_sync(form.read, NewFile, context.time_zone, SHAPE)
+                values = await anyio.to_thread.run_sync(new_file.sent)
                 uploaded.append(
                     await upload.receive(part.as_request(), context, file_names.validate(filename), **values)
                 )
@@ -71,7 +70,7 @@ async def upload_files(context: PageContext, parts: MultipartReader) -> Response
         form.errors.setdefault(problem.field if problem.field in NewFile.model_fields else "", problem.message)
     if not uploaded and not form.errors:
         form.errors["file"] = "Select at least one file."
-    return await _run_in_thread(lambda: _upload_response(context, form, uploaded, filename))
+    return await anyio.to_thread.run_sync(_upload_response, context, form, uploaded, filename)
 
 
 @pages.get("/dashboard/files/{id:int}")
@@ -86,7 +85,7 @@ def update_file(context: PageContext, id: int) -> Response:
     if form.errors:
         return _edit_page(context, id, form, status=400)
     file = context.read(lambda tx: ops.get_owned(tx, context.account, id))
-    return context.redirect(f"{_LIST}/{id}", message="Saved.", copy_text=_short_url(file, context))
+    return context.redirect(f"{_LIST}/{id}", message="Saved.", copy_text=file_url(file, context))
 
 
 @pages.get("/dashboard/files/{id:int}/delete")
@@ -111,7 +110,7 @@ def delete_files(context: PageContext) -> Response:
 @pages.get("/dashboard/files/{id:int}/stats")
 def show_statistics(context: PageContext, id: int) -> Response:
     file = context.read(lambda tx: ops.get_owned(tx, context.account, id))
-    return statistics.page(context, "file", id, title=file.name, back=f"{_LIST}/{id}", short=_short_url(file, context))
+    return statistics.page(context, "file", id, title=file.name, back=f"{_LIST}/{id}", short=file_url(file, context))
 
 
 # Errors that the upload form shows.
@@ -124,15 +123,13 @@ def _upload_response(context: PageContext, form: Form, uploaded: Sequence[ops.Fi
     if "application/json" in context.request.headers.get("accept", ""):
         if error is not None:
             return JSONResponse({"field": error[0], "message": error[1]}, 400)
-        files = [{"id": file.id, "name": file.name, "url": _short_url(file, context)} for file in uploaded]
+        files = [{"id": file.id, "name": file.name, "url": file_url(file, context)} for file in uploaded]
         return JSONResponse({"files": files})
     if error is not None:
         return _new_page(context, form, uploaded=uploaded, failed=filename, status=400)
     if len(uploaded) == 1:
         file = uploaded[0]
-        return context.redirect(
-            f"{_LIST}/{file.id}", message="Your file is ready.", copy_text=_short_url(file, context)
-        )
+        return context.redirect(f"{_LIST}/{file.id}", message="Your file is ready.", copy_text=file_url(file, context))
     message = ngettext("The file was uploaded.", "%(count)s files were uploaded.", len(uploaded))
     return context.redirect(_LIST, message=message)
 
@@ -182,7 +179,7 @@ def _new_page(
 
 def _edit_page(context: PageContext, id: int, form: Form, *, status: int = 200) -> Response:
     file = context.read_after_ingest(lambda tx: ops.get_owned(tx, context.account, id))
-    qr_code = qr_image.qr_data_url(_short_url(file, context))
+    qr_code = qr_image.qr_data_url(file_url(file, context))
     return context.render("files/edit.html", status=status, form=form, file=file, qr_code=qr_code, **_helpers(context))
 
 
@@ -195,15 +192,7 @@ def _helpers(context: PageContext) -> dict[str, Any]:
     """Return the functions of the templates: a file's short URL, whether it has expired, its media type."""
     now = clock.now()
     return {
-        "short_url": lambda file: _short_url(file, context),
+        "short_url": lambda file: file_url(file, context),
         "expired": lambda file: file.purged is not None or file.has_ended(now),
         "media_type": lambda file: media_types.describe(file.mime),
     }
-
-
-def _short_url(file: ops.File, context: PageContext) -> str:
-    return short_url(context.settings.base, file.host, file.scheme, file.alias)
-
-
-async def _run_in_thread(work: Callable[[], T]) -> T:
-    return await anyio.to_thread.run_sync(work)

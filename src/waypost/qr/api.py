@@ -121,20 +121,20 @@ def read_code(context: Context, id: PathId) -> CodeAnswer:
     """One code with its scans."""
 
     def work(tx: Connection) -> tuple[ops.Code, bool, StatisticsBlock]:
-        code = ops.own(tx, context.account, id)
+        code = ops.get_owned(tx, context.account, id)
         block = reports.block(tx, "qr", id, clicks=code.scans, uniques=code.uniquescans)
         return code, ops.has_logo(tx, id), block
 
     code, logo, block = context.read_after_ingest(work)
-    output = {name: value for name, value in vars(code).items() if name in CodeDetails.model_fields}
+    fields = {name: value for name, value in vars(code).items() if name in CodeDetails.model_fields}
     url = short_url(context.settings.base, "", None, code.alias)
-    return CodeAnswer(details=CodeDetails(**{**output, **_shown(code, context)}, logo=logo, shorturl=url), data=block)
+    return CodeAnswer(details=CodeDetails(**{**fields, **_shown(code, context)}, logo=logo, shorturl=url), data=block)
 
 
 @router.get("/qr/{id}/stats")
 def code_statistics(context: Context, id: PathId, span: RequestedSpan) -> ReportResponse:
     """The scans of one code over time and by every dimension."""
-    context.read(lambda tx: ops.own(tx, context.account, id))
+    context.read(lambda tx: ops.get_owned(tx, context.account, id))
     return ReportResponse(data=context.read_report("qr", id, span))
 
 
@@ -150,30 +150,28 @@ def preview_code(context: Context, body: PreviewCode) -> Preview:
     """Draw a code without saving it. A tracked one holds an address that nothing answers yet."""
     new = service.draft(context, body, service.Logos(context))
     drawing = service.prove(new)
-    packed = base64.b64encode(drawing.render(body.format, body.size)).decode()
-    image = f"data:{MEDIA[body.format]};base64,{packed}"
+    encoded = base64.b64encode(drawing.render(body.format, body.size)).decode()
+    image = f"data:{MEDIA[body.format]};base64,{encoded}"
     return Preview(image=image, content=new.text, level=drawing.symbol.level, modules=drawing.symbol.side)
 
 
 @router.post("/qr/bulk")
 def add_codes(context: Context, body: NewCodes) -> CodesDone:
     """Make up to 500 codes, each for itself: `results` has what `/qr/add` would have answered to each."""
-    shelf = service.Logos(context)
-    results = [_added(context, item, shelf) for item in body.codes]
-    made = sum(isinstance(result, CodeDone) for result in results)
-    return CodesDone(message=f"{made} of {len(results)} QR codes have been created.", results=results)
+    request_logos = service.Logos(context)
+    results = [_added(context, item, request_logos) for item in body.codes]
+    created = sum(isinstance(result, CodeDone) for result in results)
+    return CodesDone(message=f"{created} of {len(results)} QR codes have been created.", results=results)
 
 
 @router.put("/qr/{id}/update")
 def update_code(context: Context, id: PathId, body: CodeChange) -> MessageResponse:
     """Change a code. Printed copies of a tracked code keep working."""
-    context.read(lambda tx: ops.own(tx, context.account, id))  # do not fetch a logo for a code of another account
-    fields = service.Logos(context).resolved(body)
+    context.read(lambda tx: ops.get_owned(tx, context.account, id))  # do not fetch a logo for a code of another account
+    fields = service.Logos(context).resolve(body)
 
-    def work(tx: Connection) -> ops.Draft:
-        return ops.draft_change(tx, context.account, id, settings=context.settings, **fields)
-
-    service.change(context, id, work)
+    settings = context.settings
+    service.change(context, id, lambda tx: ops.draft_change(tx, context.account, id, settings=settings, **fields))
     return MessageResponse(message="QR code has been updated successfully.")
 
 
@@ -188,10 +186,10 @@ def picture_url(code: ops.Listed, context: RequestContext) -> str:
     return f"{context.settings.base}/qr/{code.alias}"
 
 
-def _added(context: RequestContext, item: Any, shelf: service.Logos) -> CodeDone | Failure:
+def _added(context: RequestContext, item: Any, request_logos: service.Logos) -> CodeDone | Failure:
     """One of many: what goes wrong with it is its own answer."""
     try:
-        code = service.add(context, parsed(item), shelf)
+        code = service.add(context, parsed(item), request_logos)
     except Problem as problem:
         return Failure(error=1, message=problem.message, code=problem.kind.code, field=problem.field)
     return CodeDone(id=code.id, link=picture_url(code, context))

@@ -82,11 +82,11 @@ def page(tx: Connection, account: int, window: PageRequest, *, q: str = "") -> P
     """The account's codes, or those with `q` in their name or alias."""
     if not q:
         return crud.page(tx, qrs, account, window, Listed)
-    result = qrs.c.name.icontains(q, autoescape=True) | qrs.c.alias.icontains(q, autoescape=True)
-    return crud.filtered_page(tx, qrs, account, window, Listed, result)
+    matches = qrs.c.name.icontains(q, autoescape=True) | qrs.c.alias.icontains(q, autoescape=True)
+    return crud.filtered_page(tx, qrs, account, window, Listed, matches)
 
 
-def own(tx: Connection, account: int, code: int) -> Code:
+def get_owned(tx: Connection, account: int, code: int) -> Code:
     """One code."""
     return crud.get_owned(tx, qrs, account, code, Code)
 
@@ -106,10 +106,11 @@ def draft(tx: Connection, *, settings: Settings, custom: str | None = None, **fi
 
 def draft_change(tx: Connection, account: int, code: int, *, settings: Settings, **fields: Unpack[Fields]) -> Draft:
     """A code as the given fields would change it. Raises INVALID as `draft`, NOT_FOUND. `change` saves it."""
-    before = own(tx, account, code)
+    before = get_owned(tx, account, code)
     if fields.get("dynamic", before.dynamic) not in (before.dynamic, None):
         raise invalid("dynamic", "dynamic cannot be changed: codes that are printed already would stop working.")
-    values: dict[str, Any] = {**_set(before), **fields, "dynamic": before.dynamic}
+    current = {name: getattr(before, name) for name in (*_EMPTY, "type", "data")}
+    values = {**current, **fields, "dynamic": before.dynamic}
     logo = fields["logo"] if "logo" in fields else _logo(tx, code)
     return _draft(tx, before.alias, values, logo, settings, version=before.version)
 
@@ -118,7 +119,7 @@ def add(tx: Connection, account: int, new: Draft) -> Code:
     """Save a new code. Raises TAKEN on `custom`."""
     code = crud.add(tx, qrs, account, {**new.values, "alias": new.alias})
     alias_namespace.claim(tx, account, "qr", code, host=alias_namespace.OWN, alias=new.alias)
-    return own(tx, account, code)
+    return get_owned(tx, account, code)
 
 
 def change(tx: Connection, account: int, code: int, new: Draft) -> bool:
@@ -126,7 +127,7 @@ def change(tx: Connection, account: int, code: int, new: Draft) -> bool:
     now = {**new.values, "version": new.version + 1}
     own_items = (qrs.c.id == code, qrs.c.account == account, qrs.c.version == new.version)
     if tx.execute(update(qrs).where(*own_items).values(now)).rowcount == 0:
-        own(tx, account, code)
+        get_owned(tx, account, code)
         return False
     change_log.record(tx, alias_namespace.OWN, new.alias)
     return True
@@ -134,19 +135,18 @@ def change(tx: Connection, account: int, code: int, new: Draft) -> bool:
 
 def remove(tx: Connection, account: int, code: int) -> None:
     """Delete a code; its alias stays with the account, as a tombstone."""
-    alias_namespace.release(tx, host=alias_namespace.OWN, alias=own(tx, account, code).alias)
+    alias_namespace.release(tx, host=alias_namespace.OWN, alias=get_owned(tx, account, code).alias)
     crud.remove(tx, qrs, account, code)
 
 
 def saved(tx: Connection, code: int, settings: Settings) -> Draft | None:
     """Return the data to render a saved code; None if it does not exist."""
-    result = (
-        tx.execute(crud.select_columns(qrs, Code).add_columns(qrs.c.logo).where(qrs.c.id == code)).mappings().first()
-    )
-    if result is None:
+    query = crud.select_columns(qrs, Code).add_columns(qrs.c.logo).where(qrs.c.id == code)
+    row = tx.execute(query).first()
+    if row is None:
         return None
-    row = {str(name): value for name, value in result.items()}
-    return Draft(row["alias"], {}, text_of(row, settings), _style(row), row["logo"], row["version"])
+    columns = row._asdict()
+    return Draft(row.alias, {}, text_of(columns, settings), _style(columns), row.logo, row.version)
 
 
 def text_of(code: Mapping[str, Any], settings: Settings) -> str:
@@ -174,21 +174,12 @@ def _draft(
     blocklist.refuse(tx, content.urls(), field="data")
     text = text_of({**whole, "alias": alias}, settings)
     if content.uri == short_url(settings.base, "", None, alias):
-        raise invalid("data", "data must not be the address of this code itself: that goes in circles.")
+        raise invalid("data", "data must not be the address of this code itself: that is a redirect loop.")
     return Draft(alias, {**whole, "data": content.data, "logo": logo}, text, _style(whole), logo, version)
 
 
 _STYLED = ("foreground", "background", "modules", "eyes", "level", "margin", "caption")
-_EMPTY: dict[str, Any] = {
-    **{name: getattr(PLAIN, name) for name in _STYLED},
-    "name": "",
-    "gradient": None,
-}
-
-
-def _set(code: Code) -> dict[str, Any]:
-    """The columns of a code that can be set."""
-    return {name: getattr(code, name) for name in (*_EMPTY, "type", "data", "dynamic")}
+_EMPTY: dict[str, Any] = {**{name: getattr(PLAIN, name) for name in _STYLED}, "name": "", "gradient": None}
 
 
 def _style(code: Mapping[str, Any]) -> Style:
@@ -197,5 +188,5 @@ def _style(code: Mapping[str, Any]) -> Style:
 
 
 def _logo(tx: Connection, code: int) -> bytes | None:
-    query: bytes | None = tx.execute(select(qrs.c.logo).where(qrs.c.id == code)).scalar_one()
-    return query
+    logo: bytes | None = tx.execute(select(qrs.c.logo).where(qrs.c.id == code)).scalar_one()
+    return logo

@@ -108,7 +108,7 @@ def preview_code(context: PageContext, id: int) -> Response:
 
 @pages.get("/dashboard/qr/{id:int}/delete")
 def confirm_deletion(context: PageContext, id: int) -> Response:
-    code = context.read(lambda tx: ops.own(tx, context.account, id))
+    code = context.read(lambda tx: ops.get_owned(tx, context.account, id))
     return context.render("qr/delete.html", codes=[code])
 
 
@@ -117,7 +117,7 @@ def confirm_bulk_deletion(context: PageContext) -> Response:
     ids = context.selected_ids()
     if not ids:
         return context.redirect(_LIST, message="Select at least one QR code.", tone="bad")
-    codes = context.read(lambda tx: [ops.own(tx, context.account, code) for code in ids])
+    codes = context.read(lambda tx: [ops.get_owned(tx, context.account, code) for code in ids])
     return context.render("qr/delete.html", codes=codes)
 
 
@@ -131,7 +131,7 @@ def delete_codes(context: PageContext) -> Response:
 
 @pages.get("/dashboard/qr/{id:int}/stats")
 def show_statistics(context: PageContext, id: int) -> Response:
-    code = context.read(lambda tx: ops.own(tx, context.account, id))
+    code = context.read(lambda tx: ops.get_owned(tx, context.account, id))
     return statistics.page(context, "qr", id, title=code.name or code.alias, back=f"{_LIST}/{id}")
 
 
@@ -163,8 +163,8 @@ def _draft_change(context: PageContext, id: int, form: Form) -> Callable[[Connec
 
     It raises INVALID if the code changed since the form was shown.
     """
-    context.read(lambda tx: ops.own(tx, context.account, id))  # fetch no logo for another account's code
-    fields = service.Logos(context).resolved(form.read(CodeChange, context.time_zone, SHAPE))
+    context.read(lambda tx: ops.get_owned(tx, context.account, id))  # fetch no logo for another account's code
+    fields = service.Logos(context).resolve(form.read(CodeChange, context.time_zone, SHAPE))
 
     def work(tx: Connection) -> ops.Draft:
         form.reject_stale(_values(tx, context, id))
@@ -184,7 +184,7 @@ def _draw_preview(draft: ops.Draft) -> str:
 
 def _values(tx: Connection, context: PageContext, id: int) -> Mapping[str, Value]:
     """Return the values of the designer's fields for a stored code."""
-    code = ops.own(tx, context.account, id)
+    code = ops.get_owned(tx, context.account, id)
     gradient = {**vars(Gradient("#0d6b4f")), **(code.gradient or {})}
     return {
         **{name: getattr(code, name) for name in (*_STYLE, "name", "type")},
@@ -243,7 +243,7 @@ def _new_page(context: PageContext, form: Form, preview: str = "", *, status: in
 
 def _edit_page(context: PageContext, id: int, form: Form, preview: str = "", *, status: int = 200) -> Response:
     def work(tx: Connection) -> tuple[ops.Code, ops.Draft | None, bool]:
-        return ops.own(tx, context.account, id), ops.saved(tx, id, context.settings), ops.has_logo(tx, id)
+        return ops.get_owned(tx, context.account, id), ops.saved(tx, id, context.settings), ops.has_logo(tx, id)
 
     code, saved, has_logo = context.read_after_ingest(work)
     if saved is not None and not preview and not form.errors:

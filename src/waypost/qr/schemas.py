@@ -35,7 +35,7 @@ _Color = Annotated[Line, Field(description="rgb(r,g,b) or #RRGGBB.", examples=["
 
 
 class GradientIn(Body):
-    """The foreground runs to this colour."""
+    """A gradient from the foreground to this color."""
 
     color: _Color
     type: Shading = "linear"
@@ -64,7 +64,7 @@ class CodeChange(Body):
     ] = None
 
     def sent(self) -> dict[str, Any]:
-        """The fields that stood in the body; the gradient as plain values."""
+        """Return the fields that the body contains; the gradient as a dict."""
         fields = super().sent()
         if self.gradient is not None:
             fields["gradient"] = self.gradient.model_dump()

@@ -22,48 +22,47 @@ class Logos:
     """The logos of one request: each is fetched once, however many codes have it."""
 
     def __init__(self, context: RequestContext) -> None:
-        self._door = context
+        self._context = context
         self._known: dict[str, bytes | Problem] = {}
 
-    def resolved(self, body: CodeChange) -> dict[str, Any]:
-        """The fields that stood in a body, with the logo as our own copy. Raises INVALID on `logo`."""
+    def resolve(self, body: CodeChange) -> dict[str, Any]:
+        """Return the fields that the body contains, with the logo as our own copy. Raises INVALID on `logo`."""
         fields = body.sent()
-        response = fields.get("logo")
-        if response is not None:
-            fields["logo"] = self._copy(response)
+        if fields.get("logo") is not None:
+            fields["logo"] = self._copy(fields["logo"])
         return fields
 
-    def _copy(self, expected: str) -> bytes:
-        response = self._known.get(expected)
-        if response is None:
+    def _copy(self, source: str) -> bytes:
+        logo = self._known.get(source)
+        if logo is None:
             if len(self._known) >= _MOST_LOGOS:
                 raise invalid("logo", f"logo: one request can have at most {_MOST_LOGOS} different ones.")
             try:
-                response = logos.own_copy(self._bytes(expected))
+                logo = logos.own_copy(self._bytes(source))
             except Problem as problem:
-                response = problem
-            self._known[expected] = response
-        if isinstance(response, Problem):
-            raise response
-        return response
+                logo = problem
+            self._known[source] = logo
+        if isinstance(logo, Problem):
+            raise logo
+        return logo
 
-    def _bytes(self, expected: str) -> bytes:
-        if logos.is_data(expected):
-            return logos.from_data(expected)
-        own = self._own(expected)
-        if own is not None:
-            return own
-        if logos.is_url(expected):
-            return logos.fetch(expected)
+    def _bytes(self, source: str) -> bytes:
+        if logos.is_data(source):
+            return logos.from_data(source)
+        stored = self._own(source)
+        if stored is not None:
+            return stored
+        if logos.is_url(source):
+            return logos.fetch(source)
         raise invalid("logo", "logo must be an http(s) URL, a data: URL, or the short URL or alias of a file of yours.")
 
-    def _own(self, expected: str) -> bytes | None:
+    def _own(self, source: str) -> bytes | None:
         """The bytes of the account's file of that name."""
-        context = self._door
-        result = context.read(lambda tx: logos.own_file(tx, context.account, expected, settings=context.settings))
-        if result is None:
+        context = self._context
+        stored = context.read(lambda tx: logos.own_file(tx, context.account, source, settings=context.settings))
+        if stored is None:
             return None
-        name, size = result
+        name, size = stored
         logos.must_fit(size)
         try:
             return b"".join(context.store.load(name)[1])
@@ -71,9 +70,9 @@ class Logos:
             return None
 
 
-def add(context: RequestContext, body: NewCode, shelf: Logos) -> ops.Code:
+def add(context: RequestContext, body: NewCode, request_logos: Logos) -> ops.Code:
     """A new code, proven and saved. Raises INVALID, TAKEN."""
-    new = draft(context, body, shelf)
+    new = draft(context, body, request_logos)
     prove(new)
     return context.write(lambda tx: ops.add(tx, context.account, new))
 
@@ -86,14 +85,10 @@ def change(context: RequestContext, code: int, draft: Callable[[Connection], Dra
         )
 
 
-def draft(context: RequestContext, body: NewCode, shelf: Logos) -> Draft:
+def draft(context: RequestContext, body: NewCode, request_logos: Logos) -> Draft:
     """A new code, not proven and not saved."""
-    fields = shelf.resolved(body)
-
-    def work(tx: Connection) -> Draft:
-        return ops.draft(tx, settings=context.settings, **fields)
-
-    return context.read(work)
+    fields = request_logos.resolve(body)
+    return context.read(lambda tx: ops.draft(tx, settings=context.settings, **fields))
 
 
 def prove(new: Draft) -> Drawing:

@@ -45,7 +45,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Card:
-    """The frame: ink in `outer` but for `inner`, and the caption in the colour of the paper below."""
+    """The frame: ink in `outer` but for `inner`, and the caption in the background color below."""
 
     outer: Box
     inner: Box

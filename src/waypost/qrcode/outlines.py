@@ -33,7 +33,7 @@ def loops(rows: Sequence[int]) -> list[list[Corner]]:
             marked.setdefault(corner & _X, []).append(corner)
     for ends in marked.values():  # a corner where a horizontal line ends is one where a vertical line does
         _pair(ends, below)
-    items = []
+    shapes = []
     while beside:
         start, corner = beside.popitem()
         loop = [start]
@@ -45,8 +45,8 @@ def loops(rows: Sequence[int]) -> list[list[Corner]]:
                 break
             loop.append(corner)
             corner = beside.pop(corner)
-        items.append([(corner & _X, corner >> _X_BITS) for corner in loop])
-    return items
+        shapes.append([(corner & _X, corner >> _X_BITS) for corner in loop])
+    return shapes
 
 
 _X_BITS = 8  # a symbol is at most 177 modules wide
@@ -67,7 +67,7 @@ def outlines(rows: Sequence[int], side: int) -> list[list[Corner]]:
     ends: dict[tuple[int, int, int], tuple[int, int]] = {}
     _horizontal(rows, ends)
     _vertical(columns(rows, side), ends)
-    items = []
+    shapes = []
     while ends:
         x, y, way = start = next(iter(ends))
         corners = []
@@ -77,8 +77,8 @@ def outlines(rows: Sequence[int], side: int) -> list[list[Corner]]:
             way = _turn((x, y), way, ends)
         if start[2] > 1:  # begun on a vertical edge
             corners = corners[1:] + corners[:1]
-        items.append(corners)
-    return items
+        shapes.append(corners)
+    return shapes
 
 
 _RIGHT, _LEFT, _DOWN, _UP = range(4)

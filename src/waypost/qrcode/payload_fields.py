@@ -63,20 +63,18 @@ class Fields:
     def flag(self, name: str) -> bool:
         """True or false, also in words; absent is false."""
         value = self._value(name)
-        response = _FLAGS.get(value.lower() if isinstance(value, str) else value) if _is_plain(value) else None
-        if response is None:
+        is_hashable = value is None or isinstance(value, str | int)
+        flag = _FLAGS.get(value.lower() if isinstance(value, str) else value) if is_hashable else None
+        if flag is None:
             raise invalid("data", f"data.{name} must be true or false.")
-        return response
+        return flag
 
     def number(self, name: str) -> str:
         """A decimal number as it was written; "" when absent."""
-        value = self.text(name).strip()
-        if not value:
+        text = self.text(name).strip()
+        if not text:
             return ""
-        try:
-            number = Decimal(value)
-        except InvalidOperation:
-            number = Decimal("nan")
+        number = _decimal(text)
         # Without a bound, a few characters such as 1e-400000000 would be written out as that many digits.
         if not number.is_finite() or abs(number) > 10**15 or -int(number.as_tuple().exponent) > _MOST_DECIMALS:
             raise invalid("data", f"data.{name} must be a number, such as 12.5.")
@@ -94,8 +92,12 @@ _FLAGS: dict[Any, bool] = {
 }
 
 
-def _is_plain(value: Any) -> bool:
-    return value is None or isinstance(value, str | int | bool)
+def _decimal(text: str) -> Decimal:
+    """Parse a number; NaN if it is none."""
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        return Decimal("nan")
 
 
 def must_be_text(value: str, *, name: str = "data") -> None:
@@ -151,14 +153,9 @@ def phone(value: str) -> str:
     return number
 
 
-def percent(text: str, *, safe: str = "") -> str:
-    """Percent-encoded UTF-8."""
-    return quote(text, safe=safe)
-
-
 def with_query(uri: str, **values: str) -> str:
     """The URI with those values that are not empty."""
-    query = "&".join(f"{name}={percent(value, safe=',')}" for name, value in values.items() if value)
+    query = "&".join(f"{name}={quote(value, safe=',')}" for name, value in values.items() if value)
     return f"{uri}?{query}" if query else uri
 
 
@@ -191,17 +188,14 @@ def wifi_parts(data: str) -> tuple[str, str, str]:
 
 def degrees(value: str, most: int, name: str) -> str:
     """A coordinate without exponent and trailing zeros."""
-    try:
-        number = Decimal(value.strip())
-    except InvalidOperation:
-        number = Decimal("nan")
+    number = _decimal(value.strip())
     if not number.is_finite() or abs(number) > most:
         raise invalid("data", f"data needs a {name} from -{most} to {most}, such as 52.52.")
     text = f"{round(number, 7):f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def coin(currency: str, address: str, value: Mapping[str, str]) -> str:
+def coin(currency: str, address: str, parameters: Mapping[str, str]) -> str:
     """A payment (BIP 21)."""
     currency = currency.strip().lower()
     if currency not in _COINS:
@@ -209,9 +203,9 @@ def coin(currency: str, address: str, value: Mapping[str, str]) -> str:
     address = address.strip().removeprefix(f"{currency}:")
     if not _COIN_ADDRESS.match(address):
         raise invalid("data", "data.address must be an address: 14 to 100 letters and digits.")
-    if value["amount"] and Decimal(value["amount"]) <= 0:
+    if parameters["amount"] and Decimal(parameters["amount"]) <= 0:
         raise invalid("data", "data.amount must be more than 0.")
-    return with_query(f"{currency}:{address}", **value)
+    return with_query(f"{currency}:{address}", **parameters)
 
 
 def coin_uri(data: str) -> str:

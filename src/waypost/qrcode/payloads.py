@@ -7,6 +7,7 @@ BIP 21 (bitcoin), and ZXing's WIFI: and SMSTO:.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
+from urllib.parse import quote
 
 from waypost.errors import invalid
 from waypost.qrcode import payload_fields, vcard
@@ -45,13 +46,14 @@ class Content:
 
 def read(type: Type, data: Data, settings: Settings) -> Content:
     """The content that the data means. Raises INVALID on `data` (decision 32)."""
+    read_string, read_object = _READERS[type]
     if isinstance(data, str):
         payload_fields.must_be_text(data)
         if not data.strip():
             raise invalid("data", "data must not be empty.")
-        return replace(_STRINGS[type](data, settings), data=data)
-    output = payload_fields.Fields(type, data)
-    return replace(_OBJECTS[type](output, settings), data=output.used)
+        return replace(read_string(data, settings), data=data)
+    fields = payload_fields.Fields(type, data)
+    return replace(read_object(fields, settings), data=fields.used)
 
 
 def _text(data: str, _settings: Settings) -> Content:
@@ -81,9 +83,8 @@ def _email_object(data: payload_fields.Fields, _settings: Settings) -> Content:
 
 def _mail(address: str, subject: str, body: str) -> Content:
     address = payload_fields.email(address)
-    uri = payload_fields.with_query(
-        f"mailto:{payload_fields.percent(address, safe='@')}", subject=subject, body=payload_fields.crlf(body)
-    )
+    recipient = quote(address, safe="@")
+    uri = payload_fields.with_query(f"mailto:{recipient}", subject=subject, body=payload_fields.crlf(body))
     return Content("email", uri, uri=uri, name=address)
 
 
@@ -223,36 +224,25 @@ def _crypto(data: str, _settings: Settings) -> Content:
 
 
 def _crypto_object(data: payload_fields.Fields, _settings: Settings) -> Content:
-    values = {"amount": data.number("amount"), "label": data.text("label"), "message": data.text("message")}
-    uri = payload_fields.coin(data.text("currency") or "bitcoin", data.needed("address"), values)
+    parameters = {"amount": data.number("amount"), "label": data.text("label"), "message": data.text("message")}
+    uri = payload_fields.coin(data.text("currency") or "bitcoin", data.needed("address"), parameters)
     return Content("crypto", uri, uri=uri)
 
 
-_STRINGS: Mapping[Type, Callable[[str, Settings], Content]] = {
-    "text": _text,
-    "vcard": _vcard,
-    "link": _link,
-    "email": _email,
-    "phone": _phone,
-    "sms": _sms,
-    "wifi": _wifi,
-    "event": _event,
-    "geo": _geo,
-    "whatsapp": _whatsapp,
-    "app": _app,
-    "crypto": _crypto,
-}
-_OBJECTS: Mapping[Type, Callable[[payload_fields.Fields, Settings], Content]] = {
-    "text": _text_object,
-    "vcard": _vcard_object,
-    "link": _link_object,
-    "email": _email_object,
-    "phone": _phone_object,
-    "sms": _sms_object,
-    "wifi": _wifi_object,
-    "event": _event_object,
-    "geo": _geo_object,
-    "whatsapp": _whatsapp_object,
-    "app": _app_object,
-    "crypto": _crypto_object,
+# Readers of each type: of a string, and of an object.
+_READERS: Mapping[
+    Type, tuple[Callable[[str, Settings], Content], Callable[[payload_fields.Fields, Settings], Content]]
+] = {
+    "text": (_text, _text_object),
+    "vcard": (_vcard, _vcard_object),
+    "link": (_link, _link_object),
+    "email": (_email, _email_object),
+    "phone": (_phone, _phone_object),
+    "sms": (_sms, _sms_object),
+    "wifi": (_wifi, _wifi_object),
+    "event": (_event, _event_object),
+    "geo": (_geo, _geo_object),
+    "whatsapp": (_whatsapp, _whatsapp_object),
+    "app": (_app, _app_object),
+    "crypto": (_crypto, _crypto_object),
 }

@@ -1,4 +1,4 @@
-"""A code as pixels. Where everything is, ink is a mask from 0 to 255; colours come last. Pure."""
+"""A code as pixels. Where everything is, ink is a mask from 0 to 255; colors come last. Pure."""
 
 from collections.abc import Iterator
 from functools import cache, lru_cache
@@ -26,12 +26,12 @@ def draw(symbol: Symbol, style: Style, layout: Layout, logo: bytes | None, size:
     if image.mode == "P":
         image.save(out, "PNG", bits=image.info["bits"])
     else:
-        image.save(out, "PNG", compress_type=_RUNS)  # for areas of one colour as small as the best, and fast
+        image.save(out, "PNG", compress_type=_RUNS)  # for areas of one color as small as the best, and fast
     return out.getvalue()
 
 
 def picture(symbol: Symbol, style: Style, layout: Layout, logo: bytes | None, size: int) -> Image.Image:
-    """The same as an image: with a palette while two colours are enough, else RGB."""
+    """The same as an image: with a palette while two colors are enough, else RGB."""
     unit = size // layout.width
     if unit and unit * layout.width >= _LEAST_CRISP * size:
         return _drawn(symbol, style, layout, logo, unit, size)
@@ -65,7 +65,7 @@ def _is_round(style: Style) -> bool:
 
 
 def _flat(ink: Image.Image, style: Style) -> Image.Image:
-    """Two colours, and between them as many as round edges need."""
+    """Two colors, and between them as many as round edges need."""
     shades = _SHADES if _is_round(style) else 2
     image = ink.point(_steps(shades))
     image.putpalette(_ramp(style.paper, style.ink, shades))
@@ -74,7 +74,7 @@ def _flat(ink: Image.Image, style: Style) -> Image.Image:
 
 
 def _shaded(ink: Image.Image, style: Style, gradient: Gradient, at: tuple[int, int], side: int) -> Image.Image:
-    """The same with a run of colours on the symbol: a palette of each of its steps in each shade."""
+    """The same with a run of colors on the symbol: a palette of each of its steps in each shade."""
     run = Image.new("L", ink.size)
     run.paste(_run(gradient.type, gradient.angle).resize((side, side), Image.Resampling.BILINEAR), at)
     steps = ImageChops.add(ink.point(_steps(_EDGES, _RUN)), run.point(_steps(_RUN)))
@@ -98,7 +98,7 @@ def _steps(count: int, width: int = 1) -> list[int]:
 
 
 def _ramp(first: Rgb, last: Rgb, count: int) -> bytes:
-    """`count` colours from one to the other, as a palette."""
+    """`count` colors from one to the other, as a palette."""
     parts = list(zip(first, last, strict=True))
     return bytes(round(one + (other - one) * step / (count - 1)) for step in range(count) for one, other in parts)
 

@@ -63,7 +63,7 @@ def color(value: str, *, field: str) -> str:
         return text.lower()
     match = _RGB.match(text)
     if match is None or max(parts := [int(part) for part in match.groups()]) > 255:
-        raise invalid(field, f"{field} must be a colour, rgb(r,g,b) with numbers from 0 to 255, or #RRGGBB.")
+        raise invalid(field, f"{field} must be a color, rgb(r,g,b) with numbers from 0 to 255, or #RRGGBB.")
     return "#" + "".join(f"{part:02x}" for part in parts)
 
 
@@ -80,7 +80,8 @@ def contrast(one: str, other: str) -> float:
 
 def luminance(value: str) -> float:
     """Return the relative luminance, 0 to 1 (WCAG 2.2)."""
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in _parts(value)]
+    parts = [part / 255 for part in rgb(value)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
@@ -90,17 +91,13 @@ def must_be_readable(style: Style) -> None:
     if style.gradient is not None:
         inks.append(("gradient", style.gradient.color))
     for field, ink in inks:
-        result = contrast(ink, style.background)
-        if result >= LEAST_CONTRAST and luminance(ink) > luminance(style.background):
+        ratio = contrast(ink, style.background)
+        if ratio >= LEAST_CONTRAST and luminance(ink) > luminance(style.background):
             raise _unreadable(field, f"{field} {ink} is lighter than background {style.background}; swap them")
-        if result < LEAST_CONTRAST:
-            output = f"{field} {ink} on background {style.background} has a contrast of {result:.1f}:1"
-            raise _unreadable(field, f"{output}, and scanners need 3:1; make {field} darker or background lighter")
+        if ratio < LEAST_CONTRAST:
+            fault = f"{field} {ink} on background {style.background} has a contrast of {ratio:.1f}:1"
+            raise _unreadable(field, f"{fault}, and scanners need 3:1; make {field} darker or background lighter")
 
 
 def _unreadable(field: str, why: str) -> Problem:
     return invalid(field, f"This code could not be scanned: {why}.")
-
-
-def _parts(value: str) -> list[float]:
-    return [part / 255 for part in rgb(value)]

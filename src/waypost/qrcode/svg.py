@@ -59,10 +59,10 @@ def _eye(left: int, top: int, eyes: Eyes) -> str:
     return "".join(parts)
 
 
-def _sharp(result: Iterable[list[Corner]]) -> str:
+def _sharp(shapes: Iterable[list[Corner]]) -> str:
     """Edges are across and down by turns; the last one is closed by z."""
     parts = []
-    for corners in result:
+    for corners in shapes:
         x, y = corners[0]
         parts.append(f"M{x} {y}h{corners[1][0] - x}")
         turns = zip(corners[1::2], corners[2::2], corners[3::2], strict=False)
@@ -71,10 +71,10 @@ def _sharp(result: Iterable[list[Corner]]) -> str:
     return "".join(parts)
 
 
-def _rounded(result: Iterable[list[Corner]]) -> str:
+def _rounded(shapes: Iterable[list[Corner]]) -> str:
     """Outer corners are quarters of a circle as wide as a module; inner ones stay as they are."""
     parts = []
-    for corners in result:
+    for corners in shapes:
         count = len(corners)
         ways = []
         for place, (x, y) in enumerate(corners):

@@ -15,7 +15,7 @@ LEAST_PIXELS = 3
 
 def decode(image: Image.Image) -> str | None:
     """Return the text of a QR code image, or None. Does not try other rotations, inversion or sizes."""
-    result = zxingcpp.read_barcode(
+    barcode = zxingcpp.read_barcode(
         image.convert("L"),
         formats=zxingcpp.BarcodeFormats(zxingcpp.BarcodeFormat.QRCode),
         try_rotate=False,
@@ -23,7 +23,7 @@ def decode(image: Image.Image) -> str | None:
         try_invert=False,
         text_mode=zxingcpp.TextMode.Plain,
     )
-    return result.text if result is not None else None
+    return barcode.text if barcode is not None else None
 
 
 def must_scan(drawing: Drawing, text: str) -> None:
@@ -43,4 +43,4 @@ def _unreadable(drawing: Drawing) -> Exception:
         return invalid("logo", "This code cannot be scanned with that logo on it; use a smaller text, or no logo.")
     if style.modules != "square":
         return invalid("modules", f"This code cannot be scanned with {style.modules}; use square modules.")
-    return invalid("foreground", "This code cannot be scanned; use colours that differ more, such as black on white.")
+    return invalid("foreground", "This code cannot be scanned; use colors that differ more, such as black on white.")
