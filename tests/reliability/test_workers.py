@@ -1,9 +1,12 @@
 """Several workers on one port: distribution of connections, restart by SIGHUP, and a port in use."""
 
 import signal
+import socket
 import subprocess
 import threading
+from collections import deque
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import httpx2
@@ -32,15 +35,20 @@ def _busy_workers(server: Server) -> set[int]:
             visitor.close()
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server with two workers."""
-    with serving(tmp_path_factory.mktemp("node"), workers=2) as server:
+def _listens(pid: int) -> bool:
+    """Return whether a worker accepts connections."""
+    return any(connection.status == psutil.CONN_LISTEN for connection in psutil.Process(pid).net_connections("tcp4"))
+
+
+@pytest.fixture(scope="module", params=[1, 2], ids=["one worker", "two workers"])
+def server(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Server]:
+    """A server with one or two workers."""
+    with serving(tmp_path_factory.mktemp("node"), workers=request.param) as server:
         yield server
 
 
 def test_connections_are_distributed_to_all_workers(server: Server) -> None:
-    until(lambda: len(_busy_workers(server)) == 2)
+    until(lambda: _busy_workers(server) == _workers(server))
 
 
 def test_sighup_replaces_workers_without_failed_request(server: Server) -> None:
@@ -58,19 +66,38 @@ def test_sighup_replaces_workers_without_failed_request(server: Server) -> None:
     visiting.start()
     try:
         server.process.send_signal(signal.SIGHUP)
-        until(lambda: len(_workers(server)) == 2 and not _workers(server) & before)
+        until(lambda: len(_workers(server)) == len(before) and not _workers(server) & before)
         server.process.send_signal(signal.SIGTTIN)  # ignored: the number of workers is a setting
-        until(lambda: len(_busy_workers(server)) == 2)
+        until(lambda: _busy_workers(server) == _workers(server))
     finally:
         stop.set()
         visiting.join(_SECONDS)
     assert not failures
-    assert len(_workers(server)) == 2
+    assert len(_workers(server)) == len(before)
+
+
+def test_accepted_connection_is_answered_after_sighup(server: Server) -> None:
+    before = _workers(server)
+    address = ("127.0.0.1", int(server.url.rpartition(":")[2]))
+    connections = deque[socket.socket](maxlen=20)  # idle connections are closed after five seconds
+
+    def connect_until_a_worker_stops() -> bool:
+        connections.append(stack.enter_context(socket.create_connection(address, _SECONDS)))
+        return any(not _listens(pid) for pid in before)
+
+    with ExitStack() as stack:
+        server.process.send_signal(signal.SIGHUP)
+        until(connect_until_a_worker_stops)
+        for connection in connections:
+            connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        answers = [connection.recv(100)[:12] for connection in connections]
+    assert answers == [b"HTTP/1.1 200"] * len(connections)
+    until(lambda: len(_workers(server)) == len(before) and not _workers(server) & before)
 
 
 def test_start_on_port_in_use_fails(server: Server, tmp_path: Path) -> None:
     port = server.url.rpartition(":")[2]
     command = [*server.process.args, "--port", port, "--workers", "2"]  # type: ignore[misc]
     completed = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=_SECONDS, check=False)
-    assert completed.returncode != 0, completed
+    assert completed.returncode == 1, completed
     assert "Address already in use" in completed.stdout + completed.stderr

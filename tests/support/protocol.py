@@ -65,6 +65,8 @@ class Pipe(asyncio.Transport):
             assert self.protocol is not None
             self._loop.call_soon(self.protocol.connection_lost, None)
 
+    abort = close
+
     def is_closing(self) -> bool:
         return self._closing
 

@@ -12,7 +12,7 @@ from uvicorn import config
 from uvicorn.protocols.http import httptools_impl
 from uvicorn.supervisors import multiprocess
 
-FAST_PATH, SENDFILE, WORKERS = "visits/fast_path.py", "http/sendfile.py", "server/workers.py"
+CONNECTION, SENDFILE, WORKERS = "http/connection.py", "http/sendfile.py", "server/workers.py"
 
 
 def _assigned(function: Callable[..., Any]) -> set[str]:
@@ -30,9 +30,9 @@ def _assigned(function: Callable[..., Any]) -> set[str]:
     [
         (
             httptools_impl.HttpToolsProtocol,
-            "connection_made connection_lost data_received on_message_begin on_message_complete shutdown "
-            "_start_asgi_task _unset_keepalive_if_required",
-            FAST_PATH,
+            "connection_made connection_lost data_received on_message_begin on_url on_header on_headers_complete "
+            "on_message_complete send_400_response shutdown _start_asgi_task _unset_keepalive_if_required",
+            CONNECTION,
         ),
         (multiprocess, "SIGNALS Multiprocess Process", WORKERS),
         (config, "STARTUP_FAILURE", WORKERS),
@@ -56,10 +56,14 @@ def test_uvicorn_has_the_names_that_waypost_uses(owner: Any, names: str, used_by
     [
         (
             httptools_impl.HttpToolsProtocol,
-            "loop server_state timeout_keep_alive transport flow client pipeline cycle",
-            FAST_PATH,
+            "loop server_state timeout_keep_alive transport flow client headers pipeline cycle",
+            CONNECTION,
         ),
-        (httptools_impl.RequestResponseCycle, "disconnected response_complete expected_content_length", SENDFILE),
+        (
+            httptools_impl.RequestResponseCycle,
+            "disconnected keep_alive response_started response_complete expected_content_length",
+            SENDFILE,
+        ),
         (multiprocess.Multiprocess, "config sockets processes processes_num should_exit", WORKERS),
         (multiprocess.Process, "process", WORKERS),
     ],
@@ -72,4 +76,4 @@ def test_uvicorn_sets_the_attributes_that_waypost_uses(owner: Any, names: str, u
 
 def test_uvicorn_passes_the_protocol_the_arguments_that_the_fast_path_takes() -> None:
     parameters = list(inspect.signature(httptools_impl.HttpToolsProtocol.__init__).parameters)
-    assert parameters[:4] == ["self", "config", "server_state", "app_state"], FAST_PATH
+    assert parameters[:4] == ["self", "config", "server_state", "app_state"], CONNECTION

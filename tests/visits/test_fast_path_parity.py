@@ -9,11 +9,11 @@ from typing import NamedTuple
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from tests.support.protocol import Pipe, ProtocolClient, protocol_client
 from waypost import clock
 from waypost.db.database import Database
+from waypost.http.connection import LimitedProtocol
 from waypost.settings import Settings
 from waypost.visits.fast_path import FastPathProtocol
 
@@ -188,7 +188,7 @@ class BlockResult(NamedTuple):
 
 
 def _talk(
-    client: ProtocolClient, protocol: type[HttpToolsProtocol], peer: str, blocks: Sequence[Sequence[bytes]]
+    client: ProtocolClient, protocol: type[LimitedProtocol], peer: str, blocks: Sequence[Sequence[bytes]]
 ) -> list[BlockResult]:
     results = []
     pipe: Pipe | None = None
@@ -210,7 +210,7 @@ def test_fast_path_responds_and_counts_like_slow_path(
     client: ProtocolClient, blocks: list[list[bytes]], peer: str
 ) -> None:
     fast_results = _talk(client, FastPathProtocol, peer, blocks)
-    slow_results = _talk(client, HttpToolsProtocol, peer, blocks)
+    slow_results = _talk(client, LimitedProtocol, peer, blocks)
     for fast, slow in zip(fast_results, slow_results, strict=True):
         if fast.responses != slow.responses:
             # Garbage right after valid requests: uvicorn may drop their responses, although they were counted. The

@@ -61,6 +61,7 @@ def serve(
     logging.configure(settings)
     if _report(system_checks.run(settings)):
         raise typer.Exit(2)
+    listeners = startup.listen(settings)
     with console.database() as database:
         owner = startup.create_first_account(settings, database)
         if owner is not None:
@@ -68,7 +69,7 @@ def serve(
             link = database.read(lambda tx: email_links.reset_link(tx, settings.base, owner.id, life=lifetime))
             _print_welcome(settings.base, owner, link)
     console.stderr.print(f"waypost {__version__} serves {settings.base}")
-    startup.serve(settings)
+    startup.serve(settings, listeners)
 
 
 @app.command()

@@ -1,7 +1,9 @@
 """Startup: open and upgrade the database, create the first account, run the workers."""
 
+import resource
 import sys
 from dataclasses import dataclass
+from socket import socket
 
 import uvicorn
 from sqlalchemy import Connection
@@ -19,6 +21,7 @@ from waypost.observability import metrics
 from waypost.server import workers
 from waypost.settings import Settings
 
+_OPEN_FILES = 65_536
 KEEP_ALIVE_SECONDS = 5
 """Seconds after which an idle connection is closed. The load balancers of deploy/ close theirs earlier."""
 
@@ -96,16 +99,20 @@ def _add_key(tx: Connection, password: str, account: ops.Account) -> NewAccount:
     return NewAccount(account.id, account.email, account.username, password, key)
 
 
-def serve(settings: Settings) -> None:
+def listen(settings: Settings) -> list[socket]:
+    """Bind the port of the service. Raises UNAVAILABLE."""
+    return workers.bind(settings.host, settings.port, settings.workers)
+
+
+def serve(settings: Settings, listeners: list[socket]) -> None:
     """Run the workers until the process is stopped. Requests in progress are finished first."""
+    _raise_open_files_limit()
     metrics.clear(settings.metrics_dir)
     # Otherwise a spawned process would also import the main program, with all commands.
     sys.modules["__main__"].__file__ = None
     config = uvicorn.Config(
         "waypost.app:create",
         factory=True,
-        host=settings.host,
-        port=settings.port,
         workers=settings.workers,
         loop="uvloop",
         http="waypost.visits.fast_path:FastPathProtocol",
@@ -119,5 +126,13 @@ def serve(settings: Settings) -> None:
         timeout_graceful_shutdown=settings.shutdown_seconds,
     )
     workers.preload(config)
-    with IngesterProcess(settings, background=dead_link_checker.run if settings.dead_links_days else None) as ingester:
-        workers.run(config, on_tick=ingester.ensure_running)
+    background = dead_link_checker.run if settings.dead_links_days else None
+    with IngesterProcess(settings, background, listeners) as ingester:
+        workers.run(config, listeners, on_tick=ingester.ensure_running)
+
+
+def _raise_open_files_limit() -> None:
+    """Allow as many connections as the system permits: many systems start programs with 1,024 open files."""
+    _, maximum = resource.getrlimit(resource.RLIMIT_NOFILE)
+    limit = _OPEN_FILES if maximum == resource.RLIM_INFINITY else min(maximum, _OPEN_FILES)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, maximum))

@@ -1,4 +1,4 @@
-"""Supervisor of several workers on one port. Each has its own socket queue; a worker that dies is replaced at once.
+"""Supervisor of the workers on one port. Each has its own socket queue; a worker that dies is replaced at once.
 
 Workers are forked from the parent, which has loaded all modules: they start fast and share its memory (ADR 13). The
 parent must therefore have no other thread, whose locks a child would inherit. After SIGHUP workers are spawned instead
@@ -10,7 +10,6 @@ import multiprocessing
 import signal
 import socket
 import sys
-import threading
 from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
@@ -20,8 +19,9 @@ import uvicorn
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors.multiprocess import SIGNALS, Multiprocess, Process
 
+from waypost.errors import Kind, Problem
+
 _READY_SECONDS = 60
-_INTERVAL_SECONDS = 0.5
 _log = structlog.get_logger("workers")
 
 
@@ -32,49 +32,45 @@ def preload(config: uvicorn.Config) -> None:
     gc.freeze()  # the garbage collector would write to memory pages that the processes share
 
 
-def run(config: uvicorn.Config, on_tick: Callable[[], None]) -> None:
-    """Serve until the process is stopped. Call `on_tick` twice a second.
-
-    Exits the process if the service cannot start.
-    """
-    if config.workers > 1:
-        _Supervisor(config, _bind_sockets(config), on_tick).run()
-        return
-    stopped = threading.Event()
-    ticker = threading.Thread(target=_tick, args=(on_tick, stopped), name="ticker", daemon=True)
-    ticker.start()
-    server = uvicorn.Server(config)
-    with suppress(KeyboardInterrupt):  # raised after an orderly shutdown
-        server.run()
-    stopped.set()
-    ticker.join()
-    if not server.started:
-        sys.exit(STARTUP_FAILURE)
-
-
-def _tick(on_tick: Callable[[], None], stopped: threading.Event) -> None:
-    while not stopped.wait(_INTERVAL_SECONDS):
-        on_tick()
-
-
-def _bind_sockets(config: uvicorn.Config) -> list[socket.socket]:
+def bind(host: str, port: int, workers: int) -> list[socket.socket]:
     """Return one socket per worker, all on the same port. The kernel distributes new connections among them.
 
     With a single socket, the first worker that wakes up accepts all waiting connections (often 45 of 64), while the
     other one is idle. The parent holds the sockets, so that a successor accepts the connections of a dead worker.
+    Raises UNAVAILABLE if the address cannot be used.
     """
-    first = config.bind_socket()  # reports an error and exits if the port is in use
+    first = _bound(host, port)
     if sys.platform != "linux":
-        return [first] * config.workers
-    family, address = first.family, first.getsockname()
-    first.close()
-    sockets = [socket.socket(family) for _ in range(config.workers)]
-    for listener in sockets:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        return [first] * workers
+    address = first.getsockname()[:2]
+    first.close()  # it shares its port with nobody, so a second service is noticed
+    return [_bound(*address, reuse_port=True) for _ in range(workers)]
+
+
+def _bound(host: str, port: int, *, reuse_port: bool = False) -> socket.socket:
+    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if reuse_port:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        listener.bind(address)
-        listener.set_inheritable(True)
-    return sockets
+    try:
+        listener.bind((host, port))
+    except OSError as error:
+        listener.close()
+        message = f"Cannot listen on {host}, port {port}: {error.strerror}. Set another WAYPOST_HOST or WAYPOST_PORT."
+        raise Problem(Kind.UNAVAILABLE, message) from error
+    listener.set_inheritable(True)
+    return listener
+
+
+def run(config: uvicorn.Config, listeners: list[socket.socket], on_tick: Callable[[], None]) -> None:
+    """Serve until the process is stopped. Call `on_tick` twice a second.
+
+    Exits the process if a worker cannot start.
+    """
+    supervisor = _Supervisor(config, listeners, on_tick)
+    supervisor.run()
+    if supervisor.has_failed:
+        sys.exit(STARTUP_FAILURE)
 
 
 class _ForkedProcess(Process):
@@ -112,6 +108,7 @@ class _Supervisor(Multiprocess):
 
     def __init__(self, config: uvicorn.Config, listeners: list[socket.socket], on_tick: Callable[[], None]) -> None:
         super().__init__(config, listeners)
+        self.has_failed = False
         self._on_tick = on_tick
         self._forks = sys.platform == "linux"  # system libraries of macOS do not survive a fork
 
@@ -126,6 +123,7 @@ class _Supervisor(Multiprocess):
             worker.join()
             if worker.exitcode == STARTUP_FAILURE:
                 _log.error("worker cannot start")
+                self.has_failed = True
                 self.should_exit.set()
                 return
             _log.warning("worker died, starting another", process=worker.pid, exitcode=worker.exitcode)

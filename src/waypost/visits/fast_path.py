@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.utils import get_remote_addr
 
 from waypost.clicks.journal.entry import format_line
 from waypost.clicks.journal.writer import Journal
 from waypost.http.client_ip import is_trusted, resolve_client_ip
+from waypost.http.connection import LimitedProtocol
 from waypost.http.sendfile import SendfileAdapter
 from waypost.settings import Network
 from waypost.visits.cache import Cache
@@ -130,46 +131,32 @@ class WorkerState:
         return self._default_headers[1]
 
 
-class FastPathProtocol(HttpToolsProtocol):
-    """uvicorn's protocol with the fast path in front."""
+class FastPathProtocol(LimitedProtocol):
+    """uvicorn's protocol with limits, and the fast path in front."""
 
     def __init__(self, config: Any, server_state: Any, app_state: dict[str, Any], _loop: Any = None) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self._worker_state: WorkerState = app_state[STATE_KEY]
-        self._is_in_message = False
-        self._has_received = False
-        self._idle_timer: asyncio.TimerHandle | None = None
         self._address = b""
         self._is_proxied = False
 
-    def connection_made(self, transport: Any) -> None:
-        super().connection_made(transport)
-        peer = self.client[0] if self.client else ""
-        self._address = resolve_client_ip(peer, (), ()).encode()
-        self._is_proxied = is_trusted(peer, self._worker_state.proxies)
-        self._idle_timer = self.loop.call_later(self.timeout_keep_alive, self._close_when_idle)
+    def is_from_proxy(self) -> bool:
+        return self._is_proxied
 
-    def connection_lost(self, exc: Exception | None) -> None:
-        super().connection_lost(exc)
-        if self._idle_timer is not None:
-            self._idle_timer.cancel()
+    def connection_made(self, transport: Any) -> None:
+        peer = get_remote_addr(transport)
+        self._address = resolve_client_ip(peer[0] if peer else "", (), ()).encode()
+        self._is_proxied = peer is not None and is_trusted(peer[0], self._worker_state.proxies)
+        super().connection_made(transport)
 
     def data_received(self, data: bytes) -> None:
-        self._has_received = True
         if data.startswith(b"GET /") and data.endswith(b"\r\n\r\n") and self._is_free() and self._respond(data):
+            self.is_new, self.was_used = False, True
             self._unset_keepalive_if_required()
             return
         if self._worker_state.pending:
             self._worker_state.flush()  # keep the order of pipelined responses
         super().data_received(data)
-
-    def on_message_begin(self) -> None:
-        self._is_in_message = True
-        super().on_message_begin()
-
-    def on_message_complete(self) -> None:
-        self._is_in_message = False
-        super().on_message_complete()
 
     def _start_asgi_task(self, cycle: Any, app: Any) -> None:
         adapter: Any = SendfileAdapter(app, cycle, self.transport, self._worker_state.sendfile_threads)
@@ -181,9 +168,9 @@ class FastPathProtocol(HttpToolsProtocol):
 
     def _is_free(self) -> bool:
         """Return whether the connection has no unfinished request or response."""
-        if self._is_in_message or self.pipeline or self.flow.write_paused or self.transport.is_closing():
+        if self.is_in_message or self.pipeline or self.flow.write_paused or self.transport.is_closing():
             return False
-        return self.cycle is None or self.cycle.response_complete
+        return not self.is_busy() and not self.is_draining
 
     def _respond(self, data: bytes) -> bool:
         """Answer a hot request and return True; return False for all others."""
@@ -215,15 +202,3 @@ class FastPathProtocol(HttpToolsProtocol):
         worker_state.pending.append((self.transport, entry, response))
         self.server_state.total_requests += 1
         return True
-
-    def _close_when_idle(self) -> None:
-        """Keep-alive timeout for connections that only use the fast path: one timer for many requests."""
-        self._idle_timer = None
-        if self.transport.is_closing():
-            return
-        is_busy = self.cycle is not None and not self.cycle.response_complete
-        if self._has_received or is_busy:
-            self._has_received = False
-            self._idle_timer = self.loop.call_later(self.timeout_keep_alive, self._close_when_idle)
-        else:
-            self.transport.close()

@@ -6,10 +6,11 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from multiprocessing.process import BaseProcess
-from typing import Self
+from socket import socket
+from typing import Any, Self
 
 from waypost.clicks.ingest.ingester import Ingester
 from waypost.clicks.ingest.lock import wake_ingester
@@ -30,7 +31,9 @@ _NICENESS = 10  # redirects have priority over ingest
 class IngesterProcess:
     """Context manager that runs an ingester and an optional background job in a child process."""
 
-    def __init__(self, settings: Settings, background: BackgroundJob | None) -> None:
+    def __init__(self, settings: Settings, background: BackgroundJob | None, listeners: Sequence[socket] = ()) -> None:
+        """`listeners` are sockets of the workers, which a forked ingester must not keep open."""
+        self._listeners = listeners
         self._process_args = (settings, background, os.getpid())
         self._dead_since: float | None = None
 
@@ -58,9 +61,15 @@ class IngesterProcess:
         self._process.join(timeout=20)
 
     def _start(self, factory: ProcessFactory) -> BaseProcess:
-        process = factory(target=_main, args=self._process_args, name="waypost ingester", daemon=True)
+        target = self._close_listeners_and_run if factory is not _SPAWN else _main
+        process = factory(target=target, args=self._process_args, name="waypost ingester", daemon=True)
         process.start()
         return process
+
+    def _close_listeners_and_run(self, *process_args: Any) -> None:
+        for listener in self._listeners:
+            listener.close()
+        _main(*process_args)
 
 
 def _main(settings: Settings, background: BackgroundJob | None, parent: int) -> None:

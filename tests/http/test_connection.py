@@ -1,0 +1,137 @@
+"""Limits of HTTP connections: size and time of headers, pipelined requests, connections per network, shutdown."""
+
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.support.protocol import ProtocolClient, protocol_client
+from tests.support.server import serving
+from waypost.db.database import Database
+from waypost.http.connection import HEADER_SECONDS, MAX_HEADER_BYTES, MAX_HEADERS
+from waypost.settings import Settings
+
+START = b"GET /nobody HTTP/1.1\r\nHost: x\r\n"
+TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
+
+
+@pytest.fixture
+def client(settings: Settings, database: Database) -> Iterator[ProtocolClient]:
+    """An application with one hot link, /spring."""
+    with protocol_client(settings, database) as client:
+        client.add_link("spring")
+        client.request(b"GET /spring HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        yield client
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        [START + b"X: " + b"x" * MAX_HEADER_BYTES + b"\r\n\r\n"],
+        [START, b"X: ", *[b"x" * 1000] * 70],
+        [b"GET /" + b"x" * (MAX_HEADER_BYTES + 1) + b" HTTP/1.1\r\n\r\n"],
+        [b"GET /", *[b"x" * 1000] * 70],
+        [START, *[b"X: " + b"x" * 5000 + b"\r\n"] * 14, b"\r\n"],
+        [START + b"X: y\r\n" * MAX_HEADERS + b"\r\n"],
+        [b"POST /nobody HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", *[b"X: " + b"x" * 5000 + b"\r\n"] * 20],
+    ],
+    ids=["one header", "one header in pieces", "path", "path in pieces", "many headers", "count", "trailers"],
+)
+def test_too_large_headers_return_431(client: ProtocolClient, pieces: list[bytes]) -> None:
+    pipe = client.connect()
+    client.send(pipe, pieces)
+    assert pipe.receive().startswith(TOO_LARGE)
+    assert pipe.is_closing()
+
+
+def test_headers_within_limits_are_accepted(client: ProtocolClient) -> None:
+    headers = b"X: y\r\n" * (MAX_HEADERS - 2) + b"X: " + b"x" * (MAX_HEADER_BYTES - 1000) + b"\r\n\r\n"
+    assert client.request(START + headers).startswith(b"HTTP/1.1 404 ")
+
+
+def test_headers_are_counted_per_request(client: ProtocolClient) -> None:
+    pipe = client.connect()
+    for _ in range(10):
+        client.send(pipe, [START, b"X: " + b"x" * 10_000, b"\r\n\r\n"])
+        assert pipe.receive().startswith(b"HTTP/1.1 404 ")
+
+
+@pytest.mark.parametrize("drip", [b"X: y\r\n", b"x"])
+def test_slow_headers_are_refused_with_408(client: ProtocolClient, drip: bytes) -> None:
+    pipe = client.connect()
+    client.send(pipe, [START])
+    for _ in range(2 * HEADER_SECONDS):
+        client.send(pipe, [drip])
+        client.wait(1)
+    assert pipe.receive().startswith(b"HTTP/1.1 408 Request Timeout\r\n")
+    assert pipe.is_closing()
+
+
+def test_connection_with_blank_lines_only_is_closed(client: ProtocolClient) -> None:
+    pipe = client.connect()
+    for _ in range(HEADER_SECONDS):
+        client.send(pipe, [b"\r\n"])
+        client.wait(1)
+    assert pipe.is_closing()
+
+
+def test_too_many_pipelined_requests_close_the_connection(client: ProtocolClient) -> None:
+    pipe = client.connect()
+    client.send(pipe, [(START + b"\r\n") * 1000])
+    assert pipe.is_closing()
+
+
+def test_new_connection_is_answered_after_shutdown_began(client: ProtocolClient) -> None:
+    for request in (START + b"\r\n", b"GET /spring HTTP/1.1\r\nHost: localhost\r\n\r\n"):
+        pipe = client.connect()
+        assert pipe.protocol is not None
+        pipe.protocol.shutdown()
+        client.wait(1)
+        assert not pipe.is_closing()
+        client.send(pipe, [request])
+        assert b"connection: close\r\n" in pipe.receive()
+        assert pipe.is_closing()
+
+
+def test_new_connection_without_request_is_closed_after_shutdown(client: ProtocolClient) -> None:
+    pipe = client.connect()
+    assert pipe.protocol is not None
+    pipe.protocol.shutdown()
+    client.wait(6)
+    assert pipe.is_closing()
+
+
+@pytest.mark.parametrize("path", [b"nobody", b"spring"])
+def test_used_connection_is_closed_soon_after_shutdown(client: ProtocolClient, path: bytes) -> None:
+    pipe = client.connect()
+    client.send(pipe, [b"GET /" + path + b" HTTP/1.1\r\nHost: localhost\r\n\r\n"])
+    assert pipe.protocol is not None
+    pipe.protocol.shutdown()
+    assert not pipe.is_closing()  # a request can be on its way
+    client.wait(0.2)
+    assert pipe.is_closing()
+
+
+def test_connections_of_one_network_are_limited(tmp_path: Path) -> None:
+    limit = ("prlimit", "--nofile=512:512")  # one network gets a quarter
+    with serving(tmp_path, inside=limit) as server, ExitStack() as stack:
+        address = ("127.0.0.1", int(server.url.rpartition(":")[2]))
+        connections = [stack.enter_context(socket.create_connection(address)) for _ in range(200)]
+        time.sleep(0.5)
+        assert sum(not _is_closed(connection) for connection in connections) <= 128
+        with socket.create_connection(address, source_address=("127.0.0.2", 0)) as other:
+            other.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert other.recv(100).startswith(b"HTTP/1.1 200 ")
+
+
+def _is_closed(connection: socket.socket) -> bool:
+    connection.settimeout(0)
+    try:
+        return not connection.recv(1)
+    except BlockingIOError:
+        return False
+    except ConnectionResetError:
+        return True
