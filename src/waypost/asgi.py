@@ -33,7 +33,8 @@ _log = structlog.get_logger("worker")
 _CHANGE_LOG_SECONDS = 0.25  # polling interval; a change must be visible in all processes within a second
 _JOURNAL_SECONDS = 1.0
 _STORAGE_SECONDS = 5.0
-_UPLOADS = "/api/files/upload/"
+_UPLOADS = "/api/files/upload"
+_DASHBOARD_UPLOADS = "/dashboard/files/new"
 
 
 class Closable(Protocol):
@@ -144,12 +145,15 @@ class Dispatcher:
     """Sends each request to the API, the dashboard, the visits, the health checks or the metrics."""
 
     def __init__(self, api: ASGIApp, dashboard: ASGIApp, visits: ASGIApp, tasks: BackgroundTasks) -> None:
-        self._api = api
         self._visits = visits
-        # Load shedding is separate: slow requests to the API do not block visits.
-        self._limited_api = LoadShedder(api, tasks.meter)
-        self._limited_dashboard = LoadShedder(dashboard, tasks.meter)
-        self._limited_visits = LoadShedder(visits, tasks.meter)
+        proxies = tasks.settings.proxies
+        # Load shedding is separate: slow requests to the API do not block visits, and images of QR codes only images.
+        self._limited_api = LoadShedder(api, tasks.meter, proxies)
+        self._limited_uploads = LoadShedder(api, tasks.meter, proxies, has_uploads=True)
+        self._limited_dashboard = LoadShedder(dashboard, tasks.meter, proxies)
+        self._limited_dashboard_uploads = LoadShedder(dashboard, tasks.meter, proxies, has_uploads=True)
+        self._limited_visits = LoadShedder(visits, tasks.meter, proxies)
+        self._limited_images = LoadShedder(visits, tasks.meter, proxies)
         self._tasks = tasks
         self._latest_revision = latest_revision()
 
@@ -164,9 +168,11 @@ class Dispatcher:
         segment = path.partition("/")[2].partition("/")[0]
         # Branded domains have aliases only; the dashboard is on the service's own host.
         if segment == "dashboard" and self._is_own(scope):
-            return self._limited_dashboard
+            return self._limited_dashboard_uploads if path == _DASHBOARD_UPLOADS else self._limited_dashboard
         if path.startswith(_UPLOADS):
-            return self._api  # uploads can take an hour, and need the database only for a moment
+            return self._limited_uploads  # an upload can take an hour
+        if segment == "qr" or path.endswith("/qr"):
+            return self._limited_images
         if segment == "healthz":
             return JSONResponse({"status": "ok"})
         apps: dict[str, ASGIApp] = {"api": self._limited_api, "readyz": self._ready, "metrics": self._metrics}

@@ -110,6 +110,8 @@ class _Supervisor(Multiprocess):
         super().__init__(config, listeners)
         self.has_failed = False
         self._on_tick = on_tick
+        for number in (signal.SIGINT, signal.SIGTERM):  # at once, even while workers are replaced
+            signal.signal(number, lambda *_: self.should_exit.set())
         self._forks = sys.platform == "linux"  # system libraries of macOS do not survive a fork
 
     def init_processes(self) -> None:
@@ -137,7 +139,8 @@ class _Supervisor(Multiprocess):
             if not successor.wait_until_ready(_READY_SECONDS, self.should_exit):
                 successor.kill()
                 successor.join()
-                _log.error("new worker did not start, keeping the old ones")
+                if not self.should_exit.is_set():
+                    _log.error("new worker did not start, keeping the old ones")
                 return
             worker.terminate()
             worker.join()
