@@ -150,7 +150,7 @@ def test_domain_redirect_loop_is_rejected(field: str, ana: Person, ben: Person) 
     item = _add(ana, "https://go.brand.example")
     _add(ana, "https://other.example")
     _add(ben, "https://b\u00fccher.example")
-    circles = (
+    redirect_loops = (
         *(
             "https://go.brand.example",
             "http://GO.brand.example./x",
@@ -166,9 +166,9 @@ def test_domain_redirect_loop_is_rejected(field: str, ana: Person, ben: Person) 
         ),
         *(f"{BASE}/", "http://GO.localhost:8000/x", f" {BASE}/", "http://127.0.0.1:8000/", "http://[::1]:8000/"),
     )
-    for url in circles:
+    for url in redirect_loops:
         refused(ana.call("PUT", f"/domain/{item}/update", {field: url}), 400, field)
-    for url in (*circles, "https://new.example/", " https://NEW.example/x"):
+    for url in (*redirect_loops, "https://new.example/", " https://NEW.example/x"):
         refused(ana.call("POST", "/domain/add", {"domain": "https://new.example", field: url}), 400, field)
     assert ana.details("domain", item)[field] == ""
     ana.put(f"/domain/{item}/update", {field: "https://brand.example/?u=https://go.brand.example"})

@@ -68,20 +68,20 @@ def page(tx: Connection, account: int, window: PageRequest) -> Page[Channel]:
     return crud.page(tx, channels, account, window, Channel)
 
 
-def own(tx: Connection, account: int, channel: int) -> Channel:
+def get_owned(tx: Connection, account: int, channel: int) -> Channel:
     """One channel."""
     return crud.get_owned(tx, channels, account, channel, Channel)
 
 
 def add(tx: Connection, account: int, **fields: Unpack[Fields]) -> Channel:
     """Make a channel. Raises TAKEN on `name`."""
-    return own(tx, account, crud.add(tx, channels, account, fields, _TAKEN))
+    return get_owned(tx, account, crud.add(tx, channels, account, fields, _TAKEN))
 
 
 def change(tx: Connection, account: int, channel: int, **fields: Unpack[Fields]) -> Channel:
     """Set the given fields. Raises TAKEN on `name`."""
     crud.change(tx, channels, account, channel, fields, _TAKEN)
-    return own(tx, account, channel)
+    return get_owned(tx, account, channel)
 
 
 def remove(tx: Connection, account: int, channel: int) -> None:
@@ -91,7 +91,7 @@ def remove(tx: Connection, account: int, channel: int) -> None:
 
 def assign(tx: Connection, account: int, channel: int, kind: ItemType, item: int) -> None:
     """Put an item on a channel; doing it twice is doing it once."""
-    own(tx, account, channel)
+    get_owned(tx, account, channel)
     column, table = _HOLDS[kind]
     crud.require_owned(tx, table, account, item)
     row = {"account": account, "channel": channel, "assigned": clock.now(), column: item}
@@ -100,7 +100,7 @@ def assign(tx: Connection, account: int, channel: int, kind: ItemType, item: int
 
 def unassign(tx: Connection, account: int, channel: int, kind: ItemType, item: int) -> None:
     """Take an item off a channel; it is no fault when it is not on it."""
-    own(tx, account, channel)
+    get_owned(tx, account, channel)
     c = channel_items.c
     own_items = (c.channel == channel, c.account == account)
     tx.execute(channel_items.delete().where(*own_items, c[_HOLDS[kind][0]] == item))
@@ -117,7 +117,7 @@ def candidates(
     tx: Connection, account: int, channel: int, kind: ItemType, most: int, *, q: str = ""
 ) -> list[Candidate]:
     """Return the newest items of a type that are not on the channel, with `q` in their name or alias."""
-    own(tx, account, channel)
+    get_owned(tx, account, channel)
     column, table = _HOLDS[kind]
     c, on_it = table.c, channel_items.c[column]
     title = func.coalesce(func.nullif(c.title, ""), c.name) if kind == "bio" else c.name if kind == "qr" else c.title
@@ -135,7 +135,7 @@ def candidates(
 
 def items(tx: Connection, account: int, channel: int, window: PageRequest) -> Page[Item]:
     """Return the items of a channel, latest assignment first (index channel_items_channel_id)."""
-    own(tx, account, channel)
+    get_owned(tx, account, channel)
     on_it = and_(channel_items.c.channel == channel, channel_items.c.account == account)
     result = tx.execute(select(func.count()).select_from(channel_items).where(on_it)).scalar_one()
     c = channel_items.c

@@ -55,7 +55,7 @@ def create_channel(context: PageContext) -> Response:
 @pages.get("/dashboard/channels/{id:int}")
 def show_channel(context: PageContext, id: int) -> Response:
     def work(tx: Connection) -> tuple[ops.Channel, Any]:
-        return ops.own(tx, context.account, id), ops.items(tx, context.account, id, context.page_request())
+        return ops.get_owned(tx, context.account, id), ops.items(tx, context.account, id, context.page_request())
 
     channel, page = context.read(work)
     return context.render(
@@ -68,20 +68,20 @@ def show_channel(context: PageContext, id: int) -> Response:
 
 @pages.get("/dashboard/channels/{id:int}/edit")
 def show_editor(context: PageContext, id: int) -> Response:
-    channel = context.read(lambda tx: ops.own(tx, context.account, id))
+    channel = context.read(lambda tx: ops.get_owned(tx, context.account, id))
     return context.render("channels/edit.html", channel=channel, form=Form(_values(channel)))
 
 
 @pages.post("/dashboard/channels/{id:int}")
 def update_channel(context: PageContext, id: int) -> Response:
-    channel = context.read(lambda tx: ops.own(tx, context.account, id))
+    channel = context.read(lambda tx: ops.get_owned(tx, context.account, id))
     form = context.form(_SHAPE, current=_values(channel))
 
     def update() -> None:
         fields = form.read(ChannelChange, context.time_zone, _SHAPE).sent()
         context.save(
             form,
-            lambda tx: _values(ops.own(tx, context.account, id)),
+            lambda tx: _values(ops.get_owned(tx, context.account, id)),
             lambda tx: ops.change(tx, context.account, id, **fields),
         )
 
@@ -105,7 +105,7 @@ def show_candidates(context: PageContext, id: int) -> Response:
 
     def work(tx: Connection) -> tuple[ops.Channel, list[ops.Candidate]]:
         candidates = ops.candidates(tx, context.account, id, item_type, _MAX_CANDIDATES, q=q)
-        return ops.own(tx, context.account, id), candidates
+        return ops.get_owned(tx, context.account, id), candidates
 
     channel, candidates = context.read(work)
     return context.render(
@@ -131,7 +131,7 @@ def remove_items(context: PageContext, id: int) -> Response:
 
 @pages.get("/dashboard/channels/{id:int}/delete")
 def confirm_deletion(context: PageContext, id: int) -> Response:
-    channel, item_counts = context.read(lambda tx: (ops.own(tx, context.account, id), ops.sizes(tx, [id])))
+    channel, item_counts = context.read(lambda tx: (ops.get_owned(tx, context.account, id), ops.sizes(tx, [id])))
     return context.render("channels/delete.html", channel=channel, item_count=item_counts.get(id, 0))
 
 

@@ -50,13 +50,13 @@ def list_domains(context: Context, page_request: pagination.RequestedPage) -> An
 
 @router.get("/domain/{id}")
 def read_domain(context: Context, id: PathId) -> DomainDetails:
-    return DomainDetails(details=_shown(context.read(lambda tx: ops.own(tx, context.account, id))))
+    return DomainDetails(details=_shown(context.read(lambda tx: ops.get_owned(tx, context.account, id))))
 
 
 @router.get("/domain/{id}/stats")
 def domain_statistics(context: Context, id: PathId, span: RequestedSpan) -> ReportResponse:
     """Visits to names that do not exist on the domain."""
-    context.read(lambda tx: ops.own(tx, context.account, id))
+    context.read(lambda tx: ops.get_owned(tx, context.account, id))
     return ReportResponse(data=context.read_report("missing", id, span))
 
 

@@ -41,7 +41,7 @@ def page(tx: Connection, account: int, window: PageRequest) -> Page[Domain]:
     return crud.page(tx, domains, account, window, Domain)
 
 
-def own(tx: Connection, account: int, domain: int) -> Domain:
+def get_owned(tx: Connection, account: int, domain: int) -> Domain:
     """One domain."""
     return crud.get_owned(tx, domains, account, domain, Domain)
 
@@ -64,19 +64,19 @@ def add(tx: Connection, account: int, *, domain: str, settings: Settings, **fiel
     scheme, host = parse(domain, settings)
     values = {"scheme": scheme, "host": host, **_checked(tx, host, fields, settings)}
     change_log.record(tx, host)
-    return own(tx, account, crud.add(tx, domains, account, values, _TAKEN))
+    return get_owned(tx, account, crud.add(tx, domains, account, values, _TAKEN))
 
 
 def change(tx: Connection, account: int, domain: int, *, settings: Settings, **fields: Unpack[Fields]) -> None:
     """Set the given fields."""
-    host = own(tx, account, domain).host
+    host = get_owned(tx, account, domain).host
     crud.change(tx, domains, account, domain, _checked(tx, host, fields, settings))
     change_log.record(tx, host)
 
 
 def remove(tx: Connection, account: int, domain: int) -> None:
     """Delete a domain: its links answer 404 until it is back or they are moved."""
-    change_log.record(tx, own(tx, account, domain).host)
+    change_log.record(tx, get_owned(tx, account, domain).host)
     crud.remove(tx, domains, account, domain)
 
 
@@ -94,12 +94,12 @@ def _checked(tx: Connection, host: str, fields: Fields, settings: Settings) -> d
         assert value is None or isinstance(value, str)
         url = checked[name] = validation.web_url(value, field=name) if value else None
         if url:
-            _refuse_circle(tx, url, host=host, field=name, settings=settings)
+            _refuse_redirect_loop(tx, url, host=host, field=name, settings=settings)
             blocklist.refuse(tx, [url], field=name)
     return checked
 
 
-def _refuse_circle(tx: Connection, url: str, *, host: str, field: str, settings: Settings) -> None:
+def _refuse_redirect_loop(tx: Connection, url: str, *, host: str, field: str, settings: Settings) -> None:
     validation.refuse_own(tx, url, field=field, settings=settings)
     if validation.host_of(url) == host:
-        raise invalid(field, f"{field} must not lead to the domain itself: that would go in circles.")
+        raise invalid(field, f"{field} must not lead to the domain itself: that would create a redirect loop.")

@@ -70,20 +70,20 @@ def check_domain(context: PageContext) -> Response:
 
 @pages.get("/dashboard/domains/{id:int}")
 def edit_domain(context: PageContext, id: int) -> Response:
-    domain = context.read(lambda tx: ops.own(tx, context.account, id))
+    domain = context.read(lambda tx: ops.get_owned(tx, context.account, id))
     return _edit_page(context, domain, Form(_values(domain)))
 
 
 @pages.post("/dashboard/domains/{id:int}")
 def save_domain(context: PageContext, id: int) -> Response:
-    domain = context.read(lambda tx: ops.own(tx, context.account, id))
+    domain = context.read(lambda tx: ops.get_owned(tx, context.account, id))
     form = context.form(current=_values(domain))
 
     def change() -> None:
         fields = form.read(DomainChange, context.time_zone).sent()
         context.save(
             form,
-            lambda tx: _values(ops.own(tx, context.account, id)),
+            lambda tx: _values(ops.get_owned(tx, context.account, id)),
             lambda tx: ops.change(tx, context.account, id, settings=context.settings, **fields),
         )
 
@@ -96,7 +96,7 @@ def save_domain(context: PageContext, id: int) -> Response:
 @pages.get("/dashboard/domains/{id:int}/stats")
 def domain_statistics(context: PageContext, id: int) -> Response:
     """Show visits to unknown aliases of the domain."""
-    domain = context.read(lambda tx: ops.own(tx, context.account, id))
+    domain = context.read(lambda tx: ops.get_owned(tx, context.account, id))
     title = f"{domain.host}: visits to unknown aliases"
     return statistics.page(context, "missing", id, title=title, back=f"{_LIST}/{id}")
 
@@ -104,7 +104,7 @@ def domain_statistics(context: PageContext, id: int) -> Response:
 @pages.get("/dashboard/domains/{id:int}/delete")
 def confirm_delete(context: PageContext, id: int) -> Response:
     def work(tx: Connection) -> tuple[ops.Domain, Mapping[str, int]]:
-        domain = ops.own(tx, context.account, id)
+        domain = ops.get_owned(tx, context.account, id)
         return domain, ops.uses(tx, context.account, domain.host)
 
     domain, uses = context.read(work)

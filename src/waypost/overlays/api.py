@@ -100,7 +100,7 @@ def list_overlays(context: Context, page_request: pagination.RequestedPage) -> A
 
 @router.get("/overlay/{id}")
 def read_overlay(context: Context, id: PathId) -> OverlayDetails:
-    overlay = context.read(lambda tx: ops.own(tx, context.account, id))
+    overlay = context.read(lambda tx: ops.get_owned(tx, context.account, id))
     return OverlayDetails(details=OverlayOut.model_validate(overlay))
 
 
@@ -114,7 +114,7 @@ def list_submissions(context: Context, id: PathId, page_request: pagination.Requ
 @router.get("/overlay/{id}/submissions/export", response_class=StreamingResponse)
 def export_submissions(context: Context, id: PathId) -> StreamingResponse:
     """All of it as CSV, oldest first."""
-    overlay = context.read(lambda tx: ops.own(tx, context.account, id))
+    overlay = context.read(lambda tx: ops.get_owned(tx, context.account, id))
     headers = {"Content-Disposition": f'attachment; filename="overlay-{overlay.id}.csv"'}
     lines = submissions.export(context.database, context.account, overlay.id)
     return StreamingResponse(lines, media_type="text/csv; charset=utf-8", headers=headers)

@@ -74,7 +74,7 @@ def page(tx: Connection, account: int, window: PageRequest) -> Page[Overlay]:
     return crud.page(tx, overlays, account, window, Overlay)
 
 
-def own(tx: Connection, account: int, overlay: int) -> Overlay:
+def get_owned(tx: Connection, account: int, overlay: int) -> Overlay:
     """One overlay."""
     return crud.get_owned(tx, overlays, account, overlay, Overlay)
 
@@ -83,12 +83,12 @@ def add(tx: Connection, account: int, **fields: Unpack[Fields]) -> Overlay:
     """Make an overlay. Raises INVALID on a URL, or on what its type needs and lacks."""
     values = _checked(tx, fields["type"], fields)
     _refuse_incomplete(fields["type"], values)
-    return own(tx, account, crud.add(tx, overlays, account, values))
+    return get_owned(tx, account, crud.add(tx, overlays, account, values))
 
 
 def change(tx: Connection, account: int, overlay: int, **fields: Unpack[Fields]) -> None:
     """Set the given fields. Raises INVALID on a URL, or on what its type then needs and lacks."""
-    before = own(tx, account, overlay)
+    before = get_owned(tx, account, overlay)
     kind = fields.get("type", before.type)
     values = _checked(tx, kind, fields)
     _refuse_incomplete(kind, {**vars(before), **values})

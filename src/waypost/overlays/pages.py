@@ -80,20 +80,20 @@ def preview_overlay(context: PageContext) -> Response:
 
 @pages.get("/dashboard/overlays/{id:int}")
 def show_overlay(context: PageContext, id: int) -> Response:
-    overlay = context.read(lambda tx: ops.own(tx, context.account, id))
+    overlay = context.read(lambda tx: ops.get_owned(tx, context.account, id))
     return _editor(context, Form(_values(overlay)), overlay)
 
 
 @pages.post("/dashboard/overlays/{id:int}")
 def update_overlay(context: PageContext, id: int) -> Response:
-    overlay = context.read(lambda tx: ops.own(tx, context.account, id))
+    overlay = context.read(lambda tx: ops.get_owned(tx, context.account, id))
     form = context.form(_SHAPE, current=_values(overlay))
 
     def update() -> None:
         fields = form.read(OverlayChange, context.time_zone, _SHAPE).sent()
         context.save(
             form,
-            lambda tx: _values(ops.own(tx, context.account, id)),
+            lambda tx: _values(ops.get_owned(tx, context.account, id)),
             lambda tx: ops.change(tx, context.account, id, **fields),
         )
 
@@ -106,7 +106,7 @@ def update_overlay(context: PageContext, id: int) -> Response:
 @pages.get("/dashboard/overlays/{id:int}/answers")
 def list_submissions(context: PageContext, id: int) -> Response:
     def work(tx: Connection) -> tuple[Any, ...]:
-        overlay = ops.own(tx, context.account, id)
+        overlay = ops.get_owned(tx, context.account, id)
         votes = submissions.count_votes(tx, context.account, id) if overlay.type == "poll" else {}
         return overlay, submissions.list_submissions(tx, context.account, id, context.page_request()), votes
 
@@ -116,7 +116,7 @@ def list_submissions(context: PageContext, id: int) -> Response:
 
 @pages.get("/dashboard/overlays/{id:int}/answers/export")
 def export_submissions(context: PageContext, id: int) -> Response:
-    context.read(lambda tx: ops.own(tx, context.account, id))
+    context.read(lambda tx: ops.get_owned(tx, context.account, id))
     headers = {"Content-Disposition": f'attachment; filename="overlay-{id}.csv"'}
     lines = submissions.export(context.database, context.account, id)
     return StreamingResponse(lines, media_type="text/csv; charset=utf-8", headers=headers)
@@ -124,7 +124,7 @@ def export_submissions(context: PageContext, id: int) -> Response:
 
 @pages.post("/dashboard/overlays/{id:int}/answers/bulk")
 def confirm_deletion_of_submissions(context: PageContext, id: int) -> Response:
-    overlay, ids = context.read(lambda tx: ops.own(tx, context.account, id)), context.selected_ids()
+    overlay, ids = context.read(lambda tx: ops.get_owned(tx, context.account, id)), context.selected_ids()
     if not ids:
         return context.redirect(_SUBMISSIONS.format(id), message="Select at least one submission.", tone="bad")
     return context.render("overlays/delete_submissions.html", overlay=overlay, selected_ids=ids)
@@ -139,7 +139,7 @@ def delete_submissions(context: PageContext, id: int) -> Response:
 
 @pages.get("/dashboard/overlays/{id:int}/delete")
 def confirm_deletion(context: PageContext, id: int) -> Response:
-    overlay, use_counts = context.read(lambda tx: (ops.own(tx, context.account, id), ops.uses(tx, [id])))
+    overlay, use_counts = context.read(lambda tx: (ops.get_owned(tx, context.account, id), ops.uses(tx, [id])))
     return context.render("overlays/delete.html", overlay=overlay, use_count=use_counts.get(id, 0))
 
 

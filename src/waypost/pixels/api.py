@@ -50,7 +50,7 @@ def list_pixels(context: Context, page_request: pagination.RequestedPage) -> Any
 
 @router.get("/pixel/{id}")
 def read_pixel(context: Context, id: PathId) -> PixelDetails:
-    pixel = context.read(lambda tx: ops.own(tx, context.account, id))
+    pixel = context.read(lambda tx: ops.get_owned(tx, context.account, id))
     return PixelDetails(details=PixelOut.model_validate(pixel))
 
 

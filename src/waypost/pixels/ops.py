@@ -55,7 +55,7 @@ def page(tx: Connection, account: int, window: PageRequest) -> Page[Pixel]:
     return crud.page(tx, pixels, account, window, Pixel)
 
 
-def own(tx: Connection, account: int, pixel: int) -> Pixel:
+def get_owned(tx: Connection, account: int, pixel: int) -> Pixel:
     """One pixel."""
     return crud.get_owned(tx, pixels, account, pixel, Pixel)
 
@@ -66,7 +66,7 @@ def add(tx: Connection, account: int, *, type: str, name: str, tag: str) -> Pixe
     if known not in TYPES:
         raise invalid("type", f"type must be one of {', '.join(TYPES)}.")
     values = {"type": known, "name": name, "tag": _checked_tag(tag)}
-    return own(tx, account, crud.add(tx, pixels, account, values))
+    return get_owned(tx, account, crud.add(tx, pixels, account, values))
 
 
 def change(tx: Connection, account: int, pixel: int, **fields: Unpack[Fields]) -> None:
@@ -79,7 +79,7 @@ def change(tx: Connection, account: int, pixel: int, **fields: Unpack[Fields]) -
 
 def remove(tx: Connection, account: int, pixel: int) -> None:
     """Delete a pixel and remove it from its links."""
-    own(tx, account, pixel)
+    get_owned(tx, account, pixel)
     _note(tx, account, pixel)
     crud.remove(tx, pixels, account, pixel)
 

@@ -80,13 +80,13 @@ def add_pixel(context: PageContext) -> Response:
 
 @pages.get("/dashboard/pixels/{id:int}")
 def edit_pixel(context: PageContext, id: int) -> Response:
-    pixel = context.read(lambda tx: ops.own(tx, context.account, id))
+    pixel = context.read(lambda tx: ops.get_owned(tx, context.account, id))
     return context.render("pixels/edit.html", pixel=pixel, form=Form(_values(pixel)), providers=PROVIDERS)
 
 
 @pages.post("/dashboard/pixels/{id:int}")
 def save_pixel(context: PageContext, id: int) -> Response:
-    pixel = context.read(lambda tx: ops.own(tx, context.account, id))
+    pixel = context.read(lambda tx: ops.get_owned(tx, context.account, id))
     # The tag always counts as changed: the API requires it in every update.
     form = context.form(current={"name": pixel.name})
 
@@ -94,7 +94,7 @@ def save_pixel(context: PageContext, id: int) -> Response:
         fields = form.read(PixelChange, context.time_zone).sent()
         context.save(
             form,
-            lambda tx: _values(ops.own(tx, context.account, id)),
+            lambda tx: _values(ops.get_owned(tx, context.account, id)),
             lambda tx: ops.change(tx, context.account, id, **fields),
         )
 
@@ -106,7 +106,7 @@ def save_pixel(context: PageContext, id: int) -> Response:
 
 @pages.get("/dashboard/pixels/{id:int}/delete")
 def confirm_delete(context: PageContext, id: int) -> Response:
-    pixel, uses = context.read(lambda tx: (ops.own(tx, context.account, id), ops.uses(tx, [id])))
+    pixel, uses = context.read(lambda tx: (ops.get_owned(tx, context.account, id), ops.uses(tx, [id])))
     return context.render("pixels/delete.html", pixel=pixel, uses=uses.get(id, 0))
 
 

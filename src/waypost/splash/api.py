@@ -66,7 +66,7 @@ def list_splash(context: Context, page_request: pagination.RequestedPage) -> Any
 
 @router.get("/splash/{id}")
 def read_splash(context: Context, id: PathId) -> SplashDetails:
-    splash = context.read(lambda tx: ops.own(tx, context.account, id))
+    splash = context.read(lambda tx: ops.get_owned(tx, context.account, id))
     return SplashDetails(details=SplashOut.model_validate(splash))
 
 

@@ -46,14 +46,14 @@ def page(tx: Connection, account: int, window: PageRequest) -> Page[Splash]:
     return crud.page(tx, splashes, account, window, Splash)
 
 
-def own(tx: Connection, account: int, splash: int) -> Splash:
+def get_owned(tx: Connection, account: int, splash: int) -> Splash:
     """One splash page."""
     return crud.get_owned(tx, splashes, account, splash, Splash)
 
 
 def add(tx: Connection, account: int, **fields: Unpack[Fields]) -> Splash:
     """Make a splash page. Raises INVALID on a URL."""
-    return own(tx, account, crud.add(tx, splashes, account, _checked(tx, fields)))
+    return get_owned(tx, account, crud.add(tx, splashes, account, _checked(tx, fields)))
 
 
 def change(tx: Connection, account: int, splash: int, **fields: Unpack[Fields]) -> None:

@@ -61,20 +61,20 @@ def preview_splash(context: PageContext) -> Response:
 
 @pages.get("/dashboard/splash/{id:int}")
 def show_splash(context: PageContext, id: int) -> Response:
-    splash = context.read(lambda tx: ops.own(tx, context.account, id))
+    splash = context.read(lambda tx: ops.get_owned(tx, context.account, id))
     return context.render("splash/editor.html", allow_frames=True, splash=splash, form=Form(_values(splash)))
 
 
 @pages.post("/dashboard/splash/{id:int}")
 def update_splash(context: PageContext, id: int) -> Response:
-    splash = context.read(lambda tx: ops.own(tx, context.account, id))
+    splash = context.read(lambda tx: ops.get_owned(tx, context.account, id))
     form = context.form(current=_values(splash))
 
     def update() -> None:
         fields = form.read(SplashChange, context.time_zone).sent()
         context.save(
             form,
-            lambda tx: _values(ops.own(tx, context.account, id)),
+            lambda tx: _values(ops.get_owned(tx, context.account, id)),
             lambda tx: ops.change(tx, context.account, id, **fields),
         )
 
@@ -86,7 +86,7 @@ def update_splash(context: PageContext, id: int) -> Response:
 
 @pages.get("/dashboard/splash/{id:int}/delete")
 def confirm_deletion(context: PageContext, id: int) -> Response:
-    splash, use_counts = context.read(lambda tx: (ops.own(tx, context.account, id), ops.uses(tx, [id])))
+    splash, use_counts = context.read(lambda tx: (ops.get_owned(tx, context.account, id), ops.uses(tx, [id])))
     return context.render("splash/delete.html", splash=splash, use_count=use_counts.get(id, 0))
 
 
