@@ -34,7 +34,7 @@ class ChannelDone(ChannelOut, MessageResponse):
 
 
 class ItemOut(BaseModel):
-    """A thing on a channel."""
+    """An item of a channel."""
 
     type: ops.ItemType
     id: int
@@ -51,11 +51,8 @@ class NewChannel(Body):
     starred: bool | None = None
 
 
-class ChannelChange(Body):
+class ChannelChange(NewChannel):
     name: Name = ""
-    description: Paragraph | None = None
-    color: Color | None = None
-    starred: bool | None = None
 
 
 @router.get("/channels", response_model=pagination.list_model("channels", ChannelOut))

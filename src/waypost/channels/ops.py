@@ -1,4 +1,4 @@
-"""Channels: an account's own shelves for links, bio pages and QR codes."""
+"""Channels: named groups of links, bio pages and QR codes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from waypost.errors import taken
 ItemType = Literal["links", "bio", "qr"]
 _TAKEN = {"channels_account_name_unique": taken("name", "You already have a channel with this name.")}
 # Item types of channels, each with its column and table.
-_HOLDS: dict[str, tuple[str, Table]] = {"links": ("link", links), "bio": ("bio", bios), "qr": ("qr", qrs)}
+_COLUMN_AND_TABLE: dict[str, tuple[str, Table]] = {"links": ("link", links), "bio": ("bio", bios), "qr": ("qr", qrs)}
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Channel:
 
 @dataclass(frozen=True)
 class Item:
-    """A thing on a channel. `title` may be empty; `host` is "" on the service's own; times are seconds, UTC."""
+    """An item of a channel. `title` may be empty; `host` is "" on the service's own; times are seconds, UTC."""
 
     type: ItemType
     id: int
@@ -45,7 +45,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Candidate:
-    """Something that could be put on a channel; `host` is "" on the service's own."""
+    """An item that is not on the channel; `host` is "" on the service's own."""
 
     type: ItemType
     id: int
@@ -74,7 +74,7 @@ def get_owned(tx: Connection, account: int, channel: int) -> Channel:
 
 
 def add(tx: Connection, account: int, **fields: Unpack[Fields]) -> Channel:
-    """Make a channel. Raises TAKEN on `name`."""
+    """Create a channel. Raises TAKEN on `name`."""
     return get_owned(tx, account, crud.add(tx, channels, account, fields, _TAKEN))
 
 
@@ -85,60 +85,57 @@ def change(tx: Connection, account: int, channel: int, **fields: Unpack[Fields])
 
 
 def remove(tx: Connection, account: int, channel: int) -> None:
-    """Delete a channel; what stood on it stays, unassigned."""
+    """Delete a channel and keep its items."""
     crud.remove(tx, channels, account, channel)
 
 
 def assign(tx: Connection, account: int, channel: int, kind: ItemType, item: int) -> None:
-    """Put an item on a channel; doing it twice is doing it once."""
+    """Add an item to a channel; idempotent."""
     get_owned(tx, account, channel)
-    column, table = _HOLDS[kind]
+    column, table = _COLUMN_AND_TABLE[kind]
     crud.require_owned(tx, table, account, item)
-    row = {"account": account, "channel": channel, "assigned": clock.now(), column: item}
-    tx.execute(upsert(tx, channel_items).values(row).on_conflict_do_nothing())
+    assignment = {"account": account, "channel": channel, "assigned": clock.now(), column: item}
+    tx.execute(upsert(tx, channel_items).values(assignment).on_conflict_do_nothing())
 
 
 def unassign(tx: Connection, account: int, channel: int, kind: ItemType, item: int) -> None:
-    """Take an item off a channel; it is no fault when it is not on it."""
+    """Remove an item from a channel; no error if it is not on it."""
     get_owned(tx, account, channel)
     c = channel_items.c
-    own_items = (c.channel == channel, c.account == account)
-    tx.execute(channel_items.delete().where(*own_items, c[_HOLDS[kind][0]] == item))
+    column, _ = _COLUMN_AND_TABLE[kind]
+    tx.execute(channel_items.delete().where(c.channel == channel, c.account == account, c[column] == item))
 
 
 def sizes(tx: Connection, ids: Sequence[int]) -> Mapping[int, int]:
     """Return the number of items per channel; empty channels are missing (index channel_items_channel_id)."""
-    c = channel_items.c
-    counted = select(c.channel, func.count()).where(c.channel.in_(ids)).group_by(c.channel)
-    return {int(row[0]): int(row[1]) for row in tx.execute(counted)}
+    return crud.count_by(tx, channel_items.c.channel, ids)
 
 
 def candidates(
-    tx: Connection, account: int, channel: int, kind: ItemType, most: int, *, q: str = ""
+    tx: Connection, account: int, channel: int, kind: ItemType, limit: int, *, q: str = ""
 ) -> list[Candidate]:
     """Return the newest items of a type that are not on the channel, with `q` in their name or alias."""
     get_owned(tx, account, channel)
-    column, table = _HOLDS[kind]
-    c, on_it = table.c, channel_items.c[column]
+    column, table = _COLUMN_AND_TABLE[kind]
+    c, assigned_item = table.c, channel_items.c[column]
     title = func.coalesce(func.nullif(c.title, ""), c.name) if kind == "bio" else c.name if kind == "qr" else c.title
-    outside = (c.account == account) & c.id.not_in(
-        select(on_it).where(channel_items.c.channel == channel, on_it.is_not(None))
-    )
+    assigned = select(assigned_item).where(channel_items.c.channel == channel, assigned_item.is_not(None))
+    unassigned = (c.account == account) & c.id.not_in(assigned)
     if q and kind == "links":
-        outside &= links.c.search.contains(q.casefold(), autoescape=True)
+        unassigned &= links.c.search.contains(q.casefold(), autoescape=True)
     elif q:
-        outside &= title.icontains(q, autoescape=True) | c.alias.icontains(q, autoescape=True)
+        unassigned &= title.icontains(q, autoescape=True) | c.alias.icontains(q, autoescape=True)
     host = c.host if kind == "links" else literal("")
-    newest = select(c.id, title.label("title"), host.label("host"), c.alias).where(outside).order_by(c.id.desc())
-    return [Candidate(kind, *row) for row in tx.execute(newest.limit(most))]
+    newest = select(c.id, title.label("title"), host.label("host"), c.alias).where(unassigned).order_by(c.id.desc())
+    return [Candidate(kind, *row) for row in tx.execute(newest.limit(limit))]
 
 
 def items(tx: Connection, account: int, channel: int, window: PageRequest) -> Page[Item]:
     """Return the items of a channel, latest assignment first (index channel_items_channel_id)."""
     get_owned(tx, account, channel)
-    on_it = and_(channel_items.c.channel == channel, channel_items.c.account == account)
-    result = tx.execute(select(func.count()).select_from(channel_items).where(on_it)).scalar_one()
     c = channel_items.c
+    of_channel = and_(c.channel == channel, c.account == account)
+    total = tx.execute(select(func.count()).select_from(channel_items).where(of_channel)).scalar_one()
     query = (
         select(c.link, c.bio, c.qr, c.assigned)
         .add_columns(links.c.title, links.c.host, domains.c.scheme)
@@ -148,13 +145,13 @@ def items(tx: Connection, account: int, channel: int, window: PageRequest) -> Pa
         .outerjoin(domains, domains.c.host == links.c.host)
         .outerjoin(bios, and_(bios.c.id == c.bio, bios.c.account == c.account))
         .outerjoin(qrs, and_(qrs.c.id == c.qr, qrs.c.account == c.account))
-        .where(on_it)
+        .where(of_channel)
         .order_by(c.id.desc())
         .limit(window.limit)
         .offset(window.offset)
     )
-    outcome = tx.execute(query).mappings() if window.offset < result else ()
-    return Page([_item(row) for row in outcome], result, window)
+    rows = tx.execute(query).mappings() if window.offset < total else ()
+    return Page([_item(row) for row in rows], total, window)
 
 
 def _item(row: Any) -> Item:

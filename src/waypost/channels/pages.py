@@ -41,12 +41,7 @@ def show_new_form(context: PageContext) -> Response:
 @pages.post("/dashboard/channels/new")
 def create_channel(context: PageContext) -> Response:
     form = context.form(_SHAPE)
-
-    def create() -> ops.Channel:
-        fields = form.read(NewChannel, context.time_zone, _SHAPE).sent()
-        return context.write(lambda tx: ops.add(tx, context.account, **fields))
-
-    channel = form.attempt(create)
+    channel = context.create(form, NewChannel, ops.add, _SHAPE)
     if channel is None:
         return context.render("channels/new.html", status=400, form=form)
     return context.redirect(f"{_LIST}/{channel.id}", message="Your channel is ready.")
@@ -77,16 +72,10 @@ def update_channel(context: PageContext, id: int) -> Response:
     channel = context.read(lambda tx: ops.get_owned(tx, context.account, id))
     form = context.form(_SHAPE, current=_values(channel))
 
-    def update() -> None:
-        fields = form.read(ChannelChange, context.time_zone, _SHAPE).sent()
-        context.save(
-            form,
-            lambda tx: _values(ops.get_owned(tx, context.account, id)),
-            lambda tx: ops.change(tx, context.account, id, **fields),
-        )
+    def stored(tx: Connection) -> Mapping[str, Value]:
+        return _values(ops.get_owned(tx, context.account, id))
 
-    form.attempt(update)
-    if form.errors:
+    if not context.update(form, ChannelChange, ops.change, id, stored, _SHAPE):
         return context.render("channels/edit.html", status=400, channel=channel, form=form)
     return context.redirect(f"{_LIST}/{id}", message="Saved.")
 

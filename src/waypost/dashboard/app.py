@@ -3,6 +3,7 @@
 import time
 import uuid
 from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from urllib.parse import quote
 
@@ -60,35 +61,22 @@ HEADERS = {
 _STALE_FORM = "You signed in or out in another tab since this page was opened. Go back, reload it and try again."
 
 
+@dataclass
 class Dashboard:
     """Builds the ASGI app from the routes of all resources."""
 
-    def __init__(
-        self,
-        routes: Sequence[PageRoute],
-        *,
-        settings: Settings,
-        database: Database,
-        publish_changes: Callable[[], None],
-        meter: Meter,
-        cleaner: StorageCleaner,
-        mailer: Mailer,
-        rate_limiter: RateLimiter,
-        preview: Preview,
-        bio_page: Callable[..., str],
-        dry_run: DryRun,
-    ) -> None:
-        self._routes = routes
-        self._settings = settings
-        self._database = database
-        self._publish_changes = publish_changes
-        self._meter = meter
-        self._cleaner = cleaner
-        self._mailer = mailer
-        self._preview = preview
-        self._bio_page = bio_page
-        self._dry_run = dry_run
-        self._rate_limiter = rate_limiter
+    routes: Sequence[PageRoute]
+    _: KW_ONLY
+    settings: Settings
+    database: Database
+    publish_changes: Callable[[], None]
+    meter: Meter
+    cleaner: StorageCleaner
+    mailer: Mailer
+    rate_limiter: RateLimiter
+    preview: Preview
+    bio_page: Callable[..., str]
+    dry_run: DryRun
 
     def app(self) -> Starlette:
         """Return the ASGI app."""
@@ -96,7 +84,7 @@ class Dashboard:
         return Starlette(
             routes=[
                 Route("/dashboard/static/{name}", asset, methods=["GET"]),
-                *(Route(route.path, self._endpoint(route), methods=[route.method]) for route in self._routes),
+                *(Route(route.path, self._endpoint(route), methods=[route.method]) for route in self.routes),
                 Route(fallback.path, self._endpoint(fallback), methods=["GET", "POST"]),
             ]
         )
@@ -104,14 +92,14 @@ class Dashboard:
     @cached_property
     def _services(self) -> PageServices:
         return PageServices(
-            signer=self._database.read(installation_signer),
-            rate_limiter=self._rate_limiter,
-            mailer=self._mailer,
+            signer=self.database.read(installation_signer),
+            rate_limiter=self.rate_limiter,
+            mailer=self.mailer,
             render_template=render_template,
-            preview=self._preview,
-            bio_page=self._bio_page,
-            dry_run=self._dry_run,
-            secure=self._settings.base.startswith("https:"),
+            preview=self.preview,
+            bio_page=self.bio_page,
+            dry_run=self.dry_run,
+            secure=self.settings.base.startswith("https:"),
         )
 
     def _endpoint(self, route: PageRoute) -> Callable[[Request], object]:
@@ -129,11 +117,11 @@ class Dashboard:
             except ClientDisconnect:
                 response = Response(status_code=400)
             except Exception:  # noqa: BLE001  # the outermost edge of a request
-                self._meter.count("errors")
+                self.meter.count("errors")
                 _log.exception("request failed", request_id=request_id)
                 message = f"Internal error. If it happens again, report this request id: {request_id}"
                 response = _plain_text(Problem(Kind.INTERNAL, message))
-            self._meter.time("dashboard", time.perf_counter() - start)
+            self.meter.time("dashboard", time.perf_counter() - start)
             for header, value in HEADERS.items():
                 response.headers.setdefault(header, value)
             return response if route.stream_handler is None else LingeringResponse(response, body)
@@ -161,10 +149,10 @@ class Dashboard:
         session = self._session(cookie) if cookie else None
         context = PageContext(
             account=session.account if session else 0,
-            settings=self._settings,
-            database=self._database,
-            publish_changes=self._publish_changes,
-            cleaner=self._cleaner,
+            settings=self.settings,
+            database=self.database,
+            publish_changes=self.publish_changes,
+            cleaner=self.cleaner,
             services=self._services,
             request=request,
             cookie=cookie or credentials.new_token(),
@@ -174,11 +162,11 @@ class Dashboard:
         return context, bool(cookie)
 
     def _session(self, token: str) -> SignedIn | None:
-        session = self._database.read(lambda tx: sessions.find(tx, token))
+        session = self.database.read(lambda tx: sessions.find(tx, token))
         if session is None or session.suspended:
             return None
         if session.stale:
-            self._database.write(lambda tx: sessions.touch(tx, session.account, session.session), durability="relaxed")
+            self.database.write(lambda tx: sessions.touch(tx, session.account, session.session), durability="relaxed")
         return session
 
     def _respond(self, context: PageContext, route: PageRoute) -> Response:

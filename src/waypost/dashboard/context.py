@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from waypost.api.context import RequestContext
+from waypost.api.request_body import Body
 from waypost.auth.sessions import SignedIn
 from waypost.dashboard import forms
 from waypost.dashboard.forms import PLAIN, VERSION, Form, Shape, Value
@@ -134,6 +135,34 @@ class PageContext(RequestContext):
             return change(tx)
 
         return self.write(work)
+
+    def create(self, form: Form, model: type[Body], add: Callable[..., T], shape: Shape = PLAIN) -> T | None:
+        """Create a record from a form. Return None if the form is invalid; it then has the messages."""
+
+        def work() -> T:
+            fields = form.read(model, self.time_zone, shape).sent()
+            return self.write(lambda tx: add(tx, self.account, **fields))
+
+        return form.attempt(work)
+
+    def update(
+        self,
+        form: Form,
+        model: type[Body],
+        change: Callable[..., object],
+        id: int,
+        stored: Callable[[Connection], Mapping[str, Value]],
+        shape: Shape = PLAIN,
+        **options: Any,
+    ) -> bool:
+        """Change a record by a form. Return False if the form is invalid or `stored` changed since it was opened."""
+
+        def work() -> None:
+            fields = form.read(model, self.time_zone, shape).sent()
+            self.save(form, stored, lambda tx: change(tx, self.account, id, **options, **fields))
+
+        form.attempt(work)
+        return not form.errors
 
     def selected_ids(self, name: str = "id") -> list[int]:
         """Return the ids of the selected rows."""

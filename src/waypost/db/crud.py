@@ -147,6 +147,12 @@ def remove(tx: Connection, table: Table, account: int, item: int) -> None:
     page_counters.increment(tx, account, table.name, item, -1)
 
 
+def count_by(tx: Connection, column: ColumnElement[int], ids: Sequence[int]) -> Mapping[int, int]:
+    """Return the number of rows per id in an indexed `column`; ids without rows are missing."""
+    counts = select(column, func.count()).where(column.in_(ids)).group_by(column)
+    return {int(item): count for item, count in tx.execute(counts)}
+
+
 def select_columns(table: Table, record: type[Any]) -> Select[Any]:
     """Return a SELECT of the columns that the record's fields name."""
     return select(*(table.c[field.name] for field in fields(record)))

@@ -79,16 +79,10 @@ def save_domain(context: PageContext, id: int) -> Response:
     domain = context.read(lambda tx: ops.get_owned(tx, context.account, id))
     form = context.form(current=_values(domain))
 
-    def change() -> None:
-        fields = form.read(DomainChange, context.time_zone).sent()
-        context.save(
-            form,
-            lambda tx: _values(ops.get_owned(tx, context.account, id)),
-            lambda tx: ops.change(tx, context.account, id, settings=context.settings, **fields),
-        )
+    def stored(tx: Connection) -> Mapping[str, Value]:
+        return _values(ops.get_owned(tx, context.account, id))
 
-    form.attempt(change)
-    if form.errors:
+    if not context.update(form, DomainChange, ops.change, id, stored, settings=context.settings):
         return _edit_page(context, domain, form, status=400)
     return context.redirect(f"{_LIST}/{id}", message="Saved.")
 

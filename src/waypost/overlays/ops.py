@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypedDict, Unpack
 
-from sqlalchemy import Connection, and_, func, select, update
+from sqlalchemy import Connection, and_, update
 
 from waypost.db import change_log, crud
 from waypost.db.crud import Page, PageRequest
@@ -80,7 +80,7 @@ def get_owned(tx: Connection, account: int, overlay: int) -> Overlay:
 
 
 def add(tx: Connection, account: int, **fields: Unpack[Fields]) -> Overlay:
-    """Make an overlay. Raises INVALID on a URL, or on what its type needs and lacks."""
+    """Create an overlay. Raises INVALID on a URL, or on what its type needs and lacks."""
     values = _checked(tx, fields["type"], fields)
     _refuse_incomplete(fields["type"], values)
     return get_owned(tx, account, crud.add(tx, overlays, account, values))
@@ -97,7 +97,7 @@ def change(tx: Connection, account: int, overlay: int, **fields: Unpack[Fields])
 
 
 def remove(tx: Connection, account: int, overlay: int) -> None:
-    """Delete an overlay; links that had it lead straight to their target."""
+    """Delete an overlay; its links redirect directly."""
     crud.lock_row(tx, overlays, account, overlay)
     own_items = and_(links.c.overlay == overlay, links.c.account == account)
     change_log.record_links(tx, own_items)
@@ -107,9 +107,7 @@ def remove(tx: Connection, account: int, overlay: int) -> None:
 
 def uses(tx: Connection, ids: Sequence[int]) -> Mapping[int, int]:
     """Return the number of links per overlay; unused overlays are missing (index links_overlay)."""
-    c = links.c
-    counted = select(c.overlay, func.count()).where(c.overlay.in_(ids)).group_by(c.overlay)
-    return {int(row[0]): int(row[1]) for row in tx.execute(counted)}
+    return crud.count_by(tx, links.c.overlay, ids)
 
 
 def _checked(tx: Connection, kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:

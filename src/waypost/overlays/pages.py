@@ -52,12 +52,7 @@ def show_new_form(context: PageContext) -> Response:
 @pages.post("/dashboard/overlays/new")
 def create_overlay(context: PageContext) -> Response:
     form = context.form(_SHAPE)
-
-    def create() -> ops.Overlay:
-        fields = form.read(NewOverlay, context.time_zone, _SHAPE).sent()
-        return context.write(lambda tx: ops.add(tx, context.account, **fields))
-
-    overlay = form.attempt(create)
+    overlay = context.create(form, NewOverlay, ops.add, _SHAPE)
     if overlay is None:
         if form["type"] not in _TYPES:
             return context.render("overlays/types.html")
@@ -89,16 +84,10 @@ def update_overlay(context: PageContext, id: int) -> Response:
     overlay = context.read(lambda tx: ops.get_owned(tx, context.account, id))
     form = context.form(_SHAPE, current=_values(overlay))
 
-    def update() -> None:
-        fields = form.read(OverlayChange, context.time_zone, _SHAPE).sent()
-        context.save(
-            form,
-            lambda tx: _values(ops.get_owned(tx, context.account, id)),
-            lambda tx: ops.change(tx, context.account, id, **fields),
-        )
+    def stored(tx: Connection) -> Mapping[str, Value]:
+        return _values(ops.get_owned(tx, context.account, id))
 
-    form.attempt(update)
-    if form.errors:
+    if not context.update(form, OverlayChange, ops.change, id, stored, _SHAPE):
         return _editor(context, form, overlay, status=400)
     return context.redirect(f"{_LIST}/{id}", message="Saved.")
 

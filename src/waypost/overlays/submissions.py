@@ -56,11 +56,7 @@ def add(tx: Connection, account: int, overlay: int, answers: Answers, *, link: i
 def list_submissions(tx: Connection, account: int, overlay: int, window: PageRequest) -> Page[Submission]:
     """Return submissions, newest first (index submissions_overlay_id). Raises NOT_FOUND."""
     crud.require_owned(tx, overlays, account, overlay)
-    of_overlay = _of_overlay(account, overlay)
-    result = tx.execute(select(func.count()).select_from(submissions).where(of_overlay)).scalar_one()
-    query = crud.select_columns(submissions, Submission).where(of_overlay).order_by(submissions.c.id.desc())
-    rows = tx.execute(query.limit(window.limit).offset(window.offset)).mappings() if window.offset < result else ()
-    return Page([Submission(**row) for row in rows], result, window)
+    return crud.filtered_page(tx, submissions, account, window, Submission, submissions.c.overlay == overlay)
 
 
 def count_votes(tx: Connection, account: int, overlay: int) -> Mapping[str, int]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypedDict, Unpack
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, select
 
 from waypost.db import change_log, crud
 from waypost.db.crud import Page, PageRequest
@@ -61,39 +61,38 @@ def get_owned(tx: Connection, account: int, pixel: int) -> Pixel:
 
 
 def add(tx: Connection, account: int, *, type: str, name: str, tag: str) -> Pixel:
-    """Make a pixel. Raises INVALID on `type` or `tag`."""
-    known = _OTHER_NAMES.get(type, type)
-    if known not in TYPES:
+    """Create a pixel. Raises INVALID on `type` or `tag`."""
+    canonical_type = _OTHER_NAMES.get(type, type)
+    if canonical_type not in TYPES:
         raise invalid("type", f"type must be one of {', '.join(TYPES)}.")
-    values = {"type": known, "name": name, "tag": _checked_tag(tag)}
-    return get_owned(tx, account, crud.add(tx, pixels, account, values))
+    fields = {"type": canonical_type, "name": name, "tag": _checked_tag(tag)}
+    return get_owned(tx, account, crud.add(tx, pixels, account, fields))
 
 
 def change(tx: Connection, account: int, pixel: int, **fields: Unpack[Fields]) -> None:
     """Set the given fields. Raises INVALID on `tag`."""
     if "tag" in fields:
         _checked_tag(fields["tag"])
-    _note(tx, account, pixel)
+    _record_change(tx, account, pixel)
     crud.change(tx, pixels, account, pixel, fields)
 
 
 def remove(tx: Connection, account: int, pixel: int) -> None:
     """Delete a pixel and remove it from its links."""
     get_owned(tx, account, pixel)
-    _note(tx, account, pixel)
+    _record_change(tx, account, pixel)
     crud.remove(tx, pixels, account, pixel)
 
 
 def uses(tx: Connection, ids: Sequence[int]) -> Mapping[int, int]:
-    """On how many links each of these pixels is, where it is on any (index link_pixels_pixel)."""
-    c = link_pixels.c
-    counted = select(c.pixel, func.count()).where(c.pixel.in_(ids)).group_by(c.pixel)
-    return {int(row[0]): int(row[1]) for row in tx.execute(counted)}
+    """Return the number of links per pixel; unused pixels are missing (index link_pixels_pixel)."""
+    return crud.count_by(tx, link_pixels.c.pixel, ids)
 
 
-def _note(tx: Connection, account: int, pixel: int) -> None:
-    on = select(link_pixels.c.link).where(link_pixels.c.pixel == pixel, link_pixels.c.account == account)
-    change_log.record_links(tx, (links.c.account == account) & links.c.id.in_(on))
+def _record_change(tx: Connection, account: int, pixel: int) -> None:
+    """Record a change of the links that use the pixel."""
+    link_ids = select(link_pixels.c.link).where(link_pixels.c.pixel == pixel, link_pixels.c.account == account)
+    change_log.record_links(tx, (links.c.account == account) & links.c.id.in_(link_ids))
 
 
 def _checked_tag(tag: str) -> str:

@@ -68,12 +68,7 @@ def blank_pixel(context: PageContext) -> Response:
 @pages.post("/dashboard/pixels/new")
 def add_pixel(context: PageContext) -> Response:
     form = context.form()
-
-    def add() -> ops.Pixel:
-        fields = form.read(NewPixel, context.time_zone).sent()
-        return context.write(lambda tx: ops.add(tx, context.account, **fields))
-
-    if form.attempt(add) is None:
+    if context.create(form, NewPixel, ops.add) is None:
         return context.render("pixels/new.html", status=400, form=form, providers=PROVIDERS)
     return context.redirect(_LIST, message="Your pixel is ready. Select it in the links that should use it.")
 
@@ -90,16 +85,10 @@ def save_pixel(context: PageContext, id: int) -> Response:
     # The tag always counts as changed: the API requires it in every update.
     form = context.form(current={"name": pixel.name})
 
-    def change() -> None:
-        fields = form.read(PixelChange, context.time_zone).sent()
-        context.save(
-            form,
-            lambda tx: _values(ops.get_owned(tx, context.account, id)),
-            lambda tx: ops.change(tx, context.account, id, **fields),
-        )
+    def stored(tx: Connection) -> Mapping[str, Value]:
+        return _values(ops.get_owned(tx, context.account, id))
 
-    form.attempt(change)
-    if form.errors:
+    if not context.update(form, PixelChange, ops.change, id, stored):
         return context.render("pixels/edit.html", status=400, pixel=pixel, form=form, providers=PROVIDERS)
     return context.redirect(_LIST, message="Saved.")
 

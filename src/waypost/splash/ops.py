@@ -1,10 +1,10 @@
-"""Splash pages: what a visitor reads for some seconds before the target."""
+"""Splash pages: pages that visitors see for some seconds before the destination."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict, Unpack
 
-from sqlalchemy import Connection, and_, func, select, update
+from sqlalchemy import Connection, and_, update
 
 from waypost.db import change_log, crud
 from waypost.db.crud import Page, PageRequest
@@ -52,7 +52,7 @@ def get_owned(tx: Connection, account: int, splash: int) -> Splash:
 
 
 def add(tx: Connection, account: int, **fields: Unpack[Fields]) -> Splash:
-    """Make a splash page. Raises INVALID on a URL."""
+    """Create a splash page. Raises INVALID on a URL."""
     return get_owned(tx, account, crud.add(tx, splashes, account, _checked(tx, fields)))
 
 
@@ -63,7 +63,7 @@ def change(tx: Connection, account: int, splash: int, **fields: Unpack[Fields]) 
 
 
 def remove(tx: Connection, account: int, splash: int) -> None:
-    """Delete a splash page; links that had it lead straight to their target."""
+    """Delete a splash page; its links redirect directly."""
     crud.lock_row(tx, splashes, account, splash)
     own_items = and_(links.c.splash == splash, links.c.account == account)
     change_log.record_links(tx, own_items)
@@ -73,9 +73,7 @@ def remove(tx: Connection, account: int, splash: int) -> None:
 
 def uses(tx: Connection, ids: Sequence[int]) -> Mapping[int, int]:
     """Return the number of links per splash page; unused pages are missing (index links_splash)."""
-    c = links.c
-    counted = select(c.splash, func.count()).where(c.splash.in_(ids)).group_by(c.splash)
-    return {int(row[0]): int(row[1]) for row in tx.execute(counted)}
+    return crud.count_by(tx, links.c.splash, ids)
 
 
 def _checked(tx: Connection, fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -37,12 +37,7 @@ def show_new_form(context: PageContext) -> Response:
 @pages.post("/dashboard/splash/new")
 def create_splash(context: PageContext) -> Response:
     form = context.form()
-
-    def create() -> ops.Splash:
-        fields = form.read(NewSplash, context.time_zone).sent()
-        return context.write(lambda tx: ops.add(tx, context.account, **fields))
-
-    splash = form.attempt(create)
+    splash = context.create(form, NewSplash, ops.add)
     if splash is None:
         return context.render("splash/editor.html", allow_frames=True, status=400, splash=None, form=form)
     return context.redirect(
@@ -70,16 +65,10 @@ def update_splash(context: PageContext, id: int) -> Response:
     splash = context.read(lambda tx: ops.get_owned(tx, context.account, id))
     form = context.form(current=_values(splash))
 
-    def update() -> None:
-        fields = form.read(SplashChange, context.time_zone).sent()
-        context.save(
-            form,
-            lambda tx: _values(ops.get_owned(tx, context.account, id)),
-            lambda tx: ops.change(tx, context.account, id, **fields),
-        )
+    def stored(tx: Connection) -> Mapping[str, Value]:
+        return _values(ops.get_owned(tx, context.account, id))
 
-    form.attempt(update)
-    if form.errors:
+    if not context.update(form, SplashChange, ops.change, id, stored):
         return context.render("splash/editor.html", allow_frames=True, status=400, splash=splash, form=form)
     return context.redirect(f"{_LIST}/{id}", message="Saved.")
 
