@@ -73,6 +73,17 @@ def test_oversized_and_malformed_requests_return_4xx(ana: Person, dashboard: Bro
 
 
 @ON_SQLITE
+def test_forms_of_strangers_are_limited_to_16_kb(service: AsgiClient) -> None:
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    for path in ("signin", "register", "forgot", "reset", "theme", "timezone"):
+        for size, is_accepted in ((16_000, True), (17_000, False)):
+            response = service.post(f"/dashboard/{path}", content=b"a=" + b"x" * size, headers=headers)
+            assert (response.status_code != 413) is is_accepted, path
+    response = service.post("/dashboard/links/new", content=b"a=" + b"x" * 2_000_000, headers=headers)
+    assert response.headers["location"].startswith("/dashboard/signin")  # the body was not read
+
+
+@ON_SQLITE
 def test_dashboard_on_branded_domain_returns_404(ana: Person, service: AsgiClient) -> None:
     ana.post("/domain/add", {"domain": "https://brand.example"})
     for path in ("/dashboard", "/dashboard/signin", "/dashboard/static/app.js"):

@@ -22,6 +22,7 @@ _TAKEN = {
     "accounts_username_key_unique": taken("username", "That username is taken. Please choose another one."),
 }
 _PLAN_TAKEN = {"plans_name_unique": taken("name", "There is a plan with that name already.")}
+_MAX_EMAIL_LENGTH = 254  # RFC 5321
 # Many installations live in a network of their own, with addresses at .local or .internal.
 email_validator.SPECIAL_USE_DOMAIN_NAMES.clear()
 
@@ -55,6 +56,8 @@ class Plan:
 
 def checked_email(value: str, *, field: str = "email") -> str:
     """Return the address in its normal form. Raises INVALID on `field`."""
+    if len(value) > _MAX_EMAIL_LENGTH:  # checked first: a long address takes long to parse
+        raise invalid(field, f"{field} must have at most {_MAX_EMAIL_LENGTH} characters.")
     try:
         return email_validator.validate_email(value, check_deliverability=False, globally_deliverable=False).normalized
     except email_validator.EmailNotValidError as error:

@@ -110,8 +110,8 @@ class Dashboard:
                 if route.stream_handler is not None:
                     response = await self._handle_stream(Request(request.scope, body), route.stream_handler)
                 else:
-                    fields = await forms.parse_urlencoded(request.stream()) if request.method == "POST" else {}
-                    response = await anyio.to_thread.run_sync(self._handle, request, route, fields)
+                    form = await self._read_form(request, route)
+                    response = await anyio.to_thread.run_sync(self._handle, request, route, form)
             except Problem as problem:  # before the session was read, or the database is unavailable
                 response = _plain_text(problem)
             except ClientDisconnect:
@@ -128,8 +128,21 @@ class Dashboard:
 
         return endpoint
 
-    def _handle(self, request: Request, route: PageRoute, fields: dict[str, list[str]]) -> Response:
-        context, has_cookie = self._context(request, fields)
+    async def _read_form(self, request: Request, route: PageRoute) -> bytes:
+        """Return the body of a form. Strangers can send small forms to public pages only: no other body is read."""
+        if request.method != "POST":
+            return b""
+        if route.public:
+            return await forms.read_body(request.stream(), forms.MAX_PUBLIC_BYTES)
+        if not await anyio.to_thread.run_sync(self._has_session, request):
+            return b""
+        return await forms.read_body(request.stream(), forms.MAX_BYTES)
+
+    def _has_session(self, request: Request) -> bool:
+        return self._context(request, {})[0].session is not None
+
+    def _handle(self, request: Request, route: PageRoute, form: bytes) -> Response:
+        context, has_cookie = self._context(request, forms.parse_urlencoded(form))
         response = self._respond(context, route)
         if not has_cookie:
             # CSRF tokens are bound to this cookie, so forms work without a session. It ends with the browser session.

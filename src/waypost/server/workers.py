@@ -43,7 +43,7 @@ def bind(host: str, port: int, workers: int) -> list[socket.socket]:
     if sys.platform != "linux":
         return [first] * workers
     address = first.getsockname()[:2]
-    first.close()  # it shares its port with nobody, so a second service is noticed
+    first.close()  # without SO_REUSEPORT, so that a port in use is noticed
     return [_bound(*address, reuse_port=True) for _ in range(workers)]
 
 
