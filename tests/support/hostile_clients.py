@@ -106,7 +106,7 @@ def attacking(server: Server, attack: Attack) -> Iterator[None]:
 
 @dataclass
 class Impact:
-    """What visitors of another network noticed: statuses by path, seconds of each request, and memory growth in MB."""
+    """Experience of visitors of another network: statuses by path, seconds of each request, and memory growth in MB."""
 
     statuses: dict[str, set[int]] = field(default_factory=dict)
     seconds: list[float] = field(default_factory=list)
