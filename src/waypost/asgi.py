@@ -171,7 +171,7 @@ class Dispatcher:
             return self._limited_dashboard_uploads if path == _DASHBOARD_UPLOADS else self._limited_dashboard
         if path.startswith(_UPLOADS):
             return self._limited_uploads  # an upload can take an hour
-        if segment == "qr" or path.endswith("/qr"):
+        if segment != "api" and (segment == "qr" or path.endswith("/qr")):
             return self._limited_images
         if segment == "healthz":
             return JSONResponse({"status": "ok"})
