@@ -22,7 +22,8 @@ _MAX_WAITING = 1000  # requests
 _MIN_WAITING = 50  # requests that are always accepted
 _FAIR_SHARE = 5  # requests of a network that are accepted although others cause an overload
 _MAX_WAIT = 5.0  # seconds
-_STALL_SECONDS = 2.0  # without any response: reject
+_MAX_UPLOAD_WAIT = 300.0  # seconds: an upload that is refused has to be sent again
+_STALL_SHARE = 0.4  # of the longest wait, without any response: reject
 _SMOOTHING = 0.05  # weight of the newest interval in the moving average
 _RETRY_SECONDS = 2
 _BODY_SECONDS = 10.0
@@ -38,6 +39,7 @@ class LoadShedder:
         self._meter = meter
         self._proxies = proxies
         self._has_uploads = has_uploads
+        self._max_wait = _MAX_UPLOAD_WAIT if has_uploads else _MAX_WAIT
         self._waiting = 0
         self._waiting_by_network: Counter[str] = Counter()
         self._fair_waiting = 0  # at most _FAIR_SHARE of each network
@@ -87,8 +89,8 @@ class LoadShedder:
     def _is_overload(self, waiting: int) -> bool:
         if waiting < _MIN_WAITING:
             return False
-        is_stalled = time.monotonic() - self._last_response > _STALL_SECONDS
-        return is_stalled or waiting >= _MAX_WAITING or waiting * self._interval > _MAX_WAIT
+        is_stalled = time.monotonic() - self._last_response > self._max_wait * _STALL_SHARE
+        return is_stalled or waiting >= _MAX_WAITING or waiting * self._interval > self._max_wait
 
 
 class _Request:
