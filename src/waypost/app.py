@@ -62,6 +62,7 @@ def build(settings: Settings, database: Database) -> ASGIApp:
         meter=meter,
         store=cleaner.store,
         signer=InstallationSigner(database),
+        publish_changes=invalidator.catch_up,
     )
     api = ApiMiddleware(
         fastapi_app(),

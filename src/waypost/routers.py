@@ -26,6 +26,7 @@ from waypost.domains.ownership_check import PATH as CHALLENGE_PATH
 from waypost.domains.pages import pages as domains_pages
 from waypost.domains.public import answer_challenge
 from waypost.files.api import router as files_router
+from waypost.files.deletion import delete_by_url
 from waypost.files.pages import pages as files_pages
 from waypost.files.public import FILES
 from waypost.links.api import router as links_router
@@ -101,6 +102,7 @@ PUBLIC_ROUTES = (
     PublicRoute("/r/{slug}", visit_rotator),
     PublicRoute("/report", report, ("GET", "HEAD", "POST")),
     PublicRoute("/overlay/{overlay}", submit_form, ("POST",)),
+    PublicRoute("/files/delete/{file}/{signature}", delete_by_url, ("GET", "HEAD", "POST", "DELETE")),
     PublicRoute("/qr/{name}", qr_image),
     PublicRoute("/{alias}/qr", short_url_image),
     PublicRoute("/{alias}/{block}", visit_block),

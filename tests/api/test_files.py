@@ -36,7 +36,15 @@ def test_empty_list_has_no_data_object(ana: Person) -> None:
 
 def test_uploaded_file_is_listed_and_stored(ana: Person, tmp_path: Path) -> None:
     created = upload(ana, "report.pdf", b"%PDF-1.7 hello", name="My report", custom="my-report").json()
-    assert created == {"error": 0, "id": created["id"], "shorturl": f"{BASE}/my-report"}
+    deletion_url = f"{BASE}/files/delete/{created['id']}/"
+    assert created["deleteurl"].startswith(deletion_url)
+    assert created == {
+        "error": 0,
+        "id": created["id"],
+        "1": created["id"],
+        "shorturl": f"{BASE}/my-report",
+        "deleteurl": created["deleteurl"],
+    }
     (listed,) = ana.get("/files")["list"]
     assert not differs(listed, FILE)
     assert (listed["id"], listed["name"], listed["downloads"]) == (created["id"], "My report", 0)
@@ -54,7 +62,7 @@ def test_uploaded_file_is_listed_and_stored(ana: Person, tmp_path: Path) -> None
 
 
 def test_upload_ignores_content_type(ana: Person, service: Any) -> None:
-    for number, kind in enumerate(("application/json", "text/plain", "multipart/form-data; boundary=x", "nonsense")):
+    for number, kind in enumerate(("application/json", "text/plain", "multipart/mixed; boundary=x", "nonsense")):
         new_file(ana, f"{number}.json", b'{"not json', headers={"Content-Type": kind}, custom=f"file-{number}")
         assert service.get(f"/file-{number}").content == b'{"not json'
 

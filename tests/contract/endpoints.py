@@ -64,6 +64,7 @@ def _list(key: str, item: Shape) -> Shape:
 
 DONE: Shape = {"message": SENTENCE}
 CREATED: Shape = {"id": int}
+UPLOADED: Shape = {"id": int, "1": int, "shorturl": URL, "deleteurl": URL}
 NEW_SPLASH = {"name": "New", "title": "Wait", "message": "A little", "counter": 3, "link": DESTINATION}
 NEW_OVERLAY = {"name": "New", "type": "coupon", "code": "TEN", "message": "Ten off", "delay": 2}
 NEW_QR = {
@@ -79,7 +80,7 @@ DOCUMENT = (
     Row("GET /account", {"data": ACCOUNT}),
     Row("PUT /account/update", DONE, {"email": "new@example.com", "password": "a new password"}),
     Row("GET /files", {**PAGING, "list": [FILE]}),
-    Row("POST /files/upload/:filename", {"id": int, "shorturl": URL}, content=b"content"),
+    Row("POST /files/upload/:filename", UPLOADED, content=b"content"),
     Row("GET /campaigns", _list("campaigns", CAMPAIGN)),
     Row("POST /campaign/add", {**CAMPAIGN, "rotator": URL}, {"name": "New", "slug": "fresh", "public": True}, 201),
     Row("POST /campaign/:campaignid/assign/:linkid", DONE),
@@ -116,6 +117,7 @@ DOCUMENT = (
     Row("GET /overlay", _list("cta", OVERLAY_ITEM)),
 )
 DECISIONS = (
+    Row("PUT /files/upload/:filename", UPLOADED, content=b"content"),
     Row("GET /file/:id", {"details": FILE_DETAILS}),
     Row("PUT /file/:id/update", DONE, {"name": "Else", "maxdownloads": 5}),
     Row("DELETE /file/:id/delete", DONE),

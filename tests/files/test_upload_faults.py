@@ -99,6 +99,18 @@ def test_stalled_upload_returns_408(file_server: FileServer) -> None:
     until(lambda: file_server.object_count() == before and file_server.row_counts() == (files, 0))
 
 
+def test_slow_form_returns_408(file_server: FileServer) -> None:
+    before, files = file_server.object_count(), file_server.row_counts()[0]
+    types = ("Content-Length: 1000000", "Content-Type: multipart/form-data; boundary=x")
+    part = b'--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nhello\r\n'
+    for start in (b"", b"--x\r\nContent-Disposition: form-data", part + b"--x\r\nContent-"):
+        with socket.create_connection(file_server.address) as connection:
+            connection.sendall(file_server.request_head(*types, path="/api/files/upload") + start)
+            status, body = _read_response(connection)
+            assert (status, body["code"]) == (408, "too_slow"), start
+    until(lambda: file_server.object_count() == before and file_server.row_counts() == (files, 0))
+
+
 def test_concurrent_uploads_all_succeed(file_server: FileServer) -> None:
     number = 1000 if file_server.bucket is None else 100
     contents = [b"%d " % n * 50 for n in range(number)]

@@ -205,7 +205,7 @@ class Dashboard:
         if context.session is None:
             return _redirect_to_sign_in(context)
         try:
-            reader = MultipartReader(request)
+            reader = MultipartReader(request, field_seconds=self.settings.transfer_seconds)
             first = await reader.next_part()
             token = await first.text() if first is not None and first.name == CSRF_FIELD else ""
             if not verify_csrf_token(self._services.signer, context.cookie, token):

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import anyio.to_thread
 from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel, BeforeValidator, Field
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 from starlette.convertors import PathConvertor, register_url_convertor
 
 from waypost import clock, credentials
@@ -16,10 +16,11 @@ from waypost.api.date_range import RequestedSpan
 from waypost.api.request_body import Body, JsonRoute
 from waypost.api.responses import MessageResponse, ReportResponse, Success, problem_response, validation_problem
 from waypost.api.types import Expiry, Line, MultilineText, Name, PathId, Positive, Timestamp, whole_number
-from waypost.errors import Problem
-from waypost.files import ops, upload
+from waypost.errors import Problem, invalid
+from waypost.files import deletion, ops, upload, upload_form
 from waypost.http import file_names
 from waypost.http.lingering_close import BodyTracker, LingeringResponse
+from waypost.signing import installation_signer
 from waypost.urls.short_urls import short_url
 
 
@@ -90,7 +91,9 @@ class FileAnswer(Success):
 
 class FileDone(Success):
     id: int
+    one: int = Field(serialization_alias="1", description="The id again, for clients that read it here.")
     shorturl: str
+    deleteurl: str = Field(description="Page that deletes the file without a key. DELETE and POST delete it at once.")
 
 
 class FileChange(Body):
@@ -116,37 +119,95 @@ def list_files(
     return FileList(**pagination.paging_fields(page), list=[FileOut(**_fields(file, context)) for file in page.items])
 
 
-_BODY: Mapping[str, Any] = {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}
+class UploadSettings(BaseModel):
+    """The settings of an upload: query parameters, or text fields of a form."""
+
+    name: Name | None = Field(None, description="Name to show instead of the file name.")
+    custom: Annotated[Line, Field(min_length=1)] | None = Field(None, description="Alias instead of a random one.")
+    domain: Annotated[Line, Field(min_length=1)] | None = Field(None, description="One of your branded domains.")
+    password: Annotated[Line, Field(min_length=1, max_length=128)] | None = None
+    expiry: Expiry | None = Field(None, description="Last day, YYYY-MM-DD.")
+    maxdownloads: Annotated[Positive | None, BeforeValidator(whole_number)] = None
+
+
+_FILE_BYTES: Mapping[str, Any] = {"schema": {"type": "string", "format": "binary"}}
+_FORM: Mapping[str, Any] = {
+    "schema": {
+        "type": "object",
+        "properties": {"file": {"type": "string", "format": "binary", "description": "The file, under any name."}},
+        "required": ["file"],
+    }
+}
 
 
 async def upload_file(
     context: Context,
     request: Request,
     filename: Annotated[str, Path(description="File name with extension, percent-encoded.")],  # noqa: ARG001
-    name: Annotated[Name | None, Query(description="Name to show instead of the file name.")] = None,
-    custom: Annotated[Line | None, Query(min_length=1, description="Alias instead of a random one.")] = None,
-    domain: Annotated[Line | None, Query(min_length=1, description="One of your branded domains.")] = None,
-    password: Annotated[Line | None, Query(min_length=1, max_length=128)] = None,
-    expiry: Annotated[Expiry | None, Query(description="Last day, YYYY-MM-DD.")] = None,
-    maxdownloads: Annotated[Positive | None, Query(), BeforeValidator(whole_number)] = None,
+    settings: Annotated[UploadSettings, Query()],
 ) -> FileDone:
-    """Store the body as a file; its Content-Type is ignored. Content-MD5 and Repr-Digest are verified if sent."""
-    original_name = file_names.from_path(_raw_filename(request))
-    hashed = await anyio.to_thread.run_sync(credentials.hash_password, password) if password is not None else None
-    fields = ops.Fields(
-        name=name, custom=custom, domain=domain, password=hashed, expiry=expiry, maxdownloads=maxdownloads
+    """Store the body as a file, or the one file of a form. Content-MD5 and Repr-Digest of a body are verified."""
+    name = file_names.from_path(_raw_filename(request))
+    if upload_form.is_form(request):
+        form, settings = await _open_form(context, request)
+        return await _store(context, form.request, name, settings)
+    return await _store(context, request, name, settings)
+
+
+async def upload_form_file(
+    context: Context,
+    request: Request,
+    settings: Annotated[UploadSettings, Query()],  # read again, together with the form's fields
+) -> FileDone:
+    """Store the one file of a form under the name that the form gives it."""
+    if not upload_form.is_form(request):
+        raise invalid("filename", "Send the file as multipart/form-data, or its name in the path: /files/upload/NAME.")
+    form, settings = await _open_form(context, request)
+    return await _store(context, form.request, file_names.validate(form.filename), settings)
+
+
+for method in ("POST", "PUT"):
+    router.add_api_route(
+        "/files/upload/{filename:rest}",
+        upload_file,
+        methods=[method],
+        openapi_extra={
+            "requestBody": {
+                "required": True,
+                "content": {"application/octet-stream": _FILE_BYTES, "multipart/form-data": _FORM},
+            }
+        },
+        route_class_override=StreamRoute,
     )
-    file = await upload.receive(request, context, original_name, **fields)
-    return FileDone(id=file.id, shorturl=file_url(file, context))
-
-
 router.add_api_route(
-    "/files/upload/{filename:rest}",
-    upload_file,
+    "/files/upload",
+    upload_form_file,
     methods=["POST"],
-    openapi_extra={"requestBody": {"required": True, **_BODY}},
+    openapi_extra={"requestBody": {"required": True, "content": {"multipart/form-data": _FORM}}},
     route_class_override=StreamRoute,
 )
+
+
+async def _open_form(context: RequestContext, request: Request) -> tuple[upload_form.FormFile, UploadSettings]:
+    """Return the file of a form, and the settings of the query and the form. Raises INVALID on one of them."""
+    names = UploadSettings.model_fields.keys()
+    form = await upload_form.open_form(request, names, seconds=context.settings.transfer_seconds)
+    values = upload_form.merge({name: request.query_params[name] for name in names & request.query_params}, form.fields)
+    try:
+        return form, UploadSettings.model_validate(values)
+    except ValidationError as error:
+        raise RequestValidationError([{**fault, "loc": ("body", *fault["loc"])} for fault in error.errors()]) from error
+
+
+async def _store(context: RequestContext, body: Request, filename: str, settings: UploadSettings) -> FileDone:
+    hashed = None
+    if settings.password is not None:
+        hashed = await anyio.to_thread.run_sync(credentials.hash_password, settings.password)
+    fields = {**settings.model_dump(), "password": hashed}
+    signer = await anyio.to_thread.run_sync(context.read, installation_signer)
+    file = await upload.receive(body, context, filename, **fields)
+    deletion_url = deletion.url(context.settings.base, signer, file.id, file.object)
+    return FileDone(id=file.id, one=file.id, shorturl=file_url(file, context), deleteurl=deletion_url)
 
 
 @router.get("/file/{id}")

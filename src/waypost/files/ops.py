@@ -29,6 +29,7 @@ class File:
     host: str
     alias: str
     name: str
+    object: str
     downloads: int
     created: int
     scheme: str | None = None

@@ -1,17 +1,23 @@
 """Streaming parser for multipart/form-data (RFC 7578): files are never held in memory as a whole."""
 
+import asyncio
+import time
 from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from email.message import Message as Headers
 
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.requests import Request
 from starlette.types import Message
 
-from waypost.errors import Problem, invalid
+from waypost.errors import Kind, Problem, invalid
 
 _MAX_PARTS = 500
 _MAX_FIELD_BYTES = 16 * 1024
+_PLAIN_ENCODINGS = frozenset({b"", b"binary", b"7bit", b"8bit"})
 
 
 @dataclass(eq=False)
@@ -25,10 +31,11 @@ class Part:
     async def text(self) -> str:
         """Read the value of a text field. Raises INVALID if it is longer than 16 KiB."""
         value = bytearray()
-        while (chunk := await self._reader.read_chunk(self)) is not None:
-            value += chunk
-            if len(value) > _MAX_FIELD_BYTES:
-                raise invalid(self.name, f"{self.name} is too long.")
+        async with self._reader.field_time():
+            while (chunk := await self._reader.read_chunk(self)) is not None:
+                value += chunk
+                if len(value) > _MAX_FIELD_BYTES:
+                    raise invalid(self.name, f"{self.name} is too long.")
         return _decode(bytes(value))
 
     def as_request(self) -> Request:
@@ -41,13 +48,17 @@ class Part:
 
 
 class MultipartReader:
-    """Reads the parts of a form in order. Raises INVALID for a malformed or interrupted body."""
+    """Reads the parts of a form in order. Raises INVALID for a malformed or interrupted body.
 
-    def __init__(self, request: Request) -> None:
+    The reader of a file limits the time of its bytes. All else may take `field_seconds` in total, else TOO_SLOW.
+    """
+
+    def __init__(self, request: Request, *, field_seconds: float) -> None:
         media_type, options = parse_options_header(request.headers.get("content-type"))
         boundary = options.get(b"boundary")
         if media_type != b"multipart/form-data" or not boundary:
-            raise invalid("form", "The form must be sent as multipart/form-data.")
+            raise invalid("form", "The form must be sent as multipart/form-data with a boundary.")
+        self._field_seconds = field_seconds
         self._receive = request.receive
         self._events: deque[Part | bytes | None] = deque()  # start of a part, bytes of it, its end
         self._count = 0
@@ -75,11 +86,26 @@ class MultipartReader:
 
     async def next_part(self) -> Part | None:
         """Return the next part, skipping the unread rest of the previous one; None after the last."""
-        while (event := await self._next_event()) is not _END:
-            if isinstance(event, Part):
-                self._current = event
-                return event
+        async with self.field_time():
+            while (event := await self._next_event()) is not _END:
+                if isinstance(event, Part):
+                    self._current = event
+                    return event
         return None
+
+    @asynccontextmanager
+    async def field_time(self) -> AsyncIterator[None]:
+        """Limit the time of all that is not a file."""
+        started = time.monotonic()
+        try:
+            async with asyncio.timeout(self._field_seconds) as limit:
+                yield
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            raise Problem(Kind.TOO_SLOW, "The form did not arrive in time.") from None
+        finally:
+            self._field_seconds -= time.monotonic() - started
 
     async def read_chunk(self, part: Part) -> bytes | None:
         """Return the next bytes of the current part; None after the last ones and for any other part."""
@@ -112,12 +138,16 @@ class MultipartReader:
         self._header_value.clear()
 
     def _start_part(self) -> None:
-        options = parse_options_header(self._headers.get(b"content-disposition"))[1]
+        disposition = self._headers.get(b"content-disposition", b"")
+        options = parse_options_header(disposition)[1]
         self._count += 1
         if b"name" not in options or self._count > _MAX_PARTS:
             raise _malformed()
+        name = _decode(options[b"name"])
+        if self._headers.get(b"content-transfer-encoding", b"").strip().lower() not in _PLAIN_ENCODINGS:
+            raise invalid(name, f"{name} must be sent without a Content-Transfer-Encoding.")
         filename = options.get(b"filename")
-        self._events.append(Part(_decode(options[b"name"]), None if filename is None else _file_name(filename), self))
+        self._events.append(Part(name, _extended_name(disposition) if filename is None else _file_name(filename), self))
 
     def _end_form(self) -> None:
         self._is_closed = True
@@ -137,6 +167,15 @@ def _decode(value: bytes) -> str:
 def _file_name(value: bytes) -> str:
     """Return a file name without the browser's escapes for quotes and line breaks."""
     return _decode(value).replace("%22", '"').replace("%0D", "").replace("%0A", "")
+
+
+def _extended_name(disposition: bytes) -> str | None:
+    """Return the file name of a parameter `filename*` (RFC 8187), which some clients send instead of `filename`."""
+    if b"filename*" not in disposition.lower():
+        return None
+    headers = Headers()
+    headers["Content-Disposition"] = disposition.decode("latin-1")
+    return (headers.get_filename() or "").replace("\x00", "")
 
 
 def _malformed() -> Problem:

@@ -142,7 +142,8 @@ class _Request:
             return
         if not self._has_responded:
             self._has_responded = True
-            self._shedder.responded()
+            if self._is_counted:  # else the time since the last response is the time of a slow client
+                self._shedder.responded()
             self.end()
         await self._send(message)
 

@@ -52,6 +52,8 @@ class Services:
     meter: Meter
     store: Store
     signer: InstallationSigner
+    publish_changes: Callable[[], None]
+    """Makes committed changes take effect. Called after a write that changes what visitors see."""
     webhooks: Webhooks = field(default_factory=Webhooks)
     frame_checker: FrameChecker = field(default_factory=FrameChecker)
     image_limiter: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(_CONCURRENT_IMAGES))
