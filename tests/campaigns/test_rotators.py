@@ -10,6 +10,7 @@ from tests.conftest import BASE, Person
 from tests.support.asgi_client import AsgiClient
 from tests.support.rotators import add_links, new_campaign, rotated_to
 from tests.support.visits import ACCEPT_HTML, IPHONE, clicks, new_link, visit
+from waypost.campaigns import rotator
 from waypost.db import schema
 
 
@@ -198,3 +199,13 @@ def test_most_clicked_link_gets_all_visits_after_threshold(service: AsgiClient, 
     ana.update("campaign", 1, name="Spring", winner=None)
     assert {rotated_to(service) for _ in range(4)} == {"one", "two"}
     assert ana.details("campaign", campaign)["winnerlink"] is None
+
+
+def test_click_on_rotator_of_deleted_campaign_finds_no_link(ana: Person) -> None:
+    campaign = new_campaign(ana, name="Spring", rotation="ordered")
+    add_links(ana, campaign, "one")
+    present = ana.database.read(lambda tx: rotator.find_rotator(tx, "spring"))
+    assert present is not None
+    ana.delete(f"/campaign/{campaign}/delete")
+    click = rotator.RotatorVisit(is_click=True, sticky_link=None, is_reachable=lambda _link: True, now=1)
+    assert ana.write(lambda tx: rotator.take(tx, present, click)) is None

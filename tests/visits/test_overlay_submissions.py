@@ -17,6 +17,7 @@ from tests.support.fake_internet import PUBLIC, FakeInternet
 from tests.support.html import Page, open_page
 from tests.support.overlays import new_overlay
 from tests.support.visits import ACCEPT_HTML, CHROME, DESTINATION, clicks, new_link, visit
+from waypost.errors import Problem
 from waypost.overlays import submissions
 
 MESSAGE = {"name": "Zoë", "email": "zoe@example.com", "message": "Two\r\nlines"}
@@ -75,6 +76,11 @@ def test_submission_is_stored_after_its_link_was_deleted(ana: Person) -> None:
     ana.remove("url", link)
     assert _send(ana, page, **MESSAGE).status_code == 200
     assert [submission["link"] for submission in _submissions(ana, item)] == [None]
+
+
+def test_submission_to_deleted_overlay_is_not_found(ana: Person) -> None:
+    with pytest.raises(Problem, match="No such overlay"):
+        ana.write(lambda tx: submissions.add(tx, ana.account, 999_999, submissions.Answers(), link=1))
 
 
 def test_poll_and_newsletter_submissions_are_stored(ana: Person) -> None:

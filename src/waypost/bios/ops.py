@@ -69,7 +69,7 @@ def add(tx: Connection, account: int, *, settings: Settings, **fields: Unpack[Fi
 
 def change(tx: Connection, account: int, bio: int, *, settings: Settings, **fields: Unpack[Fields]) -> None:
     """Set the given fields. A previous alias stays reserved for the account. Raises NOT_FOUND, and errors as `add`."""
-    tx.execute(select(bios.c.id).where(bios.c.id == bio, bios.c.account == account).with_for_update())
+    crud.lock_row(tx, bios, account, bio)
     before = get_owned(tx, account, bio)
     alias = fields.get("alias") or before.alias
     if alias != before.alias:
@@ -86,6 +86,7 @@ def change(tx: Connection, account: int, bio: int, *, settings: Settings, **fiel
 
 def remove(tx: Connection, account: int, bio: int) -> None:
     """Delete a bio page. Its alias stays reserved for the account."""
+    crud.lock_row(tx, bios, account, bio)
     alias_namespace.release(tx, host=alias_namespace.OWN, alias=get_owned(tx, account, bio).alias)
     crud.remove(tx, bios, account, bio)
 

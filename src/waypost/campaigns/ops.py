@@ -119,6 +119,7 @@ def add(tx: Connection, account: int, **fields: Unpack[Fields]) -> Campaign:
 
 def change(tx: Connection, account: int, campaign: int, **fields: Unpack[Fields]) -> Campaign:
     """Set the given fields; a slug of `None` or "" removes the rotator. Raises NOT_FOUND, and errors as `add`."""
+    crud.lock_row(tx, campaigns, account, campaign)
     before = get_owned(tx, account, campaign)
     if "slug" in fields:
         fields["slug"] = _validated(fields["slug"])
@@ -134,8 +135,8 @@ def change(tx: Connection, account: int, campaign: int, **fields: Unpack[Fields]
 
 def remove(tx: Connection, account: int, campaign: int) -> None:
     """Delete a campaign and keep its links."""
-    _release(tx, get_owned(tx, account, campaign).slug)
     crud.lock_row(tx, campaigns, account, campaign)
+    _release(tx, get_owned(tx, account, campaign).slug)
     # The subquery makes the database use links_campaign instead of reading all links of the account.
     members = select(links.c.id).where(links.c.campaign == campaign)
     tx.execute(update(links).where(links.c.account == account, links.c.id.in_(members)).values(campaign=None))
@@ -147,7 +148,7 @@ def assign(tx: Connection, account: int, campaign: int, link: int, **fields: Unp
 
     Removing a quota resets the count of clicks against it.
     """
-    get_owned(tx, account, campaign)
+    crud.lock_row(tx, campaigns, account, campaign, shared=True)
     crud.change(tx, links, account, link, {"campaign": campaign})
     values: dict[str, int | None] = {}
     if "weight" in fields:
@@ -163,7 +164,7 @@ def assign(tx: Connection, account: int, campaign: int, link: int, **fields: Unp
 
 def unassign(tx: Connection, account: int, campaign: int, ids: Sequence[int]) -> int:
     """Remove links from a campaign. Return how many of them were in it."""
-    get_owned(tx, account, campaign)
+    crud.lock_row(tx, campaigns, account, campaign, shared=True)
     owned_by = (links.c.account == account, links.c.campaign == campaign)
     return int(tx.execute(update(links).where(*owned_by, links.c.id.in_(ids)).values(campaign=None)).rowcount)
 

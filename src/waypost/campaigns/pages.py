@@ -151,7 +151,7 @@ def add_links(context: PageContext, id: int) -> Response:
         return context.redirect(_ADD_LINKS.format(id), message="Select at least one link.", tone="bad")
 
     def work(tx: Connection) -> None:
-        for link in links:
+        for link in sorted(links):
             ops.assign(tx, context.account, id, link)
 
     context.write(work)

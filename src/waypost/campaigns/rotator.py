@@ -80,7 +80,10 @@ def peek(tx: Connection, rotator: Rotator, visit: RotatorVisit) -> tuple[LinkVie
 
 def take(tx: Connection, rotator: Rotator, visit: RotatorVisit) -> LinkView | None:
     """Return a link, and take the click from its quota and its click limit atomically."""
-    last, clicks, won = _lock_state(tx, rotator) if rotator.counts_turns else (None, 0, rotator.won)
+    state = _lock_state(tx, rotator) if rotator.counts_turns else (None, 0, rotator.won)
+    if state is None:
+        return None
+    last, clicks, won = state
     if rotator.winner is not None and won is None and clicks >= rotator.winner:
         won = rotator_candidates.most_clicked(tx, rotator.candidates(visit.now))
     for candidate, is_preferred in islice(_candidates(tx, rotator, visit, won, last), _MAX_TRIES):
@@ -88,8 +91,8 @@ def take(tx: Connection, rotator: Rotator, visit: RotatorVisit) -> LinkView | No
         if link is not None and visit.is_reachable(link) and _take_click(tx, rotator, candidate):
             if rotator.counts_turns:
                 last_link = last if is_preferred else candidate.id
-                state = {"last_link": last_link, "clicks": clicks + 1, "winner": won}
-                tx.execute(update(rotator_state).where(*_by_rotator(rotator)).values(state))
+                values = {"last_link": last_link, "clicks": clicks + 1, "winner": won}
+                tx.execute(update(rotator_state).where(*_by_rotator(rotator)).values(values))
             return link
     return None
 
@@ -116,13 +119,15 @@ def _candidates(
             yield candidate, False
 
 
-def _lock_state(tx: Connection, rotator: Rotator) -> tuple[int | None, int, int | None]:
-    """Return (last link, clicks, winner), locked until the end of the transaction."""
-    new = upsert(tx, rotator_state).values(campaign=rotator.id, account=rotator.account)
+def _lock_state(tx: Connection, rotator: Rotator) -> tuple[int | None, int, int | None] | None:
+    """Return (last link, clicks, winner), locked until the end of the transaction; None for a deleted campaign."""
+    owned_by = (campaigns.c.id == rotator.id, campaigns.c.account == rotator.account)
+    existing = select(campaigns.c.id, campaigns.c.account).where(*owned_by)
+    new = upsert(tx, rotator_state).from_select(["campaign", "account"], existing)
     tx.execute(new.on_conflict_do_nothing())
     c = rotator_state.c
-    row = tx.execute(select(c.last_link, c.clicks, c.winner).where(*_by_rotator(rotator)).with_for_update()).one()
-    return row.last_link, row.clicks, row.winner
+    row = tx.execute(select(c.last_link, c.clicks, c.winner).where(*_by_rotator(rotator)).with_for_update()).first()
+    return (row.last_link, row.clicks, row.winner) if row else None
 
 
 def _by_rotator(rotator: Rotator) -> tuple[ColumnElement[bool], ColumnElement[bool]]:

@@ -91,9 +91,9 @@ def remove(tx: Connection, account: int, channel: int) -> None:
 
 def assign(tx: Connection, account: int, channel: int, kind: ItemType, item: int) -> None:
     """Add an item to a channel; idempotent."""
-    get_owned(tx, account, channel)
     column, table = _COLUMN_AND_TABLE[kind]
-    crud.require_owned(tx, table, account, item)
+    crud.lock_row(tx, channels, account, channel, shared=True)
+    crud.lock_row(tx, table, account, item, shared=True)
     assignment = {"account": account, "channel": channel, "assigned": clock.now(), column: item}
     tx.execute(upsert(tx, channel_items).values(assignment).on_conflict_do_nothing())
 

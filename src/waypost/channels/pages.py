@@ -139,7 +139,7 @@ def _for_selected(context: PageContext, id: int, change: Any, singular: str, plu
         raise not_found()
 
     def work(tx: Connection) -> None:
-        for name, _, number in selected:
+        for name, _, number in sorted(selected):
             change(tx, context.account, id, name, int(number))
 
     context.write(work)

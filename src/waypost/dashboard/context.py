@@ -174,7 +174,7 @@ class PageContext(RequestContext):
         ids = self.selected_ids()
 
         def work(tx: Connection) -> None:
-            for item in ids:
+            for item in sorted(ids):  # in one order, so that two requests cannot wait for each other
                 remove(tx, self.account, item)
 
         self.write(work)

@@ -91,9 +91,13 @@ def require_owned(tx: Connection, table: Table, account: int, item: int) -> None
         raise not_found(_SINGULAR[table.name])
 
 
-def require_reference(tx: Connection, table: Table, account: int, item: int, *, field: str) -> None:
-    """Check an id in a request body: raises INVALID on `field` unless it is a row of the account (decision 3)."""
-    if tx.execute(select(table.c.id).where(table.c.id == item, table.c.account == account)).first() is None:
+def require_reference(tx: Connection, table: Table, account: int, item: int, *, field: str, lock: bool = False) -> None:
+    """Check an id in a request body: raises INVALID on `field` unless it is a row of the account (decision 3).
+
+    `lock` keeps the row from being deleted until the commit, for rows that will refer to it.
+    """
+    query = select(table.c.id).where(table.c.id == item, table.c.account == account)
+    if tx.execute(query.with_for_update(read=True, key_share=True) if lock else query).first() is None:
         noun = _SINGULAR[table.name]
         article = "an" if noun[0] in "aeiou" else "a"
         raise invalid(field, f"{field} must be the id of {article} {noun} in this account; {item} is not.")
@@ -129,13 +133,16 @@ def change(
         raise not_found(_SINGULAR[table.name])
 
 
-def lock_row(tx: Connection, table: Table, account: int, item: int) -> None:
+def lock_row(tx: Connection, table: Table, account: int, item: int, *, shared: bool = False) -> None:
     """Lock a row against updates and new references until the commit. Raises NOT_FOUND as `get_owned`.
 
-    Used before removing a row that other rows refer to: their references are cleared first.
+    PostgreSQL: every change that takes more than one statement locks its row first, because another transaction can
+    delete the row between two statements. `shared` locks only against deletion. Rows that others refer to are locked
+    before those that refer to them.
     """
     query = select(table.c.id).where(table.c.id == item, table.c.account == account)
-    if tx.execute(query.with_for_update()).first() is None:
+    locked = query.with_for_update(read=True, key_share=True) if shared else query.with_for_update()
+    if tx.execute(locked).first() is None:
         raise not_found(_SINGULAR[table.name])
 
 

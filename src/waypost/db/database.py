@@ -36,7 +36,8 @@ _log = structlog.get_logger("database")
 _ATTEMPTS = 4
 # PostgreSQL: serialization failure, deadlock, and a reference to a row that is being deleted: the next attempt finds
 # that it is gone.
-_RETRYABLE = {"40001", "40P01", "23503"}
+_FOREIGN_KEY = "23503"
+_RETRYABLE = {"40001", "40P01", _FOREIGN_KEY}
 # PostgreSQL: this server became a standby. It reports that for a statement, or already for BEGIN.
 _READ_ONLY = {"25006", "0A000"}
 _BREAKER_SECONDS = 1.0
@@ -103,8 +104,11 @@ class Database:
                 with self._write_lock:
                     return self.run(engine, work, timeout=timeout)
             except DBAPIError as error:
-                if is_last or getattr(error.orig, "sqlstate", None) not in _RETRYABLE:
+                state = getattr(error.orig, "sqlstate", None)
+                if state not in _RETRYABLE or (is_last and state == _FOREIGN_KEY):
                     raise
+                if is_last:
+                    raise unavailable() from error
         raise AssertionError("unreachable")
 
     def reap_stalled_connections(self) -> None:

@@ -11,7 +11,7 @@ from waypost import clock
 from waypost.db import change_log, crud
 from waypost.db.crud import Page, PageRequest
 from waypost.db.schema import accounts, aliases, domains, files, orphan_objects, plans
-from waypost.errors import Kind, Problem, invalid, taken
+from waypost.errors import Kind, Problem, invalid, not_found, taken
 from waypost.settings import Settings
 from waypost.storage import orphans
 from waypost.urls import alias_namespace, hostnames
@@ -104,7 +104,10 @@ def page(tx: Connection, account: int, window: PageRequest, *, name: str = "", o
 
 def get_owned(tx: Connection, account: int, file: int) -> Details:
     """Return one file. Raises NOT_FOUND."""
-    return _get_many(tx, [crud.get_owned(tx, files, account, file, _Id).id], Details)[0]
+    crud.require_owned(tx, files, account, file)
+    for details in _get_many(tx, [file], Details):
+        return details
+    raise not_found("file")  # deleted since the previous statement, in a transaction that writes
 
 
 def upload_quota(tx: Connection, account: int) -> UploadQuota:
@@ -159,6 +162,7 @@ def add(tx: Connection, account: int, stored: StoredObject, *, settings: Setting
 
 def change(tx: Connection, account: int, file: int, **fields: Unpack[Fields]) -> None:
     """Set name, password, expiry or maxdownloads. Raises INVALID if that makes a file without bytes available."""
+    crud.lock_row(tx, files, account, file)
     before = get_owned(tx, account, file)
     crud.change(tx, files, account, file, _columns(fields, before.filename))
     after = get_owned(tx, account, file)
@@ -172,6 +176,7 @@ def change(tx: Connection, account: int, file: int, **fields: Unpack[Fields]) ->
 
 def remove(tx: Connection, account: int, file: int) -> None:
     """Delete a file. Its alias stays reserved for the account; cleanup removes its bytes soon."""
+    crud.lock_row(tx, files, account, file)
     before = get_owned(tx, account, file)
     object_name = tx.execute(select(files.c.object).where(files.c.id == file)).scalar_one()
     alias_namespace.release(tx, host=before.host, alias=before.alias)
@@ -215,8 +220,8 @@ class _Id:
 
 
 def _get_many(tx: Connection, ids: Sequence[int], record: type[R]) -> list[R]:
-    """Return the files with these ids, in this order."""
+    """Return the files with these ids, in this order, without those that do not exist."""
     columns = [files.c[field.name] for field in fields_of(record) if field.name != "scheme"]
     query = select(*columns, domains.c.scheme).outerjoin(domains, domains.c.host == files.c.host)
     files_by_id = {row["id"]: record(**row) for row in tx.execute(query.where(files.c.id.in_(ids))).mappings()}
-    return [files_by_id[file] for file in ids]
+    return [files_by_id[file] for file in ids if file in files_by_id]

@@ -69,7 +69,7 @@ def to_columns(tx: Connection, account: int, fields: Fields, settings: Settings)
         values |= _type(tx, account, fields["type"])
     if "campaign" in fields:
         if fields["campaign"] is not None:
-            crud.require_reference(tx, campaigns, account, fields["campaign"], field="campaign")
+            crud.require_reference(tx, campaigns, account, fields["campaign"], field="campaign", lock=True)
         values["campaign"] = fields["campaign"]
     return values
 
@@ -119,5 +119,5 @@ def _type(tx: Connection, account: int, value: str | int | None) -> dict[str, An
     if match is None:
         raise invalid("type", "type must be direct, frame, splash, the id of a splash page, or overlay-<id>.")
     kind, table = ("overlay", overlays) if match[1] else ("splash", splashes)
-    crud.require_reference(tx, table, account, int(match[2]), field="type")
+    crud.require_reference(tx, table, account, int(match[2]), field="type", lock=True)
     return {**columns, "type": kind, kind: int(match[2])}

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import fields as fields_of
-from typing import Unpack
+from typing import TypedDict, Unpack
 
 from sqlalchemy import Connection, Table, delete, insert, select
 
@@ -60,11 +60,13 @@ class Details:
 def get_owned(tx: Connection, account: int, link: int) -> Link:
     """Return one link, as lists show it. Raises NOT_FOUND."""
     crud.require_owned(tx, links, account, link)
-    return get_many(tx, [link])[0]
+    for listed in get_many(tx, [link]):
+        return listed
+    raise not_found("link")  # deleted since the previous statement, in a transaction that writes
 
 
 def get_many(tx: Connection, ids: Sequence[int]) -> list[Link]:
-    """Return the links with these ids, in this order. The ids must exist."""
+    """Return the links with these ids, in this order, without those that do not exist."""
     c = links.c
     columns = (c.id, c.host, c.alias, c.url, c.title, c.description, c.clicks, c.uniqueclicks, c.campaign, c.created)
     query = select(*columns, domains.c.scheme).outerjoin(domains, domains.c.host == c.host).where(c.id.in_(ids))
@@ -74,7 +76,7 @@ def get_many(tx: Connection, ids: Sequence[int]) -> list[Link]:
         channels_by_link.setdefault(link, []).append(channel)
     rows = tx.execute(query).mappings()
     links_by_id = {row["id"]: Link(**row, channel=channels_by_link.get(row["id"], ())) for row in rows}
-    return [links_by_id[link] for link in ids]
+    return [links_by_id[link] for link in ids if link in links_by_id]
 
 
 def get_by_alias(tx: Connection, account: int, short: str, *, settings: Settings) -> Link:
@@ -87,8 +89,10 @@ def get_by_alias(tx: Connection, account: int, short: str, *, settings: Settings
 
 
 def get_details(tx: Connection, link: int) -> Details:
-    """Return all settings of a link. The caller has checked the owner with `get_owned`."""
-    row = tx.execute(select(links).where(links.c.id == link)).mappings().one()
+    """Return all settings of a link. The caller has checked the owner with `get_owned`. Raises NOT_FOUND."""
+    row = tx.execute(select(links).where(links.c.id == link)).mappings().first()
+    if row is None:  # deleted since the previous statement, in a transaction that writes
+        raise not_found("link")
     values = {field.name: row[field.name] for field in fields_of(Details) if field.name in row}
     owned_by = (link_pixels.c.link == link, link_pixels.c.account == row["account"])
     pixel_ids = select(link_pixels.c.pixel).where(*owned_by).order_by(link_pixels.c.pixel)
@@ -108,12 +112,15 @@ def add(tx: Connection, account: int, *, settings: Settings, **fields: Unpack[Fi
     values = {**to_columns(tx, account, fields, settings), "host": host, "alias": alias}
     link = crud.add(tx, links, account, {**values, "search": search_text(values)})
     alias_namespace.claim(tx, account, "link", link, host=host, alias=alias)
-    _set_relations(tx, account, link, fields)
+    _set_relations(tx, account, link, **_owned_relations(tx, account, fields))
     return get_owned(tx, account, link)
 
 
 def change(tx: Connection, account: int, link: int, *, settings: Settings, **fields: Unpack[Fields]) -> Link:
     """Set the given fields. A previous alias stays reserved for the account. Raises NOT_FOUND, and errors as `add`."""
+    columns = to_columns(tx, account, fields, settings)
+    relations = _owned_relations(tx, account, fields)
+    crud.lock_row(tx, links, account, link)
     before = get_owned(tx, account, link)
     host = _host(tx, account, fields, settings) if "domain" in fields else before.host
     alias = fields.get("custom") or before.alias
@@ -124,18 +131,18 @@ def change(tx: Connection, account: int, link: int, *, settings: Settings, **fie
     if host != before.host and "url" not in fields:
         # The destination may be on a branded domain by now: a link on such a domain could cause a redirect loop.
         validation.refuse_own(tx, before.url, field="domain", settings=settings)
-    values = {**to_columns(tx, account, fields, settings), "host": host, "alias": alias}
+    values = {**columns, "host": host, "alias": alias}
     crud.change(tx, links, account, link, {**values, "search": search_text({**vars(before), **values})})
     dead_links.reset_if_moved(tx, account, link, old=before.url, new=values.get("url", before.url))
-    _set_relations(tx, account, link, fields)
+    _set_relations(tx, account, link, **relations)
     return get_owned(tx, account, link)
 
 
 def remove(tx: Connection, account: int, link: int) -> None:
     """Delete a link. Its alias stays reserved for the account."""
+    crud.lock_row(tx, links, account, link)
     before = get_owned(tx, account, link)
     alias_namespace.release(tx, host=before.host, alias=before.alias)
-    crud.lock_row(tx, links, account, link)
     owned_by = (submissions.c.link == link, submissions.c.account == account)
     tx.execute(submissions.update().where(*owned_by).values(link=None))
     crud.remove(tx, links, account, link)
@@ -146,16 +153,37 @@ def _host(tx: Connection, account: int, fields: Fields, settings: Settings) -> s
     return alias_namespace.OWN if domain is None else hostnames.resolve_domain(tx, account, domain, settings=settings)
 
 
-def _set_relations(tx: Connection, account: int, link: int, fields: Fields) -> None:
-    """Replace the link's pixels and channels, where given."""
+class _Relations(TypedDict, total=False):
+    pixel_ids: Sequence[int]
+    channel_ids: Sequence[int]
+
+
+def _owned_relations(tx: Connection, account: int, fields: Fields) -> _Relations:
+    """Return the ids of the pixels and channels, where given. Raises INVALID."""
+    relations: _Relations = {}
     if "pixels" in fields:
-        pixel_ids = _owned_ids(tx, account, fields["pixels"] or (), pixels, "pixels")
+        relations["pixel_ids"] = _owned_ids(tx, account, fields["pixels"] or (), pixels, "pixels")
+    if "channel" in fields:
+        sent = fields["channel"]
+        ids = [sent] if isinstance(sent, int) else sent or ()
+        relations["channel_ids"] = _owned_ids(tx, account, ids, channels, "channel")
+    return relations
+
+
+def _set_relations(
+    tx: Connection,
+    account: int,
+    link: int,
+    *,
+    pixel_ids: Sequence[int] | None = None,
+    channel_ids: Sequence[int] | None = None,
+) -> None:
+    """Replace the link's pixels and channels, where given."""
+    if pixel_ids is not None:
         tx.execute(delete(link_pixels).where(link_pixels.c.link == link, link_pixels.c.account == account))
         if pixel_ids:
             tx.execute(insert(link_pixels), [{"link": link, "pixel": pixel, "account": account} for pixel in pixel_ids])
-    if "channel" in fields:
-        sent = fields["channel"]
-        channel_ids = _owned_ids(tx, account, [sent] if isinstance(sent, int) else sent or (), channels, "channel")
+    if channel_ids is not None:
         c = channel_items.c
         owned_by = (c.link == link, c.account == account)
         tx.execute(delete(channel_items).where(*owned_by, c.channel.not_in(channel_ids)))
@@ -167,7 +195,7 @@ def _set_relations(tx: Connection, account: int, link: int, fields: Fields) -> N
 
 def _owned_ids(tx: Connection, account: int, ids: Iterable[int], table: Table, field: str) -> list[int]:
     """Return the ids without duplicates. Raises INVALID on `field` for an id that the account does not own."""
-    distinct = list(dict.fromkeys(ids))
+    distinct = sorted(set(ids))
     for item in distinct:
-        crud.require_reference(tx, table, account, item, field=field)
+        crud.require_reference(tx, table, account, item, field=field, lock=True)
     return distinct

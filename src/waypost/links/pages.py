@@ -133,7 +133,7 @@ def apply_bulk_action(context: PageContext) -> Response:
         return _confirmation(context, ids)
 
     def work(tx: Connection) -> None:
-        for link in ids:
+        for link in sorted(ids):
             fields: dict[str, Any] = {"status": target}
             if action == "campaign":
                 fields = {"campaign": int(target or 0) or None}

@@ -88,6 +88,7 @@ def add(tx: Connection, account: int, **fields: Unpack[Fields]) -> Overlay:
 
 def change(tx: Connection, account: int, overlay: int, **fields: Unpack[Fields]) -> None:
     """Set the given fields. Raises INVALID on a URL, or on what its type then needs and lacks."""
+    crud.lock_row(tx, overlays, account, overlay)
     before = get_owned(tx, account, overlay)
     kind = fields.get("type", before.type)
     values = _checked(tx, kind, fields)

@@ -41,7 +41,8 @@ class Submission:
 
 
 def add(tx: Connection, account: int, overlay: int, answers: Answers, *, link: int) -> bool:
-    """Store a submission; False if the overlay has too many."""
+    """Store a submission; False if the overlay has too many. Raises NOT_FOUND if the overlay was deleted."""
+    crud.lock_row(tx, overlays, account, overlay, shared=True)
     stored = select(submissions.c.id).where(_of_overlay(account, overlay)).limit(MAX_SUBMISSIONS).subquery()
     if tx.execute(select(func.count()).select_from(stored)).scalar_one() >= MAX_SUBMISSIONS:
         return False

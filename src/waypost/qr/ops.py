@@ -135,6 +135,7 @@ def change(tx: Connection, account: int, code: int, new: Draft) -> bool:
 
 def remove(tx: Connection, account: int, code: int) -> None:
     """Delete a code; its alias stays with the account, as a tombstone."""
+    crud.lock_row(tx, qrs, account, code)
     alias_namespace.release(tx, host=alias_namespace.OWN, alias=get_owned(tx, account, code).alias)
     crud.remove(tx, qrs, account, code)
 

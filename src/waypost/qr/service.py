@@ -15,7 +15,7 @@ from waypost.qrcode.render import Drawing, design
 from waypost.storage.store import ObjectNotFound
 
 _MOST_LOGOS = 10
-_TRIES = 5
+_TRIES = 50  # more than one account can have at once
 
 
 class Logos:
@@ -78,11 +78,21 @@ def add(context: RequestContext, body: NewCode, request_logos: Logos) -> ops.Cod
 
 
 def change(context: RequestContext, code: int, draft: Callable[[Connection], Draft]) -> None:
-    """Change a code to what `draft` makes of it, proven. Raises INVALID, NOT_FOUND."""
-    if not any(_saved(context, code, draft) for _ in range(_TRIES)):
-        raise Problem(
-            Kind.UNAVAILABLE, "This QR code is being changed by another request. Please try again.", retry_after=1
-        )
+    """Change a code to what `draft` makes of it, proven. Raises INVALID, NOT_FOUND.
+
+    A concurrent change makes another attempt necessary. Of concurrent changes one succeeds in each round.
+    """
+    proven = None
+    for _ in range(_TRIES):
+        new = context.read(draft)
+        drawing = (new.text, new.style, new.logo)
+        if drawing != proven:
+            prove(new)
+            proven = drawing
+        if context.write(lambda tx, new=new: ops.change(tx, context.account, code, new)):  # type: ignore[misc]
+            return
+    message = "This QR code is being changed by other requests. Please try again."
+    raise Problem(Kind.UNAVAILABLE, message, retry_after=1)
 
 
 def draft(context: RequestContext, body: NewCode, request_logos: Logos) -> Draft:
@@ -96,10 +106,3 @@ def prove(new: Draft) -> Drawing:
     drawing = design(new.text, new.style, new.logo)
     verify.must_scan(drawing, new.text)
     return drawing
-
-
-def _saved(context: RequestContext, code: int, draft: Callable[[Connection], Draft]) -> bool:
-    """Return whether the draft was verified and saved before another change of the code."""
-    new = context.read(draft)
-    prove(new)
-    return context.write(lambda tx: ops.change(tx, context.account, code, new))

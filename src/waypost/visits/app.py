@@ -43,8 +43,10 @@ class _ErrorPages:
         self._pages = pages
 
     async def problem(self, request: Request, error: Exception) -> Response:
-        """The database is unavailable, or the disk is full."""
+        """The database is unavailable, the disk is full, or the item was deleted during the request."""
         assert isinstance(error, Problem)
+        if error.kind in (Kind.NOT_FOUND, Kind.INVALID):
+            return self._pages.refuse(request, "missing")
         failure: Failure = "storage_full" if error.kind is Kind.STORAGE_FULL else "unavailable"
         return self._pages.fail(request, failure, code=error.kind.code, retry_after=error.retry_after)
 
