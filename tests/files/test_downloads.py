@@ -1,10 +1,13 @@
 """Visits to files: page or bytes, ranges, conditional requests, and what counts (decisions 21, 22)."""
 
+import re
 from email.message import Message
+from html import unescape
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
-from tests.conftest import Person
+from tests.conftest import BASE, Person
 from tests.support.asgi_client import AsgiClient
 from tests.support.databases import ON_SQLITE
 from tests.support.files import CONTENT, PNG, download, downloads_left, new_file, objects, open_page
@@ -55,6 +58,62 @@ def test_uploaded_content_is_sandboxed(ana: Person, service: AsgiClient) -> None
             assert response.headers["x-content-type-options"] == "nosniff"
             assert response.headers["content-security-policy"].startswith("sandbox; default-src 'none'")
             assert response.headers["content-type"] in ("application/octet-stream", "image/png", "image/gif")
+
+
+def test_downloads_have_exact_file_name(ana: Person, service: AsgiClient) -> None:
+    names = ("CON", "trailing.", "percent%41.txt", 'semi";x="y.txt', "<img src=x>.html", "naïve%2e.txt")
+    for number, name in enumerate(names):
+        new_file(ana, name, custom=f"file-{number}")
+        header = download(service, f"file-{number}").headers["content-disposition"]
+        assert unquote(header.partition("filename*=UTF-8''")[2]) == name
+
+
+def _open_graph(service: AsgiClient, path: str, agent: str = SLACK) -> dict[str, str]:
+    """Return the OpenGraph tags of a file's page, as a chat reads them."""
+    page = visit(service, path, agent=agent)
+    return {
+        name: unescape(value) for name, value in re.findall(r'<meta property="og:(\w+)" content="([^"]*)"', page.text)
+    }
+
+
+def test_page_of_file_describes_it_to_chats(ana: Person, service: AsgiClient) -> None:
+    new_file(ana, 'my "<b>" photo.png', PNG, custom="mine")
+    tags = _open_graph(service, "mine")
+    assert tags == {
+        "type": "website",
+        "title": 'my "<b>" photo.png',
+        "description": f"{len(PNG)} bytes · PNG picture",
+        "url": f"{BASE}/mine",
+        "image": f"{BASE}/mine?preview=1",
+    }
+    picture = visit(service, tags["image"].removeprefix(f"{BASE}/"), agent=SLACK)
+    assert (picture.content, picture.headers["content-type"]) == (PNG, "image/png")
+    assert ana.get("/files")["list"][0]["downloads"] == 0
+
+
+def test_page_of_file_on_branded_domain_has_its_url(ana: Person, service: AsgiClient) -> None:
+    ana.post("/domain/add", {"domain": "http://go.brand.example"})
+    new_file(ana, "a.png", PNG, custom="mine", domain="go.brand.example")
+    tags = _open_graph(service, "http://go.brand.example/mine")
+    assert (tags["url"], tags["image"]) == (
+        "http://go.brand.example/mine",
+        "http://go.brand.example/mine?preview=1",
+    )
+
+
+def test_tags_show_picture_only_where_visitors_may_see_it(ana: Person, service: AsgiClient) -> None:
+    new_file(ana, "a.png", PNG, custom="limited", maxdownloads=3)
+    new_file(ana, "a.png", PNG, custom="locked", password="a secret")
+    new_file(ana, "a.bin", CONTENT, custom="binary")
+    new_file(ana, "a.svg", b'<svg xmlns="http://www.w3.org/2000/svg"/>', custom="vector")
+    for alias in ("limited", "binary", "vector"):
+        tags = _open_graph(service, alias)
+        assert tags["title"].startswith("a.")
+        assert "image" not in tags
+    assert _open_graph(service, "locked") == {}
+    basic = {"Authorization": "Basic OmEgc2VjcmV0"}  # :a secret
+    unlocked = visit(service, "locked", agent=SLACK, headers=basic)
+    assert ("a.png" in unlocked.text, "og:image" in unlocked.text) == (True, False)
 
 
 def test_only_image_without_download_limit_has_preview(ana: Person, service: AsgiClient) -> None:

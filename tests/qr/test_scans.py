@@ -66,7 +66,7 @@ def test_vcard_is_inline_on_ios_and_download_elsewhere(ana: Person) -> None:
 def test_vcard_file_name_is_safe(ana: Person) -> None:
     for name, message in (
         ("../etc/passwd", 'attachment; filename=".._etc_passwd.vcf"'),
-        ('a"; x="b\\', 'attachment; filename="a_; x=_b_.vcf"'),
+        ('a"; x="b\\', "attachment; filename=\"a_; x=_b_.vcf\"; filename*=UTF-8''a%22%3B%20x%3D%22b_.vcf"),
         ("x" + "日" * 100, f"attachment; filename=\"x.vcf\"; filename*=UTF-8''x{'%E6%97%A5' * 59}.vcf"),
     ):
         _, alias = new_code(ana, "vcard", {"org": name})

@@ -58,16 +58,41 @@ VALID: tuple[tuple[bytes, str, str], ...] = (
     (b"a.pdf", "a.pdf", 'attachment; filename="a.pdf"'),
     (b"a%20b.pdf", "a b.pdf", 'attachment; filename="a b.pdf"'),
     (b"a+b.pdf", "a+b.pdf", 'attachment; filename="a+b.pdf"'),
-    (b"100%25.pdf", "100%.pdf", 'attachment; filename="100_.pdf"'),
+    (b"100%25.pdf", "100%.pdf", "attachment; filename=\"100_.pdf\"; filename*=UTF-8''100%25.pdf"),
+    (
+        b"percent%2541.txt",
+        "percent%41.txt",
+        "attachment; filename=\"percent_41.txt\"; filename*=UTF-8''percent%2541.txt",
+    ),
+    (
+        b"na%C3%AFve%252e.txt",
+        "naïve%2e.txt",
+        "attachment; filename=\"naive_2e.txt\"; filename*=UTF-8''na%C3%AFve%252e.txt",
+    ),
     (b"gr%C3%B6%C3%9Fe.pdf", "größe.pdf", "attachment; filename=\"groe.pdf\"; filename*=UTF-8''gr%C3%B6%C3%9Fe.pdf"),
     (b"%E6%96%87.pdf", "文.pdf", "attachment; filename=\"file.pdf\"; filename*=UTF-8''%E6%96%87.pdf"),
-    (b"%22;filename=evil.exe", '";filename=evil.exe', 'attachment; filename="_;filename=evil.exe"'),
-    (b"a%3Cscript%3E.txt", "a<script>.txt", 'attachment; filename="a_script_.txt"'),
-    (b"CON", "CON", 'attachment; filename="_CON"'),
-    (b"nul.txt", "nul.txt", 'attachment; filename="_nul.txt"'),
-    (b"com1.tar.gz", "com1.tar.gz", 'attachment; filename="_com1.tar.gz"'),
+    (
+        b"semi%22;x=%22y.txt",
+        'semi";x="y.txt',
+        "attachment; filename=\"semi_;x=_y.txt\"; filename*=UTF-8''semi%22%3Bx%3D%22y.txt",
+    ),
+    (
+        b"%3Cimg%20src=x%3E.html",
+        "<img src=x>.html",
+        "attachment; filename=\"_img src=x_.html\"; filename*=UTF-8''%3Cimg%20src%3Dx%3E.html",
+    ),
+    (b"CON", "CON", "attachment; filename=\"_CON\"; filename*=UTF-8''CON"),
+    (b"nul.txt", "nul.txt", "attachment; filename=\"_nul.txt\"; filename*=UTF-8''nul.txt"),
+    (b"c%EF%BD%8Fn.txt", "c\uff4fn.txt", "attachment; filename=\"_con.txt\"; filename*=UTF-8''c%EF%BD%8Fn.txt"),
+    (b"com1.tar.gz", "com1.tar.gz", "attachment; filename=\"_com1.tar.gz\"; filename*=UTF-8''com1.tar.gz"),
+    (
+        b"it's%20(1)%20*.txt",
+        "it's (1) *.txt",
+        "attachment; filename=\"it's (1) _.txt\"; filename*=UTF-8''it%27s%20%281%29%20%2A.txt",
+    ),
+    (b"trailing.", "trailing.", "attachment; filename=\"trailing\"; filename*=UTF-8''trailing."),
     (b"console.log", "console.log", 'attachment; filename="console.log"'),
-    (b"a.%20", "a. ", 'attachment; filename="a"'),
+    (b"a.%20", "a. ", "attachment; filename=\"a\"; filename*=UTF-8''a.%20"),
     (b".env", ".env", 'attachment; filename=".env"'),
     (b"...a", "...a", 'attachment; filename="...a"'),
     (b"x" * 255, "x" * 255, f'attachment; filename="{"x" * 255}"'),
@@ -79,6 +104,14 @@ def test_valid_file_name_is_encoded_for_every_system(raw: bytes, name: str, head
     assert file_names.from_path(raw) == name
     assert file_names.disposition(name) == header
     assert header.isascii()
+
+
+@pytest.mark.parametrize(
+    ("name", "replaced"),
+    [("../a\\b", ".._a_b"), ("a\r\nb", "a__b"), ("a\x85\u2028b", "a__b"), ("a\u202e\u200fb", "a__b"), ("\ud800", "_")],
+)
+def test_unsafe_characters_of_name_are_replaced_in_download(name: str, replaced: str) -> None:
+    assert file_names.disposition(name) == f'attachment; filename="{replaced}"'
 
 
 MEDIA_TYPES = (

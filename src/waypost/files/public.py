@@ -12,7 +12,8 @@ from waypost.files.file_server import set_cookie
 from waypost.files.visitor_tokens import UNLOCKED_COOKIE
 from waypost.http import media_types
 from waypost.signing import Signer
-from waypost.urls.short_urls import report_url
+from waypost.urls.short_urls import report_url, short_url
+from waypost.visits import lookup
 from waypost.visits.alias import AliasKind
 from waypost.visits.lookup import FileView
 from waypost.visits.request import VisitRequest
@@ -49,7 +50,7 @@ async def preview_file(request: Request, services: Services, file: FileView) -> 
     if file.password is not None:
         return services.pages.refuse(request, "missing")
     if wants_html(request):
-        return _page(request, services, file, left)
+        return await _page(request, services, file, left)
     details = {"name": file.name, "filename": file.filename, "size": file.size, "type": file.mime}
     return JSONResponse({"error": 0, **details, "sha256": file.sha256.hex(), "left": left}, headers=NO_STORE)
 
@@ -90,10 +91,14 @@ async def _visit_page(request: Request, services: Services, visit: VisitRequest,
         return _expired(request, services, visit, file)
     if not visit.is_click:
         _log_visit(services, visit, file)
-    return _page(request, services, file, left)
+    return await _page(request, services, file, left)
 
 
-def _page(request: Request, services: Services, file: FileView, left: int | None) -> Response:
+async def _page(request: Request, services: Services, file: FileView, left: int | None) -> Response:
+    """Return the page. Its OpenGraph tags describe the file to chats that show a preview of a pasted link."""
+    scheme = await services.read(lambda tx: lookup.scheme_of(tx, file.host, file.alias)) if file.host else None
+    url = short_url(services.settings.base, file.host, scheme, file.alias)
+    is_public_picture = _has_preview(file) and file.password is None
     context: dict[str, Any] = {
         "title": file.name,
         "file": file,
@@ -104,6 +109,8 @@ def _page(request: Request, services: Services, file: FileView, left: int | None
             "left": left,
             "sha256": file.sha256.hex(),
         },
+        "url": url,
+        "picture": f"{url}?preview=1" if is_public_picture else "",
         "preview": f"/{file.alias}?preview=1" if _has_preview(file) else "",
         "report": report_url(services.settings.base, file.host, file.alias),
     }

@@ -11,6 +11,8 @@ _INVALID_PERCENT = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 _ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})")
 # Characters that change the text direction: they can make `gpj.exe` look like `exe.jpg`.
 _BIDI_CONTROL = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+# Replaced in downloads. Uploads with these characters are rejected, but other names are not validated.
+_UNSAFE = re.compile(r"[/\\\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]|" + _BIDI_CONTROL.pattern)
 _RESERVED_CHARACTERS = re.compile(r'[<>:"/\\|?*%\x00-\x1f\x7f]')
 _DEVICE = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?=\.|$)", re.IGNORECASE)
 _ATTR_CHAR = "!#$&+-.^_`|~"
@@ -45,20 +47,21 @@ def validate(name: str) -> str:
 
 
 def disposition(name: str) -> str:
-    """Return a Content-Disposition with which every browser and system can save the file."""
-    safe = _safe(name)
+    """Return a Content-Disposition with the exact name, and a fallback that every system can save (decision 63)."""
+    exact = _UNSAFE.sub("_", name)
+    fallback = _fallback(exact)
+    header = f'attachment; filename="{fallback}"'
+    return header if fallback == exact else f"{header}; filename*=UTF-8''{quote(exact, safe=_ATTR_CHAR)}"
+
+
+def _fallback(name: str) -> str:
+    """Return the name in ASCII, without reserved characters, device names, and a final dot or space."""
+    safe = _RESERVED_CHARACTERS.sub("_", name).rstrip(". ") or "file"
     plain = unicodedata.normalize("NFKD", safe).encode("ascii", "ignore").decode()
-    plain = _RESERVED_CHARACTERS.sub("_", plain) or "file"
-    if plain.startswith("."):  # all but the extension was not ASCII: `.pdf`
-        plain = f"file{plain}" if not safe.startswith(".") else plain
-    header = f'attachment; filename="{plain}"'
-    return header if plain == safe else f"{header}; filename*=UTF-8''{quote(safe, safe=_ATTR_CHAR)}"
-
-
-def _safe(name: str) -> str:
-    """Remove what some systems cannot save: reserved characters, device names, a final dot or space."""
-    safe = _RESERVED_CHARACTERS.sub("_", _BIDI_CONTROL.sub("", name)).rstrip(". ") or "file"
-    return f"_{safe}" if _DEVICE.match(safe) else safe
+    plain = _RESERVED_CHARACTERS.sub("_", plain).rstrip(". ") or "file"
+    if plain.startswith(".") and not safe.startswith("."):  # all but the extension was not ASCII: `.pdf`
+        plain = f"file{plain}"
+    return f"_{plain}" if _DEVICE.match(plain) else plain
 
 
 def _invalid(reason: str) -> Problem:

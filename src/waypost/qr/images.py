@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from waypost import clock
-from waypost.http import etag
+from waypost.http import etag, file_names
 from waypost.qr import ops
 from waypost.qrcode.render import MEDIA, Format, design
 from waypost.qrcode.styles import LEAST_SIZE, MOST_SIZE, PLAIN
@@ -156,5 +156,5 @@ def _image_response(content: bytes, image: _ImageRequest, qr: QrView | None) -> 
         "X-Content-Type-Options": "nosniff",
     }
     if image.download:
-        headers["Content-Disposition"] = f'attachment; filename="{image.alias}.{image.format}"'
+        headers["Content-Disposition"] = file_names.disposition(f"{image.alias}.{image.format}")
     return Response(content, media_type=MEDIA[image.format], headers=headers)
