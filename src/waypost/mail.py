@@ -1,9 +1,12 @@
 """E-mail of the service, such as password reset links. Sent by a background thread; requests do not wait for it."""
 
 import smtplib
+import ssl
+import time
 from concurrent.futures import ThreadPoolExecutor
 from email.message import EmailMessage
 from email.utils import formatdate, make_msgid
+from math import inf
 from urllib.parse import unquote, urlsplit
 
 import structlog
@@ -12,8 +15,10 @@ from waypost.settings import Settings
 
 _log = structlog.get_logger("mail")
 _TIMEOUT_SECONDS = 20
+_SHUTDOWN_SECONDS = 10
 _PORTS = {"smtp": 587, "smtps": 465}
 _MAX_QUEUED = 200
+_NO_TLS = "the SMTP server does not offer STARTTLS; set WAYPOST_SMTP_TLS=off to send e-mail and password in plain text"
 
 
 class Mailer:
@@ -21,9 +26,11 @@ class Mailer:
 
     def __init__(self, settings: Settings) -> None:
         self._url = urlsplit(settings.smtp_url.get_secret_value())
+        self._requires_tls = settings.smtp_tls == "required"
         self._sender = settings.mail_from or unquote(self._url.username or "") or f"waypost@{settings.own_host}"
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="mail")
         self._queued = 0
+        self._deadline = inf
 
     @property
     def can_send(self) -> bool:
@@ -31,7 +38,10 @@ class Mailer:
         return bool(self._url.hostname)
 
     def send(self, to: str, subject: str, text: str) -> None:
-        """Queue an e-mail. Later errors are only logged: the sender's response must not depend on them."""
+        """Queue an e-mail. Later errors are only logged: the sender's response must not depend on them.
+
+        Raises ValueError if `to` or `subject` contains a line break.
+        """
         message = EmailMessage()
         message["From"], message["To"], message["Subject"] = self._sender, to, subject
         message["Date"], message["Message-ID"] = formatdate(), make_msgid(domain=self._sender.rpartition("@")[2])
@@ -41,24 +51,41 @@ class Mailer:
             _log.error("e-mail queue is full", subject=subject)
             return
         self._queued += 1
-        self._executor.submit(self._deliver, message)
+        self._executor.submit(self._deliver, message, to)
 
     def close(self) -> None:
-        """Send all queued e-mail, then stop."""
+        """Send queued e-mail for at most ten seconds more, then stop."""
+        self._deadline = time.monotonic() + _SHUTDOWN_SECONDS
         self._executor.shutdown()
 
-    def _deliver(self, message: EmailMessage) -> None:
-        host, scheme = self._url.hostname or "", self._url.scheme
-        port = self._url.port or _PORTS[scheme]
+    def _deliver(self, message: EmailMessage, to: str) -> None:
         try:
-            smtp = smtplib.SMTP_SSL if scheme == "smtps" else smtplib.SMTP
-            with smtp(host, port, timeout=_TIMEOUT_SECONDS) as server:
-                if scheme == "smtp" and server.has_extn("starttls"):
-                    server.starttls()
+            with self._connect() as server:
                 if self._url.username:
                     server.login(unquote(self._url.username), unquote(self._url.password or ""))
-                server.send_message(message)
-        except (OSError, smtplib.SMTPException) as error:
+                server.send_message(message, to_addrs=[to])
+        except (OSError, smtplib.SMTPException, ValueError) as error:  # ValueError: a character that SMTP cannot send
             _log.error("e-mail could not be sent", error=str(error), subject=message["Subject"])
         finally:
             self._queued -= 1
+
+    def _connect(self) -> smtplib.SMTP:
+        """Connect with TLS and a checked certificate; `smtp_tls` can allow plain text for smtp://."""
+        host, port = self._url.hostname or "", self._url.port or _PORTS[self._url.scheme]
+        seconds = min(_TIMEOUT_SECONDS, self._deadline - time.monotonic())
+        if seconds <= 0:
+            raise TimeoutError("the service stopped before the SMTP server answered")
+        context = ssl.create_default_context()
+        if self._url.scheme == "smtps":
+            return smtplib.SMTP_SSL(host, port, timeout=seconds, context=context)
+        server = smtplib.SMTP(host, port, timeout=seconds)
+        if self._requires_tls:
+            try:
+                server.starttls(context=context)
+            except smtplib.SMTPNotSupportedError as error:
+                server.close()
+                raise smtplib.SMTPException(_NO_TLS) from error
+            except (OSError, smtplib.SMTPException):
+                server.close()
+                raise
+        return server

@@ -6,7 +6,7 @@ import re
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import idna
 from pydantic import Field, SecretStr, field_validator
@@ -92,6 +92,11 @@ class Settings(BaseSettings):
         SecretStr(""),
         description="SMTP server for password resets: smtp://user:password@host:587 (STARTTLS) or smtps://…:465.",
     )
+    smtp_tls: Literal["required", "off"] = Field(
+        "required",
+        description="required: send e-mail only through TLS with a valid certificate; SSL_CERT_FILE can name another"
+        " CA. off: use smtp:// servers without TLS, such as a relay on the same machine.",
+    )
     mail_from: str = Field("", description="Sender of e-mail, such as waypost@example.com. Default: the SMTP user.")
     owner_email: str = Field(
         "owner@example.com", description="E-mail of the owner account that the first start creates."
@@ -172,6 +177,15 @@ class Settings(BaseSettings):
             raise ValueError(
                 "must be smtp:// or smtps:// and a host, such as smtp://user:password@mail.example.com:587"
             )
+        if _has_control(unquote(parts.username or "")):
+            raise ValueError("must have a user name without control characters")
+        return value
+
+    @field_validator("mail_from")
+    @classmethod
+    def _sender(cls, value: str) -> str:
+        if _has_control(value):
+            raise ValueError("must be an address without control characters, such as waypost@example.com")
         return value
 
     @field_validator("trusted_proxies", "metrics_networks")
@@ -239,6 +253,10 @@ class Settings(BaseSettings):
 
 _BUCKET = r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]"
 _PRIVATE = (".localhost", ".local", ".internal", ".lan", ".home.arpa", ".test", ".example", ".invalid")
+
+
+def _has_control(value: str) -> bool:
+    return not value.isprintable()
 
 
 def _parts(value: str) -> list[str]:

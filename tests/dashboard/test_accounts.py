@@ -58,7 +58,7 @@ def test_forgot_and_register_with_smtp_do_not_reveal_accounts(
     ana: Person, settings: Settings, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with mailbox() as (port, emails):
-        from_settings = {"smtp_url": f"smtp://127.0.0.1:{port}", "registration": "on"}
+        from_settings = {"smtp_url": f"smtp://127.0.0.1:{port}", "smtp_tls": "off", "registration": "on"}
         opened = Settings.model_validate({**settings.model_dump(), **from_settings})
         with AsgiClient(build(opened, database)) as client:
             browser = Browser(client)
