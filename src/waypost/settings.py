@@ -3,6 +3,7 @@
 import ipaddress
 import os
 import re
+from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
@@ -21,6 +22,15 @@ NEVER_SCHEMES = frozenset({"javascript", "data", "file", "vbscript"})
 def config_file() -> Path:
     """Path of the TOML file. It is optional, unless WAYPOST_CONFIG names it."""
     return Path(os.environ.get("WAYPOST_CONFIG") or "waypost.toml")
+
+
+def unknown_variables() -> dict[str, str]:
+    """Return each variable WAYPOST_… that is no setting, with the name of the most similar setting or ""."""
+    known = ["CONFIG", *map(str.upper, Settings.model_fields)]
+    present = {name: name.upper().removeprefix("WAYPOST_") for name in sorted(os.environ)}
+    unknown = {name: rest for name, rest in present.items() if rest != name.upper() and rest not in known}
+    similar = {name: get_close_matches(rest, known, 1) for name, rest in unknown.items()}
+    return {name: f"WAYPOST_{matches[0]}" if matches else "" for name, matches in similar.items()}
 
 
 class Settings(BaseSettings):
@@ -222,6 +232,21 @@ class Settings(BaseSettings):
     def database(self) -> str:
         """The SQLAlchemy URL of the database."""
         return self.database_url or f"sqlite:///{self.data_dir.resolve() / 'waypost.db'}"
+
+    @cached_property
+    def database_file(self) -> Path | None:
+        """The file of a SQLite database; None for PostgreSQL."""
+        url = make_url(self.database)
+        return Path(url.database) if url.get_backend_name() == "sqlite" and url.database else None
+
+    @cached_property
+    def location(self) -> str:
+        """The place of the installation for messages, without a password: the data folder or the database URL."""
+        if not self.database_url:
+            return str(self.data_dir.resolve())
+        if self.database_file is not None:
+            return str(self.database_file)
+        return make_url(self.database_url).render_as_string(hide_password=True)
 
     @cached_property
     def proxies(self) -> tuple[Network, ...]:

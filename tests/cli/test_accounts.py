@@ -24,8 +24,8 @@ def _admin_page(name: str, password: str) -> int:
         return int(browser.get("/admin/accounts").status_code)
 
 
-def test_account_add_prints_json(run: RunCommand) -> None:
-    created = run(*ANA, "--password", "a long password", "--json").json
+def test_account_add_prints_json(run_migrated: RunCommand) -> None:
+    created = run_migrated(*ANA, "--password", "a long password", "--json").json
     assert list(created) == ["id", "email", "username", "password", "apikey"]
     assert isinstance(created["id"], int)
     assert (created["email"], created["username"], created["password"]) == ("ana@example.com", "ana", "a long password")

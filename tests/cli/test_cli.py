@@ -40,10 +40,13 @@ def test_backup_is_restored(run_migrated: RunCommand, working_folder: Path, monk
     _store_file(working_folder / "data")
     output = run_migrated("backup", "saved[1].tar.gz").out
     size = (working_folder / "saved[1].tar.gz").stat().st_size
-    assert re.fullmatch(rf"saved\[1\]\.tar\.gz: \d+ rows and 1 files, {size} bytes\.\n", output)
+    assert re.fullmatch(rf"saved\[1\]\.tar\.gz: \d+ rows and 1 files, {size} bytes\. Installation: .+/data\n", output)
     monkeypatch.setenv("WAYPOST_DATA_DIR", "other")
     rows = re.findall(r"\d+ rows and 1 files", output)[0]
-    assert run_migrated("restore", "saved[1].tar.gz").out == f"saved[1].tar.gz: {rows} restored.\n"
+    assert (
+        run_migrated("restore", "saved[1].tar.gz").out
+        == f"saved[1].tar.gz: {rows} restored. Installation: {working_folder / 'other'}\n"
+    )
     assert (working_folder / "other" / "files" / "aa" / "bb").read_bytes() == b"content"
     (working_folder / "other" / "files" / "aa" / "bb").unlink()
     assert run_migrated("backup", "again.tar.gz").err == "waypost: Files missing from the storage: 1.\n"
@@ -67,31 +70,31 @@ def test_restore_over_existing_accounts_is_rejected(run_migrated: RunCommand) ->
     assert completed.err == "waypost: There are accounts in this database already. Restore into an empty one.\n"
 
 
-def test_block_commands_add_list_and_remove(run: RunCommand) -> None:
-    assert run("block", "list", "--json").json == []
-    assert run("block", "add", "https://Bad.example/x", "*.worse.example").out.splitlines() == [
+def test_block_commands_add_list_and_remove(run_migrated: RunCommand) -> None:
+    assert run_migrated("block", "list", "--json").json == []
+    assert run_migrated("block", "add", "https://Bad.example/x", "*.worse.example").out.splitlines() == [
         "Blocked the host bad.example.",
         "Blocked the host worse.example.",
     ]
-    assert run("block", "add", "--word", "Casino").out == "Blocked the word casino.\n"
-    listed = [(entry["kind"], entry["value"]) for entry in run("block", "list", "--json").json]
+    assert run_migrated("block", "add", "--word", "Casino").out == "Blocked the word casino.\n"
+    listed = [(entry["kind"], entry["value"]) for entry in run_migrated("block", "list", "--json").json]
     assert listed == [("host", "bad.example"), ("host", "worse.example"), ("word", "casino")]
-    assert "worse.example" in run("block", "list").out
-    assert run("block", "remove", "bad.example", "worse.example").code == 0
-    assert [entry["value"] for entry in run("block", "list", "--json").json] == ["casino"]
+    assert "worse.example" in run_migrated("block", "list").out
+    assert run_migrated("block", "remove", "bad.example", "worse.example").code == 0
+    assert [entry["value"] for entry in run_migrated("block", "list", "--json").json] == ["casino"]
     for arguments, output in (
         (("add", "no host"), "is not a host name"),
         (("add", "--word", "ab"), "at least 3 letters"),
         (("remove", "casino"), "The host casino is not blocked."),
         (("add", "good.example", ".."), "is not a host name"),
     ):
-        ran = run("block", *arguments)
+        ran = run_migrated("block", *arguments)
         assert (ran.code, output in ran.err) == (1, True), ran.err
-    assert [entry["value"] for entry in run("block", "list", "--json").json] == ["casino"]
+    assert [entry["value"] for entry in run_migrated("block", "list", "--json").json] == ["casino"]
 
 
-def test_report_commands_list_and_close(run: RunCommand, working_folder: Path) -> None:
-    assert run("reports", "list", "--json").json == []
+def test_report_commands_list_and_close(run_migrated: RunCommand, working_folder: Path) -> None:
+    assert run_migrated("reports", "list", "--json").json == []
     with closing(open_database(Settings())) as database:
         for host, alias in (("", "one"), ("go.brand.example", "two"), ("/r", "spring")):
             values = {
@@ -101,17 +104,17 @@ def test_report_commands_list_and_close(run: RunCommand, working_folder: Path) -
                 "reporter": b"x" + host.encode(),
             }
             database.write(lambda tx, values=values: reports.add(tx, reason="spam", **values))  # type: ignore[misc]
-    urls = [report["url"] for report in run("reports", "list", "--json").json]
+    urls = [report["url"] for report in run_migrated("reports", "list", "--json").json]
     base = "http://go.localhost:8000"
     assert urls == [f"{base}/one", "https://go.brand.example/two", f"{base}/r/spring"]
-    output = run("reports", "list").out
+    output = run_migrated("reports", "list").out
     assert "Look:  [2Jgone" in output
     assert "\x1b" not in output
     assert "\u202e" not in output
-    assert run("reports", "close", 1).out == "Report 1 is closed.\n"
-    assert [report["id"] for report in run("reports", "list", "--json").json] == [2, 3]
-    assert [report["id"] for report in run("reports", "list", "--all", "--json").json] == [1, 2, 3]
-    assert run("reports", "close", 99).code == 1
+    assert run_migrated("reports", "close", 1).out == "Report 1 is closed.\n"
+    assert [report["id"] for report in run_migrated("reports", "list", "--json").json] == [2, 3]
+    assert [report["id"] for report in run_migrated("reports", "list", "--all", "--json").json] == [1, 2, 3]
+    assert run_migrated("reports", "close", 99).code == 1
 
 
 class Case(NamedTuple):

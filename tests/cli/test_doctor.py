@@ -28,14 +28,24 @@ def _folder_below_a_file(working_folder: Path) -> None:
 
 
 def _newer_database(working_folder: Path) -> None:
-    (working_folder / "data").mkdir()
+    (working_folder / "data").mkdir(0o700)
     with closing(sqlite3.connect(working_folder / "data" / "waypost.db")) as database:
         database.executescript("CREATE TABLE alembic_version (version_num); INSERT INTO alembic_version VALUES (9999)")
+    (working_folder / "data" / "waypost.db").chmod(0o600)
 
 
 def _broken_database(working_folder: Path) -> None:
-    (working_folder / "data").mkdir()
+    (working_folder / "data").mkdir(0o700)
     (working_folder / "data" / "waypost.db").write_bytes(b"this is not a database" * 100)
+    (working_folder / "data" / "waypost.db").chmod(0o600)
+
+
+def _readable_data_folder(working_folder: Path) -> None:
+    (working_folder / "data").chmod(0o755)
+
+
+def _damaged_country_database(working_folder: Path) -> None:
+    (working_folder / "file.mmdb").write_text("damaged")
 
 
 class ExpectedFinding(NamedTuple):
@@ -57,6 +67,11 @@ ERRORS = (
     ExpectedFinding("W011", "is at revision 9999, but this version of waypost knows only", {}, _newer_database),
 )
 WARNINGS = (
+    ExpectedFinding("W004", "no setting WAYPOST_PROT, so it is ignored. Did you mean WAYPOST_PORT?", {"PROT": "9000"}),
+    ExpectedFinding("W004", "no setting WAYPOST_XYZZY, so it is ignored. Remove it.", {"XYZZY": ""}),
+    ExpectedFinding("W005", "Other users of this machine can access", {}, _readable_data_folder),
+    ExpectedFinding("W023", "none.mmdb cannot be read: No such file or directory", {"GEO_FILE": "none.mmdb"}),
+    ExpectedFinding("W023", "file.mmdb is not an .mmdb file", {"GEO_FILE": "file.mmdb"}, _damaged_country_database),
     ExpectedFinding("W020", "which only this machine can open", {"BASE_URL": "", "HOST": "0.0.0.0"}),
     ExpectedFinding("W021", "all visitors will have the proxy's address", {"BASE_URL": "https://go.example.com"}),
     ExpectedFinding("W022", "so the header is ignored", {"COUNTRY_HEADER": "CF-IPCountry"}),
@@ -70,12 +85,9 @@ def _prepare(finding: ExpectedFinding, working_folder: Path, monkeypatch: pytest
         monkeypatch.setenv(f"WAYPOST_{name}", value)
 
 
-def test_doctor_finds_nothing_in_healthy_installation(run_migrated: RunCommand) -> None:
-    assert run_migrated("doctor") == CommandResult(0, "All checks passed.\n", "")
-
-
-def test_doctor_finds_nothing_in_new_installation(run: RunCommand) -> None:
-    assert run("doctor") == CommandResult(0, "All checks passed.\n", "")
+def test_doctor_finds_nothing_in_healthy_installation(run_migrated: RunCommand, working_folder: Path) -> None:
+    passed = f"All checks passed. Installation: {working_folder / 'data'}\n"
+    assert run_migrated("doctor") == CommandResult(0, passed, "")
 
 
 @pytest.mark.parametrize("finding", ERRORS, ids=lambda result: f"{result.id} {result.message}")
@@ -97,11 +109,12 @@ def test_commands_never_print_traceback(
     finding: ExpectedFinding, run: RunCommand, working_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _prepare(finding, working_folder, monkeypatch)
+    code = 2 if finding.id == "W001" else 1  # no installation
     for arguments in (("account", "list"), ("plan", "add", "gold"), ("backup", "saved.tar.gz")):
         completed = run(*arguments)
         if (finding.id, *arguments[:1]) == ("W011", "backup"):
             continue  # an older waypost may still save what a newer one made
-        assert (completed.code, completed.out) == (1, ""), arguments
+        assert (completed.code, completed.out) == (code, ""), arguments
         assert completed.err.startswith("waypost: "), completed.err
         assert completed.err.count("\n") == 1
 
@@ -112,7 +125,7 @@ def test_warning_finding_does_not_prevent_start(
 ) -> None:
     _prepare(finding, working_folder, monkeypatch)
     completed = run_migrated("doctor")
-    assert (completed.code, completed.out) == (0, "All checks passed.\n")
+    assert (completed.code, completed.out.startswith("No errors, 1 warning. ")) == (0, True)
     assert completed.err.startswith(f"{finding.id} ")
     assert finding.message in completed.err
     assert completed.err.count("\n") == 1
@@ -126,12 +139,12 @@ def test_low_disk_space_is_warning(run_migrated: RunCommand, monkeypatch: pytest
     assert completed.err.startswith("W002 Less than 512 MiB are free at ")
 
 
-def test_doctor_reports_broken_storage(run: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_reports_broken_storage(run_migrated: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WAYPOST_STORAGE_URL", "s3://bucket/prefix")
     monkeypatch.setenv("WAYPOST_STORAGE_ENDPOINT", f"http://127.0.0.1:{free_port()}")
     monkeypatch.setenv("WAYPOST_STORAGE_KEY", "somebody")
     monkeypatch.setenv("WAYPOST_STORAGE_SECRET", "not-to-be-shown")
-    completed = run("doctor")
+    completed = run_migrated("doctor")
     assert (completed.code, completed.out) == (1, "")
     assert "W030 The file storage s3://bucket/prefix does not work: objects cannot be written" in completed.err
     assert "not-to-be-shown" not in completed.err

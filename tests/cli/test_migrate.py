@@ -187,7 +187,7 @@ def test_migrate_database_command_copies_data_folder(
     again = run("migrate-database", folder, target_url)
     assert (again.code, "tables in the target already" in again.err) == (1, True)
     assert run("migrate-database", folder, "mysql://nowhere/x").code == 2
-    assert run("migrate-database", folder / "nothing", target_url).code == 1
+    assert run("migrate-database", folder / "nothing", target_url).code == 2
 
 
 @pytest.fixture

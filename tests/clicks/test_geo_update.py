@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import os
+import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +13,7 @@ from pathlib import Path
 import pytest
 import time_machine
 
+from tests.support.cli import create_installation
 from tests.support.fake_internet import PUBLIC, FakeInternet, moved, ok, server
 from tests.support.mmdb import mmdb
 from waypost.cli import geo as cli_geo
@@ -169,6 +172,7 @@ def test_unwritable_folder_is_reported(internet: FakeInternet, tmp_path: Path) -
 
 def _waypost(patch: pytest.MonkeyPatch, folder: Path, *arguments: str) -> int:
     """Run a command on an installation in the folder; the exit code."""
+    umask = os.umask(0o077)
     patch.setenv("WAYPOST_DATA_DIR", str(folder))
     patch.setattr(sys, "argv", ["waypost", *arguments])
     patch.setattr(cli_geo, "Countries", partial(Countries, tor=folder / "no-tor"))
@@ -176,47 +180,61 @@ def _waypost(patch: pytest.MonkeyPatch, folder: Path, *arguments: str) -> int:
         main()
     except SystemExit as ended:
         return int(ended.code or 0)
+    finally:
+        os.umask(umask)
     return 0
 
 
+@pytest.fixture
+def installed(tmp_path: Path, sqlite_template: Path) -> Path:
+    """The folder of an installation, which the geo commands need."""
+    create_installation(tmp_path, sqlite_template)
+    return tmp_path
+
+
 def test_geo_update_command_activates_download(
-    internet: FakeInternet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    internet: FakeInternet, installed: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert _waypost(monkeypatch, tmp_path, "geo", "status") == 0
+    assert _waypost(monkeypatch, installed, "geo", "status") == 0
     assert "Run: waypost geo update" in capsys.readouterr().out
     with _tables(internet, gzip.compress(TABLE)):
-        assert _waypost(monkeypatch, tmp_path, "geo", "update", "--url", URL) == 0
+        assert _waypost(monkeypatch, installed, "geo", "update", "--url", URL) == 0
     printed = capsys.readouterr().out
     assert "built on 2026-01-02" in printed
     assert "https://db-ip.com, CC BY 4.0" in printed
-    assert _waypost(monkeypatch, tmp_path, "geo", "status") == 0
+    assert _waypost(monkeypatch, installed, "geo", "status") == 0
     assert "downloaded by waypost geo update, built on 2026-01-02" in capsys.readouterr().out
-    assert _waypost(monkeypatch, tmp_path, "geo", "status", "--json") == 0
+    assert _waypost(monkeypatch, installed, "geo", "status", "--json") == 0
     printed = json.loads(capsys.readouterr().out)
     assert printed["source"] == "update"
     assert printed["built"] == "2026-01-02"
     assert printed["problem"] == ""
-    assert Countries(Settings(data_dir=tmp_path)).country("8.8.8.8") == "United States"
+    assert Countries(Settings(data_dir=installed)).country("8.8.8.8") == "United States"
+    # A service of another user reads a file that root has downloaded.
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (installed / "geo", *(installed / "geo").iterdir())] == [
+        0o755,
+        0o644,
+    ]
 
 
 def test_geo_update_command_reports_overriding_database(
-    internet: FakeInternet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    internet: FakeInternet, installed: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("WAYPOST_GEO_FILE", str(tmp_path / "mine.mmdb"))
+    monkeypatch.setenv("WAYPOST_GEO_FILE", str(installed / "mine.mmdb"))
     with _tables(internet, TABLE):
-        assert _waypost(monkeypatch, tmp_path, "geo", "update", "--url", URL) == 0
+        assert _waypost(monkeypatch, installed, "geo", "update", "--url", URL) == 0
     assert "WAYPOST_GEO_FILE is set, so the service keeps using that file" in capsys.readouterr().err
-    assert downloaded_file(Settings(data_dir=tmp_path)).exists()
+    assert downloaded_file(Settings(data_dir=installed)).exists()
 
 
 def test_geo_commands_report_failure_in_one_sentence(
-    internet: FakeInternet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    internet: FakeInternet, installed: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with _tables(internet, b""):
-        assert _waypost(monkeypatch, tmp_path, "geo", "update", "--url", URL) == 1
+        assert _waypost(monkeypatch, installed, "geo", "update", "--url", URL) == 1
     assert "responded with status 404" in capsys.readouterr().err
-    monkeypatch.setenv("WAYPOST_GEO_FILE", str(tmp_path / "mine.mmdb"))
-    assert _waypost(monkeypatch, tmp_path, "geo", "status") == 1
+    monkeypatch.setenv("WAYPOST_GEO_FILE", str(installed / "mine.mmdb"))
+    assert _waypost(monkeypatch, installed, "geo", "status") == 1
     assert "mine.mmdb cannot be read: No such file or directory" in capsys.readouterr().err
-    assert _waypost(monkeypatch, tmp_path, "geo", "status", "--json") == 1
+    assert _waypost(monkeypatch, installed, "geo", "status", "--json") == 1
     assert "No such file" in json.loads(capsys.readouterr().out)["problem"]

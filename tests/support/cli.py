@@ -55,7 +55,8 @@ def run(
 ) -> Iterator[RunCommand]:
     """A function that runs `waypost` with arguments in a new installation."""
     handlers, level = logging.root.handlers[:], logging.root.level
-    environment = dict(os.environ)
+    environment, umask = dict(os.environ), os.umask(0o022)
+    os.umask(umask)
 
     def run(*arguments: object) -> CommandResult:
         monkeypatch.setattr(sys, "argv", ["waypost", *map(str, arguments)])
@@ -66,7 +67,8 @@ def run(
         return CommandResult(code if isinstance(code, int) else int(code is not None), *capsys.readouterr())
 
     yield run
-    # `serve` and `doctor` change state of the process.
+    # Commands change state of the process.
+    os.umask(umask)
     for name in os.environ.keys() - environment.keys():
         del os.environ[name]
     logging.root.handlers[:] = handlers
@@ -77,9 +79,15 @@ def run(
 @pytest.fixture
 def run_migrated(run: RunCommand, working_folder: Path, sqlite_template: Path) -> RunCommand:
     """A function that runs `waypost` in an installation with tables and no account."""
-    (working_folder / "data").mkdir()
-    shutil.copy(sqlite_template, working_folder / "data" / "waypost.db")
+    create_installation(working_folder / "data", sqlite_template)
     return run
+
+
+def create_installation(folder: Path, sqlite_template: Path) -> None:
+    """Create a data folder with tables and no account."""
+    folder.mkdir(0o700, exist_ok=True)
+    shutil.copy(sqlite_template, folder / "waypost.db")
+    (folder / "waypost.db").chmod(0o600)
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from rich.text import Text
 from waypost.accounts import ops
 from waypost.accounts.ops import Account
 from waypost.db.database import Database
+from waypost.db.upgrade import upgrade
 from waypost.errors import Kind, Problem
 from waypost.server import startup
 from waypost.settings import Settings, config_file
@@ -44,8 +45,9 @@ def settings() -> Settings:
 
 @contextmanager
 def database() -> Iterator[Database]:
-    """Open the configured database, migrated to this version's schema."""
-    with closing(startup.open_database(settings())) as opened:
+    """Open the database of an existing installation, migrated to this version's schema. Raises NoInstallation."""
+    with closing(startup.open_installation(settings())) as opened:
+        upgrade(opened)
         yield opened
 
 

@@ -10,6 +10,7 @@ from waypost.cli import console
 from waypost.clicks.geo import download
 from waypost.clicks.geo.lookup import Countries, downloaded_file
 from waypost.observability import logging
+from waypost.server import startup
 
 geo = typer.Typer(no_args_is_help=True, help="Country database: maps IP addresses to countries.")
 
@@ -28,6 +29,7 @@ def update_table(
 ) -> None:
     """Download this month's DB-IP Lite country database. A running service loads it within a minute."""
     settings = console.settings()
+    startup.open_installation(settings).close()
     installed = download.update(downloaded_file(settings), url=url)
     built = clock.day(installed.built)
     console.stdout.print(f"{installed.file} installed: country database built on {built}, from {installed.url}.")
@@ -42,6 +44,7 @@ def update_table(
 def show_status(json: console.AsJson = False) -> None:
     """Show the country database in use. Exit code 1 if it cannot be read."""
     settings = console.settings()
+    startup.open_installation(settings).close()
     logging.configure(settings.model_copy(update={"log_level": "error"}))  # problems are printed below
     status = Countries(settings).status()
     if json:

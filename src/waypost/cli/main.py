@@ -16,8 +16,9 @@ from waypost.db.database import error_reason
 from waypost.errors import Problem
 from waypost.observability import logging
 from waypost.routers import api_document
-from waypost.server import startup, system_checks
+from waypost.server import private_files, startup, system_checks
 from waypost.server.startup import NewAccount
+from waypost.settings import Settings
 from waypost.storage.factory import open_store
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Self-hosted short links, files and QR codes.")
@@ -32,13 +33,14 @@ app.command("migrate-storage")(migrate.migrate_storage)
 
 
 def main() -> None:
-    """Run the command line. A `Problem` is printed as one sentence, with exit code 1."""
+    """Run the command line. A `Problem` is printed as one sentence, with exit code 1; 2 without an installation."""
+    os.umask(0o077)  # other users cannot read the files of an installation; child processes inherit it
     try:
         app()
     except Problem as problem:
         cause = error_reason(problem)
         console.complain(problem.message, cause and f"({cause})")
-        sys.exit(1)
+        sys.exit(2 if isinstance(problem, startup.NoInstallation) else 1)
 
 
 @app.command()
@@ -59,10 +61,11 @@ def serve(
     os.environ.update({name: str(value) for name, value in overrides.items() if value is not None})
     settings = console.settings()
     logging.configure(settings)
+    private_files.protect(settings)
     if _report(system_checks.run(settings)):
         raise typer.Exit(2)
     listeners = startup.listen(settings)
-    with console.database() as database:
+    with closing(startup.open_database(settings)) as database:
         owner = startup.create_first_account(settings, database)
         if owner is not None:
             lifetime = email_links.WELCOME_SECONDS
@@ -77,18 +80,24 @@ def doctor() -> None:
     """Check the settings, the data folder, the database and the file storage."""
     settings = console.settings()
     logging.configure(settings)
-    if _report(system_checks.run(settings)) or _report(system_checks.storage(settings)):
+    findings = system_checks.run(settings)
+    if _report(findings):
         raise typer.Exit(1)
-    console.stdout.print("All checks passed.")
+    startup.open_installation(settings).close()
+    if _report(system_checks.storage(settings)):
+        raise typer.Exit(1)
+    warnings = f"{len(findings)} warning{'s' if len(findings) > 1 else ''}"
+    console.stdout.print(f"{f'No errors, {warnings}.' if findings else 'All checks passed.'} {_installation(settings)}")
 
 
 @app.command()
 def backup(file: Annotated[Path, typer.Argument(help="Archive to write, such as waypost.tar.gz.")]) -> None:
     """Save the database and all files to one archive. The service may run."""
     settings = console.settings()
-    with closing(startup.open_unmigrated_database(settings)) as database:
+    with closing(startup.open_installation(settings)) as database:
         archived = archive.backup(database, open_store(settings), file)
-    console.stdout.print(f"{file}: {archived.rows} rows and {archived.files} files, {file.stat().st_size} bytes.")
+    contents = f"{archived.rows} rows and {archived.files} files, {file.stat().st_size} bytes"
+    console.stdout.print(f"{file}: {contents}. {_installation(settings)}")
     console.warn_missing_files("storage", archived.missing)
 
 
@@ -98,7 +107,7 @@ def restore(file: Annotated[Path, typer.Argument(help="Archive that `backup` wro
     settings = console.settings()
     with closing(startup.open_unmigrated_database(settings)) as database:
         archived = archive.restore(database, open_store(settings), file)
-    console.stdout.print(f"{file}: {archived.rows} rows and {archived.files} files restored.")
+    console.stdout.print(f"{file}: {archived.rows} rows and {archived.files} files restored. {_installation(settings)}")
     console.warn_missing_files("storage", archived.missing)
 
 
@@ -106,6 +115,10 @@ def restore(file: Annotated[Path, typer.Argument(help="Archive that `backup` wro
 def openapi() -> None:
     """Print the OpenAPI document of the API."""
     console.as_json(api_document(console.settings()))
+
+
+def _installation(settings: Settings) -> str:
+    return f"Installation: {settings.location}"
 
 
 def _report(findings: list[system_checks.Finding]) -> bool:

@@ -9,7 +9,6 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from waypost.cli import console
-from waypost.db.database import Database
 from waypost.migrate import database, storage
 from waypost.migrate.storage import ProgressCallback
 from waypost.server import startup
@@ -24,12 +23,12 @@ def migrate_database(
     """Copy the database from SQLite to PostgreSQL. Stop the service first. If interrupted, run it again to resume."""
     source_url = source if source.startswith("sqlite:") else f"sqlite:///{Path(source).resolve() / 'waypost.db'}"
     try:
-        target_settings = Settings(database_url=target)
+        source_settings, target_settings = Settings(database_url=source_url), Settings(database_url=target)
     except ValueError as error:
         raise typer.BadParameter("must be postgresql://user:password@host/name", param_hint="TO") from error
     with (
-        closing(Database(source_url)) as old,
-        closing(startup.open_unmigrated_database(target_settings)) as new,
+        closing(startup.open_installation(source_settings)) as old,
+        closing(startup.connect(target_settings.database)) as new,
         _progress_bars() as on_progress,
     ):
         moved = database.migrate(old, new, on_progress)

@@ -1,6 +1,7 @@
 """Startup: open and upgrade the database, create the first account, run the workers."""
 
 import resource
+import stat
 import sys
 from dataclasses import dataclass
 from socket import socket
@@ -18,7 +19,7 @@ from waypost.db.upgrade import current_revision, upgrade
 from waypost.errors import Kind, Problem
 from waypost.links import dead_link_checker
 from waypost.observability import metrics
-from waypost.server import workers
+from waypost.server import private_files, workers
 from waypost.settings import Settings
 
 _OPEN_FILES = 65_536
@@ -44,6 +45,35 @@ def open_database(settings: Settings) -> Database:
     return database
 
 
+class NoInstallation(Problem):
+    """A command that needs an installation was run where there is none."""
+
+    def __init__(self, settings: Settings) -> None:
+        hint = "Run the command in the folder of the service, or with its WAYPOST_DATA_DIR or WAYPOST_DATABASE_URL."
+        super().__init__(Kind.NOT_FOUND, f"No installation found in {settings.location}. {hint}")
+
+
+def open_installation(settings: Settings) -> Database:
+    """Open the database of an existing installation without an upgrade. Raises NoInstallation and UNAVAILABLE.
+
+    Only `open_unmigrated_database` creates an installation, for `serve` and `restore`.
+    """
+    file = settings.database_file
+    try:
+        if file is not None and not stat.S_ISREG(file.stat().st_mode):
+            raise NoInstallation(settings)
+    except (FileNotFoundError, NotADirectoryError):
+        raise NoInstallation(settings) from None
+    except OSError as error:
+        message = f"The database {file} cannot be opened: {error.strerror}. Run the command as the service's user."
+        raise Problem(Kind.UNAVAILABLE, message) from error
+    database = connect(settings.database)
+    if database.read(current_revision) is None:
+        database.close()
+        raise NoInstallation(settings)
+    return database
+
+
 def open_unmigrated_database(settings: Settings) -> Database:
     """Open the database without an upgrade; it can be empty. Raises UNAVAILABLE."""
     try:
@@ -51,10 +81,17 @@ def open_unmigrated_database(settings: Settings) -> Database:
     except OSError as error:
         message = f"The data folder {settings.data_dir} cannot be created: {error.strerror}."
         raise Problem(Kind.UNAVAILABLE, message) from error
-    database = Database(settings.database)
+    private_files.protect(settings)
+    return connect(settings.database)
+
+
+def connect(url: str) -> Database:
+    """Open a database, which can be empty. Raises UNAVAILABLE."""
+    database = Database(url)
     try:
         database.read(current_revision)
     except DatabaseError as error:
+        database.close()
         raise Problem(Kind.UNAVAILABLE, "The database cannot be read.") from error
     return database
 

@@ -5,18 +5,21 @@ import shutil
 import sqlite3
 import tempfile
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from sqlalchemy.exc import DatabaseError
 
+from waypost.clicks.geo import databases
 from waypost.db import notifications
 from waypost.db.database import Database, error_reason
 from waypost.db.upgrade import current_revision, known_revisions, latest_revision
 from waypost.errors import Problem
 from waypost.migrate import database as migrate_database
-from waypost.settings import Settings
+from waypost.server import private_files
+from waypost.settings import Settings, unknown_variables
 from waypost.storage.factory import open_store, probe
 
 _MIN_FREE_BYTES = 512 * 1024 * 1024
@@ -35,10 +38,13 @@ class Finding:
 def run(settings: Settings) -> list[Finding]:
     """Return all problems, errors first."""
     findings = [
+        *_variables(),
         *_data_dir(settings),
+        *_permissions(settings),
         *_sqlite(settings),
         *_database(settings),
         *_addresses(settings),
+        *_countries(settings),
         *_storage_settings(settings),
     ]
     return sorted(findings, key=lambda finding: finding.level)
@@ -55,17 +61,42 @@ def storage(settings: Settings) -> list[Finding]:
     return [Finding("W030", "error", f"The file storage {where} does not work: {fault}.", hint)]
 
 
+def _variables() -> Iterator[Finding]:
+    for name, similar in unknown_variables().items():
+        hint = f"Did you mean {similar}?" if similar else "Remove it."
+        yield Finding("W004", "warning", f"There is no setting {name}, so it is ignored.", hint)
+
+
+def _permissions(settings: Settings) -> Iterator[Finding]:
+    if paths := private_files.exposed(settings):
+        others = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+        text = f"Other users of this machine can access {paths[0]}{others}, which contains secrets."
+        hint = f"Restart the service as the owner of the files, or run: chmod -R go= {settings.data_dir}"
+        yield Finding("W005", "warning", text, hint)
+
+
+def _countries(settings: Settings) -> Iterator[Finding]:
+    if not settings.geo_file:
+        return
+    try:
+        databases.Mmdb(Path(settings.geo_file))
+    except databases.DatabaseError as error:
+        hint = "Every country will be Unknown. Correct WAYPOST_GEO_FILE, or remove it and run: waypost geo update"
+        yield Finding("W023", "warning", f"WAYPOST_GEO_FILE: {error}.", hint)
+
+
 def _data_dir(settings: Settings) -> Iterator[Finding]:
     folder = settings.data_dir
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=folder):
+        # A missing folder is created by the start, in the nearest folder that exists.
+        existing = next(path for path in (folder.absolute(), *folder.absolute().parents) if os.path.lexists(path))
+        with tempfile.NamedTemporaryFile(dir=existing):
             pass
     except OSError as error:
         hint = f"Make it writable for user {os.geteuid()}, or set WAYPOST_DATA_DIR to another folder."
         yield Finding("W001", "error", f"The data folder {folder} is not writable: {error.strerror}.", hint)
         return
-    if shutil.disk_usage(folder).free < _MIN_FREE_BYTES:
+    if shutil.disk_usage(existing).free < _MIN_FREE_BYTES:
         hint = "Free some space, or move WAYPOST_DATA_DIR to a larger disk."
         yield Finding("W002", "warning", f"Less than 512 MiB are free at {folder.resolve()}.", hint)
 
@@ -82,8 +113,10 @@ def _sqlite(settings: Settings) -> Iterator[Finding]:
 
 
 def _database(settings: Settings) -> Iterator[Finding]:
-    if not settings.database_url and not (settings.data_dir / "waypost.db").exists():
-        return
+    file = settings.database_file
+    with suppress(PermissionError):  # then the database reports it
+        if file is not None and not file.exists():
+            return
     try:
         with closing(Database(settings.database)) as database:
             current, unfinished = database.read(lambda tx: (current_revision(tx), migrate_database.is_unfinished(tx)))

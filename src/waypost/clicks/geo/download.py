@@ -47,6 +47,7 @@ def update(file: Path, *, url: str = "", resolver: Resolver = safe_client.resolv
     part = ""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
+        file.parent.chmod(0o755)  # the service may run as another user
         with tempfile.NamedTemporaryFile(dir=file.parent, prefix=".country-", suffix=".part", delete=False) as out:
             part = out.name
             for chunk in _decompress(compressed, source_url):
@@ -54,7 +55,7 @@ def update(file: Path, *, url: str = "", resolver: Resolver = safe_client.resolv
             out.flush()
             os.fsync(out.fileno())
         database = _check(Path(part), source_url)
-        Path(part).chmod(0o644)  # the service may run as another user
+        Path(part).chmod(0o644)
         Path(part).replace(file)
     except OSError as error:
         raise Problem(Kind.UNAVAILABLE, f"{file} cannot be written: {error.strerror or error}.") from error

@@ -1,0 +1,137 @@
+"""Only `serve` and `restore` create an installation; every other command needs one and says where it looked."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from tests.support.cli import ANA, RunCommand
+from tests.support.nodes import database_copy
+from tests.support.server import serving
+
+COMMANDS: tuple[tuple[str, ...], ...] = (
+    ANA,
+    ("account", "list"),
+    ("account", "list", "--json"),
+    ("account", "suspend", "ana"),
+    ("account", "admin", "ana"),
+    ("account", "operator", "ana"),
+    ("account", "reset", "ana"),
+    ("account", "key", "add", "ana"),
+    ("account", "key", "list", "ana"),
+    ("account", "key", "revoke", "ana", "1"),
+    ("plan", "add", "gold"),
+    ("plan", "list"),
+    ("block", "add", "bad.example"),
+    ("block", "remove", "bad.example"),
+    ("block", "list"),
+    ("reports", "list"),
+    ("reports", "close", "1"),
+    ("clicks", "export", "ana"),
+    ("clicks", "verify"),
+    ("geo", "update"),
+    ("geo", "status"),
+    ("doctor",),
+    ("backup", "saved.tar.gz"),
+    ("migrate-storage", "old", "new"),
+    ("migrate-database", "data", "postgresql://nobody@127.0.0.1:1/none"),
+)
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_command_without_installation_fails_and_creates_nothing(
+    words: tuple[str, ...], run: RunCommand, working_folder: Path
+) -> None:
+    completed = run(*words)
+    assert (completed.code, completed.out) == (2, "")
+    assert completed.err.startswith(f"waypost: No installation found in {working_folder}/data"), completed.err
+    assert completed.err.count("\n") == 1
+    assert list(working_folder.iterdir()) == []
+
+
+def test_unfinished_data_folder_is_no_installation(run: RunCommand, working_folder: Path) -> None:
+    data = working_folder / "data"
+    (data / "journal").mkdir(parents=True)
+    for content in (None, b""):
+        if content is not None:
+            (data / "waypost.db").write_bytes(content)
+        assert run("backup", "saved.tar.gz").code == 2
+        assert run("doctor").code == 2
+    assert not (working_folder / "saved.tar.gz").exists()
+    assert sorted(path.name for path in data.iterdir()) == ["journal", "waypost.db"]
+
+
+def test_command_names_missing_sqlite_file(run: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WAYPOST_DATABASE_URL", "sqlite:////nowhere/else.db")
+    completed = run("account", "list")
+    assert (completed.code, "No installation found in /nowhere/else.db." in completed.err) == (2, True)
+
+
+@pytest.mark.parametrize("tables", [[], ["theirs"]])
+def test_postgresql_database_without_tables_is_no_installation(
+    tables: list[str], run: RunCommand, postgres: str, working_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with database_copy(postgres, "template1") as url:
+        with psycopg.connect(url) as connection:
+            for name in tables:  # of another program
+                connection.execute(f"CREATE TABLE {name} (id integer)".encode())
+        monkeypatch.setenv("WAYPOST_DATABASE_URL", url)
+        for words in (("account", "list"), ("doctor",), ("backup", "saved.tar.gz"), ("geo", "status"), ANA):
+            completed = run(*words)
+            assert (completed.code, completed.out) == (2, ""), words
+            assert "No installation found in postgresql://" in completed.err
+        with psycopg.connect(url) as connection:
+            present = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()
+        assert [name for (name,) in present] == tables
+    assert list(working_folder.iterdir()) == []
+
+
+def test_postgresql_installation_is_found_and_named_without_password(
+    run: RunCommand, postgres: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with database_copy(postgres, "template") as url:
+        named = url.replace("@", ":hidden@", 1) if ":" not in url.partition("@")[0].partition("//")[2] else url
+        monkeypatch.setenv("WAYPOST_DATABASE_URL", named)
+        assert run("account", "list", "--json").json == []
+        printed = run("doctor")
+        assert printed.code == 0, printed.err
+        assert "Installation: postgresql://" in printed.out
+        assert "hidden" not in printed.out
+
+
+def test_restore_and_serve_create_installation(run_migrated: RunCommand, working_folder: Path) -> None:
+    run_migrated(*ANA)
+    assert run_migrated("backup", "saved.tar.gz").code == 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WAYPOST_DATA_DIR", "restored")
+        assert run_migrated("account", "list").code == 2
+        assert run_migrated("restore", "saved.tar.gz").code == 0
+        assert [account["username"] for account in run_migrated("account", "list", "--json").json] == ["ana"]
+        patch.setenv("WAYPOST_DATA_DIR", "served")
+        with serving(working_folder / "served", domain_check="off"):
+            assert [account["username"] for account in run_migrated("account", "list", "--json").json] == ["owner"]
+
+
+def test_failed_restore_into_no_installation_leaves_none(run: RunCommand, working_folder: Path) -> None:
+    (working_folder / "damaged.tar.gz").write_bytes(b"damaged")
+    assert run("restore", "damaged.tar.gz").code == 1
+    assert run("account", "list").code == 2
+
+
+def test_installation_of_other_user_is_reported_without_traceback(run: RunCommand, working_folder: Path) -> None:
+    """The folder cannot be read. For root, which can read every folder, the file is not a database either."""
+    data = working_folder / "data"
+    data.mkdir()
+    with closing(sqlite3.connect(data / "waypost.db")) as database:
+        database.execute("CREATE TABLE x (y)")
+    (data / "waypost.db").write_bytes(b"not a database" * 500)
+    data.chmod(0)
+    try:
+        for words in (("account", "list"), ("backup", "saved.tar.gz"), ("doctor",)):
+            completed = run(*words)
+            assert completed.code == 1, completed.err
+            assert "Traceback" not in completed.err
+    finally:
+        data.chmod(0o700)
