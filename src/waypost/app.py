@@ -56,7 +56,11 @@ def build(settings: Settings, database: Database) -> ASGIApp:
         database=database,
         worker_state=worker_state,
         visits=VisitService(
-            database=database, worker_state=worker_state, countries=Countries(settings), rate_limiter=rate_limiter
+            settings=settings,
+            database=database,
+            worker_state=worker_state,
+            countries=Countries(settings),
+            rate_limiter=rate_limiter,
         ),
         pages=PageRenderer(meter),
         meter=meter,

@@ -55,6 +55,8 @@ TEXTS: tuple[tuple[str, Any, str], ...] = (
     ("wifi", {"ssid": "x", "pass": "ignored", "encryption": "none"}, "WIFI:T:nopass;S:x;;"),
     ("wifi", {"ssid": "x", "encryption": "NOPASS"}, "WIFI:T:nopass;S:x;;"),
     ("wifi", {"ssid": "x", "pass": "y", "encryption": "WPA3"}, "WIFI:T:WPA;S:x;P:y;;"),
+    ("wifi", 'WIFI:S:a\\;b\\:c\\\\;P:p\\"x;T:wpa;H:true;R:1;;', 'WIFI:T:WPA;S:a\\;b\\:c\\\\;P:p\\"x;H:true;;'),
+    ("wifi", "WIFI:S:a:b;H:false;;", "WIFI:T:nopass;S:a\\:b;;"),
     ("vcard", "Ana Maria Costa",
      "BEGIN:VCARD\r\nVERSION:3.0\r\nN:Costa;Ana Maria;;;\r\nFN:Ana Maria Costa\r\nEND:VCARD\r\n"),
     ("vcard", "begin:vcard\nVERSION:4.0\nFN:X\nend:vcard", "begin:vcard\r\nVERSION:4.0\r\nFN:X\r\nend:vcard\r\n"),
@@ -124,6 +126,8 @@ WRONG: tuple[tuple[str, Any, str], ...] = (
     ("wifi", {"ssid": "x", "hidden": "maybe"}, "data.hidden must be true or false"),
     ("wifi", {"ssid": "x", "hidden": [1]}, "data.hidden must be true or false"),
     ("wifi", "WIFI:T:WPA;;", "no S:name"),
+    ("wifi", "WIFI:S:x", "no S:name"),
+    ("wifi", "WIFI:" + "A:" * 4000, "no S:name"),
     ("vcard", {"phone": "112"}, "needs a name"),
     ("vcard", {"fname": "A\r\nTEL:666"}, "line ends"),
     ("vcard", {"fname": "A", "site": "https://e.com\nX:y"}, "line ends"),
@@ -171,7 +175,7 @@ _WORDS = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]), min
 def test_wifi_fields_are_escaped(ssid: str, password: str) -> None:
     if len(ssid.strip().encode()) <= 32:
         text = payloads.read("wifi", {"ssid": ssid, "pass": password}, SETTINGS).text
-        assert wifi_parts(text) == (ssid.strip(), password.strip(), "WPA")
+        assert wifi_parts(text) == (ssid.strip(), password.strip(), "WPA", "")
         assert text == f"WIFI:T:WPA;S:{wifi_escaped(ssid.strip())};P:{wifi_escaped(password.strip())};;"
 
 

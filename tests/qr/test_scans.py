@@ -19,6 +19,7 @@ from tests.support.visits import (
     click_totals,
     visit,
 )
+from waypost.qrcode import payloads
 
 CARD = {"fname": "Zoë", "lname": "Costa", "cell": "+49301234567"}
 SMS = {"phone": "+49 30 1234567", "message": "Hi & bye"}
@@ -52,6 +53,20 @@ def test_scan_redirects_to_uri_of_phone_system(ana: Person, kind: str, data: Any
     if not location.startswith("http"):  # for programs that cannot open it, the same as a link
         assert location.replace("&", "&amp;") in response.text
     assert ana.details("qr", code)["scans"] == 1
+
+
+def test_content_is_checked_once_for_many_scans(ana: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, alias = new_code(ana, "wifi", "WIFI:S:Home;;", dynamic=True)
+    checked: list[Any] = []
+    read = payloads.read
+
+    def spy(*content: Any) -> payloads.Content:
+        checked.append(content)
+        return read(*content)
+
+    monkeypatch.setattr(payloads, "read", spy)
+    assert [visit(ana.client, alias).text for _ in range(5)] == ["WIFI:T:nopass;S:Home;;"] * 5
+    assert len(checked) == 1
 
 
 def test_vcard_is_inline_on_ios_and_download_elsewhere(ana: Person) -> None:

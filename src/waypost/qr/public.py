@@ -8,10 +8,8 @@ from starlette.responses import Response
 
 from waypost.clicks.classify import classifier
 from waypost.clicks.journal import entry
-from waypost.errors import Problem
 from waypost.qrcode import payloads
 from waypost.qrcode.payloads import Content
-from waypost.settings import Settings
 from waypost.urls.alias_namespace import OWN
 from waypost.urls.short_urls import report_url
 from waypost.visits.alias import AliasKind
@@ -46,10 +44,10 @@ async def visit_qr(request: Request, services: Services, visit: VisitRequest, qr
 
 async def preview_qr(request: Request, services: Services, qr: QrView) -> Response:
     """Show the destination without a visit (decision 50)."""
-    content = _content(qr, services.settings)
+    content = qr.content
     if content is None or not content.uri:
         return services.pages.refuse(request, "missing")
-    if await _is_blocked(content, services):
+    if qr.is_blocked:
         return services.pages.refuse(request, "blocked")
     report = report_url(services.settings.base, OWN, qr.alias)
     default_title = text("QR code preview")
@@ -59,10 +57,10 @@ async def preview_qr(request: Request, services: Services, qr: QrView) -> Respon
 
 
 async def _deliver(request: Request, services: Services, visit: VisitRequest, qr: QrView) -> Response:
-    content = _content(qr, services.settings)
+    content = qr.content
     if content is None:
         return services.pages.refuse(request, "disabled")
-    if await _is_blocked(content, services):
+    if qr.is_blocked:
         return services.pages.refuse(request, "blocked")
     if qr.dynamic:
         services.visits.log_visit(entry.item_fields(qr.account, "qr", qr.id), visit, entry.SCAN)
@@ -84,19 +82,6 @@ def _content_page(request: Request, services: Services, qr: QrView, content: Con
     kind = text("Wi-Fi") if content.type == "wifi" else text("Text")
     title = qr.name or services.pages.translate(request, kind)
     return services.pages.page("qr_content.html", request=request, title=title, rows=content.rows, text=content.text)
-
-
-async def _is_blocked(content: Content, services: Services) -> bool:
-    blocklist = await services.visits.blocklist()
-    return any(map(blocklist.blocks, content.urls())) if blocklist.hosts or blocklist.words else False
-
-
-def _content(qr: QrView, settings: Settings) -> Content | None:
-    """Return the content; None if a rule has changed since, such as a URL scheme that is no longer allowed."""
-    try:
-        return payloads.read(qr.type, qr.data, settings)
-    except Problem:
-        return None
 
 
 QR_CODES = AliasKind(QrView, visit_qr, preview_qr, lambda _: False)

@@ -24,7 +24,8 @@ _ONE_LINE = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]")
 _DECORATION = re.compile(r"[\s().\-/\u00a0\u2010-\u2015]")
 _NUMBER = re.compile(r"\+?[0-9]{3,15}\Z")
 _WIFI_SPECIAL = re.compile(r'([\\;,:"])')
-_WIFI_FIELD = re.compile(r"([A-Z]):((?:[^\\;]|\\.)*);")
+_WIFI_PIECE = re.compile(r"[^\\;]+|\\.|;")
+_ESCAPED = re.compile(r"\\(.)")
 _COINS = ("bitcoin", "bitcoincash", "litecoin", "dogecoin", "dash")
 _COIN_ADDRESS = re.compile(r"[A-Za-z0-9]{14,100}\Z")
 _COIN_URI = re.compile(r"([a-z]+):([A-Za-z0-9]{14,100})(?:\?([A-Za-z0-9._~%&=+-]*))?\Z")
@@ -176,14 +177,29 @@ def wifi_escaped(value: str) -> str:
     return _WIFI_SPECIAL.sub(r"\\\1", value)
 
 
-def wifi_parts(data: str) -> tuple[str, str, str]:
-    """(name, password, encryption) of a name alone or of a whole `WIFI:` text."""
+def wifi_parts(data: str) -> tuple[str, str, str, str]:
+    """(name, password, encryption, hidden) of a name alone or of a whole `WIFI:` text."""
     if not data.startswith("WIFI:"):
-        return line(data), "", ""
-    matches = {name: re.sub(r"\\(.)", r"\1", value) for name, value in _WIFI_FIELD.findall(line(data)[5:])}
-    if not matches.get("S"):
+        return line(data), "", "", ""
+    fields = _wifi_fields(line(data)[5:])
+    if not fields.get("S"):
         raise invalid("data", "data begins with WIFI: but has no S:name; in it.")
-    return matches["S"], matches.get("P", ""), matches.get("T", "")
+    hidden = "true" if _FLAGS.get(fields.get("H", "").lower()) else ""
+    return fields["S"], fields.get("P", ""), fields.get("T", ""), hidden
+
+
+def _wifi_fields(text: str) -> dict[str, str]:
+    """Split `name:value;` at semicolons without a backslash, in one pass: the text can be hostile."""
+    fields = {}
+    part = ""
+    for piece in _WIFI_PIECE.findall(text):
+        if piece != ";":
+            part += piece
+            continue
+        name, _, value = part.partition(":")
+        fields[name] = _ESCAPED.sub(r"\1", value)
+        part = ""
+    return fields
 
 
 def degrees(value: str, most: int, name: str) -> str:

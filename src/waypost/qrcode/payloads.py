@@ -116,7 +116,8 @@ def _message(number: str, message: str) -> Content:
 
 def _wifi(data: str, _settings: Settings) -> Content:
     """The name of an open network, or a whole `WIFI:` text."""
-    return _network(*payload_fields.wifi_parts(data))
+    ssid, password, encryption, hidden = payload_fields.wifi_parts(data)
+    return _network(ssid, password, encryption, hidden=bool(hidden))
 
 
 def _wifi_object(data: payload_fields.Fields, _settings: Settings) -> Content:

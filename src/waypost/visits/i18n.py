@@ -12,7 +12,7 @@ from importlib.resources import files
 SOURCE_LANGUAGE = "en"
 LANGUAGES = (SOURCE_LANGUAGE, "de")
 _MAX_HEADER_LENGTH = 128  # characters of Accept-Language that are parsed
-_LANGUAGE_RANGE = re.compile(r"\s*([a-z]{1,8})(?:-[a-z0-9-]+)?\s*(?:;\s*q=([01](?:\.\d{0,3})?))?\s*\Z")
+_LANGUAGE_RANGE = re.compile(r"([a-z]{1,8})(?:-[a-z0-9-]+)?(?:\s*;\s*q=([01](?:\.\d{0,3})?))?\Z")
 
 
 @cache
@@ -28,7 +28,7 @@ def negotiate_language(accept_language: str) -> str:
     """The supported language that the visitor prefers; English if there is none (RFC 9110, section 12.5.4)."""
     best, best_quality = SOURCE_LANGUAGE, 0.0
     for part in accept_language[:_MAX_HEADER_LENGTH].lower().split(","):
-        match = _LANGUAGE_RANGE.match(part)
+        match = _LANGUAGE_RANGE.match(part.strip())
         if match and match[1] in LANGUAGES and float(match[2] or 1) > best_quality:
             best, best_quality = match[1], float(match[2] or 1)
     return best

@@ -8,7 +8,10 @@ from sqlalchemy import Connection, Table, and_, bindparam, exists, or_, select
 
 from waypost.db import crud
 from waypost.db.schema import aliases, bios, domains, files, link_pixels, links, qrs
-from waypost.qrcode.payloads import Data, Type
+from waypost.errors import Problem
+from waypost.qrcode import payloads
+from waypost.qrcode.payloads import Content, Data, Type
+from waypost.settings import Settings
 from waypost.urls.alias_namespace import OWN
 from waypost.urls.blocklist import Blocklist
 from waypost.visits.interstitials import InterstitialColumns, Interstitials, read_interstitials
@@ -48,16 +51,24 @@ class LinkView:
 
 @dataclass(frozen=True, slots=True)
 class QrView:
-    """A QR code as a visit needs it. `data` is as it was sent; `dynamic`: its image encodes this alias."""
+    """A QR code as a visit needs it. `dynamic`: its image encodes this alias."""
 
     id: int
     account: int
     alias: str
     name: str
     type: Type
-    data: Data
     dynamic: bool
     version: int
+    content: Content | None
+    """None if a rule has changed since the code was saved, such as a URL scheme that is no longer allowed."""
+    is_blocked: bool = False
+
+    @property
+    def size(self) -> int:
+        """Approximate memory use, in characters."""
+        content = self.content
+        return sum(map(len, (content.text, content.uri, content.apple, content.google))) if content else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +127,11 @@ Resolved = LinkView | QrView | FileView | BioView
 """Everything that an alias can resolve to."""
 
 
-def resolve(tx: Connection, host: str, alias: str) -> Resolved | None:
+def resolve(tx: Connection, host: str, alias: str, settings: Settings) -> Resolved | None:
     """Return the record of an alias. Aliases on a branded domain need its account to own the domain (decision 39)."""
     row = _find_alias(tx, host, alias)
+    if row and row.kind == "qr":
+        return _find_qr(tx, row.account, row.item, settings)
     read = _READERS.get(row.kind) if row else None
     return read(tx, row.account, row.item) if row and read else None
 
@@ -171,9 +184,30 @@ def find_link(tx: Connection, account: int, item: int) -> LinkView | None:
     return LinkView(**values, interstitials=read_interstitials(tx, account, item, columns))
 
 
+_QR_FIELDS = ("id", "account", "alias", "name", "type", "dynamic", "version")
+_QR = select(*(qrs.c[name] for name in (*_QR_FIELDS, "data"))).where(
+    qrs.c.id == bindparam("item"), qrs.c.account == bindparam("account")
+)
+
+
+def _find_qr(tx: Connection, account: int, item: int, settings: Settings) -> QrView | None:
+    """Return a QR code with its content, which is validated here and not at every visit."""
+    row = tx.execute(_QR, {"item": item, "account": account}).first()
+    if row is None:
+        return None
+    values: dict[str, Any] = dict(zip(_QR_FIELDS, row, strict=False))
+    return QrView(**values, content=_content(row.type, row.data, settings))
+
+
+def _content(type: Type, data: Data, settings: Settings) -> Content | None:
+    try:
+        return replace(payloads.read(type, data, settings), data="")
+    except Problem:
+        return None
+
+
 _READERS: Mapping[str, Callable[[Connection, int, int], Resolved | None]] = {
     "link": find_link,
-    "qr": _reader(qrs, QrView),
     "file": _reader(files, FileView),
     "bio": _reader(bios, BioView),
 }
@@ -195,6 +229,8 @@ def without_blocked(resolved: Resolved | None, blocklist: Blocklist) -> Resolved
     """
     if isinstance(resolved, LinkView):
         return without_blocked_link(resolved, blocklist)
+    if isinstance(resolved, QrView) and resolved.content and blocklist:
+        return replace(resolved, is_blocked=any(map(blocklist.blocks, resolved.content.urls())))
     if isinstance(resolved, BioView) and blocklist:
         return replace(resolved, blocks=[_mark_blocked(block, blocklist) for block in resolved.blocks])
     return resolved

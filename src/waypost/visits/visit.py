@@ -17,16 +17,17 @@ from waypost.clicks.journal import entry
 from waypost.db.database import Database
 from waypost.db.schema import links
 from waypost.http.rate_limit import PolicyName, RateLimiter
+from waypost.settings import Settings
 from waypost.urls import alias_rules, blocklist
 from waypost.urls.blocklist import Blocklist
 from waypost.visits.decide import Facts, Outcome, Redirect, Refusal, decide, expired_outcome
 from waypost.visits.fast_path import WorkerState
-from waypost.visits.lookup import BioView, DomainView, LinkView, Resolved, find_domain, resolve, without_blocked
+from waypost.visits.lookup import BioView, DomainView, LinkView, QrView, Resolved, find_domain, resolve, without_blocked
 from waypost.visits.password_check import PasswordCheck
 from waypost.visits.request import VisitRequest
 
 T = TypeVar("T")
-_MAX_CACHED_BIO = 16_384  # characters; larger bio pages are read from the database every time
+_MAX_CACHED = 16_384  # characters; larger bio pages and QR codes are read from the database every time
 _CONCURRENT_READS = 4  # reads spend most of their time in Python, so more threads only compete with each other
 _MAX_HOST = 253
 
@@ -35,6 +36,7 @@ _MAX_HOST = 253
 class VisitService:
     """Visits of one worker process, answered from its cache and the database."""
 
+    settings: Settings
     database: Database
     worker_state: WorkerState
     countries: Countries
@@ -53,8 +55,8 @@ class VisitService:
         if not is_cached:
             version = cache.version
             blocked = await self.blocklist()
-            resolved = await self.read(lambda tx: without_blocked(resolve(tx, host, alias), blocked))
-            if not isinstance(resolved, BioView) or resolved.size <= _MAX_CACHED_BIO:
+            resolved = await self.read(lambda tx: without_blocked(resolve(tx, host, alias, self.settings), blocked))
+            if not isinstance(resolved, BioView | QrView) or resolved.size <= _MAX_CACHED:
                 cache.put_resolved((host, alias), resolved, version=version)
         return resolved
 
