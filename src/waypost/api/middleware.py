@@ -108,13 +108,15 @@ class ApiMiddleware:
 
 
 def _require_utf8(query: bytes) -> None:
-    """Raise INVALID for the first parameter that is not UTF-8, instead of replacing its bytes."""
+    """Raise INVALID for the first parameter that is not UTF-8 or contains a NUL character."""
     for part in query.split(b"&") if b"%" in query or not query.isascii() else ():
+        name = unquote_plus(part.partition(b"=")[0].decode("latin-1"), errors="replace")
         try:
-            unquote_to_bytes(part).decode()
+            value = unquote_to_bytes(part).decode()
         except UnicodeDecodeError as error:
-            name = unquote_plus(part.partition(b"=")[0].decode("latin-1"), errors="replace")
             raise invalid(name, f"{name} must be UTF-8, percent-encoded.") from error
+        if "\0" in value:
+            raise invalid(name, f"{name} must not contain NUL characters.")
 
 
 class _ResponseRecorder:

@@ -7,7 +7,7 @@ from typing import Any
 
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, field_validator
 from starlette.requests import ClientDisconnect
 
 from waypost.api.context import REQUEST_CONTEXT
@@ -20,6 +20,13 @@ class Body(BaseModel):
     """Base of request models: exact JSON types, unknown fields ignored."""
 
     model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
+
+    @field_validator("*")
+    @classmethod
+    def _reject_nul(cls, value: Any) -> Any:
+        if isinstance(value, str) and "\0" in value:
+            raise ValueError("must not contain NUL characters")
+        return value
 
     def sent(self) -> dict[str, Any]:
         """Return the fields of the body; `None` for null."""

@@ -130,7 +130,10 @@ def parse_urlencoded(body: bytes) -> dict[str, list[str]]:
         fields = parse_qs(body.decode("ascii", "replace"), keep_blank_values=True, max_num_fields=_MAX_FIELDS)
     except ValueError:
         raise invalid("form", "The form has too many fields.") from None
-    return {name: [value.replace("\x00", "") for value in values] for name, values in fields.items()}
+    for name, values in fields.items():
+        if any("\0" in text for text in (name, *values)):
+            raise invalid(name, f"{name} must not contain NUL characters.")
+    return fields
 
 
 def apply_shape(fields: Mapping[str, Sequence[str]], shape: Shape) -> dict[str, Value]:

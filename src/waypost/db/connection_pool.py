@@ -17,6 +17,7 @@ from psycopg.pq import TransactionStatus
 from sqlalchemy import Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import InvalidatePoolError
 
+from waypost.db.parameters import check_parameters, dump_json
 from waypost.db.primary import PrimarySelector, TimeoutConnection
 
 MAX_RESPONSE_SECONDS = 2.0
@@ -67,6 +68,7 @@ def create(
     keepalive = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3, "tcp_user_timeout": 5000}
     engine = create_engine(
         make_url(url).set(drivername="postgresql+psycopg"),
+        json_serializer=dump_json,
         connect_args=keepalive,
         pool_size=size,
         max_overflow=overflow,
@@ -74,6 +76,7 @@ def create(
         pool_use_lifo=True,  # rarely used connections reach the idle timeout of the server or a proxy, not all of them
         **options,
     )
+    check_parameters(engine)
     event.listen(engine, "do_connect", lambda _dialect, _record, _args, kwargs: primary.connect(settings, kwargs))
     return engine
 

@@ -16,7 +16,14 @@ from typing import Any, Literal, TypeVar
 import structlog
 from sqlalchemy import Connection, Engine, Table, event, make_url
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.exc import DBAPIError, InterfaceError, InternalError, NotSupportedError, OperationalError
+from sqlalchemy.exc import (
+    DBAPIError,
+    InterfaceError,
+    InternalError,
+    NotSupportedError,
+    OperationalError,
+    StatementError,
+)
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from waypost.db import postgres, sqlite_pool
@@ -165,6 +172,10 @@ class Database:
             raise unavailable() from error
         except (OperationalError, InterfaceError) as error:
             raise self._operational_problem(error) from error
+        except StatementError as error:
+            if isinstance(error.orig, Problem):  # from waypost.db.parameters
+                raise error.orig from error
+            raise
 
     def _operational_problem(self, error: DBAPIError) -> Exception:
         """The problem that an operational error means; the error itself if `write` retries it."""

@@ -8,6 +8,8 @@ from typing import Any
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.pool import StaticPool
 
+from waypost.db.parameters import check_parameters, dump_json
+
 _BUSY_SECONDS = 10
 _WAL_ATTEMPTS = 100
 _WAL_RETRY_SECONDS = 0.05
@@ -18,7 +20,8 @@ def create(url: str, *, begin: str, pragmas: tuple[str, ...], single: bool = Fal
     options: dict[str, Any] = {"poolclass": StaticPool} if single else {"pool_size": 8, "max_overflow": 40}
     # isolation_level None: the sqlite3 module does not begin transactions by itself.
     connect = {"timeout": _BUSY_SECONDS, "check_same_thread": False, "isolation_level": None}
-    engine = create_engine(url, connect_args=connect, **options)
+    engine = create_engine(url, connect_args=connect, json_serializer=dump_json, **options)
+    check_parameters(engine)
 
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, _record: Any) -> None:

@@ -36,7 +36,7 @@ class Part:
                 value += chunk
                 if len(value) > _MAX_FIELD_BYTES:
                     raise invalid(self.name, f"{self.name} is too long.")
-        return _decode(bytes(value))
+        return _decode(bytes(value), self.name)
 
     def as_request(self) -> Request:
         """Return a request whose body is this part, for code that stores request bodies."""
@@ -143,7 +143,7 @@ class MultipartReader:
         self._count += 1
         if b"name" not in options or self._count > _MAX_PARTS:
             raise _malformed()
-        name = _decode(options[b"name"])
+        name = _decode(options[b"name"], "form")
         if self._headers.get(b"content-transfer-encoding", b"").strip().lower() not in _PLAIN_ENCODINGS:
             raise invalid(name, f"{name} must be sent without a Content-Transfer-Encoding.")
         filename = options.get(b"filename")
@@ -160,13 +160,16 @@ class _End:
 _END = _End()
 
 
-def _decode(value: bytes) -> str:
-    return value.decode("utf-8", "replace").replace("\x00", "")
+def _decode(value: bytes, field: str) -> str:
+    """Return the text. Raises INVALID on the field if it contains a NUL character, which no database stores."""
+    if b"\0" in value:
+        raise invalid(field, f"{field} must not contain NUL characters.")
+    return value.decode("utf-8", "replace")
 
 
 def _file_name(value: bytes) -> str:
     """Return a file name without the browser's escapes for quotes and line breaks."""
-    return _decode(value).replace("%22", '"').replace("%0D", "").replace("%0A", "")
+    return _decode(value, "file").replace("%22", '"').replace("%0D", "").replace("%0A", "")
 
 
 def _extended_name(disposition: bytes) -> str | None:
@@ -175,7 +178,7 @@ def _extended_name(disposition: bytes) -> str | None:
         return None
     headers = Headers()
     headers["Content-Disposition"] = disposition.decode("latin-1")
-    return (headers.get_filename() or "").replace("\x00", "")
+    return _decode((headers.get_filename() or "").encode("utf-8", "replace"), "file")
 
 
 def _malformed() -> Problem:
