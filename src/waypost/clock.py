@@ -2,7 +2,7 @@
 
 import re
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 
 NEVER = "9999-12-31 23:59:59"
 """`expires` of an account that never expires (decision 14)."""
@@ -25,6 +25,14 @@ def now_ms() -> int:
 def text(second: int) -> str:
     """Format a time as `YYYY-MM-DD HH:MM:SS` in UTC (decision 5)."""
     return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def local(second: int, zone: tzinfo) -> datetime:
+    """Return a Unix time in a time zone; in UTC where the zone's date is outside the calendar."""
+    try:
+        return datetime.fromtimestamp(second, zone)
+    except (ValueError, OverflowError):
+        return datetime.fromtimestamp(second, UTC)
 
 
 def day(second: int) -> str:

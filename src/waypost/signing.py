@@ -81,8 +81,9 @@ def _decode(payload: str) -> tuple[int | None, Sequence[str]]:
     """Return the expiry and the values of a payload; an expiry in the past if it is malformed."""
     try:
         decoded = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
-    except ValueError:
+    except (ValueError, RecursionError):
         return 0, ()
-    if not isinstance(decoded, list) or not decoded or not isinstance(decoded[0], int | None):
-        return 0, ()
-    return decoded[0], [str(value) for value in decoded[1:]]
+    match decoded:
+        case [int() | None as expires, *values] if all(isinstance(value, str) for value in values):
+            return expires, values
+    return 0, ()

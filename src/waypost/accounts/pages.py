@@ -15,7 +15,7 @@ from waypost.api.types import Expiry, Name
 from waypost.auth import api_keys, sessions, two_factor
 from waypost.auth.api_keys import Scope
 from waypost.dashboard import qr_image
-from waypost.dashboard.context import HOME, THEME_COOKIE, PageContext, safe_redirect_path
+from waypost.dashboard.context import HOME, THEME_COOKIE, THEMES, PageContext, safe_redirect_path
 from waypost.dashboard.forms import Form, Shape
 from waypost.dashboard.routing import Router
 from waypost.errors import invalid
@@ -186,7 +186,9 @@ def choose_theme(context: PageContext) -> Response:
     referrer = urlsplit(context.request.headers.get("referer", ""))
     back = safe_redirect_path(referrer.path + (f"?{referrer.query}" if referrer.query else ""))
     response = RedirectResponse(back, status_code=303)
-    response.set_cookie(THEME_COOKIE, context.form().text("theme")[:5], max_age=365 * 86_400, path=HOME, samesite="lax")
+    theme = context.form().text("theme")
+    value = theme if theme in THEMES else ""
+    response.set_cookie(THEME_COOKIE, value, max_age=365 * 86_400, path=HOME, samesite="lax")
     return response
 
 

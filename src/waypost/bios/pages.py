@@ -13,7 +13,7 @@ from waypost.bios import blocks, ops, themes
 from waypost.bios.api import BioChange, CardBlock, NewBio
 from waypost.dashboard import statistics
 from waypost.dashboard.context import PageContext
-from waypost.dashboard.forms import Form, Shape, Value
+from waypost.dashboard.forms import Form, Shape, Value, parse_id
 from waypost.dashboard.i18n import ngettext
 from waypost.dashboard.routing import Router
 from waypost.urls.short_urls import short_url
@@ -139,13 +139,14 @@ def _rearrange_blocks(form: Form) -> bool:
     Return whether one was; the buttons are used without scripts.
     """
     action, _, target = form.text("do").partition("-")
+    index = parse_id(target)
     rows: Any = form.values["blocks"]
     if action == "add" and target in PARTS:
         rows.append({"type": target})
-    elif action in ("up", "down", "remove") and target.isdecimal() and int(target) < len(rows):
-        block = rows.pop(int(target))
+    elif action in ("up", "down", "remove") and index is not None and index < len(rows):
+        block = rows.pop(index)
         if action != "remove":
-            rows.insert(max(0, int(target) + (1 if action == "down" else -1)), block)
+            rows.insert(max(0, index + (1 if action == "down" else -1)), block)
     else:
         return False
     return True

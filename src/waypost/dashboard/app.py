@@ -15,7 +15,6 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from waypost import credentials
-from waypost.api.types import MAX_INTEGER
 from waypost.auth import sessions
 from waypost.auth.sessions import SignedIn
 from waypost.dashboard import forms
@@ -30,10 +29,10 @@ from waypost.dashboard.context import (
     PageServices,
     Preview,
 )
-from waypost.dashboard.routing import PageRoute, StreamHandler
+from waypost.dashboard.routing import ID_CONVERTOR, PageRoute, StreamHandler
 from waypost.dashboard.templating import render_template
 from waypost.db.database import Database
-from waypost.errors import Kind, Problem, not_found
+from waypost.errors import Kind, Problem
 from waypost.http.csrf import verify_csrf_token
 from waypost.http.lingering_close import BodyTracker, LingeringResponse
 from waypost.http.multipart import MultipartReader
@@ -84,10 +83,14 @@ class Dashboard:
         return Starlette(
             routes=[
                 Route("/dashboard/static/{name}", asset, methods=["GET"]),
-                *(Route(route.path, self._endpoint(route), methods=[route.method]) for route in self.routes),
+                *(self._route(route) for route in self.routes),
                 Route(fallback.path, self._endpoint(fallback), methods=["GET", "POST"]),
             ]
         )
+
+    def _route(self, route: PageRoute) -> Route:
+        path = route.path.replace(":int}", f":{ID_CONVERTOR}}}")
+        return Route(path, self._endpoint(route), methods=[route.method])
 
     @cached_property
     def _services(self) -> PageServices:
@@ -191,7 +194,7 @@ class Dashboard:
         try:
             if route.admin_only and not context.user.owner:
                 raise _page_not_found()
-            return route.handler(context, **_path_parameters(context.request.path_params))
+            return route.handler(context, **context.request.path_params)
         except Problem as problem:
             return _error_page(context, problem)
 
@@ -210,7 +213,7 @@ class Dashboard:
             token = await first.text() if first is not None and first.name == CSRF_FIELD else ""
             if not verify_csrf_token(self._services.signer, context.cookie, token):
                 return _stale_form(context)
-            return await handler(context, reader, **_path_parameters(request.path_params))
+            return await handler(context, reader, **request.path_params)
         except Problem as problem:
             return _error_page(context, problem)
 
@@ -237,13 +240,6 @@ def _redirect_to_sign_in(context: PageContext) -> Response:
     if context.request.method == "POST" or path == HOME:
         return RedirectResponse(SIGN_IN, status_code=303)
     return RedirectResponse(f"{SIGN_IN}?next={quote(path, safe='/')}", status_code=303)
-
-
-def _path_parameters(parameters: dict[str, object]) -> dict[str, object]:
-    """Return the parameters. Raises NOT_FOUND for a number that cannot be an id."""
-    if any(isinstance(value, int) and value > MAX_INTEGER for value in parameters.values()):
-        raise not_found()
-    return parameters
 
 
 def _unknown_page(_context: PageContext, rest: str) -> Response:

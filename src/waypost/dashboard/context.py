@@ -29,6 +29,7 @@ T = TypeVar("T")
 HOME = "/dashboard"
 THEME_COOKIE, TIME_ZONE_COOKIE, FLASH_COOKIE = "waypost_theme", "waypost_zone", "waypost_said"
 CSRF_FIELD = "token"
+THEMES = ("light", "dark")
 PER_PAGE = 25
 _OWN_PATH = re.compile(r"/dashboard(/[A-Za-z0-9_-]+)*(\?[A-Za-z0-9_.~%&=+:/-]*)?\Z")
 _CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f]")
@@ -115,8 +116,7 @@ class PageContext(RequestContext):
 
     def query_id(self, name: str) -> int | None:
         """Return a query parameter that is an id, or None."""
-        value = self.query(name, max_length=15)
-        return int(value) if value.isdecimal() and value.isascii() else None
+        return forms.parse_id(self.query(name))
 
     def form(self, shape: Shape = PLAIN, *, current: Mapping[str, Value] | None = None) -> Form:
         """Return the submitted form. With the stored values in `current`, only differences count as changes."""
@@ -167,7 +167,7 @@ class PageContext(RequestContext):
     def selected_ids(self, name: str = "id") -> list[int]:
         """Return the ids of the selected rows."""
         values = self.fields.get(name, ())
-        return [int(value) for value in values if value.isdecimal() and value.isascii() and len(value) < 16]
+        return [item for value in values if (item := forms.parse_id(value)) is not None]
 
     def delete_selected(self, remove: Callable[[Connection, int, int], None]) -> int:
         """Delete the selected rows, all or none. Return their number."""
@@ -213,7 +213,7 @@ class PageContext(RequestContext):
     def theme(self) -> str:
         """`light`, `dark`, or "" for the system's setting."""
         value = self.request.cookies.get(THEME_COOKIE, "")
-        return value if value in ("light", "dark") else ""
+        return value if value in THEMES else ""
 
     def set_session_cookie(self, response: Response, token: str) -> Response:
         """Set the session cookie."""

@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, ValidationError
 
+from waypost import clock
 from waypost.api.responses import describe_fault
 from waypost.errors import Kind, Problem, invalid
 
@@ -20,6 +21,7 @@ Value = str | list[str] | list[dict[str, str]]
 MAX_BYTES = 1024 * 1024
 MAX_PUBLIC_BYTES = 16 * 1024  # of a page that needs no session
 _MAX_FIELDS = 5000
+_MAX_DIGITS = 15
 VERSION = "version"
 _STALE = "This was changed since you opened it, in another tab or through the API. Save again to replace it."
 
@@ -131,7 +133,7 @@ def parse_urlencoded(body: bytes) -> dict[str, list[str]]:
     except ValueError:
         raise invalid("form", "The form has too many fields.") from None
     for name, values in fields.items():
-        if any("\0" in text for text in (name, *values)):
+        if any("\0" in value for value in values):
             raise invalid(name, f"{name} must not contain NUL characters.")
     return fields
 
@@ -142,7 +144,7 @@ def apply_shape(fields: Mapping[str, Sequence[str]], shape: Shape) -> dict[str, 
     for name, submitted in fields.items():
         if name in shape.lists:
             values[name] = [value for value in submitted if value]
-        elif "." not in name:
+        elif "." not in name and name not in shape.rows:
             values[name] = submitted[-1].replace("\r\n", "\n")
     for name, parts in shape.rows.items():
         columns = [fields.get(f"{name}.{part}", ()) for part in parts]
@@ -153,9 +155,14 @@ def apply_shape(fields: Mapping[str, Sequence[str]], shape: Shape) -> dict[str, 
     return values
 
 
+def parse_id(value: str) -> int | None:
+    """Return an id or a small number from a form; None for anything else."""
+    return int(value) if value.isdecimal() and value.isascii() and len(value) <= _MAX_DIGITS else None
+
+
 def to_local_input(second: int, zone: ZoneInfo) -> str:
     """Return a Unix time as the value of a `datetime-local` input, in the viewer's time zone."""
-    return datetime.fromtimestamp(second, zone).strftime("%Y-%m-%dT%H:%M")
+    return clock.local(second, zone).strftime("%Y-%m-%dT%H:%M")
 
 
 def from_local_input(value: str, zone: ZoneInfo) -> str:

@@ -4,10 +4,21 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from starlette.convertors import IntegerConvertor, register_url_convertor
 from starlette.responses import Response
 
+ID_CONVERTOR = "row_id"
 Handler = Callable[..., Response]
 StreamHandler = Callable[..., Awaitable[Response]]
+
+
+class _IdConvertor(IntegerConvertor):
+    """An id in a path. Numbers that are too large for an id do not match."""
+
+    regex = "[0-9]{1,15}"
+
+
+register_url_convertor(ID_CONVERTOR, _IdConvertor())
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from waypost.clicks.stats.reports import Interval, Report, Span
 from waypost.dashboard.context import PageContext
 
 PRESET_DAYS = (7, 30, 90, 365)
+_MAX_DAYS = 3660
 _DIMENSION_TITLES = {
     "countries": "Countries",
     "referrers": "Referrers",
@@ -34,7 +35,8 @@ def requested_span(context: PageContext) -> Span:
     days = context.query_id("days")
     first, last = context.query("from"), context.query("to") or today.isoformat()
     if not first:
-        first = (_day(last, today) - timedelta(days=min(days or 30, 3660) - 1)).isoformat()
+        end = max(_day(last, today), date.min + timedelta(days=_MAX_DAYS))
+        first = (end - timedelta(days=min(days or 30, _MAX_DAYS) - 1)).isoformat()
     length = (_day(last, today) - _day(first, today)).days + 1
     interval = context.query("interval")
     default: Interval = "hour" if length <= 2 else "day" if length <= 100 else "week" if length <= 400 else "month"

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Collection, Iterable, Mapping
-from datetime import datetime
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -127,14 +126,14 @@ def current_url(context: Context, **changes: object) -> str:
 @pass_context
 def local_time(context: Context, second: int) -> Markup:
     """Return a Unix time as <time> in the viewer's time zone."""
-    local = datetime.fromtimestamp(second, context["context"].time_zone)
+    local = clock.local(second, context["context"].time_zone)
     return Markup(f'<time datetime="{_iso(second)}" data-local>{local:%Y-%m-%d %H:%M}</time>')  # noqa: S704  # digits
 
 
 @pass_context
 def local_date(context: Context, second: int) -> Markup:
     """Return the date of a Unix time in the viewer's time zone, with the time of day in its title."""
-    local = datetime.fromtimestamp(second, context["context"].time_zone)
+    local = clock.local(second, context["context"].time_zone)
     text = f"{local.day} {local:%b %Y}"
     # Only digits and names of months.
     return Markup(f'<time datetime="{_iso(second)}" title="{local:%Y-%m-%d %H:%M}">{text}</time>')  # noqa: S704

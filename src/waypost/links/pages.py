@@ -10,7 +10,7 @@ from starlette.responses import Response
 from waypost.clicks.geo.countries import NAMES
 from waypost.dashboard import forms, qr_image, statistics
 from waypost.dashboard.context import PageContext
-from waypost.dashboard.forms import Form, Shape, Value
+from waypost.dashboard.forms import Form, Shape, Value, parse_id
 from waypost.dashboard.i18n import ngettext
 from waypost.dashboard.routing import Router
 from waypost.links import dead_links, form_options, ops, search
@@ -136,13 +136,15 @@ def apply_bulk_action(context: PageContext) -> Response:
         for link in sorted(ids):
             fields: dict[str, Any] = {"status": target}
             if action == "campaign":
-                fields = {"campaign": int(target or 0) or None}
+                fields = {"campaign": group or None}
             elif action == "channel":
-                fields = {"channel": [*ops.get_owned(tx, context.account, link).channel, int(target)]}
+                fields = {"channel": [*ops.get_owned(tx, context.account, link).channel, group]}
             body = LinkChange.model_validate(fields)
             ops.change(tx, context.account, link, settings=context.settings, **body.sent())
 
-    if action not in ("status", "campaign", "channel") or not (action == "status" or target.isdecimal()):
+    group = parse_id(target)
+    is_known = target in get_args(Status) if action == "status" else group is not None
+    if action not in ("status", "campaign", "channel") or not is_known:
         return context.redirect(_LIST, message="Select an action.", tone="bad")
     context.write(work)
     return context.redirect(_LIST, message=ngettext("The link was updated.", "%(count)s links were updated.", len(ids)))

@@ -232,9 +232,9 @@ def _local_input(value: str, context: PageContext) -> str:
     """Return a UTC time of an event as the value of a datetime-local input; dates are returned unchanged."""
     try:
         moment = datetime.fromisoformat(value.removesuffix("Z")).replace(tzinfo=UTC)
-    except ValueError:
+        return value if len(value) <= _DATE_LENGTH else to_local_input(int(moment.timestamp()), context.time_zone)
+    except (ValueError, OverflowError):
         return value
-    return value if len(value) <= _DATE_LENGTH else to_local_input(int(moment.timestamp()), context.time_zone)
 
 
 def _new_page(context: PageContext, form: Form, preview: str = "", *, status: int = 200) -> Response:
