@@ -7,6 +7,7 @@ from tests.support.asgi_client import AsgiClient
 from tests.support.qr_decoders import new_code, opened, zxing
 from tests.support.server import at_once
 from tests.support.visits import new_link
+from waypost.qrcode.render import Drawing, Format
 from waypost.visits import cache
 from waypost.visits.cache import Cache, HotImage
 
@@ -145,3 +146,33 @@ def test_concurrent_requests_get_same_image(ana: Person) -> None:
 def test_invalid_image_request_shows_error(service: AsgiClient) -> None:
     response = service.get("/qr/nothing-here")
     assert (response.status_code, response.json()["code"]) == (404, "missing")
+
+
+def test_large_image_has_next_size_step(ana: Person) -> None:
+    _, alias = new_code(ana)
+    for requested, size in ((1024, 1024), (1025, 2048), (2048, 2048), (2049, 4096), (4095, 4096)):
+        assert opened(ana.client.get(f"/qr/{alias}?size={requested}").content).size == (size, size)
+
+
+def test_differently_spelled_requests_share_one_drawing(ana: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    code, alias = new_code(ana)
+    drawn: list[int] = []
+    render = Drawing.render
+
+    def spy(drawing: Drawing, form: Format, size: int) -> bytes:
+        drawn.append(size)
+        return render(drawing, form, size)
+
+    monkeypatch.setattr(Drawing, "render", spy)
+    assert "content-disposition" in ana.client.get(f"/qr/{alias}?download=1&v=1").headers
+    assert "content-disposition" not in ana.client.get(f"/{alias}/qr?format=png&size=512").headers
+    targets = (f"/qr/{alias}", f"/qr/{alias}.png", f"/{alias}/qr?size=512", f"/qr/{alias}?size=0512&x=1")
+    images = {ana.client.get(target).content for target in targets}
+    images |= {ana.client.get(f"/qr/{alias}?x={number}&v={number}&download=1").content for number in range(5)}
+    assert (len(images), drawn) == (1, [512])
+    for size in range(2050, 2060):
+        ana.client.get(f"/qr/{alias}?size={size}")
+    assert drawn == [512, 4096]
+    ana.update("qr", code, data="https://example.com/else", foreground="#400000")
+    assert ana.client.get(f"/qr/{alias}").content not in images
+    assert drawn[2:] == [512]

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import get_args
 
 import anyio.to_thread
@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from waypost import clock
 from waypost.http import etag, file_names
+from waypost.http.client_ip import client_ip, network_of
 from waypost.qr import ops
 from waypost.qrcode.render import MEDIA, Format, design
 from waypost.qrcode.styles import LEAST_SIZE, MOST_SIZE, PLAIN
@@ -26,8 +27,11 @@ from waypost.visits.services import Services
 
 _FORMATS: tuple[Format, ...] = get_args(Format)
 _DEFAULT_SIZE = 512
+_EXACT_SIZE = 1024  # pixels; larger images are drawn in steps, so that few of them exist
+_LARGE_SIZES = (2048, MOST_SIZE)
 _SUFFIX = re.compile(rf"(.*)\.({'|'.join(_FORMATS)})\Z")
 _NUMBER = re.compile(r"[0-9]{1,5}\Z")
+_PARAMETERS = frozenset({"format", "size", "download", "v"})
 _TRUE = frozenset({"1", "true", "yes", "on"})
 _REVALIDATE = "public, no-cache"
 _IMMUTABLE = "public, max-age=31536000, immutable"
@@ -36,7 +40,10 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox
 
 @dataclass(frozen=True)
 class _ImageRequest:
-    """A request for an image. `version` is its `?v=`, the QR code's version that the client caches."""
+    """A request for an image. `version` is its `?v=`, the QR code's version that the client caches.
+
+    `is_plain`: the query has no other parameters, so that there are few such requests for a code.
+    """
 
     host: str
     alias: str
@@ -44,6 +51,12 @@ class _ImageRequest:
     size: int
     download: bool
     version: str
+    is_plain: bool
+
+    @property
+    def content_target(self) -> bytes:
+        """The request target under which the image is cached, however it was requested."""
+        return f"/{self.alias}/qr?format={self.format}&size={self.size}".encode()
 
 
 class _InvalidQuery(Exception):
@@ -80,11 +93,11 @@ async def _respond(request: Request, services: Services, host: str, name: str, *
     qr = record if isinstance(record, QrView) else None
     if only_qr and qr is None:
         return services.pages.refuse(request, "missing")
-    content = await anyio.to_thread.run_sync(_render, services, image, qr, limiter=services.image_limiter)
+    content = await _content(request, services, image, qr, version)
     if content is None:
         return services.pages.refuse(request, "missing")
     response = _image_response(content, image, qr)
-    if request.method == "GET":
+    if request.method == "GET" and image.is_plain and image.version in ("", str(qr.version if qr else "")):
         _cache_image(request, services, image, target, response, version)
     if etag.matches(if_none_match, response.headers["etag"]):
         headers = {name: response.headers[name] for name in ("etag", "cache-control")}
@@ -92,10 +105,36 @@ async def _respond(request: Request, services: Services, host: str, name: str, *
     return response
 
 
-def _render(services: Services, image: _ImageRequest, qr: QrView | None) -> bytes | None:
-    """Return the image file; None for an unknown alias."""
+async def _content(
+    request: Request, services: Services, image: _ImageRequest, qr: QrView | None, version: int
+) -> bytes | None:
+    """Return the image file, from the cache or drawn; None for an unknown alias."""
     if not alias_rules.is_valid(image.alias):
         return None
+    cached = _cached_content(services, image)
+    if cached is not None:
+        return cached
+    network = network_of(client_ip(request.scope, services.settings.proxies))
+    async with services.image_queue.slot(network):
+        cached = _cached_content(services, image)  # another request may have drawn it
+        if cached is not None:
+            return cached
+        content = await anyio.to_thread.run_sync(_render, services, image, qr)
+    if content is not None:
+        response = _image_response(content, replace(image, download=False, version=""), qr)
+        _cache_image(request, services, image, image.content_target, response, version)
+    return content
+
+
+def _cached_content(services: Services, image: _ImageRequest) -> bytes | None:
+    hot = services.worker_state.cache.images.get(image.host.encode() + image.content_target)
+    if hot is None or hot.until_ms < clock.now_ms():
+        return None
+    return hot.unique.partition(b"\r\n\r\n")[2]
+
+
+def _render(services: Services, image: _ImageRequest, qr: QrView | None) -> bytes | None:
+    """Draw the image file; None for an unknown alias."""
 
     def work(tx: Connection) -> ops.Draft | None:
         if qr is not None:
@@ -136,8 +175,19 @@ def _parse(request: Request, host: str, name: str) -> _ImageRequest:
     size = query.get("size", str(_DEFAULT_SIZE))
     if not _NUMBER.match(size) or not LEAST_SIZE <= int(size) <= MOST_SIZE:
         raise _InvalidQuery("size", f"size must be a whole number from {LEAST_SIZE} to {MOST_SIZE}.")
-    download = query.get("download", "").lower() in _TRUE
-    return _ImageRequest(host, alias, _FORMATS[_FORMATS.index(image_format)], int(size), download, query.get("v", ""))
+    pixels = int(size)
+    if pixels > _EXACT_SIZE:
+        pixels = next(step for step in _LARGE_SIZES if pixels <= step)
+    names = [name for name, _ in query.multi_items()]
+    return _ImageRequest(
+        host=host,
+        alias=alias,
+        format=_FORMATS[_FORMATS.index(image_format)],
+        size=pixels,
+        download=query.get("download", "").lower() in _TRUE,
+        version=query.get("v", ""),
+        is_plain=len(names) == len(_PARAMETERS.intersection(names)),
+    )
 
 
 def _request_target(request: Request) -> bytes:

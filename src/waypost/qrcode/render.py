@@ -1,7 +1,9 @@
-"""Render a QR code as PNG, SVG or PDF. Pure."""
+"""Render a QR code as PNG, SVG or PDF."""
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from io import BytesIO
+from threading import BoundedSemaphore
 from typing import Literal
 
 from PIL import Image
@@ -13,6 +15,8 @@ from waypost.qrcode.styles import PLAIN, Style
 
 Format = Literal["png", "svg", "pdf"]
 MEDIA: dict[Format, str] = {"png": "image/png", "svg": "image/svg+xml", "pdf": "application/pdf"}
+_LARGE_SIZE = 1024
+_LARGE = BoundedSemaphore(2)  # a drawing of 4096 pixels needs 150 MB
 
 
 @dataclass(frozen=True)
@@ -27,7 +31,8 @@ class Drawing:
     def render(self, form: Format, size: int) -> bytes:
         """Return the file. `size` is the width in pixels, for PDF in points."""
         draw = {"png": png.draw, "svg": svg.draw, "pdf": pdf.draw}[form]
-        return draw(self.symbol, self.style, self.layout, self.logo, size)
+        with _LARGE if size > _LARGE_SIZE else nullcontext():
+            return draw(self.symbol, self.style, self.layout, self.logo, size)
 
     def picture(self, size: int) -> Image.Image:
         """Return the uncompressed PNG image."""

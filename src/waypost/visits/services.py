@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol, TypeVar
 
-import anyio
 import anyio.to_thread
 from sqlalchemy import Connection
 from starlette.requests import Request
@@ -18,12 +17,12 @@ from waypost.signing import Signer, installation_signer
 from waypost.storage.store import Store
 from waypost.visits.fast_path import WorkerState
 from waypost.visits.frame_check import FrameChecker
+from waypost.visits.image_queue import ImageQueue
 from waypost.visits.responses import PageRenderer
 from waypost.visits.visit import VisitService
 from waypost.webhooks import Webhooks
 
 T = TypeVar("T")
-_CONCURRENT_IMAGES = 2
 
 
 class InstallationSigner:
@@ -56,7 +55,7 @@ class Services:
     """Makes committed changes take effect. Called after a write that changes what visitors see."""
     webhooks: Webhooks = field(default_factory=Webhooks)
     frame_checker: FrameChecker = field(default_factory=FrameChecker)
-    image_limiter: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(_CONCURRENT_IMAGES))
+    image_queue: ImageQueue = field(default_factory=ImageQueue)
     """Limits how many QR code images are rendered at the same time, so that other requests need not wait."""
 
     async def read(self, work: Callable[[Connection], T]) -> T:
