@@ -112,7 +112,9 @@ def _haproxy(ports: tuple[int, int], folder: Path) -> Iterator[httpx2.Client]:
 def _caddy(ports: tuple[int, int], folder: Path) -> Iterator[httpx2.Client]:
     command, port = program("caddy", "caddy"), free_port()
     nodes = " ".join(f"127.0.0.1:{node_port}" for node_port in ports)
-    (folder / "Caddyfile").write_text("{\n\tadmin off\n}\n" + (_DEPLOY / "Caddyfile").read_text())
+    options = f"{{\n\tadmin off\n\tskip_install_trust\n\thttps_port {free_port()}\n"
+    text = (_DEPLOY / "Caddyfile").read_text().replace("\n{\n", f"\n{options}", 1)
+    (folder / "Caddyfile").write_text(text)
     environment = {"WAYPOST_SITE": f"http://{_HOST}:{port}", "WAYPOST_NODES": nodes, "HOME": str(folder)}
     run = [command, "run", "--config", str(folder / "Caddyfile"), "--adapter", "caddyfile"]
     with _running(run, port, folder, **environment) as client:

@@ -65,11 +65,16 @@ def test_compose_file_is_complete(name: str) -> None:
         assert node["read_only"] is True
         assert (node["cap_drop"], node["security_opt"]) == (["ALL"], ["no-new-privileges:true"])
         assert (DEPLOY / node["build"]["context"] / node["build"]["dockerfile"]).samefile(DEPLOY / "Dockerfile")
-        settings = {key.removeprefix("WAYPOST_").lower(): value for key, value in node["environment"].items()}
+        environment = node["environment"].items()
+        settings = {key[8:].lower(): value for key, value in environment if key.startswith("WAYPOST_")}
         assert Settings(**settings).proxies
+        assert settings["trusted_proxies"].split(", ") == list(services["caddy"]["networks"]["inside"].values())
+    assert compose["networks"]["inside"]["enable_ipv6"] is True  # else IPv6 visitors share an address
+    assert all(re.search(r":\d", service["image"]) for service in services.values() if service["image"] != "waypost")
     environment = services["caddy"]["environment"]
     assert set(re.findall(r"\{\$(\w+):", (DEPLOY / "Caddyfile").read_text())) == set(environment)
     assert environment["WAYPOST_NODES"].split() == [f"{node}:8000" for node in _nodes(compose)]
+    assert environment["WAYPOST_ASK"] == f"http://{next(iter(_nodes(compose)))}:8000/tls/ask"
 
 
 def test_image_copies_existing_files_and_runs_unprivileged() -> None:

@@ -1,5 +1,6 @@
 """Safe HTTP client: it reaches no internal address, and limits time and size of responses."""
 
+import threading
 import time
 from collections.abc import Iterator
 
@@ -242,6 +243,21 @@ def _slow_response(begin: bytes, piece: bytes, end: bytes) -> Responder:
 def test_slow_response_is_rejected(respond: Responder, internet: FakeInternet) -> None:
     with pytest.raises(Refused, match="takes too long"):
         _fetch(internet, respond, seconds=0.2)
+
+
+def test_slow_name_server_is_abandoned_at_the_deadline() -> None:
+    answered = threading.Event()
+
+    def resolve(host: str, port: int) -> list[str]:  # the signature of a Resolver
+        answered.wait(30)
+        return [PUBLIC]
+
+    try:
+        with pytest.raises(Refused, match="takes too long"):
+            fetch(f"http://{NAME}/", max_bytes=100, seconds=0.2, resolver=resolve)
+        assert not answered.is_set()
+    finally:
+        answered.set()
 
 
 def test_endless_headers_are_rejected(internet: FakeInternet) -> None:

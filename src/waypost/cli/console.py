@@ -17,6 +17,7 @@ from waypost.accounts.ops import Account
 from waypost.db.database import Database
 from waypost.db.upgrade import upgrade
 from waypost.errors import Kind, Problem
+from waypost.observability.logging import escape_control_characters
 from waypost.server import startup
 from waypost.settings import Settings, config_file
 
@@ -92,8 +93,13 @@ def print_rows(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], *, jso
 
 def _print_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
     """Print a text table. Cells are never truncated, so that values can be copied."""
-    lines = [list(columns), *(["-" if row[column] is None else str(row[column]) for column in columns] for row in rows)]
+    lines = [list(columns), *([_cell(row[column]) for column in columns] for row in rows)]
     widths = [max(cell_len(cell) for cell in cells) for cells in zip(*lines, strict=True)]
     for index, line in enumerate(lines):
         padded = "  ".join(set_cell_size(cell, width) for cell, width in zip(line, widths, strict=True))
         stdout.print(padded.rstrip(), style=None if index else "bold")
+
+
+def _cell(value: Any) -> str:
+    """Return a value as text. Values can come from strangers, such as the details of a report."""
+    return "-" if value is None else escape_control_characters(str(value))

@@ -8,6 +8,7 @@ import socket
 import ssl
 import time
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -17,6 +18,7 @@ from urllib.parse import quote, urljoin
 import httpcore2
 
 Resolver = Callable[[str, int], list[str]]
+_RESOLVERS = ThreadPoolExecutor(16, thread_name_prefix="dns")
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 _UNICAST = ipaddress.ip_network("2000::/3")  # all global IPv6 addresses
@@ -206,13 +208,20 @@ class _GuardedBackend(httpcore2.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.NetworkStream:
-        addresses = self._resolver(host, port)
+        addresses = self._resolve(host, port)
         if not addresses or not all(is_public(address) for address in addresses):
             raise Refused(f"{host} leads to an internal address")
         timeout = _seconds_left(self._deadline)
         return _DeadlineStream(
             self._backend.connect_tcp(addresses[0], port, timeout, local_address, socket_options), self._deadline
         )
+
+    def _resolve(self, host: str, port: int) -> list[str]:
+        """Resolve until the deadline. The system's resolver itself can take half a minute and cannot be stopped."""
+        try:
+            return _RESOLVERS.submit(self._resolver, host, port).result(_seconds_left(self._deadline))
+        except TimeoutError as error:
+            raise httpcore2.ConnectTimeout from error
 
 
 class _DeadlineStream(httpcore2.NetworkStream):

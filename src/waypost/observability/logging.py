@@ -2,9 +2,10 @@
 
 import logging
 import sys
+from typing import Any
 
 import structlog
-from structlog.typing import Processor
+from structlog.typing import EventDict, Processor
 
 from waypost.settings import Settings
 
@@ -22,11 +23,17 @@ def configure(settings: Settings) -> None:
         logger_factory=structlog.stdlib.LoggerFactory(),
         cache_logger_on_first_use=True,
     )
-    renderers: list[Processor] = [structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)]
-    if as_json:
-        renderers = [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
+    renderers: list[Processor] = [structlog.processors.JSONRenderer()]
+    if not as_json:
+        console = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+        renderers = [_escape_values, console]
     formatter = structlog.stdlib.ProcessorFormatter(
-        foreign_pre_chain=shared, processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *renderers]
+        foreign_pre_chain=shared,
+        processors=[
+            structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+            structlog.processors.format_exc_info,
+            *renderers,
+        ],
     )
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(formatter)
@@ -34,3 +41,25 @@ def configure(settings: Settings) -> None:
     root.handlers[:] = [handler]
     root.setLevel(settings.log_level.upper())
     logging.getLogger("alembic").setLevel(logging.WARNING)
+
+
+def escape_control_characters(text: str, keep: str = "") -> str:
+    """Return the text for a terminal: control and format characters as escapes such as `\\x1b`.
+
+    They could move the cursor, hide text, forge lines or reverse the reading order.
+    """
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() or char in keep else ascii(char)[1:-1] for char in text)
+
+
+def _escape_values(logger: Any, method: str, event: EventDict) -> EventDict:  # noqa: ARG001  # signature of a Processor
+    return {
+        escape_control_characters(name): _escaped(value, keep="\n\t" if name == "exception" else "")
+        for name, value in event.items()
+    }
+
+
+def _escaped(value: Any, keep: str) -> Any:
+    """Escape text; other values are logged by their `repr`, which escapes."""
+    return escape_control_characters(value, keep) if isinstance(value, str) else value

@@ -47,9 +47,11 @@ async def not_found(request: Request, services: Services) -> Response:
 async def tls_ask(request: Request, services: Services) -> Response:
     """`/tls/ask?domain=`: whether a reverse proxy may request a certificate for a host.
 
-    Unknown hosts cost one read each: the cache holds thousands of them.
+    Proxies call it by any name that is not a branded domain, such as `waypost:8000`. Unknown hosts cost one read each:
+    the cache holds thousands of them.
     """
-    if request_host(request, services.settings) != OWN:
+    host = request_host(request, services.settings)
+    if host != OWN and await services.visits.find_domain(host) is not None:
         return services.pages.refuse(request, "missing")
     name = ascii_host(host_of(request.query_params.get("domain", "")[:_MAX_NAME]))
     is_known = name == services.settings.own_host or (name and await services.visits.find_domain(name) is not None)
