@@ -96,3 +96,8 @@ APPS = label_by_name(
 
 # Outdated language codes that some systems still send.
 LANGUAGES = {"iw": "he", "in": "id", "ji": "yi", "jw": "jv", "mo": "ro", "tl": "fil"}
+# The languages of most visitors. Others have labels too, of which the ingester keeps a limited number.
+COMMON_LANGUAGES = tuple(
+    "ar bg bn ca cs da de el en es et fa fi fil fr he hi hr hu id it ja ko"
+    " lt lv ms nb nl no pl pt ro ru sk sl sr sv ta te th tr uk ur vi zh".split()
+)

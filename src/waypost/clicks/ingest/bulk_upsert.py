@@ -75,6 +75,35 @@ def insert(tx: Connection, table: Table, columns: Columns, suffix: str = "") -> 
     return returned
 
 
+def count_by_keys(tx: Connection, table: Table, keys: Columns) -> Iterator[Sequence[Any]]:
+    """Yield each key and the number of its rows; keys without rows are missing."""
+    return select_by_keys(tx, table, keys, "count(*)", f" GROUP BY {', '.join(keys)}")
+
+
+def select_by_keys(
+    tx: Connection, table: Table, keys: Columns, column: str, suffix: str = ""
+) -> Iterator[Sequence[Any]]:
+    """Yield the key and one column of each row with one of these keys, which are a beginning of the primary key."""
+    is_sqlite = tx.dialect.name == "sqlite"
+    batch_size = _SQLITE_ROWS if is_sqlite else _POSTGRES_ROWS
+    names = ", ".join(keys)
+    group = f"({', '.join('?' * len(keys))})"
+    for start in range(0, max(map(len, keys.values()), default=0), batch_size):
+        part = [values[start : start + batch_size] for values in keys.values()]
+        if is_sqlite:
+            key_rows = f"WITH key_rows ({names}) AS (VALUES {', '.join([group] * len(part[0]))})"
+            # CROSS JOIN: otherwise SQLite can read the whole table for each key.
+            joined = f"key_rows CROSS JOIN {table.name} USING ({names})"
+            sql = f"{key_rows} SELECT {names}, {column} FROM {joined}{suffix}"  # noqa: S608  # constant names
+            parameters = tuple(chain.from_iterable(zip(*part, strict=True)))
+        else:
+            key_rows = f"unnest({_placeholders(table, keys)}) AS key_rows ({names})"
+            sql = f"SELECT {names}, {column} FROM {key_rows} JOIN {table.name} USING ({names}){suffix}"  # noqa: S608  # constant names
+            parameters = tuple(map(_array_literal, part))
+        yield from tx.exec_driver_sql(sql, parameters).all()
+        throttle.pause()
+
+
 def batches(rows: Iterable[T], size: int) -> Iterator[list[T]]:
     """Yield lists of `size` rows; the last list can be shorter."""
     iterator = iter(rows)

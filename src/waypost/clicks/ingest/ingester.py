@@ -30,6 +30,7 @@ from waypost.clicks.ingest.aggregate import (
     visitor_hash,
 )
 from waypost.clicks.ingest.bulk_upsert import Columns, increment, insert, transpose, upsert_counts
+from waypost.clicks.ingest.label_limits import limit_labels
 from waypost.clicks.ingest.lock import exclusive_lock, wait_for_wakeup
 from waypost.clicks.journal import reader
 from waypost.clicks.journal.reader import Chunk
@@ -196,7 +197,7 @@ class Ingester:
         self._fault_point("visitors")
         upsert_counts(tx, click_times, transpose(click_times.columns.keys(), throttle.each(aggregate.times())))
         self._fault_point("times")
-        upsert_counts(tx, click_labels, label_columns(throttle.each(aggregate.labels())))
+        upsert_counts(tx, click_labels, label_columns(limit_labels(tx, throttle.each(aggregate.labels()))))
         self._fault_point("labels")
         for kind, (table, columns) in TOTALS.items():
             increment(tx, table, columns, aggregate.totals(kind))

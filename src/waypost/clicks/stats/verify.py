@@ -9,6 +9,7 @@ from sqlalchemy import Connection, Select, delete, func, insert, select, update
 
 from waypost.clicks.ingest.aggregate import ALL_DAYS, DAY, NOT_IN_ACCOUNT_TOTALS, QUARTER, VisitAttributes
 from waypost.clicks.ingest.ingester import EVENTS_COMPLETE_SINCE, TOTALS
+from waypost.clicks.ingest.label_limits import fold
 from waypost.clicks.stats.reports import COUNTS
 from waypost.db.database import upsert
 from waypost.db.postgres import disable_timeouts
@@ -121,15 +122,26 @@ def _repair_labels(tx: Connection, difference: Difference, item: Mapping[str, An
             events.c.sort == "click", label != ""
         )
         stored = {row.label: row.n for row in tx.execute(query.group_by(label))}
-        matches = (*of_day, c.dimension == dimension)
-        counted = {row.label: row.n for row in tx.execute(select(c.label, c.n).where(*matches))}
-        for name in stored.keys() | counted.keys():
-            change = stored.get(name, 0) - counted.get(name, 0)
-            for day in (difference.day, ALL_DAYS) if change else ():
-                key = {**item, "day": day, "dimension": dimension, "label": name}
-                row = upsert(tx, click_labels).values(**key, n=change)
-                tx.execute(row.on_conflict_do_update(index_elements=list(key), set_={"n": c.n + change}))
-        tx.execute(delete(click_labels).where(*matches, c.n == 0))
+        counted = _counted_labels(tx, difference, dimension, difference.day)
+        stored = fold(stored, counted.keys(), dimension=dimension, day=difference.day)
+        changes = {name: stored.get(name, 0) - counted.get(name, 0) for name in stored.keys() | counted.keys()}
+        of_all_days = _counted_labels(tx, difference, dimension, ALL_DAYS)
+        for day, by_label in (
+            (difference.day, changes),
+            (ALL_DAYS, fold(changes, of_all_days.keys(), dimension=dimension, day=ALL_DAYS)),
+        ):
+            for name, change in by_label.items():
+                if change:
+                    key = {**item, "day": day, "dimension": dimension, "label": name}
+                    row = upsert(tx, click_labels).values(**key, n=change)
+                    tx.execute(row.on_conflict_do_update(index_elements=list(key), set_={"n": c.n + change}))
+        tx.execute(delete(click_labels).where(*of_day, c.dimension == dimension, c.n == 0))
+
+
+def _counted_labels(tx: Connection, difference: Difference, dimension: str, day: int) -> dict[str, int]:
+    c = click_labels.c
+    own = (c.kind == difference.kind, c.item == difference.item, c.day == day, c.dimension == dimension)
+    return {row.label: row.n for row in tx.execute(select(c.label, c.n).where(*own))}
 
 
 def _events_of(difference: Difference, query: Select) -> Select:  # type: ignore[type-arg]  # any columns

@@ -1,0 +1,146 @@
+"""Invented referrers and languages get a limited number of rows; sums stay exact. On both databases."""
+
+from collections.abc import Iterable
+from itertools import product
+from string import ascii_lowercase
+
+import pytest
+from sqlalchemy import Connection, delete, select, update
+
+from tests.support.visits import CHROME
+from waypost.accounts import ops as accounts
+from waypost.clicks.ingest.aggregate import ALL_DAYS, DAY
+from waypost.clicks.ingest.ingester import Ingester
+from waypost.clicks.ingest.label_limits import MAX_LABELS_OF_ALL_DAYS, MAX_LABELS_OF_DAY, OTHER, WELL_KNOWN
+from waypost.clicks.journal.entry import format_line, item_fields
+from waypost.clicks.journal.writer import Journal
+from waypost.clicks.stats import reports, verify
+from waypost.db.database import Database
+from waypost.db.schema import click_labels, click_times
+from waypost.links import ops as links
+from waypost.settings import Settings
+
+VISITS = 5000
+NOON = 1_800_014_400  # 2027-01-15 12:00:00 UTC
+TODAY = NOON // DAY
+_CODES = ["".join(letters) for letters in product(ascii_lowercase, repeat=3)]
+
+
+@pytest.fixture
+def link(database: Database, settings: Settings) -> int:
+    """A link of an account."""
+
+    def work(tx: Connection) -> int:
+        ana = accounts.add(tx, email="ana@example.com", username="ana", password="*")
+        return links.add(tx, ana.id, settings=settings, url="https://example.com/").id
+
+    return database.write(work)
+
+
+def _line(link: int, referrer: str, language: str = "en", second: int = NOON) -> bytes:
+    fields = (CHROME.encode(), referrer.encode(), language.encode())
+    return format_line(item_fields(1, "link", link), second * 1000, b"", b"203.0.113.1", b"", fields)
+
+
+def _count(settings: Settings, database: Database, batches: Iterable[list[bytes]]) -> None:
+    """Count the lines, each batch by itself, as a running ingester does; and each by a new process."""
+    for lines in batches:
+        journal = Journal(settings.journal_dir)
+        for line in lines:
+            journal.write(line)
+        journal.close()
+        ingester = Ingester(settings, database)
+        while ingester.step():
+            pass
+
+
+def _labels(database: Database, kind: str, item: int, dimension: str) -> dict[int, dict[str, int]]:
+    """Return the counts of all labels by day."""
+    c = click_labels.c
+    query = select(c.day, c.label, c.n).where(c.kind == kind, c.item == item, c.dimension == dimension)
+    counts: dict[int, dict[str, int]] = {}
+    for day, label, n in database.read(lambda tx: tx.execute(query).all()):
+        counts.setdefault(day, {})[label] = n
+    return counts
+
+
+def _attack(link: int, *, days: int = 1) -> list[bytes]:
+    return [
+        _line(link, f"https://invented-{n}-{day}.example/", _CODES[n], NOON + day * DAY)
+        for day in range(days)
+        for n in range(VISITS // days)
+    ]
+
+
+@pytest.mark.parametrize("size", [VISITS, 300])
+def test_invented_labels_are_limited_and_sums_are_exact(
+    database: Database, settings: Settings, link: int, size: int
+) -> None:
+    lines = _attack(link)
+    _count(settings, database, [lines[start : start + size] for start in range(0, VISITS, size)])
+    for (kind, item), dimension in product((("link", link), ("account", 1)), WELL_KNOWN):
+        counts = _labels(database, kind, item, dimension)
+        assert {day: sum(labels.values()) for day, labels in counts.items()} == {TODAY: VISITS, ALL_DAYS: VISITS}
+        unusual = {day: len(labels.keys() - WELL_KNOWN[dimension]) for day, labels in counts.items()}
+        assert unusual == {TODAY: MAX_LABELS_OF_DAY, ALL_DAYS: MAX_LABELS_OF_ALL_DAYS}
+        assert counts[TODAY][OTHER] >= VISITS - MAX_LABELS_OF_DAY - len(WELL_KNOWN[dimension])
+    block = database.read(lambda tx: reports.block(tx, "link", link, clicks=VISITS, uniques=1))
+    assert int(block.topReferrers[OTHER]) == VISITS - MAX_LABELS_OF_ALL_DAYS
+
+
+def test_invented_labels_of_many_days_are_limited(database: Database, settings: Settings, link: int) -> None:
+    _count(settings, database, [_attack(link, days=10)])
+    counts = _labels(database, "link", link, "referrer")
+    assert len(counts) == 11
+    assert sum(counts[ALL_DAYS].values()) == VISITS
+    assert len(counts[ALL_DAYS]) == MAX_LABELS_OF_ALL_DAYS + 1
+    assert all(len(counts[TODAY + day]) == MAX_LABELS_OF_DAY + 1 for day in range(10))
+
+
+def test_known_labels_keep_their_rows_after_attack(database: Database, settings: Settings, link: int) -> None:
+    first = [_line(link, "https://blog.example/"), _line(link, "")]
+    late = [
+        _line(link, f"https://{host}/", "de") for host in ("www.google.com", "t.co", "blog.example", "late.example")
+    ]
+    _count(settings, database, [first, _attack(link), late])
+    for counts in _labels(database, "link", link, "referrer").values():
+        assert {label: counts.get(label) for label in ("blog.example", "Direct", "google.com", "x.com")} == {
+            "blog.example": 2,
+            "Direct": 1,
+            "google.com": 1,
+            "x.com": 1,
+        }
+        assert "late.example" not in counts
+
+
+def test_most_frequent_labels_of_a_batch_get_the_rows(database: Database, settings: Settings, link: int) -> None:
+    _count(settings, database, [[*_attack(link), *[_line(link, "https://zz-popular.example/")] * 3]])
+    assert _labels(database, "link", link, "referrer")[TODAY]["zz-popular.example"] == 3
+
+
+def test_other_items_are_not_limited_by_attack(database: Database, settings: Settings, link: int) -> None:
+    second = database.write(lambda tx: links.add(tx, 1, settings=settings, url="https://example.com/").id)
+    _count(settings, database, [_attack(link), [_line(second, "https://late.example/")]])
+    assert _labels(database, "link", second, "referrer") == {day: {"late.example": 1} for day in (TODAY, ALL_DAYS)}
+
+
+def test_repair_keeps_the_limits_and_the_sums(database: Database, settings: Settings, link: int) -> None:
+    Ingester(settings, database)._record_events_start()
+    _count(settings, database, [_attack(link)])
+
+    def damage(tx: Connection) -> None:
+        c = click_labels.c
+        tx.execute(update(click_times).where(click_times.c.kind == "link").values(clicks=1))
+        tx.execute(delete(click_labels).where(c.kind == "link", c.day == TODAY, c.n == 1))
+
+    database.write(damage)
+    assert len(database.read(verify.differences)) == 1
+    database.write(lambda tx: verify.repair(tx, verify.differences(tx)))
+    assert database.read(verify.differences) == []
+    for name in WELL_KNOWN:
+        counts = _labels(database, "link", link, name)
+        assert len(counts[TODAY].keys() - WELL_KNOWN[name]) <= MAX_LABELS_OF_DAY
+        assert sum(counts[TODAY].values()) == VISITS
+        assert len(counts[ALL_DAYS].keys() - WELL_KNOWN[name]) <= MAX_LABELS_OF_ALL_DAYS
+        assert sum(counts[ALL_DAYS].values()) >= VISITS + MAX_LABELS_OF_DAY  # the repair adds what the day lacked
+        assert min(counts[ALL_DAYS].values()) > 0
