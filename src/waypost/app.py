@@ -14,6 +14,7 @@ from waypost.clicks.journal.writer import Journal
 from waypost.dashboard.app import Dashboard
 from waypost.db.database import Database
 from waypost.http.rate_limit import RateLimiter
+from waypost.http.security_headers import SecurityHeaders
 from waypost.interstitials.preview import render_preview
 from waypost.links.dry_run import dry_run
 from waypost.mail import Mailer
@@ -23,6 +24,7 @@ from waypost.routers import DASHBOARD_PAGES, PUBLIC_ROUTES, fastapi_app
 from waypost.settings import Settings
 from waypost.storage.cleanup import StorageCleaner
 from waypost.storage.factory import open_store
+from waypost.urls.hostnames import is_https_only
 from waypost.visits.app import create_public_app
 from waypost.visits.cache import Cache
 from waypost.visits.cache_invalidation import CacheInvalidator
@@ -99,4 +101,6 @@ def build(settings: Settings, database: Database) -> ASGIApp:
         cleaner=cleaner,
         resources=(journal, cleaner.store, rate_limiter, mailer, database),
     )
-    return Dispatcher(allow_cross_origin(api), dashboard.app(), create_public_app(PUBLIC_ROUTES, services), tasks)
+    public = create_public_app(PUBLIC_ROUTES, services)
+    dispatcher = Dispatcher(allow_cross_origin(api), dashboard.app(), public, tasks)
+    return SecurityHeaders(dispatcher, is_https_only=partial(is_https_only, settings=settings))

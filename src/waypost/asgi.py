@@ -18,14 +18,15 @@ from waypost.clicks.ingest import read_barrier
 from waypost.db.database import Database
 from waypost.db.upgrade import current_revision, latest_revision
 from waypost.errors import Problem
-from waypost.http.client_ip import client_ip, is_trusted
+from waypost.http.client_ip import is_direct_from
+from waypost.http.security_headers import header_of
 from waypost.links import dead_links
 from waypost.observability import metrics
 from waypost.observability.metrics import Gauge, Meter
 from waypost.server.load_shedding import LoadShedder
 from waypost.settings import Settings
 from waypost.storage.cleanup import StorageCleaner
-from waypost.urls.hostnames import is_own
+from waypost.urls.hostnames import has_dashboard
 from waypost.visits.cache_invalidation import CacheInvalidator
 from waypost.visits.fast_path import STATE_KEY, WorkerState
 
@@ -34,6 +35,7 @@ _CHANGE_LOG_SECONDS = 0.25  # polling interval; a change must be visible in all 
 _JOURNAL_SECONDS = 1.0
 _STORAGE_SECONDS = 5.0
 _UPLOADS = "/api/files/upload"
+_API_DOCS = "/api/docs"
 _DASHBOARD_UPLOADS = "/dashboard/files/new"
 
 
@@ -166,8 +168,7 @@ class Dispatcher:
     def _app_for(self, scope: Scope) -> ASGIApp:
         path = scope["path"]
         segment = path.partition("/")[2].partition("/")[0]
-        # Branded domains have aliases only; the dashboard is on the service's own host.
-        if segment == "dashboard" and self._is_own(scope):
+        if segment == "dashboard" and self._has_dashboard(scope):
             return self._limited_dashboard_uploads if path == _DASHBOARD_UPLOADS else self._limited_dashboard
         if path.startswith(_UPLOADS):
             return self._limited_uploads  # an upload can take an hour
@@ -175,29 +176,39 @@ class Dispatcher:
             return self._limited_images
         if segment == "healthz":
             return JSONResponse({"status": "ok"})
+        if (path == _API_DOCS or path.startswith(f"{_API_DOCS}/")) and not self._has_dashboard(scope):
+            return self._limited_visits  # answers 404: people enter API keys there, so it is not on hosts with pixels
         apps: dict[str, ASGIApp] = {"api": self._limited_api, "readyz": self._ready, "metrics": self._metrics}
         return apps.get(segment, self._limited_visits)
 
-    def _is_own(self, scope: Scope) -> bool:
-        host = next((value for name, value in scope["headers"] if name == b"host"), b"")
-        return is_own(host.decode("latin-1"), self._tasks.settings)
+    def _has_dashboard(self, scope: Scope) -> bool:
+        """Return whether the requested host has the dashboard (decision 68)."""
+        return has_dashboard(header_of(scope, b"host"), self._tasks.settings)
+
+    def _is_monitor(self, scope: Scope) -> bool:
+        """Return whether the client is in WAYPOST_METRICS_NETWORKS."""
+        settings = self._tasks.settings
+        return is_direct_from(scope, settings.metrics_readers, proxies=settings.proxies)
 
     async def _ready(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Health check: 200 if the database answers and has the tables of this version, else 503."""
+        """Health check: 200 if the database answers and has the tables of this version, else 503.
+
+        Only the networks in WAYPOST_METRICS_NETWORKS get the details.
+        """
         try:
             revision = await anyio.to_thread.run_sync(self._tasks.database.read, current_revision)
         except Problem as problem:
             state = problem.message
         else:
             state = "ok" if revision == self._latest_revision else f"at {revision}, not {self._latest_revision}"
-        body: dict[str, Any] = {"status": "ok" if state == "ok" else "unavailable", "database": state}
-        body["clicks_lost"] = self._tasks.worker_state.journal.lost
+        body: dict[str, Any] = {"status": "ok" if state == "ok" else "unavailable"}
+        if self._is_monitor(scope):
+            body |= {"database": state, "clicks_lost": self._tasks.worker_state.journal.lost}
         await JSONResponse(body, 200 if state == "ok" else 503)(scope, receive, send)
 
     async def _metrics(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Metrics for the networks in WAYPOST_METRICS_NETWORKS; other clients get the page of an unknown alias."""
-        settings = self._tasks.settings
-        if not is_trusted(client_ip(scope, settings.proxies), settings.metrics_readers):
+        if not self._is_monitor(scope):
             await self._visits(scope, receive, send)
             return
         content = await anyio.to_thread.run_sync(self._tasks.metrics)

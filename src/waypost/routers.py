@@ -29,6 +29,7 @@ from waypost.files.api import router as files_router
 from waypost.files.deletion import delete_by_url
 from waypost.files.pages import pages as files_pages
 from waypost.files.public import FILES
+from waypost.interstitials.consent import answer_consent
 from waypost.links.api import router as links_router
 from waypost.links.pages import pages as links_pages
 from waypost.links.public import LINKS
@@ -103,6 +104,7 @@ PUBLIC_ROUTES = (
     PublicRoute("/report", report, ("GET", "HEAD", "POST")),
     PublicRoute("/overlay/{overlay}", submit_form, ("POST",)),
     PublicRoute("/files/delete/{file}/{signature}", delete_by_url, ("GET", "HEAD", "POST", "DELETE")),
+    PublicRoute("/pixel/consent", answer_consent, ("GET",)),
     PublicRoute("/qr/{name}", qr_image),
     PublicRoute("/{alias}/qr", short_url_image),
     PublicRoute("/{alias}/{block}", visit_block),

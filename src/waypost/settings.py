@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import unquote, urlsplit
 
-import idna
-from pydantic import Field, SecretStr, field_validator
+from pydantic import Field, SecretStr, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 from sqlalchemy import make_url
-from sqlalchemy.exc import ArgumentError
+
+from waypost import setting_urls
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 NEVER_SCHEMES = frozenset({"javascript", "data", "file", "vbscript"})
@@ -45,6 +45,11 @@ class Settings(BaseSettings):
     base_url: str = Field(
         "", description="Public URL of the service, such as https://go.example.com. Default: http://localhost:PORT."
     )
+    dashboard_url: str = Field(
+        "",
+        description="Public URL of the dashboard and the API documentation on a host of their own, such as"
+        " https://dash.example.com; the host of the base URL then has none. Default: the base URL.",
+    )
     database_url: str = Field("", description="postgresql://… Default: SQLite in the data directory.")
     storage_url: str = Field("", description="s3://bucket/prefix. Default: a folder in the data directory.")
     storage_endpoint: str = Field("", description="https://… URL of an S3-compatible store. Default: Amazon S3.")
@@ -69,7 +74,8 @@ class Settings(BaseSettings):
     )
     domain_check: Literal["auto", "on", "off"] = Field(
         "auto",
-        description="Require that a branded domain points to this server; auto: only if the base URL is public.",
+        description="Require that a branded domain points to this server; auto: only if the base URL is public. With"
+        " off, any account can claim any host name that no other account uses, so trust your accounts.",
     )
     events_days: int = Field(30, ge=0, le=36500, description="Days to keep single visits; 0 keeps only totals.")
     dead_links_days: int = Field(
@@ -79,7 +85,9 @@ class Settings(BaseSettings):
         description="Check the destination of every link once in this many days; 0 turns the checks off.",
     )
     metrics_networks: str = Field(
-        "", description="Comma-separated addresses and networks that may read /metrics; empty: none."
+        "",
+        description="Comma-separated addresses and networks that may read /metrics and the details of /readyz; empty:"
+        " none.",
     )
     journal_sync: Literal["always", "1s", "never"] = Field(
         "1s",
@@ -129,53 +137,18 @@ class Settings(BaseSettings):
             raise FileNotFoundError("there is no such file")
         return init_settings, env_settings, TomlConfigSettingsSource(settings_cls, toml_file=file)
 
-    @field_validator("base_url")
-    @classmethod
-    def _origin(cls, value: str) -> str:
-        if not value:
-            return value
-        parts = urlsplit(value.rstrip("/"))
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.path or parts.query or parts.fragment:
-            raise ValueError("must be http:// or https:// and a host, without a path, such as https://go.example.com")
-        host = parts.hostname.removesuffix(".")
-        try:
-            host = host if host.isascii() else idna.encode(host, uts46=True).decode()
-        except idna.IDNAError as error:
-            raise ValueError(f"must have a valid host name: {error}") from error
-        named = f"[{host}]" if ":" in host else host
-        return f"{parts.scheme}://{named}" + (f":{parts.port}" if parts.port else "")
+    _origins = field_validator("base_url", "dashboard_url")(setting_urls.origin)
+    _database_urls = field_validator("database_url")(setting_urls.database)
+    _buckets = field_validator("storage_url")(setting_urls.bucket)
+    _endpoints = field_validator("storage_endpoint")(setting_urls.endpoint)
 
-    @field_validator("database_url")
+    @field_validator("dashboard_url")
     @classmethod
-    def _database(cls, value: str) -> str:
-        try:
-            usable = not value or (value.startswith(("postgresql://", "sqlite:///")) and bool(make_url(value).database))
-            if usable and value.startswith("postgresql"):
-                url = make_url(value).set(drivername="postgresql+psycopg")
-                url.get_dialect()().create_connect_args(url)  # also validates a list of several servers
-        except (ArgumentError, ValueError):
-            usable = False
-        if not usable:
-            several = "postgresql://user:password@/name?host=db1:5432&host=db2:5432&target_session_attrs=read-write"
-            message = f"must be postgresql://user:password@host/name, with several servers {several}"
-            raise ValueError(f"{message}, or sqlite:/// and a path")
+    def _separate_host(cls, value: str, info: ValidationInfo) -> str:
+        base = info.data.get("base_url") or "http://localhost"
+        if value and urlsplit(value).hostname == urlsplit(base).hostname:
+            raise ValueError("must have another host than the base URL: ports do not separate cookies")
         return value
-
-    @field_validator("storage_url")
-    @classmethod
-    def _bucket(cls, value: str) -> str:
-        parts = urlsplit(value)
-        if value and (parts.scheme != "s3" or not re.fullmatch(_BUCKET, parts.netloc) or parts.query or parts.fragment):
-            raise ValueError("must be s3:// and a bucket, perhaps with a prefix, such as s3://files/waypost")
-        return value
-
-    @field_validator("storage_endpoint")
-    @classmethod
-    def _endpoint(cls, value: str) -> str:
-        parts = urlsplit(value)
-        if value and (parts.scheme not in ("http", "https") or not parts.hostname or parts.query):
-            raise ValueError("must be http:// or https:// and a host")
-        return value.rstrip("/")
 
     @field_validator("smtp_url")
     @classmethod
@@ -222,6 +195,21 @@ class Settings(BaseSettings):
     def own_host(self) -> str:
         """The host name in `base`, lower-case."""
         return urlsplit(self.base).hostname or "localhost"
+
+    @cached_property
+    def dashboard(self) -> str:
+        """Public URL of the host that has the dashboard, without a trailing slash."""
+        return self.dashboard_url or self.base
+
+    @cached_property
+    def dashboard_host(self) -> str:
+        """The host name in `dashboard`, lower-case."""
+        return urlsplit(self.dashboard).hostname or "localhost"
+
+    @cached_property
+    def secure_cookies(self) -> bool:
+        """True if browsers reach the service by HTTPS only, so that cookies never need another connection."""
+        return self.base.startswith("https:")
 
     @cached_property
     def journal_dir(self) -> Path:
@@ -276,7 +264,6 @@ class Settings(BaseSettings):
         return "." in self.own_host and not is_ip_address(self.own_host) and not self.own_host.endswith(_PRIVATE)
 
 
-_BUCKET = r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]"
 _PRIVATE = (".localhost", ".local", ".internal", ".lan", ".home.arpa", ".test", ".example", ".invalid")
 
 

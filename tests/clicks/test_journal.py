@@ -131,7 +131,8 @@ class TestOfAService:
 
     @pytest.fixture
     def client(self, settings: Settings, database: Database) -> Iterator[ProtocolClient]:
-        with protocol_client(settings, database) as client:
+        monitored = settings.model_copy(update={"metrics_networks": "127.0.0.1"})
+        with protocol_client(monitored, database) as client:
             client.add_link("spring")
             client.request(GET)
             yield client

@@ -14,6 +14,7 @@ from waypost.http.connection import HEADER_SECONDS, MAX_HEADER_BYTES, MAX_HEADER
 from waypost.settings import Settings
 
 START = b"GET /nobody HTTP/1.1\r\nHost: x\r\n"
+POST_START = b"POST /nobody HTTP/1.1\r\nHost: x\r\n"
 TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
 
 
@@ -35,7 +36,7 @@ def client(settings: Settings, database: Database) -> Iterator[ProtocolClient]:
         [b"GET /", *[b"x" * 1000] * 70],
         [START, *[b"X: " + b"x" * 5000 + b"\r\n"] * 14, b"\r\n"],
         [START + b"X: y\r\n" * MAX_HEADERS + b"\r\n"],
-        [b"POST /nobody HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", *[b"X: " + b"x" * 5000 + b"\r\n"] * 20],
+        [POST_START + b"Transfer-Encoding: chunked\r\n\r\n0\r\n", *[b"X: " + b"x" * 5000 + b"\r\n"] * 20],
     ],
     ids=["one header", "one header in pieces", "path", "path in pieces", "many headers", "count", "trailers"],
 )
@@ -131,3 +132,50 @@ def _is_answered(connection: socket.socket) -> bool:
         return connection.recv(100).startswith(b"HTTP/1.1 200 ")
     except (BrokenPipeError, ConnectionResetError):
         return False
+
+
+@pytest.mark.parametrize(
+    "hosts",
+    [
+        "",
+        "Host: go.localhost:8000\r\nHost: go.localhost:8000\r\n",
+        "Host: go.localhost:8000\r\nHost: evil.example\r\n",
+        "Host: go.localhost:8000\r\nhost: evil.example\r\n",
+        "Host: own@evil.example\r\n",
+        "Host: go.localhost:8000@evil.example\r\n",
+        "Host: go.localhost:8000/\r\n",
+        "Host: go.localhost:80:80\r\n",
+        "Host: go.localhost:8000, evil.example\r\n",
+        "Host: go.localhost evil.example\r\n",
+        "Host: \r\n",
+        "Host: [::1\r\n",
+        "Host: go.localhost;x\r\n",
+    ],
+)
+@pytest.mark.parametrize("path", ["/spring", "/healthz", "/api/account", "/dashboard"])
+def test_unclear_host_returns_400(client: ProtocolClient, hosts: str, path: str) -> None:
+    before = client.worker_state.hits
+    response = client.request(f"GET {path} HTTP/1.1\r\n{hosts}\r\n".encode())
+    assert response.startswith(b"HTTP/1.1 400 ")
+    assert b"content-security-policy: default-src 'none'; sandbox\r\n" in response
+    assert client.worker_state.hits == before
+
+
+@pytest.mark.parametrize(
+    "host", ["localhost", "go.localhost:8000", "GO.LOCALHOST.", "127.0.0.1:1", "[::1]:8000", "a_b"]
+)
+def test_clear_host_is_accepted(client: ProtocolClient, host: str) -> None:
+    assert client.request(f"GET /healthz HTTP/1.1\r\nHost: {host}\r\n\r\n".encode()).startswith(b"HTTP/1.1 200 ")
+
+
+def test_request_without_host_is_accepted_from_http_1_0_only(client: ProtocolClient) -> None:
+    old = b"GET /spring HTTP/1.0\r\n\r\n"
+    assert client.request(old).startswith(b"HTTP/1.1 302 ")
+    assert client.request(old.replace(b"1.0", b"1.1")).startswith(b"HTTP/1.1 400 ")
+
+
+def test_real_server_isolates_errors(tmp_path: Path) -> None:
+    with serving(tmp_path, base_url="https://go.example.com") as server:
+        headers = server.call("GET", "/robots.txt", headers={"Host": "go.example.com"}).headers
+        assert headers["strict-transport-security"] == "max-age=31536000"
+        assert headers["content-security-policy"] == "default-src 'none'; sandbox"

@@ -20,7 +20,8 @@ from tests.support.threads import join
 from tests.support.visits import CHROME
 
 HOST = "go.localhost"
-_OTHERS = re.compile(rf"^https?://(?!{re.escape(HOST)}[:/])")
+BRANDED = "brand.localhost"
+_OTHERS = re.compile(rf"^https?://(?!({re.escape(HOST)}|{re.escape(BRANDED)})[:/])")
 _NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _QUIET = ("--disable-quic", "--disable-background-networking", "--disable-component-update", "--disable-sync")
 _ERROR_STATUS = re.compile(r"Failed to load resource: the server responded with a status of [45]\d\d ")
@@ -43,7 +44,7 @@ def browser() -> Iterator[Browser]:
     if sys.platform == "linux":
         library("atomic", "libatomic1")  # needed by Playwright's Node, which does not bundle it
     with running_websites() as others, sync_playwright() as playwright:
-        names = f"--host-resolver-rules=MAP * {others}, EXCLUDE {HOST}"
+        names = f"--host-resolver-rules=MAP * {others}, EXCLUDE *.localhost"
         options = ["--no-sandbox", "--ignore-certificate-errors", *_QUIET, names]
         opened = playwright.chromium.launch(executable_path=path, args=options)
         yield opened

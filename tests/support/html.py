@@ -10,6 +10,11 @@ from typing import Any
 from tests.conftest import Person
 from tests.support.visits import ACCEPT_HTML, CHROME, visit
 
+SANDBOX = (
+    "allow-downloads allow-forms allow-modals allow-popups allow-popups-to-escape-sandbox allow-presentation"
+    " allow-scripts allow-top-navigation-by-user-activation"
+).split()
+"""Permissions of a page before a destination on a host with the dashboard: all but its origin."""
 VOID = frozenset({"meta", "link", "img", "input", "br"})
 
 
@@ -79,8 +84,8 @@ class Page:
 
     @cached_property
     def policy(self) -> dict[str, list[str]]:
-        """The Content-Security-Policy by directive, with the nonce replaced."""
-        header = re.sub(r"'nonce-[\w-]{22}'", "NONCE", self.response.headers["content-security-policy"])
+        """The Content-Security-Policy by directive, with the hash of our script replaced."""
+        header = re.sub(r"'sha256-[\w/+]{43}='", "HASH", self.response.headers["content-security-policy"])
         parts = (part.split() for part in header.split(";"))
         return {name: sources for name, *sources in parts}
 

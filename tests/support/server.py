@@ -54,7 +54,14 @@ def serving(
     """
     port = port or free_port()
     url = f"http://127.0.0.1:{port}"
-    all_settings = {"port": port, "data_dir": folder, "database_url": database_url, "log_level": "warning", **settings}
+    all_settings = {
+        "port": port,
+        "data_dir": folder,
+        "database_url": database_url,
+        "log_level": "warning",
+        "metrics_networks": "127.0.0.1",
+        **settings,
+    }
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("WAYPOST_")}
     environment = {**inherited, **{f"WAYPOST_{name.upper()}": str(value) for name, value in all_settings.items()}}
     folder.mkdir(parents=True, exist_ok=True)

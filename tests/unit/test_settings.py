@@ -16,6 +16,10 @@ SETTINGS = {
         "https://",
         "http://[::",
     ),
+    "WAYPOST_DASHBOARD_URL": (
+        *("dash.example.com", "ftp://dash.example.com", "https://dash.example.com/path"),
+        *("http://go.localhost", "http://GO.localhost:9000", "https://go.localhost."),
+    ),
     "WAYPOST_DATABASE_URL": (
         *("nonsense", "mysql://localhost/x", "postgresql://localhost", "sqlite://", "sqlite:///"),
         *("postgresql://db1:5432,db2:5432/waypost", "postgresql:///waypost?host=db1&host=db2&port=1&port=2"),

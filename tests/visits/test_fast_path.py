@@ -153,7 +153,7 @@ def test_garbage_after_request_returns_400(client: ProtocolClient) -> None:
 
 
 def test_first_of_repeated_headers_counts(client: ProtocolClient) -> None:
-    assert client.request(GET + b"User-Agent: a\r\nUser-Agent: b\r\nHost: unknown.example\r\n" + END) == REDIRECT
+    assert client.request(GET + b"User-Agent: a\r\nUser-Agent: b\r\nReferer: https://a.example/\r\n" + END) == REDIRECT
     assert client.worker_state.hits == 1
     assert client.new_journal_lines()[0].split(b"\t")[6] == b"a"
 

@@ -111,9 +111,11 @@ ODD_VALUES: dict[bytes, list[bytes]] = {
 CASES: list[Callable[[bytes], bytes]] = [bytes.lower, bytes.upper, bytes.title, bytes]
 HIDDEN = b"GET /soon HTTP/1.1\r\nHost: localhost\r\n\r\n"
 BODIES = [b"", b"hello", b"a=b", b"5\r\nhello\r\n0\r\n\r\n", b"0\r\n\r\n", HIDDEN, b"0\r\n\r\n" + HIDDEN]
-BAD = (
-    b"HTTP/1.1 400 Bad Request\r\ndate: Thu, 01 Jan 2026 00:00:00 GMT\r\ncontent-type: text/plain; charset=utf-8\r\n"
-    b"content-length: 30\r\nconnection: close\r\n\r\nInvalid HTTP request received."
+BAD = re.compile(
+    rb"HTTP/1.1 400 Bad Request\r\ndate: Thu, 01 Jan 2026 00:00:00 GMT\r\nx-content-type-options: nosniff\r\n"
+    rb"content-security-policy: default-src 'none'; sandbox\r\ncross-origin-opener-policy: same-origin\r\n"
+    rb"content-type: text/plain; charset=utf-8\r\ncontent-length: [0-9]+\r\nconnection: close\r\n\r\n"
+    rb"(Invalid HTTP request received|The request needs exactly one Host header, with [a-z ]+)\.\Z"
 )
 
 
@@ -215,9 +217,9 @@ def test_fast_path_responds_and_counts_like_slow_path(
         if fast.responses != slow.responses:
             # Garbage right after valid requests: uvicorn may drop their responses, although they were counted. The
             # fast path does so only for requests that it passes to uvicorn.
-            assert fast.responses.endswith(BAD)
-            assert slow.responses.endswith(BAD)
-            fast_responses, slow_responses = fast.responses.removesuffix(BAD), slow.responses.removesuffix(BAD)
+            assert BAD.search(fast.responses)
+            assert BAD.search(slow.responses)
+            fast_responses, slow_responses = BAD.sub(b"", fast.responses), BAD.sub(b"", slow.responses)
             if fast_responses.startswith(slow_responses):
                 clicks = sum(b"\tmissing\t" not in line for line in fast.lines)
                 assert fast_responses.count(b"302 Found") == clicks

@@ -9,7 +9,7 @@ from tests.conftest import Person
 from tests.support import fake_internet
 from tests.support.databases import ON_SQLITE
 from tests.support.fake_internet import PUBLIC, FakeInternet
-from tests.support.html import Page, open_page
+from tests.support.html import SANDBOX, Page, open_page
 from tests.support.visits import CURL, GOOGLEBOT, clicks, new_link, visit
 from waypost.http.safe_client import RedirectChain
 from waypost.visits import frame_check
@@ -68,6 +68,7 @@ def test_frame_link_shows_destination_in_frame(ana: Person, site: list[bytes]) -
         "form-action": ["'none'"],
         "frame-ancestors": ["'none'"],
         "base-uri": ["'none'"],
+        "sandbox": SANDBOX,
     }
     assert clicks(ana, link) == (1, 1)
 

@@ -6,7 +6,7 @@ from tests.conftest import Person
 from tests.support.asgi_client import AsgiClient
 from tests.support.assertions import refused
 from tests.support.databases import ON_SQLITE
-from tests.support.html import Page, open_page
+from tests.support.html import SANDBOX, Page, open_page
 from tests.support.pixels import PROVIDER_SCRIPTS
 from tests.support.visits import ACCEPT_HTML, CURL, DESTINATION, GOOGLEBOT, SLACK, clicks, new_link, visit
 from waypost.app import build
@@ -33,7 +33,7 @@ def test_each_provider_is_started_from_its_host_with_tag(ana: Person) -> None:
         assert page.script_data["pixels"] == [{"type": kind, "tag": "TAG-1", "src": address}]
         assert call in page.response.text
         origin = "/".join(address.split("/")[:3])
-        assert page.policy["script-src"][:2] == ["NONCE", origin]
+        assert page.policy["script-src"][:2] == ["HASH", origin]
         assert {"'unsafe-inline'", "'unsafe-eval'", "*", "https:"} & set(page.policy["script-src"]) == set()
         others = [provider.start_script for name, provider in PROVIDERS.items() if name != kind]
         assert not any(start in page.response.text for start in others)
@@ -59,12 +59,13 @@ def test_csp_lists_hosts_of_used_providers(ana: Person) -> None:
     assert open_page(ana, "spring").policy == {
         "default-src": ["'none'"],
         "style-src": ["'unsafe-inline'"],
-        "script-src": ["NONCE", "https://connect.facebook.net"],
+        "script-src": ["HASH", "https://connect.facebook.net"],
         "img-src": ["data:", "https://www.facebook.com", "https://connect.facebook.net"],
         "connect-src": ["https://www.facebook.com", "https://connect.facebook.net"],
         "form-action": ["'none'"],
         "frame-ancestors": ["'none'"],
         "base-uri": ["'none'"],
+        "sandbox": SANDBOX,
     }
 
 
@@ -77,7 +78,7 @@ def test_privacy_signal_disables_pixels(ana: Person, header: str) -> None:
     splash = ana.add("splash", name="x", title="Hello", counter=3)
     new_link(ana, "both", pixels=[_pixel(ana)], type=splash)
     page = open_page(ana, "both", headers={header: "1"})
-    assert (page.script_data["pixels"], page.policy["script-src"]) == ([], ["NONCE"])
+    assert (page.script_data["pixels"], page.policy["script-src"]) == ([], ["HASH"])
 
 
 def test_programs_and_crawlers_get_no_pixels(ana: Person, service: AsgiClient) -> None:
@@ -93,7 +94,7 @@ def test_splash_page_runs_pixels_of_link(ana: Person) -> None:
     link = new_link(ana, "spring", pixels=[_pixel(ana)], type=splash)
     page = open_page(ana, "spring")
     assert (page.script_data["leave"], page.script_data["count"]) == ("count", 3)
-    assert page.policy["script-src"] == ["NONCE", "https://connect.facebook.net"]
+    assert page.policy["script-src"] == ["HASH", "https://connect.facebook.net"]
     assert clicks(ana, link) == (1, 1)
 
 
@@ -153,8 +154,13 @@ def test_pixels_wait_for_consent(ana: Person, settings: Settings) -> None:
         assert (page.script_data["asks"], page.script_data["leave"]) == (True, "pixels")
         assert "hidden" in page.one("section", id="consent").attributes
         assert "Facebook" in page.one("section", id="consent").text
-        assert page.script_data["cookie"].endswith("; Path=/spring; SameSite=Lax")
-        asked_for = page.script_data["cookie"].partition(";")[0]
+        assert page.script_data["consent"].startswith("/pixel/consent?ticket=")
+        answered = visit(client, page.script_data["consent"][1:] + "no", headers=ACCEPT_HTML)
+        assert (answered.status_code, answered.headers["location"]) == (302, DESTINATION)
+        cookie = answered.headers["set-cookie"]
+        assert cookie.endswith("; HttpOnly; Max-Age=15552000; Path=/spring; SameSite=lax")
+        client.cookies.clear()
+        asked_for = cookie.partition(";")[0].removeprefix("wp_consent=no")
         yes = Page(visit(client, "spring", headers={**ACCEPT_HTML, "Cookie": f"wp_consent=yes{asked_for}"}))
         assert (yes.script_data["asks"], yes.script_data["leave"]) == (False, "pixels")
         assert _redirects_directly(

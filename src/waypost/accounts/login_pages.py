@@ -196,8 +196,8 @@ def _send_registration_link(context: PageContext, form: Form) -> Response:
     if email is None:
         return _registration_page(context, form, status=400)
     existing = context.read(lambda tx: ops.password_of(tx, email))
-    link = email_links.register_link(context.services.signer, context.settings.base, email)
-    sign_in_url = f"{context.settings.base}/dashboard/signin"
+    link = email_links.register_link(context.services.signer, context.settings.dashboard, email)
+    sign_in_url = f"{context.settings.dashboard}/dashboard/signin"
     text = _EXISTING_ACCOUNT_EMAIL.format(link=sign_in_url) if existing else _REGISTRATION_EMAIL.format(link=link)
     context.services.mailer.send(email, "Your waypost account", text)
     return context.render("login/sent.html", name=email)
@@ -207,7 +207,7 @@ def _address_and_link(tx: Connection, context: PageContext, name: str) -> tuple[
     login = ops.password_of(tx, name)
     if login is None:
         return None
-    return ops.get(tx, login[0]).email, email_links.reset_link(tx, context.settings.base, login[0])
+    return ops.get(tx, login[0]).email, email_links.reset_link(tx, context.settings.dashboard, login[0])
 
 
 def _account_to_reset(context: PageContext, token: str) -> ops.Account:

@@ -188,7 +188,7 @@ def choose_theme(context: PageContext) -> Response:
     response = RedirectResponse(back, status_code=303)
     theme = context.form().text("theme")
     value = theme if theme in THEMES else ""
-    response.set_cookie(THEME_COOKIE, value, max_age=365 * 86_400, path=HOME, samesite="lax")
+    context.set_cookie(response, THEME_COOKIE, value, max_age=365 * 86_400, path=HOME)
     return response
 
 

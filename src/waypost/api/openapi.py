@@ -10,6 +10,8 @@ from fastapi.responses import HTMLResponse
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from waypost.http.security_headers import ISOLATION
+
 RATE_HEADERS = {
     "X-RateLimit-Limit": {"description": "Requests per minute.", "schema": {"type": "integer"}},
     "X-RateLimit-Remaining": {"description": "Requests left in the current window.", "schema": {"type": "integer"}},
@@ -29,7 +31,7 @@ def add_routes(api: FastAPI) -> None:
 
     @api.get("/api/docs", include_in_schema=False)
     def documentation() -> HTMLResponse:
-        return HTMLResponse(_PAGE, headers={"Content-Security-Policy": _POLICY})
+        return HTMLResponse(_PAGE, headers={**ISOLATION, "Content-Security-Policy": _POLICY})
 
     @api.get("/api/docs/{name}", include_in_schema=False)
     def documentation_asset(name: str) -> Response:
@@ -89,11 +91,12 @@ _PAGE = """<!doctype html>
 </body>
 </html>
 """
-_SCRIPT = """SwaggerUIBundle({
+_SCRIPT = """localStorage.removeItem("authorized"); // the key that earlier versions stored
+SwaggerUIBundle({
   url: "/api/openapi.json",
   dom_id: "#api",
   deepLinking: true,
-  persistAuthorization: true,
+  persistAuthorization: false,
   tryItOutEnabled: true,
   defaultModelsExpandDepth: 0,
 });

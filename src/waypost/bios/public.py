@@ -30,7 +30,7 @@ _MAX_SUMMARY = 300  # characters of the description in a link preview
 async def visit_bio(request: Request, services: Services, visit: VisitRequest, bio: BioView) -> Response:
     """Show the page and count the visit. A sensitive page shows browsers a warning first, which counts nothing."""
     if request.method == "POST":
-        return _confirm(bio)
+        return _confirm(bio, services.settings)
     if not wants_html(request):
         _log_visit(services, visit, bio)
         return JSONResponse(view.as_json(bio, services.settings.base), headers=NO_STORE)
@@ -43,7 +43,7 @@ async def visit_bio(request: Request, services: Services, visit: VisitRequest, b
         "img-src data:", f"img-src data: {view.image_sources(bio)}".replace(" 'none'", "")
     )
     if request.query_params.get("sure") == "1":
-        _set_confirmed(page, bio)
+        _set_confirmed(page, bio, services.settings)
     return page
 
 
@@ -98,11 +98,11 @@ def _context(bio: BioView, settings: Settings) -> dict[str, Any]:
     }
 
 
-def _confirm(bio: BioView) -> Response:
+def _confirm(bio: BioView, settings: Settings) -> Response:
     """Redirect to the page after the warning. The query is for browsers without cookies."""
     response = redirect(f"/{bio.alias}?sure=1" if bio.sensitive else f"/{bio.alias}", status=303)
     if bio.sensitive:
-        _set_confirmed(response, bio)
+        _set_confirmed(response, bio, settings)
     return response
 
 
@@ -110,13 +110,14 @@ def _is_confirmed(request: Request, bio: BioView) -> bool:
     return request.query_params.get("sure") == "1" or request.cookies.get(_CONFIRMED_COOKIE) == str(bio.id)
 
 
-def _set_confirmed(response: Response, bio: BioView) -> None:
+def _set_confirmed(response: Response, bio: BioView, settings: Settings) -> None:
     """Set a cookie that is valid for, and sent to, this page only."""
     response.set_cookie(
         _CONFIRMED_COOKIE,
         str(bio.id),
         max_age=_CONFIRMED_SECONDS,
         path=f"/{bio.alias}",
+        secure=settings.secure_cookies,
         httponly=True,
         samesite="lax",
     )

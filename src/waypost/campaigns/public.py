@@ -91,7 +91,7 @@ def _set_sticky_link(response: Response, slug: str, link: int, settings: Setting
         str(link),
         max_age=_COOKIE_SECONDS,
         path=f"/r/{slug}",
-        secure=settings.base.startswith("https:"),
+        secure=settings.secure_cookies,
         httponly=True,
         samesite="lax",
     )

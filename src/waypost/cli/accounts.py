@@ -87,7 +87,7 @@ def set_admin(
 def reset_password(identifier: AccountArgument) -> None:
     """Print a one-time password-reset link, valid for one hour."""
     with console.database_and_account(identifier) as (database, account):
-        link = database.read(lambda tx: email_links.reset_link(tx, console.settings().base, account.id))
+        link = database.read(lambda tx: email_links.reset_link(tx, console.settings().dashboard, account.id))
     console.stdout.print(f"Password-reset link for {account.username}, valid for one hour:")
     console.stdout.print(f"  {link}", soft_wrap=True)
 

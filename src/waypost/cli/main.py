@@ -69,7 +69,7 @@ def serve(
         owner = startup.create_first_account(settings, database)
         if owner is not None:
             lifetime = email_links.WELCOME_SECONDS
-            link = database.read(lambda tx: email_links.reset_link(tx, settings.base, owner.id, life=lifetime))
+            link = database.read(lambda tx: email_links.reset_link(tx, settings.dashboard, owner.id, life=lifetime))
             _print_welcome(settings.base, owner, link)
     console.stderr.print(f"waypost {__version__} serves {settings.base}")
     startup.serve(settings, listeners)

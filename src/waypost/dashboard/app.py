@@ -102,7 +102,7 @@ class Dashboard:
             preview=self.preview,
             bio_page=self.bio_page,
             dry_run=self.dry_run,
-            secure=self.settings.base.startswith("https:"),
+            secure=self.settings.dashboard.startswith("https:"),
         )
 
     def _endpoint(self, route: PageRoute) -> Callable[[Request], object]:
@@ -154,7 +154,7 @@ class Dashboard:
                 secure = self._services.secure
                 response.set_cookie(name, context.cookie, path="/", httponly=True, samesite="lax", secure=secure)
         if context.flash and response.status_code == 200:  # shown now, so not again
-            response.delete_cookie(FLASH_COOKIE, path=HOME)
+            response.delete_cookie(FLASH_COOKIE, path=HOME, secure=self._services.secure, httponly=True, samesite="lax")
         return response
 
     def _context(self, request: Request, fields: dict[str, list[str]]) -> tuple[PageContext, bool]:

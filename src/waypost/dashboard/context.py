@@ -195,7 +195,7 @@ class PageContext(RequestContext):
         response = RedirectResponse(path, status_code=303)
         if message:
             value = self.services.signer.sign(FLASH_COOKIE, tone, message[:500], copy_text[:500], life=_FLASH_SECONDS)
-            self._set_cookie(response, FLASH_COOKIE, value, max_age=_FLASH_SECONDS, path=HOME)
+            self.set_cookie(response, FLASH_COOKIE, value, max_age=_FLASH_SECONDS, path=HOME)
         return response
 
     @cached_property
@@ -217,10 +217,11 @@ class PageContext(RequestContext):
 
     def set_session_cookie(self, response: Response, token: str) -> Response:
         """Set the session cookie."""
-        self._set_cookie(response, self.services.cookie, token, max_age=_SESSION_COOKIE_SECONDS, path="/")
+        self.set_cookie(response, self.services.cookie, token, max_age=_SESSION_COOKIE_SECONDS, path="/")
         return response
 
-    def _set_cookie(self, response: Response, name: str, value: str, *, max_age: int, path: str) -> None:
+    def set_cookie(self, response: Response, name: str, value: str, *, max_age: int, path: str) -> None:
+        """Set a cookie that only this service reads, on HTTPS if the dashboard has it."""
         response.set_cookie(
             name, value, max_age=max_age, path=path, httponly=True, samesite="lax", secure=self.services.secure
         )

@@ -16,6 +16,7 @@ from waypost.files.range_response import ByteBudget, RangeResponse, budget_step
 from waypost.files.ranges import ByteRange, Unsatisfiable
 from waypost.files.visitor_tokens import LIFE_SECONDS, VISITOR_COOKIE
 from waypost.http import etag, file_names
+from waypost.settings import Settings
 from waypost.signing import Signer
 from waypost.storage.store import Blob, ObjectNotFound
 from waypost.visits.lookup import FileView
@@ -71,7 +72,7 @@ async def serve(
         blob.close()
         raise
     if visitor.new_token:
-        set_cookie(response, VISITOR_COOKIE, visitor.new_token, file)
+        set_cookie(response, VISITOR_COOKIE, visitor.new_token, file, services.settings)
     return response
 
 
@@ -91,9 +92,17 @@ async def serve_preview(services: Services, file: FileView) -> Response | None:
     return _range_response(services, file, blob, [ByteRange(0, file.size)], budget)
 
 
-def set_cookie(response: Response, name: str, token: str, file: FileView) -> None:
+def set_cookie(response: Response, name: str, token: str, file: FileView, settings: Settings) -> None:
     """Set a cookie that browsers send only for this file."""
-    response.set_cookie(name, token, max_age=LIFE_SECONDS, path=f"/{file.alias}", httponly=True, samesite="lax")
+    response.set_cookie(
+        name,
+        token,
+        max_age=LIFE_SECONDS,
+        path=f"/{file.alias}",
+        secure=settings.secure_cookies,
+        httponly=True,
+        samesite="lax",
+    )
 
 
 async def _open(services: Services, file: FileView) -> Blob | None:

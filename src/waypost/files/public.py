@@ -37,7 +37,7 @@ async def visit_file(request: Request, services: Services, visit: VisitRequest, 
     if request.method == "POST" and wants_html(request):
         response = redirect(f"/{file.alias}", status=303)
         if file.password is not None:
-            set_cookie(response, UNLOCKED_COOKIE, visitor_tokens.unlocked(signer, file), file)
+            set_cookie(response, UNLOCKED_COOKIE, visitor_tokens.unlocked(signer, file), file, services.settings)
         return response
     return await _visit_unlocked(request, services, visit, file, signer)
 

@@ -8,6 +8,9 @@ from starlette.types import Scope
 from waypost.settings import Network
 
 _MAX_HOPS = 50
+_PROXY_HEADERS = frozenset(
+    {b"forwarded", b"via", b"x-forwarded-for", b"x-forwarded-host", b"x-forwarded-proto", b"x-real-ip"}
+)
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
@@ -40,6 +43,17 @@ def resolve_client_ip(peer: str, forwarded: Iterable[bytes], trusted: Sequence[N
         if not _is_in(address, trusted):
             break
     return str(address)
+
+
+def is_direct_from(scope: Scope, networks: Sequence[Network], *, proxies: Sequence[Network]) -> bool:
+    """Return whether the client is known to be in one of the networks.
+
+    It is unknown when a proxy passed the request on without telling its address in X-Forwarded-For, or when a header
+    shows a proxy that is not trusted.
+    """
+    names = {name for name, _ in scope["headers"]}
+    is_known = b"x-forwarded-for" in names if is_proxied(scope, proxies) else not names & _PROXY_HEADERS
+    return is_known and is_trusted(client_ip(scope, proxies), networks)
 
 
 def is_trusted(peer: str, trusted: Sequence[Network]) -> bool:

@@ -4,6 +4,7 @@ uvicorn has no such limits. A reverse proxy has, but the service must also survi
 """
 
 import asyncio
+import re
 import resource
 from collections import Counter
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from waypost.http.client_ip import network_of
+from waypost.http.security_headers import ISOLATION
 
 MAX_HEADER_BYTES = 64 * 1024
 MAX_HEADERS = 200
@@ -19,6 +21,7 @@ HEADER_SECONDS = 10
 _MAX_PIPELINED = 100  # requests behind one that is being answered
 _MIN_CONNECTIONS = 64
 _GRACE_SECONDS = 0.1  # during which a stopping worker still answers requests on idle connections
+_HOST = re.compile(rb"\A([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+(%[A-Za-z0-9._~-]+)?\])(:[0-9]{0,5})?\Z")
 _connections: Counter[str] = Counter()  # open connections of this process, by network
 
 
@@ -27,7 +30,7 @@ def max_connections() -> int:
     return max(resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 4, _MIN_CONNECTIONS)
 
 
-class _LimitExceeded(Exception):
+class _Refused(Exception):
     """Ends the parsing of a request."""
 
 
@@ -47,6 +50,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._unparsed_bytes = 0
         self._header_bytes = 0
         self._is_too_large = False
+        self._is_host_invalid = False
         self._idle_timer: asyncio.TimerHandle | None = None
         self._network = ""
 
@@ -96,11 +100,16 @@ class LimitedProtocol(HttpToolsProtocol):
         self._header_bytes += count
         if self._header_bytes > MAX_HEADER_BYTES or len(self.headers) >= MAX_HEADERS:
             self._is_too_large = True
-            raise _LimitExceeded
+            raise _Refused
 
     def on_headers_complete(self) -> None:
         if len(self.pipeline) >= _MAX_PIPELINED:
-            raise _LimitExceeded
+            raise _Refused
+        hosts = [value for name, value in self.headers if name == b"host"]
+        is_optional = self.parser.get_http_version() == "1.0"
+        if len(hosts) > 1 or not (hosts or is_optional) or not all(map(_HOST.match, hosts)):
+            self._is_host_invalid = True
+            raise _Refused
         self._is_in_headers = False
         self.is_new = False
         self.was_used = True
@@ -116,6 +125,8 @@ class LimitedProtocol(HttpToolsProtocol):
         """Refuse a request that the parser rejected."""
         if self._is_too_large:
             self.refuse(431, "The headers are too large.")
+        elif self._is_host_invalid:
+            self.refuse(400, "The request needs exactly one Host header, with a host name and perhaps a port.")
         else:
             self.refuse(400, msg)
 
@@ -126,6 +137,7 @@ class LimitedProtocol(HttpToolsProtocol):
             return
         lines = [STATUS_LINE[status]]
         lines += [b"%b: %b\r\n" % header for header in self.server_state.default_headers]
+        lines += [b"%b: %b\r\n" % (name.lower().encode(), value.encode()) for name, value in ISOLATION.items()]
         lines.append(b"content-type: text/plain; charset=utf-8\r\ncontent-length: %d\r\n" % len(message))
         lines.append(b"connection: close\r\n\r\n" + message.encode())
         self.transport.write(b"".join(lines))

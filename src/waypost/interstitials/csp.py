@@ -1,23 +1,33 @@
-"""Content-Security-Policy of interstitials: exactly the origins that the page needs."""
+"""Content-Security-Policy of interstitials: exactly the sources that the page needs."""
 
+import base64
+import hashlib
 from collections.abc import Iterable
 
 from waypost.interstitials.pixel_providers import Provider
 from waypost.urls.url_parts import origin_of
 from waypost.visits.responses import PAGE_HEADERS
 
+# Without allow-same-origin: the page and its frames have an opaque origin, which shares nothing with the dashboard.
+_SANDBOX = (
+    "allow-downloads allow-forms allow-modals allow-popups allow-popups-to-escape-sandbox allow-presentation"
+    " allow-scripts allow-top-navigation-by-user-activation"
+)
+
 
 def headers(
     *,
-    nonce: str = "",
+    script: str = "",
     images: Iterable[str] = (),
     frames: Iterable[str] = (),
     providers: Iterable[Provider] = (),
-    has_form: bool = False,
+    form: str = "",
+    sandboxed: bool = False,
 ) -> dict[str, str]:
-    """Return the headers of a page. `nonce` allows its scripts; `images` are URLs, `frames` are origins.
+    """Return the headers of a page. `images` are URLs, `frames` are origins, `form` is the source of its form's URL.
 
-    `has_form`: the page submits a form to this service.
+    `script` is the page's inline script: its hash allows it and no other. Scripts of providers could read a nonce.
+    `sandboxed`: the page gets an opaque origin.
     """
     providers = list(providers)
     connect = [source for provider in providers for source in provider.connect_sources]
@@ -25,13 +35,19 @@ def headers(
     directives = {
         "default-src": ["'none'"],
         "style-src": ["'unsafe-inline'"],
-        "script-src": [f"'nonce-{nonce}'"] * bool(nonce) + scripts,
+        "script-src": [_hash_source(script)] * bool(script) + scripts,
         "img-src": ["data:", *filter(None, map(origin_of, images)), *connect],
-        "connect-src": ["'self'"] * has_form + connect,
+        "connect-src": [form] * bool(form) + connect,
         "frame-src": [*frames, *(source for provider in providers for source in provider.frame_sources)],
-        "form-action": ["'self'" if has_form else "'none'"],
+        "form-action": [form or "'none'"],
         "frame-ancestors": ["'none'"],
         "base-uri": ["'none'"],
+        "sandbox": [_SANDBOX] * sandboxed,
     }
     policy = "; ".join(f"{name} {' '.join(dict.fromkeys(values))}" for name, values in directives.items() if values)
     return {**PAGE_HEADERS, "Content-Security-Policy": policy}
+
+
+def _hash_source(script: str) -> str:
+    digest = hashlib.sha256(script.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"

@@ -4,7 +4,6 @@ The content is unsaved input in a frame of the dashboard, so the policy sandboxe
 only the images of the page from other sites.
 """
 
-import secrets
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
@@ -26,7 +25,7 @@ _OVERLAY = {
     "delay": 0,
     "options": [],
 }
-_SCRIPT_CONFIG = {"leave": "never", "count": 0, "pixels": [], "asks": False, "cookie": ""}
+_SCRIPT_CONFIG = {"leave": "never", "count": 0, "pixels": [], "asks": False, "consent": ""}
 _HOST, _TITLE = "destination.example", "Your destination"
 
 
@@ -66,14 +65,13 @@ def _overlay(pages: PageRenderer, fields: Mapping[str, Any]) -> Response:
 
 
 def _page(pages: PageRenderer, template: str, destination: Destination, images: list[str], **context: Any) -> Response:
-    nonce = secrets.token_urlsafe(16)
-    headers = csp.headers(nonce=nonce, images=images)
+    code = pages.render("interstitial.js", pixel_starters="{}", has_overlay=template == "overlay.html")
+    headers = csp.headers(script=code, images=images)
     policy = headers["Content-Security-Policy"].replace("frame-ancestors 'none'", "frame-ancestors 'self'")
     headers |= {"Content-Security-Policy": f"{policy}; sandbox allow-scripts", "X-Frame-Options": "SAMEORIGIN"}
     script: dict[str, Any] = {
-        "nonce": nonce,
+        "script": code,
         "script_config": {**_SCRIPT_CONFIG, "url": destination.url},
-        "pixel_starters": "{}",
         "asks_consent": False,
         "names": [],
     }

@@ -1,10 +1,10 @@
 """Render interstitials: preview cards, splash pages, frames, overlays and pixels."""
 
-import secrets
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -13,12 +13,13 @@ from waypost.clicks.classify import classifier
 from waypost.interstitials import csp, form_token, pixel_providers
 from waypost.interstitials.decide import (
     ClientTraits,
+    Consent,
     InterstitialChoice,
     choose_interstitial,
-    consent_scope,
     parse_consent,
 )
 from waypost.settings import NEVER_SCHEMES, Settings
+from waypost.urls.hostnames import has_dashboard
 from waypost.urls.short_urls import report_url
 from waypost.urls.url_parts import display_host, origin_of
 from waypost.visits.interstitials import OVERLAYS_WITH_FORM, Interstitials, Overlay, SocialCard, Splash
@@ -27,8 +28,11 @@ from waypost.visits.request import URL_SAFE, VisitRequest
 from waypost.visits.responses import wants_html
 from waypost.visits.services import Services
 
-_CONSENT_COOKIE = "wp_consent"
-_CONSENT_SECONDS = 180 * 86_400
+CONSENT_COOKIE = "wp_consent"
+CONSENT_PURPOSE = "pixel consent"
+CONSENT_PATH = "/pixel/consent"
+_CONSENT_SECONDS = 3600  # for the answer
+_NAME_AND_PORT = re.compile(r"[a-z0-9._-]+(:[0-9]+)?\Z")
 
 
 @dataclass(frozen=True)
@@ -41,25 +45,35 @@ class Destination:
 
 
 async def interstitial_response(
-    request: Request, services: Services, visit: VisitRequest, link: LinkView, url: str
+    request: Request,
+    services: Services,
+    visit: VisitRequest,
+    link: LinkView,
+    url: str,
+    *,
+    path: str = "",
+    answer: Consent = "",
 ) -> Response | None:
-    """Return the page between this visitor and `url`; None if the visitor is to be redirected."""
+    """Return the page between this visitor and `url`; None if the visitor is to be redirected.
+
+    `path` and `answer`: the path of the visit, if it is not the request's, and what the visitor answered there.
+    """
     interstitials = link.interstitials
     if interstitials is None or not _is_safe(url, services.settings):
         return None
     needs_consent = services.settings.pixel_consent == "on"
-    client = _client_traits(request, visit, interstitials)
+    client = _client_traits(request, visit, interstitials, answer)
     choice = choose_interstitial(interstitials, url, client, needs_consent=needs_consent)
-    page = _Page(request, services, visit, _destination(link, url), choice)
+    page = _Page(request, services, visit, link, _destination(link, url), choice, path or request.scope["path"])
     if choice.kind == "card" and interstitials.card:
         return page.card(interstitials.card)
     if choice.kind == "splash" and interstitials.splash:
-        return page.splash(interstitials.splash)
+        return await page.splash(interstitials.splash)
     if choice.kind == "overlay" and interstitials.overlay:
-        return await page.overlay(interstitials.overlay, link)
+        return await page.overlay(interstitials.overlay)
     if choice.kind == "frame":
         return await page.frame()
-    return page.pixels_only() if choice.kind == "pixels" else None
+    return await page.pixels_only() if choice.kind == "pixels" else None
 
 
 @dataclass(frozen=True)
@@ -69,20 +83,23 @@ class _Page:
     request: Request
     services: Services
     visit: VisitRequest
+    link: LinkView
     destination: Destination
     choice: InterstitialChoice
+    path: str
+    """The path that the visitor opened."""
 
     def card(self, card: SocialCard) -> Response:
         """Preview for messengers and social networks: the owner's title, description and image."""
         headers = csp.headers(images=[card.image])
         return self._response("social_card.html", headers, title=card.title or self.destination.title, card=card)
 
-    def splash(self, splash: Splash) -> Response:
-        nonce = secrets.token_urlsafe(16)
+    async def splash(self, splash: Splash) -> Response:
         images = [url for url in (splash.banner, splash.logo) if url]
-        headers = csp.headers(nonce=nonce, images=images, providers=self._providers())
+        script = await self._script_context(leave="count" if splash.counter else "never", count=splash.counter)
+        headers = self._headers(script, images=images)
         context = {
-            **self._script_context(leave="count" if splash.counter else "never", count=splash.counter),
+            **script,
             "title": splash.title or self.destination.title,
             "splash": splash,
             # A skip button that appears no sooner than the redirect is useless.
@@ -90,49 +107,52 @@ class _Page:
             "link_host": display_host(splash.link),
             "report": self._report_url(),
         }
-        return self._response("splash.html", headers, nonce=nonce, **context)
+        return self._response("splash.html", headers, **context)
 
     async def frame(self) -> Response | None:
         origins = await self._framing_origins()
         if not origins:
-            return self.pixels_only() if self.choice.pixels else None
-        nonce = secrets.token_urlsafe(16) if self.choice.pixels else ""
-        headers = csp.headers(nonce=nonce, frames=origins, providers=self._providers())
-        context = self._script_context(leave="never")
-        return self._response("frame.html", headers, title=self.destination.title, nonce=nonce, **context)
+            return await self.pixels_only() if self.choice.pixels else None
+        context = await self._script_context(leave="never") if self.choice.pixels else {}
+        headers = self._headers(context, frames=origins)
+        return self._response("frame.html", headers, title=self.destination.title, **context)
 
-    async def overlay(self, overlay: Overlay, link: LinkView) -> Response:
+    async def overlay(self, overlay: Overlay) -> Response:
         """Over the framed destination if it allows framing, else on a page before it."""
         origins = await self._framing_origins()
-        nonce = secrets.token_urlsafe(16)
         has_form = overlay.type in OVERLAYS_WITH_FORM
         token = ""
         if has_form:
             signer = await self.services.signer.get()
-            token = form_token.create(signer, overlay=overlay.id, link=link.id, url=self.destination.url)
+            token = form_token.create(signer, overlay=overlay.id, link=self.link.id, url=self.destination.url)
         images = [overlay.image] if overlay.image else []
-        headers = csp.headers(
-            nonce=nonce, images=images, frames=origins, providers=self._providers(), has_form=has_form
-        )
+        script = await self._script_context(leave="never", has_overlay=True)
+        form = _own_source(self.request, f"/overlay/{overlay.id}") if has_form else ""
+        headers = self._headers(script, images=images, frames=origins, form=form)
         context = {
-            **self._script_context(leave="never"),
+            **script,
             "title": self.destination.title,
             "overlay": overlay,
             "form_token": token,
-            "link_id": link.id,
+            "link_id": self.link.id,
             "link_host": display_host(overlay.link),
             "is_dark": is_dark(overlay.background),
             "framed": bool(origins),
             "report": self._report_url(),
         }
-        return self._response("overlay.html" if origins else "interstitial.html", headers, nonce=nonce, **context)
+        return self._response("overlay.html" if origins else "interstitial.html", headers, **context)
 
-    def pixels_only(self) -> Response:
+    async def pixels_only(self) -> Response:
         """An empty page that runs pixels and redirects, if necessary after asking for consent."""
-        nonce = secrets.token_urlsafe(16)
-        headers = csp.headers(nonce=nonce, providers=self._providers())
-        context = self._script_context(leave="pixels")
-        return self._response("pixels.html", headers, title=self.destination.title, nonce=nonce, **context)
+        context = await self._script_context(leave="pixels")
+        return self._response("pixels.html", self._headers(context), title=self.destination.title, **context)
+
+    def _headers(self, context: Mapping[str, Any], **sources: Any) -> dict[str, str]:
+        """Return the headers of a page with the script in `context`. On a host with the dashboard it gets no origin."""
+        is_sandboxed = has_dashboard(self.request.headers.get("host", ""), self.services.settings)
+        return csp.headers(
+            script=context.get("script", ""), providers=self._providers(), sandboxed=is_sandboxed, **sources
+        )
 
     def _providers(self) -> list[pixel_providers.Provider]:
         return pixel_providers.providers_of(self.choice.pixels)
@@ -143,29 +163,36 @@ class _Page:
 
     def _report_url(self) -> str:
         """The abuse report form for the URL that the visitor opened: a link's or a rotator's."""
-        return report_url(self.services.settings.base, self.visit.host, self.request.url.path[1:])
+        return report_url(self.services.settings.base, self.visit.host, self.path[1:])
 
-    def _script_context(self, *, leave: str, count: int = 0) -> dict[str, Any]:
+    async def _script_context(self, *, leave: str, count: int = 0, has_overlay: bool = False) -> dict[str, Any]:
         """Template values for the page's script. `leave`: when to redirect; `count`: after so many seconds."""
         pixels = self.choice.pixels
         tags = [
             {"type": pixel.type, "tag": pixel.tag, "src": pixel_providers.PROVIDERS[pixel.type].script_for(pixel.tag)}
             for pixel in pixels
         ]
-        scope = consent_scope(pixels)
+        starters = pixel_providers.start_functions(pixels)
         return {
+            "script": self.services.pages.render("interstitial.js", pixel_starters=starters, has_overlay=has_overlay),
             "script_config": {
                 "url": self.destination.url,
                 "leave": leave,
                 "count": count,
                 "pixels": tags,
                 "asks": self.choice.asks_consent,
-                "cookie": f".{scope}; Max-Age={_CONSENT_SECONDS}; Path=/{self.visit.alias}; SameSite=Lax",
+                "consent": await self._consent_url() if self.choice.asks_consent else "",
             },
-            "pixel_starters": pixel_providers.start_functions(pixels),
             "asks_consent": self.choice.asks_consent,
             "names": sorted({provider.name for provider in self._providers()}),
         }
+
+    async def _consent_url(self) -> str:
+        """The URL that stores the visitor's consent; the answer is to be appended."""
+        signer = await self.services.signer.get()
+        values = (str(self.link.account), str(self.link.id), self.path, self.destination.url)
+        ticket = signer.sign(CONSENT_PURPOSE, *values, life=_CONSENT_SECONDS)
+        return f"{CONSENT_PATH}?{urlencode({'ticket': ticket, 'answer': ''})}"
 
     def _response(self, template: str, headers: dict[str, str], **context: Any) -> Response:
         return self.services.pages.page(
@@ -180,13 +207,15 @@ def _is_safe(url: str, settings: Settings) -> bool:
     return scheme in allowed and url.isprintable()
 
 
-def _client_traits(request: Request, visit: VisitRequest, interstitials: Interstitials) -> ClientTraits:
+def _client_traits(
+    request: Request, visit: VisitRequest, interstitials: Interstitials, answer: Consent
+) -> ClientTraits:
     headers = request.headers
     return ClientTraits(
         agent=classifier.agent(visit.agent_text).kind,
         wants_html=wants_html(request),
         is_private=headers.get("dnt") == "1" or headers.get("sec-gpc") == "1",
-        consent=parse_consent(request.cookies.get(_CONSENT_COOKIE, ""), interstitials.pixels),
+        consent=answer or parse_consent(request.cookies.get(CONSENT_COOKIE, ""), interstitials.pixels),
     )
 
 
@@ -206,3 +235,9 @@ def _own_origin(request: Request, settings: Settings) -> str:
     """Return the origin of this page as the visitor sees it: a branded domain is an origin of its own."""
     scheme = urlsplit(settings.base).scheme
     return origin_of(f"{scheme}://{request.headers.get('host', '')}") or settings.base
+
+
+def _own_source(request: Request, path: str) -> str:
+    """Return one path of this host as a source of a policy. No source can be an IPv6 address."""
+    host = request.headers.get("host", "").lower()
+    return f"{host}{path}" if _NAME_AND_PORT.match(host) else "'self'"

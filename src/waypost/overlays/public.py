@@ -43,7 +43,18 @@ class _SubmittedForm:
 
 
 async def submit_form(request: Request, services: Services) -> Response:
-    """`POST /overlay/<overlay>`: store a submission, thank the visitor, and link to the destination."""
+    """`POST /overlay/<overlay>`: store a submission, thank the visitor, and link to the destination.
+
+    A page on a host with the dashboard has no origin (decision 68), so its script may read the response.
+    """
+    response = await _respond(request, services)
+    if request.headers.get("origin") == "null":
+        response.headers["Access-Control-Allow-Origin"] = "null"
+        response.headers.add_vary_header("Origin")
+    return response
+
+
+async def _respond(request: Request, services: Services) -> Response:
     form = await _read_form(request, services)
     if form is None:
         return services.pages.refuse(request, "missing")

@@ -22,12 +22,33 @@ def host_of(header: str) -> str:
 
 
 def is_own(header: str, settings: Settings) -> bool:
-    """Return whether a `Host` header means the service itself: the host of its base URL, localhost, or an IP address.
+    """Return whether a `Host` header means the service itself.
+
+    These are the hosts of its base URL and its dashboard, localhost, and IP addresses.
 
     Branded domains are names (decision 39), so an IP address is never one.
     """
     host = host_of(header)
-    return not host or host == settings.own_host or host in _LOOPBACK or is_ip_address(host)
+    own_hosts = (settings.own_host, settings.dashboard_host)
+    return not host or host in own_hosts or host in _LOOPBACK or is_ip_address(host)
+
+
+def has_dashboard(header: str, settings: Settings) -> bool:
+    """Return whether a `Host` header means a host with the dashboard (decision 68).
+
+    No script of a user may run on its origin.
+    """
+    if settings.dashboard_url:
+        return host_of(header) == settings.dashboard_host
+    return is_own(header, settings)
+
+
+def is_https_only(header: str, settings: Settings) -> bool:
+    """Return whether a `Host` header names an own host whose URL is https. Owners of branded domains decide alone."""
+    host = host_of(header)
+    return any(
+        url.startswith("https:") and host == urlsplit(url).hostname for url in (settings.base, settings.dashboard)
+    )
 
 
 def resolve_domain(tx: Connection, account: int, domain: str, *, settings: Settings) -> str:

@@ -119,8 +119,14 @@ def _split(url: str, field: str, extra: frozenset[str] = frozenset()) -> SplitRe
 
 
 def _is_own(host: str, parts: SplitResult, settings: Settings) -> bool:
-    base = urlsplit(settings.base)
-    is_same_host = host == settings.own_host or (_LOOPBACK.match(host) and _LOOPBACK.match(settings.own_host))
+    return any(_is_at(host, parts, url) for url in (settings.base, settings.dashboard))
+
+
+def _is_at(host: str, parts: SplitResult, url: str) -> bool:
+    """Return whether a URL is on the host and port of one of the service's own URLs."""
+    base = urlsplit(url)
+    own_host = base.hostname or ""
+    is_same_host = host == own_host or (_LOOPBACK.match(host) and _LOOPBACK.match(own_host))
     port = parts.port or _WEB_PORTS[parts.scheme]
     own_ports = {base.port} if base.port else set(_WEB_PORTS.values())
     return bool(is_same_host) and port in own_ports

@@ -100,6 +100,8 @@ class Cache:
     def put_hot(self, header: bytes, name: Name, response: HotResponse, *, version: int) -> None:
         """Let the fast path answer requests for a name with this `Host` header."""
         host = name[0].encode()
+        if not header:
+            return  # HTTP/1.0 allows that, HTTP/1.1 does not; the fast path does not distinguish them
         with self._write_lock:
             if version == self.version:
                 _make_room(self.header_hosts, _MAX_HOSTS)[header] = host
@@ -135,6 +137,8 @@ class Cache:
         """Let the fast path answer requests for an image. Evicts the oldest images over MAX_IMAGE_BYTES."""
         host = image.name[0].encode()
         key = host + target
+        if not header:
+            return
         with self._write_lock:
             if version != self.version or key in self.images:
                 return

@@ -68,6 +68,10 @@ class RequestSniffer:
     def _parse(self, data: bytes) -> tuple[bytes, list[bytes]] | None:
         if len(self._urls) != 1 or not data.startswith(b" HTTP/1.1\r\n", len(b"GET ") + len(self._urls[0])):
             return None
+        if data.count(b"\n") != len(self._values) + 2:  # a header was sent twice
+            lower = data.lower()
+            if lower.count(b"\nhost:") > 1 or lower.count(b"\nx-forwarded-for:") > 1:
+                return None
         values = [b""] * _UNSUPPORTED
         for name in self._values.keys() - self._ignored_headers:
             index = self._indexes.get(name)
@@ -189,8 +193,6 @@ class FastPathProtocol(LimitedProtocol):
         if self._is_proxied:
             country = headers[_COUNTRY][:2]
             if headers[_FORWARDED]:
-                if data.lower().count(b"x-forwarded-for:") > 1:
-                    return False
                 forwarded = (headers[_FORWARDED],)
                 address = resolve_client_ip(address.decode(), forwarded, worker_state.proxies).encode()
         words = (headers[_AGENT], headers[_REFERRER], headers[_LANGUAGE])

@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from waypost.urls.alias_namespace import OWN
-from waypost.urls.hostnames import host_of
+from waypost.urls.hostnames import has_dashboard, host_of
 from waypost.urls.validation import ascii_host
 from waypost.visits.request import request_host
 from waypost.visits.responses import NO_STORE, json_error, redirect
@@ -22,14 +22,17 @@ _MAX_NAME = 300
 
 
 async def root(request: Request, services: Services) -> Response:
-    """`/`: the dashboard on the service's own host, the owner's redirect on a branded domain."""
+    """`/`: the dashboard for the service's own host, the owner's redirect on a branded domain."""
     host = request_host(request, services.settings)
     domain = await services.visits.find_domain(host)
     if domain is not None and domain.redirectroot:
         return await domain_redirect(request, services, domain.redirectroot)
     if host != OWN:
         return services.pages.refuse(request, "missing")
-    return redirect("/dashboard")
+    header = request.headers.get("host", "")
+    return redirect(
+        "/dashboard" if has_dashboard(header, services.settings) else f"{services.settings.dashboard}/dashboard"
+    )
 
 
 async def domain_redirect(request: Request, services: Services, url: str) -> Response:
@@ -54,7 +57,8 @@ async def tls_ask(request: Request, services: Services) -> Response:
     if host != OWN and await services.visits.find_domain(host) is not None:
         return services.pages.refuse(request, "missing")
     name = ascii_host(host_of(request.query_params.get("domain", "")[:_MAX_NAME]))
-    is_known = name == services.settings.own_host or (name and await services.visits.find_domain(name) is not None)
+    own_hosts = (services.settings.own_host, services.settings.dashboard_host)
+    is_known = name in own_hosts or (name and await services.visits.find_domain(name) is not None)
     if not is_known:
         return json_error("domain is not a host of this service.", code="missing", status=404)
     return Response("ok", media_type="text/plain", headers=NO_STORE)

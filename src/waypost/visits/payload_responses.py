@@ -6,6 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from waypost.http import file_names
+from waypost.http.security_headers import NOSNIFF
 from waypost.qrcode.payloads import Content
 from waypost.visits.i18n import text
 from waypost.visits.request import URL_SAFE
@@ -13,6 +14,7 @@ from waypost.visits.responses import NO_STORE, PageRenderer
 
 _FILES = {"vcard": ("text/vcard; charset=utf-8", ".vcf"), "event": ("text/calendar; charset=utf-8", ".ics")}
 _MAX_NAME = 60
+_POLICY = "default-src 'none'; sandbox"
 OPEN = text("Open")
 
 
@@ -33,5 +35,5 @@ def payload_download(content: Content, *, opens_inline: bool) -> Response:
     disposition = file_names.disposition(f"{content.name[:_MAX_NAME].strip() or content.type}{suffix}")
     if opens_inline:
         disposition = disposition.replace("attachment", "inline", 1)
-    headers = {**NO_STORE, "Content-Disposition": disposition, "X-Content-Type-Options": "nosniff"}
+    headers = {**NO_STORE, "Content-Disposition": disposition, **NOSNIFF, "Content-Security-Policy": _POLICY}
     return Response(content.file, media_type=media_type, headers=headers)

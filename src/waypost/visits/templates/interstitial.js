@@ -1,6 +1,5 @@
 (function () {
   "use strict";
-  var self = document.currentScript;
   var config = JSON.parse(document.getElementById("script-config").textContent);
   var starts = {{ pixel_starters | safe }};
   var loads = {};
@@ -25,7 +24,6 @@
     if (!loads[src]) {
       var script = loads[src] = document.createElement("script");
       script.async = true;
-      script.nonce = self.nonce;
       script.src = src;
       waiting += 1;
       document.head.appendChild(script);
@@ -33,8 +31,36 @@
     if (then) { loads[src].addEventListener("load", then); }
   }
 
+  // On a host with the dashboard this page has no origin, and the browser refuses to store anything. Scripts of
+  // providers expect cookies and storage, so they get some that last as long as the page.
+  function keepInMemory() {
+    var cookies = {};
+    function storage() {
+      var items = {};
+      return {
+        getItem: function (name) { return name in items ? items[name] : null; },
+        setItem: function (name, value) { items[name] = String(value); },
+        removeItem: function (name) { delete items[name]; },
+        clear: function () { items = {}; },
+        key: function (index) { return Object.keys(items)[index] || null; },
+        get length() { return Object.keys(items).length; }
+      };
+    }
+    try { if (document.cookie !== null) { return; } } catch (error) { /* there is no origin */ }
+    Object.defineProperty(document, "cookie", {
+      get: function () { return Object.keys(cookies).map(function (name) { return cookies[name]; }).join("; "); },
+      set: function (text) {
+        var pair = String(text).split(";")[0].trim();
+        cookies[pair.split("=")[0]] = pair;
+      }
+    });
+    Object.defineProperty(window, "localStorage", {value: storage()});
+    Object.defineProperty(window, "sessionStorage", {value: storage()});
+  }
+
   // Continue when all providers have loaded, at the latest after two seconds.
   function startPixels(then) {
+    keepInMemory();
     config.pixels.forEach(function (pixel) {
       try { starts[pixel.type](pixel.tag, pixel.src); } catch (error) { /* skip this provider */ }
     });
@@ -56,11 +82,10 @@
 
   function askConsent() {
     var box = document.getElementById("consent");
+    // The server stores the answer: on a host with the dashboard this page has no origin, and so no cookies.
     function decide(answer) {
-      var secure = location.protocol === "https:" ? "; Secure" : "";
-      document.cookie = "wp_consent=" + answer + config.cookie + secure;
       box.hidden = true;
-      if (answer === "yes") { startPixels(afterPixels); } else { afterPixels(); }
+      location.replace(config.consent + answer);
     }
     box.hidden = false;
     document.getElementById("allow").addEventListener("click", function () { decide("yes"); });
@@ -80,3 +105,4 @@
   if (config.leave === "count") { countDown(); }
   if (config.asks) { askConsent(); } else if (config.pixels.length) { startPixels(afterPixels); }
 }());
+{% if has_overlay %}{% include "overlay.js" %}{% endif %}

@@ -34,12 +34,12 @@
     });
   }
 
-  if (copy && navigator.clipboard) {
+  // Not navigator.clipboard: it needs an origin and HTTPS.
+  if (copy) {
     copy.hidden = false;
     copy.addEventListener("click", function () {
-      navigator.clipboard.writeText(document.getElementById("code").textContent).then(function () {
-        copy.textContent = "Copied";
-      });
+      getSelection().selectAllChildren(document.getElementById("code"));
+      if (document.execCommand("copy")) { copy.textContent = "Copied"; }
     });
   }
 }());

@@ -1,0 +1,60 @@
+"""Security headers for every response that has no policy of its own: nothing runs and no origin is shared (ADR 8)."""
+
+from collections.abc import Callable
+
+from starlette.datastructures import MutableHeaders
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+NOSNIFF = {"X-Content-Type-Options": "nosniff"}
+ISOLATION = {
+    **NOSNIFF,
+    "Content-Security-Policy": "default-src 'none'; sandbox",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+"""For responses that are no pages, such as JSON and errors: a window that opens one gets no access to our origin."""
+_HSTS = "max-age=31536000"
+_NOT_MODIFIED = 304  # its headers would replace those of the cached response
+
+
+class SecurityHeaders:
+    """ASGI middleware that adds missing security headers. Redirects stay as they are: they never become a page."""
+
+    def __init__(self, app: ASGIApp, *, is_https_only: Callable[[str], bool]) -> None:
+        """`is_https_only` says whether a `Host` header names a host that browsers must reach by HTTPS."""
+        self._app = app
+        self._is_https_only = is_https_only
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        is_started = False
+
+        async def send_secured(message: Message) -> None:
+            nonlocal is_started
+            if message["type"] == "http.response.start":
+                is_started = True
+                self._add(scope, message)
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_secured)
+        except Exception:
+            if not is_started:
+                await Response("Internal error.\n", 500, media_type="text/plain")(scope, receive, send_secured)
+            raise
+
+    def _add(self, scope: Scope, message: Message) -> None:
+        headers = MutableHeaders(raw=list(message["headers"]))
+        if self._is_https_only(header_of(scope, b"host")):
+            headers.setdefault("Strict-Transport-Security", _HSTS)
+        if message["status"] != _NOT_MODIFIED and "location" not in headers:
+            for name, value in (NOSNIFF if "content-security-policy" in headers else ISOLATION).items():
+                headers.setdefault(name, value)
+        message["headers"] = headers.raw
+
+
+def header_of(scope: Scope, name: bytes) -> str:
+    """Return the value of the first header with a lower-case name; "" without one."""
+    return next((value for key, value in scope["headers"] if key == name), b"").decode("latin-1")

@@ -1,0 +1,58 @@
+"""Validation of URLs in settings; "" is a missing one."""
+
+import re
+from urllib.parse import urlsplit
+
+import idna
+from sqlalchemy import make_url
+from sqlalchemy.exc import ArgumentError
+
+_BUCKET = r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]"
+
+
+def origin(value: str) -> str:
+    """Return a public URL in its canonical form. Raises ValueError."""
+    if not value:
+        return value
+    parts = urlsplit(value.rstrip("/"))
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.path or parts.query or parts.fragment:
+        raise ValueError("must be http:// or https:// and a host, without a path, such as https://go.example.com")
+    host = parts.hostname.removesuffix(".")
+    try:
+        host = host if host.isascii() else idna.encode(host, uts46=True).decode()
+    except idna.IDNAError as error:
+        raise ValueError(f"must have a valid host name: {error}") from error
+    named = f"[{host}]" if ":" in host else host
+    return f"{parts.scheme}://{named}" + (f":{parts.port}" if parts.port else "")
+
+
+def database(value: str) -> str:
+    """Return the URL of a database that is PostgreSQL or SQLite. Raises ValueError."""
+    try:
+        usable = not value or (value.startswith(("postgresql://", "sqlite:///")) and bool(make_url(value).database))
+        if usable and value.startswith("postgresql"):
+            url = make_url(value).set(drivername="postgresql+psycopg")
+            url.get_dialect()().create_connect_args(url)  # also validates a list of several servers
+    except (ArgumentError, ValueError):
+        usable = False
+    if not usable:
+        several = "postgresql://user:password@/name?host=db1:5432&host=db2:5432&target_session_attrs=read-write"
+        message = f"must be postgresql://user:password@host/name, with several servers {several}"
+        raise ValueError(f"{message}, or sqlite:/// and a path")
+    return value
+
+
+def bucket(value: str) -> str:
+    """Return the URL of a bucket. Raises ValueError."""
+    parts = urlsplit(value)
+    if value and (parts.scheme != "s3" or not re.fullmatch(_BUCKET, parts.netloc) or parts.query or parts.fragment):
+        raise ValueError("must be s3:// and a bucket, perhaps with a prefix, such as s3://files/waypost")
+    return value
+
+
+def endpoint(value: str) -> str:
+    """Return the URL of an S3-compatible store, without a trailing slash. Raises ValueError."""
+    parts = urlsplit(value)
+    if value and (parts.scheme not in ("http", "https") or not parts.hostname or parts.query):
+        raise ValueError("must be http:// or https:// and a host")
+    return value.rstrip("/")
