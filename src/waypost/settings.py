@@ -104,7 +104,8 @@ class Settings(BaseSettings):
     registration: Literal["off", "on"] = Field(
         "off",
         description="on: anyone can create an account in the dashboard; off: only an administrator can. With SMTP, new"
-        " users must confirm their e-mail address. Without SMTP, the form reveals whether an address is registered.",
+        " users must confirm their e-mail address. Without SMTP, the form reveals whether an address is registered. The"
+        " plan free is then limited to 1 GiB of files and 10,000 items of each kind, unless it has other limits.",
     )
     smtp_url: SecretStr = Field(
         SecretStr(""),

@@ -156,7 +156,7 @@ def test_foreign_key_cannot_be_revoked(run_migrated: RunCommand) -> None:
 
 
 def test_plans_are_created_listed_and_applied(run_migrated: RunCommand) -> None:
-    endless = {"storage_limit": None}
+    endless = {"storage_limit": None, "item_limit": None}
     created = run_migrated("plan", "add", "gold", "--rate-limit", 2, "--upload-limit", 1000, "--json").json
     assert created == {"id": 2, "name": "gold", "status": "pro", "rate_limit": 2, "upload_limit": 1000, **endless}
     assert (
@@ -167,7 +167,7 @@ def test_plans_are_created_listed_and_applied(run_migrated: RunCommand) -> None:
     free = {"id": 1, "name": "free", "status": "free", "rate_limit": 30, "upload_limit": 512 * 1024 * 1024, **endless}
     assert plans[:2] == [free, created]
     assert (plans[2]["status"], plans[2]["storage_limit"]) == ("free", 5000)
-    assert run_migrated("plan", "list").out.splitlines()[2].split() == ["2", "gold", "pro", "2", "1000", "-"]
+    assert run_migrated("plan", "list").out.splitlines()[2].split() == ["2", "gold", "pro", "2", "1000", "-", "-"]
 
     key = run_migrated(*ANA, "--plan", "gold", "--json").json["apikey"]
     assert [status(key) for _ in range(3)] == [200, 200, 429]

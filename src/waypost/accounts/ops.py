@@ -22,6 +22,9 @@ _TAKEN = {
     "accounts_username_key_unique": taken("username", "That username is taken. Please choose another one."),
 }
 _PLAN_TAKEN = {"plans_name_unique": taken("name", "There is a plan with that name already.")}
+REGISTERED_PLAN = "free"
+REGISTERED_STORAGE_LIMIT = 2**30
+REGISTERED_ITEM_LIMIT = 10_000
 _MAX_EMAIL_LENGTH = 254  # RFC 5321
 # Many installations live in a network of their own, with addresses at .local or .internal.
 email_validator.SPECIAL_USE_DOMAIN_NAMES.clear()
@@ -44,7 +47,10 @@ class Account:
 
 @dataclass(frozen=True)
 class Plan:
-    """Limits of an account: requests per minute and key, bytes per file, total bytes (None: unlimited)."""
+    """Limits of an account: requests per minute and key, bytes per file, total bytes, and items of each kind.
+
+    None: unlimited.
+    """
 
     id: int
     name: str
@@ -52,6 +58,7 @@ class Plan:
     rate_limit: int
     upload_limit: int
     storage_limit: int | None = None
+    item_limit: int | None = None
 
 
 def checked_email(value: str, *, field: str = "email") -> str:
@@ -169,14 +176,37 @@ def move(tx: Connection, account: int, *, plan: str) -> None:
 
 
 def add_plan(
-    tx: Connection, *, name: str, status: Status, rate_limit: int, upload_limit: int, storage_limit: int | None = None
+    tx: Connection,
+    *,
+    name: str,
+    status: Status,
+    rate_limit: int,
+    upload_limit: int,
+    storage_limit: int | None = None,
+    item_limit: int | None = None,
 ) -> Plan:
     """Create a plan. Raises TAKEN on `name`."""
     limits = {"rate_limit": rate_limit, "upload_limit": upload_limit, "storage_limit": storage_limit}
+    limits["item_limit"] = item_limit
     statement = insert(plans).values(name=name, status=status, **limits).returning(plans.c.id)
     with crud.translate_unique_violation(_PLAN_TAKEN):
         plan = tx.execute(statement).scalar_one()
-    return Plan(plan, name, status, rate_limit, upload_limit, storage_limit)
+    return Plan(plan, name, status, rate_limit, upload_limit, storage_limit, item_limit)
+
+
+def change_plan(tx: Connection, name: str, **limits: int) -> None:
+    """Set limits of a plan. Raises INVALID on `plan`."""
+    tx.execute(update(plans).where(plans.c.id == _plan_id(tx, name)).values(limits))
+
+
+def limit_registered_accounts(tx: Connection) -> None:
+    """Give the plan of registered accounts the limits that it lacks: strangers can create any number of accounts."""
+    missing = or_(plans.c.storage_limit.is_(None), plans.c.item_limit.is_(None))
+    values = {
+        "storage_limit": func.coalesce(plans.c.storage_limit, REGISTERED_STORAGE_LIMIT),
+        "item_limit": func.coalesce(plans.c.item_limit, REGISTERED_ITEM_LIMIT),
+    }
+    tx.execute(update(plans).where(plans.c.name == REGISTERED_PLAN, missing).values(values))
 
 
 def all_plans(tx: Connection) -> Sequence[Plan]:

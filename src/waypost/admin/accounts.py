@@ -26,9 +26,17 @@ class NewPlan(Body):
     rate_limit: _Count
     upload_limit: _Count
     storage_limit: _Count | None = None
+    item_limit: _Count | None = None
 
 
-_DEFAULTS = {"name": "", "status": "pro", "rate_limit": "30", "upload_limit": str(512 * 2**20), "storage_limit": ""}
+_DEFAULTS = {
+    "name": "",
+    "status": "pro",
+    "rate_limit": "30",
+    "upload_limit": str(512 * 2**20),
+    "storage_limit": "",
+    "item_limit": "",
+}
 
 
 @pages.get("/dashboard/admin")

@@ -145,5 +145,6 @@ def _presented_key(authorization: str) -> str:
 
 def _over_limit(usage: Usage) -> Problem:
     wait = max(1, usage.reset - clock.now())
-    message = f"Over the limit of {usage.limit} requests a minute. Please wait {wait} seconds."
+    keys = " for all API keys of this account" if usage.of_account else ""
+    message = f"Over the limit of {usage.limit} requests a minute{keys}. Please wait {wait} seconds."
     return Problem(Kind.RATE_LIMITED, message, retry_after=wait)

@@ -9,7 +9,7 @@ from sqlalchemy import BigInteger, Boolean, Connection, Integer, bindparam, case
 
 from waypost import clock, credentials
 from waypost.auth import api_keys as auth_api_keys
-from waypost.auth.api_keys import Caller
+from waypost.auth.api_keys import ACCOUNT_FACTOR, Caller, used_by_account
 from waypost.db.database import Database
 from waypost.db.schema import api_keys
 from waypost.errors import unavailable
@@ -27,6 +27,8 @@ class Usage:
     remaining: int
     reset: int
     allowed: bool
+    of_account: bool = False
+    """The limit is that of all keys of the account."""
 
     def headers(self) -> list[tuple[bytes, bytes]]:
         """Return the rate limit headers of a response."""
@@ -60,6 +62,9 @@ class ApiKeyLimiter:
                 return None
             if _is_exhausted(caller):
                 return caller, Usage(caller.limit, 0, _reset_second(caller.window_start), allowed=False)
+            if caller.account_used >= caller.limit * ACCOUNT_FACTOR:
+                limit = caller.limit * ACCOUNT_FACTOR
+                return caller, Usage(limit, 0, _reset_second(clock.now_ms()), allowed=False, of_account=True)
             account = caller.account
         raise unavailable()  # reads are stale: the server has become a standby
 
@@ -101,6 +106,7 @@ _CLAIM = (
     .where(api_keys.c.account == bindparam("owner"), api_keys.c.digest == bindparam("key_digest"))
     .where(or_(api_keys.c.expires.is_(None), api_keys.c.expires > _S))
     .where(or_(_IS_OVER, api_keys.c.window_used < _LIMIT))
+    .where(used_by_account(bindparam("owner", type_=BigInteger), _MS) < _LIMIT * ACCOUNT_FACTOR)
     .values(
         window_start=case((_IS_OVER, _MS), else_=api_keys.c.window_start),
         window_used=case((_IS_OVER, 1), else_=api_keys.c.window_used + 1),

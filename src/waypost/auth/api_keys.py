@@ -3,12 +3,16 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from sqlalchemy import Connection, func, insert, or_, select
+from sqlalchemy import ColumnElement, Connection, case, func, insert, or_, select, update
 
 from waypost import clock, credentials
 from waypost.db.schema import accounts, api_keys, plans
-from waypost.errors import not_found
+from waypost.errors import Kind, Problem, not_found
+from waypost.http.rate_limit import WINDOW_MS
 
+MAX_KEYS = 25
+ACCOUNT_FACTOR = 10
+"""The limit of all keys of an account, as a multiple of the limit of one key."""
 Scope = Literal["read", "write"]
 
 
@@ -23,6 +27,8 @@ class Caller:
     limit: int
     window_start: int
     window_used: int
+    account_used: int = 0
+    """Requests in the current windows of all keys of the account."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +50,7 @@ def find_caller(tx: Connection, digest: bytes) -> Caller | None:
     limit = func.coalesce(accounts.c.rate_limit, plans.c.rate_limit).label("limit")
     query = (
         select(c.id.label("key"), c.account, c.scope, accounts.c.suspended, limit, c.window_start, c.window_used)
+        .add_columns(used_by_account(c.account, clock.now_ms()).label("account_used"))
         .join(accounts, accounts.c.id == c.account)
         .join(plans, plans.c.id == accounts.c.plan)
         .where(c.digest == digest, or_(c.expires.is_(None), c.expires > clock.now()))
@@ -52,8 +59,25 @@ def find_caller(tx: Connection, digest: bytes) -> Caller | None:
     return Caller(**row) if row else None
 
 
+def used_by_account(account: ColumnElement[int], now: ColumnElement[int] | int) -> ColumnElement[int]:
+    """Return the requests in the windows that are not over at `now` (milliseconds), of keys present and revoked."""
+    keys = api_keys.alias("all_keys")
+    owner = accounts.alias("key_owner")
+    present = select(func.coalesce(func.sum(keys.c.window_used), 0)).where(
+        keys.c.account == account, keys.c.window_start > now - WINDOW_MS, keys.c.window_start <= now + WINDOW_MS
+    )
+    revoked = select(func.coalesce(func.sum(owner.c.revoked_used), 0)).where(
+        owner.c.id == account, owner.c.revoked_start > now - WINDOW_MS, owner.c.revoked_start <= now + WINDOW_MS
+    )
+    return present.scalar_subquery() + revoked.scalar_subquery()
+
+
 def add(tx: Connection, account: int, *, name: str, scope: Scope = "write", expires: int | None = None) -> str:
-    """Create a key and return it. It cannot be read later."""
+    """Create a key and return it. It cannot be read later. Raises INVALID if the account has MAX_KEYS keys."""
+    tx.execute(select(accounts.c.id).where(accounts.c.id == account).with_for_update(key_share=True))
+    count = select(func.count()).select_from(api_keys).where(api_keys.c.account == account)
+    if tx.execute(count).scalar_one() >= MAX_KEYS:
+        raise Problem(Kind.INVALID, f"An account can have {MAX_KEYS} API keys. Revoke one that is no longer needed.")
     key = credentials.new_key()
     stored_key = {"digest": credentials.digest(key), "hint": key[: credentials.HINT_LENGTH]}
     fields = {"account": account, "name": name, "scope": scope, "expires": expires, "created": clock.now()}
@@ -69,7 +93,20 @@ def of(tx: Connection, account: int) -> list[Key]:
 
 
 def revoke(tx: Connection, account: int, key: int) -> None:
-    """Delete a key. Raises NOT_FOUND if the account has no such key."""
-    deleted = tx.execute(api_keys.delete().where(api_keys.c.id == key, api_keys.c.account == account))
-    if deleted.rowcount == 0:
+    """Delete a key. Raises NOT_FOUND if the account has no such key.
+
+    Its requests still count for the limit of the account: a new key is no new limit.
+    """
+    c = api_keys.c
+    deleted = api_keys.delete().where(c.id == key, c.account == account).returning(c.window_start, c.window_used)
+    row = tx.execute(deleted).first()
+    if row is None:
         raise not_found("API key")
+    now = clock.now_ms()
+    if now - WINDOW_MS < row.window_start <= now + WINDOW_MS:
+        is_current = accounts.c.revoked_start > now - WINDOW_MS
+        values = {
+            "revoked_start": now,
+            "revoked_used": case((is_current, accounts.c.revoked_used), else_=0) + row.window_used,
+        }
+        tx.execute(update(accounts).where(accounts.c.id == account).values(values))

@@ -16,7 +16,7 @@ from waypost.server import startup
 
 account = typer.Typer(no_args_is_help=True, help="Accounts of this installation.")
 key = typer.Typer(no_args_is_help=True, help="API keys of an account.")
-plan = typer.Typer(no_args_is_help=True, help="Plans: rate limits and storage quotas.")
+plan = typer.Typer(no_args_is_help=True, help="Plans: limits of requests, storage and items.")
 account.add_typer(key, name="key")
 
 _UPLOAD_LIMIT = 512 * 1024 * 1024
@@ -148,6 +148,10 @@ def add_plan(
         int | None,
         typer.Option(min=1, max=_MAX_INTEGER, help="Total size of an account's files, in bytes. Default: unlimited."),
     ] = None,
+    item_limit: Annotated[
+        int | None,
+        typer.Option(min=1, max=_MAX_INTEGER, help="Links, QR codes, files … of an account, each. Default: unlimited."),
+    ] = None,
     json: AsJson = False,
 ) -> None:
     """Create a plan."""
@@ -160,6 +164,7 @@ def add_plan(
                 rate_limit=rate_limit,
                 upload_limit=upload_limit,
                 storage_limit=storage_limit,
+                item_limit=item_limit,
             )
         )
     if json:
@@ -168,12 +173,45 @@ def add_plan(
         console.stdout.print(f"Plan {created.name} created.")
 
 
+@plan.command("change")
+def change_plan(
+    name: Annotated[str, typer.Argument(help="Name of the plan.")],
+    rate_limit: Annotated[
+        int | None, typer.Option(min=1, max=_MAX_INTEGER, help="Requests per minute and API key.")
+    ] = None,
+    upload_limit: Annotated[
+        int | None, typer.Option(min=1, max=_MAX_INTEGER, help="Maximum size of a file, in bytes.")
+    ] = None,
+    storage_limit: Annotated[
+        int | None, typer.Option(min=1, max=_MAX_INTEGER, help="Total size of an account's files, in bytes.")
+    ] = None,
+    item_limit: Annotated[
+        int | None, typer.Option(min=1, max=_MAX_INTEGER, help="Links, QR codes, files … of an account, each.")
+    ] = None,
+) -> None:
+    """Change limits of a plan, immediately for its accounts. Existing items are kept."""
+    limits = {
+        "rate_limit": rate_limit,
+        "upload_limit": upload_limit,
+        "storage_limit": storage_limit,
+        "item_limit": item_limit,
+    }
+    given = {key: value for key, value in limits.items() if value is not None}
+    if not given:
+        raise typer.BadParameter("give at least one limit", param_hint="--item-limit")
+    with console.database() as database:
+        database.write(lambda tx: ops.change_plan(tx, name, **given))
+    console.stdout.print(f"Plan {name} changed.")
+
+
 @plan.command("list")
 def list_plans(json: AsJson = False) -> None:
     """List all plans."""
     with console.database() as database:
         rows = [asdict(plan) for plan in database.read(ops.all_plans)]
-    console.print_rows(rows, ("id", "name", "status", "rate_limit", "upload_limit", "storage_limit"), json=json)
+    console.print_rows(
+        rows, ("id", "name", "status", "rate_limit", "upload_limit", "storage_limit", "item_limit"), json=json
+    )
 
 
 def _account_row(account: Account) -> dict[str, Any]:

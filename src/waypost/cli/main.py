@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from waypost import __version__
-from waypost.accounts import email_links
+from waypost.accounts import email_links, ops
 from waypost.backup import archive
 from waypost.cli import accounts, blocklist, clicks, console, geo, migrate
 from waypost.db.database import error_reason
@@ -66,6 +66,8 @@ def serve(
         raise typer.Exit(2)
     listeners = startup.listen(settings)
     with closing(startup.open_database(settings)) as database:
+        if settings.registration == "on":
+            database.write(ops.limit_registered_accounts)
         owner = startup.create_first_account(settings, database)
         if owner is not None:
             lifetime = email_links.WELCOME_SECONDS

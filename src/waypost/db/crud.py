@@ -14,7 +14,8 @@ from sqlalchemy.sql.schema import ScalarElementColumnDefault
 
 from waypost import clock
 from waypost.db import page_counters, schema
-from waypost.errors import Problem, invalid, not_found
+from waypost.db.schema import accounts, plans
+from waypost.errors import Kind, Problem, invalid, not_found
 
 R = TypeVar("R")
 UniqueErrors = Mapping[str, Problem]
@@ -106,12 +107,29 @@ def require_reference(tx: Connection, table: Table, account: int, item: int, *, 
 def add(
     tx: Connection, table: Table, account: int, values: Mapping[str, Any], unique_errors: UniqueErrors | None = None
 ) -> int:
-    """Insert and count a row for the account; return its id. A `None` becomes the column's default."""
+    """Insert and count a row for the account; return its id. A `None` becomes the column's default.
+
+    Raises INVALID above the limit of the account's plan.
+    """
     row = {"account": account, "created": clock.now(), **_with_defaults(table, values)}
     with translate_unique_violation(unique_errors):
         item = int(tx.execute(insert(table).values(row).returning(table.c.id)).scalar_one())
     page_counters.increment(tx, account, table.name, item, 1)
+    _check_item_limit(tx, account, table)
     return item
+
+
+def _check_item_limit(tx: Connection, account: int, table: Table) -> None:
+    """Raise INVALID if the account has more rows than its plan allows, which rolls the new row back.
+
+    Exact: the new row was counted first, and concurrent transactions wait for the counter.
+    """
+    plan_limit = select(plans.c.item_limit).join_from(accounts, plans).where(accounts.c.id == account)
+    limit = tx.execute(plan_limit).scalar_one_or_none()
+    if limit is not None and page_counters.total(tx, account, table.name) > limit:
+        noun = _SINGULAR[table.name] + ("s" if limit != 1 else "")
+        hint = "Delete some first, or ask the administrator for another plan."
+        raise Problem(Kind.INVALID, f"Your plan allows {limit} {noun}. {hint}")
 
 
 def change(

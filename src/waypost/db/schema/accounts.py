@@ -24,6 +24,7 @@ plans = Table(
     number("rate_limit", 30),
     number("upload_limit", 512 * 1024 * 1024),
     Column("storage_limit", BigInteger),
+    Column("item_limit", BigInteger),
     CheckConstraint("status IN ('free', 'pro')", "status"),
 )
 
@@ -44,6 +45,8 @@ accounts = Table(
     timestamp("expires", optional=True),
     timestamp("registered"),
     number("stored"),
+    number("revoked_start"),
+    number("revoked_used"),
     UniqueConstraint("email_key"),
     UniqueConstraint("username_key"),
     sqlite_autoincrement=True,

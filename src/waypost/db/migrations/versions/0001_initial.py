@@ -70,7 +70,7 @@ def _create_accounts() -> None:
         _columns(sa.String(64), "name"),
         _columns(sa.String(16), "status"),
         _columns(_NUMBER, "rate_limit", "upload_limit"),
-        _optional(_NUMBER, "storage_limit"),
+        _optional(_NUMBER, "storage_limit", "item_limit"),
         _check("plans_status_check", "status IN ('free', 'pro')"),
         unique=[("name",)],
         sqlite_autoincrement=False,
@@ -85,7 +85,7 @@ def _create_accounts() -> None:
         _optional(_NUMBER, "rate_limit"),
         _columns(_FLAG, "owner", "suspended"),
         _optional(_NUMBER, "expires"),
-        _columns(_NUMBER, "registered", "stored"),
+        _columns(_NUMBER, "registered", "stored", "revoked_start", "revoked_used"),
         _reference("accounts", "plan", "plans", "RESTRICT"),
         unique=[("email_key",), ("username_key",)],
     )
