@@ -34,6 +34,7 @@ _log = structlog.get_logger("worker")
 _CHANGE_LOG_SECONDS = 0.25  # polling interval; a change must be visible in all processes within a second
 _JOURNAL_SECONDS = 1.0
 _STORAGE_SECONDS = 5.0
+_STORAGE_CHECK_SECONDS = 15.0
 _UPLOADS = "/api/files/upload"
 _API_DOCS = "/api/docs"
 _DASHBOARD_UPLOADS = "/dashboard/files/new"
@@ -60,12 +61,12 @@ class BackgroundTasks:
 
     def __post_init__(self) -> None:
         self._reported = (0, 0)
-        self._limiter = anyio.CapacityLimiter(4)
+        self._limiter = anyio.CapacityLimiter(5)
         self._stopping = asyncio.Event()
 
     def start(self) -> list[asyncio.Task[None]]:
         """Start all tasks."""
-        tasks = (self._follow_change_log, self._maintain_journal, self._clean_storage)
+        tasks = (self._follow_change_log, self._maintain_journal, self._clean_storage, self._check_storage)
         return [asyncio.create_task(task()) for task in tasks]
 
     def stop(self) -> None:
@@ -117,6 +118,11 @@ class BackgroundTasks:
     async def _clean_storage(self) -> None:
         while not await self._is_stopping(_STORAGE_SECONDS):
             await self._in_thread(self.cleaner.run_due)
+
+    async def _check_storage(self) -> None:
+        await self._in_thread(self.cleaner.store.check)
+        while not await self._is_stopping(_STORAGE_CHECK_SECONDS):
+            await self._in_thread(self.cleaner.store.check)
 
     async def _in_thread(self, work: Callable[[], object]) -> None:
         """Run `work` in a thread of its own pool: requests that wait for the database cannot use it up."""
@@ -193,7 +199,8 @@ class Dispatcher:
     async def _ready(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Health check: 200 if the database answers and has the tables of this version, else 503.
 
-        Only the networks in WAYPOST_METRICS_NETWORKS get the details.
+        Only the networks in WAYPOST_METRICS_NETWORKS get the details. A fault of the storage is no 503: without
+        files, links still work.
         """
         try:
             revision = await anyio.to_thread.run_sync(self._tasks.database.read, current_revision)
@@ -201,9 +208,11 @@ class Dispatcher:
             state = problem.message
         else:
             state = "ok" if revision == self._latest_revision else f"at {revision}, not {self._latest_revision}"
-        body: dict[str, Any] = {"status": "ok" if state == "ok" else "unavailable"}
+        storage = self._tasks.cleaner.store.health.fault
+        body: dict[str, Any] = {"status": "unavailable" if state != "ok" else "degraded" if storage else "ok"}
         if self._is_monitor(scope):
-            body |= {"database": state, "clicks_lost": self._tasks.worker_state.journal.lost}
+            lost = self._tasks.worker_state.journal.lost
+            body |= {"database": state, "storage": storage or "ok", "clicks_lost": lost}
         await JSONResponse(body, 200 if state == "ok" else 503)(scope, receive, send)
 
     async def _metrics(self, scope: Scope, receive: Receive, send: Send) -> None:

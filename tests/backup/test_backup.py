@@ -132,7 +132,7 @@ def test_failed_backup_keeps_previous_archive(installation: Database, tmp_path: 
     before = archive_file.read_bytes()
     (tmp_path / "files" / "a").mkdir(parents=True)
     (tmp_path / "files" / "a" / "b").symlink_to("b")  # an unreadable file
-    with pytest.raises(Problem, match=r"saved\.tar\.gz cannot be written: Too many levels of symbolic links\."):
+    with pytest.raises(Problem, match=r"The file storage is not available"):
         archive.backup(installation, store_in(tmp_path), archive_file)
     assert archive_file.read_bytes() == before
     assert not list(tmp_path.glob("*.partial"))

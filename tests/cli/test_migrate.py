@@ -1,6 +1,7 @@
 """Migration from SQLite to PostgreSQL and from a folder to S3: complete, resumable and verified."""
 
 import hashlib
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -263,4 +264,30 @@ def test_migrate_storage_command_copies_to_s3_and_back(
         assert (back.code, "3 files copied" in back.out) == (0, True), back.err
         again = run("migrate-storage", bucket.settings["storage_url"], tmp_path / "back")
         assert "0 files copied, 3 already present" in again.out
+        shutil.rmtree(tmp_path / "back")
+        wrong = run("migrate-storage", bucket.settings["storage_url"] + "/else", tmp_path / "back")
+        assert (wrong.code, "Files missing from the source: 3" in wrong.err) == (1, True)
+        run("migrate-storage", bucket.settings["storage_url"], tmp_path / "back")
     assert _contents(tmp_path / "back") == _CONTENTS
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "message"),
+    [
+        ("data/files", "s3://x", "s3://x must be s3:// and a bucket"),
+        ("s3://x", "other", "s3://x must be s3:// and a bucket"),
+        ("missing", "other", "the folder missing does not exist"),
+        ("file", "other", "the folder file does not exist"),
+        ("data/files", "data/files/", "must not be the same as FROM"),
+        ("s3://files/x", "s3://files/x", "must not be the same as FROM"),
+    ],
+)
+def test_migrate_storage_rejects_wrong_arguments(
+    source: str, target: str, message: str, run_migrated: RunCommand, working_folder: Path
+) -> None:
+    (working_folder / "data" / "files").mkdir()
+    (working_folder / "file").touch()
+    completed = run_migrated("migrate-storage", source, target)
+    assert (completed.code, completed.out, "Traceback" in completed.err) == (2, "", False)
+    assert message in completed.err
+    assert not (working_folder / "other").exists()

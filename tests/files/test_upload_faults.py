@@ -11,11 +11,12 @@ from collections import Counter
 from contextlib import closing, suppress
 from typing import Any
 
-from sqlalchemy import update
+from sqlalchemy import select, update
 
 from tests.support.file_server import CONTENT, LIMIT, FileServer
 from tests.support.load import until
 from tests.support.threads import join
+from waypost import clock
 from waypost.db import schema
 
 
@@ -157,7 +158,9 @@ def test_upload_to_killed_worker_is_cleaned_up(file_server: FileServer, big: byt
         until(lambda: file_server.status("nothing") == 404 and len(file_server.worker_processes()) == 2)
     assert file_server.row_counts() == (files, 1)
     with closing(file_server.database()) as database:
-        database.write(lambda tx: tx.execute(update(schema.orphan_objects).values(due=1)))  # as if an hour had passed
+        due = database.read(lambda tx: tx.execute(select(schema.orphan_objects.c.due)).scalar_one())
+        assert due <= clock.now() + 300
+        database.write(lambda tx: tx.execute(update(schema.orphan_objects).values(due=1)))  # as if 5 minutes had passed
     file_server.clean_up()
     assert file_server.row_counts() == (files, 0)
     assert file_server.object_count() == before

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from pydantic import ValidationError
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from waypost.cli import console
@@ -14,6 +15,7 @@ from waypost.migrate.storage import ProgressCallback
 from waypost.server import startup
 from waypost.settings import Settings
 from waypost.storage.factory import store_at
+from waypost.storage.store import Store
 
 
 def migrate_database(
@@ -44,11 +46,27 @@ def migrate_storage(
 ) -> None:
     """Copy all stored files. The service may run. If interrupted, run it again to resume."""
     settings = console.settings()
-    old, new = store_at(source, settings), store_at(target, settings)
-    with console.database() as database, closing(old), closing(new), _progress_bars() as on_progress:
-        moved = storage.migrate(database, old, new, on_progress)
+    with console.database() as database:
+        if source.rstrip("/") == target.rstrip("/"):
+            raise typer.BadParameter("must not be the same as FROM", param_hint="TO")
+        if not source.startswith("s3://") and not Path(source).is_dir():
+            raise typer.BadParameter(f"the folder {source} does not exist", param_hint="FROM")
+        old, new = _store(source, settings, hint="FROM"), _store(target, settings, hint="TO")
+        with closing(old), closing(new), _progress_bars() as on_progress:
+            moved = storage.migrate(database, old, new, on_progress)
     console.stdout.print(f"{moved.copied} files copied, {moved.skipped} already present, all verified.")
     console.warn_missing_files("source", moved.missing)
+    if moved.missing:
+        raise typer.Exit(1)
+
+
+def _store(where: str, settings: Settings, *, hint: str) -> Store:
+    """Return the store at a path or s3:// URL. An invalid one ends the command with code 2."""
+    try:
+        return store_at(where, settings)
+    except ValidationError as error:
+        reason = error.errors()[0]["msg"].removeprefix("Value error, ")
+        raise typer.BadParameter(f"{where} {reason}", param_hint=hint) from error
 
 
 @contextmanager

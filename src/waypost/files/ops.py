@@ -18,7 +18,7 @@ from waypost.urls import alias_namespace, hostnames
 
 R = TypeVar("R", bound="File")
 Order = Literal["date", "downloads", "size"]
-_UPLOAD_SECONDS = 3600  # an upload without an extension for this long counts as abandoned
+_UPLOAD_SECONDS = 300  # an upload without an extension for this long counts as abandoned
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, TypeVar, Unpack
 
 import anyio.to_thread
+import structlog
 from fastapi import Request
 from sqlalchemy import Connection
 
@@ -22,8 +23,9 @@ from waypost.http import file_names, media_types
 from waypost.storage.store import storage_full
 
 T = TypeVar("T")
+_log = structlog.get_logger("upload")
 _MIN_PROGRESS = 64 * 1024  # bytes that must arrive within `transfer_seconds`
-_EXTEND_SECONDS = 600.0  # how often a long upload extends its record
+_EXTEND_SECONDS = 60.0  # how often an upload extends its record
 _DIGEST = re.compile(r"\s*([a-z0-9-]+)\s*=\s*:([A-Za-z0-9+/=]*):\s*")
 _ALGORITHMS = {"md5": "md5", "sha": "sha1", "sha-256": "sha256", "sha-512": "sha512"}
 
@@ -42,8 +44,9 @@ async def receive(request: Request, context: RequestContext, filename: str, **fi
     _refuse_early(request, quota, await _threaded(context.store.free_bytes))
     body = UploadBody(request, quota, context, digests=_declared_digests(request))
     random = secrets.token_hex(16)
-    name = body.name = f"{random[:2]}/{random}"
+    name = f"{random[:2]}/{random}"
     await _threaded(lambda: context.write(lambda tx: ops.register_upload(tx, name)))
+    extending = asyncio.create_task(_extend(context, name))
     try:
         disposition = file_names.disposition(filename)
         await context.store.put(name, body.chunks(), on_chunk=body.update_digests, disposition=disposition)
@@ -54,6 +57,20 @@ async def receive(request: Request, context: RequestContext, filename: str, **fi
     except BaseException:
         await asyncio.shield(asyncio.ensure_future(_threaded(lambda: context.cleaner.discard(name))))
         raise
+    finally:
+        extending.cancel()
+
+
+async def _extend(context: RequestContext, name: str) -> None:
+    """Record regularly that the upload runs, also while the client or the storage is slow."""
+    while True:
+        await asyncio.sleep(_EXTEND_SECONDS)
+        try:
+            await _threaded(
+                lambda: context.database.write(lambda tx: ops.extend_upload(tx, name), durability="relaxed")
+            )
+        except Problem as problem:
+            _log.warning("upload not extended", reason=problem.message)
 
 
 class UploadBody:
@@ -62,7 +79,6 @@ class UploadBody:
     def __init__(
         self, request: Request, quota: UploadQuota, context: RequestContext, *, digests: Mapping[str, tuple[str, bytes]]
     ) -> None:
-        self.name = ""
         self.size = 0
         self.head = b""
         self._request = request
@@ -75,7 +91,6 @@ class UploadBody:
     async def chunks(self) -> AsyncIterator[bytes]:
         """Yield the body in chunks. Raises TOO_LARGE, STORAGE_FULL, TOO_SLOW, and INVALID if it is interrupted."""
         waited, progress = 0.0, 0
-        extend_at = time.monotonic() + _EXTEND_SECONDS
         more = True
         while more:
             started = time.monotonic()
@@ -92,9 +107,6 @@ class UploadBody:
                 waited, progress = 0.0, 0
             self._add(chunk)
             yield chunk
-            if time.monotonic() > extend_at:
-                extend_at = time.monotonic() + _EXTEND_SECONDS
-                await _threaded(self._extend)
         if not self.size:
             raise invalid("body", "The body must contain the file, but it is empty.")
 
@@ -122,9 +134,6 @@ class UploadBody:
             limit = self._context.settings.transfer_seconds
             message = f"The upload is too slow: at least {_MIN_PROGRESS} bytes must arrive every {limit} seconds."
             raise Problem(Kind.TOO_SLOW, message) from None
-
-    def _extend(self) -> None:
-        self._context.database.write(lambda tx: ops.extend_upload(tx, self.name), durability="relaxed")
 
     def _add(self, chunk: bytes) -> None:
         if len(self.head) < media_types.SNIFF_BYTES:

@@ -33,6 +33,7 @@ from waypost.db.postgres import disable_timeouts
 from waypost.db.schema import metadata
 from waypost.errors import Kind, Problem
 from waypost.migrate.storage import ProgressCallback
+from waypost.ownership import inherit_owner
 from waypost.signing import installation_secret
 
 _BATCH_ROWS = 2000
@@ -81,6 +82,7 @@ def _ingester_lock(journal: Path) -> Iterator[None]:
         yield
         return
     with (journal / LOCK_FILE).open("w") as lock:
+        inherit_owner(journal / LOCK_FILE)
         if not try_lock(lock):
             raise _invalid("The service is running. Stop it first: what it saves now would be lost.")
         yield

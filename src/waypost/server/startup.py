@@ -19,6 +19,7 @@ from waypost.db.upgrade import current_revision, upgrade
 from waypost.errors import Kind, Problem
 from waypost.links import dead_link_checker
 from waypost.observability import metrics
+from waypost.ownership import inherit_owner, make_folder
 from waypost.server import private_files, workers
 from waypost.settings import Settings
 
@@ -76,13 +77,18 @@ def open_installation(settings: Settings) -> Database:
 
 def open_unmigrated_database(settings: Settings) -> Database:
     """Open the database without an upgrade; it can be empty. Raises UNAVAILABLE."""
+    file = settings.database_file
+    is_new = file is not None and not file.exists()
     try:
-        settings.data_dir.mkdir(parents=True, exist_ok=True)
+        make_folder(settings.data_dir)
     except OSError as error:
         message = f"The data folder {settings.data_dir} cannot be created: {error.strerror}."
         raise Problem(Kind.UNAVAILABLE, message) from error
     private_files.protect(settings)
-    return connect(settings.database)
+    database = connect(settings.database)
+    if file is not None and is_new:
+        inherit_owner(file)
+    return database
 
 
 def connect(url: str) -> Database:

@@ -20,7 +20,7 @@ from waypost.errors import Problem
 from waypost.migrate import database as migrate_database
 from waypost.server import private_files
 from waypost.settings import Settings, unknown_variables
-from waypost.storage.factory import open_store, probe
+from waypost.storage.factory import PROBES, open_store, probe
 
 _MIN_FREE_BYTES = 512 * 1024 * 1024
 
@@ -41,6 +41,7 @@ def run(settings: Settings) -> list[Finding]:
         *_variables(),
         *_data_dir(settings),
         *_permissions(settings),
+        *_owners(settings),
         *_sqlite(settings),
         *_database(settings),
         *_addresses(settings),
@@ -52,12 +53,18 @@ def run(settings: Settings) -> list[Finding]:
 
 def storage(settings: Settings) -> list[Finding]:
     """Test the file storage with a small object. Not part of `run`: links work without the storage."""
+    folder = settings.data_dir / "files"
+    if not settings.storage_url and not folder.exists():
+        return []  # the first upload creates it, with the right owner
     with closing(open_store(settings)) as store:
         fault = probe(store)
+    if not settings.storage_url:
+        with suppress(OSError):
+            (folder / PROBES).rmdir()
     if not fault:
         return []
     hint = "Check WAYPOST_STORAGE_URL, its endpoint, region and keys." if settings.storage_url else "Check the disk."
-    where = settings.storage_url or str(settings.data_dir / "files")
+    where = settings.storage_url or str(folder)
     return [Finding("W030", "error", f"The file storage {where} does not work: {fault}.", hint)]
 
 
@@ -98,7 +105,23 @@ def _data_dir(settings: Settings) -> Iterator[Finding]:
         return
     if shutil.disk_usage(existing).free < _MIN_FREE_BYTES:
         hint = "Free some space, or move WAYPOST_DATA_DIR to a larger disk."
-        yield Finding("W002", "warning", f"Less than 512 MiB are free at {folder.resolve()}.", hint)
+        yield Finding("W002", "warning", f"Less than 512 MiB are free at {existing.resolve()}.", hint)
+
+
+def _owners(settings: Settings) -> Iterator[Finding]:
+    """Find what a command of another user, such as root, left in the data folder."""
+    folder = settings.data_dir
+    if not folder.is_dir():
+        return
+    owner = folder.stat().st_uid
+    strangers = []
+    for path in (*folder.glob("*"), *folder.glob("files/*")):
+        with suppress(FileNotFoundError):  # a temporary file of SQLite
+            if path.lstat().st_uid != owner:
+                strangers.append(str(path))
+    if strangers:
+        text = f"{strangers[0]} belongs to another user than {folder}, so the service may be unable to write it."
+        yield Finding("W006", "warning", text, f"Run chown -R --reference={folder} {folder} as root.")
 
 
 def _sqlite(settings: Settings) -> Iterator[Finding]:

@@ -6,13 +6,17 @@ import os
 import shutil
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TypeVar
 
-from waypost.errors import Problem
-from waypost.storage.store import CHUNK, ObjectNotFound, Readable, storage_full, storage_unavailable
+import structlog
 
+from waypost.errors import Problem
+from waypost.ownership import inherit_owner, make_folder
+from waypost.storage.store import CHUNK, Health, ObjectNotFound, Readable, storage_full, storage_unavailable
+
+_log = structlog.get_logger("storage")
 T = TypeVar("T")
 _THREADS = 8  # of each process, separate from those of the database, so that a slow disk does not block it
 _RESERVED_BYTES = 256 * 1024 * 1024  # left free for the database and the journal
@@ -30,7 +34,8 @@ class DiskBlob:
     async def read(self, start: int, end: int) -> AsyncIterator[bytes]:
         loop = asyncio.get_running_loop()
         while start < end:
-            chunk = await loop.run_in_executor(self._threads, os.pread, self._fd, min(CHUNK, end - start), start)
+            with _translated_errors():
+                chunk = await loop.run_in_executor(self._threads, os.pread, self._fd, min(CHUNK, end - start), start)
             if not chunk:
                 raise ObjectNotFound
             start += len(chunk)
@@ -45,6 +50,7 @@ class DiskStore:
     """Objects as files of a folder."""
 
     def __init__(self, folder: Path) -> None:
+        self.health = Health()
         self._folder = folder
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="disk")
 
@@ -56,17 +62,13 @@ class DiskStore:
         on_chunk: Callable[[bytes], object],
         disposition: str,  # unused: a folder has no signed URLs
     ) -> None:
-        try:
+        with self._writing(name):
             file = await self._in_thread(lambda: self._create(name))
             try:
                 await self._pump(file, chunks, on_chunk)
                 await self._in_thread(lambda: self._sync(file, name))
             finally:
                 file.close()
-        except BaseException as error:
-            with suppress(OSError):
-                self.remove(name)
-            raise _translate(error) from error
 
     async def _pump(self, file: IO[bytes], chunks: AsyncIterator[bytes], on_chunk: Callable[[bytes], object]) -> None:
         """Write each chunk in a thread while the next one arrives."""
@@ -89,50 +91,51 @@ class DiskStore:
             writing.result()
 
     async def open(self, name: str) -> DiskBlob:
-        try:
+        with _translated_errors():
             return DiskBlob(await self._in_thread((self._folder / name).open, "rb"), self._threads)
-        except FileNotFoundError as error:
-            raise ObjectNotFound from error
-        except OSError as error:
-            raise storage_unavailable() from error
 
     async def signed(self, name: str, *, seconds: int) -> str | None:
         return None
 
     def remove(self, name: str) -> None:
-        (self._folder / name).unlink(missing_ok=True)
+        with _translated_errors():
+            (self._folder / name).unlink(missing_ok=True)
 
     def load(self, name: str) -> tuple[int, Iterator[bytes]]:
-        try:
+        with _translated_errors():
             file = (self._folder / name).open("rb")
-        except FileNotFoundError as error:
-            raise ObjectNotFound from error
-        return os.fstat(file.fileno()).st_size, _chunks(file)
+            return os.fstat(file.fileno()).st_size, _chunks(file)
 
     def size(self, name: str) -> int | None:
         try:
-            return (self._folder / name).stat().st_size
-        except FileNotFoundError:
+            with _translated_errors():
+                return (self._folder / name).stat().st_size
+        except ObjectNotFound:
             return None
 
     def save(self, name: str, file: Readable, *, disposition: str) -> None:
-        try:
-            with self._create(name) as target:
-                while chunk := file.read(CHUNK):
-                    _write(target, chunk)
-                self._sync(target, name)
-        except BaseException as error:
-            with suppress(OSError):
-                self.remove(name)
-            raise _translate(error) from error
+        with self._writing(name), self._create(name) as target:
+            while chunk := file.read(CHUNK):
+                _write(target, chunk)
+            self._sync(target, name)
+
+    def check(self) -> None:
+        folder = self._existing_folder()
+        reason = ""
+        if not folder.is_dir():
+            reason = os.strerror(errno.ENOTDIR)
+        elif not os.access(folder, os.W_OK | os.X_OK):
+            reason = os.strerror(errno.EACCES)
+        if reason and reason != self.health.access_fault:
+            _log.error("file storage cannot be written", folder=str(folder), reason=reason, user=os.geteuid())
+        self.health.access_fault = reason
 
     def is_empty(self) -> bool:
         return not any(path.is_file() for path in self._folder.rglob("*"))
 
     def free_bytes(self) -> int | None:
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            return max(0, shutil.disk_usage(self._folder).free - _RESERVED_BYTES)
+            return max(0, shutil.disk_usage(self._existing_folder()).free - _RESERVED_BYTES)
         except OSError:
             return None
 
@@ -141,10 +144,26 @@ class DiskStore:
 
     def _create(self, name: str) -> IO[bytes]:
         path = self._folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return open(
-            path, "xb", buffering=0, opener=lambda at, flags: os.open(at, flags, 0o600)
-        )  # Path.open takes no mode
+        make_folder(path.parent)
+        return open(path, "xb", buffering=0, opener=_open_private)  # Path.open takes no mode
+
+    @contextmanager
+    def _writing(self, name: str) -> Iterator[None]:
+        """Translate errors, record the result, and leave nothing after an error."""
+        try:
+            yield
+        except BaseException as error:
+            with suppress(OSError):
+                (self._folder / name).unlink(missing_ok=True)
+            if not isinstance(error, OSError):
+                raise
+            self.health.record_write(_reason(error))
+            raise _problem(error) from error
+        self.health.record_write("")
+
+    def _existing_folder(self) -> Path:
+        """Return the folder, or the one in which the first upload creates it."""
+        return next(path for path in (self._folder, *self._folder.absolute().parents) if path.exists())
 
     def _sync(self, file: IO[bytes], name: str) -> None:
         """Make the content and the directory entry durable."""
@@ -157,6 +176,12 @@ class DiskStore:
 
     async def _in_thread(self, work: Callable[..., T], *args: object) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work, *args)
+
+
+def _open_private(path: str, flags: int) -> int:
+    fd = os.open(path, flags, 0o600)
+    inherit_owner(Path(path))
+    return fd
 
 
 def _write(file: IO[bytes], chunk: bytes) -> None:
@@ -172,7 +197,21 @@ def _chunks(file: IO[bytes]) -> Iterator[bytes]:
             yield chunk
 
 
-def _translate(error: BaseException) -> BaseException:
-    if isinstance(error, Problem) or not isinstance(error, OSError):
-        return error
+@contextmanager
+def _translated_errors() -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise ObjectNotFound from error
+    except OSError as error:
+        raise _problem(error) from error
+
+
+def _problem(error: OSError) -> Problem:
+    """Log the reason of an error, and return the problem, which does not contain it."""
+    _log.error("file storage failed", reason=str(error), user=os.geteuid())
     return storage_full() if error.errno in _FULL_ERRORS else storage_unavailable()
+
+
+def _reason(error: OSError) -> str:
+    return error.strerror or type(error).__name__

@@ -9,6 +9,9 @@ from waypost.settings import Settings
 from waypost.storage.disk import DiskStore
 from waypost.storage.store import ObjectNotFound, Store
 
+PROBES = "probe"
+"""Prefix of the test objects of `probe`."""
+
 
 def open_store(settings: Settings) -> Store:
     """Return the bucket in WAYPOST_STORAGE_URL, or else a folder in the data folder. Does not connect yet."""
@@ -28,7 +31,7 @@ def store_at(where: str, settings: Settings) -> Store:
 
 def probe(store: Store) -> str:
     """Write, read and delete a test object. Return the fault, or "" if all works."""
-    name, content = f"probe/{secrets.token_hex(16)}", secrets.token_bytes(16)
+    name, content = f"{PROBES}/{secrets.token_hex(16)}", secrets.token_bytes(16)
     step = "written"
     try:
         store.save(name, io.BytesIO(content), disposition="attachment")

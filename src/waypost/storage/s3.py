@@ -12,14 +12,14 @@ import structlog
 from obstore.exceptions import BaseError
 from obstore.store import S3Store as Bucket
 
+from waypost.errors import Problem
 from waypost.settings import Settings
-from waypost.storage.store import CHUNK, ObjectNotFound, Readable, storage_full, storage_unavailable
+from waypost.storage.store import CHUNK, Health, ObjectNotFound, Readable, storage_full, storage_unavailable
 
 _log = structlog.get_logger("storage")
 _PART_BYTES = 8 * 1024 * 1024  # S3 allows 10,000 parts: objects of up to 80 GB
 _PARALLEL_PARTS = 2
 _PARALLEL_UPLOADS = 16  # of each process; each can hold three parts in memory
-_RETRIES = {"max_retries": 4, "retry_timeout": timedelta(seconds=60)}
 _FULL_ERRORS = ("507 Insufficient Storage", "QuotaExceeded", "XMinioStorageFull", "<Code>EntityTooLarge</Code>")
 
 
@@ -46,9 +46,11 @@ class S3Store:
     """Objects in a bucket, or below a prefix of one."""
 
     def __init__(self, settings: Settings) -> None:
+        self.health = Health()
         self._store = _client(settings, timedelta(seconds=60))
         # The timeout is for a whole response, and slow clients may read for hours.
         self._reading = _client(settings, timedelta(days=7))
+        self._checking = _client(settings, timedelta(seconds=5), retries=0)
         self._uploads = asyncio.Semaphore(_PARALLEL_UPLOADS)
 
     async def put(
@@ -68,7 +70,7 @@ class S3Store:
                 first += chunk
                 if len(first) > _PART_BYTES:
                     break
-            with _translated_errors():
+            with self._recorded_write(), _translated_errors():
                 if len(first) <= _PART_BYTES:  # one request instead of three; a crash leaves nothing behind
                     await obstore.put_async(self._store, name, bytes(first), **_options(disposition, parts=False))
                 else:
@@ -109,6 +111,15 @@ class S3Store:
             chunks = iter(lambda: file.read(CHUNK), b"")
             obstore.put(self._store, name, chunks, **_options(disposition, parts=True))
 
+    def check(self) -> None:
+        try:
+            with _translated_errors():
+                obstore.head(self._checking, "check")
+        except ObjectNotFound:
+            self.health.access_fault = ""
+        except Problem as problem:
+            self.health.access_fault = _reason(problem)
+
     def is_empty(self) -> bool:
         with _translated_errors():
             return not any(len(page) for page in obstore.list(self._store, chunk_size=1))
@@ -118,6 +129,21 @@ class S3Store:
 
     def close(self) -> None:
         """Do nothing: no resources are held."""
+
+    @contextmanager
+    def _recorded_write(self) -> Iterator[None]:
+        try:
+            yield
+        except Problem as problem:
+            if isinstance(problem.__cause__, BaseError | OSError):  # else the upload itself is at fault
+                self.health.record_write(_reason(problem))
+            raise
+        self.health.record_write("")
+
+
+def _reason(problem: Problem) -> str:
+    """Return the kind of an error of obstore, such as PermissionDeniedError. Its message would reveal addresses."""
+    return type(problem.__cause__).__name__
 
 
 async def _prepend(first: bytearray, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
@@ -143,7 +169,7 @@ def _chunks(result: Any) -> Iterator[bytes]:
             yield bytes(chunk)
 
 
-def _client(settings: Settings, limit: timedelta) -> Bucket:
+def _client(settings: Settings, limit: timedelta, *, retries: int = 4) -> Bucket:
     parts = urlsplit(settings.storage_url)
     options = {
         "endpoint": settings.storage_endpoint,
@@ -156,7 +182,7 @@ def _client(settings: Settings, limit: timedelta) -> Bucket:
     client: Any = {"timeout": limit, "connect_timeout": timedelta(seconds=5)}
     if settings.storage_endpoint.startswith("http://"):
         client["allow_http"] = True
-    retry: Any = _RETRIES
+    retry: Any = {"max_retries": retries, "retry_timeout": timedelta(seconds=60)}
     prefix = parts.path.strip("/") or None
     return Bucket(parts.netloc, prefix=prefix, config=config, client_options=client, retry_config=retry)
 

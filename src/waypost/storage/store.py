@@ -3,13 +3,39 @@
 A store knows neither files nor the database. Names of objects are random.
 """
 
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass
 from typing import IO, Protocol
 
 from waypost.errors import Kind, Problem
 
 CHUNK = 1 << 20
 """Default number of bytes to read at once."""
+
+
+_FAULT_SECONDS = 600  # a write that failed longer ago says nothing about the present
+
+
+@dataclass
+class Health:
+    """The faults of a store as `/readyz` shows them: without paths and addresses, which only the log has."""
+
+    access_fault: str = ""
+    _write_fault: str = ""
+    _write_failed: float = 0.0
+
+    @property
+    def fault(self) -> str:
+        """Return why the store does not work; "" if no fault is known."""
+        is_recent = time.monotonic() - self._write_failed < _FAULT_SECONDS
+        return self.access_fault or (self._write_fault if is_recent else "")
+
+    def record_write(self, fault: str) -> None:
+        """Record the result of a write; "" for success."""
+        if not fault:
+            self.access_fault = ""
+        self._write_fault, self._write_failed = fault, time.monotonic()
 
 
 class ObjectNotFound(Exception):
@@ -37,6 +63,13 @@ class Blob(Protocol):
 
 class Store(Protocol):
     """A collection of objects. Methods that are not async block; call them in threads and commands."""
+
+    @property
+    def health(self) -> Health:
+        """The result of the last check and of the last write."""
+
+    def check(self) -> None:
+        """Test whether the store can be reached and written, without writing, and update `health`."""
 
     async def put(
         self, name: str, chunks: AsyncIterator[bytes], *, on_chunk: Callable[[bytes], object], disposition: str

@@ -18,6 +18,7 @@ from waypost.clicks.geo.databases import DatabaseError, Mmdb
 from waypost.errors import Kind, Problem
 from waypost.http import safe_client
 from waypost.http.safe_client import FetchedResponse, Resolver
+from waypost.ownership import inherit_owner, make_folder
 
 _DBIP = "https://download.db-ip.com/free/dbip-country-lite-{:%Y-%m}.mmdb.gz"
 _MAX_COMPRESSED_BYTES = 128 * 1024 * 1024
@@ -46,7 +47,7 @@ def update(file: Path, *, url: str = "", resolver: Resolver = safe_client.resolv
     source_url, compressed = _fetch([url] if url else _monthly_urls(), resolver)
     part = ""
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(file.parent)
         file.parent.chmod(0o755)  # the service may run as another user
         with tempfile.NamedTemporaryFile(dir=file.parent, prefix=".country-", suffix=".part", delete=False) as out:
             part = out.name
@@ -56,6 +57,7 @@ def update(file: Path, *, url: str = "", resolver: Resolver = safe_client.resolv
             os.fsync(out.fileno())
         database = _check(Path(part), source_url)
         Path(part).chmod(0o644)
+        inherit_owner(Path(part))
         Path(part).replace(file)
     except OSError as error:
         raise Problem(Kind.UNAVAILABLE, f"{file} cannot be written: {error.strerror or error}.") from error
