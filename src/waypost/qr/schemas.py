@@ -1,9 +1,10 @@
 """The bodies that make and change a code."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from fastapi.exceptions import RequestValidationError
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 
 from waypost.api.request_body import Body
 from waypost.api.responses import validation_problem
@@ -31,6 +32,29 @@ _Data = Annotated[
     one_message("must be a string, or an object with the parts of its type"),
     Field(description="The content: a string, or an object with the parts of its type.", examples=["Hello"]),
 ]
+_TYPE_ALIASES: Mapping[str, tuple[Type, bool | None]] = {
+    "smsonly": ("sms", False),
+    "staticvcard": ("vcard", False),
+    "application": ("app", None),
+}
+"""Type and `dynamic` of the types' other names (decision 67)."""
+
+
+def _canonical(body: Any) -> Any:
+    """Replace another name of a type. Raises INVALID if `dynamic` contradicts it."""
+    if not isinstance(body, dict) or not isinstance(body.get("type"), str):
+        return body
+    sent = body["type"].strip().lower()
+    if sent not in _TYPE_ALIASES:
+        return body
+    canonical, dynamic = _TYPE_ALIASES[sent]
+    if dynamic is None:
+        return {**body, "type": canonical}
+    if body.get("dynamic") not in (None, "", False, 0, "0", "false"):
+        raise invalid("dynamic", f"dynamic must be false for the type {sent}.")
+    return {**body, "type": canonical, "dynamic": dynamic}
+
+
 _Color = Annotated[Line, Field(description="rgb(r,g,b) or #RRGGBB.", examples=["rgb(0,0,0)"])]
 
 
@@ -43,6 +67,8 @@ class GradientIn(Body):
 
 
 class CodeChange(Body):
+    _canonical = model_validator(mode="before")(_canonical)
+
     data: _Data
     type: Type = "text"
     name: Line | None = None

@@ -54,6 +54,15 @@ class Fields:
         must_be_text(value, name=f"data.{name}")
         return value if lines else line(value, name=f"data.{name}")
 
+    def alias(self, name: str, other: str) -> None:
+        """Let clients send a part under another name. It is kept under its own; both at once must be equal."""
+        value = self._data.get(other)
+        if value in (None, ""):
+            return
+        if self._data.get(name) not in (None, "", value):
+            raise invalid("data", f"data.{other} is another name of data.{name}; send one of them.")
+        self._data = {**self._data, name: value}
+
     def needed(self, name: str, *, lines: bool = False) -> str:
         """The same, not empty."""
         value = self.text(name, lines=lines)

@@ -6,8 +6,9 @@ BIP 21 (bitcoin), and ZXing's WIFI: and SMSTO:.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any, Literal, get_args
-from urllib.parse import quote
+from urllib.parse import parse_qsl, quote, urlsplit
 
 from waypost.errors import invalid
 from waypost.qrcode import payload_fields, vcard
@@ -26,7 +27,8 @@ class Content:
     """Checked data. `text` is what a scanner reads from a code that is not tracked.
 
     A visit of a tracked code gets `file` (a card, an event) or goes to `uri`: `apple` on iOS, `google` on Android where
-    those are set. Without any of them it gets a page that shows `rows`, or `text`. `data` is what there is to keep.
+    those are set. Without any of them it gets a page that shows `rows`, or `text`. `messages` are the texts in `uri`.
+    `data` is what there is to keep.
     """
 
     type: Type
@@ -37,11 +39,13 @@ class Content:
     file: str = ""
     name: str = ""
     rows: Mapping[str, str] = field(default_factory=dict)
+    messages: tuple[str, ...] = ()
     data: Data = ""
 
     def urls(self) -> list[str]:
         """Return every URL that a scan can open."""
-        return [*filter(None, (self.uri, self.apple, self.google)), *find_urls(self.text), *find_urls(self.file)]
+        texts = vcard.readings(self.file) if self.file else self.messages if self.uri else (self.text,)
+        return [*filter(None, (self.uri, self.apple, self.google)), *chain.from_iterable(map(find_urls, texts))]
 
 
 def read(type: Type, data: Data, settings: Settings) -> Content:
@@ -85,7 +89,7 @@ def _mail(address: str, subject: str, body: str) -> Content:
     address = payload_fields.email(address)
     recipient = quote(address, safe="@")
     uri = payload_fields.with_query(f"mailto:{recipient}", subject=subject, body=payload_fields.crlf(body))
-    return Content("email", uri, uri=uri, name=address)
+    return Content("email", uri, uri=uri, name=address, messages=(subject, body))
 
 
 def _phone(data: str, _settings: Settings) -> Content:
@@ -111,7 +115,7 @@ def _message(number: str, message: str) -> Content:
     uri = payload_fields.with_query(f"sms:{number}", body=message)
     # iOS wants the text behind an ampersand: what follows a question mark becomes part of the number.
     apple = uri.replace("?", "&", 1)
-    return Content("sms", f"SMSTO:{number}:{message}", uri=uri, apple=apple, name=number)
+    return Content("sms", f"SMSTO:{number}:{message}", uri=uri, apple=apple, name=number, messages=(message,))
 
 
 def _wifi(data: str, _settings: Settings) -> Content:
@@ -185,7 +189,7 @@ def _place(latitude: str, longitude: str, name: str) -> Content:
     apple = payload_fields.with_query("https://maps.apple.com/", ll=at, q=name or at)
     google = payload_fields.with_query(f"geo:{at}", q=f"{at}({name})" if name else at)
     web = f"https://www.openstreetmap.org/?mlat={north}&mlon={east}#map=16/{north}/{east}"
-    return Content("geo", f"geo:{at}", uri=web, apple=apple, google=google, name=name or at)
+    return Content("geo", f"geo:{at}", uri=web, apple=apple, google=google, name=name or at, messages=(name,))
 
 
 def _whatsapp(data: str, _settings: Settings) -> Content:
@@ -193,13 +197,14 @@ def _whatsapp(data: str, _settings: Settings) -> Content:
 
 
 def _whatsapp_object(data: payload_fields.Fields, _settings: Settings) -> Content:
+    data.alias("message", "body")
     return _chat(data.needed("phone"), data.text("message", lines=True))
 
 
 def _chat(number: str, message: str) -> Content:
     digits = payload_fields.phone(number).removeprefix("+").removeprefix("00")
     uri = payload_fields.with_query(f"https://wa.me/{digits}", text=message)
-    return Content("whatsapp", uri, uri=uri, name=f"+{digits}")
+    return Content("whatsapp", uri, uri=uri, name=f"+{digits}", messages=(message,))
 
 
 def _app(data: str, settings: Settings) -> Content:
@@ -221,13 +226,14 @@ def _app_object(data: payload_fields.Fields, settings: Settings) -> Content:
 def _crypto(data: str, _settings: Settings) -> Content:
     """An address alone is one of Bitcoin; else a whole URI, such as `litecoin:address?amount=1`."""
     uri = payload_fields.coin_uri(data)
-    return Content("crypto", uri, uri=uri)
+    return Content("crypto", uri, uri=uri, messages=tuple(value for _, value in parse_qsl(urlsplit(uri).query)))
 
 
 def _crypto_object(data: payload_fields.Fields, _settings: Settings) -> Content:
+    data.alias("address", "wallet")
     parameters = {"amount": data.number("amount"), "label": data.text("label"), "message": data.text("message")}
     uri = payload_fields.coin(data.text("currency") or "bitcoin", data.needed("address"), parameters)
-    return Content("crypto", uri, uri=uri)
+    return Content("crypto", uri, uri=uri, messages=(parameters["label"], parameters["message"]))
 
 
 # Readers of each type: of a string, and of an object.

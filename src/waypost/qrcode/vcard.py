@@ -1,6 +1,7 @@
 """Cards and events as text: vCard 3.0 (RFC 2426) and iCalendar (RFC 5545). Pure. Raises INVALID on `data`."""
 
 import hashlib
+import quopri
 import re
 from collections.abc import Mapping
 from datetime import date, datetime, timedelta
@@ -13,6 +14,8 @@ CARD_FIELDS = (
     *("street", "city", "state", "zip", "country"),
 )
 _SPECIAL = re.compile(r"([\\;,])")
+_FOLD = re.compile(r"\r?\n[ \t]")
+_ESCAPED = re.compile(r"\\(.)")
 _LONGEST_LINE = 75  # bytes
 _NAME = re.compile(r"^FN[^:\r\n]*:([^\r\n]+)", re.MULTILINE | re.IGNORECASE)
 _YEARS = (1000, 9998)  # an event may end in the year after
@@ -63,10 +66,19 @@ def whole_card(data: str) -> str | None:
     return crlf(text) + "\r\n"
 
 
+def readings(text: str) -> tuple[str, ...]:
+    """Return a card or event as programs read it: as it is, unfolded, without backslashes, and decoded (vCard 2.1)."""
+    unfolded = _FOLD.sub("", text)
+    decoded = (
+        quopri.decodestring(text.encode()).decode("utf-8", "replace") if "QUOTED-PRINTABLE" in text.upper() else ""
+    )
+    return text, unfolded, _ESCAPED.sub(r"\1", unfolded), decoded
+
+
 def name_in(card: str) -> str:
     """The full name in a card."""
-    match = _NAME.search(card.replace("\r\n ", ""))
-    return re.sub(r"\\(.)", r"\1", match[1]) if match else "contact"
+    match = _NAME.search(_FOLD.sub("", card))
+    return _ESCAPED.sub(r"\1", match[1]) if match else "contact"
 
 
 def calendar(title: str, start: str, end: str, fields: Mapping[str, str]) -> str:

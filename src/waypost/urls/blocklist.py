@@ -2,18 +2,28 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
-from sqlalchemy import Connection, and_, or_, select
+from sqlalchemy import Connection, select
 
 from waypost.db.schema import blocklist_entries
 from waypost.errors import invalid
 from waypost.urls.validation import ascii_host
 
 HOST, WORD = "host", "word"
-_MAX_DECODINGS = 3  # levels of percent-encoding in which words are found
+_MAX_DECODINGS = 20  # levels of percent-encoding in which hosts and words are found
+_NESTED = re.compile(r"%(?:25)+")
+# Characters that are not displayed (Default_Ignorable_Code_Point of Unicode).
+_INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff"
+    "\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+# A host without a scheme, if it has a dot.
+_DOTTED = re.compile(r"[\w.\u3002-]+")
+_MAX_HOST = 253
+_QUERY_SIZE = 500  # hosts in a statement
 _WEB_ADDRESS = re.compile(r"https?://[^\s<>\"\\]+", re.IGNORECASE)
 
 
@@ -47,11 +57,13 @@ def refuse(tx: Connection, urls: Iterable[str], *, field: str) -> None:
     checked = list(urls)
     hosts = sorted({host for url in checked for host in _hosts(url)})
     c = blocklist_entries.c
-    query = select(c.kind, c.value).where(or_(and_(c.kind == HOST, c.value.in_(hosts)), c.kind == WORD))
+    for start in range(0, len(hosts), _QUERY_SIZE):
+        some = hosts[start : start + _QUERY_SIZE]
+        host = tx.execute(select(c.value).where(c.kind == HOST, c.value.in_(some)).limit(1)).scalar()
+        if host is not None:
+            raise invalid(field, f"{field} must not lead to {host}: the administrator of this service has blocked it.")
     folded = [_folded(url) for url in checked]
-    for kind, value in tx.execute(query) if checked else ():
-        if kind == HOST:
-            raise invalid(field, f"{field} must not lead to {value}: the administrator of this service has blocked it.")
+    for value in tx.execute(select(c.value).where(c.kind == WORD)).scalars() if checked else ():
         if any(value in url for url in folded):
             raise invalid(
                 field,
@@ -60,22 +72,51 @@ def refuse(tx: Connection, urls: Iterable[str], *, field: str) -> None:
 
 
 def find_urls(text: str) -> list[str]:
-    """Return the web URLs in a text, such as the content of a QR code."""
-    return _WEB_ADDRESS.findall(text)
+    """Return the addresses in a text, such as a message of a QR code: URLs, and hosts without a scheme.
+
+    The parts between blanks that have such a host are returned too, for the words in them.
+    """
+    text = _visible(_decoded(text))
+    urls: list[str] = _WEB_ADDRESS.findall(text)
+    text = _WEB_ADDRESS.sub(lambda match: " " if _hosts(match[0]) else match[0], text)
+    for part in text.split():
+        hosts = [f"//{host}" for host in _dotted_names(part)]
+        urls += [*hosts, part] if hosts else []
+    return urls
 
 
 def normalize_word(text: str) -> str:
     """Normalize a word for comparison: case, width and composition are ignored."""
-    return unicodedata.normalize("NFKC", text).casefold().strip()
+    return _visible(text).casefold().strip()
 
 
 def _folded(url: str) -> str:
+    return normalize_word(_decoded(url))
+
+
+def _visible(text: str) -> str:
+    return _INVISIBLE.sub("", unicodedata.normalize("NFKC", text))
+
+
+def _decoded(text: str) -> str:
+    """Return the text without percent-encoding, however often it is encoded."""
     for _ in range(_MAX_DECODINGS):
-        plain = unquote(url)
-        if plain == url:
+        plain = unquote(_NESTED.sub("%", text))
+        if plain == text:
             break
-        url = plain
-    return normalize_word(url)
+        text = plain
+    return text
+
+
+def _dotted_names(part: str) -> Iterator[str]:
+    """Yield the names with a dot in a part of a text, except the hosts of e-mail addresses."""
+    for match in _DOTTED.finditer(part):
+        name = match[0].replace("\u3002", ".").strip(".-")
+        is_email = part[max(0, match.start() - 1) : match.start()] == "@" and part[
+            match.end() : match.end() + 1
+        ] not in (*"/:?#",)
+        if "." in name and len(name) <= _MAX_HOST and not is_email:
+            yield name
 
 
 def _hosts(url: str) -> list[str]:
