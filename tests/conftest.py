@@ -249,7 +249,7 @@ def _create_person(service: AsgiClient, database: Database, name: str) -> Person
     def work(tx: Connection) -> tuple[int, str]:
         hashed = credentials.hash_password(PASSWORD)
         account = ops.add(tx, email=f"{name}@example.com", username=name, password=hashed, rate_limit=1_000_000)
-        return account.id, api_keys.add(tx, account.id, name="first key")
+        return account.id, api_keys.add(tx, account.id, name="first key", scope="account")
 
     account, key = database.write(work)
     return Person(account, name, key, service, database)

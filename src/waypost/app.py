@@ -50,9 +50,8 @@ def build(settings: Settings, database: Database) -> ASGIApp:
     worker_state = WorkerState(Cache(), journal, settings.proxies, settings.country_header.lower().encode())
     meter = Meter(settings.metrics_dir)
     invalidator = CacheInvalidator(database, worker_state.cache)
-    rate_limiter = RateLimiter(settings.data_dir, database)
+    rate_limiter, mailer = RateLimiter(settings.data_dir, database), Mailer(settings)
     cleaner = StorageCleaner(database, open_store(settings), grace_days=settings.file_grace_days)
-    mailer = Mailer(settings)
     services = Services(
         settings=settings,
         database=database,
@@ -78,6 +77,7 @@ def build(settings: Settings, database: Database) -> ASGIApp:
         meter=meter,
         cleaner=cleaner,
         rate_limiter=rate_limiter,
+        mailer=mailer,
     )
     dashboard = Dashboard(
         DASHBOARD_PAGES,
@@ -99,7 +99,7 @@ def build(settings: Settings, database: Database) -> ASGIApp:
         invalidator=invalidator,
         meter=meter,
         cleaner=cleaner,
-        resources=(journal, cleaner.store, rate_limiter, mailer, database),
+        resources=(journal, cleaner.store, mailer, rate_limiter, database),
     )
     public = create_public_app(PUBLIC_ROUTES, services)
     dispatcher = Dispatcher(allow_cross_origin(api), dashboard.app(), public, tasks)

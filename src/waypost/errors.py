@@ -12,6 +12,7 @@ class Kind(Enum):
     KEY_REQUIRED = ("api_key_required", 401)
     SUSPENDED = ("account_suspended", 403)
     READ_ONLY_KEY = ("read_only_key", 403)
+    ACCOUNT_KEY_REQUIRED = ("account_key_required", 403)
     NOT_FOUND = ("not_found", 404)
     METHOD_NOT_ALLOWED = ("method_not_allowed", 405)
     TOO_SLOW = ("too_slow", 408)

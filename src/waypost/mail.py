@@ -3,10 +3,12 @@
 import smtplib
 import ssl
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from email.message import EmailMessage
 from email.utils import formatdate, make_msgid
 from math import inf
+from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 import structlog
@@ -19,6 +21,14 @@ _SHUTDOWN_SECONDS = 10
 _PORTS = {"smtp": 587, "smtps": 465}
 _MAX_QUEUED = 200
 _NO_TLS = "the SMTP server does not offer STARTTLS; set WAYPOST_SMTP_TLS=off to send e-mail and password in plain text"
+
+
+class Email(NamedTuple):
+    """An e-mail to one recipient."""
+
+    to: str
+    subject: str
+    text: str
 
 
 class Mailer:
@@ -37,21 +47,35 @@ class Mailer:
         """True if an SMTP server is configured."""
         return bool(self._url.hostname)
 
-    def send(self, to: str, subject: str, text: str) -> None:
-        """Queue an e-mail. Later errors are only logged: the sender's response must not depend on them.
+    def send_later(self, prepare: Callable[[], Email | None]) -> None:
+        """Queue an e-mail that `prepare` makes in the mail thread, or not. Without an SMTP server, do nothing.
 
-        Raises ValueError if `to` or `subject` contains a line break.
+        Neither the response nor its time depends on whether there is a recipient. Errors are only logged.
         """
+        if not self.can_send:
+            return
+        if self._queued >= _MAX_QUEUED:
+            _log.error("e-mail queue is full")
+            return
+        self._queued += 1
+        self._executor.submit(self._work, prepare)
+
+    def _work(self, prepare: Callable[[], Email | None]) -> None:
+        try:
+            if (email := prepare()) is not None:
+                self._deliver(self._message(*email), email.to)
+        except Exception as error:  # noqa: BLE001  # the outermost edge of the thread
+            _log.exception("e-mail could not be prepared", error=str(error))
+        finally:
+            self._queued -= 1
+
+    def _message(self, to: str, subject: str, text: str) -> EmailMessage:
         message = EmailMessage()
         message["From"], message["To"], message["Subject"] = self._sender, to, subject
         message["Date"], message["Message-ID"] = formatdate(), make_msgid(domain=self._sender.rpartition("@")[2])
         message["Auto-Submitted"] = "auto-generated"
         message.set_content(text)
-        if self._queued >= _MAX_QUEUED:
-            _log.error("e-mail queue is full", subject=subject)
-            return
-        self._queued += 1
-        self._executor.submit(self._deliver, message, to)
+        return message
 
     def close(self) -> None:
         """Send queued e-mail for at most ten seconds more, then stop."""
@@ -66,8 +90,6 @@ class Mailer:
                 server.send_message(message, to_addrs=[to])
         except (OSError, smtplib.SMTPException, ValueError) as error:  # ValueError: a character that SMTP cannot send
             _log.error("e-mail could not be sent", error=str(error), subject=message["Subject"])
-        finally:
-            self._queued -= 1
 
     def _connect(self) -> smtplib.SMTP:
         """Connect with TLS and a checked certificate; `smtp_tls` can allow plain text for smtp://."""

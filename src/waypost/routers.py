@@ -6,6 +6,7 @@ from typing import Any
 from fastapi import FastAPI
 
 from waypost.accounts.api import router as accounts_router
+from waypost.accounts.key_pages import pages as key_pages
 from waypost.accounts.login_pages import pages as login_pages
 from waypost.accounts.pages import pages as account_pages
 from waypost.admin.accounts import pages as admin_account_pages
@@ -83,6 +84,7 @@ DASHBOARD_PAGES = (
     *pixels_pages.routes,
     *domains_pages.routes,
     *account_pages.routes,
+    *key_pages.routes,
     *login_pages.routes,
     *admin_account_pages.routes,
     *moderation_pages.routes,

@@ -125,7 +125,7 @@ def test_keys_are_created_listed_and_revoked(run_migrated: RunCommand) -> None:
     assert [key["name"] for key in keys] == ["[read] only", "first key"]
     assert keys[0].keys() == {"id", "name", "hint", "scope", "expires", "created", "last_used"}
     assert (keys[0]["scope"], keys[0]["expires"]) == ("read", "2999-12-31 23:59:59")
-    assert (keys[1]["scope"], keys[1]["expires"]) == ("write", None)
+    assert (keys[1]["scope"], keys[1]["expires"]) == ("account", None)
     assert created["apikey"].startswith(keys[0]["hint"])
     assert _DAY.match(keys[0]["last_used"])
     table = run_migrated("account", "key", "list", "ana").out

@@ -142,7 +142,7 @@ def test_email_change_requires_the_password(ana: Person, ben: Person, dashboard:
 
 
 def test_api_key_is_shown_once_and_can_be_revoked(ana: Person, ben: Person, dashboard: Browser) -> None:
-    page = dashboard.submit("/account/keys", name="a script", scope="read", expires="")
+    page = dashboard.submit("/account/keys", name="a script", scope="read", expires="", password=PASSWORD)
     match = re.search(r"<code>(wp_[\w-]{32})</code>", page.text)
     assert match is not None
     key = match[1]
@@ -156,6 +156,6 @@ def test_api_key_is_shown_once_and_can_be_revoked(ana: Person, ben: Person, dash
     assert dashboard.submit("/account/keys/revoke", at="/account/keys", id=int(ids[-1]) + 1_000).status_code == 404
     assert "was revoked" in dashboard.submit_for_message("/account/keys/revoke", at="/account/keys", id=ids[0])
     assert dashboard.client.get("/api/account", headers=headers).status_code == 401
-    past = dashboard.submit("/account/keys", name="old", scope="write", expires="2020-01-01T00:00")
+    past = dashboard.submit("/account/keys", name="old", scope="write", expires="2020-01-01T00:00", password=PASSWORD)
     assert past.status_code == 400
     assert "must not be in the past" in past.text

@@ -224,7 +224,7 @@ def test_two_factor_code_is_accepted_once(ana: Person, dashboard: Browser, servi
         world.shift(120)
         assert "Recovery codes left: 9" in dashboard.get("/account/factor").text
         assert (
-            dashboard.submit_for_message("/account/factor/off", at="/account/factor", password=PASSWORD)
+            dashboard.submit_for_message("/account/factor/off", at="/account/factor", password=PASSWORD, code=codes[1])
             == "Two-factor authentication was disabled."
         )
         other.client.cookies.clear()

@@ -9,9 +9,9 @@ from waypost.db.database import Database
 NOT_DISTRIBUTED = {
     "accounts": "identifies the account; e-mail addresses and user names are unique over all accounts",
     "alembic_version": "belongs to the installation",
-    "attempt_limits": "unauthenticated clients; kept for a minute",
+    "attempt_limits": "unauthenticated clients; kept for a day",
     "blocklist_entries": "apply to all accounts",
-    "changes": "the log that every process reads; kept for an hour",
+    "changes": "the log that every process reads; kept for a day",
     "installation": "belongs to the installation",
     "leases": "work that one process does for all",
     "orphan_objects": "stored objects without an account",

@@ -65,8 +65,9 @@ def test_rejected_attempt_counts_for_no_limit_of_its_policy(
 
 def test_released_attempt_does_not_count(limiters: list[RateLimiter]) -> None:
     for n in range(25):
-        assert _acquire(limiters[n % 3]) == 0
-        limiters[n % 3].release("password", subject="link 5", network=NETWORK)
+        attempt = limiters[n % 3].attempt("password", subject="link 5", network=NETWORK)
+        assert attempt.wait == 0
+        limiters[n % 3].release(attempt)
 
 
 def test_counts_of_past_windows_are_deleted(limiters: list[RateLimiter], database: Database, tmp_path: Path) -> None:

@@ -26,11 +26,12 @@ class AsgiClient(TestClient):
         raises: bool = True,
     ) -> None:
         super().__init__(app, base_url, follow_redirects=False)
+        self.address = address
         self._transport = _Transport(self, address, raises=raises)
 
     def another(self, *, raises: bool = True) -> "AsgiClient":
         """Return a client of the same service without the cookies of this one."""
-        other = AsgiClient(self.app, str(self.base_url), raises=raises)
+        other = AsgiClient(self.app, str(self.base_url), address=self.address, raises=raises)
         other.portal = self.portal
         return other
 

@@ -12,7 +12,7 @@ from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 from structlog.testing import capture_logs
 
 from tests.support.server import free_port
-from waypost.mail import Mailer
+from waypost.mail import Email, Mailer
 from waypost.settings import Settings
 
 
@@ -80,7 +80,7 @@ def _send(url: str, *, to: str = "ana@example.com", **settings: str) -> list[str
     """Send one e-mail and return the errors in the log."""
     with capture_logs() as logs:
         mailer = Mailer(Settings.model_validate({"smtp_url": url, "mail_from": "waypost@example.com", **settings}))
-        mailer.send(to, "Reset your password", "https://go.example.com/secret")
+        mailer.send_later(lambda: Email(to, "Reset your password", "https://go.example.com/secret"))
         mailer.close()
     return [entry["error"] for entry in logs]
 
@@ -132,8 +132,8 @@ def test_line_break_in_sender_is_rejected(name: str) -> None:
 
 
 def test_line_break_in_recipient_is_rejected() -> None:
-    with pytest.raises(ValueError, match="linefeed"):
-        _send("smtp://127.0.0.1:1", to="ana@example.com\r\nBcc: eve@example.com")
+    (error,) = _send("smtp://127.0.0.1:1", to="ana@example.com\r\nBcc: eve@example.com")
+    assert "linefeed" in error
 
 
 def test_comma_in_recipient_does_not_add_another_one() -> None:

@@ -4,12 +4,12 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from waypost import clock, credentials
-from waypost.accounts import ops
+from waypost.accounts import login_changes, ops
 from waypost.api.context import Context
 from waypost.api.request_body import Body, JsonRoute
 from waypost.api.responses import MessageResponse, Success
 from waypost.api.types import Line, Timestamp
-from waypost.errors import invalid
+from waypost.errors import Kind, Problem, invalid
 
 router = APIRouter(route_class=JsonRoute, tags=["Account"])
 
@@ -49,6 +49,9 @@ def read_account(context: Context) -> AccountAnswer:
 
 @router.put("/account/update")
 def update_account(context: Context, body: AccountChange) -> MessageResponse:
+    if not context.can_change_login:
+        message = "This API key cannot change the e-mail address or password. Use a key with the scope account."
+        raise Problem(Kind.ACCOUNT_KEY_REQUIRED, message)
     sent = body.sent()
     for field in ("email", "password"):
         if field in sent and sent[field] is None:
@@ -60,5 +63,8 @@ def update_account(context: Context, body: AccountChange) -> MessageResponse:
         ops.checked_email(body.email)
     if body.password is not None:
         hashed = credentials.hash_password(ops.checked_password(body.password))
-    context.write(lambda tx: ops.change(tx, context.account, email=body.email, password=hashed))
-    return MessageResponse(message="Account has been successfully updated.")
+    changed = login_changes.change(context, lambda _: None, email=body.email, password=hashed)
+    message = "Account has been successfully updated."
+    if changed.is_pending:
+        message += " The new e-mail address is used once it is confirmed by the link that was sent to it."
+    return MessageResponse(message=message)

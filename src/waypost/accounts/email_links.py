@@ -1,4 +1,4 @@
-"""Links that work once, for e-mails and the command line: to choose a new password, or to create an account."""
+"""Links that work once: to choose a new password, to create an account, or to confirm a new e-mail address."""
 
 from sqlalchemy import Connection
 
@@ -8,13 +8,12 @@ from waypost.signing import Signer, installation_signer, read_unverified
 
 RESET_SECONDS = 3600
 WELCOME_SECONDS = 7 * 86_400
-_RESET, _REGISTER = "password reset", "registration"
+_RESET, _REGISTER, _CHANGE = "password reset", "registration", "e-mail change"
 
 
 def reset_link(tx: Connection, base: str, account: int, *, life: int = RESET_SECONDS) -> str:
-    """Return a password reset link, valid for `life` seconds and until the password changes."""
-    password_hash = ops.hashed_password(tx, account) or ""
-    token = installation_signer(tx).sign(_RESET, str(account), life=life, bound=password_hash)
+    """Return a password reset link, valid for `life` seconds and until the password or e-mail address changes."""
+    token = installation_signer(tx).sign(_RESET, str(account), life=life, bound=_login_of(tx, account) or "")
     return f"{base}/dashboard/reset?pass={token}"
 
 
@@ -22,10 +21,27 @@ def account_of(tx: Connection, signer: Signer, token: str) -> int:
     """Return the account of a password reset link. Raises INVALID if the link is not valid any more."""
     values = read_unverified(token)
     account = int(values[0]) if len(values) == 1 and values[0].isdecimal() and len(values[0]) < 16 else 0
-    password_hash = ops.hashed_password(tx, account)
-    if password_hash is None or signer.unsign(_RESET, token, bound=password_hash) is None:
+    login = _login_of(tx, account)
+    if login is None or signer.unsign(_RESET, token, bound=login) is None:
         raise _expired()
     return account
+
+
+def change_link(tx: Connection, base: str, account: int, email: str) -> str:
+    """Return a link that confirms a new e-mail address, valid until the password or e-mail address changes."""
+    bound = _login_of(tx, account) or ""
+    token = installation_signer(tx).sign(_CHANGE, str(account), email, life=RESET_SECONDS, bound=bound)
+    return f"{base}/dashboard/confirm?pass={token}"
+
+
+def new_email_of(tx: Connection, token: str) -> tuple[int, str]:
+    """Return the account and the new address of a link that confirms it. Raises INVALID if it is not valid any more."""
+    values = read_unverified(token)
+    account = int(values[0]) if len(values) == 2 and values[0].isdecimal() and len(values[0]) < 16 else 0
+    login = _login_of(tx, account)
+    if login is None or installation_signer(tx).unsign(_CHANGE, token, bound=login) is None:
+        raise _expired()
+    return account, values[1]
 
 
 def register_link(signer: Signer, base: str, email: str) -> str:
@@ -39,6 +55,12 @@ def email_of(signer: Signer, token: str) -> str:
     if values is None:
         raise _expired()
     return values[0]
+
+
+def _login_of(tx: Connection, account: int) -> str | None:
+    """Return the password hash and e-mail address, to which links are bound; None if there is no such account."""
+    password_hash = ops.hashed_password(tx, account)
+    return None if password_hash is None else f"{password_hash} {ops.get(tx, account).email}"
 
 
 def _expired() -> Problem:

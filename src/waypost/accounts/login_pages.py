@@ -4,13 +4,14 @@ from sqlalchemy import Connection
 from starlette.responses import RedirectResponse, Response
 
 from waypost import credentials
-from waypost.accounts import email_links, ops
-from waypost.auth import sessions, two_factor
+from waypost.accounts import email_links, login_changes, ops, proof
+from waypost.auth import api_keys, sessions, two_factor
 from waypost.clicks.classify import classifier
 from waypost.dashboard.context import HOME, PageContext, safe_redirect_path
 from waypost.dashboard.forms import Form
 from waypost.dashboard.routing import Router
 from waypost.errors import Kind, Problem, invalid
+from waypost.mail import Email
 
 pages = Router()
 # Verified for unknown names, so that sign-in takes the same time for them.
@@ -52,11 +53,10 @@ def check_code(context: PageContext) -> Response:
     if values is None:
         return context.redirect("/dashboard/signin", message="Sign-in timed out. Please sign in again.", tone="bad")
     account, next_path = int(values[0]), values[1]
-    context.limit_attempts(f"code {account}")
-    if context.write(lambda tx: two_factor.accept(tx, account, form.text("code"))):
-        return _start_session(context, account, next_path)
-    form.errors["code"] = "Wrong code, or already used. The app shows a new one every 30 seconds."
-    return context.render("login/code.html", status=400, form=form)
+    form.attempt(lambda: proof.require_code(context, account, form.text("code")))
+    if form.errors:
+        return context.render("login/code.html", status=400, form=form)
+    return _start_session(context, account, next_path)
 
 
 @pages.post("/dashboard/signout", public=True)
@@ -86,8 +86,8 @@ def register(context: PageContext) -> Response:
     """Create an account, or send an e-mail with a link to do so."""
     _require_registration(context)
     form = context.form()
-    context.limit_attempts("register")
-    if context.services.mailer.can_send and not form.text("pass"):
+    context.limit_form("register")
+    if context.mailer.can_send and not form.text("pass"):
         return _send_registration_link(context, form)
     account = form.attempt(lambda: _create_account(context, form))
     form.values["password"] = ""
@@ -99,20 +99,16 @@ def register(context: PageContext) -> Response:
 @pages.get("/dashboard/forgot", public=True)
 def show_forgot(context: PageContext) -> Response:
     """Show the form that requests a password reset link."""
-    return context.render("login/forgot.html", form=Form({}), can_send=context.services.mailer.can_send)
+    return context.render("login/forgot.html", form=Form({}), can_send=context.mailer.can_send)
 
 
 @pages.post("/dashboard/forgot", public=True)
 def send_reset_link(context: PageContext) -> Response:
     """Send a reset link if the account exists. The response and its time do not reveal whether it does."""
     form = context.form()
-    context.limit_attempts("forgot")
+    context.limit_form("forgot")
     name = form.text("name")
-    if context.services.mailer.can_send:
-        recipient = context.read(lambda tx: _address_and_link(tx, context, name))
-        if recipient is not None:
-            email, link = recipient
-            context.services.mailer.send(email, "Reset your waypost password", _RESET_EMAIL.format(link=link))
+    context.mailer.send_later(lambda: _reset_email(context, name))
     return context.render("login/sent.html", name=name)
 
 
@@ -137,11 +133,31 @@ def reset(context: PageContext) -> Response:
 
     def work(tx: Connection) -> None:
         ops.change(tx, email_links.account_of(tx, context.services.signer, token), password=hashed)
+        if form.text("revoke"):
+            api_keys.revoke_all(tx, account.id)
 
     context.write(work)
+    login_changes.tell_new_password(context, account)
     if context.read(lambda tx: two_factor.of(tx, account.id)) is not None:  # the e-mail is only one factor
         return context.redirect("/dashboard/signin", message="Your password was changed. Please sign in.")
     return _start_session(context, account.id, HOME)
+
+
+@pages.get("/dashboard/confirm", public=True)
+def show_confirmation(context: PageContext) -> Response:
+    """Show the form that confirms a new e-mail address. Link previews send GET, so that changes nothing."""
+    token = context.query("pass", max_length=2000)
+    account, email = context.read(lambda tx: email_links.new_email_of(tx, token))
+    username = context.read(lambda tx: ops.get(tx, account)).username
+    return context.render("login/confirm.html", form=Form({"pass": token}), username=username, email=email)
+
+
+@pages.post("/dashboard/confirm", public=True)
+def confirm_email(context: PageContext) -> Response:
+    """Use the new e-mail address."""
+    login_changes.confirm(context, context.form().text("pass"))
+    path = "/dashboard/account" if context.session is not None else "/dashboard/signin"
+    return context.redirect(path, message="Your e-mail address was changed.")
 
 
 def _sign_in_page(context: PageContext, form: Form, *, status: int = 200) -> Response:
@@ -151,7 +167,7 @@ def _sign_in_page(context: PageContext, form: Form, *, status: int = 200) -> Res
 
 
 def _registration_page(context: PageContext, form: Form, *, status: int = 200) -> Response:
-    confirms_email = context.services.mailer.can_send and not form.text("pass")
+    confirms_email = context.mailer.can_send and not form.text("pass")
     return context.render("login/register.html", status=status, form=form, confirms_email=confirms_email)
 
 
@@ -160,9 +176,11 @@ def _check_password(context: PageContext, form: Form) -> int:
     name, password = form.text("name"), str(form["password"])[:1000]
     login = context.read(lambda tx: ops.password_of(tx, name))
     account, hashed = login or (0, _DUMMY_HASH)
-    context.limit_attempts(f"account {account}" if account else f"name {name.casefold()[:200]}")
+    subject = f"account {account}" if account else f"name {name.casefold()[:200]}"
+    attempt = context.count_attempt(subject, account=account)
     if not credentials.password_matches(hashed, password) or not account:
         raise _WRONG_LOGIN
+    context.rate_limiter.release(attempt)
     if context.read(lambda tx: ops.get(tx, account)).suspended:
         raise invalid("password", "This account is suspended. Please contact the administrator.")
     return account
@@ -173,7 +191,7 @@ def _start_session(context: PageContext, account: int, next_path: str) -> Respon
     program = classifier.agent(context.request.headers.get("user-agent", "")[:500])
     agent = program.browser if program.os == "Unknown" else f"{program.browser} on {program.os}"
     token = context.write(lambda tx: sessions.begin(tx, account, agent=agent))
-    return context.set_session_cookie(RedirectResponse(next_path, status_code=303), token)
+    return context.set_session_cookie(RedirectResponse(next_path, status_code=303), token, account)
 
 
 def _create_account(context: PageContext, form: Form) -> int:
@@ -195,19 +213,30 @@ def _send_registration_link(context: PageContext, form: Form) -> Response:
     email = form.attempt(lambda: ops.checked_email(form.text("email")))
     if email is None:
         return _registration_page(context, form, status=400)
+    context.mailer.send_later(lambda: _registration_email(context, email))
+    return context.render("login/sent.html", name=email)
+
+
+def _registration_email(context: PageContext, email: str) -> Email | None:
     existing = context.read(lambda tx: ops.password_of(tx, email))
     link = email_links.register_link(context.services.signer, context.settings.dashboard, email)
     sign_in_url = f"{context.settings.dashboard}/dashboard/signin"
     text = _EXISTING_ACCOUNT_EMAIL.format(link=sign_in_url) if existing else _REGISTRATION_EMAIL.format(link=link)
-    context.services.mailer.send(email, "Your waypost account", text)
-    return context.render("login/sent.html", name=email)
+    return login_changes.limited(context, Email(email, "Your waypost account", text))
 
 
-def _address_and_link(tx: Connection, context: PageContext, name: str) -> tuple[str, str] | None:
-    login = ops.password_of(tx, name)
-    if login is None:
+def _reset_email(context: PageContext, name: str) -> Email | None:
+    """Return the e-mail with a reset link; None if there is no such account, or it got too many."""
+    base = context.settings.dashboard
+
+    def read(tx: Connection) -> tuple[str, str] | None:
+        login = ops.password_of(tx, name)
+        return None if login is None else (ops.get(tx, login[0]).email, email_links.reset_link(tx, base, login[0]))
+
+    if (recipient := context.read(read)) is None:
         return None
-    return ops.get(tx, login[0]).email, email_links.reset_link(tx, context.settings.dashboard, login[0])
+    email, link = recipient
+    return login_changes.limited(context, Email(email, "Reset your waypost password", _RESET_EMAIL.format(link=link)))
 
 
 def _account_to_reset(context: PageContext, token: str) -> ops.Account:

@@ -156,8 +156,16 @@ def change(tx: Connection, account: int, *, email: str | None = None, password: 
     if password is not None:
         values |= {"password": password, "password_changed": clock.now()}
         tx.execute(sessions.delete().where(sessions.c.account == account))
-    with crud.translate_unique_violation(_TAKEN):
-        tx.execute(update(accounts).where(accounts.c.id == account).values(values))
+    if values:
+        with crud.translate_unique_violation(_TAKEN):
+            tx.execute(update(accounts).where(accounts.c.id == account).values(values))
+
+
+def require_free_email(tx: Connection, account: int, email: str) -> None:
+    """Raise TAKEN if another account has this e-mail address."""
+    is_other = (accounts.c.email_key == email.casefold()) & (accounts.c.id != account)
+    if tx.execute(select(accounts.c.id).where(is_other)).first() is not None:
+        raise _TAKEN["accounts_email_key_unique"]
 
 
 def suspend(tx: Connection, account: int, *, suspended: bool) -> None:

@@ -1,39 +1,25 @@
-"""Pages of the user's own account: e-mail, password, sessions, two-factor authentication and API keys."""
+"""Pages of the user's own account: e-mail, password, sessions and two-factor authentication."""
 
 from collections.abc import Sequence
-from typing import Annotated
 from urllib.parse import urlsplit
 
-from pydantic import Field
 from sqlalchemy import Connection
 from starlette.responses import RedirectResponse, Response
 
-from waypost import clock, credentials
-from waypost.accounts import ops
-from waypost.api.request_body import Body
-from waypost.api.types import Expiry, Name
+from waypost import credentials
+from waypost.accounts import login_changes, ops, proof
 from waypost.auth import api_keys, sessions, two_factor
-from waypost.auth.api_keys import Scope
 from waypost.dashboard import qr_image
 from waypost.dashboard.context import HOME, THEME_COOKIE, THEMES, PageContext, safe_redirect_path
-from waypost.dashboard.forms import Form, Shape
+from waypost.dashboard.forms import Form
 from waypost.dashboard.routing import Router
 from waypost.errors import invalid
 
 pages = Router()
-_ACCOUNT, _KEYS, _SESSIONS = "/dashboard/account", "/dashboard/account/keys", "/dashboard/account/sessions"
+_ACCOUNT, _SESSIONS = "/dashboard/account", "/dashboard/account/sessions"
 _TWO_FACTOR = "/dashboard/account/factor"
 _SETUP, _SETUP_SECONDS = "app", 900
-
-
-class NewKey(Body):
-    name: Annotated[Name, Field(max_length=64)]
-    scope: Scope = "write"
-    expires: Expiry | None = None
-
-
-_KEY_SHAPE = Shape(local_times=("expires",))
-_NEW_KEY = {"name": "", "scope": "write", "expires": ""}
+_CHANGED = "Your e-mail address was changed."
 
 
 @pages.get("/dashboard/account")
@@ -45,15 +31,16 @@ def show_account(context: PageContext) -> Response:
 def change_email(context: PageContext) -> Response:
     form = context.form()
 
-    def work() -> None:
+    def work() -> bool:
         email = ops.checked_email(form.text("email"))
-        _check_password(context, form)
-        context.write(lambda tx: ops.change(tx, context.account, email=email))
+        proof.require_password(context, form)
+        return login_changes.change(context, lambda _: None, email=email).is_pending
 
-    form.attempt(work)
-    if form.errors:
+    is_pending = form.attempt(work)
+    if is_pending is None:
         return _account_page(context, form, status=400)
-    return context.redirect(_ACCOUNT, message="Your e-mail address was changed.")
+    message = "Open the link that was sent to the new address to confirm it." if is_pending else _CHANGED
+    return context.redirect(_ACCOUNT, message=message)
 
 
 @pages.post("/dashboard/account/password")
@@ -63,24 +50,25 @@ def change_password(context: PageContext) -> Response:
 
     def work() -> str:
         password = ops.checked_password(str(form["new"]), field="new")
-        _check_password(context, form, field="old")
+        agent = context.read(lambda tx: sessions.agent_of(tx, context.user.session))
+        proof.require_password(context, form, field="old")
         hashed = credentials.hash_password(password)
 
-        def change(tx: Connection) -> str:
-            current = context.user.session
-            agents = (session.agent for session in sessions.of(tx, context.account) if session.id == current)
-            agent = next(agents, "")
-            ops.change(tx, context.account, password=hashed)
+        def start_session(tx: Connection) -> str:
+            if form.text("revoke"):
+                api_keys.revoke_all(tx, context.account)
             return sessions.begin(tx, context.account, agent=agent)
 
-        return context.write(change)
+        return login_changes.change(context, start_session, password=hashed).result
 
     token = form.attempt(work)
     form.values |= {"old": "", "new": "", "email": context.user.email}
     if token is None:
         return _account_page(context, form, status=400)
     return context.set_session_cookie(
-        context.redirect(_ACCOUNT, message="Your password was changed. Other browsers were signed out."), token
+        context.redirect(_ACCOUNT, message="Your password was changed. Other browsers were signed out."),
+        token,
+        context.account,
     )
 
 
@@ -96,8 +84,14 @@ def end_session(context: PageContext) -> Response:
     ids = context.selected_ids()
     if ids:
         context.write(lambda tx: sessions.end(tx, context.account, ids[0]))
-    else:
-        context.write(lambda tx: sessions.end_others(tx, context.account, keep=context.user.session))
+        return context.redirect(_SESSIONS, message="The session was ended.")
+
+    def end_others(tx: Connection) -> None:
+        sessions.end_others(tx, context.account, keep=context.user.session)
+        if context.form().text("revoke"):
+            api_keys.revoke_all(tx, context.account)
+
+    context.write(end_others)
     return context.redirect(_SESSIONS, message="The session was ended.")
 
 
@@ -115,13 +109,16 @@ def enable_two_factor(context: PageContext) -> Response:
         values = context.services.signer.unsign(_SETUP, form.text("sealed"), bound=context.cookie)
         if values is None:
             raise invalid("code", "Setup timed out. Scan the new QR code.")
-        _check_password(context, form)
+        proof.require_password(context, form)
         step = two_factor.verify(values[0], form.text("code"))
         if step is None:
             raise invalid("code", "Wrong code. Check that your phone's clock is correct.")
         return context.write(lambda tx: two_factor.enable(tx, context.account, secret=values[0], step=step))
 
-    return _codes_page(context, form, form.attempt(work))
+    codes = form.attempt(work)
+    if codes is not None:
+        _tell_factor(context, "enabled")
+    return _codes_page(context, form, codes)
 
 
 @pages.post("/dashboard/account/factor/codes")
@@ -130,7 +127,7 @@ def renew_codes(context: PageContext) -> Response:
     form = context.form()
 
     def work() -> Sequence[str]:
-        _check_password(context, form)
+        proof.require_password_and_code(context, form)
         return context.write(lambda tx: two_factor.new_codes(tx, context.account))
 
     return _codes_page(context, form, form.attempt(work))
@@ -141,43 +138,14 @@ def disable_two_factor(context: PageContext) -> Response:
     form = context.form()
 
     def work() -> None:
-        _check_password(context, form)
+        proof.require_password_and_code(context, form)
         context.write(lambda tx: two_factor.disable(tx, context.account))
+        _tell_factor(context, "disabled")
 
     form.attempt(work)
     if form.errors:
         return _two_factor_page(context, form, status=400)
     return context.redirect(_TWO_FACTOR, message="Two-factor authentication was disabled.")
-
-
-@pages.get("/dashboard/account/keys")
-def list_keys(context: PageContext) -> Response:
-    return _keys_page(context, Form(_NEW_KEY))
-
-
-@pages.post("/dashboard/account/keys")
-def add_key(context: PageContext) -> Response:
-    """Create a key; the response is the only page that shows it."""
-    form = context.form(_KEY_SHAPE)
-
-    def work() -> str:
-        body = form.read(NewKey, context.time_zone, _KEY_SHAPE)
-        expires = None if body.expires is None else clock.last_second(body.expires)
-        return context.write(
-            lambda tx: api_keys.add(tx, context.account, name=body.name, scope=body.scope, expires=expires)
-        )
-
-    key = form.attempt(work)
-    if key is None:
-        return _keys_page(context, form, status=400)
-    return _keys_page(context, Form(_NEW_KEY), new_key=key)
-
-
-@pages.post("/dashboard/account/keys/revoke")
-def revoke_key(context: PageContext) -> Response:
-    if ids := context.selected_ids():
-        context.write(lambda tx: api_keys.revoke(tx, context.account, ids[0]))
-    return context.redirect(_KEYS, message="The key was revoked. Requests with it now fail with 401.")
 
 
 @pages.post("/dashboard/theme", public=True)
@@ -196,6 +164,12 @@ def _account_page(context: PageContext, form: Form, *, status: int = 200) -> Res
     account = context.read(lambda tx: ops.get(tx, context.account))
     factor = context.read(lambda tx: two_factor.of(tx, context.account))
     return context.render("account/account.html", status=status, form=form, account=account, factor=factor)
+
+
+def _tell_factor(context: PageContext, state: str) -> None:
+    account = context.read(lambda tx: ops.get(tx, context.account))
+    subject = f"Two-factor authentication was {state}"
+    login_changes.tell(context, account.email, subject, login_changes.FACTOR, account, state)
 
 
 def _two_factor_page(context: PageContext, form: Form, *, status: int = 200) -> Response:
@@ -217,19 +191,3 @@ def _codes_page(context: PageContext, form: Form, codes: Sequence[str] | None) -
     if codes is None:
         return _two_factor_page(context, form, status=400)
     return context.render("account/recovery_codes.html", codes=codes)
-
-
-def _keys_page(context: PageContext, form: Form, *, status: int = 200, new_key: str = "") -> Response:
-    keys = context.read(lambda tx: api_keys.of(tx, context.account))
-    return context.render(
-        "account/keys.html", status=status, form=form, keys=keys, new_key=new_key, base=context.settings.base
-    )
-
-
-def _check_password(context: PageContext, form: Form, *, field: str = "password") -> None:
-    """Raise INVALID unless the form contains the account's password, so that an open session alone is not enough."""
-    context.limit_attempts(f"account {context.account}")
-    hashed = context.read(lambda tx: ops.hashed_password(tx, context.account)) or ""
-    if not credentials.password_matches(hashed, str(form[field])[:1000]):
-        raise invalid(field, "Wrong password.")
-    form.values[field] = ""

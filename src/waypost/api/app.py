@@ -18,7 +18,7 @@ from waypost.errors import Kind, Problem
 _FAILURES = {
     400: "The input breaks a rule; `field` names it.",
     401: "No valid API key.",
-    403: "The account is suspended, or the key is read-only.",
+    403: "The account is suspended, or the key does not have the right.",
     404: "No such item in this account.",
     408: "The upload is too slow.",
     413: "The body exceeds 8 MiB, or the file exceeds the limit of the plan.",

@@ -11,6 +11,8 @@ from waypost.clicks.ingest import read_barrier
 from waypost.clicks.stats import reports
 from waypost.db.database import Database
 from waypost.errors import Kind, Problem
+from waypost.http.rate_limit import RateLimiter
+from waypost.mail import Mailer
 from waypost.settings import Settings
 from waypost.storage.cleanup import StorageCleaner
 from waypost.storage.store import Store
@@ -30,6 +32,10 @@ class RequestContext:
     database: Database
     publish_changes: Callable[[], None]
     cleaner: StorageCleaner
+    mailer: Mailer
+    rate_limiter: RateLimiter
+    can_change_login: bool
+    """True if it may change the account's e-mail address and password; not every API key may."""
 
     @property
     def store(self) -> Store:

@@ -19,6 +19,7 @@ from waypost.db.database import Database
 from waypost.errors import Kind, Problem, invalid
 from waypost.http.client_ip import client_ip, network_of
 from waypost.http.rate_limit import RateLimiter
+from waypost.mail import Mailer
 from waypost.observability.metrics import Meter
 from waypost.settings import Settings
 from waypost.storage.cleanup import StorageCleaner
@@ -46,6 +47,7 @@ class ApiMiddleware:
     meter: Meter
     cleaner: StorageCleaner
     rate_limiter: RateLimiter
+    mailer: Mailer
 
     def __post_init__(self) -> None:
         self._key_limiter = ApiKeyLimiter(self.database)
@@ -94,7 +96,14 @@ class ApiMiddleware:
         if caller.scope == "read" and not is_read:
             raise Problem(Kind.READ_ONLY_KEY, "This API key is read-only. Use a key with the scope write.")
         scope[REQUEST_CONTEXT] = RequestContext(
-            caller.account, self.settings, self.database, self.publish_changes, self.cleaner
+            account=caller.account,
+            settings=self.settings,
+            database=self.database,
+            publish_changes=self.publish_changes,
+            cleaner=self.cleaner,
+            mailer=self.mailer,
+            rate_limiter=self.rate_limiter,
+            can_change_login=caller.scope == "account",
         )
         await self.app(scope, receive, request.send)
 

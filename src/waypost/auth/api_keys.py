@@ -13,7 +13,8 @@ from waypost.http.rate_limit import WINDOW_MS
 MAX_KEYS = 25
 ACCOUNT_FACTOR = 10
 """The limit of all keys of an account, as a multiple of the limit of one key."""
-Scope = Literal["read", "write"]
+Scope = Literal["read", "write", "account"]
+"""Rights of a key: read; also write; also change the e-mail address and password."""
 
 
 @dataclass(frozen=True)
@@ -92,21 +93,27 @@ def of(tx: Connection, account: int) -> list[Key]:
     return [Key(**row) for row in tx.execute(query.order_by(c.id.desc())).mappings()]
 
 
-def revoke(tx: Connection, account: int, key: int) -> None:
-    """Delete a key. Raises NOT_FOUND if the account has no such key.
+def revoke_all(tx: Connection, account: int) -> None:
+    """Delete all keys of the account."""
+    _delete(tx, account, api_keys.c.account == account)
 
-    Its requests still count for the limit of the account: a new key is no new limit.
-    """
-    c = api_keys.c
-    deleted = api_keys.delete().where(c.id == key, c.account == account).returning(c.window_start, c.window_used)
-    row = tx.execute(deleted).first()
-    if row is None:
+
+def revoke(tx: Connection, account: int, key: int) -> None:
+    """Delete a key. Raises NOT_FOUND if the account has no such key."""
+    if not _delete(tx, account, api_keys.c.id == key):
         raise not_found("API key")
-    now = clock.now_ms()
-    if now - WINDOW_MS < row.window_start <= now + WINDOW_MS:
+
+
+def _delete(tx: Connection, account: int, condition: ColumnElement[bool]) -> int:
+    """Delete keys and return their number.
+
+    Their requests still count for the limit of the account: a new key is no new limit.
+    """
+    c, now = api_keys.c, clock.now_ms()
+    deleted = api_keys.delete().where(c.account == account, condition).returning(c.window_start, c.window_used)
+    rows = tx.execute(deleted).all()
+    if used := sum(row.window_used for row in rows if now - WINDOW_MS < row.window_start <= now + WINDOW_MS):
         is_current = accounts.c.revoked_start > now - WINDOW_MS
-        values = {
-            "revoked_start": now,
-            "revoked_used": case((is_current, accounts.c.revoked_used), else_=0) + row.window_used,
-        }
+        values = {"revoked_start": now, "revoked_used": case((is_current, accounts.c.revoked_used), else_=0) + used}
         tx.execute(update(accounts).where(accounts.c.id == account).values(values))
+    return len(rows)

@@ -75,6 +75,11 @@ def of(tx: Connection, account: int) -> Sequence[Session]:
     return [Session(**row) for row in tx.execute(query.order_by(c.seen.desc(), c.id.desc())).mappings()]
 
 
+def agent_of(tx: Connection, session: int) -> str:
+    """Return the description of the browser of a session."""
+    return tx.execute(select(sessions.c.agent).where(sessions.c.id == session)).scalar_one_or_none() or ""
+
+
 def end(tx: Connection, account: int, session: int) -> None:
     """Delete one session. Raises NOT_FOUND if the account has no such session."""
     deleted = tx.execute(sessions.delete().where(sessions.c.id == session, sessions.c.account == account))

@@ -14,6 +14,9 @@ from waypost.db.schema import recovery_codes, totp_secrets
 _STEP_SECONDS = 30
 _MAX_DRIFT = 1  # steps by which a phone's clock may be wrong
 _RECOVERY_CODES = 10
+_FREE_FAILURES = 10  # wrong codes in a row before each doubles the wait
+_FAILURES_PER_DAY = 50
+_DAY_SECONDS = 86_400
 _LETTERS = "bcdfghjkmnpqrstvwxyz23456789"  # without characters that are easily confused on paper
 
 
@@ -23,6 +26,15 @@ class Factor:
 
     created: int
     codes: int
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The check of a code. `wait`: seconds in which no code is checked. `warns`: the owner should get an e-mail."""
+
+    is_right: bool
+    wait: int = 0
+    warns: bool = False
 
 
 def new_secret() -> str:
@@ -82,11 +94,45 @@ def disable(tx: Connection, account: int) -> None:
     tx.execute(delete(recovery_codes).where(recovery_codes.c.account == account))
 
 
-def accept(tx: Connection, account: int, code: str) -> bool:
-    """Use up a code of the app or a recovery code. Return whether it was valid; each works once."""
-    secret = tx.execute(select(totp_secrets.c.secret).where(totp_secrets.c.account == account)).scalar_one_or_none()
-    if secret is None:
-        return False
+def accept(tx: Connection, account: int, code: str, *, is_known_browser: bool = False) -> Outcome:
+    """Use up a code of the app or a recovery code; each works once.
+
+    After ten wrong codes in a row each further one doubles the wait, and 50 in a day are checked. A known browser is
+    limited by the caller instead, so that others cannot lock it out.
+    """
+    now = clock.now()
+    columns = (
+        totp_secrets.c.failures,
+        totp_secrets.c.day_failures,
+        totp_secrets.c.day_end,
+        totp_secrets.c.blocked_until,
+    )
+    # An update, not a read: it locks the row, so that parallel codes are counted one after the other.
+    lock = update(totp_secrets).where(totp_secrets.c.account == account).values(failures=totp_secrets.c.failures)
+    row = tx.execute(lock.returning(totp_secrets.c.secret, *columns)).mappings().one_or_none()
+    if row is None:
+        return Outcome(is_right=False)
+    if row["blocked_until"] > now and not is_known_browser:
+        return Outcome(is_right=False, wait=row["blocked_until"] - now)
+    if _use_up(tx, account, row["secret"], code):
+        values: dict[str, int] = {"failures": 0, "blocked_until": 0}
+        outcome = Outcome(is_right=True)
+    elif is_known_browser:
+        return Outcome(is_right=False)
+    else:
+        is_new_day = row["day_end"] <= now
+        failures = row["failures"] + 1
+        today = 1 if is_new_day else row["day_failures"] + 1
+        day_end = now + _DAY_SECONDS if is_new_day else row["day_end"]
+        wait = _STEP_SECONDS << min(failures - _FREE_FAILURES, 12) if failures >= _FREE_FAILURES else 0
+        until = day_end if today >= _FAILURES_PER_DAY else now + min(wait, _DAY_SECONDS)
+        values = {"failures": failures, "day_failures": today, "day_end": day_end, "blocked_until": until}
+        outcome = Outcome(is_right=False, warns=failures == _FREE_FAILURES or today == _FAILURES_PER_DAY)
+    tx.execute(update(totp_secrets).where(totp_secrets.c.account == account).values(values))
+    return outcome
+
+
+def _use_up(tx: Connection, account: int, secret: str, code: str) -> bool:
     step = verify(secret, code)
     if step is not None:
         is_unused = (totp_secrets.c.account == account) & (totp_secrets.c.last_step < step)

@@ -96,7 +96,7 @@ def reset_password(identifier: AccountArgument) -> None:
 def add_key(
     identifier: AccountArgument,
     name: Annotated[str, typer.Option(help="Name of the key.", callback=_validate_name)] = "key",
-    scope: Annotated[Scope, typer.Option(help="Read-only (read) or read-write (write).")] = "write",
+    scope: Annotated[Scope, typer.Option(help="read, write, or account: also changes e-mail and password.")] = "write",
     expires: Annotated[
         str | None, typer.Option(help="Expiry in UTC: YYYY-MM-DD (end of that day) or YYYY-MM-DD HH:MM:SS.")
     ] = None,

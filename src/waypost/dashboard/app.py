@@ -96,8 +96,6 @@ class Dashboard:
     def _services(self) -> PageServices:
         return PageServices(
             signer=self.database.read(installation_signer),
-            rate_limiter=self.rate_limiter,
-            mailer=self.mailer,
             render_template=render_template,
             preview=self.preview,
             bio_page=self.bio_page,
@@ -169,6 +167,9 @@ class Dashboard:
             database=self.database,
             publish_changes=self.publish_changes,
             cleaner=self.cleaner,
+            mailer=self.mailer,
+            rate_limiter=self.rate_limiter,
+            can_change_login=True,
             services=self._services,
             request=request,
             cookie=cookie or credentials.new_token(),

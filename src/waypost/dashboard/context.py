@@ -1,7 +1,7 @@
 """`PageContext`: what a page handler gets (session, form, query, database) and how it responds."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, Literal, Protocol, TypeVar
@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from waypost import credentials
 from waypost.api.context import RequestContext
 from waypost.api.request_body import Body
 from waypost.auth.sessions import SignedIn
@@ -21,8 +22,7 @@ from waypost.errors import Kind, Problem
 from waypost.http import csrf
 from waypost.http.client_ip import client_ip, network_of
 from waypost.http.compression import compress
-from waypost.http.rate_limit import RateLimiter
-from waypost.mail import Mailer
+from waypost.http.rate_limit import Attempt
 from waypost.signing import Signer
 
 T = TypeVar("T")
@@ -35,6 +35,9 @@ _OWN_PATH = re.compile(r"/dashboard(/[A-Za-z0-9_-]+)*(\?[A-Za-z0-9_.~%&=+:/-]*)?
 _CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f]")
 _FLASH_SECONDS = 60
 _SESSION_COOKIE_SECONDS = 180 * 86_400
+KNOWN_COOKIE = "waypost_known"
+_KNOWN_SECONDS = 365 * 86_400
+_MAX_KNOWN_ACCOUNTS = 5
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data: blob:;"
     " connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
@@ -57,8 +60,6 @@ class PageServices:
     """Services that all page requests of a process share. `preview` and `bio_page` render public pages."""
 
     signer: Signer
-    rate_limiter: RateLimiter
-    mailer: Mailer
     render_template: Callable[..., str]
     preview: Preview
     dry_run: DryRun
@@ -100,10 +101,34 @@ class PageContext(RequestContext):
         """The client's network, for rate limits."""
         return network_of(client_ip(self.request.scope, self.settings.proxies))
 
-    def limit_attempts(self, subject: str) -> None:
-        """Count an attempt to enter a password or code, by subject and network. Raises RATE_LIMITED."""
-        if wait := self.services.rate_limiter.acquire("login", subject=subject, network=self.network):
-            raise Problem(Kind.RATE_LIMITED, f"Too many attempts. Please wait {wait} seconds.", retry_after=wait)
+    def count_attempt(self, subject: str, *, account: int) -> Attempt:
+        """Count an attempt to enter a password or code; release it if it was right. Raises RATE_LIMITED.
+
+        A known browser of the account has limits of its own: failures of others cannot lock it out.
+        """
+        browser = self.known_browser(account)
+        attempt = self.rate_limiter.attempt(
+            "known browser" if browser else "login", subject=subject, network=browser or self.network
+        )
+        if attempt.wait:
+            raise too_many_attempts(attempt.wait)
+        return attempt
+
+    def limit_form(self, subject: str) -> None:
+        """Count a form that needs no session. Raises RATE_LIMITED."""
+        if wait := self.rate_limiter.acquire("form", subject=subject, network=self.network):
+            raise too_many_attempts(wait)
+
+    def known_browser(self, account: int) -> str:
+        """Return the id of this browser if it is or was signed in to the account, otherwise ""."""
+        if account and account == self.account:
+            return f"session {self.user.session}"
+        values = self._known_accounts()
+        return values[0] if str(account) in values[1:] else ""
+
+    def _known_accounts(self) -> Sequence[str]:
+        """Return the browser's id and the accounts that signed in with it; nothing for a new browser."""
+        return self.services.signer.unsign(KNOWN_COOKIE, self.request.cookies.get(KNOWN_COOKIE, "")) or ()
 
     def query(self, name: str, default: str = "", *, max_length: int = 255) -> str:
         """Return a query parameter without control characters."""
@@ -215,9 +240,13 @@ class PageContext(RequestContext):
         value = self.request.cookies.get(THEME_COOKIE, "")
         return value if value in THEMES else ""
 
-    def set_session_cookie(self, response: Response, token: str) -> Response:
-        """Set the session cookie."""
+    def set_session_cookie(self, response: Response, token: str, account: int) -> Response:
+        """Set the session cookie, and remember that this browser signed in to the account."""
         self.set_cookie(response, self.services.cookie, token, max_age=_SESSION_COOKIE_SECONDS, path="/")
+        browser, *accounts = self._known_accounts() or (credentials.new_token(),)
+        accounts = [*(known for known in accounts if known != str(account)), str(account)][-_MAX_KNOWN_ACCOUNTS:]
+        known = self.services.signer.sign(KNOWN_COOKIE, browser, *accounts, life=_KNOWN_SECONDS)
+        self.set_cookie(response, KNOWN_COOKIE, known, max_age=_KNOWN_SECONDS, path=HOME)
         return response
 
     def set_cookie(self, response: Response, name: str, value: str, *, max_age: int, path: str) -> None:
@@ -225,6 +254,11 @@ class PageContext(RequestContext):
         response.set_cookie(
             name, value, max_age=max_age, path=path, httponly=True, samesite="lax", secure=self.services.secure
         )
+
+
+def too_many_attempts(wait: int) -> Problem:
+    """Return the RATE_LIMITED problem for passwords, codes and forms."""
+    return Problem(Kind.RATE_LIMITED, f"Too many attempts. Please wait {wait} seconds.", retry_after=wait)
 
 
 def safe_redirect_path(path: str) -> str:

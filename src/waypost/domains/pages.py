@@ -150,9 +150,7 @@ def _check(context: PageContext, domain: str) -> tuple[str, str]:
 
 def _count_check(context: PageContext) -> None:
     """Count a check, which sends a request to another server. Raises RATE_LIMITED after ten in a minute."""
-    if wait := context.services.rate_limiter.acquire(
-        "login", subject=f"domain {context.account}", network=context.network
-    ):
+    if wait := context.rate_limiter.acquire("form", subject=f"domain {context.account}", network=context.network):
         raise Problem(Kind.RATE_LIMITED, f"Too many checks. Please wait {wait} seconds.", retry_after=wait)
 
 

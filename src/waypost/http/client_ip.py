@@ -73,6 +73,11 @@ def network_of(address: str) -> str:
     return str(parsed or address)
 
 
+def site_of(network: str) -> str:
+    """Return the /48 of an IPv6 network, which may belong to one customer; an IPv4 address is returned unchanged."""
+    return str(ipaddress.IPv6Network(network).supernet(new_prefix=48)) if network.endswith("/64") else network
+
+
 def _peer(scope: Scope) -> str:
     return scope["client"][0] if scope.get("client") else ""
 

@@ -2,13 +2,15 @@
 
 The counts are exact over all processes of a node and, with PostgreSQL, over all nodes. With SQLite they are in a
 separate file next to the database: unauthenticated requests never take the write lock of the service.
-An attempt is counted before it is checked, so that parallel attempts count too.
+An attempt is counted before it is checked, so that parallel attempts count too. Limits shared by all networks count
+failures only, and throttle when they are exhausted: a few attempts of each network remain, so that an attacker cannot
+lock out others.
 """
 
 import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -18,36 +20,72 @@ from sqlalchemy import Connection, TextClause, delete, select, text, update
 from waypost import clock
 from waypost.db.database import Database
 from waypost.db.schema import attempt_limits
+from waypost.http.client_ip import site_of
 from waypost.signing import installation_signer
 
 WINDOW_MS = 60_000
-"""Window of every policy below, and of API keys, whose limits are settings of accounts and plans."""
+"""Window of most limits below, and of API keys, whose limits are settings of accounts and plans."""
 REPORTS_PER_HOUR = 5
 """Abuse reports of a network, counted in the table of reports (`moderation/reports.py`)."""
 
-PolicyName = Literal["login", "password", "bad API key", "overlay form", "report"]
+PolicyName = Literal[
+    "login", "known browser", "form", "e-mail", "notice", "password", "bad API key", "overlay form", "report"
+]
+_HOUR_MS = 60 * WINDOW_MS
+_DAY_MS = 24 * _HOUR_MS
 
 
 class Limit(NamedTuple):
-    """How many attempts with the same key are allowed in a window. `key` is a format string."""
+    """How many attempts with the same key are allowed in a window. `key` is a format string.
+
+    `site` is the /48 of an IPv6 network, which may be one customer; of IPv4, the address. A `shared` limit counts all
+    networks. With `failures_only`, `release` undoes the count.
+    """
 
     key: str
     attempts: int
+    window_ms: int = WINDOW_MS
+    shared: bool = False
+    failures_only: bool = False
+
+
+class Attempt(NamedTuple):
+    """A counted attempt, or with `wait` (seconds) a rejected one; `is_shared`: a shared limit rejected it."""
+
+    wait: int = 0
+    is_shared: bool = False
+    failures: Sequence[bytes] = ()
 
 
 # The limits of one network are lower than the totals: otherwise one network could block all others.
 POLICIES: dict[PolicyName, tuple[Limit, ...]] = {
     "login": (
         Limit("login to {subject} from {network}", 10),
-        Limit("login to {subject}", 100),
+        Limit("login to {subject} from site {site}", 20),
         Limit("logins from {network}", 100),
-        Limit("logins", 1000),
+        Limit("logins from site {site}", 200),
+        Limit("login to {subject}", 100, shared=True, failures_only=True),
+        Limit("logins", 1000, shared=True, failures_only=True),
     ),
+    # A browser with a session of the account, or that had one: `network` is its id.
+    "known browser": (
+        Limit("login to {subject} from browser {network}", 10),
+        Limit("login to {subject} from browser {network} today", 50, _DAY_MS, failures_only=True),
+    ),
+    "form": (  # registration and password reset
+        Limit("{subject} from {network}", 10),
+        Limit("{subject} from site {site}", 20),
+        Limit("forms", 1000, shared=True),
+    ),
+    "e-mail": (Limit("e-mails to {subject}", 3, _HOUR_MS),),
+    "notice": (Limit("notices to {subject}", 10, _HOUR_MS),),
     "password": (  # of links and files: only wrong passwords count
-        Limit("password of {subject} from {network}", 10),
-        Limit("password of {subject}", 100),
-        Limit("passwords from {network}", 100),
-        Limit("passwords", 1000),
+        Limit("password of {subject} from {network}", 10, failures_only=True),
+        Limit("password of {subject} from site {site}", 20, failures_only=True),
+        Limit("passwords from {network}", 100, failures_only=True),
+        Limit("passwords from site {site}", 200, failures_only=True),
+        Limit("password of {subject}", 100, shared=True, failures_only=True),
+        Limit("passwords", 1000, shared=True, failures_only=True),
     ),
     "bad API key": (Limit("bad API keys from {network}", 30),),
     "overlay form": (
@@ -58,6 +96,8 @@ POLICIES: dict[PolicyName, tuple[Limit, ...]] = {
     "report": (Limit("reports from {network}", 2 * REPORTS_PER_HOUR),),
 }
 
+_SLOW = Limit("attempts of site {site} beyond the shared limits", 5, _HOUR_MS)
+"""Attempts that remain to a network when others have exhausted a limit that is shared."""
 _MAX_CACHED = 20_000
 _PURGE_INTERVAL = 256  # attempts
 
@@ -78,46 +118,62 @@ class RateLimiter:
 
         Raises UNAVAILABLE when the database does not answer.
         """
-        now, limits = clock.now_ms(), self._limits(policy, network=network, subject=subject)
-        with self._lock:
-            until = max((self._exhausted.get(digest, 0) for digest, _ in limits), default=0)
-        if not now < until <= now + WINDOW_MS:
-            try:
-                self._counts().write(lambda tx: _acquire(tx, limits, now), durability="relaxed")
-            except _Exhausted as exhausted:
-                until = exhausted.until
-                self._cache(exhausted)
-            else:
-                self._purge(now)
-                return 0
-        return max(1, -(-(until - now) // 1000))
+        return self.attempt(policy, network=network, subject=subject).wait
 
-    def release(self, policy: PolicyName, *, network: str, subject: str = "") -> None:
-        """Undo the count of one attempt that was correct."""
-        digests = [digest for digest, _ in self._limits(policy, network=network, subject=subject)]
+    def attempt(self, policy: PolicyName, *, network: str, subject: str = "") -> Attempt:
+        """Like `acquire`. Call `release` with the result when the attempt was right."""
+        limits = POLICIES[policy]
+        attempt = self._attempt(limits, network, subject)
+        if attempt.wait and attempt.is_shared:
+            own = (*(limit for limit in limits if not limit.shared), _SLOW)
+            attempt = self._attempt(own, network, subject)
+        return attempt
+
+    def release(self, attempt: Attempt) -> None:
+        """Undo the count of an attempt that was right, in the limits that count failures only."""
+        if not attempt.failures:
+            return
         statement = (
             update(attempt_limits)
-            .where(attempt_limits.c.digest.in_(digests))
+            .where(attempt_limits.c.digest.in_(attempt.failures))
             .values(remaining=attempt_limits.c.remaining + 1)
         )
         self._counts().write(lambda tx: tx.execute(statement), durability="relaxed")
+
+    def _attempt(self, limits: Sequence[Limit], network: str, subject: str) -> Attempt:
+        now, by_digest = clock.now_ms(), self._by_digest(limits, network, subject)
+        with self._lock:
+            known = ((self._exhausted.get(digest, 0), digest) for digest in by_digest)
+            exhausted = next((pair for pair in known if now < pair[0] <= now + by_digest[pair[1]].window_ms), None)
+        if exhausted is None:
+            try:
+                self._counts().write(lambda tx: _acquire(tx, by_digest, now), durability="relaxed")
+            except _Exhausted as error:
+                exhausted = error.until, error.digest
+                self._cache(error)
+            else:
+                self._purge(now)
+                return Attempt(failures=[digest for digest, limit in by_digest.items() if limit.failures_only])
+        until, digest = exhausted
+        return Attempt(wait=max(1, -(-(until - now) // 1000)), is_shared=by_digest[digest].shared)
 
     def close(self) -> None:
         """Close the file of counts."""
         if self._own is not None:
             self._own.close()
 
-    def _limits(self, policy: PolicyName, *, network: str, subject: str) -> list[tuple[bytes, int]]:
-        """Return the digest and attempts of each limit, sorted so that transactions cannot deadlock.
+    def _by_digest(self, limits: Sequence[Limit], network: str, subject: str) -> dict[bytes, Limit]:
+        """Return the limits by digest, in one order, so that transactions cannot deadlock.
 
         Digests are keyed: the stored counts do not reveal addresses.
         """
         if not self._key:
             self._key = self._database.read(installation_signer).derive_key("rate limit")
-        return sorted(
-            (self._digest(limit.key.format(network=network, subject=subject)), limit.attempts)
-            for limit in POLICIES[policy]
+        site = site_of(network)
+        pairs = (
+            (self._digest(limit.key.format(network=network, site=site, subject=subject)), limit) for limit in limits
         )
+        return dict(sorted(pairs))
 
     def _digest(self, key: str) -> bytes:
         return hashlib.blake2b(key.encode(), digest_size=16, key=self._key).digest()
@@ -139,7 +195,7 @@ class RateLimiter:
     def _purge(self, now: int) -> None:
         self._attempts += 1
         if self._attempts % _PURGE_INTERVAL == 0:
-            statement = delete(attempt_limits).where(attempt_limits.c.window_start <= now - WINDOW_MS)
+            statement = delete(attempt_limits).where(attempt_limits.c.window_end <= now)
             self._counts().write(lambda tx: tx.execute(statement), durability="relaxed")
 
 
@@ -152,27 +208,27 @@ class _Exhausted(Exception):
         self.until = until
 
 
-def _acquire(tx: Connection, limits: Sequence[tuple[bytes, int]], now: int) -> None:
+def _acquire(tx: Connection, limits: Mapping[bytes, Limit], now: int) -> None:
     """Take one attempt of each limit in one statement. Raises _Exhausted, which rolls it back, if one has none left."""
-    parameters: dict[str, object] = {"now": now, "past": now - WINDOW_MS, "ahead": now + WINDOW_MS}
-    for n, (digest, attempts) in enumerate(limits):
-        parameters |= {f"digest{n}": digest, f"left{n}": attempts - 1}
+    parameters: dict[str, object] = {"now": now}
+    for n, (digest, limit) in enumerate(limits.items()):
+        parameters |= {f"digest{n}": digest, f"end{n}": now + limit.window_ms, f"left{n}": limit.attempts - 1}
     acquired = {bytes(digest) for digest in tx.execute(_acquire_statement(len(limits)), parameters).scalars()}
-    for digest, _ in limits:
+    for digest in limits:
         if digest not in acquired:
-            query = select(attempt_limits.c.window_start).where(attempt_limits.c.digest == digest)
-            raise _Exhausted(digest, int(tx.execute(query).scalar_one()) + WINDOW_MS)
+            query = select(attempt_limits.c.window_end).where(attempt_limits.c.digest == digest)
+            raise _Exhausted(digest, int(tx.execute(query).scalar_one()))
 
 
 @cache
 def _acquire_statement(number: int) -> TextClause:
     """Return the statement for a number of limits, as text: SQLAlchemy does not cache inserts of several rows."""
-    rows = ", ".join(f"(:digest{n}, :now, :left{n})" for n in range(number))
-    # A window that starts in the future was opened before the clock was set back.
-    is_over = "(attempt_limits.window_start <= :past OR attempt_limits.window_start > :ahead)"
+    rows = ", ".join(f"(:digest{n}, :end{n}, :left{n})" for n in range(number))
+    # A window that ends later than a new one was opened before the clock was set back.
+    is_over = "(attempt_limits.window_end <= :now OR attempt_limits.window_end > excluded.window_end)"
     return text(
-        f"INSERT INTO attempt_limits (digest, window_start, remaining) VALUES {rows} ON CONFLICT (digest) DO UPDATE SET"  # noqa: S608  # only our own words
-        f" window_start = CASE WHEN {is_over} THEN excluded.window_start ELSE attempt_limits.window_start END,"
+        f"INSERT INTO attempt_limits (digest, window_end, remaining) VALUES {rows} ON CONFLICT (digest) DO UPDATE SET"  # noqa: S608  # only our own words
+        f" window_end = CASE WHEN {is_over} THEN excluded.window_end ELSE attempt_limits.window_end END,"
         f" remaining = CASE WHEN {is_over} THEN excluded.remaining ELSE attempt_limits.remaining - 1 END"
         f" WHERE {is_over} OR attempt_limits.remaining > 0 RETURNING digest"
     )

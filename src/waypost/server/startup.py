@@ -138,7 +138,7 @@ def create_account(
 
 
 def _add_key(tx: Connection, password: str, account: ops.Account) -> NewAccount:
-    key = api_keys.add(tx, account.id, name="first key")
+    key = api_keys.add(tx, account.id, name="first key", scope="account")
     return NewAccount(account.id, account.email, account.username, password, key)
 
 

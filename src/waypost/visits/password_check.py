@@ -27,9 +27,10 @@ class PasswordCheck:
         limited = {"subject": subject, "network": network_of(visit.client_ip)}
         # One check at a time for each object: many right passwords at once would exhaust the limit for wrong ones.
         async with self._locks.setdefault(subject, anyio.Lock()):
-            if await anyio.to_thread.run_sync(partial(self._rate_limiter.acquire, "password", **limited)):
+            attempt = await anyio.to_thread.run_sync(partial(self._rate_limiter.attempt, "password", **limited))
+            if attempt.wait:
                 return None
             is_right = await anyio.to_thread.run_sync(credentials.password_matches, password_hash, visit.password)
             if is_right:
-                await anyio.to_thread.run_sync(partial(self._rate_limiter.release, "password", **limited))
+                await anyio.to_thread.run_sync(self._rate_limiter.release, attempt)
         return is_right

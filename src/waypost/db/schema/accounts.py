@@ -66,7 +66,7 @@ api_keys = Table(
     timestamp("last_used", optional=True),
     number("window_start"),
     number("window_used"),
-    CheckConstraint("scope IN ('read', 'write')", "scope"),
+    CheckConstraint("scope IN ('read', 'write', 'account')", "scope"),
     Index("api_keys_account_id", "account", "id"),
     sqlite_autoincrement=True,
 )
@@ -87,6 +87,7 @@ sessions = Table(
 )
 
 # The authenticator app of an account (RFC 6238). `last_step` is the time step of the last accepted code.
+# Wrong codes: `failures` in a row, `day_failures` until `day_end`; no code is checked before `blocked_until` (seconds).
 totp_secrets = Table(
     "totp_secrets",
     metadata,
@@ -94,6 +95,10 @@ totp_secrets = Table(
     Column("secret", String(64), nullable=False),
     number("last_step"),
     timestamp("created"),
+    number("failures"),
+    number("day_failures"),
+    number("day_end"),
+    number("blocked_until"),
 )
 
 # One-time codes that replace the authenticator app; deleted when used.

@@ -31,13 +31,13 @@ reports = Table(
     sqlite_autoincrement=True,
 )
 
-# Attempts that remain to an unauthenticated client in the minute that started at `window_start` (milliseconds).
+# Attempts that remain to an unauthenticated client until `window_end` (milliseconds).
 # On SQLite this table is in a file of its own, so that unauthenticated requests never lock the other tables.
 attempt_limits = Table(
     "attempt_limits",
     metadata,
     Column("digest", LargeBinary, primary_key=True),
-    number("window_start"),
+    number("window_end"),
     number("remaining"),
-    Index("attempt_limits_window_start", "window_start"),
+    Index("attempt_limits_window_end", "window_end"),
 )

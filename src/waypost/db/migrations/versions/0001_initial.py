@@ -100,7 +100,7 @@ def _create_accounts() -> None:
         _columns(_NUMBER, "created"),
         _optional(_NUMBER, "last_used"),
         _columns(_NUMBER, "window_start", "window_used"),
-        _check("api_keys_scope_check", "scope IN ('read', 'write')"),
+        _check("api_keys_scope_check", "scope IN ('read', 'write', 'account')"),
         _reference("api_keys", "account", "accounts", "CASCADE"),
         unique=[("digest",)],
     )
@@ -120,7 +120,7 @@ def _create_accounts() -> None:
         "totp_secrets",
         _columns(_ID, "account"),
         _columns(sa.String(64), "secret"),
-        _columns(_NUMBER, "last_step", "created"),
+        _columns(_NUMBER, "last_step", "created", "failures", "day_failures", "day_end", "blocked_until"),
         _reference("totp_secrets", "account", "accounts", "CASCADE"),
         key=("account",),
     )
@@ -407,9 +407,9 @@ def _create_clicks() -> None:
 
 def _create_other_tables() -> None:
     _create_table(
-        "attempt_limits", _columns(_BYTES, "digest"), _columns(_NUMBER, "window_start", "remaining"), key=("digest",)
+        "attempt_limits", _columns(_BYTES, "digest"), _columns(_NUMBER, "window_end", "remaining"), key=("digest",)
     )
-    op.create_index("attempt_limits_window_start", "attempt_limits", ["window_start"])
+    op.create_index("attempt_limits_window_end", "attempt_limits", ["window_end"])
     _create_table(
         "blocklist_entries",
         _columns(_KIND, "kind"),

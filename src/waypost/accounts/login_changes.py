@@ -1,0 +1,142 @@
+"""Changes of the e-mail address and password: confirmation of a new address, and e-mail that tells the owner."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from sqlalchemy import Connection
+
+from waypost.accounts import email_links, ops
+from waypost.api.context import RequestContext
+from waypost.mail import Email
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Change(Generic[T]):
+    """Result of a change. `is_pending`: the new e-mail address is used after its owner confirms it."""
+
+    is_pending: bool
+    result: T
+
+
+def change(
+    context: RequestContext,
+    also: Callable[[Connection], T],
+    *,
+    email: str | None = None,
+    password: str | None = None,
+) -> Change[T]:
+    """Change the e-mail address, or the hash of the password, and tell the owner. `also` runs in the same transaction.
+
+    With SMTP a new address gets a link first: it is used once that is opened. Raises INVALID or TAKEN on `email`.
+    """
+    new_email = None if email is None else ops.checked_email(email)
+
+    def work(tx: Connection) -> tuple[ops.Account, str, T]:
+        account = ops.get(tx, context.account)
+        is_pending = new_email not in (None, account.email) and context.mailer.can_send
+        if is_pending and new_email is not None:
+            ops.require_free_email(tx, context.account, new_email)
+        ops.change(tx, context.account, email=None if is_pending else new_email, password=password)
+        link = (
+            email_links.change_link(tx, context.settings.dashboard, context.account, new_email or "")
+            if is_pending
+            else ""
+        )
+        return account, link, also(tx)
+
+    account, link, result = context.write(work)
+    if password is not None:
+        tell_new_password(context, account)
+    if link and new_email is not None:
+        send_limited(context, Email(new_email, "Confirm your e-mail address", _CONFIRM.format(link=link)))
+        tell(context, account.email, "A new e-mail address was entered for your waypost account", _REQUESTED, account)
+    elif new_email not in (None, account.email):
+        tell_new_address(context, account, new_email or "")
+    return Change(bool(link), result)
+
+
+def confirm(context: RequestContext, token: str) -> None:
+    """Use the new e-mail address of a link, and tell both addresses. Raises INVALID on `pass`, or TAKEN."""
+
+    def work(tx: Connection) -> tuple[ops.Account, str]:
+        owner, email = email_links.new_email_of(tx, token)
+        account = ops.get(tx, owner)
+        ops.change(tx, owner, email=email)
+        return account, email
+
+    tell_new_address(context, *context.write(work))
+
+
+def tell_new_password(context: RequestContext, account: ops.Account) -> None:
+    """Tell the owner that the password was changed."""
+    tell(context, account.email, "The password of your waypost account was changed", _LOGIN_CHANGED, account)
+
+
+def tell_new_address(context: RequestContext, account: ops.Account, email: str) -> None:
+    """Tell the old and the new address of an account that its e-mail address was changed."""
+    for recipient in (account.email, email):
+        tell(context, recipient, "The e-mail address of your waypost account was changed", _CHANGED, account, email)
+
+
+def tell(
+    context: RequestContext, recipient: str, subject: str, text: str, account: ops.Account, detail: str = ""
+) -> None:
+    """Tell an owner about a change of the account. At most ten an hour are sent to an address."""
+    base = context.settings.dashboard
+    body = (text + _ADVICE).format(username=account.username, detail=detail, base=base)
+
+    def prepare() -> Email | None:
+        is_allowed = not context.rate_limiter.acquire("notice", network="", subject=recipient.casefold())
+        return Email(recipient, subject, body) if is_allowed else None
+
+    context.mailer.send_later(prepare)
+
+
+def send_limited(context: RequestContext, email: Email) -> None:
+    """Send an e-mail to an unconfirmed address: at most three an hour to an address (decision 72)."""
+    context.mailer.send_later(lambda: limited(context, email))
+
+
+def limited(context: RequestContext, email: Email) -> Email | None:
+    """Return the e-mail, or None if its recipient got three in this hour. Call it in the mail thread."""
+    wait = context.rate_limiter.acquire("e-mail", network="", subject=email.to.casefold())
+    return None if wait else email
+
+
+NEW_KEY = """\
+A new API key, "{detail}", was created for the waypost account {username}.
+"""
+FACTOR = """\
+Two-factor authentication of the waypost account {username} was {detail}.
+"""
+WRONG_CODES = """\
+Many wrong codes were entered to sign in to the waypost account {username}, after the right password.
+Further codes have to wait.
+"""
+_LOGIN_CHANGED = """\
+The password of the waypost account {username} was changed. All browsers were signed out.
+"""
+_CHANGED = """\
+The e-mail address of the waypost account {username} was changed to {detail}.
+"""
+_REQUESTED = """\
+A new e-mail address was entered for the waypost account {username}. It is used once it is confirmed
+by a link that was sent to it. A new password makes that link invalid.
+"""
+_ADVICE = """
+If you did not do this, choose a new password, revoke all API keys and end all sessions:
+
+{base}/dashboard/account
+
+If you cannot sign in any more, contact the administrator.
+"""
+_CONFIRM = """\
+This address was entered for a waypost account. Confirm it here within one hour:
+
+{link}
+
+If you did not request it, ignore this e-mail.
+"""

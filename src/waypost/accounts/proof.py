@@ -1,0 +1,43 @@
+"""Proof that a form is from the owner of the account: the password, and a code if there is a second factor."""
+
+from waypost import credentials
+from waypost.accounts import login_changes, ops
+from waypost.auth import two_factor
+from waypost.dashboard.context import PageContext, too_many_attempts
+from waypost.dashboard.forms import Form
+from waypost.errors import invalid
+
+
+def require_password(context: PageContext, form: Form, *, field: str = "password") -> None:
+    """Raise INVALID unless the form contains the account's password: an open session alone is not enough."""
+    attempt = context.count_attempt(f"account {context.account}", account=context.account)
+    hashed = context.read(lambda tx: ops.hashed_password(tx, context.account)) or ""
+    if not credentials.password_matches(hashed, str(form[field])[:1000]):
+        raise invalid(field, "Wrong password.")
+    context.rate_limiter.release(attempt)
+
+
+def require_password_and_code(context: PageContext, form: Form) -> None:
+    """Raise INVALID unless the form contains the password, and a code if the account has a second factor."""
+    require_password(context, form)
+    if context.read(lambda tx: two_factor.of(tx, context.account)) is not None:
+        require_code(context, context.account, form.text("code"))
+
+
+def require_code(context: PageContext, account: int, code: str) -> None:
+    """Use up a code of the authenticator app or a recovery code. Raises INVALID on `code`, or RATE_LIMITED.
+
+    Many wrong codes send an e-mail to the owner, because they follow the right password.
+    """
+    attempt = context.count_attempt(f"code {account}", account=account)
+    is_known = bool(context.known_browser(account))
+    outcome = context.write(lambda tx: two_factor.accept(tx, account, code, is_known_browser=is_known))
+    if outcome.warns:
+        owner = context.read(lambda tx: ops.get(tx, account))
+        subject = "Wrong sign-in codes for your waypost account"
+        login_changes.tell(context, owner.email, subject, login_changes.WRONG_CODES, owner)
+    if outcome.wait:
+        raise too_many_attempts(outcome.wait)
+    if not outcome.is_right:
+        raise invalid("code", "Wrong code, or already used. The app shows a new one every 30 seconds.")
+    context.rate_limiter.release(attempt)
