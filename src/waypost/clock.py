@@ -8,8 +8,9 @@ NEVER = "9999-12-31 23:59:59"
 """`expires` of an account that never expires (decision 14)."""
 
 _DATE = r"\d{4}-\d\d-\d\d"
-_TIME = r"[ T]([01]\d|2[0-3]):\d\d(:\d\d)?Z?"
-_TIMESTAMP = re.compile(f"{_DATE}({_TIME})?", re.ASCII)
+_TIME = r"[ T]([01]\d|2[0-3]):\d\d(:\d\d([.,]\d{1,9})?)?"
+_OFFSET = r"Z|[+-]\d\d:?\d\d| [+-]\d{4}( [A-Z]{3,5})?"  # RFC 3339, and as Go prints times
+_TIMESTAMP = re.compile(f"(?P<moment>{_DATE}(?P<time>{_TIME})?)(?P<offset>{_OFFSET})?", re.ASCII)
 
 
 def now() -> int:
@@ -43,15 +44,20 @@ def day(second: int) -> str:
 def last_second(value: str) -> int:
     """Return the last second that an expiry date includes; a date alone includes the whole day, UTC (decisions 21, 43).
 
-    The format is `YYYY-MM-DD` or `YYYY-MM-DD HH:MM:SS`; `T` as the separator, a final `Z` and missing seconds are
-    accepted. Raises ValueError for other values.
+    The format is `YYYY-MM-DD` or `YYYY-MM-DD HH:MM:SS`, or a time as in RFC 3339 or as Go prints it
+    (`2026-01-31 09:30:00.5 +0200 CEST`). Without an offset it is UTC. Raises ValueError for other values.
     """
-    if not _TIMESTAMP.fullmatch(value):
+    match = _TIMESTAMP.fullmatch(value)
+    if match is None or (match["offset"] and not match["time"]):
         raise ValueError("not a date")
+    offset = (match["offset"] or "").strip().partition(" ")[0]
     try:
-        moment = datetime.fromisoformat(value.removesuffix("Z")).replace(tzinfo=UTC)
-    except ValueError:
+        moment = datetime.fromisoformat(match["moment"].replace(",", ".") + offset)
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=UTC)
+        moment = moment.astimezone(UTC)
+        if not match["time"]:
+            moment = moment.replace(hour=23, minute=59, second=59)
+        return int(moment.timestamp())
+    except (ValueError, OverflowError):
         raise ValueError("not a date") from None
-    if len(value) == len("2026-01-31"):
-        moment = moment.replace(hour=23, minute=59, second=59)
-    return int(moment.timestamp())

@@ -54,10 +54,12 @@ def describe(api: FastAPI) -> dict[str, Any]:
     document["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
     document["security"] = [{"key": []}]
     for path in document["paths"].values():
-        for operation in path.values():
+        for method, operation in path.items():
             operation["responses"].pop("422", None)
             if body := operation.get("requestBody"):
                 body["required"] = _needs_body(body, document["components"]["schemas"])
+            if method == "put" and body and "application/json" in body["content"]:
+                _remove_defaults(_model(body, document["components"]["schemas"]))
             for response in operation["responses"].values():
                 response["headers"] = RATE_HEADERS
     return document
@@ -67,8 +69,19 @@ def _needs_body(body: dict[str, Any], models: dict[str, Any]) -> bool:
     """Return whether a body is required: if a field is, because an empty body is an empty object (decision 4)."""
     if "application/json" not in body["content"]:
         return True
-    name = body["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
-    return "required" in models[name]
+    return "required" in _model(body, models)
+
+
+def _model(body: dict[str, Any], models: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a JSON body."""
+    model: dict[str, Any] = models[body["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]]
+    return model
+
+
+def _remove_defaults(model: dict[str, Any]) -> None:
+    """Remove the defaults of an update: a generated client would send them, and so reset fields that it leaves out."""
+    for field in model["properties"].values():
+        field.pop("default", None)
 
 
 _POLICY = (

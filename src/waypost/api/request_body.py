@@ -7,19 +7,25 @@ from typing import Any
 
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
-from pydantic import BaseModel, ConfigDict, field_validator
+from pydantic import BaseModel, ConfigDict, field_validator, model_validator
 from starlette.requests import ClientDisconnect
 
 from waypost.api.context import REQUEST_CONTEXT
+from waypost.api.lenient_input import FORM_TYPE, parse_form, read_fields
 from waypost.errors import Kind, Problem, invalid
 
 MAX_BYTES = 8 * 1024 * 1024
 
 
 class Body(BaseModel):
-    """Base of request models: exact JSON types, unknown fields ignored."""
+    """Base of request models: JSON types as real clients send them (decision 60), unknown fields ignored."""
 
     model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_leniently(cls, fields: Any) -> Any:
+        return read_fields(cls, fields) if isinstance(fields, dict) else fields
 
     @field_validator("*")
     @classmethod
@@ -34,7 +40,7 @@ class Body(BaseModel):
 
 
 class JsonRoute(APIRoute):
-    """A route that parses its body with `parse_object`, regardless of the Content-Type."""
+    """A route that parses its body with `parse_object`, regardless of the Content-Type; a form that is no JSON too."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handler = super().get_route_handler()
@@ -44,7 +50,9 @@ class JsonRoute(APIRoute):
         async def strict(request: Request) -> Response:
             # Without a valid key the body is not read.
             body = await _read(request) if REQUEST_CONTEXT in request.scope else b""
-            return await handler(_ParsedRequest(request, parse_object(body)))
+            is_form = request.headers.get("content-type", "").lower().startswith(FORM_TYPE)
+            parsed = parse_form(body) if is_form and not body.lstrip().startswith(b"{") else parse_object(body)
+            return await handler(_ParsedRequest(request, parsed))
 
         return strict
 

@@ -87,7 +87,7 @@ Paragraph = Annotated[str, Field(max_length=5000), AfterValidator(_text)]
 Url = Annotated[str, Field(max_length=8192)]
 """A URL; waypost.urls.validation checks it."""
 Color = Annotated[str, AfterValidator(_color), Field(json_schema_extra={"pattern": "^#[0-9A-Fa-f]{6}$"})]
-Expiry = Annotated[str, AfterValidator(_expiry), Field(max_length=32)]
+Expiry = Annotated[str, AfterValidator(_expiry), Field(max_length=64)]
 """A date or timestamp that is not in the past; `clock.last_second` parses it."""
 Count = Annotated[int, Field(ge=0, le=MAX_INTEGER)]
 Positive = Annotated[int, Field(ge=1, le=MAX_INTEGER)]

@@ -1,7 +1,8 @@
 """The API of links: `/urls` and `/url/…` (decisions 42 to 44)."""
 
 from collections.abc import Callable
-from typing import Annotated, Any
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
@@ -27,6 +28,7 @@ from waypost.api.types import (
 )
 from waypost.clicks.stats import reports
 from waypost.clicks.stats.reports import StatisticsBlock
+from waypost.errors import Kind, Problem
 from waypost.links import ops, search
 from waypost.links.columns import Status
 from waypost.urls.short_urls import origin
@@ -74,6 +76,28 @@ class LinkDetails(LinkOut):
 class LinkAnswer(Success):
     details: LinkDetails
     data: StatisticsBlock
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinkSearchData(StatisticsBlock):
+    """The statistics of a link that was found by its short URL, and the link as in a list."""
+
+    result: int
+    urls: list[LinkOut]
+
+
+class FoundLink(Success):
+    """The response of a search by short URL."""
+
+    details: LinkDetails
+    data: LinkSearchData
+
+
+class LinkNotFound(BaseModel):
+    """The response of a search by an unknown short URL, with status 200 (decision 60)."""
+
+    error: Literal[1]
+    message: str
 
 
 class LinkDone(Success):
@@ -164,7 +188,7 @@ class NewLink(LinkChange):
     url: Url
 
 
-@router.get("/urls", response_model=pagination.list_model("urls", LinkOut) | LinkAnswer)
+@router.get("/urls", response_model=pagination.list_model("urls", LinkOut) | FoundLink | LinkNotFound)
 def list_links(
     context: Context,
     page_request: pagination.RequestedPage,
@@ -174,7 +198,7 @@ def list_links(
 ) -> Any:
     """List the links, newest or most clicked (`order=click`) first, or return the one with the short URL `short`."""
     if short is not None:
-        return _link_answer(context, lambda tx: ops.get_by_alias(tx, context.account, short, settings=context.settings))
+        return _find_link(context, short)
     by: search.Order = "click" if order == "click" else "date"
     page = context.read_after_ingest(lambda tx: search.page(tx, context.account, page_request, order=by, q=q))
     return pagination.list_response("urls", page, lambda link: LinkOut(**_fields(link, context)))
@@ -214,6 +238,19 @@ def update_link(context: Context, id: PathId, body: LinkChange) -> LinkUpdated:
 def delete_link(context: Context, id: PathId) -> MessageResponse:
     context.write(lambda tx: ops.remove(tx, context.account, id))
     return MessageResponse(message="Link has been deleted successfully.")
+
+
+def _find_link(context: RequestContext, short: str) -> FoundLink | LinkNotFound:
+    try:
+        found = _link_answer(
+            context, lambda tx: ops.get_by_alias(tx, context.account, short, settings=context.settings)
+        )
+    except Problem as problem:
+        if problem.kind is not Kind.NOT_FOUND:
+            raise
+        return LinkNotFound(error=1, message=problem.message)
+    item = LinkOut.model_validate(found.details, from_attributes=True)
+    return FoundLink(details=found.details, data=LinkSearchData(**vars(found.data), result=1, urls=[item]))
 
 
 def _link_answer(context: RequestContext, find: Callable[[Connection], ops.Link]) -> LinkAnswer:

@@ -112,6 +112,7 @@ def _destination(tx: Connection, url: str, field: str, settings: Settings) -> st
 
 def _type(tx: Connection, account: int, value: str | int | None) -> dict[str, Any]:
     """Convert `type` into the columns `type`, `splash` and `overlay`. Raises INVALID."""
+    value = value.lower() if isinstance(value, str) else value
     columns = {"type": value or "direct", "splash": None, "overlay": None}
     if value in (None, "direct", "frame", "splash"):
         return columns
