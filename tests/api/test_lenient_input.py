@@ -134,7 +134,7 @@ def test_forms_create_and_update(ana: Person) -> None:
     assert ana.get(f"/url/{link}")["details"]["title"] == "From a form"
 
 
-def test_json_is_read_whatever_its_content_type(ana: Person) -> None:
+def test_json_is_read_with_any_content_type(ana: Person) -> None:
     assert _form(ana, "POST", "/url/add", ' {"url": "https://example.com/"}').json()["error"] == 0
 
 

@@ -56,9 +56,9 @@ NOT_TEXT: tuple[Any, ...] = (5, 1.5, True, [], {}, ["x"], {"x": 1})
 NOT_LINE = (*NOT_TEXT, "x" * 10_000, "a\u0000b", "a\nb", "\ud800")
 NOT_NAME = (*NOT_LINE, None, "", "   ")
 NOT_PARAGRAPH = (*NOT_TEXT, "x" * 10_000, "a\u0000b")
-NOT_FLAG: tuple[Any, ...] = (5, "true", "yes", [], {}, 0, 1)
-NOT_COLOUR = (*NOT_TEXT, "red", "#12345", "#1234567", "#GGGGGG", "123456", "", "#12345\n")
-NOT_NUMBER: tuple[Any, ...] = ("5", 1.5, True, [], {}, -1, 10**400)
+NOT_FLAG: tuple[Any, ...] = (5, "yes", " true", "2", [], {}, 0, 1)
+NOT_COLOUR = (*NOT_TEXT, "red", "#12345", "#1234567", "#GGGGGG", "123456", "#12345\n")
+NOT_NUMBER: tuple[Any, ...] = ("5.0", "five", " 5", 1.5, True, [], {}, -1, 10**400)
 NOT_URL = (
     *NOT_TEXT,
     "example.com",

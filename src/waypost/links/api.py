@@ -242,15 +242,15 @@ def delete_link(context: Context, id: PathId) -> MessageResponse:
 
 def _find_link(context: RequestContext, short: str) -> FoundLink | LinkNotFound:
     try:
-        found = _link_answer(
+        answer = _link_answer(
             context, lambda tx: ops.get_by_alias(tx, context.account, short, settings=context.settings)
         )
     except Problem as problem:
         if problem.kind is not Kind.NOT_FOUND:
             raise
         return LinkNotFound(error=1, message=problem.message)
-    item = LinkOut.model_validate(found.details, from_attributes=True)
-    return FoundLink(details=found.details, data=LinkSearchData(**vars(found.data), result=1, urls=[item]))
+    item = LinkOut.model_validate(answer.details, from_attributes=True)
+    return FoundLink(details=answer.details, data=LinkSearchData(**vars(answer.data), result=1, urls=[item]))
 
 
 def _link_answer(context: RequestContext, find: Callable[[Connection], ops.Link]) -> LinkAnswer:

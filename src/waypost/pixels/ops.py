@@ -62,8 +62,7 @@ def get_owned(tx: Connection, account: int, pixel: int) -> Pixel:
 
 def add(tx: Connection, account: int, *, type: str, name: str, tag: str) -> Pixel:
     """Create a pixel. Raises INVALID on `type` or `tag`."""
-    type = type.lower()
-    canonical_type = _OTHER_NAMES.get(type, type)
+    canonical_type = _OTHER_NAMES.get(type.lower(), type.lower())
     if canonical_type not in TYPES:
         raise invalid("type", f"type must be one of {', '.join(TYPES)}.")
     fields = {"type": canonical_type, "name": name, "tag": _checked_tag(tag)}
