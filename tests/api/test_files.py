@@ -21,12 +21,8 @@ from waypost.storage.factory import open_store
 
 def test_password_length_is_checked(ana: Person) -> None:
     file = new_file(ana, "a.bin")
-    for password, message in (
-        ("", "password must not be empty."),
-        ("x" * 129, "password must be at most 128 characters."),
-    ):
-        response = ana.call("PUT", f"/file/{file}/update", {"password": password})
-        assert (response.status_code, response.json()["message"]) == (400, message)
+    response = ana.call("PUT", f"/file/{file}/update", {"password": "x" * 129})
+    assert refused(response, 400, "password") == "password must be at most 128 characters."
 
 
 def test_empty_list_has_no_data_object(ana: Person) -> None:
@@ -135,12 +131,12 @@ def test_update_sets_only_given_fields_and_null_clears(ana: Person) -> None:
 
 
 INVALID: dict[str, tuple[Any, ...]] = {
-    "name": ("", "   ", "x" * 256, "a\nb", "a\x00b"),
-    "custom": ("", "ab", "has space", "ünïcode", "a/b", "x" * 51, "api", "files"),
-    "domain": ("", "elsewhere.example", "https://elsewhere.example"),
-    "password": ("", "x" * 129, "a\nb"),
-    "expiry": ("", "2001-01-01", "tomorrow", "2030-02-30", "x" * 100),
-    "maxdownloads": ("", "0", "-1", "1.5", "x", "1e3", "٣", "9" * 30, "true"),
+    "name": ("   ", "x" * 256, "a\nb", "a\x00b"),
+    "custom": ("ab", "has space", "ünïcode", "a/b", "x" * 51, "api", "files"),
+    "domain": ("elsewhere.example", "https://elsewhere.example"),
+    "password": ("x" * 129, "a\nb"),
+    "expiry": ("2001-01-01", "tomorrow", "2030-02-30", "x" * 100),
+    "maxdownloads": ("0", "-1", "1.5", "x", "1e3", "٣", "9" * 30, "true"),
 }
 
 
@@ -218,7 +214,7 @@ def test_downloads_are_counted_in_statistics(ana: Person, service: Any) -> None:
     report = ana.get(f"/file/{file}/stats")["data"]
     assert (report["total"]["clicks"], report["total"]["uniqueClicks"]) == (3, 2)
     assert ana.get("/stats")["data"]["total"]["clicks"] == 3
-    assert ",file," in ana.call("GET", "/stats/export").text
+    assert ',"file",' in ana.call("GET", "/stats/export").text
 
 
 def _set_plan_limits(person: Person, **limits: int | None) -> None:

@@ -27,7 +27,7 @@ pytestmark = ON_SQLITE
 NASTY = (
     "\"'>--></title></style></script></textarea></svg><script>window.hacked=1</script>"
     "<img src=x onerror=window.hacked=1><svg onload=window.hacked=1><a href=javascript:window.hacked=1>x</a>"
-    "<iframe srcdoc=x></iframe><base href=//evil.example><meta http-equiv=refresh content=0;url=//evil.example>"
+    "<iframe srcdoc=x></iframe><base href=//wild.example><meta http-equiv=refresh content=0;url=//wild.example>"
     "{{7*7}}{% raw %}*/}body{display:none}\u202e\u2066gpj.exe"
 )
 _KEPT = frozenset({"type", "url", "image", "link", "id"})  # fields of a block that are not free text
@@ -60,19 +60,34 @@ _REDIRECTED = """() => {
 }"""
 _IS_WHOLE = "window.hacked === undefined && getComputedStyle(document.body).display !== 'none'"
 _TRICKS = (
-    *("//evil.example", "//evil.example/", "///evil.example/..", "/%2F%2Fevil.example", "/%5C%5Cevil.example"),
     *(
-        "/\\evil.example",
-        "/http://evil.example",
-        "/one//evil.example",
-        "/u//evil.example/x-1",
-        "/ana-costa//evil.example",
+        "//wild.example",
+        "//wild.example/",
+        "///wild.example/..",
+        "/%2F%2Fwild.example",
+        "/%5C%5Cwild.example",
     ),
-    *("/report?url=https://evil.example", "/?next=https://evil.example", "/one?url=https://evil.example"),
-    *("/one?@evil.example", "/one?.evil.example", "/one+?url=//evil.example", "/one/qr?to=//evil.example"),
-    *("/r/spring?url=//evil.example", "/u/ana/x-1?q=//evil.example", "/u/ana//evil.example-1"),
-    *("/locked?url=//evil.example", "/ana-costa?sure=1&url=//evil.example", "/overlay/1?url=//evil.example"),
-    "/one%0d%0aLocation:%20//evil.example",
+    *(
+        "/\\wild.example",
+        "/http://wild.example",
+        "/one//wild.example",
+        "/u//wild.example/x-1",
+        "/ana-costa//wild.example",
+    ),
+    *("/report?url=https://wild.example", "/?next=https://wild.example", "/one?url=https://wild.example"),
+    *(
+        "/one?@wild.example",
+        "/one?.wild.example",
+        "/one+?url=//wild.example",
+        "/one/qr?to=//wild.example",
+    ),
+    *("/r/spring?url=//wild.example", "/u/ana/x-1?q=//wild.example", "/u/ana//wild.example-1"),
+    *(
+        "/locked?url=//wild.example",
+        "/ana-costa?sure=1&url=//wild.example",
+        "/overlay/1?url=//wild.example",
+    ),
+    "/one%0d%0aLocation:%20//wild.example",
 )
 
 
@@ -175,8 +190,18 @@ def test_no_endpoint_is_open_redirect(ana: Person, path: str, method: str) -> No
     for alias, fields in (("one", {"campaign": campaign}), ("locked", {"password": "a password"})):
         ana.post("/url/add", {"url": "https://example.com/page", "custom": alias, **fields})
     ana.post("/bio/add", {"name": "x", "alias": "ana-costa", "sensitive": True})
-    forged = {"X-Forwarded-Host": "evil.example", "X-Forwarded-Proto": "https", "Referer": "https://evil.example/"}
-    form = {"url": "https://evil.example/", "next": "//evil.example", "ticket": "x", "link": "1", "overlay": "1"}
+    forged = {
+        "X-Forwarded-Host": "wild.example",
+        "X-Forwarded-Proto": "https",
+        "Referer": "https://wild.example/",
+    }
+    form = {
+        "url": "https://wild.example/",
+        "next": "//wild.example",
+        "ticket": "x",
+        "link": "1",
+        "overlay": "1",
+    }
     for headers in (ACCEPT_HTML, {**ACCEPT_HTML, **forged}):
         form_or_none = form if method == "POST" else None
         response = ana.client.request(method, f"{BASE}{path}", headers=headers, data=form_or_none)

@@ -55,7 +55,7 @@ def _finishes(work: Callable[[], object]) -> None:
 def _invalidator(database: Database) -> tuple[CacheInvalidator, Cache]:
     """An invalidator that has followed a fast database for a while, and its cache."""
     cache = Cache()
-    cache.put_hot(b"", ("", "spring"), HotResponse(b"", b"", 1 << 62), version=0)
+    cache.put_hot(b"go.localhost", ("", "spring"), HotResponse(b"", b"", 1 << 62), version=0)
     invalidator = CacheInvalidator(database, cache)
     for _ in range(_POLLS):
         notifications.poll(database, _select_one)
@@ -174,7 +174,7 @@ def test_change_applied_by_request_is_not_invalidated_again_by_follow(database: 
         _record(database)
         finish()
         assert cache.hot == {}
-        cache.put_hot(b"", ("", "spring"), HotResponse(b"", b"", 1 << 62), version=cache.version)
+        cache.put_hot(b"go.localhost", ("", "spring"), HotResponse(b"", b"", 1 << 62), version=cache.version)
         _finishes(invalidator.follow)
         assert len(cache.hot) == 1
 
@@ -189,7 +189,7 @@ def test_change_applied_by_follow_is_not_invalidated_again_by_request(database: 
     with _paused_catch_up(paused, invalidator) as finish:
         _finishes(invalidator.follow)
         assert cache.hot == {}
-        cache.put_hot(b"", ("", "spring"), HotResponse(b"", b"", 1 << 62), version=cache.version)
+        cache.put_hot(b"go.localhost", ("", "spring"), HotResponse(b"", b"", 1 << 62), version=cache.version)
         finish()
         assert len(cache.hot) == 1
 

@@ -6,13 +6,14 @@ from typing import Annotated, Any
 import anyio.to_thread
 from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel, BeforeValidator, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError, model_validator
 from starlette.convertors import PathConvertor, register_url_convertor
 
 from waypost import clock, credentials
 from waypost.api import pagination
 from waypost.api.context import Context, RequestContext
 from waypost.api.date_range import RequestedSpan
+from waypost.api.lenient_input import read_fields
 from waypost.api.request_body import Body, JsonRoute
 from waypost.api.responses import MessageResponse, ReportResponse, Success, problem_response, validation_problem
 from waypost.api.types import Expiry, Line, MultilineText, Name, PathId, Positive, Timestamp, whole_number
@@ -121,6 +122,11 @@ def list_files(
 
 class UploadSettings(BaseModel):
     """The settings of an upload: query parameters, or text fields of a form."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_leniently(cls, fields: Any) -> Any:
+        return read_fields(cls, fields) if isinstance(fields, dict) else fields
 
     name: Name | None = Field(None, description="Name to show instead of the file name.")
     custom: Annotated[Line, Field(min_length=1)] | None = Field(None, description="Alias instead of a random one.")
