@@ -122,7 +122,7 @@ def test_update_replaces_all_blocks_or_none(ana: Person) -> None:
 def test_theme_accepts_plain_word_only(ana: Person) -> None:
     bio = _add(ana, theme="dark-2")
     assert ana.details("bio", bio)["theme"] == "dark-2"
-    for theme in ("Dark", "da rk", "dark\n", "", "x" * 33, "../dark", "d\u00e4rk"):
+    for theme in ("Dark", "da rk", "dark\n", "x" * 33, "../dark", "d\u00e4rk"):
         refused(ana.call("PUT", f"/bio/{bio}/update", {"theme": theme}), 400, "theme")
 
 
@@ -132,7 +132,7 @@ def test_two_bio_pages_can_have_the_same_name(ana: Person) -> None:
 
 def test_alias_follows_alias_rules(ana: Person, ben: Person) -> None:
     bio, other = _add(ana, alias="ana-smith"), _add(ben)
-    for alias in ("", "ab", "x" * 51, "a b", "a/b", "api", "Bio", "\u00fcn\u00ef"):
+    for alias in ("ab", "x" * 51, "a b", "a/b", "api", "Bio", "\u00fcn\u00ef"):
         refused(ana.call("POST", "/bio/add", {"name": "x", "alias": alias}), 400, "alias")
         refused(ana.call("PUT", f"/bio/{bio}/update", {"alias": alias}), 400, "alias")
     for person in (ana, ben):

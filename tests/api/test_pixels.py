@@ -29,7 +29,7 @@ def test_each_pixel_type_is_accepted_by_both_names(ana: Person) -> None:
 
 
 def test_unknown_pixel_type_is_rejected_with_list(ana: Person) -> None:
-    similar_names = ("GTMPIXEL", "Tiktok", " tiktok", "tiktok ", "fb", "facebook", "pinterestpixel", "bingpixel")
+    similar_names = (" tiktok", "tiktok ", "fb", "facebook", "pinterestpixel", "bingpixel")
     for name in ("", "pixel", *similar_names, "snapchatpixel", "redditpixel", "tiktokpixel", "analytics", "x" * 300):
         refused(ana.call("POST", "/pixel/add", {"type": name, "name": "x", "tag": "T-1"}), 400, "type")
     message = refused(ana.call("POST", "/pixel/add", {"type": "x", "name": "x", "tag": "T-1"}), 400, "type")

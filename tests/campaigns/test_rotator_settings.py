@@ -26,9 +26,9 @@ def test_rotator_settings_are_stored_and_cleared(ana: Person) -> None:
 @pytest.mark.parametrize(
     ("field", "invalid_values"),
     [
-        ("rotation", ("", "RANDOM", "turn", 1, True, [])),
+        ("rotation", ("turn", 1, True, [])),
         ("sticky", ("yes", 1, [])),
-        ("winner", (0, -1, "5", 1.5, True, 2**60)),
+        ("winner", (0, -1, "5.0", 1.5, True, 2**60)),
     ],
 )
 def test_invalid_rotator_setting_returns_400(field: str, invalid_values: tuple[Any, ...], ana: Person) -> None:
@@ -41,7 +41,7 @@ def test_invalid_rotator_setting_returns_400(field: str, invalid_values: tuple[A
 def test_invalid_weight_or_quota_returns_400(ana: Person) -> None:
     campaign = new_campaign(ana)
     link = add_links(ana, campaign, "one")[0]
-    invalid = {"weight": (-1, 1001, "5", 1.5, True), "quota": (0, -1, "5", 1.5, True)}
+    invalid = {"weight": (-1, 1001, "5.0", 1.5, True), "quota": (0, -1, "5.0", 1.5, True)}
     for field, invalid_values in invalid.items():
         for value in invalid_values:
             refused(ana.call("POST", f"/campaign/{campaign}/assign/{link}", {field: value}), 400, field)

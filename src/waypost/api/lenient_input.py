@@ -80,6 +80,8 @@ def _members(annotation: Any) -> Iterator[Any]:
 
 
 def _read(types: tuple[Any, ...], value: Any) -> Any:
+    if not types:
+        return value  # an unknown field, which can be nested to any depth
     if isinstance(value, list):
         return [_read(_item_types(types), item) for item in value]
     if isinstance(value, dict):
