@@ -57,8 +57,7 @@ migration: .venv/.dev
 
 # make messages: update the message catalogs from the sources; translate new entries, then `make install`
 messages: .venv/.dev
-	$(BIN)/pybabel --quiet extract --mapping pyproject.toml --keywords text --omit-header --output .venv/messages.pot src/waypost
-	$(BIN)/pybabel --quiet update --input-file .venv/messages.pot --output-dir src/waypost/visits/locales --no-fuzzy-matching --ignore-obsolete --omit-header
+	$(BIN)/python scripts/update_messages.py
 
 # make docs: write the generated parts of docs/ and README.md, and the design tokens of the public pages
 docs: .venv/.dev

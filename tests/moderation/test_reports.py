@@ -1,11 +1,13 @@
 """Abuse reports by visitors."""
 
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
 from tests.conftest import BASE, Person
 from tests.support.asgi_client import AsgiClient
+from tests.support.files import upload
 from tests.support.server import at_once
 from tests.support.visits import ACCEPT_HTML, new_link, visit
 from waypost.db.database import Database
@@ -129,3 +131,31 @@ def test_report_stores_no_address(service: AsgiClient, ana: Person, database: Da
     _report(service)
     rows = database.read(lambda tx: [tuple(row) for row in tx.exec_driver_sql("SELECT * FROM reports")])
     assert "testclient" not in str(rows)
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_reported_url_has_scheme_of_branded_domain(
+    scheme: str, service: AsgiClient, ana: Person, database: Database
+) -> None:
+    ana.post("/domain/add", {"domain": f"{scheme}://go.brand.example"})
+    new_link(ana, "one", domain="go.brand.example")
+    splash = ana.add("splash", name="A page", counter=7)
+    new_link(ana, "two", domain="go.brand.example", type=str(splash))
+    overlay = ana.add("overlay", type="message", name="A message", message="Hello")
+    new_link(ana, "three", domain="go.brand.example", type=f"overlay-{overlay}")
+    upload(ana, "a.txt", custom="mine", domain="go.brand.example")
+    for path in ("one+", "two", "three", "mine"):
+        page = visit(service, path, headers={**ACCEPT_HTML, "Host": "go.brand.example"})
+        short = f"{scheme}://go.brand.example/{path.rstrip('+')}"
+        assert f'href="{BASE}/report?url={quote(short, safe="")}"' in page.text, path
+        assert _report(service, short).json()["error"] == 0
+    listed = [report.url(BASE) for report in database.read(reports.list_all)]
+    assert listed == [f"{scheme}://go.brand.example/{alias}" for alias in ("one", "two", "three", "mine")]
+
+
+def test_report_of_deleted_domain_is_listed(service: AsgiClient, ana: Person, database: Database) -> None:
+    domain = ana.add("domain", domain="http://go.brand.example")
+    new_link(ana, "one", domain="go.brand.example")
+    assert _report(service, "http://go.brand.example/one").json()["error"] == 0
+    assert ana.call("DELETE", f"/domain/{domain}/delete").status_code == 200
+    assert [report.url(BASE) for report in database.read(reports.list_all)] == ["https://go.brand.example/one"]

@@ -15,7 +15,7 @@ from waypost.urls.alias_namespace import OWN
 from waypost.urls.short_urls import report_url
 from waypost.visits.alias import AliasKind
 from waypost.visits.avatar import avatar
-from waypost.visits.i18n import text
+from waypost.visits.i18n import translatable
 from waypost.visits.lookup import BioView
 from waypost.visits.payload_responses import app_redirect, payload_download
 from waypost.visits.request import VisitRequest, read_visit
@@ -35,7 +35,7 @@ async def visit_bio(request: Request, services: Services, visit: VisitRequest, b
         _log_visit(services, visit, bio)
         return JSONResponse(view.as_json(bio, services.settings.base), headers=NO_STORE)
     if bio.sensitive and not _is_confirmed(request, bio):
-        title = services.pages.translate(request, text("Sensitive content"))
+        title = services.pages.translate(request, translatable("Sensitive content"))
         return services.pages.page("content_warning.html", request=request, title=title, alias=bio.alias)
     _log_visit(services, visit, bio)
     page = services.pages.page("bio.html", request=request, **_context(bio, services.settings))
@@ -73,7 +73,7 @@ async def visit_block(request: Request, services: Services) -> Response:
 async def preview_bio(request: Request, services: Services, bio: BioView) -> Response:
     """Show the URL of the page without a visit (decision 50)."""
     url = f"{services.settings.base}/{bio.alias}"
-    report = report_url(services.settings.base, OWN, bio.alias)
+    report = report_url(services.settings.base, OWN, None, bio.alias)
     return services.pages.preview(request, url=url, alias=bio.alias, title=view.heading(bio), report=report)
 
 
@@ -94,7 +94,7 @@ def _context(bio: BioView, settings: Settings) -> dict[str, Any]:
         "style": themes.css_variables(bio.theme),
         "avatar": avatar(title, bio.alias),
         "sections": view.sections(bio),
-        "report": report_url(settings.base, OWN, bio.alias),
+        "report": report_url(settings.base, OWN, None, bio.alias),
     }
 
 

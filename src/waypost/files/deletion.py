@@ -15,7 +15,7 @@ from waypost.files import ops
 from waypost.http import media_types
 from waypost.signing import Signer
 from waypost.urls.alias_namespace import OWN
-from waypost.visits.i18n import text
+from waypost.visits.i18n import translatable
 from waypost.visits.request import request_host
 from waypost.visits.responses import NO_STORE, json_error, wants_html
 from waypost.visits.services import Services
@@ -54,7 +54,7 @@ async def delete_by_url(request: Request, services: Services) -> Response:
     await anyio.to_thread.run_sync(services.publish_changes)
     if not wants_html(request):
         return JSONResponse({"error": 0, "message": "File has been deleted successfully."}, headers=NO_STORE)
-    title = services.pages.translate(request, text("The file was deleted"))
+    title = services.pages.translate(request, translatable("The file was deleted"))
     return services.pages.page("file_deleted.html", request=request, title=title, name=file.name)
 
 
@@ -64,7 +64,7 @@ def _confirmation(request: Request, services: Services, file: _File) -> Response
         response = json_error(message, code=Kind.METHOD_NOT_ALLOWED.code, status=Kind.METHOD_NOT_ALLOWED.status)
         response.headers["Allow"] = "DELETE, POST"
         return response
-    title = services.pages.translate(request, text("Delete this file?"))
+    title = services.pages.translate(request, translatable("Delete this file?"))
     size = media_types.format_size(file.size)
     return services.pages.page("file_deletion.html", request=request, title=title, name=file.name, size=size)
 

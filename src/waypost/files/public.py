@@ -13,7 +13,6 @@ from waypost.files.visitor_tokens import UNLOCKED_COOKIE
 from waypost.http import media_types
 from waypost.signing import Signer
 from waypost.urls.short_urls import report_url, short_url
-from waypost.visits import lookup
 from waypost.visits.alias import AliasKind
 from waypost.visits.lookup import FileView
 from waypost.visits.request import VisitRequest
@@ -96,7 +95,7 @@ async def _visit_page(request: Request, services: Services, visit: VisitRequest,
 
 async def _page(request: Request, services: Services, file: FileView, left: int | None) -> Response:
     """Return the page. Its OpenGraph tags describe the file to chats that show a preview of a pasted link."""
-    scheme = await services.read(lambda tx: lookup.scheme_of(tx, file.host, file.alias)) if file.host else None
+    scheme = await services.visits.scheme(file.host)
     url = short_url(services.settings.base, file.host, scheme, file.alias)
     is_public_picture = _has_preview(file) and file.password is None
     context: dict[str, Any] = {
@@ -112,7 +111,7 @@ async def _page(request: Request, services: Services, file: FileView, left: int 
         "url": url,
         "picture": f"{url}?preview=1" if is_public_picture else "",
         "preview": f"/{file.alias}?preview=1" if _has_preview(file) else "",
-        "report": report_url(services.settings.base, file.host, file.alias),
+        "report": report_url(services.settings.base, file.host, scheme, file.alias),
     }
     page = services.pages.page("file.html", request=request, **context)
     page.headers["Content-Security-Policy"] = PAGE_HEADERS["Content-Security-Policy"].replace("data:", "'self' data:")

@@ -105,7 +105,7 @@ class _Page:
             # A skip button that appears no sooner than the redirect is useless.
             "has_button": not splash.counter or splash.skip < splash.counter,
             "link_host": display_host(splash.link),
-            "report": self._report_url(),
+            "report": await self._report_url(),
         }
         return self._response("splash.html", headers, **context)
 
@@ -138,7 +138,7 @@ class _Page:
             "link_host": display_host(overlay.link),
             "is_dark": is_dark(overlay.background),
             "framed": bool(origins),
-            "report": self._report_url(),
+            "report": await self._report_url(),
         }
         return self._response("overlay.html" if origins else "interstitial.html", headers, **context)
 
@@ -158,12 +158,14 @@ class _Page:
         return pixel_providers.providers_of(self.choice.pixels)
 
     async def _framing_origins(self) -> Sequence[str]:
-        own_origin = _own_origin(self.request, self.services.settings)
+        scheme = await self.services.visits.scheme(self.visit.host)
+        own_origin = _own_origin(self.request, self.services.settings, scheme)
         return await self.services.frame_checker.framing_origins(self.destination.url, own_origin)
 
-    def _report_url(self) -> str:
+    async def _report_url(self) -> str:
         """The abuse report form for the URL that the visitor opened: a link's or a rotator's."""
-        return report_url(self.services.settings.base, self.visit.host, self.path[1:])
+        scheme = await self.services.visits.scheme(self.visit.host)
+        return report_url(self.services.settings.base, self.visit.host, scheme, self.path[1:])
 
     async def _script_context(self, *, leave: str, count: int = 0, has_overlay: bool = False) -> dict[str, Any]:
         """Template values for the page's script. `leave`: when to redirect; `count`: after so many seconds."""
@@ -231,9 +233,9 @@ def is_dark(color: str) -> bool:
     return 0.299 * red + 0.587 * green + 0.114 * blue < 128
 
 
-def _own_origin(request: Request, settings: Settings) -> str:
-    """Return the origin of this page as the visitor sees it: a branded domain is an origin of its own."""
-    scheme = urlsplit(settings.base).scheme
+def _own_origin(request: Request, settings: Settings, scheme: str | None) -> str:
+    """Return the origin of this page as the visitor sees it. A branded domain is an origin with a scheme of its own."""
+    scheme = scheme or urlsplit(settings.base).scheme
     return origin_of(f"{scheme}://{request.headers.get('host', '')}") or settings.base
 
 

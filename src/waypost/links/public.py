@@ -8,7 +8,7 @@ from waypost.interstitials.render import interstitial_response
 from waypost.urls.short_urls import report_url
 from waypost.visits.alias import AliasKind
 from waypost.visits.decide import Refusal
-from waypost.visits.i18n import text
+from waypost.visits.i18n import translatable
 from waypost.visits.lookup import LinkView
 from waypost.visits.request import VisitRequest, request_host
 from waypost.visits.responses import redirect
@@ -37,9 +37,15 @@ async def preview_link(request: Request, services: Services, link: LinkView) -> 
     outcome = await services.visits.preview(link)
     if isinstance(outcome, Refusal):
         return services.pages.refuse(request, "missing" if outcome.reason == "locked" else outcome.reason)
-    report = report_url(services.settings.base, request_host(request, services.settings), link.alias)
+    host = request_host(request, services.settings)
+    report = report_url(services.settings.base, host, await services.visits.scheme(host), link.alias)
     return services.pages.preview(
-        request, url=outcome.url, alias=link.alias, title=link.title, report=report, default_title=text("Link preview")
+        request,
+        url=outcome.url,
+        alias=link.alias,
+        title=link.title,
+        report=report,
+        default_title=translatable("Link preview"),
     )
 
 

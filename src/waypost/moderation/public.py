@@ -17,7 +17,7 @@ from waypost.signing import Signer
 from waypost.urls import alias_namespace, hostnames
 from waypost.urls.alias_namespace import OWN, ROTATORS
 from waypost.visits import lookup
-from waypost.visits.i18n import text
+from waypost.visits.i18n import translatable
 from waypost.visits.request import read_body, request_host
 from waypost.visits.responses import json_error, wants_html
 from waypost.visits.services import Services
@@ -30,17 +30,17 @@ _MAX_COMMENT = 1000
 _DAY_SECONDS = 86_400
 _RETRY_AFTER = {"Retry-After": "3600"}
 _REASONS: dict[Reason, str] = {
-    "phishing": text("Phishing: it asks for passwords or money under a false name"),
-    "malware": text("Malware: it spreads harmful software"),
-    "spam": text("Spam: unwanted advertising"),
-    "illegal": text("Illegal content"),
-    "other": text("Other"),
+    "phishing": translatable("Phishing: it asks for passwords or money under a false name"),
+    "malware": translatable("Malware: it spreads harmful software"),
+    "spam": translatable("Spam: unwanted advertising"),
+    "illegal": translatable("Illegal content"),
+    "other": translatable("Other"),
 }
 Fault = Literal["url", "reason", "limit"]
 _FAULTS: dict[Fault, str] = {
-    "url": text("This is not a short link of this service. Please check the address."),
+    "url": translatable("This is not a short link of this service. Please check the address."),
     "reason": f"reason must be one of {', '.join(get_args(Reason))}.",
-    "limit": text("You have sent too many reports. Please try again in an hour."),
+    "limit": translatable("You have sent too many reports. Please try again in an hour."),
 }
 
 
@@ -61,7 +61,7 @@ async def report(request: Request, services: Services) -> Response:
     fault = await _store(request, services, form)
     if fault is not None:
         return _fault_response(request, services, form, fault)
-    title = services.pages.translate(request, text("Thank you"))
+    title = services.pages.translate(request, translatable("Thank you"))
     if not wants_html(request):
         return JSONResponse({"error": 0, "message": "Thank you. The administrator will review the link."})
     return services.pages.page("report_sent.html", request=request, title=title, url=form.url)
@@ -83,7 +83,7 @@ def _form_page(
     request: Request, services: Services, form: _ReportForm, *, status: int = 200, fault: Fault | None = None
 ) -> Response:
     context: dict[str, Any] = {
-        "title": services.pages.translate(request, text("Report a link")),
+        "title": services.pages.translate(request, translatable("Report a link")),
         "reasons": _REASONS,
         "url": form.url,
         "reason": form.reason,

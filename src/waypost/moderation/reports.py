@@ -1,14 +1,14 @@
 """Abuse reports of visitors, and the administrator's decisions about them."""
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, fields
+from typing import Any, Literal
 
-from sqlalchemy import Connection, func, insert, literal, select, update
+from sqlalchemy import Connection, Select, func, insert, literal, select, update
 
 from waypost import clock
 from waypost.db import change_log, crud
 from waypost.db.crud import Page, PageRequest
-from waypost.db.schema import accounts, aliases, links, reports
+from waypost.db.schema import accounts, aliases, domains, links, reports
 from waypost.errors import Kind, Problem, invalid
 from waypost.http.rate_limit import REPORTS_PER_HOUR
 from waypost.urls.alias_namespace import ROTATORS
@@ -21,10 +21,11 @@ _MAX_OPEN_PER_ALIAS = 20
 
 @dataclass(frozen=True)
 class Report:
-    """A report of an alias; `closed` is the time it was closed. Times are Unix seconds."""
+    """A report of an alias; `scheme` is that of its branded domain, if any. Times are Unix seconds."""
 
     id: int
     host: str
+    scheme: str | None
     alias: str
     reason: str
     comment: str
@@ -35,7 +36,7 @@ class Report:
         """Return the public URL that was reported."""
         if self.host == ROTATORS:
             return f"{base}{ROTATORS}/{self.alias}"
-        return short_url(base, self.host, None, self.alias)
+        return short_url(base, self.host, self.scheme, self.alias)
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ def add(tx: Connection, *, host: str, alias: str, reason: Reason, comment: str, 
 
 def list_all(tx: Connection, *, closed: bool = False) -> list[Report]:
     """Return open reports, oldest first; with `closed`, all reports."""
-    query = crud.select_columns(reports, Report).order_by(reports.c.id)
+    query = _select().order_by(reports.c.id)
     query = query if closed else query.where(reports.c.closed.is_(None))
     return [Report(**row) for row in tx.execute(query).mappings()]
 
@@ -79,7 +80,7 @@ def list_all(tx: Connection, *, closed: bool = False) -> list[Report]:
 def page(tx: Connection, window: PageRequest, *, closed: bool = False) -> Page[Report]:
     """Return a page of the open reports, oldest first; with `closed`, of the closed ones, latest first."""
     c = reports.c
-    query = crud.select_columns(reports, Report)
+    query = _select()
     if closed:
         query = query.where(c.closed.is_not(None)).order_by(c.closed.desc(), c.id.desc())
     else:
@@ -89,10 +90,15 @@ def page(tx: Connection, window: PageRequest, *, closed: bool = False) -> Page[R
 
 def get(tx: Connection, report: int) -> Report:
     """Return one report. Raises NOT_FOUND."""
-    row = tx.execute(crud.select_columns(reports, Report).where(reports.c.id == report)).mappings().first()
+    row = tx.execute(_select().where(reports.c.id == report)).mappings().first()
     if row is None:
         raise _no_report(report)
     return Report(**row)
+
+
+def _select() -> Select[Any]:
+    columns = (reports.c[field.name] for field in fields(Report) if field.name != "scheme")
+    return select(*columns, domains.c.scheme).outerjoin(domains, domains.c.host == reports.c.host)
 
 
 def subject(tx: Connection, report: Report) -> Subject | None:

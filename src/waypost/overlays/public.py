@@ -20,7 +20,7 @@ from waypost.interstitials import csp, form_token
 from waypost.overlays import submissions
 from waypost.overlays.submissions import Answers
 from waypost.visits.decide import RefusalReason
-from waypost.visits.i18n import text
+from waypost.visits.i18n import translatable
 from waypost.visits.interstitials import OVERLAYS_WITH_FORM, Overlay, find_overlay
 from waypost.visits.request import read_body
 from waypost.visits.responses import NO_STORE, wants_html
@@ -103,10 +103,10 @@ async def _submit(request: Request, services: Services, form: _SubmittedForm) ->
 
 def _thank_you(request: Request, services: Services, form: _SubmittedForm) -> Response:
     pages = services.pages
-    message = form.overlay.thanks or pages.translate(request, text("Your response has been sent."))
+    message = form.overlay.thanks or pages.translate(request, translatable("Your response has been sent."))
     if not wants_html(request):
         return JSONResponse({"error": 0, "message": message}, headers=NO_STORE)
-    title = pages.translate(request, text("Thank you"))
+    title = pages.translate(request, translatable("Thank you"))
     context: dict[str, Any] = {"title": title, "message": message, "url": form.url}
     return pages.page("overlay_thanks.html", request=request, headers=csp.headers(), **context)
 

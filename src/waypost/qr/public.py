@@ -13,7 +13,7 @@ from waypost.qrcode.payloads import Content
 from waypost.urls.alias_namespace import OWN
 from waypost.urls.short_urls import report_url
 from waypost.visits.alias import AliasKind
-from waypost.visits.i18n import text
+from waypost.visits.i18n import translatable
 from waypost.visits.lookup import QrView
 from waypost.visits.payload_responses import OPEN, app_redirect, payload_download
 from waypost.visits.request import VisitRequest
@@ -22,11 +22,11 @@ from waypost.visits.services import Services
 
 _APP_TITLES = {
     **dict.fromkeys(payloads.TYPES, OPEN),
-    "email": text("Write an e-mail"),
-    "phone": text("Call"),
-    "sms": text("Write a message"),
-    "geo": text("Open the map"),
-    "crypto": text("Pay"),
+    "email": translatable("Write an e-mail"),
+    "phone": translatable("Call"),
+    "sms": translatable("Write a message"),
+    "geo": translatable("Open the map"),
+    "crypto": translatable("Pay"),
 }
 
 
@@ -49,8 +49,8 @@ async def preview_qr(request: Request, services: Services, qr: QrView) -> Respon
         return services.pages.refuse(request, "missing")
     if qr.is_blocked:
         return services.pages.refuse(request, "blocked")
-    report = report_url(services.settings.base, OWN, qr.alias)
-    default_title = text("QR code preview")
+    report = report_url(services.settings.base, OWN, None, qr.alias)
+    default_title = translatable("QR code preview")
     return services.pages.preview(
         request, url=content.uri, alias=qr.alias, title=qr.name, report=report, default_title=default_title
     )
@@ -79,7 +79,7 @@ def _content_page(request: Request, services: Services, qr: QrView, content: Con
     """Show content that is only text, such as Wi-Fi credentials."""
     if not wants_html(request):
         return Response(content.text, media_type="text/plain; charset=utf-8", headers=PAGE_HEADERS)
-    kind = text("Wi-Fi") if content.type == "wifi" else text("Text")
+    kind = translatable("Wi-Fi") if content.type == "wifi" else translatable("Text")
     title = qr.name or services.pages.translate(request, kind)
     return services.pages.page("qr_content.html", request=request, title=title, rows=content.rows, text=content.text)
 

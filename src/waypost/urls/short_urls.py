@@ -37,7 +37,6 @@ def list_url(base: str, username: str, slug: str | None, campaign: int) -> str:
     return f"{base}/u/{username}/{slug or 'list'}-{campaign}"
 
 
-def report_url(base: str, host: str, alias: str, scheme: str | None = None) -> str:
+def report_url(base: str, host: str, scheme: str | None, alias: str) -> str:
     """Return the URL of the report form for an alias. It is always on the service's own host."""
-    short = f"{origin(base, host, scheme)}/{alias}"
-    return f"{base}/report?url={quote(short, safe='')}"
+    return f"{base}/report?url={quote(short_url(base, host, scheme, alias), safe='')}"

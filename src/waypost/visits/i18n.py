@@ -34,6 +34,6 @@ def negotiate_language(accept_language: str) -> str:
     return best
 
 
-def text(message: str) -> str:
-    """Mark a message for extraction; a template translates it."""
+def translatable(message: str) -> str:
+    """Mark a message of the pages for visitors for `make messages`; a template translates it."""
     return message

@@ -77,6 +77,7 @@ class DomainView:
 
     id: int
     account: int
+    scheme: str
     redirectroot: str
     redirect404: str
 
@@ -122,7 +123,7 @@ class BioView:
         return len(self.description) + sum(len(str(value)) for block in self.blocks for value in block.values())
 
 
-OWN_HOST = DomainView(0, 0, "", "")
+OWN_HOST = DomainView(0, 0, "", "", "")
 Resolved = LinkView | QrView | FileView | BioView
 """Everything that an alias can resolve to."""
 
@@ -217,8 +218,9 @@ def find_domain(tx: Connection, host: str) -> DomainView | None:
     """Return the branded domain with that host name; None for an unregistered host."""
     if host == OWN:
         return OWN_HOST
-    columns = (domains.c.id, domains.c.account, domains.c.redirectroot, domains.c.redirect404)
-    row = tx.execute(select(*columns).where(domains.c.host == host)).first()
+    c = domains.c
+    columns = (c.id, c.account, c.scheme, c.redirectroot, c.redirect404)
+    row = tx.execute(select(*columns).where(c.host == host)).first()
     return DomainView(*row) if row else None
 
 

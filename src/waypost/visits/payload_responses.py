@@ -8,14 +8,14 @@ from starlette.responses import Response
 from waypost.http import file_names
 from waypost.http.security_headers import NOSNIFF
 from waypost.qrcode.payloads import Content
-from waypost.visits.i18n import text
+from waypost.visits.i18n import translatable
 from waypost.visits.request import URL_SAFE
 from waypost.visits.responses import NO_STORE, PageRenderer
 
 _FILES = {"vcard": ("text/vcard; charset=utf-8", ".vcf"), "event": ("text/calendar; charset=utf-8", ".ics")}
 _MAX_NAME = 60
 _POLICY = "default-src 'none'; sandbox"
-OPEN = text("Open")
+OPEN = translatable("Open")
 
 
 def app_redirect(pages: PageRenderer, request: Request, uri: str, *, title: str = OPEN, name: str = "") -> Response:

@@ -12,7 +12,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from waypost.observability.metrics import Meter
 from waypost.visits import i18n
 from waypost.visits.decide import RefusalReason
-from waypost.visits.i18n import text
+from waypost.visits.i18n import translatable
 from waypost.visits.request import URL_SAFE
 
 NO_STORE = {"Cache-Control": "private, no-store"}
@@ -39,44 +39,54 @@ class _Error(NamedTuple):
 
 Failure = Literal["method", "internal", "unavailable", "storage_full"]
 _ERRORS: dict[RefusalReason | Failure, _Error] = {
-    "missing": _Error(404, text("Not found"), text("This short link does not exist. Please check the address.")),
+    "missing": _Error(
+        404, translatable("Not found"), translatable("This short link does not exist. Please check the address.")
+    ),
     "disabled": _Error(
         403,
-        text("Disabled"),
-        text("The owner of this short link has disabled it."),
-        text("The owner of this file has disabled it."),
+        translatable("Disabled"),
+        translatable("The owner of this short link has disabled it."),
+        translatable("The owner of this file has disabled it."),
     ),
-    "blocked": _Error(403, text("Blocked"), text("The administrator of this service has blocked this destination.")),
+    "blocked": _Error(
+        403, translatable("Blocked"), translatable("The administrator of this service has blocked this destination.")
+    ),
     "gone": _Error(
         410,
-        text("No longer available"),
-        text("This short link has expired or reached its limit."),
-        text("This file has expired or reached its download limit."),
+        translatable("No longer available"),
+        translatable("This short link has expired or reached its limit."),
+        translatable("This file has expired or reached its download limit."),
     ),
     "locked": _Error(
         401,
-        text("Password required"),
-        text("This short link is protected by a password."),
-        text("This file is protected by a password."),
+        translatable("Password required"),
+        translatable("This short link is protected by a password."),
+        translatable("This file is protected by a password."),
     ),
     "guessing": _Error(
-        429, text("Too many attempts"), text("Too many wrong passwords. Please wait a minute and try again.")
+        429,
+        translatable("Too many attempts"),
+        translatable("Too many wrong passwords. Please wait a minute and try again."),
     ),
     "flood": _Error(
         429,
-        text("Too many submissions"),
-        text("Too many forms were sent from your network. Please wait a minute and try again."),
+        translatable("Too many submissions"),
+        translatable("Too many forms were sent from your network. Please wait a minute and try again."),
     ),
-    "unclear": _Error(400, text("Incomplete form"), text("Please go back and complete the form.")),
-    "method": _Error(405, text("Method not allowed"), text("This address supports only GET and HEAD requests.")),
+    "unclear": _Error(400, translatable("Incomplete form"), translatable("Please go back and complete the form.")),
+    "method": _Error(
+        405, translatable("Method not allowed"), translatable("This address supports only GET and HEAD requests.")
+    ),
     "internal": _Error(
-        500, text("Something went wrong"), text("An unexpected error occurred. Please try again later.")
+        500, translatable("Something went wrong"), translatable("An unexpected error occurred. Please try again later.")
     ),
     "unavailable": _Error(
-        503, text("Temporarily unavailable"), text("This service is busy right now. Please try again.")
+        503, translatable("Temporarily unavailable"), translatable("This service is busy right now. Please try again.")
     ),
     "storage_full": _Error(
-        507, text("Something went wrong"), text("This service has run out of storage. Please try again later.")
+        507,
+        translatable("Something went wrong"),
+        translatable("This service has run out of storage. Please try again later."),
     ),
 }
 _RETRY_AFTER = {"guessing": 60, "flood": 60, "unavailable": 5, "storage_full": 60}  # seconds

@@ -72,6 +72,11 @@ class VisitService:
             cache.put_domain(host, domain, version=version)
         return domain
 
+    async def scheme(self, host: str) -> str | None:
+        """Return the scheme of a branded domain's short URLs; None for every other host."""
+        domain = await self.find_domain(host)
+        return (domain.scheme or None) if domain else None
+
     async def blocklist(self) -> Blocklist:
         """Return the administrator's blocklist, from the cache or by one read."""
         cache = self.worker_state.cache

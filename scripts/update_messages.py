@@ -1,0 +1,59 @@
+"""Update the message catalogs of the pages for visitors (.po) from the sources: `make messages`.
+
+The texts are those of the templates for visitors, and in Python the arguments of `translatable`. The dashboard has no
+catalogs.
+"""
+
+from io import BytesIO
+from pathlib import Path
+
+from babel.messages.catalog import Catalog
+from babel.messages.extract import extract
+from babel.messages.pofile import read_po, write_po
+
+from waypost.http import media_types
+
+_MARKER = {"translatable": None}
+_TEMPLATE_KEYWORDS = {"_": None, "gettext": None, "ngettext": (1, 2)}
+
+
+def extracted_messages(root: Path) -> Catalog:
+    """Return the texts of the checkout at `root`."""
+    package = root / "src" / "waypost"
+    catalog = Catalog()
+    for path in sorted(package.rglob("*.py")):
+        content = path.read_bytes()
+        if b"translatable(" in content:
+            _add(catalog, "python", content, _MARKER)
+    for path in sorted((package / "visits" / "templates").rglob("*.html")):
+        _add(catalog, "jinja2", path.read_bytes(), _TEMPLATE_KEYWORDS)
+    for text in (*media_types.DESCRIPTIONS.values(), *media_types.FAMILY_DESCRIPTIONS.values()):
+        catalog.add(text)
+    return catalog
+
+
+def updated_catalog(po: str, messages: Catalog) -> str:
+    """Return a catalog with exactly these messages. Its header and its translations stay; new texts have none."""
+    header, _, _ = po.partition("\n\n")
+    catalog = read_po(BytesIO(po.encode()))
+    catalog.update(messages, no_fuzzy_matching=True)
+    output = BytesIO()
+    write_po(output, catalog, width=0, no_location=True, omit_header=True, ignore_obsolete=True)
+    return f"{header}\n\n{output.getvalue().decode().strip()}\n"
+
+
+def catalogs(root: Path) -> list[Path]:
+    """Return the files of the catalogs."""
+    return sorted((root / "src" / "waypost" / "visits" / "locales").glob("*/LC_MESSAGES/*.po"))
+
+
+def _add(catalog: Catalog, method: str, content: bytes, keywords: dict[str, tuple[int, ...] | None]) -> None:
+    for _, message, _, _ in extract(method, BytesIO(content), keywords):
+        catalog.add(message)
+
+
+if __name__ == "__main__":
+    checkout = Path(__file__).resolve().parent.parent
+    messages = extracted_messages(checkout)
+    for file in catalogs(checkout):
+        file.write_text(updated_catalog(file.read_text(), messages))
