@@ -1,6 +1,7 @@
 """Request bodies: JSON, invalid JSON, empty and oversized (decisions 3 and 4)."""
 
 import json
+import threading
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -182,6 +183,33 @@ def test_oversized_body_is_rejected_early(ana: Person) -> None:
         assert response.json()["code"] == "too_large"
         assert response.headers["connection"] == "close"
     assert _names(ana) == []
+
+
+@pytest.mark.parametrize("path", ["/channel/add", "/qr/add"])
+def test_body_of_too_many_values_is_rejected(ana: Person, path: str) -> None:
+    for body in (b'{"name": [' + b"1," * 250_000 + b"1]}", b'{"name": ' + b"[" * 250_001, b"{" * 250_001):
+        assert "250000 values" in refused(_post(ana, body, path), 413)
+
+
+def test_large_form_is_rejected(ana: Person) -> None:
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    assert _post(ana, b"name=" + b"%" * (MIB - 5), **form).status_code == 400
+    assert "1048576 bytes" in refused(_post(ana, b"name=" + b"%" * (MIB - 4), **form), 413)
+
+
+def test_large_bodies_are_parsed_outside_the_event_loop(ana: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads = []
+    load = json.loads
+
+    def record(text: str, **options: Any) -> Any:
+        threads.append(threading.get_ident())
+        return load(text, **options)
+
+    with monkeypatch.context() as patches:
+        patches.setattr(json, "loads", record)
+        small = _post(ana, NAMED % b"small" + b" " * 1000)
+        large = _post(ana, NAMED % b"large" + b" " * 100_000)
+    assert (small.status_code, large.status_code, len(set(threads))) == (200, 200, 2)
 
 
 def test_chunked_body_is_read_up_to_limit(ana: Person) -> None:

@@ -42,6 +42,7 @@ def test_link_has_documented_statistics_block(ana: Person, service: AsgiClient) 
     assert (empty["clicks"], empty["topBrowsers"], empty["socialCount"]["social_a"]) == (0, {}, 0)
     _record_visit(service, "spring")
     data = ana.get("/urls", short="spring")["data"]
+    assert (data.pop("result"), [item["id"] for item in data.pop("urls")]) == (1, [link])
     assert not differs(data, STATISTICS)
     assert data == {
         "clicks": 5,

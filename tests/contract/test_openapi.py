@@ -1,6 +1,5 @@
 """The OpenAPI document says what the API really does, and its pages need nothing from elsewhere."""
 
-import itertools
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -9,7 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 import schemathesis
 from fastapi.routing import APIRoute
-from schemathesis import engine
+from schemathesis import Case, engine
 from schemathesis.config import SchemathesisConfig
 from schemathesis.engine import Status, events
 from schemathesis.schemas import BaseSchema
@@ -58,14 +57,26 @@ def _faults(schema: BaseSchema) -> list[str]:
             finished[event.phase.name.value] = event.status
         elif isinstance(event, events.ScenarioFinished):
             faults.extend(_failures_of(event))
-    assert faults or (finished["coverage"], finished["fuzzing"]) == (Status.SUCCESS, Status.SUCCESS)
+    assert {finished["coverage"], finished["fuzzing"]} <= {Status.SUCCESS, Status.FAILURE}, "both phases ran"
     return faults
 
 
 def _failures_of(event: events.ScenarioFinished) -> Iterator[str]:
-    for check in itertools.chain.from_iterable(event.recorder.checks.values()):
-        if failure := check.failure_info:
-            yield f"{event.recorder.label}: {failure.failure.title}\n{failure.failure.message}\n{failure.code_sample}"
+    for case_id, checks in event.recorder.checks.items():
+        for check in checks:
+            failure = check.failure_info
+            if failure and not _is_empty_string(event.recorder.cases[case_id].value, failure.failure.message):
+                message = f"{failure.failure.title}\n{failure.failure.message}\n{failure.code_sample}"
+                yield f"{event.recorder.label}: {message}"
+
+
+def _is_empty_string(case: Case[Any], message: str) -> bool:
+    """Return whether the failure is about an optional field sent as "", which means null (decision 60)."""
+    match = re.search(r"Invalid component: in body - (\w+):|parameter `(\w+)` in query", message)
+    if not match:
+        return False
+    parts = case.query if match[2] else case.body
+    return isinstance(parts, dict) and parts.get(match[1] or match[2]) == ""
 
 
 @pytest.mark.parametrize("noun", NOUNS)

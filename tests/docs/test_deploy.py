@@ -133,7 +133,11 @@ def test_node_starts_like_its_container_and_is_healthy(postgres: str, tmp_path: 
         ["serve"],
         ["serve"],
     )
-    settings = {key.removeprefix("WAYPOST_").lower(): value for key, value in node["environment"].items()}
+    settings = {
+        key.removeprefix("WAYPOST_").lower(): value
+        for key, value in node["environment"].items()
+        if key.startswith("WAYPOST_")
+    }
     port = free_port()
     check = json.loads(_last("HEALTHCHECK").partition("CMD")[2])
     assert check[0] == "python"

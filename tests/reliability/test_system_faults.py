@@ -54,7 +54,7 @@ def _clicks(server: Server, key: str, alias: str) -> int:
 def test_full_disk_keeps_redirects_and_reports_every_lost_click(tmp_path: Path) -> None:
     folder = tmp_path / "node"
     folder.mkdir()
-    with serving(folder, inside=_small_disk(folder), log_level="info") as server:
+    with serving(folder, command_prefix=_small_disk(folder), log_level="info") as server:
         key = _key(server)
         for alias in ("hot", "cold"):
             assert server.call("POST", "/api/url/add", key=key, content=_NEW % alias).status_code == 200
@@ -77,7 +77,8 @@ def test_full_disk_keeps_redirects_and_reports_every_lost_click(tmp_path: Path) 
 
 
 def _fill(file: Path) -> None:
-    """Fill the disk completely."""
+    """Fill the disk completely. It must be the small one."""
+    assert shutil.disk_usage(file.parent).total <= 24 << 20
     with file.open("wb", buffering=0) as ballast:
         for size in (1 << 20, 1 << 12, 1):
             try:

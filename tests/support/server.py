@@ -18,6 +18,8 @@ from typing import Any, TypeVar
 import httpx2
 import psutil
 
+from waypost.settings import Settings
+
 T = TypeVar("T")
 _COMMAND = Path(sys.executable).with_name("waypost")
 _SECONDS = 60
@@ -52,6 +54,7 @@ def serving(
 
     `settings` are those of waypost.settings, such as `workers=2`; `command_prefix` is, for example, `unshare -m`.
     """
+    assert settings.keys() <= Settings.model_fields.keys(), settings
     port = port or free_port()
     url = f"http://127.0.0.1:{port}"
     all_settings = {

@@ -80,7 +80,7 @@ def test_skip_button_appears_after_delay_or_never(ana: Person) -> None:
     assert (button.text, button.attributes["style"]) == ("Skip", "animation-delay: 4s")
     ana.update("splash", splash, skip=10)
     assert [a for a in open_page(ana, "spring").all("a") if "button" in a.attributes["class"]] == []
-    for wrong in (-1, 3601, "4", 1.5, True):
+    for wrong in (-1, 3601, "four", 1.5, True):
         refused(ana.call("PUT", f"/splash/{splash}/update", {"skip": wrong}), 400, "skip")
 
 

@@ -21,7 +21,7 @@ _FAILURES = {
     403: "The account is suspended, or the key does not have the right.",
     404: "No such item in this account.",
     408: "The upload is too slow.",
-    413: "The body exceeds 8 MiB, or the file exceeds the limit of the plan.",
+    413: "The body exceeds 8 MiB or 250,000 values, or the file exceeds the limit of the plan.",
     429: "The rate limit is exceeded; see Retry-After.",
     500: "Internal error; the message contains a request id.",
     503: "The database is unavailable; see Retry-After.",

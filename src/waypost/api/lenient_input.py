@@ -17,6 +17,8 @@ from waypost.errors import Kind, Problem, invalid
 
 FORM_TYPE = "application/x-www-form-urlencoded"
 _MAX_FIELDS = 1000
+_MAX_ITEMS = 10_000
+"""Longer lists are left for validation, which rejects them."""
 _FORM_FIELD = re.compile(r"(?P<name>[^\[\]]+)(\[(?P<key>[^\[\]]*)\])?\Z")
 _INTEGER = re.compile(r"-?[0-9]{1,16}\Z")
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
@@ -59,7 +61,7 @@ def _add(fields: dict[str, Any], name: str, key: str | None, value: str) -> bool
 def read_fields(model: type[BaseModel], fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a body in the types of the model. Values that fit no rule are left for validation."""
     types = _field_types(model)
-    return {name: _read(types.get(name, ()), value) for name, value in fields.items()}
+    return {**fields, **{name: _read(types[name], fields[name]) for name in types if name in fields}}
 
 
 @cache
@@ -81,9 +83,9 @@ def _members(annotation: Any) -> Iterator[Any]:
 
 def _read(types: tuple[Any, ...], value: Any) -> Any:
     if not types:
-        return value  # an unknown field, which can be nested to any depth
+        return value  # a list without item types, which can be nested to any depth
     if isinstance(value, list):
-        return [_read(_item_types(types), item) for item in value]
+        return [_read(_item_types(types), item) for item in value] if len(value) <= _MAX_ITEMS else value
     if isinstance(value, dict):
         return _with_known_type(types, value)
     return _read_text(types, value) if isinstance(value, str) else value

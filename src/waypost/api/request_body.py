@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+import anyio.to_thread
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, ConfigDict, field_validator, model_validator
@@ -15,6 +16,11 @@ from waypost.api.lenient_input import FORM_TYPE, parse_form, read_fields
 from waypost.errors import Kind, Problem, invalid
 
 MAX_BYTES = 8 * 1024 * 1024
+_MAX_FORM_BYTES = 1024 * 1024
+_MAX_VALUES = 250_000
+"""Commas and opening brackets in JSON: while it parses, no other thread runs, so its work is bounded."""
+_THREAD_BYTES = 64 * 1024
+"""Larger bodies are parsed in a thread, so that other requests are answered meanwhile."""
 
 
 class Body(BaseModel):
@@ -51,7 +57,8 @@ class JsonRoute(APIRoute):
             # Without a valid key the body is not read.
             body = await _read(request) if REQUEST_CONTEXT in request.scope else b""
             is_form = request.headers.get("content-type", "").lower().startswith(FORM_TYPE)
-            parsed = parse_form(body) if is_form and not body.lstrip().startswith(b"{") else parse_object(body)
+            parse = _parse_form if is_form and not body.lstrip().startswith(b"{") else parse_object
+            parsed = await anyio.to_thread.run_sync(parse, body) if len(body) > _THREAD_BYTES else parse(body)
             return await handler(_ParsedRequest(request, parsed))
 
         return strict
@@ -77,31 +84,52 @@ async def _read(request: Request) -> bytes:
     """Read the body. Raises TOO_LARGE as soon as it exceeds MAX_BYTES."""
     declared = request.headers.get("content-length", "")
     if declared.isdecimal() and int(declared) > MAX_BYTES:
-        raise _too_large()
+        raise _too_large("body", MAX_BYTES)
     body = bytearray()
     try:
         async for chunk in request.stream():
             body += chunk
             if len(body) > MAX_BYTES:
-                raise _too_large()
+                raise _too_large("body", MAX_BYTES)
     except ClientDisconnect as error:
         raise _invalid_json("the connection was closed") from error
     return bytes(body)
 
 
-def _too_large() -> Problem:
-    return Problem(Kind.TOO_LARGE, f"The body is too large: at most {MAX_BYTES} bytes.")
+def _too_large(name: str, limit: int, unit: str = "bytes") -> Problem:
+    return Problem(Kind.TOO_LARGE, f"The {name} is too large: at most {limit} {unit}.")
+
+
+def _parse_form(body: bytes) -> dict[str, Any]:
+    """Parse a form. Raises TOO_LARGE above _MAX_FORM_BYTES: percent-decoding takes 50 times the memory of the form."""
+    if len(body) > _MAX_FORM_BYTES:
+        raise _too_large("form", _MAX_FORM_BYTES)
+    return parse_form(body)
 
 
 def parse_object(body: bytes) -> dict[str, Any]:
     """Parse a JSON object; an empty body is an empty object.
 
-    Raises INVALID_JSON if it is not JSON or not an object, INVALID for a duplicate key.
+    Raises INVALID_JSON if it is not JSON or not an object, INVALID for a duplicate key, TOO_LARGE above _MAX_VALUES.
     """
     if not body.strip():
         return {}
+    value = _load(body)
+    if not isinstance(value, dict):
+        raise Problem(Kind.INVALID_JSON, "The body must be a JSON object, such as {}.")
+    if isinstance(value, _DuplicateKeys):
+        raise invalid(value.name, f"{value.name} occurs twice in the body.")
+    for name, part in value.items():
+        if (duplicate := _first_duplicate(part)) is not None:
+            raise invalid(name, f"{duplicate} occurs twice in {name}.")
+    return value
+
+
+def _load(body: bytes) -> Any:
+    if body.count(b",") + body.count(b"[") + body.count(b"{") > _MAX_VALUES:
+        raise _too_large("body", _MAX_VALUES, "values")
     try:
-        value = json.loads(
+        return json.loads(
             body.decode("utf-8-sig"), object_pairs_hook=_object_from_pairs, parse_constant=_reject_constant
         )
     except UnicodeDecodeError as error:
@@ -112,14 +140,6 @@ def parse_object(body: bytes) -> dict[str, Any]:
         raise _invalid_json("it is nested too deeply") from error
     except ValueError as error:
         raise _invalid_json("it has a number of too many digits") from error
-    if not isinstance(value, dict):
-        raise Problem(Kind.INVALID_JSON, "The body must be a JSON object, such as {}.")
-    if isinstance(value, _DuplicateKeys):
-        raise invalid(value.name, f"{value.name} occurs twice in the body.")
-    for name, part in value.items():
-        if (duplicate := _first_duplicate(part)) is not None:
-            raise invalid(name, f"{duplicate} occurs twice in {name}.")
-    return value
 
 
 class _DuplicateKeys(dict[str, Any]):

@@ -1,9 +1,7 @@
 """Dashboard pages of campaigns: list, editor with rotator and links, statistics by link."""
 
 from collections.abc import Mapping
-from typing import Any
 
-from pydantic import field_validator
 from sqlalchemy import Connection
 from starlette.responses import Response
 
@@ -32,11 +30,6 @@ class _LinkRow(Assignment):
     """A row of the editor's table of links."""
 
     id: ItemId
-
-    @field_validator("weight", "quota", mode="before")
-    @classmethod
-    def _empty_as_none(cls, value: Any) -> Any:
-        return value or None
 
 
 class _LinkRows(Body):
