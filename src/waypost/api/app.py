@@ -54,6 +54,7 @@ def create_routes(routers: Sequence[APIRouter]) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        generate_unique_id_function=lambda route: route.name,
         responses={status: {"model": Failure, "description": words} for status, words in _FAILURES.items()},
         exception_handlers={
             Problem: _handle_problem,

@@ -20,7 +20,7 @@ _MAX_FORM_BYTES = 1024 * 1024
 _MAX_VALUES = 250_000
 """Commas and opening brackets in JSON: while it parses, no other thread runs, so its work is bounded."""
 _THREAD_BYTES = 64 * 1024
-"""Larger bodies are parsed in a thread, so that other requests are answered meanwhile."""
+"""Larger bodies are parsed in a thread: it blocks no other request."""
 
 
 class Body(BaseModel):

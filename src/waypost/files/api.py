@@ -172,11 +172,12 @@ async def upload_form_file(
     return await _store(context, form.request, file_names.validate(form.filename), settings)
 
 
-for method in ("POST", "PUT"):
+for method, operation in (("POST", "upload_file"), ("PUT", "put_file")):
     router.add_api_route(
         "/files/upload/{filename:rest}",
         upload_file,
         methods=[method],
+        operation_id=operation,
         openapi_extra={
             "requestBody": {
                 "required": True,
