@@ -51,7 +51,7 @@ def build(settings: Settings, database: Database) -> ASGIApp:
     meter = Meter(settings.metrics_dir)
     invalidator = CacheInvalidator(database, worker_state.cache)
     rate_limiter, mailer = RateLimiter(settings.data_dir, database), Mailer(settings)
-    cleaner = StorageCleaner(database, open_store(settings), grace_days=settings.file_grace_days)
+    cleaner = StorageCleaner(database, open_store(settings), settings)
     services = Services(
         settings=settings,
         database=database,

@@ -12,13 +12,13 @@ def inherit_owner(path: Path) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """Create a folder and its parents, each with the owner of the one above. Raises OSError."""
+    """Create a folder and its parents, private, each with the owner of the one above. Raises OSError."""
     if folder.is_dir():
         return
     if not folder.parent.is_dir():
         make_folder(folder.parent)
     try:
-        folder.mkdir()
+        folder.mkdir(0o700)
     except FileExistsError:
         if folder.is_dir():  # created by another process
             return

@@ -213,6 +213,11 @@ class Settings(BaseSettings):
         return self.base.startswith("https:")
 
     @cached_property
+    def uploads_dir(self) -> Path:
+        """The folder of the locks of running uploads."""
+        return self.data_dir / "uploads"
+
+    @cached_property
     def journal_dir(self) -> Path:
         """The folder of the click journal."""
         return self.data_dir / "journal"

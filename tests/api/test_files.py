@@ -199,7 +199,7 @@ def test_deleting_file_removes_its_bytes(
     assert ana.remove("file", file)["message"]
     assert (service.get("/mine").status_code, ana.get("/files")["result"]) == (404, 0)
     assert refused(ana.call("DELETE", f"/file/{file}/delete"), 404)
-    StorageCleaner(database, open_store(settings), grace_days=7).run_due()
+    StorageCleaner(database, open_store(settings), settings).run_due()
     assert objects(tmp_path) == []
     assert database.read(lambda tx: tx.execute(select(schema.orphan_objects)).all()) == []
 
@@ -244,7 +244,7 @@ def test_upload_over_storage_limit_is_rejected(
     new_file(ana, "b.bin", b"x" * 400)
     ana.remove("file", first)
     new_file(ana, "c.bin", b"x" * 600)
-    StorageCleaner(database, open_store(settings), grace_days=7).run_due()
+    StorageCleaner(database, open_store(settings), settings).run_due()
     assert len(objects(tmp_path)) == 3
 
 

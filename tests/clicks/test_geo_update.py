@@ -74,7 +74,7 @@ def test_downloaded_database_replaces_old_one(body: bytes, internet: FakeInterne
     assert (updated.url, updated.file, updated.built) == (URL, str(file), 1_767_312_000)
     assert "DB-IP" in updated.credit
     assert file.read_bytes() == TABLE
-    assert file.stat().st_mode & 0o777 == 0o644
+    assert file.stat().st_mode & 0o777 == 0o600
     assert list(file.parent.iterdir()) == [file]
 
 
@@ -210,10 +210,9 @@ def test_geo_update_command_activates_download(
     assert printed["built"] == "2026-01-02"
     assert printed["problem"] == ""
     assert Countries(Settings(data_dir=installed)).country("8.8.8.8") == "United States"
-    # A service of another user reads a file that root has downloaded.
     assert [stat.S_IMODE(path.stat().st_mode) for path in (installed / "geo", *(installed / "geo").iterdir())] == [
-        0o755,
-        0o644,
+        0o700,
+        0o600,
     ]
 
 

@@ -130,7 +130,7 @@ def test_expired_object_is_removed_after_grace_period(
     ana: Person, service: AsgiClient, database: Database, settings: Settings, tmp_path: Path
 ) -> None:
     with time_machine.travel(NOW, tick=False) as clock:
-        cleaner = StorageCleaner(database, open_store(settings), grace_days=7)
+        cleaner = StorageCleaner(database, open_store(settings), settings)
         used = new_file(ana, "a.bin", b"used", custom="used", maxdownloads=1)
         gone = new_file(ana, "b.bin", b"gone", custom="gone", expiry="2027-01-15")
         kept_file = new_file(ana, "c.bin", b"kept", custom="kept", expiry="2027-01-15")

@@ -4,20 +4,20 @@ import asyncio
 import base64
 import hashlib
 import json
+import os
 import signal
 import socket
 import threading
 from collections import Counter
 from contextlib import closing, suppress
+from pathlib import Path
 from typing import Any
 
-from sqlalchemy import select, update
-
 from tests.support.file_server import CONTENT, LIMIT, FileServer
-from tests.support.load import until
+from tests.support.load import add_ana, until
 from tests.support.threads import join
-from waypost import clock
-from waypost.db import schema
+from waypost.db.database import Database
+from waypost.db.upgrade import upgrade
 
 
 def _read_response(connection: socket.socket) -> tuple[int, dict[str, Any]]:
@@ -156,11 +156,37 @@ def test_upload_to_killed_worker_is_cleaned_up(file_server: FileServer, big: byt
         for worker in file_server.worker_processes():
             worker.send_signal(signal.SIGKILL)
         until(lambda: file_server.status("nothing") == 404 and len(file_server.worker_processes()) == 2)
-    assert file_server.row_counts() == (files, 1)
-    with closing(file_server.database()) as database:
-        due = database.read(lambda tx: tx.execute(select(schema.orphan_objects.c.due)).scalar_one())
-        assert due <= clock.now() + 300
-        database.write(lambda tx: tx.execute(update(schema.orphan_objects).values(due=1)))  # as if 5 minutes had passed
-    file_server.clean_up()
-    assert file_server.row_counts() == (files, 0)
+    until(lambda: file_server.row_counts() == (files, 0))  # by the workers that replaced them
     assert file_server.object_count() == before
+    assert list((file_server.folder / "uploads").iterdir()) == []
+
+
+def test_upload_to_paused_worker_keeps_its_bytes(file_server: FileServer) -> None:
+    files = file_server.row_counts()[0]
+    with socket.create_connection(file_server.address) as connection:
+        connection.sendall(file_server.request_head("Content-Length: 200000", path="/api/files/upload/x.bin") + CONTENT)
+        until(lambda: file_server.row_counts()[1] == 1)
+        workers = file_server.worker_processes()
+        for worker in workers:
+            worker.suspend()
+        file_server.clean_up()
+        for worker in workers:
+            worker.resume()
+        connection.sendall(CONTENT)
+        assert connection.recv(12) == b"HTTP/1.1 200"
+    assert file_server.row_counts() == (files + 1, 0)
+
+
+def test_upload_to_killed_service_is_removed_by_next_start(tmp_path: Path) -> None:
+    with closing(Database(f"sqlite:///{tmp_path / 'waypost.db'}")) as database:
+        upgrade(database)
+        key = database.write(add_ana)
+    server = FileServer(tmp_path, key, None)
+    with server.running(), socket.create_connection(server.address) as connection:
+        connection.sendall(server.request_head("Content-Length: 200000") + CONTENT)
+        until(lambda: server.object_count() == 1)
+        os.killpg(server.server.process.pid, signal.SIGKILL)
+    assert server.row_counts() == (0, 1)
+    with server.running():
+        until(lambda: server.row_counts() == (0, 0))
+        assert server.object_count() == 0

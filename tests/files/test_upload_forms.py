@@ -1,5 +1,6 @@
 """Uploads as multipart/form-data, and with PUT (decision 62)."""
 
+import gzip
 from pathlib import Path
 from typing import Any
 
@@ -130,3 +131,23 @@ def test_file_of_form_over_plan_limit_is_rejected(ana: Person, tmp_path: Path) -
     assert _send(ana, _form((FILE[0], b"x" * 10))).status_code == 200
     assert _send(ana, _form((FILE[0], b"x" * 11))).status_code == 413
     assert len(objects(tmp_path)) == 1
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT"])
+@pytest.mark.parametrize("coding", ["gzip", "GZIP", "identity, br", "x-unknown"])
+def test_compressed_upload_is_rejected(method: str, coding: str, ana: Person, tmp_path: Path) -> None:
+    body, headers = gzip.compress(CONTENT), {"Content-Encoding": coding}
+    response = ana.call(method, "/files/upload/a.txt", content=body, headers=headers)
+    assert (response.status_code, response.json()["field"]) == (400, "Content-Encoding")
+    assert "remove the header" in response.json()["message"]
+    form = {"Content-Type": "multipart/form-data; boundary=x", **headers}
+    content = gzip.compress(_form((_disposition("file", "a.txt"), CONTENT)))
+    response = ana.call("POST", "/files/upload", content=content, headers=form)
+    assert (response.status_code, response.json()["field"]) == (400, "Content-Encoding")
+    assert _is_empty(ana, tmp_path)
+
+
+def test_upload_with_identity_encoding_is_stored(ana: Person, service: Any) -> None:
+    headers = {"Content-Encoding": "identity"}
+    assert ana.call("POST", "/files/upload/a.txt?custom=mine", content=CONTENT, headers=headers).status_code == 200
+    assert service.get("/mine").content == CONTENT

@@ -9,9 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import fake_internet
 from tests.support.cli import ANA, RunCommand, create_installation
+from tests.support.fake_internet import PUBLIC, FakeInternet
+from tests.support.mmdb import mmdb
 from tests.support.server import Server, serving
+from waypost.ownership import make_folder
 
+_TABLE = mmdb({"8.8.8.0/24": {"country": {"iso_code": "US"}}}, built=1_767_312_000, kind="DBIP-Country-Lite")
 _COMMAND = Path(sys.executable).with_name("waypost")
 
 
@@ -103,6 +108,30 @@ def test_files_of_commands_are_private(run_migrated: RunCommand, working_folder:
     assert _exposed(working_folder / "nested" / "restored") == []
     assert _exposed(working_folder / "data") == []
     assert not (working_folder / "saved.tar.gz").stat().st_mode & 0o077
+
+
+def test_every_file_of_a_full_life_is_private(
+    run_migrated: RunCommand, working_folder: Path, internet: FakeInternet
+) -> None:
+    folder = working_folder / "data"
+    with serving(folder, domain_check="off") as server:
+        _use(server, _add_account(folder))
+        names = {path.name for path in folder.iterdir()}
+        assert names >= {"journal", "metrics", "files", "uploads"}
+        internet.add_host("tables.example", PUBLIC)
+        with fake_internet.server(lambda _head: [fake_internet.ok(_TABLE)]) as internet.routes[PUBLIC]:
+            assert run_migrated("geo", "update", "--url", "http://tables.example/country.mmdb").code == 0
+        assert run_migrated("backup", folder / "saved.tar.gz").code == 0
+        assert run_migrated("block", "add", "evil.example").code == 0
+        assert {path.name for path in (folder / "geo").iterdir()} == {"country.mmdb"}
+        assert _exposed(folder) == []
+    assert run_migrated("migrate-storage", "data/files", "data/moved").code == 0
+    assert _exposed(folder) == []
+
+
+def test_created_folders_are_private_with_common_umask(tmp_path: Path) -> None:
+    make_folder(tmp_path / "one" / "two")
+    assert _exposed(tmp_path / "one") == []
 
 
 def test_doctor_reports_exposed_file_and_changes_nothing(run_migrated: RunCommand, working_folder: Path) -> None:

@@ -99,7 +99,8 @@ class FileServer:
         """Run one step of the storage cleaner."""
         storage: dict[str, Any] = self.bucket.settings if self.bucket else {}
         with closing(self.database()) as database:
-            StorageCleaner(database, open_store(Settings(data_dir=self.folder, **storage)), grace_days=7).run_due()
+            settings = Settings(data_dir=self.folder, **storage)
+            StorageCleaner(database, open_store(settings), settings).run_due()
 
     def database(self) -> Database:
         """Open the server's database."""

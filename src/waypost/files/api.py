@@ -153,6 +153,7 @@ async def upload_file(
     settings: Annotated[UploadSettings, Query()],
 ) -> FileDone:
     """Store the body as a file, or the one file of a form. Content-MD5 and Repr-Digest of a body are verified."""
+    upload.refuse_encoded(request)
     name = file_names.from_path(_raw_filename(request))
     if upload_form.is_form(request):
         form, settings = await _open_form(context, request)
@@ -166,6 +167,7 @@ async def upload_form_file(
     settings: Annotated[UploadSettings, Query()],  # read again, together with the form's fields
 ) -> FileDone:
     """Store the one file of a form under the name that the form gives it."""
+    upload.refuse_encoded(request)
     if not upload_form.is_form(request):
         raise invalid("filename", "Send the file as multipart/form-data, or its name in the path: /files/upload/NAME.")
     form, settings = await _open_form(context, request)

@@ -44,7 +44,17 @@ async def receive(request: Request, context: RequestContext, filename: str, **fi
     _refuse_early(request, quota, await _threaded(context.store.free_bytes))
     body = UploadBody(request, quota, context, digests=_declared_digests(request))
     random = secrets.token_hex(16)
-    name = f"{random[:2]}/{random}"
+    stored_as = f"{random[:2]}/{random}"
+    locks = context.cleaner.upload_locks
+    lock = await _threaded(lambda: locks.acquire(stored_as))
+    try:
+        return await _receive(context, body, stored_as, filename, fields)
+    finally:
+        locks.release(stored_as, lock)
+
+
+async def _receive(context: RequestContext, body: "UploadBody", name: str, filename: str, fields: Fields) -> File:
+    """Store the body as the object `name`, and create its file."""
     await _threaded(lambda: context.write(lambda tx: ops.register_upload(tx, name)))
     extending = asyncio.create_task(_extend(context, name))
     try:
@@ -159,6 +169,14 @@ def _refuse_early(request: Request, quota: UploadQuota, free: int | None) -> Non
     _refuse_over_quota(size, quota)
     if free is not None and size > free:
         raise storage_full()
+
+
+def refuse_encoded(request: Request) -> None:
+    """Raise INVALID for a compressed body: it is not the file, and its decoded size is unknown."""
+    for coding in request.headers.getlist("content-encoding"):
+        if coding.strip().lower() not in ("", "identity"):
+            message = "Content-Encoding is not supported for uploads. Send the file without it; to store the compressed"
+            raise invalid("Content-Encoding", f"{message} bytes, remove the header.")
 
 
 def _declared_digests(request: Request) -> dict[str, tuple[str, bytes]]:

@@ -10,8 +10,14 @@ import structlog
 from waypost.settings import Settings
 
 _log = structlog.get_logger("permissions")
-# Not the content of `files`: there can be millions, and the folder protects them. Not `geo`: it is public.
-_PATTERNS = ("waypost.db*", "attempt_limits.db*", "journal", "journal/*", "metrics", "metrics/*", "files")
+# Not the content of `files`: there can be millions, and the folder protects them.
+_FOLDERS = ("journal", "metrics", "uploads", "geo")
+_PATTERNS = (
+    "waypost.db*",
+    "attempt_limits.db*",
+    *(f"{name}{rest}" for name in _FOLDERS for rest in ("", "/*")),
+    "files",
+)
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 

@@ -12,8 +12,10 @@ from waypost.db import change_log
 from waypost.db.database import Database, upsert
 from waypost.db.schema import download_grants, files, installation, orphan_objects
 from waypost.errors import Problem
+from waypost.settings import Settings
 from waypost.storage import orphans
 from waypost.storage.store import Store
+from waypost.storage.upload_locks import UploadLocks
 
 _log = structlog.get_logger("files")
 _BATCH = 100
@@ -27,10 +29,11 @@ BACKUP = "backup until"
 class StorageCleaner:
     """Cleans the storage. Several processes can run it at once: single statements decide which one does what."""
 
-    def __init__(self, database: Database, store: Store, *, grace_days: int) -> None:
+    def __init__(self, database: Database, store: Store, settings: Settings) -> None:
         self.store = store
+        self.upload_locks = UploadLocks(settings.uploads_dir)
         self._database = database
-        self._grace_seconds = grace_days * _DAY
+        self._grace_seconds = settings.file_grace_days * _DAY
         self._expiry_checked = 0
         self._abandoned: list[str] = []
 
@@ -48,6 +51,7 @@ class StorageCleaner:
             abandoned, self._abandoned = self._abandoned, []
             for name in abandoned:
                 self.discard(name)
+            self.upload_locks.take_abandoned(self._expire)
             now = clock.now()
             if not 0 <= now - self._expiry_checked < _EXPIRY_SECONDS:
                 self._expiry_checked = now
@@ -57,6 +61,11 @@ class StorageCleaner:
                     self._remove(name)
         except (Problem, OSError) as problem:
             _log.warning("storage cleanup failed", reason=str(problem))
+
+    def _expire(self, name: str) -> None:
+        """End the time of an upload whose process was killed. Without effect on a file."""
+        is_uploading = (orphan_objects.c.object == name, orphan_objects.c.deleting.is_(False))
+        self._database.write(lambda tx: tx.execute(update(orphan_objects).where(*is_uploading).values(due=clock.now())))
 
     def _remove(self, name: str) -> None:
         self.store.remove(name)

@@ -48,7 +48,6 @@ def update(file: Path, *, url: str = "", resolver: Resolver = safe_client.resolv
     part = ""
     try:
         make_folder(file.parent)
-        file.parent.chmod(0o755)  # the service may run as another user
         with tempfile.NamedTemporaryFile(dir=file.parent, prefix=".country-", suffix=".part", delete=False) as out:
             part = out.name
             for chunk in _decompress(compressed, source_url):
@@ -56,7 +55,6 @@ def update(file: Path, *, url: str = "", resolver: Resolver = safe_client.resolv
             out.flush()
             os.fsync(out.fileno())
         database = _check(Path(part), source_url)
-        Path(part).chmod(0o644)
         inherit_owner(Path(part))
         Path(part).replace(file)
     except OSError as error:
