@@ -10,6 +10,5 @@ SOURCE = ROOT / "src" / "waypost"
 
 @cache
 def modules() -> list[tuple[Path, ast.Module]]:
-    """Return all modules of the service except migrations, which Alembic generates."""
-    paths = sorted(path for path in SOURCE.rglob("*.py") if "versions" not in path.parts)
-    return [(path, ast.parse(path.read_text())) for path in paths]
+    """Return all modules of the service."""
+    return [(path, ast.parse(path.read_text())) for path in sorted(SOURCE.rglob("*.py"))]

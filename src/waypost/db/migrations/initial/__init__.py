@@ -1,0 +1,1 @@
+"""The tables of revision 0001, by subject."""
