@@ -6,6 +6,7 @@ from functools import partial
 from starlette.types import ASGIApp
 
 from waypost.api.app import allow_cross_origin
+from waypost.api.context import WorkerResources
 from waypost.api.middleware import ApiMiddleware
 from waypost.asgi import BackgroundTasks, Dispatcher
 from waypost.bios.public import render_draft
@@ -48,46 +49,20 @@ def build(settings: Settings, database: Database) -> ASGIApp:
     """Return the service over an open database. It closes the database when it shuts down."""
     journal = Journal(settings.journal_dir, sync_always=settings.journal_sync == "always")
     worker_state = WorkerState(Cache(), journal, settings.proxies, settings.country_header.lower().encode())
-    meter = Meter(settings.metrics_dir)
     invalidator = CacheInvalidator(database, worker_state.cache)
-    rate_limiter, mailer = RateLimiter(settings.data_dir, database), Mailer(settings)
-    cleaner = StorageCleaner(database, open_store(settings), settings)
-    services = Services(
-        settings=settings,
-        database=database,
-        worker_state=worker_state,
-        visits=VisitService(
-            settings=settings,
-            database=database,
-            worker_state=worker_state,
-            countries=Countries(settings),
-            rate_limiter=rate_limiter,
-        ),
-        pages=PageRenderer(meter),
-        meter=meter,
-        store=cleaner.store,
-        signer=InstallationSigner(database),
-        publish_changes=invalidator.catch_up,
-    )
-    api = ApiMiddleware(
-        fastapi_app(),
+    resources = WorkerResources(
         settings=settings,
         database=database,
         publish_changes=invalidator.catch_up,
-        meter=meter,
-        cleaner=cleaner,
-        rate_limiter=rate_limiter,
-        mailer=mailer,
+        meter=Meter(settings.metrics_dir),
+        cleaner=StorageCleaner(database, open_store(settings), settings),
+        mailer=Mailer(settings),
+        rate_limiter=RateLimiter(settings.data_dir, database),
     )
+    services = _visitor_services(resources, worker_state)
     dashboard = Dashboard(
         DASHBOARD_PAGES,
-        settings=settings,
-        database=database,
-        publish_changes=invalidator.catch_up,
-        meter=meter,
-        cleaner=cleaner,
-        mailer=mailer,
-        rate_limiter=rate_limiter,
+        resources=resources,
         bio_page=partial(render_draft, services.pages, settings),
         preview=partial(render_preview, services.pages),
         dry_run=dry_run,
@@ -97,10 +72,32 @@ def build(settings: Settings, database: Database) -> ASGIApp:
         database=database,
         worker_state=worker_state,
         invalidator=invalidator,
-        meter=meter,
-        cleaner=cleaner,
-        resources=(journal, cleaner.store, mailer, rate_limiter, database),
+        meter=resources.meter,
+        cleaner=resources.cleaner,
+        resources=(journal, resources.cleaner.store, resources.mailer, resources.rate_limiter, database),
     )
-    public = create_public_app(PUBLIC_ROUTES, services)
-    dispatcher = Dispatcher(allow_cross_origin(api), dashboard.app(), public, tasks)
+    api = allow_cross_origin(ApiMiddleware(fastapi_app(), resources))
+    dispatcher = Dispatcher(api, dashboard.app(), create_public_app(PUBLIC_ROUTES, services), tasks)
     return SecurityHeaders(dispatcher, is_https_only=partial(is_https_only, settings=settings))
+
+
+def _visitor_services(resources: WorkerResources, worker_state: WorkerState) -> Services:
+    settings, database = resources.settings, resources.database
+    visits = VisitService(
+        settings=settings,
+        database=database,
+        worker_state=worker_state,
+        countries=Countries(settings),
+        rate_limiter=resources.rate_limiter,
+    )
+    return Services(
+        settings=settings,
+        database=database,
+        worker_state=worker_state,
+        visits=visits,
+        pages=PageRenderer(resources.meter),
+        meter=resources.meter,
+        store=resources.cleaner.store,
+        signer=InstallationSigner(database),
+        publish_changes=resources.publish_changes,
+    )

@@ -13,6 +13,7 @@ from waypost.db.database import Database
 from waypost.errors import Kind, Problem
 from waypost.http.rate_limit import RateLimiter
 from waypost.mail import Mailer
+from waypost.observability.metrics import Meter
 from waypost.settings import Settings
 from waypost.storage.cleanup import StorageCleaner
 from waypost.storage.store import Store
@@ -23,19 +24,53 @@ REQUEST_CONTEXT = "waypost.context"
 """The key of the request context in the ASGI scope."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class WorkerResources:
+    """The settings, data and services that the API and the dashboard share. Built once per worker process."""
+
+    settings: Settings
+    database: Database
+    publish_changes: Callable[[], None]
+    """Called after every write, before the response."""
+    meter: Meter
+    cleaner: StorageCleaner
+    mailer: Mailer
+    rate_limiter: RateLimiter
+
+
 @dataclass(frozen=True)
 class RequestContext:
     """The authenticated account of a request and its access to the data."""
 
     account: int
-    settings: Settings
-    database: Database
-    publish_changes: Callable[[], None]
-    cleaner: StorageCleaner
-    mailer: Mailer
-    rate_limiter: RateLimiter
+    resources: WorkerResources
     can_change_login: bool
     """True if it may change the account's e-mail address and password; not every API key may."""
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of the installation."""
+        return self.resources.settings
+
+    @property
+    def database(self) -> Database:
+        """The database of the installation."""
+        return self.resources.database
+
+    @property
+    def cleaner(self) -> StorageCleaner:
+        """Deletes contents of files that no row needs."""
+        return self.resources.cleaner
+
+    @property
+    def mailer(self) -> Mailer:
+        """Sends e-mail."""
+        return self.resources.mailer
+
+    @property
+    def rate_limiter(self) -> RateLimiter:
+        """The rate limits of attempts."""
+        return self.resources.rate_limiter
 
     @property
     def store(self) -> Store:
@@ -53,7 +88,7 @@ class RequestContext:
     def write(self, work: Callable[[Connection], T]) -> T:
         """Run `work` in a write transaction and commit it."""
         result = self.database.write(work)
-        self.publish_changes()
+        self.resources.publish_changes()
         return result
 
     def read_after_ingest(self, work: Callable[[Connection], T]) -> T:

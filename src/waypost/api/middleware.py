@@ -2,7 +2,6 @@
 
 import time
 import uuid
-from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import unquote_plus, unquote_to_bytes
 
@@ -12,17 +11,11 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from waypost import clock
-from waypost.api.context import REQUEST_CONTEXT, RequestContext, key_required
+from waypost.api.context import REQUEST_CONTEXT, RequestContext, WorkerResources, key_required
 from waypost.api.rate_limit import ApiKeyLimiter, Usage
 from waypost.api.responses import problem_response
-from waypost.db.database import Database
 from waypost.errors import Kind, Problem, invalid
 from waypost.http.client_ip import client_ip, network_of
-from waypost.http.rate_limit import RateLimiter
-from waypost.mail import Mailer
-from waypost.observability.metrics import Meter
-from waypost.settings import Settings
-from waypost.storage.cleanup import StorageCleaner
 
 _log = structlog.get_logger("api")
 REQUEST_ID = "waypost.request_id"
@@ -40,17 +33,10 @@ class ApiMiddleware:
     """Authenticate, rate-limit and log each request; turn exceptions into error responses."""
 
     app: ASGIApp
-    settings: Settings
-    database: Database
-    publish_changes: Callable[[], None]
-    """Called after every write, before the response."""
-    meter: Meter
-    cleaner: StorageCleaner
-    rate_limiter: RateLimiter
-    mailer: Mailer
+    resources: WorkerResources
 
     def __post_init__(self) -> None:
-        self._key_limiter = ApiKeyLimiter(self.database)
+        self._key_limiter = ApiKeyLimiter(self.resources.database)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -66,13 +52,13 @@ class ApiMiddleware:
         except Problem as problem:
             await problem_response(problem)(scope, receive, request.send)
         except Exception:  # noqa: BLE001  # the outermost edge of a request
-            self.meter.count("errors")
+            self.resources.meter.count("errors")
             _log.exception("request failed", request_id=request.id)
             if not request.status:
                 await problem_response(internal(scope))(scope, receive, request.send)
         seconds = time.perf_counter() - began
-        self.meter.time("api", seconds)
-        self.meter.count("api_requests", str(request.status))
+        self.resources.meter.time("api", seconds)
+        self.resources.meter.count("api_requests", str(request.status))
         milliseconds = round(seconds * 1000, 1)
         details = {"method": scope["method"], "path": scope["path"], "status": request.status, "ms": milliseconds}
         _log.info("request", request_id=request.id, account=request.account, **details)
@@ -97,19 +83,14 @@ class ApiMiddleware:
             raise Problem(Kind.READ_ONLY_KEY, "This API key is read-only. Use a key with the scope write.")
         scope[REQUEST_CONTEXT] = RequestContext(
             account=caller.account,
-            settings=self.settings,
-            database=self.database,
-            publish_changes=self.publish_changes,
-            cleaner=self.cleaner,
-            mailer=self.mailer,
-            rate_limiter=self.rate_limiter,
+            resources=self.resources,
             can_change_login=caller.scope == "account",
         )
         await self.app(scope, receive, request.send)
 
     def _bad_key(self, scope: Scope) -> Problem:
-        address = client_ip(scope, self.settings.proxies)
-        wait = self.rate_limiter.acquire("bad API key", network=network_of(address))
+        address = client_ip(scope, self.resources.settings.proxies)
+        wait = self.resources.rate_limiter.acquire("bad API key", network=network_of(address))
         if not wait:
             return key_required()
         message = f"Too many requests with a bad API key. Please wait {wait} seconds."

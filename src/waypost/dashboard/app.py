@@ -15,6 +15,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from waypost import credentials
+from waypost.api.context import WorkerResources
 from waypost.auth import sessions
 from waypost.auth.sessions import SignedIn
 from waypost.dashboard import forms
@@ -31,17 +32,11 @@ from waypost.dashboard.context import (
 )
 from waypost.dashboard.routing import ID_CONVERTOR, PageRoute, StreamHandler
 from waypost.dashboard.templating import render_template
-from waypost.db.database import Database
 from waypost.errors import Kind, Problem
 from waypost.http.csrf import verify_csrf_token
 from waypost.http.lingering_close import BodyTracker, LingeringResponse
 from waypost.http.multipart import MultipartReader
-from waypost.http.rate_limit import RateLimiter
-from waypost.mail import Mailer
-from waypost.observability.metrics import Meter
-from waypost.settings import Settings
 from waypost.signing import installation_signer
-from waypost.storage.cleanup import StorageCleaner
 
 _log = structlog.get_logger("dashboard")
 _MIN_COOKIE_LENGTH, _MAX_COOKIE_LENGTH = 16, 64
@@ -66,13 +61,7 @@ class Dashboard:
 
     routes: Sequence[PageRoute]
     _: KW_ONLY
-    settings: Settings
-    database: Database
-    publish_changes: Callable[[], None]
-    meter: Meter
-    cleaner: StorageCleaner
-    mailer: Mailer
-    rate_limiter: RateLimiter
+    resources: WorkerResources
     preview: Preview
     bio_page: Callable[..., str]
     dry_run: DryRun
@@ -95,12 +84,12 @@ class Dashboard:
     @cached_property
     def _services(self) -> PageServices:
         return PageServices(
-            signer=self.database.read(installation_signer),
+            signer=self.resources.database.read(installation_signer),
             render_template=render_template,
             preview=self.preview,
             bio_page=self.bio_page,
             dry_run=self.dry_run,
-            secure=self.settings.dashboard.startswith("https:"),
+            secure=self.resources.settings.dashboard.startswith("https:"),
         )
 
     def _endpoint(self, route: PageRoute) -> Callable[[Request], object]:
@@ -118,11 +107,11 @@ class Dashboard:
             except ClientDisconnect:
                 response = Response(status_code=400)
             except Exception:  # noqa: BLE001  # the outermost edge of a request
-                self.meter.count("errors")
+                self.resources.meter.count("errors")
                 _log.exception("request failed", request_id=request_id)
                 message = f"Internal error. If it happens again, report this request id: {request_id}"
                 response = _plain_text(Problem(Kind.INTERNAL, message))
-            self.meter.time("dashboard", time.perf_counter() - start)
+            self.resources.meter.time("dashboard", time.perf_counter() - start)
             for header, value in HEADERS.items():
                 response.headers.setdefault(header, value)
             return response if route.stream_handler is None else LingeringResponse(response, body)
@@ -163,12 +152,7 @@ class Dashboard:
         session = self._session(cookie) if cookie else None
         context = PageContext(
             account=session.account if session else 0,
-            settings=self.settings,
-            database=self.database,
-            publish_changes=self.publish_changes,
-            cleaner=self.cleaner,
-            mailer=self.mailer,
-            rate_limiter=self.rate_limiter,
+            resources=self.resources,
             can_change_login=True,
             services=self._services,
             request=request,
@@ -179,11 +163,13 @@ class Dashboard:
         return context, bool(cookie)
 
     def _session(self, token: str) -> SignedIn | None:
-        session = self.database.read(lambda tx: sessions.find(tx, token))
+        session = self.resources.database.read(lambda tx: sessions.find(tx, token))
         if session is None or session.suspended:
             return None
         if session.stale:
-            self.database.write(lambda tx: sessions.touch(tx, session.account, session.session), durability="relaxed")
+            self.resources.database.write(
+                lambda tx: sessions.touch(tx, session.account, session.session), durability="relaxed"
+            )
         return session
 
     def _respond(self, context: PageContext, route: PageRoute) -> Response:
@@ -209,7 +195,7 @@ class Dashboard:
         if context.session is None:
             return _redirect_to_sign_in(context)
         try:
-            reader = MultipartReader(request, field_seconds=self.settings.transfer_seconds)
+            reader = MultipartReader(request, field_seconds=self.resources.settings.transfer_seconds)
             first = await reader.next_part()
             token = await first.text() if first is not None and first.name == CSRF_FIELD else ""
             if not verify_csrf_token(self._services.signer, context.cookie, token):
