@@ -7,6 +7,7 @@ from pathlib import Path
 from waypost.errors import Problem
 from waypost.settings import Settings
 from waypost.storage.disk import DiskStore
+from waypost.storage.s3 import S3Store
 from waypost.storage.store import ObjectNotFound, Store
 
 PROBES = "probe"
@@ -17,8 +18,6 @@ def open_store(settings: Settings) -> Store:
     """Return the bucket in WAYPOST_STORAGE_URL, or else a folder in the data folder. Does not connect yet."""
     if not settings.storage_url:
         return DiskStore(settings.data_dir / "files")
-    from waypost.storage.s3 import S3Store  # noqa: PLC0415  # uses 4 MB of memory
-
     return S3Store(settings)
 
 
