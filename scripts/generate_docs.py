@@ -95,7 +95,11 @@ def _values(field: FieldInfo) -> str:
 def _commands() -> str:
     lines = ["# Commands", "", _WRITTEN, "After `make run` or `make install` the command is `.venv/bin/waypost`."]
     lines += ["It reads the same [settings](settings.md) as the service, and works on the same data folder, also while"]
-    lines += ["the service runs. Errors are reported in one sentence, with an exit code other than 0.", ""]
+    lines += ["the service runs. Start the service first: only `serve` and `restore` create an installation, and other"]
+    lines += [
+        "commands exit with code 2 without one. Errors are reported in one sentence, with an exit code other than 0."
+    ]
+    lines += [""]
     for name, command in commands():
         usage = " ".join([name, *_usage(command.params)])
         lines += [f"## `{name}`", "", str(command.help), "", "```", usage, "```", ""]

@@ -47,6 +47,7 @@ def test_command_without_installation_fails_and_creates_nothing(
     completed = run(*words)
     assert (completed.code, completed.out) == (2, "")
     assert completed.err.startswith(f"waypost: No installation found in {working_folder}/data"), completed.err
+    assert "Create one with `waypost serve`" in completed.err
     assert completed.err.count("\n") == 1
     assert list(working_folder.iterdir()) == []
 

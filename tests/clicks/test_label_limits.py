@@ -1,12 +1,18 @@
 """Invented referrers and languages get a limited number of rows; sums stay exact. On both databases."""
 
 from collections.abc import Iterable
+from contextlib import closing
 from itertools import product
+from pathlib import Path
 from string import ascii_lowercase
+from threading import Event, Thread
 
 import pytest
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import Connection, delete, select, text, update
 
+from tests.support.databases import ON_POSTGRESQL
+from tests.support.load import until
+from tests.support.threads import join
 from tests.support.visits import CHROME
 from waypost.accounts import ops as accounts
 from waypost.clicks.ingest.aggregate import ALL_DAYS, DAY
@@ -23,6 +29,7 @@ from waypost.settings import Settings
 VISITS = 5000
 NOON = 1_800_014_400  # 2027-01-15 12:00:00 UTC
 TODAY = NOON // DAY
+_WAITING = text("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'")
 _CODES = ["".join(letters) for letters in product(ascii_lowercase, repeat=3)]
 
 
@@ -37,9 +44,9 @@ def link(database: Database, settings: Settings) -> int:
     return database.write(work)
 
 
-def _line(link: int, referrer: str, language: str = "en", second: int = NOON) -> bytes:
+def _line(link: int, referrer: str, language: str = "en", second: int = NOON, address: bytes = b"203.0.113.1") -> bytes:
     fields = (CHROME.encode(), referrer.encode(), language.encode())
-    return format_line(item_fields(1, "link", link), second * 1000, b"", b"203.0.113.1", b"", fields)
+    return format_line(item_fields(1, "link", link), second * 1000, b"", address, b"", fields)
 
 
 def _count(settings: Settings, database: Database, batches: Iterable[list[bytes]]) -> None:
@@ -144,3 +151,48 @@ def test_repair_keeps_the_limits_and_the_sums(database: Database, settings: Sett
         assert len(counts[ALL_DAYS].keys() - WELL_KNOWN[name]) <= MAX_LABELS_OF_ALL_DAYS
         assert sum(counts[ALL_DAYS].values()) >= VISITS + MAX_LABELS_OF_DAY  # the repair adds what the day lacked
         assert min(counts[ALL_DAYS].values()) > 0
+
+
+def _referrers(node: int, *, hour: int) -> list[bytes]:
+    """Return clicks with as many invented referrers as a day keeps, different on each node."""
+    names = (f"https://node-{node}-{n}.example/" for n in range(MAX_LABELS_OF_DAY))
+    address = b"203.0.113.%d" % (node + 1)  # ingesters that add the same visitor wait for each other
+    return [_line(1, name, second=NOON + hour * 3600, address=address) for name in names]
+
+
+@ON_POSTGRESQL
+def test_nodes_at_once_keep_at_most_their_number_times_the_limit(
+    database: Database, database_url: str, tmp_path: Path, link: int
+) -> None:
+    """Both read the labels before the other one has committed: the worst case."""
+    assert link == 1
+    has_written, may_commit = Event(), Event()
+
+    def pause(step: str) -> None:
+        if step == "labels" and not has_written.is_set():
+            has_written.set()
+            may_commit.wait(30)
+
+    folders = [tmp_path / "first", tmp_path / "second"]
+    nodes = [Settings(data_dir=folder, base_url="http://x", database_url=database_url) for folder in folders]
+    with closing(Database(database_url)) as first, closing(Database(database_url)) as second:
+        ingesters = [Ingester(nodes[0], first, fault_point=pause), Ingester(nodes[1], second)]
+        for hours in ((0, 3), (6, 9)):
+            threads = []
+            for number, ingester in enumerate(ingesters):
+                journal = Journal(nodes[number].journal_dir)
+                for line in _referrers(number + hours[0], hour=hours[number]):
+                    journal.write(line)
+                journal.close()
+                threads.append(Thread(target=ingester.step))
+                threads[-1].start()
+                has_written.wait(30)
+            until(lambda: may_commit.is_set() or database.read(lambda tx: tx.execute(_WAITING).scalar_one()))
+            may_commit.set()
+            for thread in threads:
+                join(thread)
+    counts = _labels(database, "link", link, "referrer")
+    unusual = {day: len(labels.keys() - WELL_KNOWN["referrer"]) for day, labels in counts.items()}
+    assert unusual[TODAY] == len(nodes) * MAX_LABELS_OF_DAY
+    assert unusual[ALL_DAYS] <= len(nodes) * MAX_LABELS_OF_ALL_DAYS
+    assert sum(counts[TODAY].values()) == sum(counts[ALL_DAYS].values()) == 4 * MAX_LABELS_OF_DAY

@@ -5,6 +5,8 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -84,6 +86,29 @@ def test_rate_limit_of_key_is_exact_across_nodes(nodes: Nodes) -> None:
     key = _on(nodes, _add_ben)
     statuses = _spread(nodes, lambda node, _n: node.call("GET", "/api/account", key=key).status_code)
     assert statuses == {200: 25, 429: _REQUESTS - 25}
+
+
+def test_account_limit_is_exceeded_at_most_by_requests_at_once_across_nodes(nodes: Nodes) -> None:
+    """Requests with different keys do not wait for each other, and each can see the account one below its limit."""
+    limit, at_once_most = 3, 6
+
+    def add_keys(tx: Connection) -> list[str]:
+        cleo = ops.add(tx, email="cleo@example.com", username="cleo", password="*", rate_limit=limit)
+        return [api_keys.add(tx, cleo.id, name=str(n)) for n in range(api_keys.MAX_KEYS)]
+
+    with closing(Database(nodes.database_url)) as database:
+        keys = database.write(add_keys)
+
+    def call(n: int) -> int:
+        node = (nodes.first, nodes.second)[n % 2]
+        return node.call("GET", "/api/account", key=keys[n % len(keys)]).status_code
+
+    with ThreadPoolExecutor(at_once_most) as pool:
+        statuses = Counter(pool.map(call, range(limit * len(keys))))
+    most = limit * api_keys.ACCOUNT_FACTOR
+    assert statuses.keys() == {200, 429}
+    assert most <= statuses[200] < most + at_once_most
+    assert {call(n) for n in range(len(keys))} == {429}
 
 
 def _add_ben(tx: Connection) -> str:

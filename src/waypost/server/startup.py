@@ -50,7 +50,10 @@ class NoInstallation(Problem):
     """A command that needs an installation was run where there is none."""
 
     def __init__(self, settings: Settings) -> None:
-        hint = "Run the command in the folder of the service, or with its WAYPOST_DATA_DIR or WAYPOST_DATABASE_URL."
+        hint = (
+            "Create one with `waypost serve`, or run the command in the folder of the service, or with its"
+            " WAYPOST_DATA_DIR or WAYPOST_DATABASE_URL."
+        )
         super().__init__(Kind.NOT_FOUND, f"No installation found in {settings.location}. {hint}")
 
 
