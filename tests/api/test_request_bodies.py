@@ -1,7 +1,9 @@
 """Request bodies: JSON, invalid JSON, empty and oversized (decisions 3 and 4)."""
 
+import gzip
 import json
 import threading
+import zlib
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -100,6 +102,20 @@ def test_invalid_json_object_is_rejected(ana: Person) -> None:
         assert (response.json()["error"], response.json()["code"]) == (1, "invalid_json"), name
         assert response.json()["message"].startswith("The body "), name
         assert "sys." not in response.text, name
+    assert _names(ana) == []
+
+
+@pytest.mark.parametrize(
+    ("coding", "body"),
+    [
+        ("gzip", gzip.compress(b'{"name": "A"}')),
+        ("deflate", zlib.compress(b'{"name": "A"}')),
+        ("br", b'\x0b\x06\x80{"name": "A"}\x03'),
+    ],
+)
+def test_compressed_body_is_rejected(coding: str, body: bytes, ana: Person) -> None:
+    response = _post(ana, body, **{"Content-Encoding": coding, "Content-Type": "application/json"})
+    assert (response.status_code, response.json()["code"]) == (400, "invalid_json")
     assert _names(ana) == []
 
 

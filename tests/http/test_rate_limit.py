@@ -51,6 +51,15 @@ def test_parallel_attempts_in_all_processes_are_limited_exactly(limiters: list[R
         assert _acquire(limiters[0]) == 0
 
 
+def test_limit_is_exact_with_clocks_that_differ(limiters: list[RateLimiter]) -> None:
+    with time_machine.travel(NOW, tick=False) as clock:
+        allowed = 0
+        for n in range(60):
+            clock.move_to(NOW + 20 - n % 20)
+            allowed += _acquire(limiters[n % 3]) == 0
+        assert allowed == 10
+
+
 def test_rejected_attempt_counts_for_no_limit_of_its_policy(
     limiters: list[RateLimiter], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -144,7 +144,7 @@ class RateLimiter:
         now, by_digest = clock.now_ms(), self._by_digest(limits, network, subject)
         with self._lock:
             known = ((self._exhausted.get(digest, 0), digest) for digest in by_digest)
-            exhausted = next((pair for pair in known if now < pair[0] <= now + by_digest[pair[1]].window_ms), None)
+            exhausted = next((pair for pair in known if now < pair[0] <= now + 2 * by_digest[pair[1]].window_ms), None)
         if exhausted is None:
             try:
                 self._counts().write(lambda tx: _acquire(tx, by_digest, now), durability="relaxed")
@@ -224,8 +224,10 @@ def _acquire(tx: Connection, limits: Mapping[bytes, Limit], now: int) -> None:
 def _acquire_statement(number: int) -> TextClause:
     """Return the statement for a number of limits, as text: SQLAlchemy does not cache inserts of several rows."""
     rows = ", ".join(f"(:digest{n}, :end{n}, :left{n})" for n in range(number))
-    # A window that ends later than a new one was opened before the clock was set back.
-    is_over = "(attempt_limits.window_end <= :now OR attempt_limits.window_end > excluded.window_end)"
+    # A window that ends far in the future was opened before the clock was set back. It must be far, because clocks of
+    # nodes differ, and `now` is outdated for a request that waited.
+    latest_end = "excluded.window_end + (excluded.window_end - :now)"
+    is_over = f"(attempt_limits.window_end <= :now OR attempt_limits.window_end > {latest_end})"
     return text(
         f"INSERT INTO attempt_limits (digest, window_end, remaining) VALUES {rows} ON CONFLICT (digest) DO UPDATE SET"  # noqa: S608  # only our own words
         f" window_end = CASE WHEN {is_over} THEN excluded.window_end ELSE attempt_limits.window_end END,"
