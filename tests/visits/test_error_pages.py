@@ -179,14 +179,14 @@ def _in_templates() -> set[str]:
 
 
 def _in_code() -> set[str]:
-    """The arguments of `text("…")` calls."""
+    """The arguments of `translatable("…")` calls."""
     texts = set()
     for path in SOURCE.rglob("*.py"):
         source = path.read_text()
-        if "from waypost.visits.i18n import text" not in source and path.name != "i18n.py":
+        if "translatable" not in source:
             continue
         for node in ast.walk(ast.parse(source)):
             call: Any = node
-            if isinstance(node, ast.Call) and getattr(call.func, "id", "") == "text":
+            if isinstance(node, ast.Call) and getattr(call.func, "id", "") == "translatable":
                 texts.add(str(ast.literal_eval(call.args[0])))
     return texts
