@@ -112,6 +112,7 @@ def test_invalid_json_object_is_rejected(ana: Person) -> None:
         ("deflate", zlib.compress(b'{"name": "A"}')),
         ("br", b'\x0b\x06\x80{"name": "A"}\x03'),
     ],
+    ids=["gzip", "deflate", "br"],
 )
 def test_compressed_body_is_rejected(coding: str, body: bytes, ana: Person) -> None:
     response = _post(ana, body, **{"Content-Encoding": coding, "Content-Type": "application/json"})
