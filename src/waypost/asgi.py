@@ -188,7 +188,7 @@ class Dispatcher:
         return apps.get(segment, self._limited_visits)
 
     def _has_dashboard(self, scope: Scope) -> bool:
-        """Return whether the requested host has the dashboard (decision 68)."""
+        """Return whether the requested host has the dashboard (decision 72)."""
         return has_dashboard(header_of(scope, b"host"), self._tasks.settings)
 
     def _is_monitor(self, scope: Scope) -> bool:

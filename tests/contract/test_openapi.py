@@ -71,7 +71,7 @@ def _failures_of(event: events.ScenarioFinished) -> Iterator[str]:
 
 
 def _is_empty_string(case: Case[Any], message: str) -> bool:
-    """Return whether the failure is about an optional field sent as "", which means null (decision 60)."""
+    """Return whether the failure is about an optional field sent as "", which means null (decision 54)."""
     match = re.search(r"Invalid component: in body - (\w+):|parameter `(\w+)` in query", message)
     if not match:
         return False

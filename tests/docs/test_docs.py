@@ -50,6 +50,16 @@ def test_every_setting_is_documented(page: str) -> None:
         assert field.description in text, page
 
 
+def test_decisions_are_numbered_in_order_and_every_cited_one_exists() -> None:
+    text = (ROOT / "docs" / "decisions.md").read_text()
+    numbers = [int(number) for number in re.findall(r"^(\d+)\. ", text, flags=re.MULTILINE)]
+    assert numbers == list(range(1, len(numbers) + 1))
+    for folder in ("src", "tests"):
+        for path in (ROOT / folder).rglob("*.py"):
+            for cited in re.findall(r"[Dd]ecisions? ([\d, ]+(?:(?:and|to) \d+)?)", path.read_text()):
+                assert {int(number) for number in re.findall(r"\d+", cited)} <= set(numbers), path
+
+
 def test_every_command_and_option_is_documented() -> None:
     text = (ROOT / "docs" / "commands.md").read_text()
     sections = dict(zip(*[iter(re.split(r"^## `(.+)`$", text, flags=re.MULTILINE)[1:])] * 2, strict=True))

@@ -1,4 +1,4 @@
-"""Deletion URLs of files (decision 62)."""
+"""Deletion URLs of files (decision 58)."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Uploads as multipart/form-data, and with PUT (decision 62)."""
+"""Uploads as multipart/form-data, and with PUT (decision 58)."""
 
 import gzip
 from pathlib import Path

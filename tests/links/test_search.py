@@ -283,7 +283,7 @@ def test_alias_of_bio_page_is_not_found_as_link(ana: Person) -> None:
 
 
 def _not_found(person: Person, short: str) -> str:
-    """Search for an unknown short URL; return the message, which comes with status 200 (decision 60)."""
+    """Search for an unknown short URL; return the message, which comes with status 200 (decision 55)."""
     response = person.call("GET", "/urls", params={"short": short})
     body = response.json()
     assert (response.status_code, body["error"], set(body)) == (200, 1, {"error", "message"})

@@ -96,7 +96,7 @@ def tell(
 
 
 def send_limited(context: RequestContext, email: Email) -> None:
-    """Send an e-mail to an unconfirmed address: at most three an hour to an address (decision 72)."""
+    """Send an e-mail to an unconfirmed address: at most three an hour to an address (decision 76)."""
     context.mailer.send_later(lambda: limited(context, email))
 
 

@@ -1,4 +1,4 @@
-"""Lenient reading of request bodies: what real clients send for null, numbers, booleans and enumerations (decision 60).
+"""Lenient reading of request bodies: null, numbers, booleans and enumerations of real clients (decisions 54 and 56).
 
 An empty string means null in an optional field. Exact digits are read as a number, and `"true"`, `"false"`, `"1"` and
 `"0"` as a boolean. Enumerations ignore case. A field that accepts text gets text unchanged.

@@ -24,7 +24,7 @@ _THREAD_BYTES = 64 * 1024
 
 
 class Body(BaseModel):
-    """Base of request models: JSON types as real clients send them (decision 60), unknown fields ignored."""
+    """Base of request models: JSON types as real clients send them (decisions 54 to 57), unknown fields ignored."""
 
     model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
 

@@ -1,4 +1,4 @@
-"""Reject values that the databases cannot store, before every statement (decision 66).
+"""Reject values that the databases cannot store, before every statement (decision 70).
 
 PostgreSQL rejects NUL characters, and neither database stores lone surrogates or integers beyond 64 bits.
 """

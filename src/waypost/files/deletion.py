@@ -1,4 +1,4 @@
-"""Deletion URLs: an uploader deletes a file without a key (decision 62)."""
+"""Deletion URLs: an uploader deletes a file without a key (decision 58)."""
 
 import base64
 import hmac

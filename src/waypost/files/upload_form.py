@@ -1,4 +1,4 @@
-"""Uploads as multipart/form-data: the one file of a form, and the text fields before it (decision 62)."""
+"""Uploads as multipart/form-data: the one file of a form, and the text fields before it (decision 58)."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass

@@ -47,7 +47,7 @@ def validate(name: str) -> str:
 
 
 def disposition(name: str) -> str:
-    """Return a Content-Disposition with the exact name, and a fallback that every system can save (decision 63)."""
+    """Return a Content-Disposition with the exact name, and a fallback that every system can save (decision 60)."""
     exact = _UNSAFE.sub("_", name)
     fallback = _fallback(exact)
     header = f'attachment; filename="{fallback}"'

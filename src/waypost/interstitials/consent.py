@@ -1,6 +1,6 @@
 """Consent to tracking pixels: the visitor's answer, stored in a cookie per address and set of providers.
 
-A page with pixels can have no origin (decision 68), so the server sets the cookie.
+A page with pixels can have no origin (decision 72), so the server sets the cookie.
 """
 
 from starlette.requests import Request

@@ -94,7 +94,7 @@ class FoundLink(Success):
 
 
 class LinkNotFound(BaseModel):
-    """The response of a search by an unknown short URL, with status 200 (decision 60)."""
+    """The response of a search by an unknown short URL, with status 200 (decision 55)."""
 
     error: Literal[1]
     message: str

@@ -45,7 +45,7 @@ class _SubmittedForm:
 async def submit_form(request: Request, services: Services) -> Response:
     """`POST /overlay/<overlay>`: store a submission, thank the visitor, and link to the destination.
 
-    A page on a host with the dashboard has no origin (decision 68), so its script may read the response.
+    A page on a host with the dashboard has no origin (decision 72), so its script may read the response.
     """
     response = await _respond(request, services)
     if request.headers.get("origin") == "null":

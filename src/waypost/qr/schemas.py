@@ -37,7 +37,7 @@ _TYPE_ALIASES: Mapping[str, tuple[Type, bool | None]] = {
     "staticvcard": ("vcard", False),
     "application": ("app", None),
 }
-"""Type and `dynamic` of the types' other names (decision 67)."""
+"""Type and `dynamic` of the types' other names (decision 59)."""
 
 
 def _canonical(body: Any) -> Any:

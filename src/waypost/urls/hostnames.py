@@ -34,7 +34,7 @@ def is_own(header: str, settings: Settings) -> bool:
 
 
 def has_dashboard(header: str, settings: Settings) -> bool:
-    """Return whether a `Host` header means a host with the dashboard (decision 68).
+    """Return whether a `Host` header means a host with the dashboard (decision 72).
 
     No script of a user may run on its origin.
     """

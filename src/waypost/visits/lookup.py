@@ -225,7 +225,7 @@ def find_domain(tx: Connection, host: str) -> DomainView | None:
 
 
 def without_blocked(resolved: Resolved | None, blocklist: Blocklist) -> Resolved | None:
-    """Return the record without URLs on its page that the administrator has blocked (decision 54).
+    """Return the record without URLs on its page that the administrator has blocked (decision 64).
 
     Applied when a record is read, not at every visit: a change of the blocklist invalidates the whole cache.
     """

@@ -1,7 +1,7 @@
 """Limit the labels that visitors can invent: each label of an item and day is a row that is never deleted.
 
 The first labels of a day keep their own rows; further ones are counted as "Other", so sums stay exact. Well-known sites
-and languages always keep their rows. Several nodes at once keep at most their number times the limits (decision 71).
+and languages always keep their rows. Several nodes at once keep at most their number times the limits (decision 75).
 """
 
 from collections.abc import Iterable, Mapping, Sequence, Set
