@@ -13,6 +13,7 @@ from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
 from tests.support.browser import chromium
+from tests.support.browser_login import sign_in
 from tests.support.server import Server, serving
 
 _PORT, _PASSWORD = 8123, "a sample password"
@@ -50,7 +51,7 @@ def main() -> None:
             with sync_playwright() as playwright:
                 browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
                 page = browser.new_page(viewport={"width": 1280, "height": 800}, timezone_id="Europe/Lisbon")
-                _sign_in(page, base_url)
+                sign_in(page, base_url, password=_PASSWORD)
                 _photograph(page, f"{base_url}/dashboard", ids)
                 browser.close()
 
@@ -94,14 +95,6 @@ def _visit_links(server: Server) -> None:
         for _ in range(visits):
             headers = {"User-Agent": choice(_BROWSERS), "Referer": choice(_REFERRERS)}
             server.call("GET", f"/{alias}", headers=headers, follow_redirects=False)
-
-
-def _sign_in(page: Page, base_url: str) -> None:
-    page.goto(f"{base_url}/dashboard/signin")
-    page.get_by_label("Username or e-mail").fill("ana")
-    page.get_by_label("Password").fill(_PASSWORD)
-    page.get_by_role("button", name="Sign in").click()
-    page.wait_for_url(f"{base_url}/dashboard")
 
 
 def _photograph(page: Page, dashboard: str, ids: dict[str, int]) -> None:

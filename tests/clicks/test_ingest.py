@@ -12,7 +12,6 @@ from sqlalchemy import Connection, delete, func, select, update
 from tests.support.load import until
 from tests.support.threads import join
 from tests.support.visits import CHROME, FIREFOX, GOOGLEBOT
-from waypost.accounts import ops as accounts
 from waypost.clicks.ingest.ingester import Ingester
 from waypost.clicks.journal.entry import LATE, format_line, item_fields
 from waypost.clicks.journal.writer import Journal
@@ -20,7 +19,6 @@ from waypost.db.database import Database
 from waypost.db.schema import click_labels, click_times, events, segments, visitors
 from waypost.db.schema import links as links_table
 from waypost.errors import Kind, Problem
-from waypost.links import ops as links
 from waypost.settings import Settings
 
 FAULT_POINTS = [
@@ -31,17 +29,6 @@ NOW_MS = 1_800_014_400_000  # 2027-01-15 12:00:00 UTC
 
 class Died(BaseException):
     """Raised at a fault point to simulate a crash."""
-
-
-@pytest.fixture
-def link(database: Database, settings: Settings) -> int:
-    """A link of an account."""
-
-    def work(tx: Connection) -> int:
-        ana = accounts.add(tx, email="ana@example.com", username="ana", password="*")
-        return links.add(tx, ana.id, settings=settings, url="https://example.com/").id
-
-    return database.write(work)
 
 
 def _click(link: int, address: str = "203.0.113.1", agent: str = CHROME, flags: bytes = b"", ms: int = NOW_MS) -> bytes:

@@ -14,7 +14,6 @@ from tests.support.databases import ON_POSTGRESQL
 from tests.support.load import until
 from tests.support.threads import join
 from tests.support.visits import CHROME
-from waypost.accounts import ops as accounts
 from waypost.clicks.ingest.aggregate import ALL_DAYS, DAY
 from waypost.clicks.ingest.ingester import Ingester
 from waypost.clicks.ingest.label_limits import MAX_LABELS_OF_ALL_DAYS, MAX_LABELS_OF_DAY, OTHER, WELL_KNOWN
@@ -31,17 +30,6 @@ NOON = 1_800_014_400  # 2027-01-15 12:00:00 UTC
 TODAY = NOON // DAY
 _WAITING = text("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'")
 _CODES = ["".join(letters) for letters in product(ascii_lowercase, repeat=3)]
-
-
-@pytest.fixture
-def link(database: Database, settings: Settings) -> int:
-    """A link of an account."""
-
-    def work(tx: Connection) -> int:
-        ana = accounts.add(tx, email="ana@example.com", username="ana", password="*")
-        return links.add(tx, ana.id, settings=settings, url="https://example.com/").id
-
-    return database.write(work)
 
 
 def _line(link: int, referrer: str, language: str = "en", second: int = NOON, address: bytes = b"203.0.113.1") -> bytes:

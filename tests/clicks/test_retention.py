@@ -5,13 +5,12 @@ from pathlib import Path
 
 import pytest
 import time_machine
-from sqlalchemy import Connection, func, insert, select
+from sqlalchemy import func, insert, select
 
 from tests.conftest import BASE
 from tests.support.databases import ON_SQLITE
 from tests.support.threads import join
 from tests.support.visits import CHROME, FIREFOX
-from waypost.accounts import ops as accounts
 from waypost.clicks.ingest.ingester import Ingester
 from waypost.clicks.journal.entry import format_line, item_fields
 from waypost.clicks.journal.writer import Journal
@@ -20,22 +19,10 @@ from waypost.db.database import Database
 from waypost.db.schema import changes as changes_table
 from waypost.db.schema import events, metadata, visitor_salts, visitors
 from waypost.db.schema import links as links_table
-from waypost.links import ops as links
 from waypost.settings import Settings
 
 MIDNIGHT = 1_799_971_200  # 2027-01-15 00:00:00 UTC
 DAY = 86_400
-
-
-@pytest.fixture
-def link(database: Database, settings: Settings) -> int:
-    """A link of an account."""
-
-    def work(tx: Connection) -> int:
-        ana = accounts.add(tx, email="ana@example.com", username="ana", password="*")
-        return links.add(tx, ana.id, settings=settings, url="https://example.com/").id
-
-    return database.write(work)
 
 
 def _record_visit(settings: Settings, link: int, second: int, agent: str = CHROME) -> None:

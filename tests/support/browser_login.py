@@ -30,11 +30,11 @@ def address(settings: Settings) -> Iterator[str]:
         yield url
 
 
-def sign_in(page: Page, address: str) -> None:
+def sign_in(page: Page, address: str, *, password: str = PASSWORD) -> None:
     """Sign in as Ana through the form."""
     page.goto(f"{address}/dashboard/signin")
     page.get_by_label("Username or e-mail").fill("ana")
-    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_label("Password").fill(password)
     page.get_by_role("button", name="Sign in").click()
     page.wait_for_url(f"{address}/dashboard")
 

@@ -1,0 +1,20 @@
+"""Fixtures for tests of click counting below HTTP."""
+
+import pytest
+from sqlalchemy import Connection
+
+from waypost.accounts import ops as accounts
+from waypost.db.database import Database
+from waypost.links import ops as links
+from waypost.settings import Settings
+
+
+@pytest.fixture
+def link(database: Database, settings: Settings) -> int:
+    """A link of an account."""
+
+    def work(tx: Connection) -> int:
+        ana = accounts.add(tx, email="ana@example.com", username="ana", password="*")
+        return links.add(tx, ana.id, settings=settings, url="https://example.com/").id
+
+    return database.write(work)
