@@ -241,7 +241,7 @@ def test_ipv6_client_is_limited_by_network(ana: Person, travel: Any) -> None:
         ("10.0.0.0/8", "10.1.1.1", "192.0.2.1, 10.2.2.{n}", 429),
     ],
     ids=[
-        "nobody is trusted",
+        "no proxy is trusted",
         "the peer is not trusted",
         "the proxy names the client",
         "the client made up its first hop",

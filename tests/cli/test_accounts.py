@@ -97,7 +97,7 @@ def test_account_has_admin_rights_until_undo(run_migrated: RunCommand) -> None:
         run_migrated("account", "operator", "ben@example.com", "--undo").out == "ben is no longer an administrator.\n"
     )
     assert _admin_page("ben", "a long password") == 404
-    assert "nobody" in run_migrated("account", "admin", "nobody").err
+    assert "carl" in run_migrated("account", "admin", "carl").err
 
 
 def test_printed_reset_link_sets_password(run_migrated: RunCommand) -> None:

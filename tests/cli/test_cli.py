@@ -84,7 +84,7 @@ def test_block_commands_add_list_and_remove(run_migrated: RunCommand) -> None:
     assert [entry["value"] for entry in run_migrated("block", "list", "--json").json] == ["casino"]
     for arguments, output in (
         (("add", "no host"), "is not a host name"),
-        (("add", "--word", "ab"), "at least 3 letters"),
+        (("add", "--word", "ab"), "at least 3 characters"),
         (("remove", "casino"), "The host casino is not blocked."),
         (("add", "good.example", ".."), "is not a host name"),
     ):
@@ -129,7 +129,7 @@ WRONG = (
     Case((*ANA[:-1], "ana"), "That username is taken. Please choose another one."),
     Case((*ANA[:-1], "ben"), "That e-mail address is taken. Please use another one."),
     Case(("account", "add", "--email", "ben@example.com", "--username", "b"), "username must be 3 to 50 characters"),
-    Case(("account", "add", "--email", "nobody", "--username", "ben"), "email must be an e-mail address"),
+    Case(("account", "add", "--email", "invalid", "--username", "ben"), "email must be an e-mail address"),
     Case((*ANA, "--password", "short"), "password must be 8 to 128 characters."),
     Case((*ANA, "--plan", "[/x]"), "there is none called '[/x]'."),
     Case((*ANA, "--rate-limit", "0"), "'--rate-limit'", 2),
@@ -140,7 +140,7 @@ WRONG = (
     Case(("account", "suspend", "unknown"), "There is no account with the username, e-mail address or id unknown."),
     Case(("account", "suspend", "[/x]"), "There is no account with the username, e-mail address or id [/x]."),
     Case(("account", "key", "list", "99"), "There is no account"),
-    Case(("account", "key", "add", "nobody"), "There is no account"),
+    Case(("account", "key", "add", "unknown"), "There is no account"),
     Case(("account", "key", "add", "ana", "--scope", "all"), "'--scope'", 2),
     Case(("account", "key", "add", "ana", "--expires", "tomorrow"), "must be YYYY-MM-DD or YYYY-MM-DD HH:MM:SS", 2),
     Case(("account", "key", "add", "ana", "--expires", _GONE), "must not be in the past", 2),

@@ -63,7 +63,7 @@ ERRORS = (
         "W001", "is not writable: Not a directory. Make it writable", {"DATA_DIR": "file/data"}, _folder_below_a_file
     ),
     ExpectedFinding("W010", "does not answer: file is not a database.", {}, _broken_database),
-    ExpectedFinding("W010", "Connection refused", {"DATABASE_URL": "postgresql://nobody:secret@127.0.0.1:1/none"}),
+    ExpectedFinding("W010", "Connection refused", {"DATABASE_URL": "postgresql://unknown:secret@127.0.0.1:1/none"}),
     ExpectedFinding("W011", "is at revision 9999, but this version of waypost knows only", {}, _newer_database),
 )
 WARNINGS = (

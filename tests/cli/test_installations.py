@@ -36,7 +36,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("doctor",),
     ("backup", "saved.tar.gz"),
     ("migrate-storage", "old", "new"),
-    ("migrate-database", "data", "postgresql://nobody@127.0.0.1:1/none"),
+    ("migrate-database", "data", "postgresql://unknown@127.0.0.1:1/none"),
 )
 
 

@@ -116,7 +116,7 @@ def test_list_has_pagination_fields(ana: Person) -> None:
 
 ERRORS = (
     ("no such path", "GET", "/nothing/here", None, 404, "not_found", None),
-    ("an id that nobody has", "PUT", "/channel/999999/update", {"name": "A"}, 404, "not_found", None),
+    ("an unknown id", "PUT", "/channel/999999/update", {"name": "A"}, 404, "not_found", None),
     ("assigning to a campaign that is not there", "POST", "/campaign/999999/assign/1", None, 404, "not_found", None),
     ("assigning a link that is not there", "POST", "/campaign/1/assign/999999", None, 404, "not_found", None),
     ("an unknown item type", "POST", "/channel/1/assign/links1/1", None, 400, "invalid", "type"),

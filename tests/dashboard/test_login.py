@@ -36,7 +36,7 @@ def test_sign_in_by_username_or_email_and_sign_out(ana: Person, browser: Browser
 
 def test_unknown_name_and_wrong_password_get_the_same_response(ana: Person, browser: Browser) -> None:
     unknown, wrong = (
-        re.sub(r'value="[^"]*"', "", browser.sign_in(name, "wrong password").text) for name in ("nobody", "ana")
+        re.sub(r'value="[^"]*"', "", browser.sign_in(name, "wrong password").text) for name in ("unknown", "ana")
     )
     assert unknown == wrong
     assert "Wrong username or password" in wrong
@@ -56,7 +56,7 @@ def test_sign_in_with_unknown_name_verifies_a_password_hash(
         return verify(hashed, password)
 
     monkeypatch.setattr(credentials, "password_matches", record)
-    for name in ("nobody", "ana"):
+    for name in ("unknown", "ana"):
         browser.sign_in(name, "wrong password")
     assert len(verified) == 2
     assert verified[0] == verified[1], "the same method with the same costs"

@@ -13,8 +13,8 @@ from waypost.db.database import Database
 from waypost.http.connection import HEADER_SECONDS, MAX_HEADER_BYTES, MAX_HEADERS
 from waypost.settings import Settings
 
-START = b"GET /nobody HTTP/1.1\r\nHost: x\r\n"
-POST_START = b"POST /nobody HTTP/1.1\r\nHost: x\r\n"
+START = b"GET /missing HTTP/1.1\r\nHost: x\r\n"
+POST_START = b"POST /missing HTTP/1.1\r\nHost: x\r\n"
 TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
 
 
@@ -104,7 +104,7 @@ def test_new_connection_without_request_is_closed_after_shutdown(client: Protoco
     assert pipe.is_closing()
 
 
-@pytest.mark.parametrize("path", [b"nobody", b"spring"])
+@pytest.mark.parametrize("path", [b"missing", b"spring"])
 def test_used_connection_is_closed_soon_after_shutdown(client: ProtocolClient, path: bytes) -> None:
     pipe = client.connect()
     client.send(pipe, [b"GET /" + path + b" HTTP/1.1\r\nHost: localhost\r\n\r\n"])

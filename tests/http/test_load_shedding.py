@@ -33,7 +33,7 @@ def client(settings: Settings, database: Database) -> Iterator[ProtocolClient]:
         yield client
 
 
-@pytest.mark.parametrize("path", [b"/nobody", b"/report", b"/dashboard/signin", b"/dashboard/register"])
+@pytest.mark.parametrize("path", [b"/missing", b"/report", b"/dashboard/signin", b"/dashboard/register"])
 def test_slow_body_is_refused_with_408(client: ProtocolClient, path: bytes) -> None:
     pipe = client.connect()
     assert pipe.protocol is not None
@@ -66,7 +66,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield server
 
 
-@pytest.mark.parametrize("path", [b"/nobody", b"/report", b"/dashboard/signin", b"/api/url/add"])
+@pytest.mark.parametrize("path", [b"/missing", b"/report", b"/dashboard/signin", b"/api/url/add"])
 def test_slow_forms_do_not_block_other_requests(server: Server, path: bytes) -> None:
     address = ("127.0.0.1", int(server.url.rpartition(":")[2]))
     with ExitStack() as stack:

@@ -66,7 +66,7 @@ def _answer(link: dict[str, Any], visit: dict[str, Any]) -> Outcome:
             {"password": "hash", "expiry": NOW - 1},
             {},
             Refusal("gone"),
-            id="nobody is asked for a dead link's password",
+            id="expired link needs no password",
         ),
         pytest.param(
             {"password": "hash", "geotarget": [{"location": "France", "link": OVER}]},
@@ -119,7 +119,7 @@ LYON = {**PARIS, "language": "fr"}
         pytest.param(
             {"devicetarget": DEVICES}, {"os": "Windows", "device": "Desktop"}, "https://windows.example/", id="a PC"
         ),
-        pytest.param({"devicetarget": DEVICES}, LAPTOP, PAGE, id="a device nobody named"),
+        pytest.param({"devicetarget": DEVICES}, LAPTOP, PAGE, id="a device without a destination"),
         pytest.param({"devicetarget": DEVICES}, {}, PAGE, id="no device"),
         pytest.param({"deeplink": APPS}, IPHONE, APPS["apple"], id="the App Store on iOS"),
         pytest.param({"deeplink": APPS}, IPAD, APPS["apple"], id="the App Store on an iPad"),

@@ -9,7 +9,7 @@ import pytest
 LINTER: dict[str, Any] = runpy.run_path(str(Path(__file__).parents[2] / "scripts" / "lint_prose.py"))
 # In lower case, because the linter also checks the string literals of this file that read as sentences.
 WORD_RULES = (
-    ("the form tells nobody", "the form shows no address"),
+    ("the page is for nobody", "the page is for visitors"),
     ("the user who signs in", "the owner signs in on whois pages"),
     ("the page shows what is stored", "the page shows what the link stores"),
     ("the client is told the status", "the client gets the status"),
@@ -88,7 +88,7 @@ def test_prose_of_each_file_type_is_checked(name: str, content: str, tmp_path: P
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        ("code.py", "def somebody(): return 'nobody'"),
+        ("code.py", "def somebody(): return 'anybody'"),
         ("page.md", "```\nthe upload goes on\n```\nthe field `anew` and [a link](meanwhile.md)"),
         ("page.html", "<script>// the upload goes on</script>"),
         ("picture.svg", "the upload goes on"),

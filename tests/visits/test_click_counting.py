@@ -144,7 +144,7 @@ def test_click_limit_set_later_includes_earlier_clicks(ana: Person, service: Asg
 @ON_SQLITE
 def test_visit_of_unknown_alias_is_recorded_for_host_only(ana: Person, service: AsgiClient) -> None:
     new_link(ana, "spring")
-    visit(service, "nobody")
+    visit(service, "missing")
     assert click_totals(ana, "") == {}
 
 

@@ -129,7 +129,7 @@ def test_pipelined_requests_are_all_answered(client: ProtocolClient) -> None:
 
 
 def test_pipelined_responses_keep_order(client: ProtocolClient) -> None:
-    cold = b"GET /nobody HTTP/1.1\r\n" + HOST + END
+    cold = b"GET /missing HTTP/1.1\r\n" + HOST + END
     pipe = client.connect()
     client.send(pipe, [GET + END + cold + GET + END + GET + END + cold])
     statuses = [part[:3] for part in pipe.receive().split(b"HTTP/1.1 ")[1:]]

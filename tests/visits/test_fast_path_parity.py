@@ -70,7 +70,7 @@ ODD_HOSTS = [*HOSTS, b"[::1", b"a b", b"go.localhost:x", b"\xff.example", b"x" *
 TARGETS = [
     *(b"/" + alias.encode() for alias in (*LINKS, *HOT, *HOT)),
     *(b"/spring?", b"/spring?a=b&c", b"/spring?q=%E9%0d%0a", b"/spr%69ng", b"/spring/", b"//spring", b"/spring+"),
-    *(b"/", b"/nobody", b"/nobody%00", b"/a/b/c", b"/api/urls", b"/healthz", b"/readyz", b"/" + b"x" * 3000),
+    *(b"/", b"/missing", b"/missing%00", b"/a/b/c", b"/api/urls", b"/healthz", b"/readyz", b"/" + b"x" * 3000),
     *(b"http://go.localhost:8000/spring", b"http://brand.example/branded?x=y"),
 ]
 ODD_TARGETS = [

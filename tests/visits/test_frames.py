@@ -121,7 +121,7 @@ def test_slow_frame_check_redirects_within_time_limit(ana: Person, site: list[by
             break
         time.sleep(0.05)
     else:
-        pytest.fail("nobody learned that the slow page can be framed")
+        pytest.fail("the background check did not find that the slow page can be framed")
 
 
 def test_programs_and_crawlers_are_redirected_without_frame(ana: Person, site: list[bytes]) -> None:

@@ -50,7 +50,7 @@ def test_own_host_includes_addresses_and_base_url(ana: Person, service: AsgiClie
 @pytest.mark.parametrize("headers", [ACCEPT_HTML, {}])
 def test_unknown_host_returns_404(ana: Person, service: AsgiClient, host: str, headers: dict[str, Any]) -> None:
     new_link(ana, "spring")
-    for path in ("", "spring", "spring+", "nobody", "a/b"):
+    for path in ("", "spring", "spring+", "missing", "a/b"):
         response = visit(service, path, headers={**headers, "Host": host.encode()})
         assert response.status_code == 404
         assert DESTINATION not in response.text
@@ -67,16 +67,16 @@ def test_forwarded_host_header_is_ignored(ana: Person, service: AsgiClient) -> N
 def test_branded_domain_redirects_root_and_unknown_aliases(ana: Person, service: AsgiClient) -> None:
     domain = _brand(ana)
     assert visit(service, f"{BRAND}/", headers=ACCEPT_HTML).status_code == 404
-    assert visit(service, f"{BRAND}/nobody").status_code == 404
+    assert visit(service, f"{BRAND}/missing").status_code == 404
     ana.update("domain", domain, redirectroot=ROOT, redirect404=NOT_FOUND)
     for _ in range(2):
-        root, lost = visit(service, f"{BRAND}/"), visit(service, f"{BRAND}/nobody")
+        root, lost = visit(service, f"{BRAND}/"), visit(service, f"{BRAND}/missing")
         assert (root.status_code, root.headers["location"]) == (302, ROOT)
         assert (lost.status_code, lost.headers["location"]) == (302, NOT_FOUND)
         assert lost.headers["cache-control"] == root.headers["cache-control"] == "private, no-store"
-    assert visit(service, "nobody").status_code == 404
+    assert visit(service, "missing").status_code == 404
     ana.update("domain", domain, redirectroot=None, redirect404=None)
-    assert visit(service, f"{BRAND}/").status_code == visit(service, f"{BRAND}/nobody").status_code == 404
+    assert visit(service, f"{BRAND}/").status_code == visit(service, f"{BRAND}/missing").status_code == 404
 
 
 def test_avatars_are_served_on_own_host_only(ana: Person, service: AsgiClient) -> None:
@@ -87,7 +87,7 @@ def test_avatars_are_served_on_own_host_only(ana: Person, service: AsgiClient) -
 
 def test_unknown_alias_visits_are_shown_to_domain_owner(ana: Person, ben: Person, service: AsgiClient) -> None:
     _brand(ana)
-    for path in (f"{BRAND}/nobody", f"{BRAND}/nothing", "nobody", "http://unknown.example/nobody"):
+    for path in (f"{BRAND}/missing", f"{BRAND}/nothing", "missing", "http://unknown.example/missing"):
         visit(service, path)
     assert click_totals(ana, "") == {"clicks": 2, "uniqueClicks": 1}
     assert click_totals(ben, "") == {}

@@ -107,7 +107,7 @@ def test_submission_by_script_gets_json(ana: Person) -> None:
     [
         ("poll", {"choice": "Green"}),
         ("poll", {}),
-        ("newsletter", {"email": "nobody"}),
+        ("newsletter", {"email": "invalid"}),
         ("newsletter", {"email": "a@example.com\nBcc: b@example.com"}),
         ("newsletter", {}),
         ("contact", {**MESSAGE, "email": ""}),

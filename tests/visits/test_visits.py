@@ -103,7 +103,7 @@ def test_targeting_selects_destination(ana: Person, service: AsgiClient) -> None
 
 @pytest.mark.parametrize("headers", [ACCEPT_HTML, {}])
 def test_unknown_alias_returns_404_as_page_or_json(service: AsgiClient, headers: dict[str, str]) -> None:
-    for path in ("nobody", "nobody+", "a/b/c", "x" * 5000, "nobody%00", "%ff%fe", "ünïcode", "..%2f..%2fetc"):
+    for path in ("missing", "missing+", "a/b/c", "x" * 5000, "missing%00", "%ff%fe", "ünïcode", "..%2f..%2fetc"):
         _assert_error(visit(service, path, headers=headers), 404, "does not exist")
 
 

@@ -1,4 +1,4 @@
-"""Links that work once: to choose a new password, to create an account, or to confirm a new e-mail address."""
+"""One-time links that choose a new password, create an account or confirm a new e-mail address."""
 
 from sqlalchemy import Connection
 

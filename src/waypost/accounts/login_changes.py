@@ -30,7 +30,7 @@ def change(
 ) -> Change[T]:
     """Change the e-mail address, or the hash of the password, and tell the owner. `also` runs in the same transaction.
 
-    With SMTP a new address gets a link first: it is used once that is opened. Raises INVALID or TAKEN on `email`.
+    With SMTP a new address gets a link first, and is used once it is confirmed. Raises INVALID or TAKEN on `email`.
     """
     new_email = None if email is None else ops.checked_email(email)
 

@@ -14,7 +14,7 @@ from waypost.errors import Kind, Problem, invalid
 from waypost.mail import Email
 
 pages = Router()
-# Verified for unknown names, so that sign-in takes the same time for them.
+# Verified for unknown names, so that sign-in takes as long as for known ones.
 _DUMMY_HASH = "$argon2id$v=19$m=19456,t=2,p=1$QncMPTHJ/71CytvU0LxiRA$2TLrVg+nzfi4iQ3glhqt2SN6sUU8Wbg2WVOtrhBFSfo"
 _WRONG_LOGIN = invalid("password", "Wrong username or password.")
 _CODE_SECONDS = 300

@@ -32,7 +32,7 @@ email_validator.SPECIAL_USE_DOMAIN_NAMES.clear()
 
 @dataclass(frozen=True)
 class Account:
-    """An account as it may be shown. `expires` is None when it never does; times are seconds, UTC."""
+    """An account without its password. `expires` is None if it never expires; times are in seconds, UTC."""
 
     id: int
     email: str
@@ -208,7 +208,7 @@ def change_plan(tx: Connection, name: str, **limits: int) -> None:
 
 
 def limit_registered_accounts(tx: Connection) -> None:
-    """Give the plan of registered accounts the limits that it lacks: strangers can create any number of accounts."""
+    """Add default limits to the plan of registered accounts, because anyone can create any number of accounts."""
     missing = or_(plans.c.storage_limit.is_(None), plans.c.item_limit.is_(None))
     values = {
         "storage_limit": func.coalesce(plans.c.storage_limit, REGISTERED_STORAGE_LIMIT),

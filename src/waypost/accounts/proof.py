@@ -1,4 +1,4 @@
-"""Proof that a form is from the owner of the account: the password, and a code if there is a second factor."""
+"""Verify that a form is from the owner of the account: by the password, and a code if there is a second factor."""
 
 from waypost import credentials
 from waypost.accounts import login_changes, ops
@@ -25,9 +25,9 @@ def require_password_and_code(context: PageContext, form: Form) -> None:
 
 
 def require_code(context: PageContext, account: int, code: str) -> None:
-    """Use up a code of the authenticator app or a recovery code. Raises INVALID on `code`, or RATE_LIMITED.
+    """Accept a code of the authenticator app or a recovery code once. Raises INVALID on `code`, or RATE_LIMITED.
 
-    Many wrong codes send an e-mail to the owner, because they follow the right password.
+    After many wrong codes the owner gets an e-mail, because the client knows the password.
     """
     attempt = context.count_attempt(f"code {account}", account=account)
     is_known = bool(context.known_browser(account))

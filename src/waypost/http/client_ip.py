@@ -21,7 +21,7 @@ def client_ip(scope: Scope, trusted: Sequence[Network]) -> str:
 
 
 def is_proxied(scope: Scope, trusted: Sequence[Network]) -> bool:
-    """Return whether an ASGI request comes from a trusted proxy, whose headers are believed."""
+    """Return whether an ASGI request comes from a trusted proxy, whose headers are used."""
     return is_trusted(_peer(scope), trusted)
 
 
@@ -48,7 +48,7 @@ def resolve_client_ip(peer: str, forwarded: Iterable[bytes], trusted: Sequence[N
 def is_direct_from(scope: Scope, networks: Sequence[Network], *, proxies: Sequence[Network]) -> bool:
     """Return whether the client is known to be in one of the networks.
 
-    It is unknown when a proxy passed the request on without telling its address in X-Forwarded-For, or when a header
+    It is unknown when a proxy passed the request on without its address in X-Forwarded-For, or when a header
     shows a proxy that is not trusted.
     """
     names = {name for name, _ in scope["headers"]}
@@ -63,7 +63,7 @@ def is_trusted(peer: str, trusted: Sequence[Network]) -> bool:
 
 
 def network_of(address: str) -> str:
-    """Return what a limit by address counts as one client: an IPv4 address, or the /64 of an IPv6 address.
+    """Return the network that rate limits count as one client: an IPv4 address, or the /64 of an IPv6 address.
 
     See decision 10.
     """

@@ -1,6 +1,6 @@
 """HTTP/1.1 connections with limits: size and time of headers, connections per client, and a graceful shutdown.
 
-uvicorn has no such limits. A reverse proxy has, but the service must also survive without one.
+uvicorn has no such limits. A reverse proxy has them, but the service can also run without a proxy.
 """
 
 import asyncio
@@ -148,7 +148,7 @@ class LimitedProtocol(HttpToolsProtocol):
         return self.cycle is not None and not self.cycle.response_complete
 
     def shutdown(self) -> None:
-        """Stop after the response in progress. A request that is on its way is answered.
+        """Stop after the response in progress. A request that is in transit is answered.
 
         A connection without any request yet stays open until its idle timer ends.
         """

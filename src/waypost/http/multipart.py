@@ -50,7 +50,8 @@ class Part:
 class MultipartReader:
     """Reads the parts of a form in order. Raises INVALID for a malformed or interrupted body.
 
-    The reader of a file limits the time of its bytes. All else may take `field_seconds` in total, else TOO_SLOW.
+    The reader of a file limits the time of its bytes. Everything else may take `field_seconds` in
+    total, otherwise it raises TOO_SLOW.
     """
 
     def __init__(self, request: Request, *, field_seconds: float) -> None:
@@ -95,7 +96,7 @@ class MultipartReader:
 
     @asynccontextmanager
     async def field_time(self) -> AsyncIterator[None]:
-        """Limit the time of all that is not a file."""
+        """Limit the total time of everything except files."""
         started = time.monotonic()
         try:
             async with asyncio.timeout(self._field_seconds) as limit:

@@ -38,8 +38,8 @@ _DAY_MS = 24 * _HOUR_MS
 class Limit(NamedTuple):
     """How many attempts with the same key are allowed in a window. `key` is a format string.
 
-    `site` is the /48 of an IPv6 network, which may be one customer; of IPv4, the address. A `shared` limit counts all
-    networks. With `failures_only`, `release` undoes the count.
+    `site` in the key is the /48 of an IPv6 address, which may be one customer, or the IPv4 address. A `shared` limit
+    counts all networks together. With `failures_only`, `release` undoes the count.
     """
 
     key: str
@@ -50,7 +50,7 @@ class Limit(NamedTuple):
 
 
 class Attempt(NamedTuple):
-    """A counted attempt, or with `wait` (seconds) a rejected one; `is_shared`: a shared limit rejected it."""
+    """An attempt: counted if `wait` is 0, otherwise rejected for `wait` seconds; `is_shared`: by a shared limit."""
 
     wait: int = 0
     is_shared: bool = False
@@ -67,7 +67,7 @@ POLICIES: dict[PolicyName, tuple[Limit, ...]] = {
         Limit("login to {subject}", 100, shared=True, failures_only=True),
         Limit("logins", 1000, shared=True, failures_only=True),
     ),
-    # A browser with a session of the account, or that had one: `network` is its id.
+    # A browser that is or was signed in to the account: `network` is the id of the browser.
     "known browser": (
         Limit("login to {subject} from browser {network}", 10),
         Limit("login to {subject} from browser {network} today", 50, _DAY_MS, failures_only=True),
@@ -92,12 +92,12 @@ POLICIES: dict[PolicyName, tuple[Limit, ...]] = {
         Limit("forms of {subject} from {network}", 5),
         Limit("forms of {subject}", 300),
     ),
-    # Keeps floods of requests away from the write lock; REPORTS_PER_HOUR is the exact limit.
+    # Keeps floods of reports away from the write lock; REPORTS_PER_HOUR is the exact limit.
     "report": (Limit("reports from {network}", 2 * REPORTS_PER_HOUR),),
 }
 
 _SLOW = Limit("attempts of site {site} beyond the shared limits", 5, _HOUR_MS)
-"""Attempts that remain to a network when others have exhausted a limit that is shared."""
+"""Attempts of each network when a shared limit is exhausted."""
 _MAX_CACHED = 20_000
 _PURGE_INTERVAL = 256  # attempts
 

@@ -123,7 +123,7 @@ def _open_pool(resolver: Resolver, seconds: float, *, verify: bool = True) -> ht
 
 @cache
 def _ssl_context(*, verify: bool) -> ssl.SSLContext:
-    """Cached, because loading the trusted certificates takes 20 ms."""
+    """Return the TLS context. Cached, because loading the trusted certificates takes 20 ms."""
     context = ssl.create_default_context()
     if not verify:
         context.check_hostname = False

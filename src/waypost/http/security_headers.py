@@ -12,7 +12,7 @@ ISOLATION = {
     "Content-Security-Policy": "default-src 'none'; sandbox",
     "Cross-Origin-Opener-Policy": "same-origin",
 }
-"""For responses that are no pages, such as JSON and errors: a window that opens one gets no access to our origin."""
+"""For responses other than pages, such as JSON and errors: a window that opens one cannot access our origin."""
 _HSTS = "max-age=31536000"
 _NOT_MODIFIED = 304  # its headers would replace those of the cached response
 
@@ -21,7 +21,7 @@ class SecurityHeaders:
     """ASGI middleware that adds missing security headers. Redirects stay as they are: they never become a page."""
 
     def __init__(self, app: ASGIApp, *, is_https_only: Callable[[str], bool]) -> None:
-        """`is_https_only` says whether a `Host` header names a host that browsers must reach by HTTPS."""
+        """`is_https_only` returns whether browsers must use HTTPS for the host of a `Host` header."""
         self._app = app
         self._is_https_only = is_https_only
 

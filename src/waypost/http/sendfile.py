@@ -18,11 +18,11 @@ ABORT = "waypost.response.abort"
 """A message that closes a connection in the middle of a response, so that clients notice the missing part."""
 IDLE_TIMEOUT = "waypost.idle_timeout"
 """Key of a zero-copy message: seconds without progress after which the connection is closed."""
-_SLICE_SECONDS = 0.05  # that a thread serves one fast client before the next
+_SLICE_SECONDS = 0.05  # seconds that a thread serves one fast client before the next
 _POLL_MS = 5
 _SLOW_SECONDS = 0.01
 _SMALL_BYTES = 256 * 1024  # sent on the event loop, because it takes almost no time
-_READAHEAD_BYTES = 1 << 20  # that the kernel reads in advance for a slow client
+_READAHEAD_BYTES = 1 << 20  # bytes that the kernel reads in advance for a slow client
 _MAX_SENDFILE_BYTES = 1 << 30  # the most that every kernel accepts in one call
 
 
@@ -66,7 +66,7 @@ class SendfileAdapter:
             is_slow = False
             while count and not self._cycle.disconnected:
                 args = (self._socket, file.fileno(), offset, count)
-                # A slow client takes little and often: not worth a thread, and the kernel has read it in advance.
+                # A slow client takes small parts: they need no thread, because the kernel has read them in advance.
                 sent = _send_small(*args) if is_slow else await loop.run_in_executor(self._threads, _send_slice, *args)
                 offset, count = offset + sent, count - sent
                 self._cycle.expected_content_length -= sent
@@ -101,7 +101,7 @@ class SendfileAdapter:
 
 
 def _send_slice(socket: int, file: int, offset: int, count: int) -> int:
-    """Send for a moment, as long as the client reads; return how many bytes. Runs in a thread."""
+    """Send for a short time, as long as the client reads; return the number of bytes. Runs in a thread."""
     sent = 0
     deadline = time.monotonic() + _SLICE_SECONDS
     poll = select.poll()
@@ -120,7 +120,7 @@ def _send_slice(socket: int, file: int, offset: int, count: int) -> int:
 
 
 def _send_small(socket: int, file: int, offset: int, count: int) -> int:
-    """Send a few bytes that the kernel has read in advance; return how many."""
+    """Send a few bytes that the kernel has read in advance; return their number."""
     try:
         written = os.sendfile(socket, file, offset, min(count, _SMALL_BYTES))
     except BlockingIOError:

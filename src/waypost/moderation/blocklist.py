@@ -66,7 +66,7 @@ def _normalized(value: str, kind: str) -> str:
     if kind == blocklist.WORD:
         word = blocklist.normalize_word(value)
         if len(word) < _MIN_WORD_LENGTH:
-            message = f"A word must have at least {_MIN_WORD_LENGTH} letters, or it would block too much."
+            message = f"A word must have at least {_MIN_WORD_LENGTH} characters. Shorter words block too much."
             raise invalid("value", message)
         return word
     try:

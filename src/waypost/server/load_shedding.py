@@ -1,7 +1,7 @@
 """Load shedding: answer 503 at once when a new request would have to wait longer than 5 s.
 
 Memory use stays bounded when the database is slow. The fast path is not affected. A network that causes the overload is
-refused first, so that it cannot lock others out. A request counts only while the service works on it: a client that
+rejected first, so that it cannot lock others out. A request counts only while the service works on it: a client that
 sends its body slowly takes nothing from others, and gets 408 when it is too slow.
 """
 
@@ -20,10 +20,10 @@ from waypost.settings import Network
 
 _MAX_WAITING = 1000  # requests
 _MIN_WAITING = 50  # requests that are always accepted
-_FAIR_SHARE = 5  # requests of a network that are accepted although others cause an overload
+_FAIR_SHARE = 5  # requests of one network that are accepted even if other networks cause an overload
 _MAX_WAIT = 5.0  # seconds
-_MAX_UPLOAD_WAIT = 300.0  # seconds: an upload that is refused has to be sent again
-_STALL_SHARE = 0.4  # of the longest wait, without any response: reject
+_MAX_UPLOAD_WAIT = 300.0  # seconds; longer for uploads, because a rejected one has to be sent again
+_STALL_SHARE = 0.4  # of the longest wait: without a response for this long, new requests are rejected
 _SMOOTHING = 0.05  # weight of the newest interval in the moving average
 _RETRY_SECONDS = 2
 _BODY_SECONDS = 10.0
@@ -34,7 +34,7 @@ class LoadShedder:
     """ASGI middleware that limits the requests that wait for a response in this process."""
 
     def __init__(self, app: ASGIApp, meter: Meter, proxies: Sequence[Network], *, has_uploads: bool = False) -> None:
-        """With `has_uploads` the application itself limits the time of a body."""
+        """Create it. With `has_uploads` the application itself limits the time of a body."""
         self._app = app
         self._meter = meter
         self._proxies = proxies
@@ -142,7 +142,7 @@ class _Request:
             return
         if not self._has_responded:
             self._has_responded = True
-            if self._is_counted:  # else the time since the last response is the time of a slow client
+            if self._is_counted:  # otherwise the time since the last response would include the time of a slow client
                 self._shedder.responded()
             self.end()
         await self._send(message)

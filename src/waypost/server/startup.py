@@ -47,7 +47,7 @@ def open_database(settings: Settings) -> Database:
 
 
 class NoInstallation(Problem):
-    """A command that needs an installation was run where there is none."""
+    """Raised when a command needs an installation and there is none."""
 
     def __init__(self, settings: Settings) -> None:
         hint = (

@@ -110,7 +110,7 @@ class _Supervisor(Multiprocess):
         super().__init__(config, listeners)
         self.has_failed = False
         self._on_tick = on_tick
-        for number in (signal.SIGINT, signal.SIGTERM):  # at once, even while workers are replaced
+        for number in (signal.SIGINT, signal.SIGTERM):  # takes effect at once, even while workers are replaced
             signal.signal(number, lambda *_: self.should_exit.set())
         self._forks = sys.platform == "linux"  # system libraries of macOS do not survive a fork
 

@@ -43,7 +43,7 @@ class _ErrorPages:
         self._pages = pages
 
     async def problem(self, request: Request, error: Exception) -> Response:
-        """The database is unavailable, the disk is full, or the item was deleted during the request."""
+        """Handle an unavailable database, a full disk, and an item that was deleted during the request."""
         assert isinstance(error, Problem)
         if error.kind in (Kind.NOT_FOUND, Kind.INVALID):
             return self._pages.refuse(request, "missing")
@@ -57,5 +57,5 @@ class _ErrorPages:
         return response
 
     async def internal(self, request: Request, error: Exception) -> Response:
-        """An unexpected exception."""
+        """Handle an unexpected exception."""
         return self._pages.fail(request, "internal", code=Kind.INTERNAL.code)

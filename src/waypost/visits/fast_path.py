@@ -60,7 +60,7 @@ class RequestSniffer:
         except (HttpParserError, HttpParserUpgrade):
             result = None
         if result is None:
-            self._parser = HttpRequestParser(self)  # the old one may be in the middle of a request
+            self._parser = HttpRequestParser(self)  # the old parser may be in the middle of a request
         self._urls.clear()
         self._values.clear()
         return result

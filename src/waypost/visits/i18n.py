@@ -1,7 +1,7 @@
 """Languages of the pages for visitors. Templates are written in English; other languages are gettext catalogs.
 
 `locales/<language>/LC_MESSAGES/messages.po` is compiled when waypost is installed (scripts/build_messages.py).
-A new language is one more catalog and its code in LANGUAGES.
+To add a language, add a catalog and its code to LANGUAGES.
 """
 
 import gettext

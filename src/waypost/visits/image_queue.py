@@ -52,7 +52,7 @@ class ImageQueue:
             del self._queues[network]
             turn = queue.popleft()
             if queue:
-                self._queues[network] = queue  # at the end: the others come first
+                self._queues[network] = queue  # moves it to the end: the other networks come first
             if not turn.done():
                 turn.set_result(None)
                 return

@@ -10,7 +10,7 @@ from waypost.db import crud
 from waypost.db.schema import link_pixels, overlays, pixels, splashes
 
 DEFAULT_COUNTER = 5
-"""Seconds that the default splash page counts down: that of a link whose type is just `splash`."""
+"""Countdown in seconds of the default splash page, for links with the type `splash`."""
 
 OVERLAYS_WITH_FORM = frozenset({"contact", "newsletter", "poll"})
 """Overlay types whose visitors submit a form."""

@@ -13,7 +13,7 @@ from waypost.visits.request import VisitRequest
 
 
 class PasswordCheck:
-    """Verifies passwords. Only wrong ones count for the rate limit."""
+    """Verifies passwords. Only wrong passwords count for the rate limit."""
 
     def __init__(self, rate_limiter: RateLimiter) -> None:
         self._rate_limiter = rate_limiter
@@ -25,7 +25,7 @@ class PasswordCheck:
         `subject` names the protected object, such as "link 5".
         """
         limited = {"subject": subject, "network": network_of(visit.client_ip)}
-        # One check at a time for each object: many right passwords at once would exhaust the limit for wrong ones.
+        # One check at a time for each object: many right passwords at once would exhaust the limit of wrong ones.
         async with self._locks.setdefault(subject, anyio.Lock()):
             attempt = await anyio.to_thread.run_sync(partial(self._rate_limiter.attempt, "password", **limited))
             if attempt.wait:

@@ -52,7 +52,7 @@ class Services:
     store: Store
     signer: InstallationSigner
     publish_changes: Callable[[], None]
-    """Makes committed changes take effect. Called after a write that changes what visitors see."""
+    """Applies committed changes. Called after every write that changes a page or redirect for visitors."""
     webhooks: Webhooks = field(default_factory=Webhooks)
     frame_checker: FrameChecker = field(default_factory=FrameChecker)
     image_queue: ImageQueue = field(default_factory=ImageQueue)

@@ -183,7 +183,7 @@ _BELOW_LIMIT = or_(links.c.clicklimit.is_(None), links.c.taken < links.c.clickli
 
 
 def is_valid_name(name: str, max_length: int) -> bool:
-    """Return whether a host, alias or search text can exist. Others reach neither the database nor the cache."""
+    """Return whether a host, alias or search text can exist. Other names reach neither the database nor the cache."""
     return len(name) <= max_length and name.isprintable()
 
 
