@@ -20,9 +20,7 @@ from waypost.visits.cache import Cache
 
 T = TypeVar("T")
 _log = structlog.get_logger("watch")
-_READ_TIMEOUT_SECONDS = (
-    1.0  # seconds; a shorter time would treat busy connections as lost, and a request can wait this long
-)
+_READ_TIMEOUT_SECONDS = 1.0  # less would treat busy connections as lost; requests can wait this long
 _POLL_SECONDS = 0.3  # finds changes whose notification was lost together with a connection
 
 
