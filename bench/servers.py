@@ -16,6 +16,8 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 CONNECTIONS = 32
 _TIMEOUT = 90.0  # seconds
 _NGINX = """worker_processes 1; pid {folder}/nginx.pid; error_log {folder}/nginx.err; daemon off; {main}
@@ -43,14 +45,19 @@ class Server:
         return [self.process.pid, *(int(pid) for pid in children.stdout.split())]
 
     def answering(self) -> int:
-        """Return the process that handles requests: the only worker."""
-        first, *others = self.processes()
-        return others[0] if Path(f"/proc/{first}/comm").read_text().startswith("nginx") else first
+        """Return the process that handles requests: the one that accepts a connection."""
+        with socket.create_connection(("127.0.0.1", self.port), 30) as connection:
+            connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            connection.recv(1)
+            client = connection.getsockname()[1]
+            for pid in self.processes():
+                if any(peer.raddr and peer.raddr.port == client for peer in psutil.Process(pid).net_connections("tcp")):
+                    return pid
+        raise ChildProcessError("no process of this server answers")
 
     def processor_seconds(self) -> float:
         """Return the processor time of the process that handles requests."""
-        stat = Path(f"/proc/{self.answering()}/stat").read_text().rsplit(")", 1)[1].split()
-        return (int(stat[11]) + int(stat[12])) / os.sysconf("SC_CLK_TCK")
+        return processor_nanoseconds(self.answering()) / 1e9
 
 
 @dataclass(frozen=True)
@@ -62,6 +69,11 @@ class Load:
     p99_ms: float
     other: int
     """Responses that are neither 2xx nor 3xx."""
+
+
+def processor_nanoseconds(process: int) -> int:
+    """Return the processor time of all threads of a process."""
+    return sum(int(file.read_text().split()[0]) for file in Path(f"/proc/{process}/task").glob("*/schedstat"))
 
 
 def pin(process: int, cores: str) -> None:
@@ -76,7 +88,7 @@ def waypost(folder: Path, settings: Mapping[str, str] | None = None) -> Iterator
     environment_settings = {"data_dir": str(folder), "log_level": "warning", "port": str(port), **(settings or {})}
     command = ["taskset", "-c", "0", program(), "serve"]
     with running(command, port, folder, environment(environment_settings)) as server:
-        for pid in server.processes()[1:]:
+        for pid in set(server.processes()) - {server.answering()}:
             pin(pid, "1")
         yield server
 
