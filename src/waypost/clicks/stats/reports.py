@@ -6,7 +6,7 @@ from datetime import date, datetime, time, timedelta
 from typing import Literal
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, bindparam, func, select
 
 from waypost.clicks.ingest.aggregate import ALL_DAYS, DAY
 from waypost.db.schema import click_labels, click_times
@@ -92,7 +92,7 @@ class Span:
 
 def block(tx: Connection, kind: str, item: int, *, clicks: int, uniques: int) -> StatisticsBlock:
     """Return the statistics of one item. The caller has read its totals in the same transaction."""
-    labels = {name: _labels(tx, kind, item, name, ALL_DAYS, ALL_DAYS) for name in _DIMENSIONS}
+    labels = _top_labels(tx, kind, item, ALL_DAYS, ALL_DAYS)
     text = {name: {label: str(n) for label, n in counts.items()} for name, counts in labels.items()}
     networks = {key: labels["network"].get(key, 0) for key in ("social_a", "social_b", "social_c")}
     return StatisticsBlock(clicks, uniques, text["country"], text["referrer"], text["browser"], text["os"], networks)
@@ -112,7 +112,7 @@ def report(tx: Connection, kind: str, item: int, span: Span) -> Report:
         for index, n in enumerate(row[1:]):
             bucket[index] += n
             total[index] += n
-    days = first // DAY, (after - 1) // DAY
+    labels = _top_labels(tx, kind, item, first // DAY, (after - 1) // DAY)
     return Report(
         start=span.start.isoformat(),
         end=span.end.isoformat(),
@@ -120,25 +120,37 @@ def report(tx: Connection, kind: str, item: int, span: Span) -> Report:
         timezone=span.zone.key,
         total=VisitCounts(*total),
         series=[Point(*sums, at=start.strftime("%Y-%m-%d %H:%M:%S")) for start, sums in buckets.items()],
-        dimensions={key: _labels(tx, kind, item, name, *days) for name, key in _DIMENSIONS.items()},
+        dimensions={key: labels[name] for name, key in _DIMENSIONS.items()},
     )
 
 
 def label_counts(tx: Connection, kind: str, item: int, dimension: str, span: Span) -> dict[str, int]:
     """Return the count of every label of one dimension in a span (whole days, UTC)."""
     first, after = span.seconds()
-    return _labels(tx, kind, item, dimension, first // DAY, (after - 1) // DAY, limit=None)
+    query = _LABELS.where(click_labels.c.dimension == dimension)
+    days = {"first": first // DAY, "last": (after - 1) // DAY}
+    return {row.label: int(row.n) for row in tx.execute(query, {"kind": kind, "item": item, **days})}
 
 
-def _labels(
-    tx: Connection, kind: str, item: int, dimension: str, first: int, last: int, *, limit: int | None = _MAX_LABELS
-) -> dict[str, int]:
-    """Return the most frequent labels of a dimension from day `first` to day `last`."""
-    c = click_labels.c
-    n = func.sum(c.n).label("n")
-    matches = (c.kind == kind, c.item == item, c.dimension == dimension, c.day.between(first, last))
-    query = select(c.label, n).where(*matches).group_by(c.label).order_by(n.desc(), c.label).limit(limit)
-    return {row.label: int(row.n) for row in tx.execute(query)}
+def _top_labels(tx: Connection, kind: str, item: int, first: int, last: int) -> dict[str, dict[str, int]]:
+    """Return the most frequent labels of each dimension from day `first` to day `last`."""
+    labels: dict[str, dict[str, int]] = {name: {} for name in _DIMENSIONS}
+    for row in tx.execute(_LABELS, {"kind": kind, "item": item, "first": first, "last": last}):
+        counts = labels[row.dimension]
+        if len(counts) < _MAX_LABELS:
+            counts[row.label] = int(row.n)
+    return labels
+
+
+_labels = click_labels.c
+_n = func.sum(_labels.n).label("n")
+_LABELS = (
+    select(_labels.dimension, _labels.label, _n)
+    .where(_labels.kind == bindparam("kind"), _labels.item == bindparam("item"))
+    .where(_labels.day.between(bindparam("first"), bindparam("last")))
+    .group_by(_labels.dimension, _labels.label)
+    .order_by(_n.desc(), _labels.label)
+)
 
 
 def _start_of(second: int, span: Span) -> datetime:
