@@ -3,21 +3,37 @@
 A record is a frozen dataclass; its field names are the columns that are read.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
-from typing import Any, Generic, TypeVar
+from functools import cache
+from typing import Any, Generic, Literal, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, Select, Table, func, insert, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Delete,
+    Integer,
+    Select,
+    Table,
+    Update,
+    bindparam,
+    delete,
+    func,
+    insert,
+    literal_column,
+    select,
+    update,
+)
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.sql.dml import ReturningInsert
 from sqlalchemy.sql.schema import ScalarElementColumnDefault
 
 from waypost import clock
 from waypost.db import page_counters, schema
-from waypost.db.schema import accounts, plans
 from waypost.errors import Kind, Problem, invalid, not_found
 
-R = TypeVar("R")
+R = TypeVar("R", bound=Hashable)
 UniqueErrors = Mapping[str, Problem]
 """The problem that a violation of each unique constraint means, by the constraint's name."""
 
@@ -49,9 +65,9 @@ def page(tx: Connection, table: Table, account: int, window: PageRequest, record
     if window.offset >= total:
         return Page((), total, window)
     ceiling, skip = page_counters.locate(tx, account, table.name, window.offset)
-    query = select_columns(table, record).where(table.c.account == account, table.c.id < ceiling)
-    newest = query.order_by(table.c.id.desc()).limit(window.limit).offset(skip)
-    return Page([record(**row) for row in tx.execute(newest).mappings()], total, window)
+    parameters = {"account": account, "ceiling": ceiling, "limit": window.limit, "offset": skip}
+    rows = tx.execute(_newest(table, record), parameters).mappings()
+    return Page([record(**row) for row in rows], total, window)
 
 
 def filtered_page(
@@ -79,8 +95,7 @@ def get_owned(tx: Connection, table: Table, account: int, item: int, record: typ
 
     Every id that a client sends must pass through here.
     """
-    query = select_columns(table, record).where(table.c.id == item, table.c.account == account)
-    row = tx.execute(query).mappings().first()
+    row = tx.execute(_owned(table, record), {"item": item, "account": account}).mappings().first()
     if row is None:
         raise not_found(_SINGULAR[table.name])
     return record(**row)
@@ -88,7 +103,7 @@ def get_owned(tx: Connection, table: Table, account: int, item: int, record: typ
 
 def require_owned(tx: Connection, table: Table, account: int, item: int) -> None:
     """Raise NOT_FOUND as `get_owned`, without reading the row."""
-    if tx.execute(select(table.c.id).where(table.c.id == item, table.c.account == account)).first() is None:
+    if tx.execute(_owned_id(table), {"item": item, "account": account}).first() is None:
         raise not_found(_SINGULAR[table.name])
 
 
@@ -97,8 +112,8 @@ def require_reference(tx: Connection, table: Table, account: int, item: int, *, 
 
     `lock` keeps the row from being deleted until the commit, for rows that will refer to it.
     """
-    query = select(table.c.id).where(table.c.id == item, table.c.account == account)
-    if tx.execute(query.with_for_update(read=True, key_share=True) if lock else query).first() is None:
+    query = _owned_id(table, "shared" if lock else "none")
+    if tx.execute(query, {"item": item, "account": account}).first() is None:
         noun = _SINGULAR[table.name]
         article = "an" if noun[0] in "aeiou" else "a"
         raise invalid(field, f"{field} must be the id of {article} {noun} in this account; {item} is not.")
@@ -113,19 +128,17 @@ def add(
     """
     row = {"account": account, "created": clock.now(), **_with_defaults(table, values)}
     with translate_unique_violation(unique_errors):
-        item = int(tx.execute(insert(table).values(row).returning(table.c.id)).scalar_one())
+        item, limit = tx.execute(_insert(table), row).one()
     page_counters.increment(tx, account, table.name, item, 1)
-    _check_item_limit(tx, account, table)
-    return item
+    _check_item_limit(tx, account, table, limit)
+    return int(item)
 
 
-def _check_item_limit(tx: Connection, account: int, table: Table) -> None:
+def _check_item_limit(tx: Connection, account: int, table: Table, limit: int | None) -> None:
     """Raise INVALID if the account has more rows than its plan allows, which rolls the new row back.
 
     Exact: the new row was counted first, and concurrent transactions wait for the counter.
     """
-    plan_limit = select(plans.c.item_limit).join_from(accounts, plans).where(accounts.c.id == account)
-    limit = tx.execute(plan_limit).scalar_one_or_none()
     if limit is not None and page_counters.total(tx, account, table.name) > limit:
         noun = _SINGULAR[table.name] + ("s" if limit != 1 else "")
         hint = "Delete some first, or ask the administrator for another plan."
@@ -144,9 +157,9 @@ def change(
     if not values:
         require_owned(tx, table, account, item)
         return
-    owned = update(table).where(table.c.id == item, table.c.account == account)
     with translate_unique_violation(unique_errors):
-        result = tx.execute(owned.values(_with_defaults(table, values)))
+        owned = {"owned_id": item, "owned_account": account}
+        result = tx.execute(_update(table), {**owned, **_with_defaults(table, values)})
     if result.rowcount == 0:
         raise not_found(_SINGULAR[table.name])
 
@@ -158,15 +171,14 @@ def lock_row(tx: Connection, table: Table, account: int, item: int, *, shared: b
     delete the row between two statements. `shared` locks only against deletion. Rows that others refer to are locked
     before those that refer to them.
     """
-    query = select(table.c.id).where(table.c.id == item, table.c.account == account)
-    locked = query.with_for_update(read=True, key_share=True) if shared else query.with_for_update()
-    if tx.execute(locked).first() is None:
+    query = _owned_id(table, "shared" if shared else "exclusive")
+    if tx.execute(query, {"item": item, "account": account}).first() is None:
         raise not_found(_SINGULAR[table.name])
 
 
 def remove(tx: Connection, table: Table, account: int, item: int) -> None:
     """Delete a row and uncount it. Raises NOT_FOUND as `get_owned`."""
-    result = tx.execute(table.delete().where(table.c.id == item, table.c.account == account))
+    result = tx.execute(_delete(table), {"item": item, "account": account})
     if result.rowcount == 0:
         raise not_found(_SINGULAR[table.name])
     page_counters.increment(tx, account, table.name, item, -1)
@@ -176,6 +188,52 @@ def count_by(tx: Connection, column: ColumnElement[int], ids: Sequence[int]) -> 
     """Return the number of rows per id in an indexed `column`; ids without rows are missing."""
     counts = select(column, func.count()).where(column.in_(ids)).group_by(column)
     return {int(item): count for item, count in tx.execute(counts)}
+
+
+# Statements are built once for each table: building one takes longer than executing it.
+
+
+def _is_owned(table: Table) -> ColumnElement[bool]:
+    return (table.c.id == bindparam("item")) & (table.c.account == bindparam("account"))
+
+
+@cache
+def _owned(table: Table, record: type[Any]) -> Select[Any]:
+    return select_columns(table, record).where(_is_owned(table))
+
+
+@cache
+def _owned_id(table: Table, lock: Literal["none", "shared", "exclusive"] = "none") -> Select[int]:
+    query = select(table.c.id).where(_is_owned(table))
+    if lock == "none":
+        return query
+    return query.with_for_update(read=True, key_share=True) if lock == "shared" else query.with_for_update()
+
+
+@cache
+def _newest(table: Table, record: type[Any]) -> Select[Any]:
+    is_listed = (table.c.account == bindparam("account")) & (table.c.id < bindparam("ceiling"))
+    newest = select_columns(table, record).where(is_listed).order_by(table.c.id.desc())
+    return newest.limit(bindparam("limit", type_=Integer)).offset(bindparam("offset", type_=Integer))
+
+
+@cache
+def _insert(table: Table) -> ReturningInsert[int, int | None]:
+    """Insert a row; return its id, and the limit of rows in the plan of its account."""
+    # As text, because SQLAlchemy omits table names in RETURNING for SQLite.
+    plan = "SELECT plans.item_limit FROM accounts JOIN plans ON plans.id = accounts.plan"
+    limit = literal_column(f"({plan} WHERE accounts.id = {table.name}.account)", Integer)
+    return insert(table).returning(table.c.id, limit)
+
+
+@cache
+def _update(table: Table) -> Update:
+    return update(table).where(table.c.id == bindparam("owned_id"), table.c.account == bindparam("owned_account"))
+
+
+@cache
+def _delete(table: Table) -> Delete:
+    return delete(table).where(_is_owned(table))
 
 
 def select_columns(table: Table, record: type[Any]) -> Select[Any]:

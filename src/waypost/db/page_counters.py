@@ -4,11 +4,14 @@ Level 0 counts blocks of 2^10 ids, level 1 blocks of 2^20. Finding a page reads 
 level instead of skipping every row before the page (docs/adr/0002-page-counters.md).
 """
 
-from sqlalchemy import ColumnElement, Connection, Select, func, select, text
+from sqlalchemy import ColumnElement, Connection, Select, bindparam, func, select, text
 
 from waypost.db.schema import page_counters
 
 _BLOCK_BITS = (10, 20)
+_SKIPPED_ROWS = 500
+"""Skipping so many rows costs less than reading the counts."""
+_ABOVE_ALL_IDS = 2**63 - 1
 # In SQL, because SQLAlchemy does not cache the compiled form of an INSERT with several rows.
 _INCREMENT = text(
     "INSERT INTO page_counters (account, noun, level, block, rows)"
@@ -25,12 +28,13 @@ def increment(tx: Connection, account: int, noun: str, item: int, change: int) -
 
 def total(tx: Connection, account: int, noun: str) -> int:
     """Return how many rows of `noun` the account has."""
-    counters = _counters(account, noun, len(_BLOCK_BITS) - 1)
-    return int(tx.execute(select(func.coalesce(func.sum(page_counters.c.rows), 0)).where(counters)).scalar_one())
+    return int(tx.execute(_TOTAL, {"account": account, "noun": noun}).scalar_one())
 
 
 def locate(tx: Connection, account: int, noun: str, offset: int) -> tuple[int, int]:
     """Find the row at `offset` from the newest: (first id above its block, rows to skip below that id)."""
+    if offset <= _SKIPPED_ROWS:
+        return _ABOVE_ALL_IDS, offset
     ceiling = None
     for level in reversed(range(len(_BLOCK_BITS))):
         with tx.execute(_newest_blocks(account, noun, level, ceiling)) as blocks:
@@ -42,6 +46,11 @@ def locate(tx: Connection, account: int, noun: str, offset: int) -> tuple[int, i
             else:
                 return 0, 0
     return ceiling or 0, offset
+
+
+_c = page_counters.c
+_OF_NOUN = (_c.account == bindparam("account")) & (_c.noun == bindparam("noun"))
+_TOTAL = select(func.coalesce(func.sum(_c.rows), 0)).where(_OF_NOUN, _c.level == len(_BLOCK_BITS) - 1)
 
 
 def _newest_blocks(account: int, noun: str, level: int, ceiling: int | None) -> Select[int, int]:

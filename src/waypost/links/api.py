@@ -206,7 +206,7 @@ def list_links(
 
 @router.get("/url/{id}")
 def read_link(context: Context, id: PathId) -> LinkAnswer:
-    return _link_answer(context, lambda tx: ops.get_owned(tx, context.account, id))
+    return _link_answer(context, lambda _: id)
 
 
 @router.get("/url/{id}/stats")
@@ -243,7 +243,7 @@ def delete_link(context: Context, id: PathId) -> MessageResponse:
 def _find_link(context: RequestContext, short: str) -> FoundLink | LinkNotFound:
     try:
         answer = _link_answer(
-            context, lambda tx: ops.get_by_alias(tx, context.account, short, settings=context.settings)
+            context, lambda tx: ops.find_by_alias(tx, context.account, short, settings=context.settings)
         )
     except Problem as problem:
         if problem.kind is not Kind.NOT_FOUND:
@@ -253,13 +253,13 @@ def _find_link(context: RequestContext, short: str) -> FoundLink | LinkNotFound:
     return FoundLink(details=answer.details, data=LinkSearchData(**vars(answer.data), result=1, urls=[item]))
 
 
-def _link_answer(context: RequestContext, find: Callable[[Connection], ops.Link]) -> LinkAnswer:
-    """Return a link with its details and statistics, read in one transaction."""
+def _link_answer(context: RequestContext, find: Callable[[Connection], int]) -> LinkAnswer:
+    """Return the link that `find` finds, with its details and statistics, read in one transaction."""
 
     def work(tx: Connection) -> tuple[ops.Link, ops.Details, StatisticsBlock]:
-        link = find(tx)
+        link, details = ops.get_details(tx, context.account, find(tx))
         block = reports.block(tx, "link", link.id, clicks=link.clicks, uniques=link.uniqueclicks)
-        return link, ops.get_details(tx, link.id), block
+        return link, details, block
 
     link, details, block = context.read_after_ingest(work)
     settings = {**vars(details), "expiry": "" if details.expiry is None else clock.text(details.expiry)}

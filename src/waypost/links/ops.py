@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from dataclasses import fields as fields_of
 from typing import TypedDict, Unpack
 
-from sqlalchemy import Connection, Table, delete, insert, select
+from sqlalchemy import Connection, Table, bindparam, delete, insert, select
 
 from waypost import clock
 from waypost.db import change_log, crud
@@ -36,6 +36,26 @@ class Link:
     channel: Sequence[int] = ()
 
 
+_LISTED_NAMES = tuple(field.name for field in fields_of(Link) if field.name != "channel")
+_link = links.c
+_WITH_DOMAIN = links.outerjoin(domains, domains.c.host == _link.host)
+_LISTED = select(*(_link[name] for name in _LISTED_NAMES if name in _link), domains.c.scheme).select_from(_WITH_DOMAIN)
+_IS_OWNED = (_link.id == bindparam("link")) & (_link.account == bindparam("account"))
+_ONE = _LISTED.where(_IS_OWNED)
+_MANY = _LISTED.where(_link.id.in_(bindparam("links", expanding=True)))
+_DETAILS = select(links, domains.c.scheme).select_from(_WITH_DOMAIN).where(_IS_OWNED)
+_CHANNELS = (
+    select(channel_items.c.link, channel_items.c.channel)
+    .where(channel_items.c.link.in_(bindparam("links", expanding=True)))
+    .order_by(channel_items.c.channel)
+)
+_PIXELS = (
+    select(link_pixels.c.pixel)
+    .where(link_pixels.c.link == bindparam("link"), link_pixels.c.account == bindparam("account"))
+    .order_by(link_pixels.c.pixel)
+)
+
+
 @dataclass(frozen=True)
 class Details:
     """The settings of a link that lists do not show. `password` is true if the link has one."""
@@ -59,50 +79,51 @@ class Details:
 
 def get_owned(tx: Connection, account: int, link: int) -> Link:
     """Return one link, as lists show it. Raises NOT_FOUND."""
-    crud.require_owned(tx, links, account, link)
-    for listed in get_many(tx, [link]):
-        return listed
-    raise not_found("link")  # deleted since the previous statement, in a transaction that writes
+    row = tx.execute(_ONE, {"link": link, "account": account}).mappings().first()
+    if row is None:
+        raise not_found("link")
+    return Link(**row, channel=_channels(tx, [link]).get(link, ()))
 
 
 def get_many(tx: Connection, ids: Sequence[int]) -> list[Link]:
     """Return the links with these ids, in this order, without those that do not exist."""
-    c = links.c
-    columns = (c.id, c.host, c.alias, c.url, c.title, c.description, c.clicks, c.uniqueclicks, c.campaign, c.created)
-    query = select(*columns, domains.c.scheme).outerjoin(domains, domains.c.host == c.host).where(c.id.in_(ids))
-    in_channels = select(channel_items.c.link, channel_items.c.channel).where(channel_items.c.link.in_(ids))
-    channels_by_link: dict[int, list[int]] = {}
-    for link, channel in tx.execute(in_channels.order_by(channel_items.c.channel)):
-        channels_by_link.setdefault(link, []).append(channel)
-    rows = tx.execute(query).mappings()
+    channels_by_link = _channels(tx, ids)
+    rows = tx.execute(_MANY, {"links": ids}).mappings()
     links_by_id = {row["id"]: Link(**row, channel=channels_by_link.get(row["id"], ())) for row in rows}
     return [links_by_id[link] for link in ids if link in links_by_id]
 
 
-def get_by_alias(tx: Connection, account: int, short: str, *, settings: Settings) -> Link:
-    """Return the account's link with an alias or short URL. Raises NOT_FOUND."""
+def _channels(tx: Connection, ids: Sequence[int]) -> dict[int, list[int]]:
+    """Return the channels of each link that is in one."""
+    channels_by_link: dict[int, list[int]] = {}
+    for link, channel in tx.execute(_CHANNELS, {"links": ids}):
+        channels_by_link.setdefault(link, []).append(channel)
+    return channels_by_link
+
+
+def find_by_alias(tx: Connection, account: int, short: str, *, settings: Settings) -> int:
+    """Return the id of the account's link with an alias or short URL. Raises NOT_FOUND."""
     host, alias = hostnames.split_short(short, settings=settings)
     link = alias_namespace.owned_item(tx, account, "link", host=host, alias=alias)
     if link is None:
         raise not_found("link")
-    return get_owned(tx, account, link)
+    return link
 
 
-def get_details(tx: Connection, link: int) -> Details:
-    """Return all settings of a link. The caller has checked the owner with `get_owned`. Raises NOT_FOUND."""
-    row = tx.execute(select(links).where(links.c.id == link)).mappings().first()
-    if row is None:  # deleted since the previous statement, in a transaction that writes
+def get_details(tx: Connection, account: int, link: int) -> tuple[Link, Details]:
+    """Return a link and all its settings. Raises NOT_FOUND."""
+    row = tx.execute(_DETAILS, {"link": link, "account": account}).mappings().first()
+    if row is None:
         raise not_found("link")
+    listed = Link(**{name: row[name] for name in _LISTED_NAMES}, channel=_channels(tx, [link]).get(link, ()))
     values = {field.name: row[field.name] for field in fields_of(Details) if field.name in row}
-    owned_by = (link_pixels.c.link == link, link_pixels.c.account == row["account"])
-    pixel_ids = select(link_pixels.c.pixel).where(*owned_by).order_by(link_pixels.c.pixel)
     if row["type"] == "overlay":
         values["type"] = f"overlay-{row['overlay']}" if row["overlay"] else "direct"
     elif row["type"] == "splash" and row["splash"]:
         values["type"] = str(row["splash"])
     values["password"] = row["password"] is not None
-    values["pixels"] = tx.execute(pixel_ids).scalars().all()
-    return Details(**values)
+    values["pixels"] = tx.execute(_PIXELS, {"link": link, "account": account}).scalars().all()
+    return listed, Details(**values)
 
 
 def add(tx: Connection, account: int, *, settings: Settings, **fields: Unpack[Fields]) -> Link:

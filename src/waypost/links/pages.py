@@ -210,7 +210,7 @@ def _update(context: PageContext, id: int, form: Form) -> ops.Link:
 
 def _values(tx: Connection, context: PageContext, id: int) -> Mapping[str, Value]:
     """Return the values of the editor's fields."""
-    link, details = ops.get_owned(tx, context.account, id), ops.get_details(tx, id)
+    link, details = ops.get_details(tx, context.account, id)
     columns = asdict(details)
     names = ("type", "status", "expiryurl", "metatitle", "metadescription", "metaimage")
     rows = ("geotarget", "devicetarget", "languagetarget", "parameters")
@@ -239,8 +239,8 @@ def _new_page(context: PageContext, form: Form, *, status: int = 200) -> Respons
 
 def _edit_page(context: PageContext, id: int, form: Form, *, status: int = 200) -> Response:
     def work(tx: Connection) -> tuple[ops.Link, bool, dead_links.CheckResult | None]:
-        link = ops.get_owned(tx, context.account, id)
-        return link, ops.get_details(tx, id).password, dead_links.get_result(tx, context.account, id)
+        link, details = ops.get_details(tx, context.account, id)
+        return link, details.password, dead_links.get_result(tx, context.account, id)
 
     link, has_password, check = context.read(work)
     url = context.short_url(link)

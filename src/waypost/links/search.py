@@ -26,7 +26,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from sqlalchemy import ColumnElement, Connection, Select, column, func, select, table, text
+from sqlalchemy import ColumnElement, Connection, Integer, Select, bindparam, column, func, select, table, text
 
 from waypost.db import page_counters
 from waypost.db.crud import Page, PageRequest
@@ -62,6 +62,13 @@ class LinkFilter:
 
 
 NO_FILTER = LinkFilter()
+_NEWEST = (
+    select(links.c.id)
+    .where(links.c.account == bindparam("account"), links.c.id < bindparam("ceiling"))
+    .order_by(links.c.id.desc())
+    .limit(bindparam("limit", type_=Integer))
+    .offset(bindparam("offset", type_=Integer))
+)
 
 
 def page(
@@ -76,16 +83,16 @@ def page(
     """Return a page of the account's links, newest or most clicked first, that contain `q` and pass the filter."""
     if q or link_filter != NO_FILTER:
         return _page_of_matches(tx, account, window, order=order, q=q.casefold(), link_filter=link_filter)
-    owned = select(links.c.id).where(links.c.account == account)
     total = page_counters.total(tx, account, links.name)
     if window.offset >= total:
         return Page((), total, window)
     if order == "click":
+        owned = select(links.c.id).where(links.c.account == account)
         ids = _ids_from_nearer_end(tx, owned, window, total, links.c.clicks, links.c.id)
         return Page(get_many(tx, ids), total, window)
     ceiling, skip = page_counters.locate(tx, account, links.name, window.offset)
-    newest = owned.where(links.c.id < ceiling).order_by(links.c.id.desc()).limit(window.limit).offset(skip)
-    return Page(get_many(tx, tx.execute(newest).scalars().all()), total, window)
+    parameters = {"account": account, "ceiling": ceiling, "limit": window.limit, "offset": skip}
+    return Page(get_many(tx, tx.execute(_NEWEST, parameters).scalars().all()), total, window)
 
 
 def quick_page(
