@@ -64,7 +64,7 @@ def page(tx: Connection, table: Table, account: int, window: PageRequest, record
     total = page_counters.total(tx, account, table.name)
     if window.offset >= total:
         return Page((), total, window)
-    ceiling, skip = page_counters.locate(tx, account, table.name, window.offset)
+    ceiling, skip = page_counters.start_of_page(tx, account, table.name, window.offset)
     parameters = {"account": account, "ceiling": ceiling, "limit": window.limit, "offset": skip}
     rows = tx.execute(_newest(table, record), parameters).mappings()
     return Page([record(**row) for row in rows], total, window)

@@ -10,7 +10,7 @@ from waypost.db.schema import page_counters
 
 _BLOCK_BITS = (10, 20)
 _SKIPPED_ROWS = 500
-"""Skipping so many rows costs less than reading the counts."""
+"""Skipping this many rows costs less than reading the counts."""
 _ABOVE_ALL_IDS = 2**63 - 1
 # In SQL, because SQLAlchemy does not cache the compiled form of an INSERT with several rows.
 _INCREMENT = text(
@@ -31,10 +31,13 @@ def total(tx: Connection, account: int, noun: str) -> int:
     return int(tx.execute(_TOTAL, {"account": account, "noun": noun}).scalar_one())
 
 
+def start_of_page(tx: Connection, account: int, noun: str, offset: int) -> tuple[int, int]:
+    """Like `locate`, but near the newest row without reading counts. For offsets below the total."""
+    return (_ABOVE_ALL_IDS, offset) if offset <= _SKIPPED_ROWS else locate(tx, account, noun, offset)
+
+
 def locate(tx: Connection, account: int, noun: str, offset: int) -> tuple[int, int]:
     """Find the row at `offset` from the newest: (first id above its block, rows to skip below that id)."""
-    if offset <= _SKIPPED_ROWS:
-        return _ABOVE_ALL_IDS, offset
     ceiling = None
     for level in reversed(range(len(_BLOCK_BITS))):
         with tx.execute(_newest_blocks(account, noun, level, ceiling)) as blocks:

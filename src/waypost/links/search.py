@@ -90,7 +90,7 @@ def page(
         owned = select(links.c.id).where(links.c.account == account)
         ids = _ids_from_nearer_end(tx, owned, window, total, links.c.clicks, links.c.id)
         return Page(get_many(tx, ids), total, window)
-    ceiling, skip = page_counters.locate(tx, account, links.name, window.offset)
+    ceiling, skip = page_counters.start_of_page(tx, account, links.name, window.offset)
     parameters = {"account": account, "ceiling": ceiling, "limit": window.limit, "offset": skip}
     return Page(get_many(tx, tx.execute(_NEWEST, parameters).scalars().all()), total, window)
 
