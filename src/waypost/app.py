@@ -21,7 +21,7 @@ from waypost.links.dry_run import dry_run
 from waypost.mail import Mailer
 from waypost.observability import logging
 from waypost.observability.metrics import Meter
-from waypost.routers import DASHBOARD_PAGES, PUBLIC_ROUTES, fastapi_app
+from waypost.routers import DASHBOARD_PAGES, PUBLIC_ROUTES, endpoint_table, fastapi_app
 from waypost.settings import Settings
 from waypost.storage.cleanup import StorageCleaner
 from waypost.storage.factory import open_store
@@ -76,7 +76,7 @@ def build(settings: Settings, database: Database) -> ASGIApp:
         cleaner=resources.cleaner,
         resources=(journal, resources.cleaner.store, resources.mailer, resources.rate_limiter, database),
     )
-    api = allow_cross_origin(ApiMiddleware(fastapi_app(), resources))
+    api = allow_cross_origin(ApiMiddleware(fastapi_app(), endpoint_table(), resources))
     dispatcher = Dispatcher(api, dashboard.app(), create_public_app(PUBLIC_ROUTES, services), tasks)
     return SecurityHeaders(dispatcher, is_https_only=partial(is_https_only, settings=settings))
 

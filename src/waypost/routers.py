@@ -4,6 +4,7 @@ from functools import cache
 from typing import Any
 
 from fastapi import FastAPI
+from fastapi.routing import APIRoute
 
 from waypost.accounts.api import router as accounts_router
 from waypost.accounts.key_pages import pages as key_pages
@@ -13,6 +14,7 @@ from waypost.admin.accounts import pages as admin_account_pages
 from waypost.admin.status import pages as status_pages
 from waypost.api import openapi
 from waypost.api.app import create_routes
+from waypost.api.endpoints import EndpointTable
 from waypost.bios.api import router as bios_router
 from waypost.bios.pages import pages as bios_pages
 from waypost.bios.public import BIOS, visit_block
@@ -120,6 +122,12 @@ PUBLIC_ROUTES = (
 def fastapi_app() -> FastAPI:
     """Return the FastAPI app with all routes, built once per process."""
     return create_routes(API_ROUTERS)
+
+
+@cache
+def endpoint_table() -> EndpointTable:
+    """Return the endpoints of the API, built once per process."""
+    return EndpointTable(route for router in API_ROUTERS for route in router.routes if isinstance(route, APIRoute))
 
 
 def api_document(settings: Settings) -> dict[str, Any]:

@@ -6,12 +6,12 @@ from pydantic import BaseModel, Field
 from waypost import clock, credentials
 from waypost.accounts import login_changes, ops
 from waypost.api.context import Context
-from waypost.api.request_body import Body, JsonRoute
+from waypost.api.request_body import Body
 from waypost.api.responses import MessageResponse, Success
 from waypost.api.types import Line, Timestamp
 from waypost.errors import Kind, Problem, invalid
 
-router = APIRouter(route_class=JsonRoute, tags=["Account"])
+router = APIRouter(tags=["Account"])
 
 
 class AccountOut(BaseModel):

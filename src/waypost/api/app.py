@@ -4,14 +4,13 @@ from collections.abc import Sequence
 
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
 
 from waypost import __version__
 from waypost.api import openapi
-from waypost.api.middleware import internal
+from waypost.api.middleware import PREFIX, internal
 from waypost.api.responses import Failure, problem_response, validation_problem
 from waypost.errors import Kind, Problem
 
@@ -27,7 +26,6 @@ _FAILURES = {
     503: "The database is unavailable; see Retry-After.",
     507: "The disk or the account's storage quota is full.",
 }
-PREFIX = "/api"
 _SUMMARY = (
     "Every path is below `/api`. Send `Authorization: Bearer <API_KEY>`. `error` is 0 on success and 1 on failure."
 )
@@ -63,7 +61,6 @@ def create_routes(routers: Sequence[APIRouter]) -> FastAPI:
             Exception: _handle_exception,
         },
     )
-    api.state.api_routes = [route for router in routers for route in router.routes if isinstance(route, APIRoute)]
     for router in routers:
         api.include_router(router, prefix=PREFIX)
     openapi.add_routes(api)
@@ -75,42 +72,17 @@ async def _handle_problem(_request: Request, error: Exception) -> Response:
     return problem_response(error)
 
 
-async def _handle_validation_error(request: Request, error: Exception) -> Response:
+async def _handle_validation_error(_request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    if request.method not in _allowed_methods(request):  # GET /channel/add, where the router parsed "add" as an id
-        return _method_not_allowed(request)
     return problem_response(validation_problem(error))
 
 
-async def _handle_http_exception(request: Request, error: Exception) -> Response:
-    """Handle errors of the router: unknown path or method."""
+async def _handle_http_exception(_request: Request, error: Exception) -> Response:
+    """Handle errors of the documentation pages."""
     assert isinstance(error, HTTPException)
-    if error.status_code == Kind.METHOD_NOT_ALLOWED.status:
-        return _method_not_allowed(request)
-    if error.status_code == Kind.NOT_FOUND.status:
-        return problem_response(Problem(Kind.NOT_FOUND, "Unknown path. See /api/docs."))
-    return problem_response(Problem(Kind.INVALID, str(error.detail)))
+    return problem_response(Problem(Kind.NOT_FOUND, "Unknown path. See /api/docs."))
 
 
 async def _handle_exception(request: Request, _error: Exception) -> Response:
     """Handle an unexpected exception; the middleware logs it with the same request id."""
     return problem_response(internal(request.scope))
-
-
-def _method_not_allowed(request: Request) -> Response:
-    allowed = ", ".join(sorted(_allowed_methods(request)))
-    response = problem_response(
-        Problem(Kind.METHOD_NOT_ALLOWED, f"{request.method} is not allowed here. Use {allowed}.")
-    )
-    response.headers["Allow"] = allowed
-    return response
-
-
-def _allowed_methods(request: Request) -> set[str]:
-    """All methods of the routes that match the path; exact paths such as `/channel/add` take precedence."""
-    path = request.scope["path"].removeprefix(PREFIX)
-    routes: list[APIRoute] = request.app.state.api_routes
-    exact = [route for route in routes if route.path == path]
-    matching = exact or [route for route in routes if route.path_regex.match(path)]
-    methods = {method for route in matching for method in route.methods or ()} or {"GET"}
-    return methods | {"HEAD"} if "GET" in methods else methods

@@ -105,14 +105,14 @@ class RequestContext:
         return self.read_after_ingest(lambda tx: reports.report(tx, kind, item, span))
 
 
-def _authenticated(request: Request) -> RequestContext:
+def authenticated(request: Request) -> RequestContext:
     context = request.scope.get(REQUEST_CONTEXT)
     if not isinstance(context, RequestContext):
         raise key_required()
     return context
 
 
-Context = Annotated[RequestContext, Depends(_authenticated)]
+Context = Annotated[RequestContext, Depends(authenticated)]
 """The context of a request with a valid key. Raises KEY_REQUIRED without one."""
 
 

@@ -1,25 +1,30 @@
-"""API middleware: request id, authentication, rate limit, logging and error responses."""
+"""The edge of the API: request ids, dispatch to endpoints, logging and error responses."""
 
 import time
 import uuid
-from dataclasses import dataclass
+from functools import partial
 from urllib.parse import unquote_plus, unquote_to_bytes
 
 import anyio.to_thread
 import structlog
+from fastapi.exceptions import RequestValidationError
 from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from waypost import clock
-from waypost.api.context import REQUEST_CONTEXT, RequestContext, WorkerResources, key_required
-from waypost.api.rate_limit import ApiKeyLimiter, Usage
-from waypost.api.responses import problem_response
+from waypost.api import request_body
+from waypost.api.authentication import Authenticator, presented_key
+from waypost.api.context import REQUEST_CONTEXT, WorkerResources, key_required
+from waypost.api.endpoints import EndpointTable, Input, parse_query
+from waypost.api.rate_limit import Usage
+from waypost.api.responses import problem_response, validation_problem
 from waypost.errors import Kind, Problem, invalid
-from waypost.http.client_ip import client_ip, network_of
 
-_log = structlog.get_logger("api")
+PREFIX = "/api"
 REQUEST_ID = "waypost.request_id"
-_READ_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+_DOCS = ("/api/docs", "/api/openapi.json")
+_log = structlog.get_logger("api")
 
 
 def internal(scope: Scope) -> Problem:
@@ -28,19 +33,21 @@ def internal(scope: Scope) -> Problem:
     return Problem(Kind.INTERNAL, message)
 
 
-@dataclass
 class ApiMiddleware:
-    """Authenticate, rate-limit and log each request; turn exceptions into error responses."""
+    """Answers each request of the API; turns exceptions into error responses and logs.
 
-    app: ASGIApp
-    resources: WorkerResources
+    `app` is the FastAPI app, which handles uploads and the documentation pages.
+    """
 
-    def __post_init__(self) -> None:
-        self._key_limiter = ApiKeyLimiter(self.resources.database)
+    def __init__(self, app: ASGIApp, endpoints: EndpointTable, resources: WorkerResources) -> None:
+        self._app = app
+        self._endpoints = endpoints
+        self._resources = resources
+        self._authenticator = Authenticator(resources)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            await self.app(scope, receive, send)
+            await self._app(scope, receive, send)
             return
         request = _ResponseRecorder(send)
         scope[REQUEST_ID] = request.id
@@ -48,53 +55,74 @@ class ApiMiddleware:
         as_get = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
         began = time.perf_counter()
         try:
-            await self._authenticate(as_get, receive, request)
+            await self._dispatch(as_get, receive, request)
         except Problem as problem:
             await problem_response(problem)(scope, receive, request.send)
         except Exception:  # noqa: BLE001  # the outermost edge of a request
-            self.resources.meter.count("errors")
+            self._resources.meter.count("errors")
             _log.exception("request failed", request_id=request.id)
             if not request.status:
                 await problem_response(internal(scope))(scope, receive, request.send)
         seconds = time.perf_counter() - began
-        self.resources.meter.time("api", seconds)
-        self.resources.meter.count("api_requests", str(request.status))
+        self._resources.meter.time("api", seconds)
+        self._resources.meter.count("api_requests", str(request.status))
         milliseconds = round(seconds * 1000, 1)
         details = {"method": scope["method"], "path": scope["path"], "status": request.status, "ms": milliseconds}
         _log.info("request", request_id=request.id, account=request.account, **details)
 
-    async def _authenticate(self, scope: Scope, receive: Receive, request: "_ResponseRecorder") -> None:
+    async def _dispatch(self, scope: Scope, receive: Receive, request: "_ResponseRecorder") -> None:
         _require_utf8(scope["query_string"])
-        headers = Headers(scope=scope)
-        if not (presented := _presented_key(headers.get("authorization", ""))):
-            await self.app(scope, receive, request.send)
+        if scope["path"].startswith(_DOCS):
+            await self._app(scope, receive, request.send)
             return
-        is_read = scope["method"] in _READ_METHODS
-        authenticated = await anyio.to_thread.run_sync(self._key_limiter.acquire, presented)
-        if authenticated is None:
-            raise await anyio.to_thread.run_sync(self._bad_key, scope)
-        caller, usage = authenticated
-        request.extra, request.account = usage.headers(), caller.account
-        if not usage.allowed:
-            raise _over_limit(usage)
-        if caller.suspended:
-            raise Problem(Kind.SUSPENDED, "This account is suspended. Please contact the administrator.")
-        if caller.scope == "read" and not is_read:
-            raise Problem(Kind.READ_ONLY_KEY, "This API key is read-only. Use a key with the scope write.")
-        scope[REQUEST_CONTEXT] = RequestContext(
-            account=caller.account,
-            resources=self.resources,
-            can_change_login=caller.scope == "account",
-        )
-        await self.app(scope, receive, request.send)
+        path = scope["path"].removeprefix(PREFIX)
+        match = self._endpoints.find(scope["method"], path)
+        headers = Headers(scope=scope)
+        if not (key := presented_key(headers)):
+            raise key_required() if match or self._endpoints.methods(path) else _unknown_path()
+        authenticate = partial(self._authenticator.authenticate, scope, key, request.record)
+        if match is None:
+            await anyio.to_thread.run_sync(authenticate)
+            await self._no_endpoint(scope["method"], path)(scope, receive, request.send)
+            return
+        endpoint, parameters = match
+        context = None
+        if endpoint.is_async or (endpoint.has_body and not self._authenticator.is_recent(key)):
+            context = await anyio.to_thread.run_sync(authenticate)  # without a valid key no body is read
+        if endpoint.is_async:
+            await self._app({**scope, REQUEST_CONTEXT: context}, receive, request.send)
+            return
+        body = await request_body.read(Request(scope, receive)) if endpoint.has_body else b""
 
-    def _bad_key(self, scope: Scope) -> Problem:
-        address = client_ip(scope, self.resources.settings.proxies)
-        wait = self.resources.rate_limiter.acquire("bad API key", network=network_of(address))
-        if not wait:
-            return key_required()
-        message = f"Too many requests with a bad API key. Please wait {wait} seconds."
-        return Problem(Kind.RATE_LIMITED, message, retry_after=wait)
+        def respond() -> Response:
+            given = Input(
+                context or authenticate(),
+                parameters,
+                parse_query(scope["query_string"]),
+                request_body.parse(body, headers.get("content-type", "")) if endpoint.has_body else None,
+            )
+            return endpoint.run(given)
+
+        try:
+            response = await anyio.to_thread.run_sync(respond)
+        except RequestValidationError as error:
+            response = problem_response(validation_problem(error))
+        await response(scope, receive, request.send)
+
+    def _no_endpoint(self, method: str, path: str) -> Response:
+        """Return the response for an unknown path or method."""
+        methods = self._endpoints.methods(path)
+        if not methods:
+            return problem_response(_unknown_path())
+        allowed = ", ".join(sorted(methods | {"HEAD"} if "GET" in methods else methods))
+        problem = Problem(Kind.METHOD_NOT_ALLOWED, f"{method} is not allowed here. Use {allowed}.")
+        response = problem_response(problem)
+        response.headers["Allow"] = allowed
+        return response
+
+
+def _unknown_path() -> Problem:
+    return Problem(Kind.NOT_FOUND, "Unknown path. See /api/docs.")
 
 
 def _require_utf8(query: bytes) -> None:
@@ -119,22 +147,13 @@ class _ResponseRecorder:
         self.status = 0
         self._send = send
 
+    def record(self, account: int, usage: Usage) -> None:
+        """Add the headers of the rate limit; log the account."""
+        self.extra, self.account = usage.headers(), account
+
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
             own = [(b"x-request-id", self.id.encode()), (b"cache-control", b"no-store")]
             message["headers"] = [*message.get("headers", ()), *self.extra, *own]
         await self._send(message)
-
-
-def _presented_key(authorization: str) -> str:
-    """Return the key of `Bearer K`, `Token K` or `K`; scheme names are case-insensitive (decision 7)."""
-    first, _, rest = authorization.strip().partition(" ")
-    return rest.strip() if first.lower() in ("bearer", "token") else authorization.strip()
-
-
-def _over_limit(usage: Usage) -> Problem:
-    wait = max(1, usage.reset - clock.now())
-    keys = " for all API keys of this account" if usage.of_account else ""
-    message = f"Over the limit of {usage.limit} requests a minute{keys}. Please wait {wait} seconds."
-    return Problem(Kind.RATE_LIMITED, message, retry_after=wait)

@@ -50,6 +50,10 @@ class ApiKeyLimiter:
         self._database = database
         self._accounts: dict[bytes, int] = {}  # by key digest; a hint only, the statement verifies it
 
+    def is_recent(self, key: str) -> bool:
+        """Return whether the last request with this key was accepted."""
+        return credentials.digest(key) in self._accounts
+
     def acquire(self, key: str) -> tuple[Caller, Usage] | None:
         """Take one request from the key's limit, if it allows that. Return None for an unknown key."""
         digest = credentials.digest(key)

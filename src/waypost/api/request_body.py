@@ -2,16 +2,12 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Coroutine
 from typing import Any
 
-import anyio.to_thread
-from fastapi import Request, Response
-from fastapi.routing import APIRoute
+from fastapi import Request
 from pydantic import BaseModel, ConfigDict, field_validator, model_validator
 from starlette.requests import ClientDisconnect
 
-from waypost.api.context import REQUEST_CONTEXT
 from waypost.api.lenient_input import FORM_TYPE, parse_form, read_fields
 from waypost.errors import Kind, Problem, invalid
 
@@ -19,8 +15,6 @@ MAX_BYTES = 8 * 1024 * 1024
 _MAX_FORM_BYTES = 1024 * 1024
 _MAX_VALUES = 250_000
 """Commas and opening brackets in JSON: while it parses, no other thread runs, so its work is bounded."""
-_THREAD_BYTES = 64 * 1024
-"""Larger bodies are parsed in a thread: it blocks no other request."""
 
 
 class Body(BaseModel):
@@ -45,42 +39,7 @@ class Body(BaseModel):
         return {name: getattr(self, name) for name in self.model_fields_set}
 
 
-class JsonRoute(APIRoute):
-    """A route that parses its body with `parse_object`, regardless of the Content-Type; a form that is no JSON too."""
-
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        handler = super().get_route_handler()
-        if self.body_field is None:
-            return handler
-
-        async def strict(request: Request) -> Response:
-            # Without a valid key the body is not read.
-            body = await _read(request) if REQUEST_CONTEXT in request.scope else b""
-            is_form = request.headers.get("content-type", "").lower().startswith(FORM_TYPE)
-            parse = _parse_form if is_form and not body.lstrip().startswith(b"{") else parse_object
-            parsed = await anyio.to_thread.run_sync(parse, body) if len(body) > _THREAD_BYTES else parse(body)
-            return await handler(_ParsedRequest(request, parsed))
-
-        return strict
-
-
-class _ParsedRequest(Request):
-    """A request whose body is already parsed."""
-
-    def __init__(self, request: Request, parsed: dict[str, Any]) -> None:
-        others = [header for header in request.scope["headers"] if header[0] != b"content-type"]
-        scope = {**request.scope, "headers": [*others, (b"content-type", b"application/json")]}
-        super().__init__(scope, request.receive)
-        self._parsed = parsed
-
-    async def body(self) -> bytes:
-        return b"{}"
-
-    async def json(self) -> dict[str, Any]:
-        return self._parsed
-
-
-async def _read(request: Request) -> bytes:
+async def read(request: Request) -> bytes:
     """Read the body. Raises TOO_LARGE as soon as it exceeds MAX_BYTES."""
     declared = request.headers.get("content-length", "")
     if declared.isdecimal() and int(declared) > MAX_BYTES:
@@ -98,6 +57,12 @@ async def _read(request: Request) -> bytes:
 
 def _too_large(name: str, limit: int, unit: str = "bytes") -> Problem:
     return Problem(Kind.TOO_LARGE, f"The {name} is too large: at most {limit} {unit}.")
+
+
+def parse(body: bytes, content_type: str) -> dict[str, Any]:
+    """Parse a body: JSON regardless of its type, or a form that is no JSON."""
+    is_form = content_type.lower().startswith(FORM_TYPE)
+    return _parse_form(body) if is_form and not body.lstrip().startswith(b"{") else parse_object(body)
 
 
 def _parse_form(body: bytes) -> dict[str, Any]:

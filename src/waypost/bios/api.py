@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from waypost.api import pagination
 from waypost.api.context import Context, RequestContext
 from waypost.api.date_range import RequestedSpan
-from waypost.api.request_body import Body, JsonRoute
+from waypost.api.request_body import Body
 from waypost.api.responses import MessageResponse, ReportResponse, Success
 from waypost.api.types import Line, Name, Paragraph, PathId, Timestamp, Url
 from waypost.bios import blocks, ops
@@ -18,7 +18,7 @@ from waypost.clicks.stats import reports
 from waypost.clicks.stats.reports import StatisticsBlock
 from waypost.urls.short_urls import short_url
 
-router = APIRouter(route_class=JsonRoute, tags=["Bio pages"])
+router = APIRouter(tags=["Bio pages"])
 
 
 class BioOut(BaseModel):

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from waypost.api import pagination
 from waypost.api.context import Context, RequestContext
 from waypost.api.date_range import RequestedSpan
-from waypost.api.request_body import Body, JsonRoute
+from waypost.api.request_body import Body
 from waypost.api.responses import MessageResponse, Success
 from waypost.api.types import Line, Name, PathId, Positive
 from waypost.campaigns import ops
@@ -19,7 +19,7 @@ from waypost.clicks.stats import reports
 from waypost.clicks.stats.reports import Report
 from waypost.urls.short_urls import list_url, rotator_url
 
-router = APIRouter(route_class=JsonRoute, tags=["Campaigns"])
+router = APIRouter(tags=["Campaigns"])
 
 
 class CampaignOut(BaseModel):

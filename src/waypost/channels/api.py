@@ -8,13 +8,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from waypost import clock
 from waypost.api import pagination
 from waypost.api.context import Context
-from waypost.api.request_body import Body, JsonRoute
+from waypost.api.request_body import Body
 from waypost.api.responses import MessageResponse
 from waypost.api.types import Color, Name, Paragraph, PathId
 from waypost.channels import ops
 from waypost.urls.short_urls import short_url
 
-router = APIRouter(route_class=JsonRoute, tags=["Channels"])
+router = APIRouter(tags=["Channels"])
 
 
 class ChannelOut(BaseModel):

@@ -8,13 +8,13 @@ from pydantic import BaseModel
 from waypost.api import pagination
 from waypost.api.context import Context, RequestContext
 from waypost.api.date_range import RequestedSpan
-from waypost.api.request_body import Body, JsonRoute
+from waypost.api.request_body import Body
 from waypost.api.responses import CreatedResponse, MessageResponse, ReportResponse, Success
 from waypost.api.types import PathId, Url
 from waypost.domains import ops, ownership_check
 from waypost.urls.short_urls import origin
 
-router = APIRouter(route_class=JsonRoute, tags=["Branded domains"])
+router = APIRouter(tags=["Branded domains"])
 
 
 class DomainOut(BaseModel):

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import anyio.to_thread
 from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError, model_validator
 from starlette.convertors import PathConvertor, register_url_convertor
 
@@ -14,7 +15,7 @@ from waypost.api import pagination
 from waypost.api.context import Context, RequestContext
 from waypost.api.date_range import RequestedSpan
 from waypost.api.lenient_input import read_fields
-from waypost.api.request_body import Body, JsonRoute
+from waypost.api.request_body import Body
 from waypost.api.responses import MessageResponse, ReportResponse, Success, problem_response, validation_problem
 from waypost.api.types import Expiry, Line, MultilineText, Name, PathId, Positive, Timestamp, whole_number
 from waypost.errors import Problem, invalid
@@ -34,7 +35,7 @@ class _PathRest(PathConvertor):
 register_url_convertor("rest", _PathRest())
 
 
-class StreamRoute(JsonRoute):
+class StreamRoute(APIRoute):
     """A route with a large body. A response before the end of the body uses a lingering close, so that it arrives."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
@@ -52,7 +53,7 @@ class StreamRoute(JsonRoute):
         return handle
 
 
-router = APIRouter(route_class=JsonRoute, tags=["Files"])
+router = APIRouter(tags=["Files"])
 
 
 class FileOut(BaseModel):

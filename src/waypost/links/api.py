@@ -12,7 +12,7 @@ from waypost import clock, credentials
 from waypost.api import pagination
 from waypost.api.context import Context, RequestContext
 from waypost.api.date_range import RequestedSpan
-from waypost.api.request_body import Body, JsonRoute
+from waypost.api.request_body import Body
 from waypost.api.responses import MessageResponse, ReportResponse, Success
 from waypost.api.types import (
     Expiry,
@@ -33,7 +33,7 @@ from waypost.links import ops, search
 from waypost.links.columns import Status
 from waypost.urls.short_urls import origin
 
-router = APIRouter(route_class=JsonRoute, tags=["Links"])
+router = APIRouter(tags=["Links"])
 
 
 class LinkOut(BaseModel):

@@ -8,12 +8,12 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from waypost.api import pagination
 from waypost.api.context import Context
-from waypost.api.request_body import Body, JsonRoute
+from waypost.api.request_body import Body
 from waypost.api.responses import CreatedResponse, MessageResponse, Success
 from waypost.api.types import Color, Line, Name, Paragraph, PathId, Timestamp, Url
 from waypost.overlays import ops, submissions
 
-router = APIRouter(route_class=JsonRoute, tags=["CTA overlays"])
+router = APIRouter(tags=["CTA overlays"])
 
 Seconds = Annotated[int, Field(ge=0, le=3600)]
 Options = Annotated[list[Name], Field(min_length=2, max_length=10)]

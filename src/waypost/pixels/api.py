@@ -7,12 +7,12 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from waypost.api import pagination
 from waypost.api.context import Context
-from waypost.api.request_body import Body, JsonRoute
+from waypost.api.request_body import Body
 from waypost.api.responses import CreatedResponse, MessageResponse, Success
 from waypost.api.types import Line, Name, PathId, Timestamp
 from waypost.pixels import ops
 
-router = APIRouter(route_class=JsonRoute, tags=["Pixels"])
+router = APIRouter(tags=["Pixels"])
 
 
 class PixelOut(BaseModel):

@@ -12,7 +12,6 @@ from sqlalchemy import Connection
 from waypost.api import pagination
 from waypost.api.context import Context, RequestContext
 from waypost.api.date_range import RequestedSpan
-from waypost.api.request_body import JsonRoute
 from waypost.api.responses import Failure, MessageResponse, ReportResponse, Success
 from waypost.api.types import PathId, Timestamp, whole_number
 from waypost.clicks.stats import reports
@@ -25,7 +24,7 @@ from waypost.qrcode.render import MEDIA, Format, design
 from waypost.qrcode.styles import LEAST_SIZE, MOST_SIZE
 from waypost.urls.short_urls import short_url
 
-router = APIRouter(route_class=JsonRoute, tags=["QR codes"])
+router = APIRouter(tags=["QR codes"])
 
 
 class CodeOut(BaseModel):

@@ -7,11 +7,10 @@ from fastapi.responses import StreamingResponse
 
 from waypost.api.context import Context
 from waypost.api.date_range import RequestedSpan
-from waypost.api.request_body import JsonRoute
 from waypost.api.responses import ReportResponse
 from waypost.clicks.stats import raw_events
 
-router = APIRouter(route_class=JsonRoute, tags=["Statistics"])
+router = APIRouter(tags=["Statistics"])
 _MEDIA_TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
 
 

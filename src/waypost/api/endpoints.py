@@ -1,0 +1,144 @@
+"""The endpoints of the API: found in constant time, validated and run in one thread.
+
+FastAPI declares them and writes the OpenAPI document, but runs only those of uploads: it tries one route after the
+other, and gives every dependency and every function a thread of its own.
+"""
+
+import inspect
+import re
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from typing import Annotated, Any, NamedTuple, get_args, get_origin
+from urllib.parse import parse_qsl
+
+from fastapi import params
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import Response
+from fastapi.routing import APIRoute
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from waypost.api.context import RequestContext, authenticated
+
+_PARAMETER = re.compile(r"\{(\w+)(:rest)?\}")
+Match = tuple["Endpoint", Mapping[str, str]]
+"""An endpoint and the parameters in the path."""
+
+
+class Input(NamedTuple):
+    """The input of a request. `body` is parsed JSON."""
+
+    context: RequestContext
+    path: Mapping[str, str]
+    query: Mapping[str, str]
+    body: Any
+
+
+class Endpoint:
+    """A route of the API. The functions of uploads are async: FastAPI runs them."""
+
+    def __init__(self, route: APIRoute) -> None:
+        self.route = route
+        self.has_body = route.body_field is not None
+        self.is_async = inspect.iscoroutinefunction(route.endpoint)
+
+    def run(self, given: Input) -> Response:
+        """Validate the input, call the function and return its response.
+
+        Raises RequestValidationError for input that breaks a rule.
+        """
+        result = self.route.endpoint(**{name: read(given) for name, read in self._parameters.items()})
+        if isinstance(result, Response):
+            return result
+        value = self._response.validate_python(result, from_attributes=True)
+        content = self._response.dump_json(value, by_alias=True)
+        return Response(content, self.route.status_code or 200, media_type="application/json")
+
+    @cached_property
+    def _parameters(self) -> Mapping[str, Callable[[Input], Any]]:
+        return _parameters(self.route.endpoint, frozenset(self.route.param_convertors))
+
+    @cached_property
+    def _response(self) -> TypeAdapter[Any]:
+        return TypeAdapter(self.route.response_model)
+
+
+def _parameters(function: Callable[..., Any], path_names: frozenset[str]) -> dict[str, Callable[[Input], Any]]:
+    """Return how each parameter of a function is read from the input."""
+    parameters = inspect.signature(function, eval_str=True).parameters
+    return {name: _reader(parameter, path_names) for name, parameter in parameters.items()}
+
+
+def _reader(parameter: inspect.Parameter, path_names: frozenset[str]) -> Callable[[Input], Any]:
+    annotation = parameter.annotation
+    metadata = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
+    depends = next((item for item in metadata if isinstance(item, params.Depends)), None)
+    if depends is not None:
+        if depends.dependency is authenticated:
+            return lambda given: given.context
+        assert depends.dependency is not None
+        return _dependency(depends.dependency)
+    adapter = TypeAdapter(annotation)
+    if parameter.name in path_names:
+        return lambda given: _validate(adapter, given.path[parameter.name], "path", parameter.name)
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return lambda given: _validate(adapter, given.body, "body")
+    alias = next((item.alias for item in metadata if isinstance(item, params.Query) and item.alias), parameter.name)
+    return lambda given: (
+        _validate(adapter, given.query[alias], "query", alias) if alias in given.query else parameter.default
+    )
+
+
+def _dependency(function: Callable[..., Any]) -> Callable[[Input], Any]:
+    readers = _parameters(function, frozenset())
+    return lambda given: function(**{name: read(given) for name, read in readers.items()})
+
+
+def _validate(adapter: TypeAdapter[Any], value: Any, *location: str) -> Any:
+    try:
+        return adapter.validate_python(value)
+    except ValidationError as error:
+        faults = [{**fault, "loc": (*location, *fault["loc"])} for fault in error.errors(include_url=False)]
+        raise RequestValidationError(faults) from error
+
+
+def parse_query(query: bytes) -> dict[str, str]:
+    """Return the parameters of a query; of one that occurs twice, the last value."""
+    return dict(parse_qsl(query.decode("latin-1"), keep_blank_values=True)) if query else {}
+
+
+class EndpointTable:
+    """The endpoints by first segment of the path, which leaves a handful of patterns to try."""
+
+    def __init__(self, routes: Iterable[APIRoute]) -> None:
+        self._endpoints: dict[str, list[tuple[re.Pattern[str], Endpoint]]] = {}
+        for route in routes:
+            same_segment = self._endpoints.setdefault(_first_segment(route.path), [])
+            same_segment.append((_pattern(route.path), Endpoint(route)))
+
+    def find(self, method: str, path: str) -> Match | None:
+        """Return the endpoint of a path below `/api`."""
+        for pattern, endpoint in self._endpoints.get(_first_segment(path), ()):
+            if method in (endpoint.route.methods or ()) and (match := pattern.match(path)):
+                return endpoint, match.groupdict()
+        return None
+
+    def methods(self, path: str) -> set[str]:
+        """Return the methods of all endpoints of a path."""
+        endpoints = self._endpoints.get(_first_segment(path), ())
+        return {
+            method for pattern, endpoint in endpoints if pattern.match(path) for method in endpoint.route.methods or ()
+        }
+
+
+def _first_segment(path: str) -> str:
+    return path.partition("/")[2].partition("/")[0]
+
+
+def _pattern(path: str) -> re.Pattern[str]:
+    """Return the pattern of a path. Ids are digits: `/channel/add` has no id."""
+
+    def shape(parameter: re.Match[str]) -> str:
+        characters = r"[\s\S]*" if parameter[2] else "[0-9]+" if parameter[1].endswith("id") else "[^/]+"
+        return f"(?P<{parameter[1]}>{characters})"
+
+    return re.compile(_PARAMETER.sub(shape, path) + r"\Z")
