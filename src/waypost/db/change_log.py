@@ -8,7 +8,7 @@ from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, delete, func, insert, or_, select
+from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, insert, select
 
 from waypost import clock
 from waypost.db.schema import changes, links
@@ -18,6 +18,8 @@ _MAX_LINKS = 1000
 _GAP_SECONDS = 120  # longer than any transaction that writes a change
 _MAX_GAP = 10_000
 _COLUMNS = (changes.c.id, changes.c.host, changes.c.alias, changes.c.at)
+_INSERT = insert(changes)
+_SINCE = select(*_COLUMNS).where(changes.c.id >= bindparam("last")).order_by(changes.c.id)
 Name = tuple[str, str]
 """(host, alias), as in the table `aliases`. An empty alias stands for everything under the host."""
 
@@ -61,7 +63,7 @@ def record_links(tx: Connection, where: ColumnElement[bool]) -> None:
 def _insert(tx: Connection, names: Iterable[Name]) -> None:
     now = clock.now()
     if rows := [{"host": host, "alias": alias, "at": now} for host, alias in names]:
-        tx.execute(insert(changes), rows)
+        tx.execute(_INSERT, rows)
 
 
 def current_position(tx: Connection) -> LogPosition:
@@ -84,10 +86,10 @@ def read_since(tx: Connection, position: LogPosition) -> tuple[LogPosition, list
     those are undone, and their ids are assigned again.
     """
     now = clock.now()
-    is_new = changes.c.id >= position.last_id
+    rows = tx.execute(_SINCE, {"last": position.last_id}).all()
     if position.missing:
-        is_new = or_(is_new, changes.c.id.in_(position.missing))
-    rows = tx.execute(select(*_COLUMNS).where(is_new).order_by(changes.c.id))
+        missed = select(*_COLUMNS).where(changes.c.id.in_(position.missing), changes.c.id < position.last_id)
+        rows = [*tx.execute(missed.order_by(changes.c.id)), *rows]
     changed = {change.id: change for change in (Change(*row) for row in rows)}
     has_same_end = changed.pop(position.last_id, None) == position.end
     still_missing = {id_: at for id_, at in position.missing.items() if id_ not in changed}

@@ -15,7 +15,7 @@ from waypost.errors import not_found
 from waypost.links import dead_links
 from waypost.links.columns import Fields, Status, search_text, to_columns
 from waypost.settings import Settings
-from waypost.urls import alias_namespace, hostnames, validation
+from waypost.urls import alias_namespace, alias_rules, hostnames, validation
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,8 @@ _LISTED = select(*(_link[name] for name in _LISTED_NAMES if name in _link), doma
 _IS_OWNED = (_link.id == bindparam("link")) & (_link.account == bindparam("account"))
 _ONE = _LISTED.where(_IS_OWNED)
 _MANY = _LISTED.where(_link.id.in_(bindparam("links", expanding=True)))
+_LOCKED = _ONE.with_for_update(of=links)
+_SCHEME = select(domains.c.scheme).where(domains.c.host == bindparam("host"))
 _DETAILS = select(links, domains.c.scheme).select_from(_WITH_DOMAIN).where(_IS_OWNED)
 _CHANNELS = (
     select(channel_items.c.link, channel_items.c.channel)
@@ -54,6 +56,16 @@ _PIXELS = (
     .where(link_pixels.c.link == bindparam("link"), link_pixels.c.account == bindparam("account"))
     .order_by(link_pixels.c.pixel)
 )
+
+
+@dataclass(frozen=True)
+class Address:
+    """The id and the address of a link."""
+
+    id: int
+    host: str
+    alias: str
+    scheme: str | None
 
 
 @dataclass(frozen=True)
@@ -126,23 +138,27 @@ def get_details(tx: Connection, account: int, link: int) -> tuple[Link, Details]
     return listed, Details(**values)
 
 
-def add(tx: Connection, account: int, *, settings: Settings, **fields: Unpack[Fields]) -> Link:
+def add(tx: Connection, account: int, *, settings: Settings, **fields: Unpack[Fields]) -> Address:
     """Create a link. Raises INVALID or TAKEN with the field at fault."""
     host = _host(tx, account, fields, settings)
-    alias = alias_namespace.pick(tx, host, fields.get("custom"))
+    custom = fields.get("custom")
+    alias = alias_rules.generate() if custom is None else alias_rules.check(custom, field="custom")
     values = {**to_columns(tx, account, fields, settings), "host": host, "alias": alias}
     link = crud.add(tx, links, account, {**values, "search": search_text(values)})
-    alias_namespace.claim(tx, account, "link", link, host=host, alias=alias)
+    if custom is not None:
+        alias_namespace.claim(tx, account, "link", link, host=host, alias=alias)
+    elif (claimed := alias_namespace.claim_generated(tx, account, "link", link, host=host, alias=alias)) != alias:
+        alias = claimed
+        crud.change(tx, links, account, link, {"alias": alias, "search": search_text({**values, "alias": alias})})
     _set_relations(tx, account, link, **_owned_relations(tx, account, fields))
-    return get_owned(tx, account, link)
+    return Address(link, host, alias, _scheme(tx, host))
 
 
-def change(tx: Connection, account: int, link: int, *, settings: Settings, **fields: Unpack[Fields]) -> Link:
+def change(tx: Connection, account: int, link: int, *, settings: Settings, **fields: Unpack[Fields]) -> Address:
     """Set the given fields. A previous alias stays reserved for the account. Raises NOT_FOUND, and errors as `add`."""
     columns = to_columns(tx, account, fields, settings)
     relations = _owned_relations(tx, account, fields)
-    crud.lock_row(tx, links, account, link)
-    before = get_owned(tx, account, link)
+    before = _lock(tx, account, link)
     host = _host(tx, account, fields, settings) if "domain" in fields else before.host
     alias = fields.get("custom") or before.alias
     if (host, alias) != (before.host, before.alias):
@@ -156,17 +172,29 @@ def change(tx: Connection, account: int, link: int, *, settings: Settings, **fie
     crud.change(tx, links, account, link, {**values, "search": search_text({**vars(before), **values})})
     dead_links.reset_if_moved(tx, account, link, old=before.url, new=values.get("url", before.url))
     _set_relations(tx, account, link, **relations)
-    return get_owned(tx, account, link)
+    return Address(link, host, alias, before.scheme if host == before.host else _scheme(tx, host))
 
 
 def remove(tx: Connection, account: int, link: int) -> None:
     """Delete a link. Its alias stays reserved for the account."""
-    crud.lock_row(tx, links, account, link)
-    before = get_owned(tx, account, link)
+    before = _lock(tx, account, link)
     alias_namespace.release(tx, host=before.host, alias=before.alias)
     owned_by = (submissions.c.link == link, submissions.c.account == account)
     tx.execute(submissions.update().where(*owned_by).values(link=None))
     crud.remove(tx, links, account, link)
+
+
+def _lock(tx: Connection, account: int, link: int) -> Link:
+    """Lock and return one link, without its channels. Raises NOT_FOUND."""
+    row = tx.execute(_LOCKED, {"link": link, "account": account}).mappings().first()
+    if row is None:
+        raise not_found("link")
+    return Link(**row)
+
+
+def _scheme(tx: Connection, host: str) -> str | None:
+    """Return the scheme of a branded domain."""
+    return tx.execute(_SCHEME, {"host": host}).scalar() if host else None
 
 
 def _host(tx: Connection, account: int, fields: Fields, settings: Settings) -> str:

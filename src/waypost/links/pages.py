@@ -188,12 +188,12 @@ def _confirmation(context: PageContext, ids: Sequence[int]) -> Response:
     return context.render("links/delete.html", links=links, short_url=context.short_url)
 
 
-def _create(context: PageContext, form: Form) -> ops.Link:
+def _create(context: PageContext, form: Form) -> ops.Address:
     fields = form.read(NewLink, context.time_zone, SHAPE).sent()
     return context.write(lambda tx: ops.add(tx, context.account, settings=context.settings, **fields))
 
 
-def _update(context: PageContext, id: int, form: Form) -> ops.Link:
+def _update(context: PageContext, id: int, form: Form) -> ops.Address:
     """Save the changed fields. Raises INVALID if the link was changed since the form was shown."""
     body = form.read(LinkChange, context.time_zone, SHAPE)
     fields = body.sent()

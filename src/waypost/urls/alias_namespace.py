@@ -5,10 +5,9 @@ A host is "" for the service's own, the name of a branded domain, or ROTATORS fo
 
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, bindparam, select, text, update
 
 from waypost.db import change_log
-from waypost.db.database import upsert
 from waypost.db.schema import aliases
 from waypost.errors import taken
 from waypost.urls import alias_rules
@@ -16,6 +15,14 @@ from waypost.urls import alias_rules
 OWN = ""
 ROTATORS = "/r"
 TAKEN = "That alias is taken. Please choose another one."
+
+
+_USED = select(aliases.c.alias).where(aliases.c.host == bindparam("host"), aliases.c.alias == bindparam("alias"))
+_CLAIM = text(
+    "INSERT INTO aliases (host, alias, account, kind, item) VALUES (:host, :alias, :account, :kind, :item)"
+    " ON CONFLICT (host, alias) DO UPDATE SET kind = excluded.kind, item = excluded.item"
+    " WHERE aliases.account = excluded.account AND aliases.kind IS NULL RETURNING alias"
+)
 
 
 @dataclass(frozen=True)
@@ -34,8 +41,7 @@ def pick(tx: Connection, host: str, alias: str | None, *, field: str = "custom")
     length = 6
     while True:
         alias = alias_rules.generate(length)
-        query = select(aliases.c.alias).where(aliases.c.host == host, aliases.c.alias == alias)
-        if tx.execute(query).first() is None:
+        if tx.execute(_USED, {"host": host, "alias": alias}).first() is None:
             return alias
         length += 1
 
@@ -45,14 +51,23 @@ def claim(tx: Connection, account: int, kind: str, item: int, *, host: str, alia
 
     An alias is free if it was never used, or if this account used and released it (decision 19).
     """
-    statement = upsert(tx, aliases).values(host=host, alias=alias, account=account, kind=kind, item=item)
-    is_released = (aliases.c.account == account) & aliases.c.kind.is_(None)
-    claim_statement = statement.on_conflict_do_update(
-        index_elements=["host", "alias"], set_={"kind": kind, "item": item}, where=is_released
-    ).returning(aliases.c.alias)
-    if tx.execute(claim_statement).first() is None:
+    if not _try_to_claim(tx, account, kind, item, host, alias):
         raise taken(field, TAKEN)
-    change_log.record(tx, host, alias)
+
+
+def claim_generated(tx: Connection, account: int, kind: str, item: int, *, host: str, alias: str) -> str:
+    """Assign a generated alias to the item, or a longer one if it is taken. Return the assigned one."""
+    while not _try_to_claim(tx, account, kind, item, host, alias):
+        alias = alias_rules.generate(len(alias) + 1)
+    return alias
+
+
+def _try_to_claim(tx: Connection, account: int, kind: str, item: int, host: str, alias: str) -> bool:
+    parameters = {"host": host, "alias": alias, "account": account, "kind": kind, "item": item}
+    is_claimed = tx.execute(_CLAIM, parameters).first() is not None
+    if is_claimed:
+        change_log.record(tx, host, alias)
+    return is_claimed
 
 
 def release(tx: Connection, *, host: str, alias: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, bindparam, select
 
 from waypost.db.schema import blocklist_entries
 from waypost.errors import invalid
@@ -56,19 +56,25 @@ def refuse(tx: Connection, urls: Iterable[str], *, field: str) -> None:
     """Raise INVALID on `field` if one of the URLs is blocked. The cost is independent of the size of the blocklist."""
     checked = list(urls)
     hosts = sorted({host for url in checked for host in _hosts(url)})
-    c = blocklist_entries.c
-    for start in range(0, len(hosts), _QUERY_SIZE):
-        some = hosts[start : start + _QUERY_SIZE]
-        host = tx.execute(select(c.value).where(c.kind == HOST, c.value.in_(some)).limit(1)).scalar()
-        if host is not None:
-            raise invalid(field, f"{field} must not lead to {host}: the administrator of this service has blocked it.")
-    folded = [_folded(url) for url in checked]
-    for value in tx.execute(select(c.value).where(c.kind == WORD)).scalars() if checked else ():
-        if any(value in url for url in folded):
-            raise invalid(
-                field,
-                f"{field} must not contain the word {value}, which the administrator of this service has blocked.",
-            )
+    words: set[str] = set()
+    for start in range(0, max(1, len(hosts)) if checked else 0, _QUERY_SIZE):
+        for kind, value in tx.execute(_ENTRIES, {"hosts": hosts[start : start + _QUERY_SIZE]}):
+            if kind == HOST:
+                message = f"{field} must not lead to {value}: the administrator of this service has blocked it."
+                raise invalid(field, message)
+            words.add(value)
+    folded = [_folded(url) for url in checked] if words else []
+    for word in sorted(words):
+        if any(word in url for url in folded):
+            message = f"{field} must not contain the word {word}, which the administrator of this service has blocked."
+            raise invalid(field, message)
+
+
+_entry = blocklist_entries.c
+_ENTRIES = select(_entry.kind, _entry.value).where(
+    (_entry.kind == WORD) | ((_entry.kind == HOST) & _entry.value.in_(bindparam("hosts", expanding=True)))
+)
+"""All words, and the given hosts."""
 
 
 def find_urls(text: str) -> list[str]:

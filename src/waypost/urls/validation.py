@@ -6,7 +6,7 @@ import socket
 from urllib.parse import SplitResult, urlsplit
 
 import idna
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, bindparam, select
 
 from waypost.db.schema import domains
 from waypost.errors import invalid
@@ -19,6 +19,7 @@ _HOST = re.compile(rf"{_LABEL}(\.{_LABEL})*\Z")
 _AUTHORITY = re.compile(r"(.*@)?(\[[^\[\]@]*\]|[^\[\]@:]*)(:\d*)?\Z")
 _LOOPBACK = re.compile(r"(localhost|.*\.localhost|127\.\d+\.\d+\.\d+|0\.0\.0\.0|::1|::)\Z")
 _WEB_PORTS = {"http": 80, "https": 443}
+_IS_BRANDED = select(domains.c.id).where(domains.c.host == bindparam("host"))
 
 
 def web_url(value: str, *, field: str) -> str:
@@ -47,8 +48,7 @@ def refuse_own(tx: Connection, url: str, *, field: str, settings: Settings) -> N
         return
     parts = _split(url, field)
     host = ascii_host(parts.hostname or "") or ""
-    query = select(domains.c.id).where(domains.c.host == host)
-    if _is_own(host, parts, settings) or tx.execute(query).first() is not None:
+    if _is_own(host, parts, settings) or tx.execute(_IS_BRANDED, {"host": host}).first() is not None:
         raise invalid(field, f"{field} must not lead to this service itself: that could cause a redirect loop.")
 
 
