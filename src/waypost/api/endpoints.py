@@ -5,8 +5,7 @@ other, and gives every dependency and every function a thread of its own.
 """
 
 import inspect
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Annotated, Any, NamedTuple, get_args, get_origin
 from urllib.parse import parse_qsl
@@ -19,7 +18,6 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from waypost.api.context import RequestContext, authenticated
 
-_PARAMETER = re.compile(r"\{(\w+)(:rest)?\}")
 Match = tuple["Endpoint", Mapping[str, str]]
 """An endpoint and the parameters in the path."""
 
@@ -40,6 +38,26 @@ class Endpoint:
         self.route = route
         self.has_body = route.body_field is not None
         self.is_async = inspect.iscoroutinefunction(route.endpoint)
+        self._segments = [segment.strip("{}").removesuffix(":rest") for segment in _segments(route.path)]
+        self._has_rest = route.path.endswith(":rest}")
+
+    def match(self, segments: Sequence[str]) -> Mapping[str, str] | None:
+        """Return the parameters in a path, None for another path. Ids are digits: `/channel/add` has no id."""
+        length = len(self._segments)
+        if self._has_rest and len(segments) > length:
+            segments = [*segments[: length - 1], "/".join(segments[length - 1 :])]
+        if len(segments) != length:
+            return None
+        parameters = {}
+        for name, segment in zip(self._segments, segments, strict=True):
+            if name not in self.route.param_convertors:
+                if name != segment:
+                    return None
+            elif name.endswith("id") and not (segment.isascii() and segment.isdecimal()):
+                return None
+            else:
+                parameters[name] = segment
+        return parameters
 
     def run(self, given: Input) -> Response:
         """Validate the input, call the function and return its response.
@@ -107,38 +125,28 @@ def parse_query(query: bytes) -> dict[str, str]:
 
 
 class EndpointTable:
-    """The endpoints by first segment of the path, which leaves a handful of patterns to try."""
+    """The endpoints by first segment of the path, which leaves a handful to try."""
 
     def __init__(self, routes: Iterable[APIRoute]) -> None:
-        self._endpoints: dict[str, list[tuple[re.Pattern[str], Endpoint]]] = {}
+        self._endpoints: dict[str, list[Endpoint]] = {}
         for route in routes:
-            same_segment = self._endpoints.setdefault(_first_segment(route.path), [])
-            same_segment.append((_pattern(route.path), Endpoint(route)))
+            self._endpoints.setdefault(_segments(route.path)[0], []).append(Endpoint(route))
 
     def find(self, method: str, path: str) -> Match | None:
         """Return the endpoint of a path below `/api`."""
-        for pattern, endpoint in self._endpoints.get(_first_segment(path), ()):
-            if method in (endpoint.route.methods or ()) and (match := pattern.match(path)):
-                return endpoint, match.groupdict()
+        segments = _segments(path)
+        for endpoint in self._endpoints.get(segments[0], ()):
+            if method in (endpoint.route.methods or ()) and (parameters := endpoint.match(segments)) is not None:
+                return endpoint, parameters
         return None
 
     def methods(self, path: str) -> set[str]:
         """Return the methods of all endpoints of a path."""
-        endpoints = self._endpoints.get(_first_segment(path), ())
-        return {
-            method for pattern, endpoint in endpoints if pattern.match(path) for method in endpoint.route.methods or ()
-        }
+        segments = _segments(path)
+        endpoints = self._endpoints.get(segments[0], ())
+        routes = [endpoint.route for endpoint in endpoints if endpoint.match(segments) is not None]
+        return {method for route in routes for method in route.methods or ()}
 
 
-def _first_segment(path: str) -> str:
-    return path.partition("/")[2].partition("/")[0]
-
-
-def _pattern(path: str) -> re.Pattern[str]:
-    """Return the pattern of a path. Ids are digits: `/channel/add` has no id."""
-
-    def shape(parameter: re.Match[str]) -> str:
-        characters = r"[\s\S]*" if parameter[2] else "[0-9]+" if parameter[1].endswith("id") else "[^/]+"
-        return f"(?P<{parameter[1]}>{characters})"
-
-    return re.compile(_PARAMETER.sub(shape, path) + r"\Z")
+def _segments(path: str) -> list[str]:
+    return path.split("/")[1:] or [""]

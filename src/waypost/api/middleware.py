@@ -2,6 +2,7 @@
 
 import time
 import uuid
+from collections.abc import Callable
 from functools import partial
 from urllib.parse import unquote_plus, unquote_to_bytes
 
@@ -15,15 +16,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from waypost.api import request_body
 from waypost.api.authentication import Authenticator, presented_key
-from waypost.api.context import REQUEST_CONTEXT, WorkerResources, key_required
-from waypost.api.endpoints import EndpointTable, Input, parse_query
+from waypost.api.context import REQUEST_CONTEXT, RequestContext, WorkerResources, key_required
+from waypost.api.endpoints import EndpointTable, Input, Match, parse_query
 from waypost.api.rate_limit import Usage
 from waypost.api.responses import problem_response, validation_problem
 from waypost.errors import Kind, Problem, invalid
 
 PREFIX = "/api"
 REQUEST_ID = "waypost.request_id"
-_DOCS = ("/api/docs", "/api/openapi.json")
+_PAGES = ("/docs", "/openapi.json")
 _log = structlog.get_logger("api")
 
 
@@ -58,6 +59,8 @@ class ApiMiddleware:
             await self._dispatch(as_get, receive, request)
         except Problem as problem:
             await problem_response(problem)(scope, receive, request.send)
+        except RequestValidationError as error:
+            await problem_response(validation_problem(error))(scope, receive, request.send)
         except Exception:  # noqa: BLE001  # the outermost edge of a request
             self._resources.meter.count("errors")
             _log.exception("request failed", request_id=request.id)
@@ -72,48 +75,31 @@ class ApiMiddleware:
 
     async def _dispatch(self, scope: Scope, receive: Receive, request: "_ResponseRecorder") -> None:
         _require_utf8(scope["query_string"])
-        if scope["path"].startswith(_DOCS):
-            await self._app(scope, receive, request.send)
-            return
+        key = presented_key(Headers(scope=scope))
+        authenticate = partial(self._authenticator.authenticate, scope, key, request.record)
         path = scope["path"].removeprefix(PREFIX)
         match = self._endpoints.find(scope["method"], path)
-        headers = Headers(scope=scope)
-        if not (key := presented_key(headers)):
-            raise key_required() if match or self._endpoints.methods(path) else _unknown_path()
-        authenticate = partial(self._authenticator.authenticate, scope, key, request.record)
         if match is None:
-            await anyio.to_thread.run_sync(authenticate)
-            await self._no_endpoint(scope["method"], path)(scope, receive, request.send)
+            if key:
+                await anyio.to_thread.run_sync(authenticate)
+            is_page = scope["method"] == "GET" and path.startswith(_PAGES)
+            await (self._app if is_page else self._no_endpoint(scope["method"], path))(scope, receive, request.send)
             return
-        endpoint, parameters = match
-        context = None
-        if endpoint.is_async or (endpoint.has_body and not self._authenticator.is_recent(key)):
-            context = await anyio.to_thread.run_sync(authenticate)  # without a valid key no body is read
-        if endpoint.is_async:
+        if not key:
+            raise key_required()
+        if match[0].is_async:
+            context = await anyio.to_thread.run_sync(authenticate)
             await self._app({**scope, REQUEST_CONTEXT: context}, receive, request.send)
             return
-        body = await request_body.read(Request(scope, receive)) if endpoint.has_body else b""
-
-        def respond() -> Response:
-            given = Input(
-                context or authenticate(),
-                parameters,
-                parse_query(scope["query_string"]),
-                request_body.parse(body, headers.get("content-type", "")) if endpoint.has_body else None,
-            )
-            return endpoint.run(given)
-
-        try:
-            response = await anyio.to_thread.run_sync(respond)
-        except RequestValidationError as error:
-            response = problem_response(validation_problem(error))
+        is_recent = self._authenticator.is_recent(key)
+        response = await _respond(match, Request(scope, receive), authenticate, is_recent=is_recent)
         await response(scope, receive, request.send)
 
     def _no_endpoint(self, method: str, path: str) -> Response:
         """Return the response for an unknown path or method."""
-        methods = self._endpoints.methods(path)
+        methods = {"GET"} if path.startswith(_PAGES) else self._endpoints.methods(path)
         if not methods:
-            return problem_response(_unknown_path())
+            return problem_response(Problem(Kind.NOT_FOUND, "Unknown path. See /api/docs."))
         allowed = ", ".join(sorted(methods | {"HEAD"} if "GET" in methods else methods))
         problem = Problem(Kind.METHOD_NOT_ALLOWED, f"{method} is not allowed here. Use {allowed}.")
         response = problem_response(problem)
@@ -121,8 +107,28 @@ class ApiMiddleware:
         return response
 
 
-def _unknown_path() -> Problem:
-    return Problem(Kind.NOT_FOUND, "Unknown path. See /api/docs.")
+async def _respond(
+    match: Match, request: Request, authenticate: Callable[[], RequestContext], *, is_recent: bool
+) -> Response:
+    """Run an endpoint in one thread, which also authenticates the request if its key is a recent one.
+
+    With another key the body is read only when the key is known to be valid.
+    """
+    endpoint, parameters = match
+    context = None if is_recent or not endpoint.has_body else await anyio.to_thread.run_sync(authenticate)
+    try:
+        body = await request_body.read(request) if endpoint.has_body else b""
+    except Problem:
+        if context is None:
+            await anyio.to_thread.run_sync(authenticate)  # so that the request counts
+        raise
+
+    def run() -> Response:
+        own_context = context or authenticate()
+        parsed = request_body.parse(body, request.headers.get("content-type", "")) if endpoint.has_body else None
+        return endpoint.run(Input(own_context, parameters, parse_query(request.scope["query_string"]), parsed))
+
+    return await anyio.to_thread.run_sync(run)
 
 
 def _require_utf8(query: bytes) -> None:
