@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import email_validator
-from sqlalchemy import ColumnElement, Connection, RowMapping, Select, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, RowMapping, Select, bindparam, func, insert, or_, select, update
 
 from waypost import clock
 from waypost.db import crud
@@ -110,7 +110,7 @@ def add(
 
 def get(tx: Connection, account: int) -> Account:
     """Return an account. Raises NOT_FOUND."""
-    return _account(tx.execute(_select_accounts().where(accounts.c.id == account)).mappings().first())
+    return _account(tx.execute(_BY_ID, {"account": account}).mappings().first())
 
 
 def find(tx: Connection, name: str) -> Account:
@@ -244,6 +244,9 @@ def _select_accounts() -> Select[Any]:
     own = (accounts.c[name] for name in ("id", "email", "username", "owner", "suspended", "expires", "registered"))
     query = select(*own, plans.c.name.label("plan"), plans.c.status)
     return query.join(plans, plans.c.id == accounts.c.plan)
+
+
+_BY_ID = _select_accounts().where(accounts.c.id == bindparam("account"))
 
 
 def _account(row: RowMapping | None) -> Account:

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import StaticPool
 
 from waypost.db.parameters import check_parameters, dump_json
@@ -29,8 +30,16 @@ def create(url: str, *, begin: str, pragmas: tuple[str, ...], single: bool = Fal
         for pragma in ("foreign_keys = ON", "cache_size = -8000", "mmap_size = 0", *pragmas):
             connection.execute(f"PRAGMA {pragma}")
 
-    event.listen(engine, "begin", partial(Connection.exec_driver_sql, statement=begin))
+    event.listen(engine, "begin", partial(_begin, begin))
     return engine
+
+
+def _begin(statement: str, connection: Connection) -> None:
+    """Open a transaction. Not by SQLAlchemy's own way, which takes as long as a small query."""
+    try:
+        connection.connection.driver_connection.execute(statement)  # type: ignore[union-attr]
+    except sqlite3.OperationalError as error:
+        raise OperationalError(statement, None, error) from error
 
 
 def _use_wal(connection: Any) -> None:

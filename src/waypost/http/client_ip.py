@@ -2,12 +2,15 @@
 
 import ipaddress
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from starlette.types import Scope
 
 from waypost.settings import Network
 
 _MAX_HOPS = 50
+_MAX_LENGTH = 100
+"""An address is shorter, even with a zone, a port and blanks."""
 _PROXY_HEADERS = frozenset(
     {b"forwarded", b"via", b"x-forwarded-for", b"x-forwarded-host", b"x-forwarded-proto", b"x-real-ip"}
 )
@@ -62,6 +65,7 @@ def is_trusted(peer: str, trusted: Sequence[Network]) -> bool:
     return address is not None and _is_in(address, trusted)
 
 
+@lru_cache(1000)
 def network_of(address: str) -> str:
     """Return the network that rate limits count as one client: an IPv4 address, or the /64 of an IPv6 address.
 
@@ -83,6 +87,11 @@ def _peer(scope: Scope) -> str:
 
 
 def _parse(value: str) -> Address | None:
+    return _parse_short(value) if len(value) <= _MAX_LENGTH else None
+
+
+@lru_cache(1000)
+def _parse_short(value: str) -> Address | None:
     text = value.strip()
     if text.startswith("["):
         text = text[1:].partition("]")[0]
