@@ -3,6 +3,8 @@
 The window is that of `http/rate_limit.py`; the limit is a setting of accounts and plans.
 """
 
+import threading
+import time
 from dataclasses import dataclass
 
 from sqlalchemy import BigInteger, Boolean, Connection, Integer, bindparam, case, literal_column, or_, update
@@ -16,6 +18,9 @@ from waypost.errors import unavailable
 from waypost.http.rate_limit import WINDOW_MS
 
 _MAX_CACHED = 10_000
+_BLOCK_SECONDS = 0.5  # a revoked key or a suspended account ends within a second
+_SHARE_OF_USED = 50
+_SHARE_OF_LIMIT = 100
 _MAX_ATTEMPTS = 3  # other processes can use up or renew a window between a read and the write that follows
 
 
@@ -39,27 +44,44 @@ class Usage:
         ]
 
 
+@dataclass
+class _Block:
+    """Requests of a key that were taken at once: `left` can be used until a time of the monotonic clock."""
+
+    caller: Caller
+    left: int
+    until: float
+
+
 class ApiKeyLimiter:
     """Authenticates API keys and takes each request from the key's limit.
 
     The next request of a recently accepted key is taken by one statement that also returns its account. Requests with
     other keys are read first, so that unknown and exhausted keys write nothing and wait for no writer.
+    A key with a large limit that is in heavy use takes several requests at once, so most of its requests write nothing.
+    What it does not use within half a second is lost. So this is at most a hundredth of the limit, and the second half
+    of a window is taken one by one.
     """
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._accounts: dict[bytes, int] = {}  # by key digest; a hint only, the statement verifies it
+        self._blocks: dict[bytes, _Block] = {}  # by key digest
+        self._lock = threading.Lock()
 
     def is_recent(self, key: str) -> bool:
         """Return whether the last request with this key was accepted."""
-        return credentials.digest(key) in self._accounts
+        return credentials.digest(key) in self._blocks
 
     def acquire(self, key: str) -> tuple[Caller, Usage] | None:
         """Take one request from the key's limit, if it allows that. Return None for an unknown key."""
         digest = credentials.digest(key)
-        account = self._accounts.get(digest)
+        block = self._blocks.get(digest)
+        if block is not None and self._take(block):
+            return block.caller, _usage(block.caller, block.left)
+        account = None if block is None else block.caller.account
+        size = _next_size(block)
         for _ in range(_MAX_ATTEMPTS):
-            if account is not None and (acquired := self._acquire(account, digest)):
+            if account is not None and (acquired := self._acquire(account, digest, size)):
                 return acquired
             caller = self._database.read(lambda tx: auth_api_keys.find_caller(tx, digest))
             if caller is None:
@@ -69,37 +91,57 @@ class ApiKeyLimiter:
             if caller.account_used >= caller.limit * ACCOUNT_FACTOR:
                 limit = caller.limit * ACCOUNT_FACTOR
                 return caller, Usage(limit, 0, _reset_second(clock.now_ms()), allowed=False, of_account=True)
-            account = caller.account
+            account, size = caller.account, 1
         raise unavailable()  # reads are stale: the server has become a standby
 
-    def _acquire(self, account: int, digest: bytes) -> tuple[Caller, Usage] | None:
-        acquired = self._database.write(lambda tx: claim(tx, account, digest), durability="relaxed", autocommit=True)
-        if acquired is None or not acquired[1].remaining:
-            self._accounts.pop(digest, None)
+    def _take(self, block: _Block) -> bool:
+        """Take one request from the block, if one is left and neither its time nor its window is over."""
+        is_current = time.monotonic() < block.until and clock.now_ms() < block.caller.window_start + WINDOW_MS
+        with self._lock:
+            has_taken = is_current and block.left > 0
+            block.left -= has_taken
+        return has_taken
+
+    def _acquire(self, account: int, digest: bytes, size: int) -> tuple[Caller, Usage] | None:
+        caller = self._database.write(
+            lambda tx: claim(tx, account, digest, size), durability="relaxed", autocommit=True
+        )
+        if caller is None or caller.window_used >= caller.limit:
+            self._blocks.pop(digest, None)
         else:
-            if len(self._accounts) >= _MAX_CACHED:
-                self._accounts.clear()
-            self._accounts[digest] = account
-        return acquired
+            if len(self._blocks) >= _MAX_CACHED:
+                self._blocks.clear()
+            self._blocks[digest] = _Block(caller, size - 1, time.monotonic() + _BLOCK_SECONDS)
+        return None if caller is None else (caller, _usage(caller, size - 1))
 
 
-def claim(tx: Connection, account: int, digest: bytes) -> tuple[Caller, Usage] | None:
-    """Take one request from the key's window, or open a new window if it is over. One statement, so exact.
+def claim(tx: Connection, account: int, digest: bytes, size: int = 1) -> Caller | None:
+    """Take requests from the key's window, or open a new window if it is over. One statement, so exact.
 
-    Return None if no request is left or the key does not exist.
+    Return None if fewer are left or the key does not exist.
     """
     now = clock.now_ms()
-    parameters = {"owner": account, "key_digest": digest, "ms": now, "s": now // 1000}
+    parameters = {"owner": account, "key_digest": digest, "ms": now, "s": now // 1000, "size": size}
     row = tx.execute(_CLAIM, parameters).mappings().one_or_none()
-    if row is None:
-        return None
-    caller = Caller(**row)
-    remaining = caller.limit - caller.window_used
-    return caller, Usage(caller.limit, remaining, _reset_second(caller.window_start), allowed=True)
+    return None if row is None else Caller(**row)
+
+
+def _usage(caller: Caller, left: int) -> Usage:
+    remaining = caller.limit - caller.window_used + left
+    return Usage(caller.limit, remaining, _reset_second(caller.window_start), allowed=True)
+
+
+def _next_size(block: _Block | None) -> int:
+    """Return how many requests a key takes at once: several in heavy use, if the last ones were used in time."""
+    if block is None or block.left or time.monotonic() > block.until:
+        return 1
+    used, limit = block.caller.window_used, block.caller.limit
+    return max(1, min(used // _SHARE_OF_USED, limit // _SHARE_OF_LIMIT, limit // 2 - used))
 
 
 _MS = bindparam("ms", type_=BigInteger)
 _S = bindparam("s", type_=BigInteger)
+_SIZE = bindparam("size", type_=Integer)
 _IS_OVER = or_(api_keys.c.window_start <= _MS - WINDOW_MS, api_keys.c.window_start > _MS + WINDOW_MS)
 # In SQL, because SQLAlchemy omits table names in RETURNING for SQLite.
 _OF_ACCOUNT = "FROM accounts JOIN plans ON plans.id = accounts.plan WHERE accounts.id = api_keys.account"
@@ -109,11 +151,11 @@ _CLAIM = (
     update(api_keys)
     .where(api_keys.c.account == bindparam("owner"), api_keys.c.digest == bindparam("key_digest"))
     .where(or_(api_keys.c.expires.is_(None), api_keys.c.expires > _S))
-    .where(or_(_IS_OVER, api_keys.c.window_used < _LIMIT))
-    .where(used_by_account(bindparam("owner", type_=BigInteger), _MS) < _LIMIT * ACCOUNT_FACTOR)
+    .where(or_(_IS_OVER, api_keys.c.window_used + _SIZE <= _LIMIT), _SIZE <= _LIMIT)
+    .where(used_by_account(bindparam("owner", type_=BigInteger), _MS) + _SIZE <= _LIMIT * ACCOUNT_FACTOR)
     .values(
         window_start=case((_IS_OVER, _MS), else_=api_keys.c.window_start),
-        window_used=case((_IS_OVER, 1), else_=api_keys.c.window_used + 1),
+        window_used=case((_IS_OVER, _SIZE), else_=api_keys.c.window_used + _SIZE),
         last_used=_S,
     )
     .returning(

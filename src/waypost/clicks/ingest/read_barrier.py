@@ -14,6 +14,8 @@ from waypost.errors import Kind, Problem
 
 _TIMEOUT_SECONDS = 10.0
 _POLL_SECONDS = 0.004
+_counted: dict[Path, dict[str, int]] = {}
+"""Known positions of the ingester in each journal. They only grow, so most requests read none."""
 
 
 def wait(folder: Path, database: Database) -> None:
@@ -21,10 +23,13 @@ def wait(folder: Path, database: Database) -> None:
 
     Raises UNAVAILABLE after ten seconds: an error is better than an incomplete number.
     """
-    pending = {name: size for name, size in reader.segment_sizes(folder).items() if size} if folder.is_dir() else {}
+    sizes = reader.segment_sizes(folder) if folder.is_dir() else {}
+    known = _counted.get(folder, {})
+    pending = {name: size for name, size in sizes.items() if size > known.get(name, 0)}
     deadline = time.monotonic() + _TIMEOUT_SECONDS
     while pending:
-        positions = database.read(lambda tx: _positions(tx, pending))  # noqa: B023  # called at once
+        positions = database.read(lambda tx: _positions(tx, sizes))
+        _counted[folder] = positions
         present = reader.segment_sizes(folder)
         # A segment is deleted only after it is counted completely.
         pending = {name: size for name, size in pending.items() if name in present and positions.get(name, 0) < size}
