@@ -1,0 +1,54 @@
+"""The number of statements of each request.
+
+BEGIN and COMMIT are not counted, nor reads of the change log, which a background task does as well.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, event
+
+from tests.conftest import Person
+
+URL = "https://example.com/"
+
+
+@contextmanager
+def _recorded() -> Iterator[list[str]]:
+    """Record the statements of all connections."""
+    statements: list[str] = []
+
+    def record(_tx: Any, _cursor: Any, statement: str, *_details: Any) -> None:
+        if "FROM changes" not in statement and "pg_notify" not in statement:
+            statements.append(statement)
+
+    event.listen(Engine, "before_cursor_execute", record)
+    try:
+        yield statements
+    finally:
+        event.remove(Engine, "before_cursor_execute", record)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "limit"),
+    [
+        ("GET", "/account", None, 2),
+        ("GET", "/url/{link}", None, 5),
+        ("GET", "/urls", None, 5),
+        ("GET", "/channels", None, 3),
+        ("POST", "/url/add", {"url": URL}, 7),
+        ("PUT", "/url/{link}/update", {"title": "New"}, 4),
+        ("POST", "/channel/add", {"name": "News {n}"}, 4),
+    ],
+)
+def test_request_executes_few_statements(ana: Person, method: str, path: str, body: Any, limit: int) -> None:
+    link = ana.post("/url/add", {"url": URL})["id"]
+    ana.post("/channel/add", {"name": "First"})
+    path = path.format(link=link)
+    bodies = [body and {name: value.format(n=n) for name, value in body.items()} for n in (1, 2)]
+    ana.call(method, path, bodies[0])  # the first request with a key reads it first
+    with _recorded() as statements:
+        assert ana.call(method, path, bodies[1]).status_code == 200
+    assert len(statements) <= limit, "\n".join(statements)
