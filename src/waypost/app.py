@@ -99,5 +99,5 @@ def _visitor_services(resources: WorkerResources, worker_state: WorkerState) -> 
         meter=resources.meter,
         store=resources.cleaner.store,
         signer=InstallationSigner(database),
-        publish_changes=resources.publish_changes,
+        publish_changes=partial(resources.publish_changes, ()),
     )

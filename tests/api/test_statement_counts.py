@@ -38,7 +38,7 @@ def _recorded() -> Iterator[list[str]]:
         ("GET", "/url/{link}", None, 5),
         ("GET", "/urls", None, 5),
         ("GET", "/channels", None, 3),
-        ("POST", "/url/add", {"url": URL}, 7),
+        ("POST", "/url/add", {"url": URL}, 6),
         ("PUT", "/url/{link}/update", {"title": "New"}, 4),
         ("POST", "/channel/add", {"name": "News {n}"}, 4),
     ],

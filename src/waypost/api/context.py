@@ -1,6 +1,6 @@
 """The context of an authenticated API request: its account and its access to the data."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, TypeVar
 
@@ -9,6 +9,8 @@ from sqlalchemy import Connection
 
 from waypost.clicks.ingest import read_barrier
 from waypost.clicks.stats import reports
+from waypost.db import change_log
+from waypost.db.change_log import Change
 from waypost.db.database import Database
 from waypost.errors import Kind, Problem
 from waypost.http.rate_limit import RateLimiter
@@ -30,8 +32,8 @@ class WorkerResources:
 
     settings: Settings
     database: Database
-    publish_changes: Callable[[], None]
-    """Called after every write, before the response."""
+    publish_changes: Callable[[Sequence[Change]], None]
+    """Called with the changes of a committed transaction, before the response."""
     meter: Meter
     cleaner: StorageCleaner
     mailer: Mailer
@@ -87,8 +89,16 @@ class RequestContext:
 
     def write(self, work: Callable[[Connection], T]) -> T:
         """Run `work` in a write transaction and commit it."""
-        result = self.database.write(work)
-        self.resources.publish_changes()
+        changes: list[Change] = []
+
+        def recording(tx: Connection) -> T:
+            result = work(tx)
+            changes[:] = change_log.recorded(tx)
+            return result
+
+        result = self.database.write(recording)
+        if changes:
+            self.resources.publish_changes(changes)
         return result
 
     def read_after_ingest(self, work: Callable[[Connection], T]) -> T:

@@ -4,9 +4,10 @@ Ids are assigned before commit, so they can appear out of order. Readers remembe
 minutes; so writers never wait for each other.
 """
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, insert, select
 
@@ -18,7 +19,7 @@ _MAX_LINKS = 1000
 _GAP_SECONDS = 120  # longer than any transaction that writes a change
 _MAX_GAP = 10_000
 _COLUMNS = (changes.c.id, changes.c.host, changes.c.alias, changes.c.at)
-_INSERT = insert(changes)
+_INSERT = insert(changes).returning(*_COLUMNS)
 _SINCE = select(*_COLUMNS).where(changes.c.id >= bindparam("last")).order_by(changes.c.id)
 Name = tuple[str, str]
 """(host, alias), as in the table `aliases`. An empty alias stands for everything under the host."""
@@ -33,12 +34,21 @@ class Change(NamedTuple):
     at: int
 
 
+_recorded: WeakKeyDictionary[Connection, list[Change]] = WeakKeyDictionary()
+
+
 @dataclass(frozen=True)
 class LogPosition:
     """The last change that a reader has read, and the missing ids before it with the time when each was missed."""
 
     end: Change | None = None
     missing: Mapping[int, int] = field(default_factory=dict)
+
+    def after(self, recorded: Sequence[Change]) -> "LogPosition | None":
+        """Return the position after these changes if no other change lies between, else None."""
+        ids = [change.id for change in recorded]
+        is_next = ids == list(range(self.last_id + 1, self.last_id + 1 + len(ids)))
+        return LogPosition(recorded[-1], self.missing) if ids and is_next else None
 
     @property
     def last_id(self) -> int:
@@ -63,7 +73,13 @@ def record_links(tx: Connection, where: ColumnElement[bool]) -> None:
 def _insert(tx: Connection, names: Iterable[Name]) -> None:
     now = clock.now()
     if rows := [{"host": host, "alias": alias, "at": now} for host, alias in names]:
-        tx.execute(_INSERT, rows)
+        inserted = tx.execute(_INSERT, rows)
+        _recorded.setdefault(tx, []).extend(Change(*row) for row in inserted)
+
+
+def recorded(tx: Connection) -> list[Change]:
+    """Return what the transaction has logged, in the order of the ids."""
+    return sorted(_recorded.get(tx, ()))
 
 
 def current_position(tx: Connection) -> LogPosition:

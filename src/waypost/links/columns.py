@@ -105,8 +105,7 @@ def _urls(tx: Connection, fields: Fields, settings: Settings) -> dict[str, Any]:
 def _destination(tx: Connection, url: str, field: str, settings: Settings) -> str:
     """Trim and validate a URL that visitors are redirected to. Raises INVALID on `field`."""
     destination = validation.destination(url, field=field, settings=settings)
-    validation.refuse_own(tx, destination, field=field, settings=settings)
-    blocklist.refuse(tx, [destination], field=field)
+    blocklist.refuse_destination(tx, destination, field=field, settings=settings)
     return destination
 
 

@@ -6,13 +6,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
-from sqlalchemy import Connection, bindparam, select
+from sqlalchemy import Connection, bindparam, literal_column, select, union_all
 
-from waypost.db.schema import blocklist_entries
+from waypost.db.schema import blocklist_entries, domains
 from waypost.errors import invalid
+from waypost.settings import Settings
+from waypost.urls import validation
 from waypost.urls.validation import ascii_host
 
 HOST, WORD = "host", "word"
+_DOMAIN = "domain"
 _MAX_DECODINGS = 20  # levels of percent-encoding in which hosts and words are found
 _NESTED = re.compile(r"%(?:25)+")
 # Characters that are not displayed (Default_Ignorable_Code_Point of Unicode).
@@ -52,13 +55,24 @@ def read(tx: Connection) -> Blocklist:
     return Blocklist(frozenset(row.value for row in rows if row.kind == HOST), words)
 
 
-def refuse(tx: Connection, urls: Iterable[str], *, field: str) -> None:
-    """Raise INVALID on `field` if one of the URLs is blocked. The cost is independent of the size of the blocklist."""
+def refuse_destination(tx: Connection, url: str, *, field: str, settings: Settings) -> None:
+    """Raise INVALID on `field` if a URL is blocked, or leads to the service itself or a branded domain."""
+    refuse(tx, [url], field=field, foreign_host=validation.foreign_host(url, field=field, settings=settings))
+
+
+def refuse(tx: Connection, urls: Iterable[str], *, field: str, foreign_host: str = "") -> None:
+    """Raise INVALID on `field` if one of the URLs is blocked, or if `foreign_host` is a branded domain.
+
+    The cost is independent of the size of the blocklist.
+    """
     checked = list(urls)
     hosts = sorted({host for url in checked for host in _hosts(url)})
     words: set[str] = set()
     for start in range(0, max(1, len(hosts)) if checked else 0, _QUERY_SIZE):
-        for kind, value in tx.execute(_ENTRIES, {"hosts": hosts[start : start + _QUERY_SIZE]}):
+        parameters = {"hosts": hosts[start : start + _QUERY_SIZE], "foreign_host": foreign_host}
+        for kind, value in tx.execute(_ENTRIES, parameters):
+            if kind == _DOMAIN:
+                raise validation.loop(field)
             if kind == HOST:
                 message = f"{field} must not lead to {value}: the administrator of this service has blocked it."
                 raise invalid(field, message)
@@ -71,10 +85,10 @@ def refuse(tx: Connection, urls: Iterable[str], *, field: str) -> None:
 
 
 _entry = blocklist_entries.c
-_ENTRIES = select(_entry.kind, _entry.value).where(
-    (_entry.kind == WORD) | ((_entry.kind == HOST) & _entry.value.in_(bindparam("hosts", expanding=True)))
-)
-"""All words, and the given hosts."""
+_is_match = (_entry.kind == WORD) | ((_entry.kind == HOST) & _entry.value.in_(bindparam("hosts", expanding=True)))
+_branded = select(literal_column(f"'{_DOMAIN}'"), domains.c.host).where(domains.c.host == bindparam("foreign_host"))
+_ENTRIES = union_all(_branded, select(_entry.kind, _entry.value).where(_is_match))
+"""The foreign host if it is a branded domain, the given hosts that are blocked, and all words."""
 
 
 def find_urls(text: str) -> list[str]:

@@ -9,7 +9,7 @@ import idna
 from sqlalchemy import Connection, bindparam, select
 
 from waypost.db.schema import domains
-from waypost.errors import invalid
+from waypost.errors import Problem, invalid
 from waypost.settings import Settings
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
@@ -44,12 +44,25 @@ def destination(value: str, *, field: str, settings: Settings) -> str:
 
 def refuse_own(tx: Connection, url: str, *, field: str, settings: Settings) -> None:
     """Raise INVALID on `field` if `url` is on the service itself or a branded domain, which could loop."""
+    host = foreign_host(url, field=field, settings=settings)
+    if host and tx.execute(_IS_BRANDED, {"host": host}).first() is not None:
+        raise loop(field)
+
+
+def foreign_host(url: str, *, field: str, settings: Settings) -> str:
+    """Return the host of a web URL, "" for another URL. Raises INVALID on `field` for the service itself."""
     if _scheme(url) not in _WEB_PORTS:
-        return
+        return ""
     parts = _split(url, field)
     host = ascii_host(parts.hostname or "") or ""
-    if _is_own(host, parts, settings) or tx.execute(_IS_BRANDED, {"host": host}).first() is not None:
-        raise invalid(field, f"{field} must not lead to this service itself: that could cause a redirect loop.")
+    if _is_own(host, parts, settings):
+        raise loop(field)
+    return host
+
+
+def loop(field: str) -> Problem:
+    """Return the problem of a URL that leads to the service itself."""
+    return invalid(field, f"{field} must not lead to this service itself: that could cause a redirect loop.")
 
 
 def host_of(url: str) -> str | None:

@@ -4,7 +4,7 @@ A change takes effect immediately in the process that made it, and within a seco
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Protocol, TypeVar
 
@@ -12,7 +12,7 @@ import structlog
 from sqlalchemy import Connection
 
 from waypost.db import change_log, notifications
-from waypost.db.change_log import LogPosition, Name
+from waypost.db.change_log import Change, LogPosition, Name
 from waypost.db.database import Database
 from waypost.db.notifications import Wakeup
 from waypost.errors import Problem
@@ -39,12 +39,18 @@ class CacheInvalidator:
         except Problem:  # the database is unavailable at start: the cache is still empty
             self._position = None
 
-    def catch_up(self) -> None:
+    def catch_up(self, recorded: Sequence[Change] = ()) -> None:
         """Apply all changes since the last read, and notify the other processes.
+
+        `recorded` are the changes of a transaction that was just committed. If no other process has logged any since
+        the last read, nothing is read.
 
         When this returns, this process serves nothing older. Exception: the database became unavailable after the
         change was committed; then the change is applied when the change log can be read again.
         """
+        if self._apply_recorded(recorded):
+            notifications.notify(self._database)
+            return
         try:
             with self._read_lock:
                 has_changes = self._apply_changes(partial(self._database.read, timeout=_READ_TIMEOUT_SECONDS))
@@ -74,6 +80,16 @@ class CacheInvalidator:
     def stop(self) -> None:
         """End a waiting `follow`."""
         self._wakeup.set()
+
+    def _apply_recorded(self, recorded: Sequence[Change]) -> bool:
+        """Apply the changes if they are the next ones in the log."""
+        with self._apply_lock:
+            position = None if self._position is None else self._position.after(recorded)
+            if position is None:
+                return False
+            self._cache.invalidate([(change.host, change.alias) for change in recorded])
+            self._position = position
+            return True
 
     def _apply_changes(self, read: "_Read") -> bool:
         """Return whether there were changes. The read holds no lock: its connection may hang until a timeout."""
