@@ -9,7 +9,7 @@ from sqlalchemy import Connection, text
 from tests.support.databases import ON_POSTGRESQL
 from tests.support.threads import join
 from waypost.db import change_log
-from waypost.db.change_log import LogPosition
+from waypost.db.change_log import Change, LogPosition
 from waypost.db.database import Database
 from waypost.visits.cache import Cache, HotResponse
 from waypost.visits.cache_invalidation import CacheInvalidator
@@ -74,6 +74,40 @@ def test_change_invalidates_only_its_names(
     cache = _filled_cache()
     CacheInvalidator(database, cache).catch_up()  # a new reader starts at the end of the log
     assert _cached(cache) == ALL
+
+
+def _record_and_return(database: Database, *names: tuple[str, str]) -> list[Change]:
+    def work(tx: Connection) -> list[Change]:
+        for host, alias in names:
+            change_log.record(tx, host, alias)
+        return change_log.recorded(tx)
+
+    return database.write(work)
+
+
+def test_own_changes_are_applied_without_reading_the_log(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = _filled_cache()
+    invalidator = CacheInvalidator(database, cache)
+    own_changes = _record_and_return(database, ("", "spring"), ("brand.example", "summer"))
+    with monkeypatch.context() as patches:
+        patches.setattr(change_log, "read_since", lambda *_: pytest.fail("the log was read"))
+        invalidator.catch_up(own_changes)
+    assert _cached(cache) == ["/summer", "brand.example/spring"]
+    cache = _filled_cache()
+    invalidator = CacheInvalidator(database, cache)
+    invalidator.catch_up(_record_and_return(database, ("", "summer")))
+    invalidator.catch_up()
+    assert _cached(cache) == ["/spring", "brand.example/spring", "brand.example/summer"]
+
+
+def test_own_changes_after_those_of_another_process_lead_to_a_read(database: Database) -> None:
+    cache = _filled_cache()
+    invalidator = CacheInvalidator(database, cache)
+    _record(database, "", "summer")
+    own_changes = _record_and_return(database, ("", "spring"))
+    _record(database, "brand.example", "spring")
+    invalidator.catch_up(own_changes)
+    assert _cached(cache) == ["brand.example/summer"]
 
 
 def test_value_read_before_change_is_not_cached_after_it(database: Database) -> None:
