@@ -115,7 +115,8 @@ async def _content(
     if cached is not None:
         return cached
     network = network_of(client_ip(request.scope, services.settings.proxies))
-    async with services.image_queue.slot(network):
+    queue = services.large_image_queue if image.size > _EXACT_SIZE else services.image_queue
+    async with queue.slot(network):
         cached = _cached_content(services, image)  # another request may have drawn it
         if cached is not None:
             return cached

@@ -57,6 +57,8 @@ class Services:
     frame_checker: FrameChecker = field(default_factory=FrameChecker)
     image_queue: ImageQueue = field(default_factory=ImageQueue)
     """Limits how many QR code images are rendered at the same time, so that other requests need not wait."""
+    large_image_queue: ImageQueue = field(default_factory=partial(ImageQueue, slots=1))
+    """The same for large images, which take up to 100 MB each."""
 
     async def read(self, work: Callable[[Connection], T]) -> T:
         """Run a read transaction in a thread."""
