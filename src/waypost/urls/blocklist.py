@@ -56,7 +56,7 @@ def read(tx: Connection) -> Blocklist:
 
 
 def refuse_destination(tx: Connection, url: str, *, field: str, settings: Settings) -> None:
-    """Raise INVALID on `field` if a URL is blocked, or leads to the service itself or a branded domain."""
+    """Raise INVALID on `field` if a URL is blocked, or points to the service itself or a branded domain."""
     refuse(tx, [url], field=field, foreign_host=validation.foreign_host(url, field=field, settings=settings))
 
 

@@ -61,7 +61,7 @@ def foreign_host(url: str, *, field: str, settings: Settings) -> str:
 
 
 def loop(field: str) -> Problem:
-    """Return the problem of a URL that leads to the service itself."""
+    """Return the problem of a URL that points to the service itself."""
     return invalid(field, f"{field} must not lead to this service itself: that could cause a redirect loop.")
 
 
