@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, case, insert, or_, select, update
+from sqlalchemy import BigInteger, Connection, bindparam, case, insert, select, update
 
 from waypost.db.schema import download_grants, files
 
@@ -17,31 +17,56 @@ class DownloadGrant:
     taken: bool = False
 
 
+_f, _g = files.c, download_grants.c
+_FILE = (_f.id == bindparam("file")) & (_f.account == bindparam("of_account"))
+_NOW = bindparam("now", type_=BigInteger)
+_SERVED = bindparam("more", type_=BigInteger)
+_MAX_BYTES = bindparam("max_bytes", type_=BigInteger)
+_IS_AVAILABLE = _FILE & _f.purged.is_(None) & (_f.expiry.is_(None) | (_f.expiry >= _NOW))
+_TAKE = (
+    update(files)
+    .where(_IS_AVAILABLE, _f.taken < _f.maxdownloads)
+    .values(taken=_f.taken + 1, ended=case((_f.taken + 1 >= _f.maxdownloads, _NOW), else_=_f.ended))
+)
+_UNLIMITED = select(_f.id).where(_IS_AVAILABLE, _f.maxdownloads.is_(None)).with_for_update(key_share=True)
+_INSERT = insert(download_grants).returning(_g.id)
+_GRANT = (_g.id == bindparam("grant")) & (_g.account == bindparam("of_account"))
+_HAS_LEFT = _g.served + _SERVED <= _MAX_BYTES
+_NEWEST = (
+    select(_g.id)
+    .where(_g.account == bindparam("of_account"), _g.file == bindparam("of_file"))
+    .where(_g.visitor == bindparam("of_visitor"), _g.expires >= _NOW, _HAS_LEFT)
+    .order_by(_g.id.desc())
+    .limit(1)
+    .scalar_subquery()
+)
+_RESUME = (
+    update(download_grants)
+    .where(_g.account == bindparam("of_account"), _g.id == _NEWEST, _HAS_LEFT)
+    .values(served=_g.served + _SERVED)
+    .returning(_g.id)
+)
+_SERVE = update(download_grants).where(_GRANT, _HAS_LEFT).values(served=_g.served + _SERVED)
+_EXISTS = select(_g.id).where(_GRANT)
+_GIVE_BACK = update(download_grants).where(_GRANT).values(served=_g.served - bindparam("unsent", type_=BigInteger))
+
+
 def take(tx: Connection, account: int, file: int, visitor: bytes, *, served: int, now: int) -> DownloadGrant | None:
     """Take one download; None if none is left. `served` bytes are about to be sent."""
-    c = files.c
-    is_available = (c.id == file, c.account == account, c.purged.is_(None), or_(c.expiry.is_(None), c.expiry >= now))
-    ended = case((c.taken + 1 >= c.maxdownloads, now), else_=c.ended)
-    limited = update(files).where(*is_available, c.taken < c.maxdownloads).values(taken=c.taken + 1, ended=ended)
-    taken = tx.execute(limited).rowcount == 1
-    unlimited = select(c.id).where(*is_available, c.maxdownloads.is_(None)).with_for_update(key_share=True)
-    if not taken and tx.execute(unlimited).first() is None:
+    parameters = {"file": file, "of_account": account, "now": now}
+    taken = tx.execute(_TAKE, parameters).rowcount == 1
+    if not taken and tx.execute(_UNLIMITED, parameters).first() is None:
         return None
     values = {"account": account, "file": file, "visitor": visitor, "served": served, "expires": now + DAY}
-    new_id = tx.execute(insert(download_grants).values(values).returning(download_grants.c.id)).scalar_one()
-    return DownloadGrant(int(new_id), taken)
+    return DownloadGrant(int(tx.execute(_INSERT, values).scalar_one()), taken)
 
 
 def resume(
     tx: Connection, account: int, file: int, visitor: bytes, *, served: int, max_bytes: int, now: int
 ) -> DownloadGrant | None:
     """Resume the visitor's newest download of the last day that can serve `served` more of its `max_bytes` bytes."""
-    c = download_grants.c
-    owned_by, has_left = c.account == account, c.served + served <= max_bytes
-    valid = select(c.id).where(owned_by, c.file == file, c.visitor == visitor, c.expires >= now, has_left)
-    newest = valid.order_by(c.id.desc()).limit(1).scalar_subquery()
-    stmt = update(download_grants).where(owned_by, c.id == newest, has_left).values(served=c.served + served)
-    row = tx.execute(stmt.returning(c.id)).first()
+    visitor_file = {"of_account": account, "of_file": file, "of_visitor": visitor}
+    row = tx.execute(_RESUME, {**visitor_file, "more": served, "max_bytes": max_bytes, "now": now}).first()
     return DownloadGrant(row.id) if row else None
 
 
@@ -50,17 +75,14 @@ def serve(tx: Connection, account: int, grant: int, *, served: int, max_bytes: i
 
     If the grant is gone because the file was deleted, a download in progress may finish.
     """
-    c = download_grants.c
-    by_key = (c.id == grant, c.account == account)
-    stmt = update(download_grants).where(*by_key, c.served + served <= max_bytes).values(served=c.served + served)
-    return tx.execute(stmt).rowcount == 1 or tx.execute(select(c.id).where(*by_key)).first() is None
+    key = {"grant": grant, "of_account": account}
+    parameters = {**key, "more": served, "max_bytes": max_bytes}
+    return tx.execute(_SERVE, parameters).rowcount == 1 or tx.execute(_EXISTS, key).first() is None
 
 
 def give_back(tx: Connection, account: int, grant: int, *, unsent: int) -> None:
     """Return bytes that were taken but not sent."""
-    c = download_grants.c
-    by_key = (c.id == grant, c.account == account)
-    tx.execute(update(download_grants).where(*by_key).values(served=c.served - unsent))
+    tx.execute(_GIVE_BACK, {"grant": grant, "of_account": account, "unsent": unsent})
 
 
 def downloads_left(tx: Connection, account: int, file: int) -> int | None:

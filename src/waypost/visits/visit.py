@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import anyio
 import anyio.to_thread
-from sqlalchemy import Connection, or_, select, update
+from sqlalchemy import Connection, bindparam, or_, select, update
 
 from waypost import clock
 from waypost.clicks.classify import classifier
@@ -196,13 +196,16 @@ def is_blocked(blocked: Blocklist, link: LinkView, outcome: Outcome, facts: Fact
     return isinstance(outcome, Redirect) and blocked.blocks(outcome.url)
 
 
+_BY_KEY = (links.c.id == bindparam("link"), links.c.account == bindparam("of_account"))
+_TAKE_CLICK = update(links).where(*_BY_KEY, _BELOW_LIMIT).values(taken=links.c.taken + 1)
+_HAS_CLICKS_LEFT = select(links.c.id).where(*_BY_KEY, _BELOW_LIMIT)
+
+
 def take_click(tx: Connection, account: int, link: int) -> bool:
     """Take a click from a link's click limit; False if none is left. One conditional statement, so exact."""
-    by_key = (links.c.id == link, links.c.account == account)
-    return tx.execute(update(links).where(*by_key, _BELOW_LIMIT).values(taken=links.c.taken + 1)).rowcount == 1
+    return tx.execute(_TAKE_CLICK, {"link": link, "of_account": account}).rowcount == 1
 
 
 def has_clicks_left(tx: Connection, account: int, link: int) -> bool:
     """Return whether a link is below its click limit."""
-    by_key = (links.c.id == link, links.c.account == account)
-    return tx.execute(select(links.c.id).where(*by_key, _BELOW_LIMIT)).first() is not None
+    return tx.execute(_HAS_CLICKS_LEFT, {"link": link, "of_account": account}).first() is not None
