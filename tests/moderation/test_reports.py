@@ -77,6 +77,8 @@ def test_every_kind_of_alias_can_be_reported(service: AsgiClient, ana: Person, d
         ({"url": f"{BASE}/\u202e\x01"}, "url"),
         ({"reason": "because"}, "reason"),
         ({"reason": ""}, "reason"),
+        ({"url": f"{BASE}/one\0"}, "url"),
+        ({"comment": "a\0b"}, "comment"),
         ({"comment": "x" * 20_000}, "reason"),
         ({f"field{number}": "x" for number in range(20)}, "reason"),
     ],

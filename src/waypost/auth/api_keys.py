@@ -7,7 +7,7 @@ from sqlalchemy import ColumnElement, Connection, case, func, insert, or_, selec
 
 from waypost import clock, credentials
 from waypost.db.schema import accounts, api_keys, plans
-from waypost.errors import Kind, Problem, not_found
+from waypost.errors import invalid, not_found
 from waypost.http.rate_limit import WINDOW_MS
 
 MAX_KEYS = 25
@@ -78,7 +78,7 @@ def add(tx: Connection, account: int, *, name: str, scope: Scope = "write", expi
     tx.execute(select(accounts.c.id).where(accounts.c.id == account).with_for_update(key_share=True))
     count = select(func.count()).select_from(api_keys).where(api_keys.c.account == account)
     if tx.execute(count).scalar_one() >= MAX_KEYS:
-        raise Problem(Kind.INVALID, f"An account can have {MAX_KEYS} API keys. Revoke one that is no longer needed.")
+        raise invalid("name", f"An account can have {MAX_KEYS} API keys. Revoke one that is no longer needed.")
     key = credentials.new_key()
     stored_key = {"digest": credentials.digest(key), "hint": key[: credentials.HINT_LENGTH]}
     fields = {"account": account, "name": name, "scope": scope, "expires": expires, "created": clock.now()}

@@ -36,10 +36,11 @@ _REASONS: dict[Reason, str] = {
     "illegal": translatable("Illegal content"),
     "other": translatable("Other"),
 }
-Fault = Literal["url", "reason", "limit"]
+Fault = Literal["url", "reason", "comment", "limit"]
 _FAULTS: dict[Fault, str] = {
     "url": translatable("This is not a short link of this service. Please check the address."),
     "reason": f"reason must be one of {', '.join(get_args(Reason))}.",
+    "comment": translatable("The comment must not contain NUL characters."),
     "limit": translatable("You have sent too many reports. Please try again in an hour."),
 }
 
@@ -113,6 +114,8 @@ async def _store(request: Request, services: Services, form: _ReportForm) -> Fau
 
     if not await services.visits.read(exists):
         return "url"
+    if "\0" in form.comment:
+        return "comment"
     reporter = _reporter_hash(await services.signer.get(), network)
     is_stored = await services.write(
         lambda tx: reports.add(
@@ -147,6 +150,6 @@ async def _read_form(request: Request) -> _ReportForm:
         lists = parse_qs(body.decode("ascii", "replace"), max_num_fields=_MAX_FIELDS)
     except ValueError:
         return _ReportForm()
-    fields = {name: values[0].replace("\x00", "") for name, values in lists.items()}
+    fields = {name: values[0] for name, values in lists.items()}
     url = fields.get("url", "").strip()[:_MAX_URL]
     return _ReportForm(url, fields.get("reason", ""), fields.get("comment", ""))
