@@ -97,8 +97,7 @@ class RequestContext:
             return result
 
         result = self.database.write(recording)
-        if changes:
-            self.resources.publish_changes(changes)
+        self.resources.publish_changes(changes)
         return result
 
     def read_after_ingest(self, work: Callable[[Connection], T]) -> T:
