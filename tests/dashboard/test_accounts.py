@@ -159,3 +159,19 @@ def test_api_key_is_shown_once_and_can_be_revoked(ana: Person, ben: Person, dash
     past = dashboard.submit("/account/keys", name="old", scope="write", expires="2020-01-01T00:00", password=PASSWORD)
     assert past.status_code == 400
     assert "must not be in the past" in past.text
+
+
+@ON_SQLITE
+def test_typed_passwords_are_not_sent_back(ana: Person, dashboard: Browser) -> None:
+    for fields in (
+        {"email": "no address", "password": PASSWORD},
+        {"email": "ana@example.com", "password": "typed-wrong"},
+        {"old": "typed-wrong", "new": "typed-new-one"},
+        {"old": PASSWORD, "new": "short"},
+    ):
+        path = "/account/email" if "email" in fields else "/account/password"
+        page = dashboard.submit(path, at="/account", **fields)
+        assert page.status_code == 400
+        secrets = fields.keys() - {"email"}
+        shown = set(re.findall(r'value="([^"]*)"', page.text))
+        assert not {fields[name] for name in secrets} & shown, fields

@@ -13,7 +13,7 @@ from tests.support.threads import join
 from waypost.campaigns import ops as campaigns
 from waypost.db import crud
 from waypost.db.database import Database
-from waypost.db.schema import channels, links
+from waypost.db.schema import links
 from waypost.errors import Kind, Problem
 
 
@@ -60,9 +60,3 @@ def test_reference_to_row_deleted_concurrently_raises_not_found(ana: Person, dat
     with pytest.raises(Problem) as caught:
         database.write(work)
     assert (caught.value.kind, len(attempts)) == (Kind.NOT_FOUND, 1)
-
-
-def test_reference_to_missing_account_raises_not_found(database: Database) -> None:
-    with pytest.raises(Problem, match="was deleted") as caught:
-        database.write(lambda tx: crud.add(tx, channels, 999, {"name": "News"}))
-    assert caught.value.kind is Kind.NOT_FOUND

@@ -206,6 +206,12 @@ def _talk(
     return results
 
 
+def _begin_alike(first: Sequence[object], second: Sequence[object]) -> bool:
+    """Return whether one is the beginning of the other."""
+    length = min(len(first), len(second))
+    return first[:length] == second[:length]
+
+
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(blocks=conversations(), peer=st.sampled_from(["127.0.0.1", "203.0.113.50", "2001:db8::5"]))
 def test_fast_path_responds_and_counts_like_slow_path(
@@ -214,15 +220,14 @@ def test_fast_path_responds_and_counts_like_slow_path(
     fast_results = _talk(client, FastPathProtocol, peer, blocks)
     slow_results = _talk(client, LimitedProtocol, peer, blocks)
     for fast, slow in zip(fast_results, slow_results, strict=True):
-        if fast.responses != slow.responses:
-            # Garbage right after valid requests: uvicorn may drop their responses, although they were counted. The
-            # fast path does so only for requests that it passes to uvicorn.
-            assert BAD.search(fast.responses)
-            assert BAD.search(slow.responses)
-            fast_responses, slow_responses = BAD.sub(b"", fast.responses), BAD.sub(b"", slow.responses)
-            if fast_responses.startswith(slow_responses):
-                clicks = sum(b"\tmissing\t" not in line for line in fast.lines)
-                assert fast_responses.count(b"302 Found") == clicks
-            else:
-                assert slow_responses.startswith(fast_responses)
-        assert fast._replace(responses=slow.responses) == slow
+        if not BAD.search(fast.responses):
+            assert fast == slow
+            continue
+        # Garbage right after valid requests: uvicorn may drop their responses and run only some of them. The fast path
+        # does so only for requests that it passes to uvicorn.
+        assert BAD.search(slow.responses)
+        assert _begin_alike(BAD.sub(b"", fast.responses), BAD.sub(b"", slow.responses))
+        assert _begin_alike(fast.lines, slow.lines)
+        clicks = sum(b"\tmissing\t" not in line for line in fast.lines)
+        assert fast.responses.count(b"302 Found") <= clicks, "every answered click is counted"
+        assert fast._replace(responses=slow.responses, lines=slow.lines) == slow

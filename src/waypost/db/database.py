@@ -47,7 +47,6 @@ _FOREIGN_KEY = "23503"
 _RETRYABLE = {"40001", "40P01", _FOREIGN_KEY}
 # PostgreSQL: this server became a standby. It reports that for a statement, or already for BEGIN.
 _READ_ONLY = {"25006", "0A000"}
-_DELETED = "The account, or an item that this request refers to, was deleted in the meantime."
 _BREAKER_SECONDS = 1.0
 _LOG_INTERVAL_SECONDS = 10.0  # between two log entries with the same reason
 
@@ -102,8 +101,7 @@ class Database:
     ) -> T:
         """Run `work` and commit: when this returns, the change is as durable as requested.
 
-        `work` may run again, after a deadlock for example, so it must have no effect outside `tx`. Raises NOT_FOUND if
-        another transaction has deleted the account or a row that `work` refers to.
+        `work` may run again, after a deadlock for example, so it must have no effect outside `tx`.
         `autocommit`: for a single statement; saves PostgreSQL two round trips. The statement may be executed twice if
         the connection is lost. `timeout` as for `read`.
         """
@@ -114,10 +112,7 @@ class Database:
                     return self.run(engine, work, timeout=timeout)
             except DBAPIError as error:
                 state = getattr(error.orig, "sqlstate", None)
-                if _is_missing_reference(error) and (is_last or self.is_sqlite):
-                    _log.warning("a row refers to a deleted one", reason=error_reason(error))
-                    raise Problem(Kind.NOT_FOUND, _DELETED) from error
-                if state not in _RETRYABLE:
+                if state not in _RETRYABLE or (is_last and state == _FOREIGN_KEY):
                     raise
                 if is_last:
                     raise unavailable() from error
@@ -246,11 +241,6 @@ def error_reason(error: BaseException) -> str:
     """The database's own error message on one line; "" for errors that did not come from the database."""
     cause = error if isinstance(error, DBAPIError) else error.__cause__
     return " ".join(str(cause.orig).split()).rstrip(".") if isinstance(cause, DBAPIError) else ""
-
-
-def _is_missing_reference(error: DBAPIError) -> bool:
-    is_violated = getattr(error.orig, "sqlstate", None) == _FOREIGN_KEY
-    return is_violated or "FOREIGN KEY constraint failed" in str(error.orig)
 
 
 def upsert(tx: Connection, table: Table) -> Any:
