@@ -27,7 +27,7 @@ from tests.support.postgres import Postgres, own_postgres
 from tests.support.threads import join
 from waypost.db.database import Database
 from waypost.db.upgrade import upgrade
-from waypost.server.startup import create_account
+from waypost.server.new_accounts import create_account
 
 _OUTAGE_SECONDS, _SETTLE_SECONDS = 2.0, 5.0
 _LIMIT = 200

@@ -26,7 +26,7 @@ from bench.servers import Server
 from tests.support.postgres import own_postgres
 from waypost.db.database import Database
 from waypost.db.upgrade import upgrade
-from waypost.server.startup import create_account
+from waypost.server.new_accounts import create_account
 from waypost.settings import Settings
 
 _POSTGRESQL_FACTOR = 1.6

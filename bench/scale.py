@@ -36,7 +36,7 @@ from waypost.clicks.journal.writer import Journal
 from waypost.db.database import Database
 from waypost.db.schema import links
 from waypost.db.upgrade import upgrade
-from waypost.server.startup import create_account
+from waypost.server.new_accounts import create_account
 from waypost.settings import Settings
 
 _LINKS = 1000

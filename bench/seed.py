@@ -16,7 +16,7 @@ from waypost.db.database import Database
 from waypost.db.schema import aliases, links
 from waypost.db.upgrade import upgrade
 from waypost.links.columns import search_text
-from waypost.server.startup import create_account
+from waypost.server.new_accounts import create_account
 
 PER_PAGE = 15
 ODD = "zeppelin"  # in a thousand links, evenly distributed

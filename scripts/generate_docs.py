@@ -14,6 +14,7 @@ from typing import Any, get_args
 import typer
 from pydantic.fields import FieldInfo
 
+from waypost.cli.lazy_command import LazyCommand
 from waypost.cli.main import app
 from waypost.routers import api_document
 from waypost.settings import Settings
@@ -114,6 +115,7 @@ def commands() -> Iterator[tuple[str, Any]]:
     pending = [("waypost", typer.main.get_command(app))]
     while pending:
         name, command = pending.pop(0)
+        command = command.load() if isinstance(command, LazyCommand) else command
         subcommands = getattr(command, "commands", None)
         if subcommands is None:
             yield name, command

@@ -41,6 +41,17 @@ class Problem(Exception):
         self.retry_after = retry_after
 
 
+class NoInstallation(Problem):
+    """Raised when a command needs an installation and there is none."""
+
+    def __init__(self, location: str) -> None:
+        hint = (
+            "Create one with `waypost serve`, or run the command in the folder of the service, or with its"
+            " WAYPOST_DATA_DIR or WAYPOST_DATABASE_URL."
+        )
+        super().__init__(Kind.NOT_FOUND, f"No installation found in {location}. {hint}")
+
+
 def invalid(field: str, message: str) -> Problem:
     """Return an INVALID problem: 400 with the name of the field."""
     return Problem(Kind.INVALID, message, field=field)

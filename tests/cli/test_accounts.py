@@ -10,7 +10,7 @@ from sqlalchemy import text
 from tests.support.cli import ANA, RunCommand, opened, status
 from tests.support.dashboard_client import Browser
 from tests.support.server import serving
-from waypost.server.startup import open_database
+from waypost.server.installation import open_database
 from waypost.settings import Settings
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\Z")

@@ -16,7 +16,7 @@ from waypost.db.database import Database
 from waypost.files import ops as files
 from waypost.moderation import reports
 from waypost.routers import api_document
-from waypost.server.startup import open_database
+from waypost.server.installation import open_database
 from waypost.settings import Settings
 from waypost.storage.factory import open_store
 

@@ -26,7 +26,7 @@ from waypost.files import ops as files
 from waypost.migrate import database as migrate_database
 from waypost.migrate import storage
 from waypost.server import system_checks
-from waypost.server.startup import create_account
+from waypost.server.new_accounts import create_account
 from waypost.settings import Settings
 from waypost.storage.disk import DiskStore
 from waypost.storage.factory import open_store

@@ -14,7 +14,7 @@ from waypost.backup import archive
 from waypost.db.database import Database
 from waypost.files import ops as files
 from waypost.links import ops as links
-from waypost.server import startup
+from waypost.server import new_accounts
 from waypost.settings import Settings
 from waypost.storage.factory import open_store
 from waypost.storage.store import Store
@@ -46,7 +46,7 @@ def installation(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory
     shutil.copy(sqlite_template, folder / "waypost.db")
     write_file(folder / "files" / "a" / "b", b"\x00\xff" * 5000)
     with closing(Database(f"sqlite:///{folder / 'waypost.db'}")) as database:
-        owner = startup.create_account(database, email="ana@example.com", username="ana", password="a password")
+        owner = new_accounts.create_account(database, email="ana@example.com", username="ana", password="a password")
         settings, title = Settings(data_dir=folder, base_url=BASE), "Needle in a haystack"
         database.write(lambda tx: links.add(tx, owner.id, settings=settings, url="https://example.com/", title=title))
         database.write(lambda tx: _add_file(tx, owner.id, "a/b"))

@@ -10,13 +10,14 @@ from waypost.accounts import email_links, ops
 from waypost.accounts.ops import Account, Status
 from waypost.auth import api_keys
 from waypost.auth.api_keys import Key, Scope
-from waypost.cli import console
-from waypost.cli.console import AccountArgument, AsJson
-from waypost.server import startup
+from waypost.cli import access, console
+from waypost.cli.access import AccountArgument
+from waypost.cli.console import AsJson
+from waypost.server import new_accounts
 
-account = typer.Typer(no_args_is_help=True, help="Accounts of this installation.")
+account = typer.Typer(no_args_is_help=True)
 key = typer.Typer(no_args_is_help=True, help="API keys of an account.")
-plan = typer.Typer(no_args_is_help=True, help="Plans: limits of requests, storage and items.")
+plan = typer.Typer(no_args_is_help=True)
 account.add_typer(key, name="key")
 
 _UPLOAD_LIMIT = 512 * 1024 * 1024
@@ -42,8 +43,8 @@ def add_account(
     json: AsJson = False,
 ) -> None:
     """Create an account with an API key. The first account becomes the owner."""
-    with console.database() as database:
-        created = startup.create_account(
+    with access.database() as database:
+        created = new_accounts.create_account(
             database, email=email, username=username, password=password, plan=plan, rate_limit=rate_limit
         )
     if json:
@@ -57,7 +58,7 @@ def add_account(
 @account.command("list")
 def list_accounts(json: AsJson = False) -> None:
     """List all accounts."""
-    with console.database() as database:
+    with access.database() as database:
         rows = [_account_row(account) for account in database.read(ops.everyone)]
     console.print_rows(rows, ("id", "username", "email", "plan", "owner", "suspended", "registered"), json=json)
 
@@ -67,7 +68,7 @@ def suspend_account(
     identifier: AccountArgument, undo: Annotated[bool, typer.Option("--undo", help="Lift the suspension.")] = False
 ) -> None:
     """Suspend an account: it loses access to the API. Its links and QR codes keep working."""
-    with console.database_and_account(identifier) as (database, account):
+    with access.database_and_account(identifier) as (database, account):
         database.write(lambda tx: ops.suspend(tx, account.id, suspended=not undo))
     console.stdout.print(f"{account.username} is {'active again' if undo else 'suspended'}.")
 
@@ -78,7 +79,7 @@ def set_admin(
     identifier: AccountArgument, undo: Annotated[bool, typer.Option("--undo", help="Remove the admin rights.")] = False
 ) -> None:
     """Give an account admin rights; --undo removes them. The first account has them from the start."""
-    with console.database_and_account(identifier) as (database, account):
+    with access.database_and_account(identifier) as (database, account):
         database.write(lambda tx: ops.set_admin(tx, account.id, admin=not undo))
     console.stdout.print(f"{account.username} is {'no longer an administrator' if undo else 'an administrator'}.")
 
@@ -86,8 +87,8 @@ def set_admin(
 @account.command("reset")
 def reset_password(identifier: AccountArgument) -> None:
     """Print a one-time password-reset link, valid for one hour."""
-    with console.database_and_account(identifier) as (database, account):
-        link = database.read(lambda tx: email_links.reset_link(tx, console.settings().dashboard, account.id))
+    with access.database_and_account(identifier) as (database, account):
+        link = database.read(lambda tx: email_links.reset_link(tx, access.settings().dashboard, account.id))
     console.stdout.print(f"Password-reset link for {account.username}, valid for one hour:")
     console.stdout.print(f"  {link}", soft_wrap=True)
 
@@ -109,7 +110,7 @@ def add_key(
         raise typer.BadParameter("must be YYYY-MM-DD or YYYY-MM-DD HH:MM:SS", param_hint="--expires") from error
     if expires_at is not None and expires_at < clock.now():
         raise typer.BadParameter("must not be in the past", param_hint="--expires")
-    with console.database_and_account(identifier) as (database, account):
+    with access.database_and_account(identifier) as (database, account):
         secret = database.write(lambda tx: api_keys.add(tx, account.id, name=name, scope=scope, expires=expires_at))
     if json:
         console.as_json({"account": account.id, "name": name, "scope": scope, "apikey": secret})
@@ -120,7 +121,7 @@ def add_key(
 @key.command("list")
 def list_keys(identifier: AccountArgument, json: AsJson = False) -> None:
     """List the API keys of an account, without their secrets."""
-    with console.database_and_account(identifier) as (database, account):
+    with access.database_and_account(identifier) as (database, account):
         rows = [_key_row(key) for key in database.read(lambda tx: api_keys.of(tx, account.id))]
     console.print_rows(rows, ("id", "name", "hint", "scope", "expires", "created", "last_used"), json=json)
 
@@ -131,7 +132,7 @@ def revoke_key(
     key: Annotated[int, typer.Argument(min=1, max=_MAX_INTEGER, help="Id shown by `key list`.")],
 ) -> None:
     """Revoke an API key immediately."""
-    with console.database_and_account(identifier) as (database, account):
+    with access.database_and_account(identifier) as (database, account):
         database.write(lambda tx: api_keys.revoke(tx, account.id, key))
     console.stdout.print(f"Key {key} of {account.username} is revoked.")
 
@@ -155,7 +156,7 @@ def add_plan(
     json: AsJson = False,
 ) -> None:
     """Create a plan."""
-    with console.database() as database:
+    with access.database() as database:
         created = database.write(
             lambda tx: ops.add_plan(
                 tx,
@@ -199,7 +200,7 @@ def change_plan(
     given = {key: value for key, value in limits.items() if value is not None}
     if not given:
         raise typer.BadParameter("give at least one limit", param_hint="--item-limit")
-    with console.database() as database:
+    with access.database() as database:
         database.write(lambda tx: ops.change_plan(tx, name, **given))
     console.stdout.print(f"Plan {name} changed.")
 
@@ -207,7 +208,7 @@ def change_plan(
 @plan.command("list")
 def list_plans(json: AsJson = False) -> None:
     """List all plans."""
-    with console.database() as database:
+    with access.database() as database:
         rows = [asdict(plan) for plan in database.read(ops.all_plans)]
     console.print_rows(
         rows, ("id", "name", "status", "rate_limit", "upload_limit", "storage_limit", "item_limit"), json=json

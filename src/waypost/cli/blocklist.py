@@ -5,13 +5,13 @@ from typing import Annotated
 import typer
 
 from waypost import clock
-from waypost.cli import console
+from waypost.cli import access, console
 from waypost.moderation import blocklist
 from waypost.moderation import reports as abuse_reports
 from waypost.urls.blocklist import HOST, WORD
 
-block = typer.Typer(no_args_is_help=True, help="Blocklist: hosts and words that no destination may contain.")
-reports = typer.Typer(no_args_is_help=True, help="Reports of visitors.")
+block = typer.Typer(no_args_is_help=True)
+reports = typer.Typer(no_args_is_help=True)
 _Values = Annotated[list[str], typer.Argument(help="Hosts, which include their subdomains; or words, with --word.")]
 _IsWord = Annotated[bool, typer.Option("--word", help="The values are words, matched anywhere in a URL.")]
 
@@ -20,7 +20,7 @@ _IsWord = Annotated[bool, typer.Option("--word", help="The values are words, mat
 def add(values: _Values, is_word: _IsWord = False) -> None:
     """Block hosts or words immediately, for existing links too."""
     kind = WORD if is_word else HOST
-    with console.database() as database:
+    with access.database() as database:
         added = database.write(lambda tx: [blocklist.block(tx, value, kind=kind) for value in values])
     for blocked in added:
         console.stdout.print(f"Blocked the {blocked.kind} {blocked.value}.")
@@ -30,7 +30,7 @@ def add(values: _Values, is_word: _IsWord = False) -> None:
 def remove(values: _Values, is_word: _IsWord = False) -> None:
     """Remove hosts or words from the blocklist."""
     kind = WORD if is_word else HOST
-    with console.database() as database:
+    with access.database() as database:
         removed = database.write(lambda tx: [blocklist.unblock(tx, value, kind=kind) for value in values])
     for unblocked in removed:
         console.stdout.print(f"The {unblocked.kind} {unblocked.value} is no longer blocked.")
@@ -39,7 +39,7 @@ def remove(values: _Values, is_word: _IsWord = False) -> None:
 @block.command("list")
 def list_blocks(json: console.AsJson = False) -> None:
     """List blocked hosts and words."""
-    with console.database() as database:
+    with access.database() as database:
         blocks = database.read(blocklist.list_all)
     rows = [{"kind": block.kind, "value": block.value, "since": clock.text(block.created)} for block in blocks]
     console.print_rows(rows, ("kind", "value", "since"), json=json)
@@ -51,8 +51,8 @@ def list_reports(
     json: console.AsJson = False,
 ) -> None:
     """List reports of visitors, oldest first."""
-    base = console.settings().base
-    with console.database() as database:
+    base = access.settings().base
+    with access.database() as database:
         matching = database.read(lambda tx: abuse_reports.list_all(tx, closed=everything))
     rows = [
         {
@@ -71,7 +71,7 @@ def list_reports(
 @reports.command("close")
 def close(report: Annotated[int, typer.Argument(help="Number of the report.")]) -> None:
     """Close a report."""
-    with console.database() as database:
+    with access.database() as database:
         database.write(lambda tx: abuse_reports.close(tx, report))
     console.stdout.print(f"Report {report} is closed.")
 

@@ -9,19 +9,19 @@ from zoneinfo import ZoneInfo
 import typer
 
 from waypost import clock
-from waypost.cli import console
+from waypost.cli import access, console
 from waypost.clicks.ingest import read_barrier
 from waypost.clicks.ingest.aggregate import DAY
 from waypost.clicks.stats import raw_events, verify
 from waypost.clicks.stats.raw_events import Format
 from waypost.clicks.stats.reports import Span
 
-clicks = typer.Typer(no_args_is_help=True, help="Clicks: export single visits, verify the totals.")
+clicks = typer.Typer(no_args_is_help=True)
 
 
 @clicks.command("export")
 def export(
-    identifier: console.AccountArgument,
+    identifier: access.AccountArgument,
     format: Annotated[Format, typer.Option(help="Output format.")] = "csv",
     first: Annotated[str, typer.Option("--from", metavar="DAY", help="First day, YYYY-MM-DD, UTC.")] = "2000-01-01",
     last: Annotated[str, typer.Option("--to", metavar="DAY", help="Last day, YYYY-MM-DD, UTC; today by default.")] = "",
@@ -32,7 +32,7 @@ def export(
         start, after = Span(date.fromisoformat(first), last_day, "day", ZoneInfo("UTC")).seconds()
     except ValueError as error:
         raise typer.BadParameter("must be a day, YYYY-MM-DD", param_hint="--from / --to") from error
-    with console.database_and_account(identifier) as (database, account):
+    with access.database_and_account(identifier) as (database, account):
         for text in raw_events.export(database, account.id, form=format, first=start, after=after):
             sys.stdout.write(text)
 
@@ -43,8 +43,8 @@ def verify_totals(
     json: console.AsJson = False,
 ) -> None:
     """Compare the totals with the stored visits. Exit code 1 if they differ and are not repaired."""
-    with console.database() as database:
-        if read_barrier.uncounted_bytes(console.settings().journal_dir, database):
+    with access.database() as database:
+        if read_barrier.uncounted_bytes(access.settings().journal_dir, database):
             console.stderr.print("Some clicks are still in the journal and are not compared.")
         differences = database.write(verify.differences)
         if repair and differences:

@@ -6,13 +6,13 @@ from typing import Annotated
 import typer
 
 from waypost import clock
-from waypost.cli import console
+from waypost.cli import access, console
 from waypost.clicks.geo import download
 from waypost.clicks.geo.lookup import Countries, downloaded_file
 from waypost.observability import logging
-from waypost.server import startup
+from waypost.server import installation
 
-geo = typer.Typer(no_args_is_help=True, help="Country database: maps IP addresses to countries.")
+geo = typer.Typer(no_args_is_help=True)
 
 _SOURCES = {
     "setting": "set by WAYPOST_GEO_FILE",
@@ -28,8 +28,8 @@ def update_table(
     ] = "",
 ) -> None:
     """Download this month's DB-IP Lite country database. A running service loads it within a minute."""
-    settings = console.settings()
-    startup.open_installation(settings).close()
+    settings = access.settings()
+    installation.open_installation(settings).close()
     installed = download.update(downloaded_file(settings), url=url)
     built = clock.day(installed.built)
     console.stdout.print(f"{installed.file} installed: country database built on {built}, from {installed.url}.")
@@ -43,8 +43,8 @@ def update_table(
 @geo.command("status")
 def show_status(json: console.AsJson = False) -> None:
     """Show the country database in use. Exit code 1 if it cannot be read."""
-    settings = console.settings()
-    startup.open_installation(settings).close()
+    settings = access.settings()
+    installation.open_installation(settings).close()
     logging.configure(settings.model_copy(update={"log_level": "error"}))  # problems are printed below
     status = Countries(settings).status()
     if json:

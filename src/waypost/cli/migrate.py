@@ -9,10 +9,10 @@ import typer
 from pydantic import ValidationError
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from waypost.cli import console
+from waypost.cli import access, console
 from waypost.migrate import database, storage
 from waypost.migrate.storage import ProgressCallback
-from waypost.server import startup
+from waypost.server import installation
 from waypost.settings import Settings
 from waypost.storage.factory import store_at
 from waypost.storage.store import Store
@@ -29,8 +29,8 @@ def migrate_database(
     except ValueError as error:
         raise typer.BadParameter("must be postgresql://user:password@host/name", param_hint="TO") from error
     with (
-        closing(startup.open_installation(source_settings)) as old,
-        closing(startup.connect(target_settings.database)) as new,
+        closing(installation.open_installation(source_settings)) as old,
+        closing(installation.connect(target_settings.database)) as new,
         _progress_bars() as on_progress,
     ):
         moved = database.migrate(old, new, on_progress)
@@ -45,8 +45,8 @@ def migrate_storage(
     target: Annotated[str, typer.Argument(metavar="TO", help="Folder, or s3://bucket/prefix.")],
 ) -> None:
     """Copy all stored files. The service may run. If interrupted, run it again to resume."""
-    settings = console.settings()
-    with console.database() as database:
+    settings = access.settings()
+    with access.database() as database:
         if source.rstrip("/") == target.rstrip("/"):
             raise typer.BadParameter("must not be the same as FROM", param_hint="TO")
         if not source.startswith("s3://") and not Path(source).is_dir():

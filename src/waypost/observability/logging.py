@@ -7,6 +7,7 @@ from typing import Any
 import structlog
 from structlog.typing import EventDict, Processor
 
+from waypost.control_characters import escape_control_characters
 from waypost.settings import Settings
 
 
@@ -41,16 +42,6 @@ def configure(settings: Settings) -> None:
     root.handlers[:] = [handler]
     root.setLevel(settings.log_level.upper())
     logging.getLogger("alembic").setLevel(logging.WARNING)
-
-
-def escape_control_characters(text: str, keep: str = "") -> str:
-    """Return the text for a terminal: control and format characters as escapes such as `\\x1b`.
-
-    They could move the cursor, hide text, forge lines or reverse the reading order.
-    """
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() or char in keep else ascii(char)[1:-1] for char in text)
 
 
 def _escape_values(logger: Any, method: str, event: EventDict) -> EventDict:  # noqa: ARG001  # signature of a Processor

@@ -12,13 +12,13 @@ import socket
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from importlib import import_module
 
 import structlog
 import uvicorn
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors.multiprocess import SIGNALS, Multiprocess, Process
 
+from waypost import imports
 from waypost.errors import Kind, Problem
 
 _READY_SECONDS = 60
@@ -27,7 +27,7 @@ _log = structlog.get_logger("workers")
 
 def preload(config: uvicorn.Config) -> None:
     """Import what every process of the service needs, before the first one is forked."""
-    import_module(str(config.app).partition(":")[0])
+    imports.load(str(config.app).partition(":")[0])
     gc.collect()
     gc.freeze()  # the garbage collector would write to memory pages that the processes share
 

@@ -1,0 +1,87 @@
+"""The `waypost serve` and `waypost doctor` commands."""
+
+import os
+from contextlib import closing
+from typing import Annotated
+
+import typer
+
+from waypost import __version__
+from waypost.accounts import email_links, ops
+from waypost.cli import access, console
+from waypost.observability import logging
+from waypost.server import installation, new_accounts, private_files, startup, system_checks
+from waypost.server.new_accounts import NewAccount
+
+
+def serve(
+    host: Annotated[str | None, typer.Option(help="Address to listen on; overrides WAYPOST_HOST.")] = None,
+    port: Annotated[int | None, typer.Option(help="Port to listen on; overrides WAYPOST_PORT.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Number of worker processes; overrides WAYPOST_WORKERS.")] = None,
+) -> None:
+    """Start the service."""
+    # Worker processes read their settings from the environment.
+    overrides = {"WAYPOST_HOST": host, "WAYPOST_PORT": port, "WAYPOST_WORKERS": workers}
+    os.environ.update({name: str(value) for name, value in overrides.items() if value is not None})
+    settings = access.settings()
+    logging.configure(settings)
+    private_files.protect(settings)
+    if _report(system_checks.run(settings)):
+        raise typer.Exit(2)
+    listeners = startup.listen(settings)
+    with closing(installation.open_database(settings)) as database:
+        if settings.registration == "on":
+            database.write(ops.limit_registered_accounts)
+        owner = new_accounts.create_first_account(settings, database)
+        if owner is not None:
+            lifetime = email_links.WELCOME_SECONDS
+            link = database.read(lambda tx: email_links.reset_link(tx, settings.dashboard, owner.id, life=lifetime))
+            _print_welcome(settings.base, owner, link)
+    console.stderr.print(f"waypost {__version__} serves {settings.base}")
+    startup.serve(settings, listeners)
+
+
+def doctor() -> None:
+    """Check the settings, the data folder, the database and the file storage."""
+    settings = access.settings()
+    logging.configure(settings)
+    findings = system_checks.run(settings)
+    if _report(findings):
+        raise typer.Exit(1)
+    installation.open_installation(settings).close()
+    if _report(system_checks.storage(settings)):
+        raise typer.Exit(1)
+    warnings = f"{len(findings)} warning{'s' if len(findings) > 1 else ''}"
+    console.stdout.print(
+        f"{f'No errors, {warnings}.' if findings else 'All checks passed.'} Installation: {settings.location}"
+    )
+
+
+def _report(findings: list[system_checks.Finding]) -> bool:
+    """Print the findings. Return True if any is an error."""
+    for finding in findings:
+        color = "red" if finding.level == "error" else "yellow"
+        console.complain(finding.text, finding.hint, label=finding.id, color=color)
+    return any(finding.level == "error" for finding in findings)
+
+
+def _print_welcome(base: str, owner: NewAccount, link: str) -> None:
+    """Print the credentials of the new owner account, which are never shown again (decision 16)."""
+    console.stdout.print(
+        f"""
+Welcome to waypost. These credentials are shown only once:
+
+  address   {base}
+  username  {owner.username} ({owner.email})
+  password  {owner.password}
+  API key   {owner.apikey}
+
+Open this one-time link in a browser to set your own password and sign in:
+
+  {link}
+
+Or try the API:
+
+  curl -H 'Authorization: Bearer {owner.apikey}' {base}/api/account
+"""
+    )
