@@ -33,15 +33,19 @@ import os, sys, time
 quiet = [(os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0)]
 start = time.perf_counter()
 _, status, usage = os.wait4(os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ, file_actions=quiet), 0)
-print(time.perf_counter() - start, usage.ru_maxrss, os.waitstatus_to_exitcode(status))
+print(time.perf_counter() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss, os.waitstatus_to_exitcode(status))
 """
 
 
 @dataclass(frozen=True)
 class Start:
-    """One start: seconds, and the peak memory of the process (of `serve`, of the main process)."""
+    """One start: seconds until the end or until ready, seconds of processor time, and peak memory.
+
+    For `serve`, the processor time is that of all processes, and the peak that of the main process.
+    """
 
     seconds: float
+    processor_seconds: float
     peak_bytes: int
 
 
@@ -105,10 +109,10 @@ def _run(command: Sequence[str], folder: Path) -> Start:
     """Run a command until it ends."""
     launcher = [sys.executable, "-I", "-S", "-c", _LAUNCHER, *command]
     process = subprocess.run(launcher, env=environment({"data_dir": str(folder)}), capture_output=True, check=False)
-    seconds, peak, code = process.stdout.split()
+    seconds, processor_seconds, peak, code = process.stdout.split()
     if int(code):
         sys.exit(f"{' '.join(command)} ended with code {int(code)}")
-    return Start(float(seconds), int(peak) * 1024)
+    return Start(float(seconds), float(processor_seconds), int(peak) * 1024)
 
 
 class _Service:
@@ -131,11 +135,13 @@ class _Service:
                 time.sleep(0.01)
             seconds = time.perf_counter() - start
             peak = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{process.pid}/status").read_text())
-            self.memory = _memory(process.pid)
+            processes = [psutil.Process(process.pid), *psutil.Process(process.pid).children()]
+            processor_seconds = sum(sum(each.cpu_times()[:2]) for each in processes)
+            self.memory = _memory(processes)
         finally:
             process.terminate()
             process.wait(_TIMEOUT)
-        return Start(seconds, int(peak[1]) * 1024 if peak else 0)
+        return Start(seconds, processor_seconds, int(peak[1]) * 1024 if peak else 0)
 
 
 def _is_ready(port: int) -> bool:
@@ -149,12 +155,10 @@ def _is_ready(port: int) -> bool:
         connection.close()
 
 
-def _memory(pid: int) -> dict[str, str]:
-    """Return the memory of the main process and its children. PSS divides shared pages among the processes."""
-    main_process = psutil.Process(pid)
-    processes = {"main process": main_process}
-    processes |= {f"child {number}": child for number, child in enumerate(main_process.children(), 1)}
-    memory = {name: process.memory_full_info() for name, process in processes.items()}
+def _memory(processes: Sequence[psutil.Process]) -> dict[str, str]:
+    """Return the memory of the main process, the ingester and the workers. PSS divides shared pages among them."""
+    names = ("main process", "ingester", *(f"worker {number}" for number in range(1, _WORKERS + 1)))
+    memory = {name: process.memory_full_info() for name, process in zip(names, processes, strict=True)}
     described = {
         name: f"{used.rss / _MIB:.0f} MiB RSS, {used.pss / _MIB:.0f} MiB PSS, {used.uss / _MIB:.0f} MiB of its own"
         for name, used in memory.items()
@@ -166,13 +170,15 @@ def _print_table(rows: Sequence[Row], starts: dict[str, list[Start]]) -> int:
     """Print the medians. Return the number of rows above their bar."""
     seconds = {row.name: statistics.median(start.seconds for start in starts[row.name]) for row in rows}
     bare, above = seconds[rows[0].name], 0
-    print(f"{'':28} {'seconds':>8} {'x bare':>7} {'peak MiB':>9} {'bar':>5}")
+    print(f"{'':28} {'seconds':>8} {'x bare':>7} {'processor':>10} {'peak MiB':>9} {'bar':>5}")
     for row in rows:
         is_above = row.bar is not None and seconds[row.name] > row.bar
         above += is_above
         peak = statistics.median(start.peak_bytes for start in starts[row.name]) / _MIB
+        processor = statistics.median(start.processor_seconds for start in starts[row.name])
         bar = f"{'' if row.bar is None else row.bar:>5}{' above' if is_above else ''}"
-        print(f"{row.name:28} {seconds[row.name]:8.3f} {seconds[row.name] / bare:7.1f} {peak:9.0f} {bar}")
+        multiple = seconds[row.name] / bare
+        print(f"{row.name:28} {seconds[row.name]:8.3f} {multiple:7.1f} {processor:10.3f} {peak:9.0f} {bar}")
     return above
 
 

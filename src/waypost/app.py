@@ -35,6 +35,12 @@ from waypost.visits.services import InstallationSigner, Services
 from waypost.visits.visit import VisitService
 
 
+def prepare() -> None:
+    """Build what all workers share. The server calls it before it forks them."""
+    fastapi_app()
+    endpoint_table()
+
+
 def create() -> ASGIApp:
     """Return the service for the current settings. The server calls it once in every worker."""
     settings = Settings()

@@ -11,7 +11,15 @@ from tests.support.cli import RunCommand
 from waypost import __version__
 
 SERVICE = {"PIL", "alembic", "fastapi", "fontTools", "jinja2", "obstore", "uvicorn", "zxingcpp"}
-INSTALLATION = {"pydantic_settings", "psycopg", "sqlalchemy", "structlog"}
+INSTALLATION = {"pydantic_settings", "sqlalchemy", "structlog"}
+POSTGRESQL = {"psycopg", "psycopg_binary"}
+PRELOAD = """
+import sys, uvicorn
+from waypost.server import workers
+workers.preload(uvicorn.Config("waypost.app:create", factory=True))
+from waypost.routers import fastapi_app
+print(fastapi_app.cache_info().currsize, *sys.modules)
+"""
 
 
 def _loaded(*arguments: str) -> set[str]:
@@ -26,12 +34,20 @@ def _loaded(*arguments: str) -> set[str]:
 
 @pytest.mark.parametrize("arguments", [(), ("--help",), ("--version",), ("version",), ("nonsense",)], ids=str)
 def test_command_without_installation_loads_no_large_module(arguments: Sequence[str]) -> None:
-    assert _loaded(*arguments) & (SERVICE | INSTALLATION) == set()
+    assert _loaded(*arguments) & (SERVICE | INSTALLATION | POSTGRESQL) == set()
 
 
 @pytest.mark.parametrize("arguments", [("account", "list"), ("plan", "list"), ("block", "list"), ("account", "--help")])
 def test_command_on_installation_does_not_load_the_service(arguments: Sequence[str], run_migrated: RunCommand) -> None:
-    assert _loaded(*arguments) & (SERVICE | {"sqlalchemy"}) == {"sqlalchemy"}
+    assert _loaded(*arguments) & (SERVICE | INSTALLATION | POSTGRESQL) == INSTALLATION
+
+
+def test_workers_share_the_built_api_and_need_no_postgresql_driver() -> None:
+    completed = subprocess.run([sys.executable, "-c", PRELOAD], capture_output=True, text=True, check=True, timeout=60)
+    built, *loaded = completed.stdout.split()
+    assert built == "1"
+    assert {"waypost.app", "fastapi"} <= set(loaded)
+    assert not POSTGRESQL & set(loaded)
 
 
 def test_version_option_prints_version(run: RunCommand) -> None:

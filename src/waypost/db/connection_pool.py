@@ -9,7 +9,6 @@ import select
 import socket
 import time
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any
 
 import psycopg
@@ -19,41 +18,13 @@ from sqlalchemy.exc import InvalidatePoolError
 
 from waypost.db.parameters import check_parameters, dump_json
 from waypost.db.primary import PrimarySelector, TimeoutConnection
+from waypost.db.response_times import MAX_RESPONSE_SECONDS, AdaptiveTimeout, Checkout
 
-MAX_RESPONSE_SECONDS = 2.0
-"""The longest time to wait for a response that costs the server no work."""
-_MIN_RESPONSE_SECONDS = 0.25
-_LATENCY_FACTOR = 4.0
 _STATEMENT_SECONDS = 10
 _LOCK_SECONDS = 8
 _IDLE_IN_TRANSACTION_SECONDS = 6  # less than the lock timeout, so that a stalled node's locks end before others give up
 _SILENCE_SECONDS = 12.0  # more than the server allows any statement
 _FRESH_SECONDS = 1.0  # connections used within this time are not probed
-
-
-class AdaptiveTimeout:
-    """Seconds to wait for a response (`limit`): four times the recent latency, between 0.25 and 2 s.
-
-    `lost_at` is the monotonic time when a connection was last found to be lost. Without measurements the limit is 2 s.
-    """
-
-    def __init__(self) -> None:
-        self.limit = MAX_RESPONSE_SECONDS
-        self.lost_at = 0.0
-
-    def record(self, seconds: float) -> None:
-        """Adapt to the latency of a response. The limit grows at once and shrinks slowly."""
-        latency_limit = max(_MIN_RESPONSE_SECONDS, _LATENCY_FACTOR * seconds, 0.9 * self.limit)
-        self.limit = min(MAX_RESPONSE_SECONDS, latency_limit)
-
-
-@dataclass
-class Checkout:
-    """The use of a connection from when the pool lends it until it is returned. Times are monotonic."""
-
-    last_sent: float = field(default_factory=time.monotonic)
-    statements: int = 0
-    was_slow: bool = False  # a response took longer than MAX_RESPONSE_SECONDS
 
 
 def create(
@@ -79,12 +50,6 @@ def create(
     check_parameters(engine)
     event.listen(engine, "do_connect", lambda _dialect, _record, _args, kwargs: primary.connect(settings, kwargs))
     return engine
-
-
-def set_response_timeout(tx: Connection, seconds: float) -> None:
-    """Wait only so long for each response in this transaction."""
-    connection: Any = tx.connection.driver_connection
-    connection.response_timeout = seconds
 
 
 class PoolWatchdog:

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import structlog
 from sqlalchemy import Connection, Engine, Table, event, make_url
@@ -27,9 +27,11 @@ from sqlalchemy.exc import (
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from waypost.db import postgres, sqlite_pool
-from waypost.db.connection_pool import MAX_RESPONSE_SECONDS, AdaptiveTimeout, set_response_timeout
-from waypost.db.failover import FailoverPools, is_safe_to_retry
+from waypost.db.response_times import MAX_RESPONSE_SECONDS, AdaptiveTimeout, is_safe_to_retry, set_response_timeout
 from waypost.errors import Kind, Problem, unavailable
+
+if TYPE_CHECKING:
+    from waypost.db.failover import FailoverPools
 
 T = TypeVar("T")
 Durability = Literal["full", "process", "relaxed"]
@@ -73,7 +75,9 @@ class Database:
             self.listener = self._reader
             self._pools = (self._reader, full, relaxed)
         else:
-            self._failover = pools = FailoverPools(url, self.adaptive_timeout)
+            from waypost.db import failover  # noqa: PLC0415  # SQLite does not need the driver's 10 MB
+
+            self._failover = pools = failover.FailoverPools(url, self.adaptive_timeout)
             self._reader = pools.full.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
             self._writers = {"full": pools.full, "process": pools.full, "relaxed": pools.relaxed}
             self._autocommit = {

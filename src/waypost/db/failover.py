@@ -1,17 +1,18 @@
 """Failover: stay usable when the PostgreSQL primary is replaced, and never write to a demoted one (ADR 10).
 
-`primary.py` selects the server; `connection_pool.py` detects connections that stopped responding.
+`primary.py` selects the server; `connection_pool.py` detects connections that stopped responding. Only processes that
+use PostgreSQL import these modules: the driver takes 10 MB.
 """
 
 import time
 from typing import Any
 
 from sqlalchemy import event
-from sqlalchemy.exc import DBAPIError
 
 from waypost.db import connection_pool, postgres
-from waypost.db.connection_pool import MAX_RESPONSE_SECONDS, AdaptiveTimeout, Checkout, PoolWatchdog
+from waypost.db.connection_pool import PoolWatchdog
 from waypost.db.primary import PrimarySelector, TimeoutConnection
+from waypost.db.response_times import MAX_RESPONSE_SECONDS, AdaptiveTimeout
 
 
 class FailoverPools:
@@ -47,15 +48,3 @@ class FailoverPools:
         connection.execute(f"LISTEN {postgres.CHANNEL}")
         self._timeout.lost_at = time.monotonic()
         self._timeout.record(self._timeout.lost_at - started)
-
-
-def is_safe_to_retry(checkout: Checkout | None, error: BaseException | None) -> bool:
-    """Return whether nothing of a failed transaction can have been committed.
-
-    True if it got no connection, lost it with its first statement, or was ended by the server's idle timeout.
-    """
-    if not isinstance(error, DBAPIError):
-        return False
-    lost_at_once = error.connection_invalidated and checkout is not None and checkout.statements <= 1
-    is_idle_timeout = getattr(error.orig, "sqlstate", None) == postgres.IDLE_IN_TRANSACTION
-    return checkout is None or lost_at_once or is_idle_timeout

@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-import psycopg
 import sqlalchemy
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
@@ -63,9 +62,9 @@ def wait_for_notification(database: Database, seconds: float, wakeup: Wakeup) ->
     try:
         if not database.is_sqlite:
             with database.translated_errors(), database.listener.connect() as connection:
-                _wait(connection, seconds, wakeup)
-            return
-    except (Problem, DBAPIError, psycopg.Error):
+                if _wait(connection, seconds, wakeup):
+                    return
+    except (Problem, DBAPIError):
         pass  # the next read reports what happened to the connection
     wakeup.event.wait(max(0.0, started + seconds - time.monotonic()))
 
@@ -102,17 +101,19 @@ def _notify(tx: Connection) -> None:
     tx.execute(sqlalchemy.select(sqlalchemy.func.pg_notify(postgres.CHANNEL, "")))
 
 
-def _wait(connection: Connection, seconds: float, wakeup: Wakeup) -> None:
-    listening: psycopg.Connection[Any] = connection.connection.driver_connection  # type: ignore[assignment]
+def _wait(connection: Connection, seconds: float, wakeup: Wakeup) -> bool:
+    """Wait on a connection that listens. Return False if it is lost."""
+    listening: Any = connection.connection.driver_connection
     try:
         if list(listening.notifies(timeout=0)):
-            return
+            return True
         with wakeup.receiver() as wakeup_socket:
             poller = select.poll()
             poller.register(listening.fileno(), select.POLLIN)
             poller.register(wakeup_socket, select.POLLIN)
             poller.poll(seconds * 1000)
         list(listening.notifies(timeout=0))
-    except psycopg.Error:
+    except connection.dialect.loaded_dbapi.Error:
         connection.invalidate()
-        raise
+        return False
+    return True

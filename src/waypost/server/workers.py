@@ -26,8 +26,8 @@ _log = structlog.get_logger("workers")
 
 
 def preload(config: uvicorn.Config) -> None:
-    """Import what every process of the service needs, before the first one is forked."""
-    imports.load(str(config.app).partition(":")[0])
+    """Import and build what every process of the service needs, before the first one is forked."""
+    imports.load(str(config.app).partition(":")[0]).prepare()
     gc.collect()
     gc.freeze()  # the garbage collector would write to memory pages that the processes share
 
