@@ -67,6 +67,11 @@ def not_found(what: str = "item") -> Problem:
     return Problem(Kind.NOT_FOUND, f"No such {what} in this account.")
 
 
+def account_deleted() -> Problem:
+    """Return a NOT_FOUND problem for an account that was deleted while a request of it ran."""
+    return Problem(Kind.NOT_FOUND, "This account was deleted.")
+
+
 def unavailable() -> Problem:
     """Return an UNAVAILABLE problem for a database that does not respond: 503 with Retry-After."""
     return Problem(Kind.UNAVAILABLE, "The database is not available right now. Please try again.", retry_after=5)

@@ -5,25 +5,16 @@ Two nodes on PostgreSQL, two workers on SQLite. Every operation with an id takes
 
 import functools
 import random
-import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.contract.resources import RESOURCES
-from tests.support.load import add_ana
-from tests.support.nodes import two_nodes
-from tests.support.server import Server, at_once, serving
-from waypost.auth import sessions
-from waypost.db.database import Database
-from waypost.http.csrf import csrf_token
+from tests.contract.service import Service, running
+from tests.support.server import at_once
 from waypost.routers import API_ROUTERS, DASHBOARD_PAGES
-from waypost.signing import installation_signer
 
 _NOUNS = ("url", "file", "qr", "bio", "campaign", "channel", "pixel", "domain", "splash", "overlay")
 _UPDATES: Mapping[str, Mapping[str, Any]] = {
@@ -46,74 +37,11 @@ Operation = tuple[str, str, Mapping[str, Any] | None]
 """Method, path with a placeholder for the id of each noun, and body."""
 
 
-@dataclass(frozen=True)
-class Service:
-    """The nodes of an installation, Ana's API key, her session cookie and its CSRF token."""
-
-    nodes: Sequence[Server]
-    key: str
-    cookie: str
-    csrf: str
-
-    def call(self, method: str, path: str, body: Any = None, **options: Any) -> Any:
-        """Send an API request to one of the nodes."""
-        options = options if body is None else {"json": body, **options}
-        return random.choice(self.nodes).call(method, path, key=self.key, **options)
-
-    def open(self, method: str, path: str, fields: Mapping[str, Any] | None = None) -> int:
-        """Open a page or submit a form at one of the nodes; return the status."""
-        headers = {"Cookie": f"waypost={self.cookie}", "Host": "go.localhost:8000"}
-        data = None if method == "GET" else {"token": self.csrf, **(fields or {})}
-        node = random.choice(self.nodes)
-        return node.call(method, path, headers=headers, data=data, follow_redirects=False).status_code
-
-    def add(self) -> dict[str, int]:
-        """Create one item of each noun; return their ids. The link is in the campaign and uses everything else."""
-        ids = {}
-        number = random.getrandbits(40)
-        for resource in RESOURCES:
-            if resource.path != "/url":
-                ids[resource.path[1:]] = self._create(f"{resource.path}/add", resource.body(number))
-        response = self.call("POST", "/api/files/upload/a.bin", content=b"content")
-        ids["file"] = response.json()["id"]
-        used = {"campaign": ids["campaign"], "channel": [ids["channel"]], "pixels": [ids["pixel"]]}
-        uses = {"type": f"overlay-{ids['overlay']}", "domain": f"https://go{number}.brand.example", **used}
-        link = next(resource for resource in RESOURCES if resource.path == "/url")
-        ids["url"] = self._create("/url/add", {**link.body(number), **uses})
-        return ids
-
-    def _create(self, path: str, body: Any) -> int:
-        response = self.call("POST", f"/api{path}", body)
-        assert response.status_code in (200, 201), response.text
-        return int(response.json()["id"])
-
-
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
 def service(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """A running service on each database."""
-    folder = tmp_path_factory.mktemp("races")
-    started = _on_sqlite if request.param == "sqlite" else _on_postgresql
-    with started(folder, request) as (nodes, key, url), closing(Database(url)) as database:
-        cookie = database.write(lambda tx: sessions.begin(tx, 1, agent="test"))
-        signer = database.read(installation_signer)
-        yield Service(nodes, key, cookie, csrf_token(signer, cookie))
-        assert "Traceback" not in "".join(node.output() for node in nodes)
-
-
-@contextmanager
-def _on_sqlite(folder: Path, request: pytest.FixtureRequest) -> Iterator[tuple[Sequence[Server], str, str]]:
-    shutil.copy(request.getfixturevalue("sqlite_template"), folder / "waypost.db")
-    url = f"sqlite:///{folder / 'waypost.db'}"
-    with closing(Database(url)) as database:
-        key = database.write(add_ana)
-    with serving(folder, workers=2, base_url="http://go.localhost:8000") as server:
-        yield [server], key, url
-
-
-@contextmanager
-def _on_postgresql(folder: Path, request: pytest.FixtureRequest) -> Iterator[tuple[Sequence[Server], str, str]]:
-    with two_nodes(folder, request.getfixturevalue("postgres")) as pair:
-        yield [pair.first, pair.second], pair.key, pair.database_url
+    with running(request, tmp_path_factory.mktemp("races")) as service:
+        yield service
 
 
 def _operations() -> list[Operation]:

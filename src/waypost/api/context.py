@@ -6,13 +6,14 @@ from typing import Annotated, TypeVar
 
 from fastapi import Depends, Request
 from sqlalchemy import Connection
+from sqlalchemy.exc import IntegrityError, NoResultFound, SQLAlchemyError
 
 from waypost.clicks.ingest import read_barrier
 from waypost.clicks.stats import reports
-from waypost.db import change_log
+from waypost.db import change_log, crud
 from waypost.db.change_log import Change
 from waypost.db.database import Database
-from waypost.errors import Kind, Problem
+from waypost.errors import Kind, Problem, account_deleted
 from waypost.http.rate_limit import RateLimiter
 from waypost.mail import Mailer
 from waypost.observability.metrics import Meter
@@ -84,11 +85,15 @@ class RequestContext:
         return short_url(self.settings.base, item.host, item.scheme, item.alias)
 
     def read(self, work: Callable[[Connection], T]) -> T:
-        """Run `work` in a read transaction."""
-        return self.database.read(work)
+        """Run `work` in a read transaction. Raises NOT_FOUND if the account was deleted."""
+        try:
+            return self.database.read(work)
+        except NoResultFound as error:
+            self._require_account(error)
+            raise
 
     def write(self, work: Callable[[Connection], T]) -> T:
-        """Run `work` in a write transaction and commit it."""
+        """Run `work` in a write transaction and commit it. Raises NOT_FOUND if the account was deleted."""
         changes: list[Change] = []
 
         def recording(tx: Connection) -> T:
@@ -96,9 +101,18 @@ class RequestContext:
             changes[:] = change_log.recorded(tx)
             return result
 
-        result = self.database.write(recording)
+        try:
+            result = self.database.write(recording)
+        except (IntegrityError, NoResultFound) as error:
+            self._require_account(error)
+            raise
         self.resources.publish_changes(changes)
         return result
+
+    def _require_account(self, error: SQLAlchemyError) -> None:
+        """Raise NOT_FOUND if an error is due to the deletion of the account."""
+        if self.account and not self.database.read(lambda tx: crud.has_account(tx, self.account)):
+            raise account_deleted() from error
 
     def read_after_ingest(self, work: Callable[[Connection], T]) -> T:
         """Like `read`, but wait until all earlier clicks are counted (decision 48)."""

@@ -7,7 +7,7 @@ from sqlalchemy import ColumnElement, Connection, case, func, insert, or_, selec
 
 from waypost import clock, credentials
 from waypost.db.schema import accounts, api_keys, plans
-from waypost.errors import invalid, not_found
+from waypost.errors import account_deleted, invalid, not_found
 from waypost.http.rate_limit import WINDOW_MS
 
 MAX_KEYS = 25
@@ -75,7 +75,9 @@ def used_by_account(account: ColumnElement[int], now: ColumnElement[int] | int) 
 
 def add(tx: Connection, account: int, *, name: str, scope: Scope = "write", expires: int | None = None) -> str:
     """Create a key and return it. It cannot be read later. Raises INVALID if the account has MAX_KEYS keys."""
-    tx.execute(select(accounts.c.id).where(accounts.c.id == account).with_for_update(key_share=True))
+    locked = tx.execute(select(accounts.c.id).where(accounts.c.id == account).with_for_update(key_share=True))
+    if locked.first() is None:
+        raise account_deleted()
     count = select(func.count()).select_from(api_keys).where(api_keys.c.account == account)
     if tx.execute(count).scalar_one() >= MAX_KEYS:
         raise invalid("name", f"An account can have {MAX_KEYS} API keys. Revoke one that is no longer needed.")
