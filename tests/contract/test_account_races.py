@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
+import pyotp
 import pytest
 from sqlalchemy import Connection, update
 
@@ -16,10 +17,11 @@ from tests.contract.service import Service, running
 from tests.support.server import at_once
 from waypost import credentials
 from waypost.accounts import ops
-from waypost.auth import api_keys, sessions
+from waypost.auth import api_keys, sessions, two_factor
 from waypost.auth.api_keys import MAX_KEYS
 from waypost.db.schema import accounts
 from waypost.moderation import reports
+from waypost.signing import installation_signer
 
 _ROUNDS = 4
 _COPIES = 6
@@ -88,6 +90,29 @@ def test_session_is_ended_once_while_it_is_used(service: Service) -> None:
         pages = [partial(browser.open, "GET", "/dashboard/account/sessions") for browser in browsers]
         outcome = _all_at_once(everywhere + leave + pages)
         assert outcome.keys() <= {200, 303, 403, 404}, outcome  # 403: the form of a session that ended
+
+
+def test_concurrent_changes_of_the_second_factor_leave_ten_recovery_codes(service: Service) -> None:
+    signer = service.database.read(installation_signer)
+    for n in range(_ROUNDS):
+        account = _add_account(service, f"factor-{n}")
+        browser = service.signed_in(account)
+        secret = two_factor.new_secret()
+        path = "/dashboard/account/factor"
+        sealed = signer.sign("app", secret, life=900, bound=browser.cookie)
+        form = {"sealed": sealed, "code": pyotp.TOTP(secret).now(), "password": _PASSWORD}
+        assert _all_at_once([partial(browser.open, "POST", path, form)] * _COPIES) == {200: _COPIES}
+        codes = service.database.write(lambda tx, owner=account: two_factor.new_codes(tx, owner))  # type: ignore[misc]
+        browsers = [service.signed_in(account) for _ in range(2)]
+        renewals = [
+            partial(browsers[k % 2].open, "POST", f"{path}/codes", {"password": _PASSWORD, "code": code})
+            for k, code in enumerate(codes[:_COPIES])
+        ]
+        outcome = _all_at_once(renewals)
+        assert outcome.keys() <= {200, 400}, outcome  # 400: another renewal has replaced the code
+        factor = service.database.read(lambda tx, owner=account: two_factor.of(tx, owner))  # type: ignore[misc]
+        assert factor is not None
+        assert factor.codes == 10
 
 
 def test_plan_name_is_taken_once(service: Service) -> None:

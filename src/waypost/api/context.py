@@ -10,7 +10,7 @@ from sqlalchemy.exc import IntegrityError, NoResultFound, SQLAlchemyError
 
 from waypost.clicks.ingest import read_barrier
 from waypost.clicks.stats import reports
-from waypost.db import change_log, crud
+from waypost.db import account_rows, change_log
 from waypost.db.change_log import Change
 from waypost.db.database import Database
 from waypost.errors import Kind, Problem, account_deleted
@@ -111,7 +111,7 @@ class RequestContext:
 
     def _require_account(self, error: SQLAlchemyError) -> None:
         """Raise NOT_FOUND if an error is due to the deletion of the account."""
-        if self.account and not self.database.read(lambda tx: crud.has_account(tx, self.account)):
+        if self.account and not self.database.read(lambda tx: account_rows.exists(tx, self.account)):
             raise account_deleted() from error
 
     def read_after_ingest(self, work: Callable[[Connection], T]) -> T:

@@ -6,8 +6,9 @@ from typing import Literal
 from sqlalchemy import ColumnElement, Connection, case, func, insert, or_, select, update
 
 from waypost import clock, credentials
+from waypost.db import account_rows
 from waypost.db.schema import accounts, api_keys, plans
-from waypost.errors import account_deleted, invalid, not_found
+from waypost.errors import invalid, not_found
 from waypost.http.rate_limit import WINDOW_MS
 
 MAX_KEYS = 25
@@ -74,10 +75,11 @@ def used_by_account(account: ColumnElement[int], now: ColumnElement[int] | int) 
 
 
 def add(tx: Connection, account: int, *, name: str, scope: Scope = "write", expires: int | None = None) -> str:
-    """Create a key and return it. It cannot be read later. Raises INVALID if the account has MAX_KEYS keys."""
-    locked = tx.execute(select(accounts.c.id).where(accounts.c.id == account).with_for_update(key_share=True))
-    if locked.first() is None:
-        raise account_deleted()
+    """Create a key and return it. It cannot be read later.
+
+    Raises INVALID if the account has MAX_KEYS keys, NOT_FOUND if it was deleted.
+    """
+    account_rows.lock(tx, account)
     count = select(func.count()).select_from(api_keys).where(api_keys.c.account == account)
     if tx.execute(count).scalar_one() >= MAX_KEYS:
         raise invalid("name", f"An account can have {MAX_KEYS} API keys. Revoke one that is no longer needed.")

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement, Connection, insert, select, update
 
 from waypost import clock, credentials
-from waypost.db import crud
+from waypost.db import account_rows
 from waypost.db.schema import accounts, sessions
-from waypost.errors import account_deleted, not_found
+from waypost.errors import not_found
 
 LIFE = 30 * 86_400
 """Seconds after its last use that a session expires."""
@@ -45,8 +45,7 @@ def begin(tx: Connection, account: int, *, agent: str) -> str:
 
     Raises NOT_FOUND if the account was deleted.
     """
-    if not crud.has_account(tx, account, lock=True):
-        raise account_deleted()
+    account_rows.lock(tx, account)
     token = credentials.new_token()
     now = clock.now()
     digest = credentials.digest(token)

@@ -8,6 +8,7 @@ import pyotp
 from sqlalchemy import Connection, delete, func, insert, select, update
 
 from waypost import clock, credentials
+from waypost.db import account_rows
 from waypost.db.database import upsert
 from waypost.db.schema import recovery_codes, totp_secrets
 
@@ -74,6 +75,7 @@ def enable(tx: Connection, account: int, *, secret: str, step: int) -> Sequence[
 
     `step` is the time step of the code that confirmed the secret.
     """
+    account_rows.lock(tx, account)
     values = {"account": account, "secret": secret, "last_step": step, "created": clock.now()}
     statement = upsert(tx, totp_secrets).values(values)
     tx.execute(statement.on_conflict_do_update(index_elements=["account"], set_=values))
@@ -82,6 +84,7 @@ def enable(tx: Connection, account: int, *, secret: str, step: int) -> Sequence[
 
 def new_codes(tx: Connection, account: int) -> Sequence[str]:
     """Replace the recovery codes and return the new ones."""
+    account_rows.lock(tx, account)  # or the codes of two concurrent calls would both stay
     tx.execute(delete(recovery_codes).where(recovery_codes.c.account == account))
     codes = ["-".join(_random_letters(5) for _ in range(2)) for _ in range(_RECOVERY_CODES)]
     tx.execute(insert(recovery_codes), [{"account": account, "digest": _digest(account, code)} for code in codes])
@@ -90,6 +93,7 @@ def new_codes(tx: Connection, account: int) -> Sequence[str]:
 
 def disable(tx: Connection, account: int) -> None:
     """Require only the password."""
+    account_rows.lock(tx, account)
     tx.execute(delete(totp_secrets).where(totp_secrets.c.account == account))
     tx.execute(delete(recovery_codes).where(recovery_codes.c.account == account))
 

@@ -176,12 +176,6 @@ def lock_row(tx: Connection, table: Table, account: int, item: int, *, shared: b
         raise not_found(_SINGULAR[table.name])
 
 
-def has_account(tx: Connection, account: int, *, lock: bool = False) -> bool:
-    """Return whether an account exists. `lock` keeps it from being deleted until the commit."""
-    query = select(schema.accounts.c.id).where(schema.accounts.c.id == account)
-    return tx.execute(query.with_for_update(read=True, key_share=True) if lock else query).first() is not None
-
-
 def remove(tx: Connection, table: Table, account: int, item: int) -> None:
     """Delete a row and uncount it. Raises NOT_FOUND as `get_owned`."""
     result = tx.execute(_delete(table), {"item": item, "account": account})
