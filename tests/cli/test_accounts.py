@@ -2,14 +2,19 @@
 
 import json
 import re
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
-from sqlalchemy import text
+import pytest
+from sqlalchemy import Engine, event, text
 
 from tests.support.cli import ANA, RunCommand, opened, status
 from tests.support.dashboard_client import Browser
 from tests.support.server import serving
+from waypost.db import schema
+from waypost.db.database import Database
 from waypost.server.installation import open_database
 from waypost.settings import Settings
 
@@ -176,3 +181,32 @@ def test_plans_are_created_listed_and_applied(run_migrated: RunCommand) -> None:
 def test_account_can_have_own_rate_limit(run_migrated: RunCommand) -> None:
     key = run_migrated(*ANA, "--rate-limit", 1, "--json").json["apikey"]
     assert [status(key) for _ in range(2)] == [200, 429]
+
+
+@pytest.mark.parametrize("command", [("key", "add", "ana"), ("suspend", "ana"), ("admin", "ana")])
+def test_command_for_deleted_account_fails_with_one_sentence(
+    run_migrated: RunCommand, command: tuple[str, ...]
+) -> None:
+    run_migrated(*ANA)
+    with closing(open_database(Settings())) as database, _deleted_after_lookup(database):
+        result = run_migrated("account", *command)
+    assert (result.code, result.out) == (1, "")
+    assert result.err == "waypost: This account was deleted.\n"
+
+
+@contextmanager
+def _deleted_after_lookup(database: Database) -> Iterator[None]:
+    """Delete all accounts as soon as a command has looked one up."""
+    deleted: list[str] = []
+
+    def delete(_tx: Any, _cursor: Any, statement: str, *_details: Any) -> None:
+        if "FROM accounts" in statement and not deleted:
+            deleted.append(statement)
+            database.write(lambda tx: tx.execute(schema.accounts.delete()))
+
+    event.listen(Engine, "after_cursor_execute", delete)
+    try:
+        yield
+    finally:
+        event.remove(Engine, "after_cursor_execute", delete)
+    assert "username_key" in deleted[0]

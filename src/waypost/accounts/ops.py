@@ -12,7 +12,7 @@ from waypost import clock
 from waypost.db import crud
 from waypost.db.crud import Page, PageRequest
 from waypost.db.schema import accounts, plans, sessions
-from waypost.errors import invalid, not_found, taken
+from waypost.errors import account_deleted, invalid, not_found, taken
 
 Status = Literal["free", "pro"]
 _USERNAME = re.compile(r"[A-Za-z0-9_-]{3,50}\Z")
@@ -169,18 +169,26 @@ def require_free_email(tx: Connection, account: int, email: str) -> None:
 
 
 def suspend(tx: Connection, account: int, *, suspended: bool) -> None:
-    """Suspend an account, or lift the suspension. Its links keep working."""
-    tx.execute(update(accounts).where(accounts.c.id == account).values(suspended=suspended))
+    """Suspend an account, or lift the suspension. Its links keep working. Raises NOT_FOUND if it was deleted."""
+    _update(tx, account, suspended=suspended)
 
 
 def set_admin(tx: Connection, account: int, *, admin: bool) -> None:
-    """Give an account admin rights, or remove them. The first account has them from the start."""
-    tx.execute(update(accounts).where(accounts.c.id == account).values(owner=admin))
+    """Give an account admin rights, or remove them. The first account has them from the start.
+
+    Raises NOT_FOUND if it was deleted.
+    """
+    _update(tx, account, owner=admin)
 
 
 def move(tx: Connection, account: int, *, plan: str) -> None:
-    """Put an account on a plan. Raises INVALID on `plan`."""
-    tx.execute(update(accounts).where(accounts.c.id == account).values(plan=_plan_id(tx, plan)))
+    """Put an account on a plan. Raises INVALID on `plan`, NOT_FOUND if the account was deleted."""
+    _update(tx, account, plan=_plan_id(tx, plan))
+
+
+def _update(tx: Connection, account: int, **values: bool | int) -> None:
+    if tx.execute(update(accounts).where(accounts.c.id == account).values(values)).rowcount == 0:
+        raise account_deleted()
 
 
 def add_plan(
