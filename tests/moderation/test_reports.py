@@ -79,7 +79,8 @@ def test_every_kind_of_alias_can_be_reported(service: AsgiClient, ana: Person, d
         ({"reason": ""}, "reason"),
         ({"url": f"{BASE}/one\0"}, "url"),
         ({"comment": "a\0b"}, "comment"),
-        ({"comment": "x" * 20_000}, "reason"),
+        ({"comment": "x" * 1001}, "comment"),
+        ({"comment": "x" * 21_000}, "comment"),
         ({f"field{number}": "x" for number in range(20)}, "reason"),
     ],
 )
@@ -91,7 +92,44 @@ def test_invalid_report_is_rejected(
     assert (response.status_code, response.json()["field"]) == (400, at_fault)
     page = visit(service, "report", "POST", data={"reason": "spam", **fields}, headers=ACCEPT_HTML)
     assert page.status_code == 400
+    assert f'aria-describedby="{at_fault}-wrong"' in page.text
+    assert f'id="{at_fault}-wrong" role="alert">' in page.text
     assert _stored_reports(database) == []
+
+
+def test_comment_of_1000_characters_is_stored_whole(service: AsgiClient, ana: Person, database: Database) -> None:
+    new_link(ana, "one")
+    comment = "\U0001f517\n" * 499 + "ab"
+    assert _report(service, comment=comment.replace("\n", "\r\n")).json()["error"] == 0
+    assert [report.comment for report in database.read(reports.list_all)] == [comment]
+
+
+@pytest.mark.parametrize(
+    ("fields", "english", "german"),
+    [
+        ({"reason": "because"}, "Please select a reason.", "Bitte wählen Sie einen Grund aus."),
+        (
+            {"comment": "x" * 1001},
+            "The comment must not be longer than 1000 characters. Please shorten it.",
+            "Der Kommentar darf höchstens 1000 Zeichen lang sein. Bitte kürzen Sie ihn.",
+        ),
+        (
+            {"comment": "a\0b"},
+            "The comment must not contain NUL characters.",
+            "Der Kommentar darf keine NUL-Zeichen enthalten.",
+        ),
+    ],
+)
+def test_page_of_rejected_report_names_field_and_keeps_input(
+    fields: dict[str, str], english: str, german: str, service: AsgiClient, ana: Person
+) -> None:
+    new_link(ana, "one")
+    data = {"url": f"{BASE}/one", "reason": "spam", "comment": "a comment", **fields}
+    for language, text in (("en", english), ("de", german)):
+        headers = {**ACCEPT_HTML, "Accept-Language": language}
+        page = visit(service, "report", "POST", data=data, headers=headers).text
+        assert text in page
+        assert f">{data['comment']}</textarea>" in page
 
 
 def test_rejected_report_keeps_escaped_input(service: AsgiClient, ana: Person) -> None:

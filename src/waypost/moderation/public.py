@@ -1,7 +1,7 @@
 """Abuse reports at `/report`: visitors report a harmful link to the administrator."""
 
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, NamedTuple, get_args
 from urllib.parse import parse_qs, urlsplit
 
 from sqlalchemy import Connection
@@ -23,7 +23,7 @@ from waypost.visits.responses import json_error, wants_html
 from waypost.visits.services import Services
 from waypost.visits.visit import is_valid_name
 
-_MAX_BODY_BYTES = 16_384
+_MAX_BODY_BYTES = 20_480  # the longest URL and comment, percent-encoded
 _MAX_FIELDS = 10
 _MAX_URL = 2048
 _MAX_COMMENT = 1000
@@ -36,13 +36,23 @@ _REASONS: dict[Reason, str] = {
     "illegal": translatable("Illegal content"),
     "other": translatable("Other"),
 }
-Fault = Literal["url", "reason", "comment", "limit"]
-_FAULTS: dict[Fault, str] = {
-    "url": translatable("This is not a short link of this service. Please check the address."),
-    "reason": f"reason must be one of {', '.join(get_args(Reason))}.",
-    "comment": translatable("The comment must not contain NUL characters."),
-    "limit": translatable("You have sent too many reports. Please try again in an hour."),
-}
+
+
+class _Fault(NamedTuple):
+    """An error of a report. `field` is the one at fault; `message` is for programs, `page_text` for browsers."""
+
+    field: str
+    message: str
+    page_text: str = ""
+
+
+_NO_LINK = _Fault("url", translatable("This is not a short link of this service. Please check the address."))
+_NO_REASON = _Fault(
+    "reason", f"reason must be one of {', '.join(get_args(Reason))}.", translatable("Please select a reason.")
+)
+_TOO_LONG = _Fault("comment", translatable("The comment must not be longer than 1000 characters. Please shorten it."))
+_NUL = _Fault("comment", translatable("The comment must not contain NUL characters."))
+_LIMIT = _Fault("limit", translatable("You have sent too many reports. Please try again in an hour."))
 
 
 @dataclass(frozen=True)
@@ -50,6 +60,7 @@ class _ReportForm:
     url: str = ""
     reason: str = ""
     comment: str = ""
+    is_too_large: bool = False
 
 
 async def report(request: Request, services: Services) -> Response:
@@ -68,20 +79,20 @@ async def report(request: Request, services: Services) -> Response:
     return services.pages.page("report_sent.html", request=request, title=title, url=form.url)
 
 
-def _fault_response(request: Request, services: Services, form: _ReportForm, fault: Fault) -> Response:
-    is_limit = fault == "limit"
+def _fault_response(request: Request, services: Services, form: _ReportForm, fault: _Fault) -> Response:
+    is_limit = fault is _LIMIT
     status, headers = (429, _RETRY_AFTER) if is_limit else (400, {})
     if wants_html(request):
         page = _form_page(request, services, form, status=status, fault=fault)
         page.headers.update(headers)
         return page
     if is_limit:
-        return json_error(_FAULTS[fault], code="rate_limited", status=status, headers=headers)
-    return json_error(_FAULTS[fault], code="invalid", status=status, field=fault)
+        return json_error(fault.message, code="rate_limited", status=status, headers=headers)
+    return json_error(fault.message, code="invalid", status=status, field=fault.field)
 
 
 def _form_page(
-    request: Request, services: Services, form: _ReportForm, *, status: int = 200, fault: Fault | None = None
+    request: Request, services: Services, form: _ReportForm, *, status: int = 200, fault: _Fault | None = None
 ) -> Response:
     context: dict[str, Any] = {
         "title": services.pages.translate(request, translatable("Report a link")),
@@ -89,41 +100,45 @@ def _form_page(
         "url": form.url,
         "reason": form.reason,
         "comment": form.comment,
-        "fault": fault or "",
-        "fault_message": _FAULTS[fault] if fault else "",
+        "fault": fault.field if fault else "",
+        "fault_message": (fault.page_text or fault.message) if fault else "",
     }
     return services.pages.page("report.html", request=request, status=status, **context)
 
 
-async def _store(request: Request, services: Services, form: _ReportForm) -> Fault | None:
+async def _store(request: Request, services: Services, form: _ReportForm) -> _Fault | None:
     """Store a report. Return its fault, if any."""
     network = network_of(client_ip(request.scope, services.settings.proxies))
     # The database has the exact limit. This one keeps floods of requests away from its write lock.
     if await services.visits.is_rate_limited("report", network=network):
-        return "limit"
+        return _LIMIT
+    if (fault := _comment_fault(form)) is not None:
+        return fault
     reason = next((reason for reason in _REASONS if reason == form.reason), None)
     if reason is None:
-        return "reason"
+        return _NO_REASON
     host, alias = _parse_short_url(form.url, services.settings)
     if not (is_valid_name(host, 253) and is_valid_name(alias, 50)):
-        return "url"
+        return _NO_LINK
 
     def exists(tx: Connection) -> bool:
         is_known = alias_namespace.find(tx, host, alias) is not None
         return is_known and (host == ROTATORS or lookup.scheme_of(tx, host, alias) is not None)
 
     if not await services.visits.read(exists):
-        return "url"
-    if "\0" in form.comment:
-        return "comment"
+        return _NO_LINK
     reporter = _reporter_hash(await services.signer.get(), network)
     is_stored = await services.write(
-        lambda tx: reports.add(
-            tx, host=host, alias=alias, reason=reason, comment=form.comment.strip()[:_MAX_COMMENT], reporter=reporter
-        ),
+        lambda tx: reports.add(tx, host=host, alias=alias, reason=reason, comment=form.comment, reporter=reporter),
         durability="relaxed",
     )
-    return None if is_stored else "limit"
+    return None if is_stored else _LIMIT
+
+
+def _comment_fault(form: _ReportForm) -> _Fault | None:
+    if form.is_too_large or len(form.comment) > _MAX_COMMENT:
+        return _TOO_LONG
+    return _NUL if "\0" in form.comment else None
 
 
 def _reporter_hash(signer: Signer, network: str) -> bytes:
@@ -144,12 +159,15 @@ def _parse_short_url(url: str, settings: Settings) -> tuple[str, str]:
 
 
 async def _read_form(request: Request) -> _ReportForm:
-    """Return the submitted form; an empty one if the body is too large."""
+    """Return the submitted form. Of a body that is too large, only that its comment is too long is known."""
     body = await read_body(request, max_bytes=_MAX_BODY_BYTES)
+    if body is None:
+        return _ReportForm(is_too_large=True)
     try:
         lists = parse_qs(body.decode("ascii", "replace"), max_num_fields=_MAX_FIELDS)
     except ValueError:
         return _ReportForm()
     fields = {name: values[0] for name, values in lists.items()}
     url = fields.get("url", "").strip()[:_MAX_URL]
-    return _ReportForm(url, fields.get("reason", ""), fields.get("comment", ""))
+    comment = fields.get("comment", "").replace("\r\n", "\n").strip()  # browsers count a line break as one character
+    return _ReportForm(url, fields.get("reason", ""), comment)

@@ -129,7 +129,7 @@ def _parse_answers(overlay: Overlay, fields: Mapping[str, str]) -> Answers | Non
 
 async def _read_fields(request: Request) -> dict[str, str]:
     """Return the form's fields, the first of each name; none if the body is too large."""
-    body = await read_body(request, max_bytes=_MAX_BODY_BYTES)
+    body = await read_body(request, max_bytes=_MAX_BODY_BYTES) or b""
     try:
         fields = parse_qs(body.decode("ascii"), errors="strict", max_num_fields=_MAX_FIELDS)
     except ValueError:

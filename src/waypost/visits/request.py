@@ -83,14 +83,14 @@ def request_host(request: Request, settings: Settings) -> str:
     return OWN if is_own(header, settings) else host_of(header)
 
 
-async def read_body(request: Request, *, max_bytes: int) -> bytes:
-    """Read a form's body. Empty if it is larger than `max_bytes`, or if the client disconnects."""
+async def read_body(request: Request, *, max_bytes: int) -> bytes | None:
+    """Return a form's body; None if it is larger than `max_bytes`, empty if the client disconnects."""
     body = b""
     try:
         async for chunk in request.stream():
             body += chunk
             if len(body) > max_bytes:
-                return b""
+                return None
     except ClientDisconnect:
         return b""
     return body
@@ -99,7 +99,8 @@ async def read_body(request: Request, *, max_bytes: int) -> bytes:
 async def _read_password(request: Request) -> str:
     """Return the password of a visit: a form field, or HTTP Basic for programs."""
     if request.method == "POST":
-        fields = parse_qs((await read_body(request, max_bytes=_MAX_FORM_BYTES)).decode("ascii", "replace"))
+        body = await read_body(request, max_bytes=_MAX_FORM_BYTES) or b""
+        fields = parse_qs(body.decode("ascii", "replace"))
         return fields.get("password", [""])[0][:_MAX_PASSWORD]
     scheme, _, encoded = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() != "basic":
