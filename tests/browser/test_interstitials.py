@@ -160,6 +160,24 @@ def test_overlay_form_on_page_with_pixel_is_sent_by_script(
     assert len(ana.get(f"/overlay/{item}/submissions")["data"]["submissions"]) == 1
 
 
+def test_overlay_form_with_invalid_field_shows_message_of_server(
+    ana: Person, chrome: Browser, host: str, site: str
+) -> None:
+    item = new_overlay(ana, "newsletter")
+    new_link(ana, "spring", domain=host, url=TARGET, type=f"overlay-{item}")
+    with window(chrome) as seen:
+        page = seen.page
+        page.goto(f"{site}/spring")
+        page.get_by_label("Your e-mail").fill("zoe@localhost")  # valid for a browser
+        page.locator("#answer button").click()
+        expect(page.get_by_role("alert")).to_have_text("Your e-mail must be a valid address.")
+        page.get_by_label("Your e-mail").fill("zoe@example.com")
+        page.locator("#answer button").click()
+        expect(page.get_by_role("status")).to_be_visible()
+        expect(page.get_by_role("alert")).to_have_count(0)
+    assert len(ana.get(f"/overlay/{item}/submissions")["data"]["submissions"]) == 1
+
+
 def test_consent_on_splash_page_is_kept_and_counts_once(
     ana: Person, chrome: Browser, settings: Settings, host: str
 ) -> None:

@@ -20,6 +20,9 @@ from tests.support.visits import ACCEPT_HTML, CHROME, DESTINATION, clicks, new_l
 from waypost.errors import Problem
 from waypost.overlays import submissions
 
+BAD_EMAIL = "Your e-mail must be a valid address."
+BAD_MESSAGE = "Your message must have 1 to 5000 characters."
+BAD_NAME = "Your name must be one line of at most 255 characters, without control characters."
 MESSAGE = {"name": "Zoë", "email": "zoe@example.com", "message": "Two\r\nlines"}
 
 
@@ -101,27 +104,46 @@ def test_submission_by_script_gets_json(ana: Person) -> None:
     assert (response.status_code, response.json()) == (200, {"error": 0, "message": "We answer soon"})
 
 
-@ON_SQLITE
 @pytest.mark.parametrize(
-    ("kind", "filled"),
+    ("kind", "filled", "field", "message"),
     [
-        ("poll", {"choice": "Green"}),
-        ("poll", {}),
-        ("newsletter", {"email": "invalid"}),
-        ("newsletter", {"email": "a@example.com\nBcc: b@example.com"}),
-        ("newsletter", {}),
-        ("contact", {**MESSAGE, "email": ""}),
-        ("contact", {**MESSAGE, "message": "  "}),
-        ("contact", {**MESSAGE, "message": "x" * 5001}),
-        ("contact", {**MESSAGE, "message": "a\x00b"}),
-        ("contact", {**MESSAGE, "name": "x" * 256}),
-        ("contact", {**MESSAGE, "name": "a\nb"}),
+        ("poll", {"choice": "Green"}, "choice", "Please select an option."),
+        ("poll", {"choice": "Red\x00"}, "choice", "Please select an option."),
+        ("poll", {}, "choice", "Please select an option."),
+        ("newsletter", {"email": "invalid"}, "email", BAD_EMAIL),
+        ("newsletter", {"email": "a@example.com\nBcc: b@example.com"}, "email", BAD_EMAIL),
+        ("newsletter", {"email": "a\x00@example.com"}, "email", BAD_EMAIL),
+        ("newsletter", {}, "email", BAD_EMAIL),
+        ("contact", {**MESSAGE, "email": ""}, "email", BAD_EMAIL),
+        ("contact", {**MESSAGE, "email": "a@example.com\x00"}, "email", BAD_EMAIL),
+        ("contact", {**MESSAGE, "message": "  "}, "message", BAD_MESSAGE),
+        ("contact", {**MESSAGE, "message": "x" * 5001}, "message", BAD_MESSAGE),
+        ("contact", {**MESSAGE, "message": "a\x00b"}, "message", "Your message must not contain NUL characters."),
+        ("contact", {**MESSAGE, "name": "x" * 256}, "name", BAD_NAME),
+        ("contact", {**MESSAGE, "name": "a\nb"}, "name", BAD_NAME),
+        ("contact", {**MESSAGE, "name": "a\x00b"}, "name", BAD_NAME),
     ],
 )
-def test_incomplete_submission_is_rejected(ana: Person, kind: str, filled: dict[str, str]) -> None:
+def test_invalid_submission_is_rejected_with_field_at_fault(
+    ana: Person, kind: str, filled: dict[str, str], field: str, message: str
+) -> None:
     item, _, page = _open_overlay(ana, kind)
-    assert _send(ana, page, **filled).status_code == 400
+    rejected = Page(_send(ana, page, **filled))
+    assert (rejected.status, rejected.one("h1").text) == (400, "Incomplete form")
+    assert message in [paragraph.text for paragraph in rejected.all("p")]
+    form, json_only = _form(page, **filled), {"Accept": "application/json"}
+    response = visit(ana.client, f"overlay/{item}", "POST", data=form, headers=json_only)
+    body = {"error": 1, "message": message, "code": "unclear", "field": field}
+    assert (response.status_code, response.json()) == (400, body)
     assert _submissions(ana, item) == []
+
+
+@ON_SQLITE
+def test_error_of_a_field_is_in_the_visitors_language(ana: Person) -> None:
+    item, _, page = _open_overlay(ana, "contact")
+    form, german = _form(page, **{**MESSAGE, "message": "a\x00b"}), {"Accept-Language": "de"}
+    response = visit(ana.client, f"overlay/{item}", "POST", data=form, headers={**german, "Accept": "*/*"})
+    assert response.json()["message"] == "Ihre Nachricht darf keine NUL-Zeichen enthalten."
 
 
 @ON_SQLITE

@@ -7,7 +7,7 @@ form.
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import parse_qs
 
 import email_validator
@@ -30,6 +30,22 @@ _MAX_BODY_BYTES = 32_768  # a message of 5000 percent-encoded characters, and a 
 _MAX_FIELDS = 20
 _NUMBER = re.compile(r"[0-9]{1,15}\Z")
 _MAX_NAME, _MAX_MESSAGE = 255, 5000
+
+
+class _Fault(NamedTuple):
+    """The error of a field."""
+
+    field: str
+    message: str
+
+
+_NO_CHOICE = _Fault("choice", translatable("Please select an option."))
+_BAD_NAME = _Fault(
+    "name", translatable("Your name must be one line of at most 255 characters, without control characters.")
+)
+_BAD_EMAIL = _Fault("email", translatable("Your e-mail must be a valid address."))
+_NUL_IN_MESSAGE = _Fault("message", translatable("Your message must not contain NUL characters."))
+_BAD_MESSAGE = _Fault("message", translatable("Your message must have 1 to 5000 characters."))
 
 
 @dataclass(frozen=True)
@@ -61,7 +77,13 @@ async def _respond(request: Request, services: Services) -> Response:
     if (await services.visits.blocklist()).blocks(form.url):
         return services.pages.refuse(request, "blocked")
     # A hidden field that only bots fill in. They get the same response, so that they do not learn about it.
-    reason = None if form.fields.get("website") else await _submit(request, services, form)
+    if form.fields.get("website"):
+        return _thank_you(request, services, form)
+    answers = _parse_answers(form.overlay, form.fields)
+    if isinstance(answers, _Fault):
+        detail = services.pages.translate(request, answers.message)
+        return services.pages.refuse(request, "unclear", field=answers.field, detail=detail)
+    reason = await _submit(request, services, form, answers)
     return services.pages.refuse(request, reason) if reason else _thank_you(request, services, form)
 
 
@@ -81,11 +103,8 @@ async def _read_form(request: Request, services: Services) -> _SubmittedForm | N
     return _SubmittedForm(overlay, int(link), url, fields)
 
 
-async def _submit(request: Request, services: Services, form: _SubmittedForm) -> RefusalReason | None:
+async def _submit(request: Request, services: Services, form: _SubmittedForm, answers: Answers) -> RefusalReason | None:
     """Store a submission within the rate limits, and send it to the webhook. Return why it was refused, if so."""
-    answers = _parse_answers(form.overlay, form.fields)
-    if answers is None:
-        return "unclear"
     overlay = form.overlay
     network = network_of(client_ip(request.scope, services.settings.proxies))
     if await services.visits.is_rate_limited("overlay form", subject=f"overlay {overlay.id}", network=network):
@@ -111,20 +130,23 @@ def _thank_you(request: Request, services: Services, form: _SubmittedForm) -> Re
     return pages.page("overlay_thanks.html", request=request, headers=csp.headers(), **context)
 
 
-def _parse_answers(overlay: Overlay, fields: Mapping[str, str]) -> Answers | None:
-    """Return the answers that the overlay's type asks for; None if one is missing or invalid."""
+def _parse_answers(overlay: Overlay, fields: Mapping[str, str]) -> Answers | _Fault:
+    """Return the answers that the overlay's type asks for, or the first field that is missing or invalid."""
     if overlay.type == "poll":
         choice = fields.get("choice", "")
-        return Answers(choice=choice) if choice in overlay.options else None
+        return Answers(choice=choice) if choice in overlay.options else _NO_CHOICE
     name, message = fields.get("name", "").strip(), fields.get("message", "").strip()
+    if overlay.type == "contact" and (len(name) > _MAX_NAME or not name.isprintable()):
+        return _BAD_NAME
     try:
         email = email_validator.validate_email(fields.get("email", "").strip(), check_deliverability=False).normalized
     except email_validator.EmailNotValidError:
-        return None
+        return _BAD_EMAIL
     if overlay.type == "newsletter":
         return Answers(email=email)
-    is_valid = len(name) <= _MAX_NAME and name.isprintable() and 0 < len(message) <= _MAX_MESSAGE
-    return Answers(name=name, email=email, message=message) if is_valid and "\x00" not in message else None
+    if "\0" in message:
+        return _NUL_IN_MESSAGE
+    return Answers(name=name, email=email, message=message) if 0 < len(message) <= _MAX_MESSAGE else _BAD_MESSAGE
 
 
 async def _read_fields(request: Request) -> dict[str, str]:

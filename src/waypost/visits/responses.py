@@ -136,13 +136,21 @@ class PageRenderer:
         *,
         kind: Literal["link", "file"] = "link",
         wrong_password: bool = False,
+        field: str = "",
+        detail: str = "",
     ) -> Response:
-        """Return the error page for a refused visit, with a password form where that helps (decision 49)."""
+        """Return the error page for a refused visit, with a password form where that helps (decision 49).
+
+        `field`: the invalid field of a form; `detail`: its error in the visitor's language.
+        """
         self._meter.count("refusals", reason)
         headers = {}
         if reason == "locked" and not wants_html(request):
             headers["WWW-Authenticate"] = f'Basic realm="protected {kind}", charset="UTF-8"'
-        return self._error(request, reason, code=reason, kind=kind, wrong_password=wrong_password, headers=headers)
+        if detail and not wants_html(request):
+            return json_error(detail, code=reason, status=_ERRORS[reason].status, field=field)
+        context: dict[str, Any] = {"wrong_password": wrong_password, "detail": detail}
+        return self._error(request, reason, code=reason, kind=kind, headers=headers, **context)
 
     def fail(self, request: Request, failure: Failure, *, code: str, retry_after: int | None = None) -> Response:
         """Return the error page for a failure of the service or an invalid request, without internal details."""
@@ -157,7 +165,7 @@ class PageRenderer:
         code: str,
         headers: dict[str, str],
         kind: str = "",
-        wrong_password: bool = False,
+        **context: Any,
     ) -> Response:
         error = _ERRORS[reason]
         message = (error.file_text if kind == "file" else "") or error.text
@@ -166,8 +174,7 @@ class PageRenderer:
         if not wants_html(request):
             return json_error(message, code=code, status=error.status, headers=headers)
         template = "password.html" if reason == "locked" else "error.html"
-        context: dict[str, Any] = {"error": error, "message": message, "wrong_password": wrong_password}
-        page = self.page(template, request=request, status=error.status, **context)
+        page = self.page(template, request=request, status=error.status, error=error, message=message, **context)
         page.headers.update(headers)
         return page
 

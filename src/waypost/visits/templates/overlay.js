@@ -4,22 +4,28 @@
   var copy = document.getElementById("copy");
 
   if (form) {
+    var errorMessage = document.getElementById("error-message");
+    var unavailable = errorMessage.textContent;
     form.addEventListener("submit", function (event) {
       event.preventDefault();
-      var errorMessage = document.getElementById("error-message");
       var button = form.querySelector("button[type=submit]");
       var controller = new AbortController();
       var timeout = setTimeout(function () { controller.abort(); }, 15000);
       button.disabled = true;
       errorMessage.hidden = true;
+      errorMessage.textContent = unavailable;
       fetch(form.action, {
         method: "POST",
         headers: {"Accept": "application/json"},
         body: new URLSearchParams(new FormData(form)),
         signal: controller.signal
       }).then(function (response) {
-        if (!response.ok) { throw new Error("rejected"); }
-        return response.json();
+        return response.json().then(function (data) {
+          // An invalid field: the server says what to correct.
+          if (response.status === 400) { errorMessage.textContent = data.message; }
+          if (!response.ok) { throw new Error("rejected"); }
+          return data;
+        });
       }).then(function (data) {
         var thanks = document.createElement("p");
         thanks.setAttribute("role", "status");
