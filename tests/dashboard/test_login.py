@@ -19,6 +19,7 @@ from waypost.app import build
 from waypost.auth import sessions
 from waypost.db.database import Database
 from waypost.db.schema import sessions as table
+from waypost.db.schema import totp_secrets
 from waypost.settings import Settings
 
 
@@ -199,6 +200,20 @@ def _enable_two_factor(dashboard: Browser) -> tuple[str, list[str]]:
     code = pyotp.TOTP(match[1]).at(clock.now())
     response = dashboard.client.post("/dashboard/account/factor", data={**form, "code": code, "password": PASSWORD})
     return match[1], re.findall(r"<code>([a-z0-9]{5}-[a-z0-9]{5})</code>", response.text)
+
+
+def test_enabled_two_factor_is_not_replaced_without_its_code(ana: Person, dashboard: Browser) -> None:
+    page = dashboard.get("/account/factor")
+    form = {name: hidden_field(page, name) for name in ("token", "sealed")}
+    match = re.search(r"<code>([A-Z2-7]{32})</code>", page.text)
+    assert match is not None
+    _enable_two_factor(dashboard)
+    before = ana.database.read(lambda tx: tx.execute(select(totp_secrets)).all())
+    data = {**form, "code": pyotp.TOTP(match[1]).at(clock.now()), "password": PASSWORD}
+    response = dashboard.client.post("/dashboard/account/factor", data=data)
+    assert response.status_code == 400
+    assert "Two-factor authentication is already enabled. To use another app, disable it first." in response.text
+    assert ana.database.read(lambda tx: tx.execute(select(totp_secrets)).all()) == before
 
 
 def test_two_factor_code_is_accepted_once(ana: Person, dashboard: Browser, service: AsgiClient) -> None:

@@ -9,8 +9,8 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 
 from waypost import clock, credentials
 from waypost.db import account_rows
-from waypost.db.database import upsert
 from waypost.db.schema import recovery_codes, totp_secrets
+from waypost.errors import invalid
 
 _STEP_SECONDS = 30
 _MAX_DRIFT = 1  # steps by which a phone's clock may be wrong
@@ -73,12 +73,14 @@ def of(tx: Connection, account: int) -> Factor | None:
 def enable(tx: Connection, account: int, *, secret: str, step: int) -> Sequence[str]:
     """Require codes of this secret from now on. Return the recovery codes, which are shown once.
 
-    `step` is the time step of the code that confirmed the secret.
+    `step` is the time step of the code that confirmed the secret. Raises INVALID on `code` if the account has a second
+    factor, which only a code of it may replace.
     """
     account_rows.lock(tx, account)
+    if of(tx, account) is not None:
+        raise invalid("code", "Two-factor authentication is already enabled. To use another app, disable it first.")
     values = {"account": account, "secret": secret, "last_step": step, "created": clock.now()}
-    statement = upsert(tx, totp_secrets).values(values)
-    tx.execute(statement.on_conflict_do_update(index_elements=["account"], set_=values))
+    tx.execute(insert(totp_secrets).values(values))
     return new_codes(tx, account)
 
 
