@@ -1,8 +1,8 @@
 """Processor time of every path compared to a bare FastAPI endpoint with one SQLite read: `python -m bench.paths`.
 
-One client sends one request after the other; rounds of all servers are interleaved, because the speed of a machine
-varies. The time is that of the process that answers; neither the ingester nor PostgreSQL is included. Exits with the
-number of paths above their bar.
+One client sends a request on each of its connections, reads all responses, and starts again. Rounds of all servers are
+interleaved, because the speed of a machine varies. The time is that of the process that answers; neither the ingester
+nor PostgreSQL is included. Exits with the number of paths above their bar.
 """
 
 import argparse
@@ -72,23 +72,29 @@ class Site:
     ids: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=60)
+        self._connections: list[http.client.HTTPConnection] = []
         self.worker = self.server.answering()
 
-    def send(self, request: Request) -> tuple[int, bytes]:
-        """Return the status and the body of a response."""
+    def send(self, *requests: Request) -> list[tuple[int, bytes]]:
+        """Send requests at the same time, each on a connection of its own. Return the statuses and bodies."""
+        for _ in range(len(requests) - len(self._connections)):
+            self._connections.append(http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=60))
+        for connection, request in zip(self._connections, requests, strict=False):
+            self._begin(connection, request)
+        responses = [connection.getresponse() for connection, _ in zip(self._connections, requests, strict=False)]
+        return [(response.status, response.read()) for response in responses]
+
+    def _begin(self, connection: http.client.HTTPConnection, request: Request) -> None:
         method, path, body = request
         headers = dict(_BROWSER)
         if path.startswith("/api/"):
             headers["Authorization"] = f"Bearer {self.key}"
         content = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
-        self._connection.request(method, path, content, headers)
-        response = self._connection.getresponse()
-        return response.status, response.read()
+        connection.request(method, path, content, headers)
 
     def create(self, path: str, body: Any) -> Any:
         """Return the JSON of an API request that must succeed."""
-        status, content = self.send(("POST", f"/api{path}", body))
+        status, content = self.send(("POST", f"/api{path}", body))[0]
         assert status in (200, 201), (path, content)
         return json.loads(content)
 
@@ -138,7 +144,8 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=10)
-    parser.add_argument("--requests", type=int, default=40, help="of each path in a round (default: %(default)s)")
+    parser.add_argument("--requests", type=int, default=64, help="of each path in a round (default: %(default)s)")
+    parser.add_argument("--connections", type=int, default=1, help="requests at the same time (default: %(default)s)")
     parser.add_argument("--only", default="", help="part of the names of the paths to measure")
     options = parser.parse_args()
     rows = [row for row in _ROWS if options.only in row.name]
@@ -148,9 +155,9 @@ def main() -> None:
         for site in sites:
             _fill(site, (options.rounds + 1) * options.requests)
         for _ in range(options.rounds + 1):
-            _measure(bare, PathRow("bare", 1, lambda *_: ("GET", "/people/7", None)), options.requests)
+            _measure(bare, PathRow("bare", 1, lambda *_: ("GET", "/people/7", None)), options)
             for site, row in itertools.product(sites, rows):
-                _measure(site, row, options.requests)
+                _measure(site, row, options)
     sys.exit(_print_table(bare, sites, rows))
 
 
@@ -221,15 +228,15 @@ def _fill(site: Site, cold: int) -> None:
     site.aliases = [site.create("/url/add", _NEW_LINK)["shorturl"].rpartition("/")[2] for _ in range(cold)]
 
 
-def _measure(site: Site, row: PathRow, requests: int) -> None:
-    counter = itertools.count(len(site.times.get(row.name, ())) * requests)
+def _measure(site: Site, row: PathRow, options: argparse.Namespace) -> None:
+    first = len(site.times.get(row.name, ())) * options.requests
+    requests = [row.request(site, number) for number in range(first, first + options.requests)]
     before = servers.processor_nanoseconds(site.worker)
-    for _ in range(requests):
-        request = row.request(site, next(counter))
-        status, content = site.send(request)
-        assert status == row.status, (request, status, content[:300])
+    for start in range(0, len(requests), options.connections):
+        for status, content in site.send(*requests[start : start + options.connections]):
+            assert status == row.status, (row.name, status, content[:300])
     spent = servers.processor_nanoseconds(site.worker) - before
-    site.times.setdefault(row.name, []).append(spent / requests / 1e6)
+    site.times.setdefault(row.name, []).append(spent / len(requests) / 1e6)
 
 
 def _print_table(bare: Site, sites: list[Site], rows: list[PathRow]) -> int:

@@ -21,7 +21,7 @@ from waypost.links.dry_run import dry_run
 from waypost.mail import Mailer
 from waypost.observability import logging
 from waypost.observability.metrics import Meter
-from waypost.routers import DASHBOARD_PAGES, PUBLIC_ROUTES, endpoint_table, fastapi_app
+from waypost.routers import ALIAS_KINDS, DASHBOARD_PAGES, PUBLIC_ROUTES, endpoint_table, fastapi_app
 from waypost.settings import Settings
 from waypost.storage.cleanup import StorageCleaner
 from waypost.storage.factory import open_store
@@ -30,6 +30,7 @@ from waypost.visits.app import create_public_app
 from waypost.visits.cache import Cache
 from waypost.visits.cache_invalidation import CacheInvalidator
 from waypost.visits.fast_path import WorkerState
+from waypost.visits.fast_visits import FastVisits
 from waypost.visits.responses import PageRenderer
 from waypost.visits.services import InstallationSigner, Services
 from waypost.visits.visit import VisitService
@@ -54,8 +55,8 @@ def create() -> ASGIApp:
 def build(settings: Settings, database: Database) -> ASGIApp:
     """Return the service over an open database. It closes the database when it shuts down."""
     journal = Journal(settings.journal_dir, sync_always=settings.journal_sync == "always")
-    worker_state = WorkerState(Cache(), journal, settings.proxies, settings.country_header.lower().encode())
-    invalidator = CacheInvalidator(database, worker_state.cache)
+    cache = Cache()
+    invalidator = CacheInvalidator(database, cache)
     resources = WorkerResources(
         settings=settings,
         database=database,
@@ -65,7 +66,10 @@ def build(settings: Settings, database: Database) -> ASGIApp:
         mailer=Mailer(settings),
         rate_limiter=RateLimiter(settings.data_dir, database),
     )
-    services = _visitor_services(resources, worker_state)
+    services = _visitor_services(resources, cache, journal)
+    rules = {kind.record: kind.redirect for kind in ALIAS_KINDS if kind.redirect is not None}
+    visits = FastVisits(services.visits, services.pages, resources.meter, rules)
+    worker_state = WorkerState(cache, journal, visits, settings.proxies, settings.country_header.lower().encode())
     dashboard = Dashboard(
         DASHBOARD_PAGES,
         resources=resources,
@@ -87,19 +91,20 @@ def build(settings: Settings, database: Database) -> ASGIApp:
     return SecurityHeaders(dispatcher, is_https_only=partial(is_https_only, settings=settings))
 
 
-def _visitor_services(resources: WorkerResources, worker_state: WorkerState) -> Services:
+def _visitor_services(resources: WorkerResources, cache: Cache, journal: Journal) -> Services:
     settings, database = resources.settings, resources.database
     visits = VisitService(
         settings=settings,
         database=database,
-        worker_state=worker_state,
+        cache=cache,
+        journal=journal,
         countries=Countries(settings),
         rate_limiter=resources.rate_limiter,
     )
     return Services(
         settings=settings,
         database=database,
-        worker_state=worker_state,
+        cache=cache,
         visits=visits,
         pages=PageRenderer(resources.meter),
         meter=resources.meter,

@@ -6,6 +6,7 @@ import signal
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from operator import sub
 from typing import Any, Protocol
 
 import anyio
@@ -60,7 +61,7 @@ class BackgroundTasks:
     """Closed, in order, when the worker stops."""
 
     def __post_init__(self) -> None:
-        self._reported = (0, 0)
+        self._reported = (0, 0, 0, 0)
         self._limiter = anyio.CapacityLimiter(5)
         self._stopping = asyncio.Event()
 
@@ -76,6 +77,7 @@ class BackgroundTasks:
 
     def close(self) -> None:
         """Release all resources."""
+        self.worker_state.visits.loader.close()
         self.worker_state.sendfile_threads.shutdown(wait=False)
         for resource in self.resources:
             resource.close()
@@ -136,10 +138,14 @@ class BackgroundTasks:
 
     def _report_counts(self) -> None:
         """Add the counts of the fast path and the journal, which have no time for a lock, to the metrics."""
-        hits, lost = self.worker_state.hits, self.worker_state.journal.lost
-        self.meter.count("redirects", "lane", hits - self._reported[0])
-        self.meter.count("clicks_lost", by=lost - self._reported[1])
-        self._reported = (hits, lost)
+        state = self.worker_state
+        counts = (state.hits, state.record_redirects, state.misses, state.journal.lost)
+        hits, record_redirects, misses, lost = map(sub, counts, self._reported)
+        self.meter.count("redirects", "hot", hits)
+        self.meter.count("redirects", "record", record_redirects)
+        self.meter.count("cache_misses", by=misses)
+        self.meter.count("clicks_lost", by=lost)
+        self._reported = counts
 
 
 def _stop_with_parent() -> None:

@@ -164,7 +164,7 @@ def test_failover_to_lagging_standby_flushes_cache(replication: ReplicationPair)
             return cache.hot == {}
 
         def fill_cache() -> None:
-            cache.put_hot(b"go.localhost", ("", "spring"), HotResponse(b"", b"", 1 << 62), version=cache.version)
+            cache.put_hot(("", "spring"), HotResponse(b"", b"", 1 << 62), version=cache.version)
 
         replication.stop_replication()
         fill_cache()

@@ -34,7 +34,7 @@ def _filled_cache() -> Cache:
     for host in ("", "brand.example"):
         cache.put_domain(host, OWN_HOST, version=0)
         for alias in ("spring", "summer"):
-            cache.put_hot(host.encode() or b"go.localhost", (host, alias), HOT, version=0)
+            cache.put_hot((host, alias), HOT, version=0)
             cache.put_resolved((host, alias), TARGET, version=0)
     return cache
 
@@ -117,7 +117,7 @@ def test_value_read_before_change_is_not_cached_after_it(database: Database) -> 
     _record(database, "", "spring")
     invalidator.catch_up()
     cache.put_resolved(("", "spring"), TARGET, version=version)
-    cache.put_hot(b"go.localhost", ("", "spring"), HOT, version=version)
+    cache.put_hot(("", "spring"), HOT, version=version)
     cache.put_domain("", OWN_HOST, version=version)
     assert (_cached(cache), cache.get_domain("")) == ([], (False, None))
 
@@ -125,7 +125,7 @@ def test_value_read_before_change_is_not_cached_after_it(database: Database) -> 
 def test_fast_path_entry_replaces_cached_entry() -> None:
     cache = Cache()
     cache.put_resolved(("", "spring"), TARGET, version=0)
-    cache.put_hot(b"go.localhost", ("", "spring"), HOT, version=0)
+    cache.put_hot(("", "spring"), HOT, version=0)
     assert (cache.get_resolved(("", "spring")), list(cache.hot)) == ((False, None), [b"/spring"])
 
 
@@ -154,7 +154,7 @@ def test_reader_stalled_beyond_retention_flushes_cache(database: Database) -> No
         stalled.catch_up()
         assert (_cached(active_cache), _cached(stalled_cache)) == (ALL[1:], [])
         _record(database, "", "summer")
-        stalled_cache.put_hot(b"go.localhost", ("", "spring"), HOT, version=stalled_cache.version)
+        stalled_cache.put_hot(("", "spring"), HOT, version=stalled_cache.version)
         stalled_cache.put_resolved(("", "spring"), TARGET, version=stalled_cache.version)
         active.catch_up()
         stalled.catch_up()
@@ -284,7 +284,7 @@ def test_failover_that_undoes_changes_flushes_cache_once(database: Database, lat
         _record(database, "", alias)
     invalidator.catch_up()
     assert _cached(cache) == []
-    cache.put_hot(b"go.localhost", ("", "spring"), HOT, version=cache.version)
+    cache.put_hot(("", "spring"), HOT, version=cache.version)
     cache.put_resolved(("", "spring"), TARGET, version=cache.version)
     invalidator.catch_up()
     assert _cached(cache) == ["/spring"]

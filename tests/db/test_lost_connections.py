@@ -55,7 +55,7 @@ def _finishes(work: Callable[[], object]) -> None:
 def _invalidator(database: Database) -> tuple[CacheInvalidator, Cache]:
     """An invalidator that has followed a fast database for a while, and its cache."""
     cache = Cache()
-    cache.put_hot(b"go.localhost", ("", "spring"), HotResponse(b"", b"", 1 << 62), version=0)
+    cache.put_hot(("", "spring"), HotResponse(b"", b"", 1 << 62), version=0)
     invalidator = CacheInvalidator(database, cache)
     for _ in range(_POLLS):
         notifications.poll(database, _select_one)
@@ -126,9 +126,9 @@ class _PausedDatabase(Database):
         self.paused, self.resume = threading.Event(), threading.Event()
         self._has_read = has_read
 
-    def read(self, work: Callable[[Connection], T], *, timeout: float | None = None) -> T:
+    def read(self, work: Callable[[Connection], T], *, autocommit: bool = False, timeout: float | None = None) -> T:
         if timeout is None:
-            return super().read(work)
+            return super().read(work, autocommit=autocommit)
 
         def paused_work(tx: Connection) -> T:
             result = work(tx) if self._has_read else None
@@ -174,7 +174,7 @@ def test_change_applied_by_request_is_not_invalidated_again_by_follow(database: 
         _record(database)
         finish()
         assert cache.hot == {}
-        cache.put_hot(b"go.localhost", ("", "spring"), HotResponse(b"", b"", 1 << 62), version=cache.version)
+        cache.put_hot(("", "spring"), HotResponse(b"", b"", 1 << 62), version=cache.version)
         _finishes(invalidator.follow)
         assert len(cache.hot) == 1
 
@@ -189,7 +189,7 @@ def test_change_applied_by_follow_is_not_invalidated_again_by_request(database: 
     with _paused_catch_up(paused, invalidator) as finish:
         _finishes(invalidator.follow)
         assert cache.hot == {}
-        cache.put_hot(b"go.localhost", ("", "spring"), HotResponse(b"", b"", 1 << 62), version=cache.version)
+        cache.put_hot(("", "spring"), HotResponse(b"", b"", 1 << 62), version=cache.version)
         finish()
         assert len(cache.hot) == 1
 

@@ -16,6 +16,7 @@ from waypost.accounts import ops as accounts
 from waypost.app import build
 from waypost.auth import api_keys
 from waypost.db.database import Database
+from waypost.http.connection import LimitedProtocol
 from waypost.settings import Settings
 from waypost.visits.fast_path import STATE_KEY, FastPathProtocol, WorkerState
 
@@ -179,15 +180,21 @@ class ProtocolClient:
     async def _send(self, pipe: Pipe, pieces: Sequence[bytes]) -> None:
         assert pipe.protocol is not None
         for piece in pieces:
-            while not pipe.accepts_data and self._server.tasks and not pipe.is_slow:
-                await asyncio.wait(self._server.tasks, return_when=asyncio.FIRST_COMPLETED)
+            if not pipe.accepts_data:
+                await self._wait_for_responses(pipe)
             if pipe.is_closing():
                 break
             pipe.protocol.data_received(piece)
             await asyncio.sleep(0)
-        while self._server.tasks and not pipe.is_slow:
-            await asyncio.wait(self._server.tasks)
+        await self._wait_for_responses(pipe)
         await asyncio.sleep(0)  # `connection_lost` is called for closed connections
+
+    async def _wait_for_responses(self, pipe: Pipe) -> None:
+        """Wait while requests are being answered, or one waits for the database on the fast path."""
+        protocol = pipe.protocol
+        assert isinstance(protocol, LimitedProtocol)
+        while not pipe.is_slow and (self._server.tasks or (protocol.is_busy() and not pipe.is_closing())):
+            await asyncio.wait(self._server.tasks or [asyncio.ensure_future(asyncio.sleep(0.0002))])
 
     async def _send_lifespan(self, event: str) -> None:
         self._lifespan_events.put_nowait({"type": event})

@@ -31,6 +31,7 @@ LINKS: dict[str, dict[str, object]] = {
     "off": {"status": "disabled"},
     "locked": {"password": "not a hash"},
     "branded": {"domain": "brand.example"},
+    "brandphone": {"domain": "brand.example", "devicetarget": [{"device": "Linux", "link": "https://linux.example/"}]},
 }
 HOT = ("spring", "soon", "utm", "private")
 
@@ -213,10 +214,19 @@ def _begin_alike(first: Sequence[object], second: Sequence[object]) -> bool:
 
 
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(blocks=conversations(), peer=st.sampled_from(["127.0.0.1", "203.0.113.50", "2001:db8::5"]))
+@given(
+    blocks=conversations(),
+    peer=st.sampled_from(["127.0.0.1", "203.0.113.50", "2001:db8::5"]),
+    is_cold=st.booleans(),
+)
 def test_fast_path_responds_and_counts_like_slow_path(
-    client: ProtocolClient, blocks: list[list[bytes]], peer: str
+    client: ProtocolClient,
+    blocks: list[list[bytes]],
+    peer: str,
+    is_cold: bool,  # noqa: FBT001  # a case
 ) -> None:
+    if is_cold:
+        client.worker_state.cache.invalidate(None)
     fast_results = _talk(client, FastPathProtocol, peer, blocks)
     slow_results = _talk(client, LimitedProtocol, peer, blocks)
     for fast, slow in zip(fast_results, slow_results, strict=True):

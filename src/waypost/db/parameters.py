@@ -19,12 +19,12 @@ def check_parameters(engine: Engine) -> None:
 
     @event.listens_for(engine, "before_cursor_execute")
     def check(_tx: Any, _cursor: Any, _statement: str, parameters: Any, *_details: Any) -> None:
-        _check(parameters.values() if isinstance(parameters, dict) else parameters)
+        check_values(parameters.values() if isinstance(parameters, dict) else parameters)
 
 
 def dump_json(value: Any) -> str:
     """Return the value of a JSON column. Raises INVALID for text that cannot be stored."""
-    _check([value])
+    check_values([value])
     return json.dumps(value)
 
 
@@ -33,7 +33,8 @@ def is_storable(text: str) -> bool:
     return "\0" not in text and (text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text))
 
 
-def _check(values: Iterable[Any]) -> None:
+def check_values(values: Iterable[Any]) -> None:
+    """Raise INVALID for values that cannot be stored."""
     for value in values:
         if isinstance(value, str):
             if not is_storable(value):
@@ -42,7 +43,7 @@ def _check(values: Iterable[Any]) -> None:
             if not _MIN_INTEGER <= value <= _MAX_INTEGER:
                 raise Problem(Kind.INVALID, "A number must fit into 64 bits.")
         elif isinstance(value, dict):
-            _check(value)
-            _check(value.values())
+            check_values(value)
+            check_values(value.values())
         elif isinstance(value, list | tuple):
-            _check(value)
+            check_values(value)

@@ -21,7 +21,7 @@ HEADER_SECONDS = 10
 _MAX_PIPELINED = 100  # requests behind one that is being answered
 _MIN_CONNECTIONS = 64
 _GRACE_SECONDS = 0.1  # during which a stopping worker still answers requests on idle connections
-_HOST = re.compile(rb"\A([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+(%[A-Za-z0-9._~-]+)?\])(:[0-9]{0,5})?\Z")
+HOST_HEADER = re.compile(rb"\A([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+(%[A-Za-z0-9._~-]+)?\])(:[0-9]{0,5})?\Z")
 _connections: Counter[str] = Counter()  # open connections of this process, by network
 
 
@@ -107,7 +107,7 @@ class LimitedProtocol(HttpToolsProtocol):
             raise _Refused
         hosts = [value for name, value in self.headers if name == b"host"]
         is_optional = self.parser.get_http_version() == "1.0"
-        if len(hosts) > 1 or not (hosts or is_optional) or not all(map(_HOST.match, hosts)):
+        if len(hosts) > 1 or not (hosts or is_optional) or not all(map(HOST_HEADER.match, hosts)):
             self._is_host_invalid = True
             raise _Refused
         self._is_in_headers = False

@@ -13,7 +13,8 @@ ISOLATION = {
     "Cross-Origin-Opener-Policy": "same-origin",
 }
 """For responses other than pages, such as JSON and errors: a window that opens one cannot access our origin."""
-_HSTS = "max-age=31536000"
+HSTS = "max-age=31536000"
+"""Strict-Transport-Security of hosts that are https only."""
 _NOT_MODIFIED = 304  # its headers would replace those of the cached response
 
 
@@ -48,11 +49,16 @@ class SecurityHeaders:
     def _add(self, scope: Scope, message: Message) -> None:
         headers = MutableHeaders(raw=list(message["headers"]))
         if self._is_https_only(header_of(scope, b"host")):
-            headers.setdefault("Strict-Transport-Security", _HSTS)
+            headers.raw.insert(0, (b"strict-transport-security", HSTS.encode()))
         if message["status"] != _NOT_MODIFIED and "location" not in headers:
-            for name, value in (NOSNIFF if "content-security-policy" in headers else ISOLATION).items():
-                headers.setdefault(name, value)
+            add_isolation(headers)
         message["headers"] = headers.raw
+
+
+def add_isolation(headers: MutableHeaders) -> None:
+    """Add the headers that keep a response from running or sharing an origin, unless it has a policy of its own."""
+    for name, value in (NOSNIFF if "content-security-policy" in headers else ISOLATION).items():
+        headers.setdefault(name, value)
 
 
 def header_of(scope: Scope, name: bytes) -> str:

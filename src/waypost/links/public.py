@@ -7,12 +7,14 @@ from waypost.clicks.journal import entry
 from waypost.interstitials.render import interstitial_response
 from waypost.urls.short_urls import report_url
 from waypost.visits.alias import AliasKind
-from waypost.visits.decide import Refusal
+from waypost.visits.decide import Redirect, Refusal, decide
+from waypost.visits.fast_visits import FastRedirect
 from waypost.visits.i18n import translatable
 from waypost.visits.lookup import LinkView
 from waypost.visits.request import VisitRequest, request_host
 from waypost.visits.responses import redirect
 from waypost.visits.services import Services
+from waypost.visits.visit import VisitService, is_blocked
 
 
 async def visit_link(request: Request, services: Services, visit: VisitRequest, link: LinkView) -> Response:
@@ -25,11 +27,25 @@ async def visit_link(request: Request, services: Services, visit: VisitRequest, 
         if page is not None:
             return page
     services.meter.count("redirects", "full")
-    response = redirect(outcome.url, status=303 if request.method == "POST" else 302)
-    if link.is_plain and outcome.is_click and not visit.query:
-        target = entry.item_fields(link.account, "link", link.id)
-        services.worker_state.cache.put_redirect(request, visit, response, journal_target=target, expiry=link.expiry)
-    return response
+    return redirect(outcome.url, status=303 if request.method == "POST" else 302)
+
+
+def redirect_link(visits: VisitService, visit: VisitRequest, link: LinkView) -> FastRedirect | None:
+    """Return the redirect, if the link has no password, limit and interstitials, and the destination is allowed."""
+    blocked = visits.cache.blocklist
+    if blocked is None or link.password is not None or link.clicklimit is not None or link.interstitials:
+        return None
+    facts = visits.facts(link, visit, unlocked=False)
+    outcome = decide(link, facts)
+    if not isinstance(outcome, Redirect) or is_blocked(blocked, link, outcome, facts):
+        return None
+    return FastRedirect(
+        outcome.url,
+        entry.item_fields(link.account, "link", link.id),
+        b"" if outcome.is_click else entry.LATE,
+        is_constant=link.is_plain and outcome.is_click and not visit.query,
+        expiry=link.expiry,
+    )
 
 
 async def preview_link(request: Request, services: Services, link: LinkView) -> Response:
@@ -54,4 +70,4 @@ def has_password(link: LinkView) -> bool:
     return link.password is not None
 
 
-LINKS = AliasKind(LinkView, visit_link, preview_link, has_password)
+LINKS = AliasKind(LinkView, visit_link, preview_link, has_password, redirect_link)

@@ -20,6 +20,7 @@ from prometheus_client.registry import Collector
 
 CounterName = Literal[
     "redirects",
+    "cache_misses",
     "refusals",
     "api_requests",
     "clicks_lost",
@@ -34,7 +35,12 @@ HistogramName = Literal["api", "dashboard", "visit"]
 _BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)  # seconds
 # Help text and label name ("" for none) of every counter.
 _COUNTERS: Mapping[CounterName, tuple[str, str]] = {
-    "redirects": ("Visits answered with a redirect, by path: lane is the fast path.", "path"),
+    "redirects": (
+        "Visits answered with a redirect. Path hot: the response was in memory; record: decided from the link's or"
+        " code's record; full: everything else.",
+        "path",
+    ),
+    "cache_misses": ("Visits to names whose record had to be read from the database.", ""),
     "refusals": ("Visits refused, by reason.", "why"),
     "api_requests": ("Requests to the API, by status.", "status"),
     "clicks_lost": ("Clicks that could not be written to the journal.", ""),

@@ -82,7 +82,7 @@ async def _respond(request: Request, services: Services, host: str, name: str, *
     except _InvalidQuery as error:
         field, message = error.args
         return json_error(message, code="invalid", status=400, field=field)
-    cache = services.worker_state.cache
+    cache = services.cache
     target = _request_target(request)
     if_none_match = request.headers.get("if-none-match", "")
     hot = cache.images.get(host.encode() + target)
@@ -98,7 +98,7 @@ async def _respond(request: Request, services: Services, host: str, name: str, *
         return services.pages.refuse(request, "missing")
     response = _image_response(content, image, qr)
     if request.method == "GET" and image.is_plain and image.version in ("", str(qr.version if qr else "")):
-        _cache_image(request, services, image, target, response, version)
+        _cache_image(services, image, target, response, version)
     if etag.matches(if_none_match, response.headers["etag"]):
         headers = {name: response.headers[name] for name in ("etag", "cache-control")}
         return Response(status_code=304, headers=headers)
@@ -123,12 +123,12 @@ async def _content(
         content = await anyio.to_thread.run_sync(_render, services, image, qr)
     if content is not None:
         response = _image_response(content, replace(image, download=False, version=""), qr)
-        _cache_image(request, services, image, image.content_target, response, version)
+        _cache_image(services, image, image.content_target, response, version)
     return content
 
 
 def _cached_content(services: Services, image: _ImageRequest) -> bytes | None:
-    hot = services.worker_state.cache.images.get(image.host.encode() + image.content_target)
+    hot = services.cache.images.get(image.host.encode() + image.content_target)
     if hot is None or hot.until_ms < clock.now_ms():
         return None
     return hot.unique.partition(b"\r\n\r\n")[2]
@@ -150,11 +150,8 @@ def _render(services: Services, image: _ImageRequest, qr: QrView | None) -> byte
     return design(draft.text, draft.style, draft.logo).render(image.format, image.size) if draft else None
 
 
-def _cache_image(
-    request: Request, services: Services, image: _ImageRequest, target: bytes, response: Response, version: int
-) -> None:
+def _cache_image(services: Services, image: _ImageRequest, target: bytes, response: Response, version: int) -> None:
     """Let the fast path answer the next requests for this image."""
-    header = request.headers.get("host", "").encode("latin-1")
     headers = b"".join(b"%b: %b\r\n" % pair for pair in response.raw_headers)
     hot = HotImage(
         unique=headers + b"\r\n" + bytes(response.body),
@@ -164,7 +161,7 @@ def _cache_image(
         etag=response.headers["etag"],
         name=(image.host, image.alias),
     )
-    services.worker_state.cache.put_image(header, target, hot, version=version)
+    services.cache.put_image(target, hot, version=version)
 
 
 def _parse(request: Request, host: str, name: str) -> _ImageRequest:

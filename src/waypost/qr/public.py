@@ -13,12 +13,14 @@ from waypost.qrcode.payloads import Content
 from waypost.urls.alias_namespace import OWN
 from waypost.urls.short_urls import report_url
 from waypost.visits.alias import AliasKind
+from waypost.visits.fast_visits import FastRedirect
 from waypost.visits.i18n import translatable
 from waypost.visits.lookup import QrView
 from waypost.visits.payload_responses import OPEN, app_redirect, payload_download
 from waypost.visits.request import VisitRequest
 from waypost.visits.responses import PAGE_HEADERS, WEB_SCHEMES, redirect, wants_html
 from waypost.visits.services import Services
+from waypost.visits.visit import VisitService
 
 _APP_TITLES = {
     **dict.fromkeys(payloads.TYPES, OPEN),
@@ -33,13 +35,17 @@ _APP_TITLES = {
 async def visit_qr(request: Request, services: Services, visit: VisitRequest, qr: QrView) -> Response:
     """Deliver the content of a QR code. Only scans of a dynamic code count, since only it encodes this alias."""
     response = await _deliver(request, services, visit, qr)
-    is_redirect = response.status_code == 302
-    services.meter.count("redirects", "full", is_redirect)
-    # The fast path has no responses with a body, and a redirect into an app contains a page.
-    if is_redirect and not response.body and qr.dynamic and qr.type == "link" and request.method == "GET":
-        target = entry.item_fields(qr.account, "qr", qr.id)
-        services.worker_state.cache.put_redirect(request, visit, response, journal_target=target, flags=entry.SCAN)
+    services.meter.count("redirects", "full", response.status_code == 302)
     return response
+
+
+def redirect_scan(_visits: VisitService, visit: VisitRequest, qr: QrView) -> FastRedirect | None:
+    """Return the redirect, if the content is a web page."""
+    uri = "" if qr.content is None or qr.content.file or qr.is_blocked else _uri(visit, qr.content)
+    if not uri.lower().startswith(WEB_SCHEMES):
+        return None
+    target = entry.item_fields(qr.account, "qr", qr.id) if qr.dynamic else b""
+    return FastRedirect(uri, target, entry.SCAN, is_constant=qr.dynamic and qr.type == "link")
 
 
 async def preview_qr(request: Request, services: Services, qr: QrView) -> Response:
@@ -64,15 +70,22 @@ async def _deliver(request: Request, services: Services, visit: VisitRequest, qr
         return services.pages.refuse(request, "blocked")
     if qr.dynamic:
         services.visits.log_visit(entry.item_fields(qr.account, "qr", qr.id), visit, entry.SCAN)
-    system = classifier.agent(visit.agent_text).os
     if content.file:
-        return payload_download(content, opens_inline=system == "iOS")
-    uri = {"iOS": content.apple, "Android": content.google}.get(system, "") or content.uri
+        return payload_download(content, opens_inline=classifier.agent(visit.agent_text).os == "iOS")
+    uri = _uri(visit, content)
     if not uri:
         return _content_page(request, services, qr, content)
     if uri.lower().startswith(WEB_SCHEMES):
         return redirect(uri)
     return app_redirect(services.pages, request, uri, title=_APP_TITLES[content.type], name=content.name)
+
+
+def _uri(visit: VisitRequest, content: Content) -> str:
+    """Return the destination for the visitor's system; "" for content that is only text."""
+    if content.apple or content.google:
+        system = classifier.agent(visit.agent_text).os
+        return {"iOS": content.apple, "Android": content.google}.get(system, "") or content.uri
+    return content.uri
 
 
 def _content_page(request: Request, services: Services, qr: QrView, content: Content) -> Response:
@@ -84,4 +97,4 @@ def _content_page(request: Request, services: Services, qr: QrView, content: Con
     return services.pages.page("qr_content.html", request=request, title=title, rows=content.rows, text=content.text)
 
 
-QR_CODES = AliasKind(QrView, visit_qr, preview_qr, lambda _: False)
+QR_CODES = AliasKind(QrView, visit_qr, preview_qr, lambda _: False, redirect_scan)

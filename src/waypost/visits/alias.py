@@ -8,6 +8,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from waypost.visits.fast_visits import FastRule
 from waypost.visits.host_routes import domain_redirect
 from waypost.visits.lookup import Resolved
 from waypost.visits.request import VisitRequest, read_visit, request_host
@@ -24,6 +25,8 @@ class AliasKind:
     preview: Callable[[Request, Services, Any], Awaitable[Response]]
     accepts_form: Callable[[Any], bool]
     """Returns whether the page of a record has a form: for a password, or for a content warning."""
+    redirect: FastRule | None = None
+    """Returns the redirect for the fast path."""
 
 
 def alias_handler(kinds: Iterable[AliasKind]) -> Handler:
@@ -42,8 +45,7 @@ def alias_handler(kinds: Iterable[AliasKind]) -> Handler:
 
 
 async def _visit(request: Request, services: Services, alias: str, kinds: dict[type, AliasKind]) -> Response:
-    version = services.worker_state.cache.version
-    visit = await read_visit(request, alias, services.settings, cache_version=version)
+    visit = await read_visit(request, alias, services.settings)
     record = await services.visits.resolve(visit.host, alias)
     if record is None:
         return await _visit_unknown(request, services, visit)

@@ -7,22 +7,17 @@ operations. Writes take one, so that no outdated entry is stored during an inval
 import threading
 import time
 from dataclasses import dataclass
-from functools import lru_cache
 
-from starlette.requests import Request
-from starlette.responses import Response
-
-from waypost import clock
 from waypost.db.change_log import Name
 from waypost.urls.blocklist import Blocklist
 from waypost.visits.lookup import DomainView, Resolved
-from waypost.visits.request import VisitRequest
 
 _MAX_REDIRECTS = 100_000
 _MAX_RESOLVED = 20_000
 _MAX_HOSTS = 10_000
 MAX_IMAGE_BYTES = 32 * 1024 * 1024
 _MISSING = (-1.0, None)  # an entry that has expired
+REDIRECT_LINE = b"HTTP/1.1 302 Found\r\n"
 MAX_AGE_SECONDS = 3600.0
 """Lifetime of every entry, a bound for the case that the change log stays unreachable."""
 
@@ -39,7 +34,7 @@ class HotResponse:
     until_ms: int
     shared_headers: bytes = b""
     flags: bytes = b""
-    status_line: bytes = b"HTTP/1.1 302 Found\r\n"
+    status_line: bytes = REDIRECT_LINE
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +51,6 @@ class Cache:
     def __init__(self) -> None:
         self.hot: dict[bytes, HotResponse] = {}
         """By host as in the alias namespace, and path: `b"/spring"` on the service's own host."""
-        self.header_hosts: dict[bytes, bytes] = {}
-        """The host in the alias namespace that a `Host` header means, the first part of the keys of `hot`."""
         self.version = 0
         self._resolved: dict[Name, tuple[float, Resolved | None]] = {}
         self._domains: dict[str, tuple[float, DomainView | None]] = {}
@@ -97,52 +90,19 @@ class Cache:
             if version == self.version:
                 self.blocklist = blocklist
 
-    def put_hot(self, header: bytes, name: Name, response: HotResponse, *, version: int) -> None:
-        """Let the fast path answer requests for a name with this `Host` header."""
-        host = name[0].encode()
-        if not header:
-            return  # HTTP/1.0 allows that, HTTP/1.1 does not; the fast path does not distinguish them
+    def put_hot(self, name: Name, response: HotResponse, *, version: int) -> None:
+        """Let the fast path answer requests for a name with this response."""
         with self._write_lock:
             if version == self.version:
-                _make_room(self.header_hosts, _MAX_HOSTS)[header] = host
-                _make_room(self.hot, _MAX_REDIRECTS)[host + b"/" + name[1].encode()] = response
+                _make_room(self.hot, _MAX_REDIRECTS)[_key(name)] = response
                 self._resolved.pop(name, None)  # the response is a tenth of the record's size and replaces it
 
-    def put_redirect(
-        self,
-        request: Request,
-        visit: VisitRequest,
-        response: Response,
-        *,
-        journal_target: bytes,
-        expiry: int | None = None,
-        flags: bytes = b"",
-    ) -> None:
-        """Let the fast path send this redirect, at most until the second `expiry`."""
-        location, *shared_headers = response.raw_headers
-        until_ms = _expires_ms(clock.now() // 60)
-        if expiry is not None:
-            until_ms = min(until_ms, (expiry + 1) * 1000)
-        hot = HotResponse(
-            unique=b"%b: %b\r\n" % location,
-            journal_target=journal_target,
-            until_ms=until_ms,
-            shared_headers=_join_headers(tuple(shared_headers)),
-            flags=flags,
-        )
-        header = request.headers.get("host", "").encode("latin-1")
-        self.put_hot(header, (visit.host, visit.alias), hot, version=visit.cache_version)
-
-    def put_image(self, header: bytes, target: bytes, image: HotImage, *, version: int) -> None:
+    def put_image(self, target: bytes, image: HotImage, *, version: int) -> None:
         """Let the fast path answer requests for an image. Evicts the oldest images over MAX_IMAGE_BYTES."""
-        host = image.name[0].encode()
-        key = host + target
-        if not header:
-            return
+        key = image.name[0].encode() + target
         with self._write_lock:
             if version != self.version or key in self.images:
                 return
-            _make_room(self.header_hosts, _MAX_HOSTS)[header] = host
             self.images[key] = image
             self._image_keys.setdefault(image.name, set()).add(key)
             self._image_bytes += len(image.unique) + len(key)
@@ -166,13 +126,12 @@ class Cache:
                 return
             for host, alias in names:
                 self._resolved.pop((host, alias), None)
-                self.hot.pop(host.encode() + b"/" + alias.encode(), None)
+                self.hot.pop(_key((host, alias)), None)
                 for key in tuple(self._image_keys.get((host, alias), ())):
                     self._evict_image(key)
 
     def _clear(self) -> None:
         self.hot.clear()
-        self.header_hosts.clear()
         self._resolved.clear()
         self._domains.clear()
         self.blocklist = None
@@ -181,20 +140,12 @@ class Cache:
         self._image_bytes = 0
 
 
+def _key(name: Name) -> bytes:
+    return b"%b/%b" % (name[0].encode(), name[1].encode())
+
+
 def _make_room(entries: dict, limit: int) -> dict:  # type: ignore[type-arg]  # any key and value
     """Return the dict with room for one more entry, without its oldest one if it is full."""
     if len(entries) >= limit:
         entries.pop(next(iter(entries), None), None)
     return entries
-
-
-@lru_cache(2)
-def _expires_ms(minute: int) -> int:
-    """Return when responses of this minute expire, in milliseconds. Cached: they all share one object."""
-    return round(minute * 60 + MAX_AGE_SECONDS) * 1000
-
-
-@lru_cache(16)
-def _join_headers(headers: tuple[tuple[bytes, bytes], ...]) -> bytes:
-    """Return headers as bytes. Cached: all redirects share one object."""
-    return b"".join(b"%b: %b\r\n" % header for header in headers) + b"\r\n"

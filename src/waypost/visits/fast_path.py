@@ -1,4 +1,10 @@
-"""Fast path: answer hot, plain redirects inside the HTTP protocol, before any ASGI object exists.
+"""Fast path: answer hot names and plain redirects inside the HTTP protocol, before any ASGI object exists.
+
+A request is answered from the first of these that has the answer:
+
+1. a complete response in the cache;
+2. a record in the cache, if the response needs no more than that (waypost.visits.fast_visits);
+3. a record from the database. Names that miss the cache in one turn of the event loop are read by one statement.
 
 All other requests are passed unchanged to uvicorn's own implementation. Responses are byte for byte the same as that
 implementation's, and the click is in the journal before the response is written.
@@ -8,9 +14,8 @@ import asyncio
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 from uvicorn.protocols.utils import get_remote_addr
 
 from waypost.clicks.journal.entry import format_line
@@ -19,80 +24,15 @@ from waypost.http.client_ip import is_trusted, resolve_client_ip
 from waypost.http.connection import LimitedProtocol
 from waypost.http.sendfile import SendfileAdapter
 from waypost.settings import Network
-from waypost.visits.cache import Cache
+from waypost.visits.alias_loader import Outcome
+from waypost.visits.cache import REDIRECT_LINE, Cache, HotResponse
+from waypost.visits.fast_visits import FastVisits, RequestedHost
+from waypost.visits.lookup import Resolved
+from waypost.visits.request import VisitRequest
+from waypost.visits.request_sniffer import ACCEPT, AGENT, COUNTRY, FORWARDED, HOST, LANGUAGE, REFERRER, RequestSniffer
 
 STATE_KEY = "waypost.worker_state"
 """Key of the WorkerState in the application's lifespan state."""
-_HOST, _AGENT, _REFERRER, _LANGUAGE, _FORWARDED, _COUNTRY, _CONNECTION, _UNSUPPORTED = range(8)
-# Headers that matter to a click or to the response. A request with an unsupported one takes the slow path.
-_HEADERS = {
-    b"host": _HOST,
-    b"user-agent": _AGENT,
-    b"referer": _REFERRER,
-    b"accept-language": _LANGUAGE,
-    b"x-forwarded-for": _FORWARDED,
-    b"connection": _CONNECTION,
-    **dict.fromkeys((b"content-length", b"transfer-encoding", b"expect", b"upgrade", b"if-none-match"), _UNSUPPORTED),
-    **dict.fromkeys((b"sec-purpose", b"purpose", b"x-purpose", b"x-moz"), _UNSUPPORTED),
-}
-_MAX_CACHED_NAMES = 1000
-_MAX_NAME_BYTES = 64
-
-
-class RequestSniffer:
-    """Parses a whole request at once, with callbacks into C only: the same strict parser at a fraction of the cost."""
-
-    def __init__(self, country_header: bytes = b"") -> None:
-        self._names = {**_HEADERS, country_header: _COUNTRY} if country_header else _HEADERS
-        self._indexes: dict[bytes, int] = {}  # by header name as clients spell it
-        self._ignored_headers: set[bytes] = set()  # names as clients spell them
-        self._urls: list[bytes] = []
-        self._values: dict[bytes, bytes] = {}
-        self.on_url = self._urls.append
-        self.on_header = self._values.setdefault  # the first header of a name counts
-        self._parser = HttpRequestParser(self)
-
-    def read(self, data: bytes) -> tuple[bytes, list[bytes]] | None:
-        """Return (path and query, header values) if the data is exactly one plain GET request, else None."""
-        try:
-            self._parser.feed_data(data)
-            result = self._parse(data)
-        except (HttpParserError, HttpParserUpgrade):
-            result = None
-        if result is None:
-            self._parser = HttpRequestParser(self)  # the old parser may be in the middle of a request
-        self._urls.clear()
-        self._values.clear()
-        return result
-
-    def _parse(self, data: bytes) -> tuple[bytes, list[bytes]] | None:
-        if len(self._urls) != 1 or not data.startswith(b" HTTP/1.1\r\n", len(b"GET ") + len(self._urls[0])):
-            return None
-        if data.count(b"\n") != len(self._values) + 2:  # a header was sent twice
-            lower = data.lower()
-            if lower.count(b"\nhost:") > 1 or lower.count(b"\nx-forwarded-for:") > 1:
-                return None
-        values = [b""] * _UNSUPPORTED
-        for name in self._values.keys() - self._ignored_headers:
-            index = self._indexes.get(name)
-            if index is None and (index := self._learn(name)) is None:
-                continue
-            if index == _UNSUPPORTED or values[index]:
-                return None
-            values[index] = self._values[name]
-        if values[_CONNECTION] and values[_CONNECTION].lower() != b"keep-alive":
-            return None
-        return self._urls[0], values
-
-    def _learn(self, name: bytes) -> int | None:
-        """Return the index of a header's value, None for a header that does not matter. Caches the result."""
-        index = self._names.get(name.lower())
-        if len(name) <= _MAX_NAME_BYTES and len(self._ignored_headers) + len(self._indexes) < _MAX_CACHED_NAMES:
-            if index is None:
-                self._ignored_headers.add(name)
-            else:
-                self._indexes[name] = index
-        return index
 
 
 @dataclass
@@ -101,15 +41,21 @@ class WorkerState:
 
     cache: Cache
     journal: Journal
+    visits: FastVisits
     proxies: tuple[Network, ...]
     country_header: bytes = b""
     hits: int = 0
+    """Requests answered with a complete response from the cache."""
+    record_redirects: int = 0
+    """Redirects from a record, whether it was in the cache or read."""
+    misses: int = 0
+    """Requests whose record had to be read."""
     sendfile_threads: ThreadPoolExecutor = field(
         default_factory=lambda: ThreadPoolExecutor(8, thread_name_prefix="send")
     )
     """Threads that call sendfile (waypost.http.sendfile)."""
     pending: list[tuple[asyncio.Transport, bytes, bytes]] = field(default_factory=list)
-    """Hot requests of this turn of the event loop: (transport, journal line, response)."""
+    """Answered requests of this turn of the event loop: (transport, journal line, response)."""
     _default_headers: tuple[object, bytes] = (None, b"")
 
     def __post_init__(self) -> None:
@@ -126,13 +72,22 @@ class WorkerState:
             self.journal.write(b"".join(lines), clicks=len(lines))
         for transport, _, response in pending:
             transport.write(response)
-        self.hits += len(lines)
 
     def default_headers(self, headers: list[tuple[bytes, bytes]]) -> bytes:
         """Return uvicorn's default headers as bytes. uvicorn creates a new list every second."""
         if self._default_headers[0] is not headers:
             self._default_headers = (headers, b"".join(b"%b: %b\r\n" % header for header in headers))
         return self._default_headers[1]
+
+
+class _Request(NamedTuple):
+    """A request for an alias. `version` is that of the cache when it arrived."""
+
+    data: bytes
+    visit: VisitRequest
+    headers: list[bytes]
+    hsts: bytes
+    version: int
 
 
 class FastPathProtocol(LimitedProtocol):
@@ -143,9 +98,13 @@ class FastPathProtocol(LimitedProtocol):
         self._worker_state: WorkerState = app_state[STATE_KEY]
         self._address = b""
         self._is_proxied = False
+        self._held: _Request | None = None  # waits for its record
 
     def is_from_proxy(self) -> bool:
         return self._is_proxied
+
+    def is_busy(self) -> bool:
+        return self._held is not None or super().is_busy()
 
     def connection_made(self, transport: Any) -> None:
         peer = get_remote_addr(transport)
@@ -168,7 +127,10 @@ class FastPathProtocol(LimitedProtocol):
 
     def shutdown(self) -> None:
         self._worker_state.flush()
-        super().shutdown()
+        if self._held is None:
+            super().shutdown()
+        else:
+            self.is_draining = True  # the connection is closed after the response to the held request
 
     def _is_free(self) -> bool:
         """Return whether the connection has no unfinished request or response."""
@@ -177,30 +139,84 @@ class FastPathProtocol(LimitedProtocol):
         return not self.is_busy() and not self.is_draining
 
     def _respond(self, data: bytes) -> bool:
-        """Answer a hot request and return True; return False for all others."""
+        """Answer or hold a request and return True; return False for those of the slow path."""
         worker_state = self._worker_state
         request = worker_state.sniffer.read(data)
         if request is None:
             return False
         url, headers = request
         cache = worker_state.cache
-        host = cache.header_hosts.get(headers[_HOST])
-        hot = None if host is None else cache.hot.get(host + url) or cache.images.get(host + url)
-        now = time.time_ns() // 1_000_000
-        if hot is None or hot.until_ms <= now:
+        host = worker_state.visits.host(headers[HOST])
+        if host is None:
             return False
-        address, country = self._address, b""
-        if self._is_proxied:
-            country = headers[_COUNTRY][:2]
-            if headers[_FORWARDED]:
-                forwarded = (headers[_FORWARDED],)
-                address = resolve_client_ip(address.decode(), forwarded, worker_state.proxies).encode()
-        words = (headers[_AGENT], headers[_REFERRER], headers[_LANGUAGE])
-        entry = format_line(hot.journal_target, now, hot.flags, address, country, words) if hot.journal_target else b""
+        hot = cache.hot.get(host.key + url) or cache.images.get(host.key + url)
+        now = time.time_ns() // 1_000_000
+        if hot is not None and hot.until_ms > now:
+            worker_state.hits += bool(hot.journal_target)
+            self._send(hot, headers, host.hsts, now)
+            return True
+        return self._respond_from_record(data, url, headers, host)
+
+    def _respond_from_record(self, data: bytes, url: bytes, headers: list[bytes], host: RequestedHost) -> bool:
+        visits = self._worker_state.visits
+        target = visits.target(url)
+        if target is None:
+            return False
+        address, country = self._client(headers)
+        words = headers[AGENT], headers[REFERRER], headers[LANGUAGE]
+        visit = VisitRequest(host.name, target.alias, address.decode(), country, *words, query=target.query)
+        version = self._worker_state.cache.version
+        request = _Request(data, visit, headers, host.hsts, version)
+        is_cached, record = self._worker_state.cache.get_resolved((host.name, target.alias))
+        if is_cached:
+            return self._respond_with(record, request)
+        if visits.loader.is_overloaded:
+            return False  # the slow path sheds load
+        self._worker_state.misses += 1
+        self._held = request
+        self.flow.pause_reading()
+        visits.loader.load((host.name, target.alias), self._resume)
+        return True
+
+    def _resume(self, outcome: Outcome) -> None:
+        """Answer the held request with the record that was read."""
+        held, self._held = self._held, None
+        if held is None or self.transport.is_closing():
+            return
+        self.flow.resume_reading()
+        if isinstance(outcome, BaseException) or self.is_draining or not self._respond_with(outcome, held):
+            super().data_received(held.data)
+
+    def _respond_with(self, record: Resolved | None, request: _Request) -> bool:
+        visits = self._worker_state.visits
+        response = visits.respond(request.visit, record, request.headers[ACCEPT], version=request.version)
+        if response is None:
+            return False
+        self._worker_state.record_redirects += response.status_line is REDIRECT_LINE
+        self._send(response, request.headers, request.hsts, time.time_ns() // 1_000_000)
+        return True
+
+    def _client(self, headers: list[bytes]) -> tuple[bytes, bytes]:
+        """Return the client's address and country code. Those of a proxy's headers only if it is trusted."""
+        if not self._is_proxied:
+            return self._address, b""
+        if not headers[FORWARDED]:
+            return self._address, headers[COUNTRY][:2]
+        proxies = self._worker_state.proxies
+        address = resolve_client_ip(self._address.decode(), (headers[FORWARDED],), proxies)
+        return address.encode(), headers[COUNTRY][:2]
+
+    def _send(self, response: HotResponse, headers: list[bytes], hsts: bytes, now: int) -> None:
+        """Send a response, and log its visit at `now`, at the end of this turn of the event loop."""
+        worker_state = self._worker_state
+        entry = b""
+        if response.journal_target:
+            address, country = self._client(headers)
+            words = (headers[AGENT], headers[REFERRER], headers[LANGUAGE])
+            entry = format_line(response.journal_target, now, response.flags, address, country, words)
         default_headers = worker_state.default_headers(self.server_state.default_headers)
-        response = hot.status_line + default_headers + hot.unique + hot.shared_headers
+        content = response.status_line + default_headers + hsts + response.unique + response.shared_headers
         if not worker_state.pending:
             self.loop.call_soon(worker_state.flush)
-        worker_state.pending.append((self.transport, entry, response))
+        worker_state.pending.append((self.transport, entry, content))
         self.server_state.total_requests += 1
-        return True

@@ -1,23 +1,24 @@
-"""Resolve a host and alias to the record of a link, QR code, file or bio page, by indexed reads."""
+"""Resolve hosts and aliases to the records of links, QR codes, files and bio pages, by indexed reads."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from sqlalchemy import Connection, Table, and_, bindparam, exists, or_, select
+from sqlalchemy import JSON, Connection, String, Table, and_, bindparam, cast, exists, func, or_, select
+from sqlalchemy.sql.elements import ColumnElement
+from sqlalchemy.sql.selectable import TableValuedAlias
 
 from waypost.db import crud
+from waypost.db.change_log import Name
+from waypost.db.driver_select import DriverSelect
 from waypost.db.schema import aliases, bios, domains, files, link_pixels, links, qrs
 from waypost.errors import Problem
 from waypost.qrcode import payloads
 from waypost.qrcode.payloads import Content, Data, Type
 from waypost.settings import Settings
 from waypost.urls.alias_namespace import OWN
-from waypost.urls.blocklist import Blocklist
 from waypost.visits.interstitials import InterstitialColumns, Interstitials, read_interstitials
-
-_URL_FIELDS = ("url", "link", "image", "site")
-"""The fields of a bio block that can hold a URL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,32 +129,30 @@ Resolved = LinkView | QrView | FileView | BioView
 """Everything that an alias can resolve to."""
 
 
-def resolve(tx: Connection, host: str, alias: str, settings: Settings) -> Resolved | None:
-    """Return the record of an alias. Aliases on a branded domain need its account to own the domain (decision 39)."""
-    row = _find_alias(tx, host, alias)
-    if row and row.kind == "qr":
-        return _find_qr(tx, row.account, row.item, settings)
-    read = _READERS.get(row.kind) if row else None
-    return read(tx, row.account, row.item) if row and read else None
+def resolve(tx: Connection, names: Sequence[Name], settings: Settings) -> dict[Name, Resolved]:
+    """Return the records of those names that have one: plain links by one statement, others by one or two more each.
+
+    Aliases on a branded domain need its account to own the domain (decision 39).
+    """
+    rows = _NAMED_RECORDS[tx.dialect.name].fetch_all(tx, names=json.dumps(names))
+    records = {(row[0], row[1]): _read_record(tx, row[2:], settings) for row in rows}
+    return {name: record for name, record in records.items() if record is not None}
 
 
 def scheme_of(tx: Connection, host: str, alias: str) -> str | None:
     """Return the scheme of an alias's short URL, `https` or `http`; None if the alias does not exist."""
-    row = _find_alias(tx, host, alias)
+    row = tx.execute(_SCHEME, {"host": host, "alias": alias}).first()
     return (row.scheme or "https") if row else None
 
 
-# Statements are built once: building one takes SQLAlchemy twice as long as executing it.
-_ALIAS = (
-    select(aliases.c.account, aliases.c.kind, aliases.c.item, domains.c.scheme)
-    .outerjoin(domains, and_(domains.c.host == aliases.c.host, domains.c.account == aliases.c.account))
-    .where(aliases.c.host == bindparam("host"), aliases.c.alias == bindparam("alias"), aliases.c.kind.is_not(None))
-    .where(or_(aliases.c.host == OWN, domains.c.id.is_not(None)))
-)
-
-
-def _find_alias(tx: Connection, host: str, alias: str) -> Any:
-    return tx.execute(_ALIAS, {"host": host, "alias": alias}).first()
+def _read_record(tx: Connection, row: tuple[Any, ...], settings: Settings) -> Resolved | None:
+    account, kind, item, *link_columns = row
+    if kind == "link":
+        return _link_view(tx, link_columns)
+    if kind == "qr":
+        return _find_qr(tx, account, item, settings)
+    read = _READERS.get(kind)
+    return read(tx, account, item) if read else None
 
 
 def _reader(table: Table, record: type[Resolved]) -> Callable[[Connection, int, int], Resolved | None]:
@@ -167,22 +166,34 @@ def _reader(table: Table, record: type[Resolved]) -> Callable[[Connection, int, 
     return read
 
 
+# Statements are built once: building one takes SQLAlchemy twice as long as executing it.
 _LINK_FIELDS = tuple(field.name for field in fields(LinkView) if field.name != "interstitials")
-_LINK = select(
-    *(links.c[name] for name in _LINK_FIELDS),
+_JSON_FIELDS = tuple(name for name in _LINK_FIELDS if isinstance(links.c[name].type, JSON))
+_LINK_COLUMNS = (
+    *(cast(links.c[name], String) if name in _JSON_FIELDS else links.c[name] for name in _LINK_FIELDS),
     *(links.c[field.name].label(f"interstitial_{field.name}") for field in fields(InterstitialColumns)[:-1]),
     exists().where(link_pixels.c.link == links.c.id, link_pixels.c.account == links.c.account).label("has_pixels"),
-).where(links.c.id == bindparam("item"), links.c.account == bindparam("account"))
+)
+_LINK = DriverSelect(
+    select(*_LINK_COLUMNS).where(links.c.id == bindparam("item"), links.c.account == bindparam("account"))
+)
 
 
 def find_link(tx: Connection, account: int, item: int) -> LinkView | None:
     """Return a link by id and account."""
-    row = tx.execute(_LINK, {"item": item, "account": account}).first()
-    if row is None:
-        return None
+    rows = _LINK.fetch_all(tx, item=item, account=account)
+    return _link_view(tx, rows[0]) if rows else None
+
+
+def _link_view(tx: Connection, row: Sequence[Any]) -> LinkView | None:
+    """Return the link of a row with _LINK_COLUMNS; None if there is no link, so that all of them are NULL."""
     values: dict[str, Any] = dict(zip(_LINK_FIELDS, row, strict=False))
+    if values["id"] is None:
+        return None
+    values |= {name: json.loads(values[name] or "null") for name in _JSON_FIELDS}
     columns = InterstitialColumns(*row[len(_LINK_FIELDS) :])
-    return LinkView(**values, interstitials=read_interstitials(tx, account, item, columns))
+    interstitials = read_interstitials(tx, values["account"], values["id"], columns)
+    return LinkView(**values, interstitials=interstitials)
 
 
 _QR_FIELDS = ("id", "account", "alias", "name", "type", "dynamic", "version")
@@ -208,59 +219,52 @@ def _content(type: Type, data: Data, settings: Settings) -> Content | None:
 
 
 _READERS: Mapping[str, Callable[[Connection, int, int], Resolved | None]] = {
-    "link": find_link,
     "file": _reader(files, FileView),
     "bio": _reader(bios, BioView),
 }
+
+
+_OWNED_DOMAIN = and_(domains.c.host == aliases.c.host, domains.c.account == aliases.c.account)
+_IS_SERVED = and_(aliases.c.kind.is_not(None), or_(aliases.c.host == OWN, domains.c.id.is_not(None)))
+_SCHEME = (
+    select(domains.c.scheme)
+    .select_from(aliases.outerjoin(domains, _OWNED_DOMAIN))
+    .where(aliases.c.host == bindparam("host"), aliases.c.alias == bindparam("alias"), _IS_SERVED)
+)
+
+
+def _named_records(names: TableValuedAlias, host: ColumnElement[str], alias: ColumnElement[str]) -> DriverSelect:
+    """The statement of `resolve`. `names` are the rows of its parameter, a JSON array of [host, alias]."""
+    columns = (aliases.c.host, aliases.c.alias, aliases.c.account, aliases.c.kind, aliases.c.item)
+    is_link = and_(aliases.c.kind == "link", links.c.id == aliases.c.item, links.c.account == aliases.c.account)
+    return DriverSelect(
+        select(*columns, *_LINK_COLUMNS)
+        .select_from(names.join(aliases, and_(aliases.c.host == host, aliases.c.alias == alias)))
+        .outerjoin(domains, _OWNED_DOMAIN)
+        .outerjoin(links, is_link)
+        .where(_IS_SERVED)
+    )
+
+
+_JSON_EACH = func.json_each(bindparam("names", type_=String)).table_valued("value")
+_JSON_ELEMENTS = func.json_array_elements(cast(bindparam("names", type_=String), JSON)).table_valued("value")
+_NAMED_RECORDS = {
+    "sqlite": _named_records(
+        _JSON_EACH, *(func.json_extract(_JSON_EACH.c.value, path, type_=String) for path in ("$[0]", "$[1]"))
+    ),
+    "postgresql": _named_records(
+        _JSON_ELEMENTS,
+        *(func.json_extract_path_text(_JSON_ELEMENTS.c.value, index, type_=String) for index in ("0", "1")),
+    ),
+}
+
+
+_DOMAIN = crud.select_columns(domains, DomainView).where(domains.c.host == bindparam("host"))
 
 
 def find_domain(tx: Connection, host: str) -> DomainView | None:
     """Return the branded domain with that host name; None for an unregistered host."""
     if host == OWN:
         return OWN_HOST
-    c = domains.c
-    columns = (c.id, c.account, c.scheme, c.redirectroot, c.redirect404)
-    row = tx.execute(select(*columns).where(c.host == host)).first()
+    row = tx.execute(_DOMAIN, {"host": host}).first()
     return DomainView(*row) if row else None
-
-
-def without_blocked(resolved: Resolved | None, blocklist: Blocklist) -> Resolved | None:
-    """Return the record without URLs on its page that the administrator has blocked (decision 64).
-
-    Applied when a record is read, not at every visit: a change of the blocklist invalidates the whole cache.
-    """
-    if isinstance(resolved, LinkView):
-        return without_blocked_link(resolved, blocklist)
-    if isinstance(resolved, QrView) and resolved.content and blocklist:
-        return replace(resolved, is_blocked=any(map(blocklist.blocks, resolved.content.urls())))
-    if isinstance(resolved, BioView) and blocklist:
-        return replace(resolved, blocks=[_mark_blocked(block, blocklist) for block in resolved.blocks])
-    return resolved
-
-
-def without_blocked_link(link: LinkView, blocklist: Blocklist) -> LinkView:
-    """Return the link without blocked URLs on its interstitials. Every visit checks the destination itself."""
-    if not (link.interstitials and blocklist):
-        return link
-    return replace(link, interstitials=_filter(link.interstitials, blocklist))
-
-
-def _mark_blocked(block: Mapping[str, Any], blocklist: Blocklist) -> Mapping[str, Any]:
-    """Mark a block that contains a blocked URL. Pages omit it, and its own URL shows the reason."""
-    is_blocked = any(blocklist.blocks(str(block[name])) for name in _URL_FIELDS if block.get(name))
-    return {**block, "blocked": True} if is_blocked else block
-
-
-def _filter(interstitials: Interstitials, blocklist: Blocklist) -> Interstitials:
-    def allowed(url: str) -> str:
-        return "" if blocklist.blocks(url) else url
-
-    card, splash, overlay = interstitials.card, interstitials.splash, interstitials.overlay
-    if splash is not None:
-        splash = replace(splash, link=allowed(splash.link), banner=allowed(splash.banner), logo=allowed(splash.logo))
-    return replace(
-        interstitials,
-        card=replace(card, image=allowed(card.image)) if card else None,
-        splash=splash,
-        overlay=replace(overlay, link=allowed(overlay.link), image=allowed(overlay.image)) if overlay else None,
-    )

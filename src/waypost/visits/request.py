@@ -36,8 +36,6 @@ class VisitRequest:
     password: str = ""
     is_head: bool = False
     is_prefetch: bool = False
-    cache_version: int = 0
-    """Version of the cache before the alias was resolved: a response is cached only if nothing changed since."""
 
     @property
     def flags(self) -> bytes:
@@ -55,7 +53,7 @@ class VisitRequest:
         return self.user_agent.decode("utf-8", "replace")
 
 
-async def read_visit(request: Request, alias: str, settings: Settings, *, cache_version: int = 0) -> VisitRequest:
+async def read_visit(request: Request, alias: str, settings: Settings) -> VisitRequest:
     """Return the visit that a request is. Forwarded addresses and countries need a trusted proxy (decision 53)."""
     headers = request.headers
     country_code = ""
@@ -73,7 +71,6 @@ async def read_visit(request: Request, alias: str, settings: Settings, *, cache_
         password=await _read_password(request),
         is_head=request.method == "HEAD",
         is_prefetch=any(classifier.is_prefetch(headers.get(name, "")) for name in _PURPOSE_HEADERS),
-        cache_version=cache_version,
     )
 
 

@@ -15,7 +15,7 @@ from waypost.observability.metrics import Meter
 from waypost.settings import Settings
 from waypost.signing import Signer, installation_signer
 from waypost.storage.store import Store
-from waypost.visits.fast_path import WorkerState
+from waypost.visits.cache import Cache
 from waypost.visits.frame_check import FrameChecker
 from waypost.visits.image_queue import ImageQueue
 from waypost.visits.responses import PageRenderer
@@ -45,7 +45,7 @@ class Services:
 
     settings: Settings
     database: Database
-    worker_state: WorkerState
+    cache: Cache
     visits: VisitService
     pages: PageRenderer
     meter: Meter

@@ -14,22 +14,23 @@ from waypost.clicks.classify import classifier
 from waypost.clicks.geo.countries import code_of, name_of
 from waypost.clicks.geo.lookup import Countries
 from waypost.clicks.journal import entry
+from waypost.clicks.journal.writer import Journal
 from waypost.db.database import Database
 from waypost.db.schema import links
 from waypost.http.rate_limit import PolicyName, RateLimiter
 from waypost.settings import Settings
 from waypost.urls import alias_rules, blocklist
 from waypost.urls.blocklist import Blocklist
+from waypost.visits.alias_loader import AliasLoader
+from waypost.visits.cache import Cache
 from waypost.visits.decide import Facts, Outcome, Redirect, Refusal, decide, expired_outcome
-from waypost.visits.fast_path import WorkerState
-from waypost.visits.lookup import BioView, DomainView, LinkView, QrView, Resolved, find_domain, resolve, without_blocked
+from waypost.visits.lookup import DomainView, LinkView, Resolved, find_domain
 from waypost.visits.password_check import PasswordCheck
 from waypost.visits.request import VisitRequest
 
 T = TypeVar("T")
-_MAX_CACHED = 16_384  # characters; larger bio pages and QR codes are read from the database every time
 _CONCURRENT_READS = 4  # reads spend most of their time in Python, so more threads only compete with each other
-_MAX_HOST = 253
+MAX_HOST = 253
 
 
 @dataclass(kw_only=True)
@@ -38,33 +39,28 @@ class VisitService:
 
     settings: Settings
     database: Database
-    worker_state: WorkerState
+    cache: Cache
+    journal: Journal
     countries: Countries
     rate_limiter: RateLimiter
 
     def __post_init__(self) -> None:
         self.password_check = PasswordCheck(self.rate_limiter)
+        self.loader = AliasLoader(self.database, self.cache, self.settings)
         self._read_limiter = anyio.CapacityLimiter(_CONCURRENT_READS)
 
     async def resolve(self, host: str, alias: str) -> Resolved | None:
         """Return the record of an alias, from the cache or by one read."""
-        if not (is_valid_name(host, _MAX_HOST) and is_valid_name(alias, alias_rules.MAX_LENGTH)):
+        if not (is_valid_name(host, MAX_HOST) and is_valid_name(alias, alias_rules.MAX_LENGTH)):
             return None
-        cache = self.worker_state.cache
-        is_cached, resolved = cache.get_resolved((host, alias))
-        if not is_cached:
-            version = cache.version
-            blocked = await self.blocklist()
-            resolved = await self.read(lambda tx: without_blocked(resolve(tx, host, alias, self.settings), blocked))
-            if not isinstance(resolved, BioView | QrView) or resolved.size <= _MAX_CACHED:
-                cache.put_resolved((host, alias), resolved, version=version)
-        return resolved
+        is_cached, resolved = self.cache.get_resolved((host, alias))
+        return resolved if is_cached else await self.loader.read((host, alias))
 
     async def find_domain(self, host: str) -> DomainView | None:
         """Return the branded domain of a host, from the cache or by one read."""
-        if not is_valid_name(host, _MAX_HOST):
+        if not is_valid_name(host, MAX_HOST):
             return None
-        cache = self.worker_state.cache
+        cache = self.cache
         is_cached, domain = cache.get_domain(host)
         if not is_cached:
             version = cache.version
@@ -79,7 +75,7 @@ class VisitService:
 
     async def blocklist(self) -> Blocklist:
         """Return the administrator's blocklist, from the cache or by one read."""
-        cache = self.worker_state.cache
+        cache = self.cache
         if cache.blocklist is not None:
             return cache.blocklist
         version = cache.version
@@ -97,7 +93,7 @@ class VisitService:
             unlocked = await self.password_check.verify(f"link {link.id}", link.password, visit)
             if unlocked is None:
                 return Refusal("guessing")
-        facts = self._facts(link, visit, unlocked=bool(unlocked))
+        facts = self.facts(link, visit, unlocked=bool(unlocked))
         outcome = decide(link, facts)
         takes_click = link.clicklimit is not None and visit.is_click
         blocked = await self.blocklist()
@@ -123,7 +119,7 @@ class VisitService:
 
     def is_reachable(self, visit: VisitRequest, link: LinkView, blocked: Blocklist) -> bool:
         """Return whether the visit would be redirected, limits aside."""
-        facts = self._facts(link, visit, unlocked=False)
+        facts = self.facts(link, visit, unlocked=False)
         outcome = decide(link, facts)
         is_click = isinstance(outcome, Redirect) and outcome.is_click
         return is_click and not is_blocked(blocked, link, outcome, facts)
@@ -139,7 +135,7 @@ class VisitService:
         headers = (visit.user_agent, visit.referrer, visit.accept_language)
         client = (visit.client_ip.encode(), visit.country_code[:2])
         line = entry.format_line(target, clock.now_ms(), visit.flags + flags, *client, headers)
-        self.worker_state.journal.write(line)
+        self.journal.write(line)
 
     async def is_rate_limited(self, policy: PolicyName, *, network: str, subject: str = "") -> bool:
         """Count one attempt. Return whether the rate limit rejects it."""
@@ -150,7 +146,7 @@ class VisitService:
         """Run `work` on a snapshot, in one of a few threads for visits."""
         return await anyio.to_thread.run_sync(self.database.read, work, limiter=self._read_limiter)
 
-    def _facts(self, link: LinkView, visit: VisitRequest, *, unlocked: bool) -> Facts:
+    def facts(self, link: LinkView, visit: VisitRequest, *, unlocked: bool) -> Facts:
         """Return the facts for the decision. A plain link needs no lookup of country and device."""
         now = clock.now()
         if link.is_plain:

@@ -1,0 +1,180 @@
+"""Visits that the fast path answers from a record: redirects that take nothing from a limit, and unknown names."""
+
+import re
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE
+
+from waypost import clock
+from waypost.clicks.journal import entry
+from waypost.http.connection import HOST_HEADER
+from waypost.http.security_headers import HSTS, add_isolation
+from waypost.observability.metrics import Meter
+from waypost.settings import Settings
+from waypost.urls import alias_rules
+from waypost.urls.alias_namespace import OWN
+from waypost.urls.hostnames import host_of, is_https_only, is_own
+from waypost.visits import i18n
+from waypost.visits.cache import MAX_AGE_SECONDS, Cache, HotResponse
+from waypost.visits.lookup import Resolved
+from waypost.visits.request import URL_SAFE, VisitRequest
+from waypost.visits.responses import PageRenderer, redirect
+from waypost.visits.visit import MAX_HOST, VisitService
+
+_TARGET = re.compile(rb"/([A-Za-z0-9_-]{1,%d})(?:\?([!-\"$-~]*))?\Z" % alias_rules.MAX_LENGTH)
+_MAX_HOSTS = 10_000
+_HSTS_LINE = b"strict-transport-security: %b\r\n" % HSTS.encode()
+
+
+class RequestedHost(NamedTuple):
+    """Meaning of a `Host` header: the host in the alias namespace, also as bytes, and the header for HTTPS."""
+
+    name: str
+    key: bytes
+    hsts: bytes
+
+
+class Target(NamedTuple):
+    """Meaning of a path: an alias, and the query as in VisitRequest."""
+
+    alias: str
+    query: str
+
+
+class FastRedirect(NamedTuple):
+    """A redirect that depends on nothing but the record, the blocklist and the headers of the request."""
+
+    url: str
+    journal_target: bytes
+    """As for `format_line`; empty if the visit is not logged."""
+    flags: bytes = b""
+    is_constant: bool = False
+    """The same for every visitor, until the second `expiry`."""
+    expiry: int | None = None
+
+
+FastRule = Callable[[VisitService, VisitRequest, Any], FastRedirect | None]
+"""Returns the redirect of a visit to a record, or None if the visit needs the slow path."""
+
+
+class FastVisits:
+    """The visits of one worker that need no ASGI request. Not thread-safe: runs on the event loop."""
+
+    def __init__(
+        self,
+        visits: VisitService,
+        pages: PageRenderer,
+        meter: Meter,
+        rules: Mapping[type[Resolved], FastRule],
+    ) -> None:
+        """`rules`: by the type of the record."""
+        self.loader = visits.loader
+        self._visits = visits
+        self._pages = pages
+        self._meter = meter
+        self._rules = rules
+        self._hosts: dict[bytes, RequestedHost] = {}
+        self._not_found: dict[tuple[str, bool], bytes] = {}
+
+    def host(self, header: bytes) -> RequestedHost | None:
+        """Return what a `Host` header means; None if the request is invalid, or if no domain has such a name."""
+        return self._hosts.get(header) or self._learn_host(header)
+
+    def target(self, url: bytes) -> Target | None:
+        """Return what the path and query of a request mean; None if they need the slow path."""
+        match = _TARGET.match(url)
+        if match is None:
+            return None
+        alias, query = match[1].decode(), match[2]
+        if alias.lower() in alias_rules.RESERVED:
+            return None
+        return Target(alias, quote(query, safe=URL_SAFE) if query else "")
+
+    def respond(
+        self, visit: VisitRequest, record: Resolved | None, accept: bytes, *, version: int
+    ) -> HotResponse | None:
+        """Return the response to a visit; None if it needs the slow path. `version`: the cache's before the read."""
+        if record is None:
+            return self._not_found_response(visit, accept)
+        rule = self._rules.get(type(record))
+        fast_redirect = rule(self._visits, visit, record) if rule else None
+        if fast_redirect is None:
+            return None
+        response = _redirect(fast_redirect)
+        if fast_redirect.is_constant:
+            self._cache.put_hot((visit.host, visit.alias), response, version=version)
+        return response
+
+    @property
+    def _cache(self) -> Cache:
+        return self._visits.cache
+
+    def _learn_host(self, header: bytes) -> RequestedHost | None:
+        text = header.decode("latin-1")
+        settings: Settings = self._visits.settings
+        name = OWN if is_own(text, settings) else host_of(text)
+        if not HOST_HEADER.match(header) or len(name) > MAX_HOST:
+            return None
+        host = RequestedHost(name, name.encode(), _HSTS_LINE if is_https_only(text, settings) else b"")
+        if len(self._hosts) < _MAX_HOSTS:
+            self._hosts[header] = host
+        return host
+
+    def _not_found_response(self, visit: VisitRequest, accept: bytes) -> HotResponse | None:
+        """Log the visit for the domain, and redirect or show the error page (waypost.visits.alias)."""
+        is_cached, domain = self._cache.get_domain(visit.host)
+        if not is_cached:
+            return None
+        target = entry.item_fields(domain.account, "missing", domain.id) if domain else b""
+        if domain and domain.redirect404:
+            blocklist = self._cache.blocklist
+            is_allowed = blocklist is not None and not blocklist.blocks(domain.redirect404)
+            return _redirect(FastRedirect(domain.redirect404, target)) if is_allowed else None
+        language = i18n.negotiate_language(visit.accept_language.decode("latin-1"))
+        page = self._not_found_page(language, is_html=b"text/html" in accept)
+        return HotResponse(b"", target, 0, shared_headers=page, status_line=STATUS_LINE[404])
+
+    def _not_found_page(self, language: str, *, is_html: bool) -> bytes:
+        """Count a refused visit. Return the headers and the body of its page."""
+        page = self._not_found.get((language, is_html))
+        if page is not None:
+            self._meter.count("refusals", "missing")
+            return page
+        headers = [(b"accept", b"text/html" if is_html else b""), (b"accept-language", language.encode())]
+        response = self._pages.refuse(Request({"type": "http", "headers": headers}), "missing")
+        add_isolation(MutableHeaders(raw=response.raw_headers))
+        self._not_found[language, is_html] = page = _joined(response.raw_headers) + bytes(response.body)
+        return page
+
+
+def _redirect(fast_redirect: FastRedirect) -> HotResponse:
+    until_ms = _end_of_age(clock.now() // 60)
+    if fast_redirect.expiry is not None:
+        until_ms = min(until_ms, (fast_redirect.expiry + 1) * 1000)
+    location = quote(fast_redirect.url, safe=URL_SAFE).encode()
+    return HotResponse(
+        unique=b"location: %b\r\n" % location,
+        journal_target=fast_redirect.journal_target,
+        until_ms=until_ms,
+        shared_headers=_REDIRECT_HEADERS,
+        flags=fast_redirect.flags,
+    )
+
+
+@lru_cache(2)
+def _end_of_age(minute: int) -> int:
+    """Return when responses of this minute expire, in milliseconds. Cached: they all share one object."""
+    return round(minute * 60 + MAX_AGE_SECONDS) * 1000
+
+
+def _joined(headers: list[tuple[bytes, bytes]]) -> bytes:
+    return b"".join(b"%b: %b\r\n" % header for header in headers) + b"\r\n"
+
+
+_REDIRECT_HEADERS = _joined(redirect("https://example.com").raw_headers[1:])
+"""The headers of every redirect after `Location`."""
