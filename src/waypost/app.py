@@ -67,7 +67,7 @@ def build(settings: Settings, database: Database) -> ASGIApp:
         rate_limiter=RateLimiter(settings.data_dir, database),
     )
     services = _visitor_services(resources, cache, journal)
-    rules = {kind.record: kind.redirect for kind in ALIAS_KINDS if kind.redirect is not None}
+    rules = {kind.record: kind.respond_fast for kind in ALIAS_KINDS if kind.respond_fast is not None}
     visits = FastVisits(services.visits, services.pages, resources.meter, rules)
     worker_state = WorkerState(cache, journal, visits, settings.proxies, settings.country_header.lower().encode())
     dashboard = Dashboard(

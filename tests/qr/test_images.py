@@ -9,7 +9,7 @@ from tests.support.server import at_once
 from tests.support.visits import new_link
 from waypost.qrcode.render import Drawing, Format
 from waypost.visits import cache
-from waypost.visits.cache import Cache, HotImage
+from waypost.visits.cache import Cache, HotBody
 
 TYPES = {"png": "image/png", "svg": "image/svg+xml", "pdf": "application/pdf"}
 
@@ -107,34 +107,34 @@ def test_every_short_url_has_qr_image(ana: Person) -> None:
     assert ana.get("/stats")["data"]["total"]["clicks"] == 0
 
 
-def _picture(alias: str, size: int) -> HotImage:
-    return HotImage(unique=bytes(size), journal_target=b"", until_ms=0, etag="x", name=("", alias))
+def _picture(alias: str, size: int) -> HotBody:
+    return HotBody(unique=bytes(size), journal_target=b"", until_ms=0, etag="x", name=("", alias))
 
 
 def test_image_cache_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache, "MAX_IMAGE_BYTES", 10_000)
+    monkeypatch.setattr(cache, "MAX_BODY_BYTES", 10_000)
     image_cache = Cache()
     for number in range(20):
-        image_cache.put_image(b"/qr/code%d" % number, _picture(f"code{number}", 1000), version=0)
-    assert len(image_cache.images) == 9
-    assert b"/qr/code19" in image_cache.images
+        image_cache.put_body(b"/qr/code%d" % number, _picture(f"code{number}", 1000), version=0)
+    assert len(image_cache.bodies) == 9
+    assert b"/qr/code19" in image_cache.bodies
     image_cache.invalidate([("", "code19"), ("", "code0")])
-    assert b"/qr/code19" not in image_cache.images
-    image_cache.put_image(b"/qr/late", _picture("late", 10), version=0)
-    assert b"/qr/late" not in image_cache.images, "read before the change"
+    assert b"/qr/code19" not in image_cache.bodies
+    image_cache.put_body(b"/qr/late", _picture("late", 10), version=0)
+    assert b"/qr/late" not in image_cache.bodies, "read before the change"
     image_cache.invalidate(None)
-    assert image_cache.images == {}
+    assert image_cache.bodies == {}
 
 
 def test_evicted_image_leaves_nothing_in_cache(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache, "MAX_IMAGE_BYTES", 10_000)
+    monkeypatch.setattr(cache, "MAX_BODY_BYTES", 10_000)
     image_cache = Cache()
     for number in range(5000):  # one code, asked for in ever other words
-        image_cache.put_image(b"/qr/code?x=%d" % number, _picture("code", 1000), version=0)
-    assert len(image_cache.images) == 9
-    assert sum(map(len, image_cache._image_keys.values())) == 9
+        image_cache.put_body(b"/qr/code?x=%d" % number, _picture("code", 1000), version=0)
+    assert len(image_cache.bodies) == 9
+    assert sum(map(len, image_cache._body_keys.values())) == 9
     image_cache.invalidate([("", "code")])
-    assert (image_cache.images, image_cache._image_keys, image_cache._image_bytes) == ({}, {}, 0)
+    assert (image_cache.bodies, image_cache._body_keys, image_cache._body_bytes) == ({}, {}, 0)
 
 
 def test_concurrent_requests_get_same_image(ana: Person) -> None:

@@ -33,6 +33,7 @@ LINKS: dict[str, dict[str, object]] = {
     "branded": {"domain": "brand.example"},
     "brandphone": {"domain": "brand.example", "devicetarget": [{"device": "Linux", "link": "https://linux.example/"}]},
 }
+BIOS: dict[str, dict[str, object]] = {"card": {}, "adult": {"sensitive": True}}
 HOT = ("spring", "soon", "utm", "private")
 
 
@@ -54,6 +55,13 @@ def client(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> I
         assert client.request(client.api_request("POST", "/api/domain/add", brand))[9:12] == b"200"
         for alias, fields in LINKS.items():
             client.add_link(alias, **fields)
+        for alias, fields in BIOS.items():
+            bio = {
+                "name": "Ana",
+                "alias": alias,
+                "blocks": [{"type": "link", "title": "L", "url": "https://a.example"}],
+            }
+            assert client.request(client.api_request("POST", "/api/bio/add", bio | fields))[9:12] == b"200"
         client.request(b"GET /usedup HTTP/1.1\r\nHost: localhost\r\n\r\n")
         for host in HOSTS:
             for alias in HOT:
@@ -69,7 +77,7 @@ HOSTS = [
 ]
 ODD_HOSTS = [*HOSTS, b"[::1", b"a b", b"go.localhost:x", b"\xff.example", b"x" * 300, b"brand.example, go.localhost"]
 TARGETS = [
-    *(b"/" + alias.encode() for alias in (*LINKS, *HOT, *HOT)),
+    *(b"/" + alias.encode() for alias in (*LINKS, *BIOS, *HOT, *HOT)),
     *(b"/spring?", b"/spring?a=b&c", b"/spring?q=%E9%0d%0a", b"/spr%69ng", b"/spring/", b"//spring", b"/spring+"),
     *(b"/", b"/missing", b"/missing%00", b"/a/b/c", b"/api/urls", b"/healthz", b"/readyz", b"/" + b"x" * 3000),
     *(b"http://go.localhost:8000/spring", b"http://brand.example/branded?x=y"),

@@ -1,5 +1,6 @@
 """Visits to bio pages: the page, the warning before sensitive content, and the destinations of blocks."""
 
+from functools import partial
 from typing import Any
 
 from starlette.requests import Request
@@ -15,12 +16,14 @@ from waypost.urls.alias_namespace import OWN
 from waypost.urls.short_urls import report_url
 from waypost.visits.alias import AliasKind
 from waypost.visits.avatar import avatar
+from waypost.visits.fast_visits import FastPage
 from waypost.visits.i18n import translatable
 from waypost.visits.lookup import BioView
 from waypost.visits.payload_responses import app_redirect, payload_download
 from waypost.visits.request import VisitRequest, read_visit
 from waypost.visits.responses import NO_STORE, PAGE_HEADERS, WEB_SCHEMES, PageRenderer, redirect, wants_html
 from waypost.visits.services import Services
+from waypost.visits.visit import VisitService
 
 _CONFIRMED_COOKIE = "wp_sure"
 _CONFIRMED_SECONDS = 86_400
@@ -31,20 +34,21 @@ async def visit_bio(request: Request, services: Services, visit: VisitRequest, b
     """Show the page and count the visit. A sensitive page shows browsers a warning first, which counts nothing."""
     if request.method == "POST":
         return _confirm(bio, services.settings)
-    if not wants_html(request):
-        _log_visit(services, visit, bio)
-        return JSONResponse(view.as_json(bio, services.settings.base), headers=NO_STORE)
-    if bio.sensitive and not _is_confirmed(request, bio):
+    if wants_html(request) and bio.sensitive and not _is_confirmed(request, bio):
         title = services.pages.translate(request, translatable("Sensitive content"))
         return services.pages.page("content_warning.html", request=request, title=title, alias=bio.alias)
-    _log_visit(services, visit, bio)
-    page = services.pages.page("bio.html", request=request, **_context(bio, services.settings))
-    page.headers["Content-Security-Policy"] = PAGE_HEADERS["Content-Security-Policy"].replace(
-        "img-src data:", f"img-src data: {view.image_sources(bio)}".replace(" 'none'", "")
-    )
-    if request.query_params.get("sure") == "1":
+    services.visits.log_visit(_journal_target(bio), visit)
+    page = _page(request, services.pages, bio, services.settings)
+    if wants_html(request) and request.query_params.get("sure") == "1":
         _set_confirmed(page, bio, services.settings)
     return page
+
+
+def fast_bio(visits: VisitService, visit: VisitRequest, bio: BioView) -> FastPage | None:
+    """Return the page, if it has no warning."""
+    if bio.sensitive or visit.query:
+        return None
+    return FastPage(_journal_target(bio), partial(_page, bio=bio, settings=visits.settings))
 
 
 async def visit_block(request: Request, services: Services) -> Response:
@@ -81,6 +85,16 @@ def render_draft(pages: PageRenderer, settings: Settings, **fields: Any) -> str:
     """Render an unsaved page for the editor. `fields` are those of a bio page."""
     bio = BioView(id=0, account=0, sensitive=False, **fields)
     return pages.render("bio.html", **_context(bio, settings))
+
+
+def _page(request: Request, pages: PageRenderer, bio: BioView, settings: Settings) -> Response:
+    if not wants_html(request):
+        return JSONResponse(view.as_json(bio, settings.base), headers=NO_STORE)
+    page = pages.page("bio.html", request=request, **_context(bio, settings))
+    page.headers["Content-Security-Policy"] = PAGE_HEADERS["Content-Security-Policy"].replace(
+        "img-src data:", f"img-src data: {view.image_sources(bio)}".replace(" 'none'", "")
+    )
+    return page
 
 
 def _context(bio: BioView, settings: Settings) -> dict[str, Any]:
@@ -123,12 +137,12 @@ def _set_confirmed(response: Response, bio: BioView, settings: Settings) -> None
     )
 
 
-def _log_visit(services: Services, visit: VisitRequest, bio: BioView) -> None:
-    services.visits.log_visit(entry.item_fields(bio.account, "bio", bio.id), visit)
+def _journal_target(bio: BioView) -> bytes:
+    return entry.item_fields(bio.account, "bio", bio.id)
 
 
 def _log_block_click(services: Services, visit: VisitRequest, bio: BioView, block: blocks.Block) -> None:
     services.visits.log_visit(entry.item_fields(bio.account, "block", block["id"]), visit)
 
 
-BIOS = AliasKind(BioView, visit_bio, preview_bio, lambda _: True)
+BIOS = AliasKind(BioView, visit_bio, preview_bio, lambda _: True, fast_bio)

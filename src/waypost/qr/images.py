@@ -19,7 +19,7 @@ from waypost.qrcode.styles import LEAST_SIZE, MOST_SIZE, PLAIN
 from waypost.urls import alias_rules
 from waypost.urls.alias_namespace import OWN
 from waypost.urls.short_urls import short_url
-from waypost.visits.cache import MAX_AGE_SECONDS, HotImage
+from waypost.visits.cache import MAX_AGE_SECONDS, HotBody
 from waypost.visits.lookup import QrView, scheme_of
 from waypost.visits.request import request_host
 from waypost.visits.responses import json_error
@@ -85,7 +85,7 @@ async def _respond(request: Request, services: Services, host: str, name: str, *
     cache = services.cache
     target = _request_target(request)
     if_none_match = request.headers.get("if-none-match", "")
-    hot = cache.images.get(host.encode() + target)
+    hot = cache.bodies.get(host.encode() + target)
     if hot is not None and etag.matches(if_none_match, hot.etag):
         return Response(status_code=304, headers={"ETag": hot.etag, "Cache-Control": _REVALIDATE})
     version = cache.version
@@ -128,7 +128,7 @@ async def _content(
 
 
 def _cached_content(services: Services, image: _ImageRequest) -> bytes | None:
-    hot = services.cache.images.get(image.host.encode() + image.content_target)
+    hot = services.cache.bodies.get(image.host.encode() + image.content_target)
     if hot is None or hot.until_ms < clock.now_ms():
         return None
     return hot.unique.partition(b"\r\n\r\n")[2]
@@ -153,7 +153,7 @@ def _render(services: Services, image: _ImageRequest, qr: QrView | None) -> byte
 def _cache_image(services: Services, image: _ImageRequest, target: bytes, response: Response, version: int) -> None:
     """Let the fast path answer the next requests for this image."""
     headers = b"".join(b"%b: %b\r\n" % pair for pair in response.raw_headers)
-    hot = HotImage(
+    hot = HotBody(
         unique=headers + b"\r\n" + bytes(response.body),
         journal_target=b"",
         until_ms=clock.now_ms() + round(MAX_AGE_SECONDS * 1000),
@@ -161,7 +161,7 @@ def _cache_image(services: Services, image: _ImageRequest, target: bytes, respon
         etag=response.headers["etag"],
         name=(image.host, image.alias),
     )
-    services.cache.put_image(target, hot, version=version)
+    services.cache.put_body(image.host.encode() + target, hot, version=version)
 
 
 def _parse(request: Request, host: str, name: str) -> _ImageRequest:

@@ -25,8 +25,8 @@ class AliasKind:
     preview: Callable[[Request, Services, Any], Awaitable[Response]]
     accepts_form: Callable[[Any], bool]
     """Returns whether the page of a record has a form: for a password, or for a content warning."""
-    redirect: FastRule | None = None
-    """Returns the redirect for the fast path."""
+    respond_fast: FastRule | None = None
+    """Returns the response for the fast path."""
 
 
 def alias_handler(kinds: Iterable[AliasKind]) -> Handler:

@@ -15,7 +15,7 @@ from waypost.visits.lookup import DomainView, Resolved
 _MAX_REDIRECTS = 100_000
 _MAX_RESOLVED = 20_000
 _MAX_HOSTS = 10_000
-MAX_IMAGE_BYTES = 32 * 1024 * 1024
+MAX_BODY_BYTES = 32 * 1024 * 1024
 _MISSING = (-1.0, None)  # an entry that has expired
 REDIRECT_LINE = b"HTTP/1.1 302 Found\r\n"
 MAX_AGE_SECONDS = 3600.0
@@ -38,8 +38,8 @@ class HotResponse:
 
 
 @dataclass(frozen=True, slots=True)
-class HotImage(HotResponse):
-    """A QR code image of an alias, which counts no click: `unique` includes the body."""
+class HotBody(HotResponse):
+    """A page or an image of an alias. `unique` includes the body; `etag` is that of an image."""
 
     etag: str = ""
     name: Name = ("", "")
@@ -56,10 +56,10 @@ class Cache:
         self._domains: dict[str, tuple[float, DomainView | None]] = {}
         self.blocklist: Blocklist | None = None
         """The administrator's blocklist; None until it is read."""
-        self.images: dict[bytes, HotImage] = {}
-        """By host as in the alias namespace, path and query: `b"/qr/spring.png?size=300"`."""
-        self._image_keys: dict[Name, set[bytes]] = {}
-        self._image_bytes = 0
+        self.bodies: dict[bytes, HotBody] = {}
+        """Images by host, path and query, such as `b"/qr/spring.png?size=300"`; pages by `page_key`."""
+        self._body_keys: dict[Name, set[bytes]] = {}
+        self._body_bytes = 0
         self._write_lock = threading.Lock()
 
     def get_resolved(self, name: Name) -> tuple[bool, Resolved | None]:
@@ -97,25 +97,26 @@ class Cache:
                 _make_room(self.hot, _MAX_REDIRECTS)[_key(name)] = response
                 self._resolved.pop(name, None)  # the response is a tenth of the record's size and replaces it
 
-    def put_image(self, target: bytes, image: HotImage, *, version: int) -> None:
-        """Let the fast path answer requests for an image. Evicts the oldest images over MAX_IMAGE_BYTES."""
-        key = image.name[0].encode() + target
+    def put_body(self, key: bytes, body: HotBody, *, version: int) -> None:
+        """Let the fast path send an image or a page. Evicts the oldest ones over MAX_BODY_BYTES."""
         with self._write_lock:
-            if version != self.version or key in self.images:
+            if version != self.version:
                 return
-            self.images[key] = image
-            self._image_keys.setdefault(image.name, set()).add(key)
-            self._image_bytes += len(image.unique) + len(key)
-            while self._image_bytes > MAX_IMAGE_BYTES:
-                self._evict_image(next(iter(self.images)))
+            if key in self.bodies:
+                self._evict_body(key)  # it has expired
+            self.bodies[key] = body
+            self._body_keys.setdefault(body.name, set()).add(key)
+            self._body_bytes += len(body.unique) + len(key)
+            while self._body_bytes > MAX_BODY_BYTES:
+                self._evict_body(next(iter(self.bodies)))
 
-    def _evict_image(self, key: bytes) -> None:
-        image = self.images.pop(key)
-        self._image_bytes -= len(image.unique) + len(key)
-        keys = self._image_keys[image.name]
+    def _evict_body(self, key: bytes) -> None:
+        body = self.bodies.pop(key)
+        self._body_bytes -= len(body.unique) + len(key)
+        keys = self._body_keys[body.name]
         keys.remove(key)
         if not keys:
-            del self._image_keys[image.name]
+            del self._body_keys[body.name]
 
     def invalidate(self, names: list[Name] | None) -> None:
         """Drop changed names; everything if a whole host changed, or if the changes are unknown (None)."""
@@ -127,17 +128,22 @@ class Cache:
             for host, alias in names:
                 self._resolved.pop((host, alias), None)
                 self.hot.pop(_key((host, alias)), None)
-                for key in tuple(self._image_keys.get((host, alias), ())):
-                    self._evict_image(key)
+                for key in tuple(self._body_keys.get((host, alias), ())):
+                    self._evict_body(key)
 
     def _clear(self) -> None:
         self.hot.clear()
         self._resolved.clear()
         self._domains.clear()
         self.blocklist = None
-        self.images.clear()
-        self._image_keys.clear()
-        self._image_bytes = 0
+        self.bodies.clear()
+        self._body_keys.clear()
+        self._body_bytes = 0
+
+
+def page_key(name: Name, language: str, is_html: bool) -> bytes:  # noqa: FBT001  # a part of the key
+    """Return the key of a page in `Cache.bodies`. A target of a request contains no blank."""
+    return b"%b %b %d" % (_key(name), language.encode(), is_html)
 
 
 def _key(name: Name) -> bytes:

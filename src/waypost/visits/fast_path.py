@@ -149,7 +149,7 @@ class FastPathProtocol(LimitedProtocol):
         host = worker_state.visits.host(headers[HOST])
         if host is None:
             return False
-        hot = cache.hot.get(host.key + url) or cache.images.get(host.key + url)
+        hot = cache.hot.get(host.key + url) or cache.bodies.get(host.key + url)
         now = time.time_ns() // 1_000_000
         if hot is not None and hot.until_ms > now:
             worker_state.hits += bool(hot.journal_target)

@@ -1,4 +1,4 @@
-"""Visits that the fast path answers from a record: redirects that take nothing from a limit, and unknown names."""
+"""Visits that the fast path answers from a record: redirects that take nothing from a limit, pages, unknown names."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
+from starlette.responses import Response
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from waypost import clock
@@ -20,7 +21,7 @@ from waypost.urls import alias_rules
 from waypost.urls.alias_namespace import OWN
 from waypost.urls.hostnames import host_of, is_https_only, is_own
 from waypost.visits import i18n
-from waypost.visits.cache import MAX_AGE_SECONDS, Cache, HotResponse
+from waypost.visits.cache import MAX_AGE_SECONDS, Cache, HotBody, HotResponse, page_key
 from waypost.visits.lookup import Resolved
 from waypost.visits.request import URL_SAFE, VisitRequest
 from waypost.visits.responses import PageRenderer, redirect
@@ -58,8 +59,23 @@ class FastRedirect(NamedTuple):
     expiry: int | None = None
 
 
-FastRule = Callable[[VisitService, VisitRequest, Any], FastRedirect | None]
-"""Returns the redirect of a visit to a record, or None if the visit needs the slow path."""
+class FastPage(NamedTuple):
+    """A page that depends on nothing but the record, the visitor's language, and whether the visitor wants HTML."""
+
+    journal_target: bytes
+    render: Callable[[Request, PageRenderer], Response]
+    """Called once for each language, with a request that has only the headers Accept and Accept-Language."""
+
+
+FastRule = Callable[[VisitService, VisitRequest, Any], FastRedirect | FastPage | None]
+"""Returns the response of a visit to a record, or None if the visit needs the slow path."""
+
+
+class _View(NamedTuple):
+    """The properties of a visitor that a page may depend on."""
+
+    language: str
+    is_html: bool
 
 
 class FastVisits:
@@ -79,7 +95,7 @@ class FastVisits:
         self._meter = meter
         self._rules = rules
         self._hosts: dict[bytes, RequestedHost] = {}
-        self._not_found: dict[tuple[str, bool], bytes] = {}
+        self._not_found: dict[_View, bytes] = {}
 
     def host(self, header: bytes) -> RequestedHost | None:
         """Return what a `Host` header means; None if the request is invalid, or if no domain has such a name."""
@@ -102,11 +118,13 @@ class FastVisits:
         if record is None:
             return self._not_found_response(visit, accept)
         rule = self._rules.get(type(record))
-        fast_redirect = rule(self._visits, visit, record) if rule else None
-        if fast_redirect is None:
+        outcome = rule(self._visits, visit, record) if rule else None
+        if outcome is None:
             return None
-        response = _redirect(fast_redirect)
-        if fast_redirect.is_constant:
+        if isinstance(outcome, FastPage):
+            return self._page(visit, outcome, accept, version)
+        response = _redirect(outcome)
+        if outcome.is_constant:
             self._cache.put_hot((visit.host, visit.alias), response, version=version)
         return response
 
@@ -135,21 +153,48 @@ class FastVisits:
             blocklist = self._cache.blocklist
             is_allowed = blocklist is not None and not blocklist.blocks(domain.redirect404)
             return _redirect(FastRedirect(domain.redirect404, target)) if is_allowed else None
-        language = i18n.negotiate_language(visit.accept_language.decode("latin-1"))
-        page = self._not_found_page(language, is_html=b"text/html" in accept)
-        return HotResponse(b"", target, 0, shared_headers=page, status_line=STATUS_LINE[404])
-
-    def _not_found_page(self, language: str, *, is_html: bool) -> bytes:
-        """Count a refused visit. Return the headers and the body of its page."""
-        page = self._not_found.get((language, is_html))
-        if page is not None:
+        view = _page_view(visit, accept)
+        page = self._not_found.get(view)
+        if page is None:
+            page = self._not_found[view] = _content(self._pages.refuse(_request(view), "missing"))
+        else:
             self._meter.count("refusals", "missing")
-            return page
-        headers = [(b"accept", b"text/html" if is_html else b""), (b"accept-language", language.encode())]
-        response = self._pages.refuse(Request({"type": "http", "headers": headers}), "missing")
-        add_isolation(MutableHeaders(raw=response.raw_headers))
-        self._not_found[language, is_html] = page = _joined(response.raw_headers) + bytes(response.body)
-        return page
+        return HotResponse(page, target, 0, status_line=STATUS_LINE[404])
+
+    def _page(self, visit: VisitRequest, page: FastPage, accept: bytes, version: int) -> HotResponse:
+        view = _page_view(visit, accept)
+        name = (visit.host, visit.alias)
+        key = page_key(name, *view)
+        cached = self._cache.bodies.get(key)
+        now = clock.now()
+        if cached is not None and cached.until_ms > now * 1000:
+            return cached
+        response = page.render(_request(view), self._pages)
+        body = HotBody(
+            unique=_content(response),
+            journal_target=page.journal_target,
+            until_ms=_end_of_age(now // 60),
+            status_line=STATUS_LINE[response.status_code],
+            name=name,
+        )
+        self._cache.put_body(key, body, version=version)
+        return body
+
+
+def _page_view(visit: VisitRequest, accept: bytes) -> "_View":
+    return _View(i18n.negotiate_language(visit.accept_language.decode("latin-1")), b"text/html" in accept)
+
+
+def _request(view: "_View") -> Request:
+    """Return a request with only the headers that a page may depend on."""
+    accept = b"text/html" if view.is_html else b""
+    return Request({"type": "http", "headers": [(b"accept", accept), (b"accept-language", view.language.encode())]})
+
+
+def _content(response: Response) -> bytes:
+    """Return the headers and the body."""
+    add_isolation(MutableHeaders(raw=response.raw_headers))
+    return _joined(response.raw_headers) + bytes(response.body)
 
 
 def _redirect(fast_redirect: FastRedirect) -> HotResponse:
