@@ -77,7 +77,7 @@ class BackgroundTasks:
 
     def close(self) -> None:
         """Release all resources."""
-        self.worker_state.visits.loader.close()
+        self.worker_state.visits.close()
         self.worker_state.sendfile_threads.shutdown(wait=False)
         for resource in self.resources:
             resource.close()

@@ -11,8 +11,8 @@ from waypost.campaigns.rotator_candidates import CandidateQuery, RotatorLink
 from waypost.db.database import upsert
 from waypost.db.schema import accounts, aliases, campaigns, rotator_links, rotator_state
 from waypost.urls.alias_namespace import ROTATORS
+from waypost.visits.click_limits import take_click
 from waypost.visits.lookup import LinkView, find_link
-from waypost.visits.visit import take_click
 
 _MAX_TRIES = 256  # links for one visitor; if all of them are blocked, others hardly help
 

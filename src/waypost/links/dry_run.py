@@ -5,9 +5,10 @@ from sqlalchemy import Connection
 from waypost import clock
 from waypost.clicks.geo.countries import NAMES
 from waypost.urls import blocklist
+from waypost.visits.click_limits import has_clicks_left
 from waypost.visits.decide import Facts, Redirect, Refusal, decide, expired_outcome
 from waypost.visits.lookup import find_link
-from waypost.visits.visit import has_clicks_left, is_blocked
+from waypost.visits.visit import is_blocked
 
 
 def dry_run(

@@ -7,6 +7,7 @@ from waypost.clicks.journal import entry
 from waypost.interstitials.render import interstitial_response
 from waypost.urls.short_urls import report_url
 from waypost.visits.alias import AliasKind
+from waypost.visits.click_limits import LinkKey
 from waypost.visits.decide import Redirect, Refusal, decide
 from waypost.visits.fast_visits import FastRedirect
 from waypost.visits.i18n import translatable
@@ -31,9 +32,10 @@ async def visit_link(request: Request, services: Services, visit: VisitRequest, 
 
 
 def redirect_link(visits: VisitService, visit: VisitRequest, link: LinkView) -> FastRedirect | None:
-    """Return the redirect, if the link has no password, limit and interstitials, and the destination is allowed."""
+    """Return the redirect, if the link has no password and interstitials, and the destination is allowed."""
     blocked = visits.cache.blocklist
-    if blocked is None or link.password is not None or link.clicklimit is not None or link.interstitials:
+    takes_click = link.clicklimit is not None
+    if blocked is None or link.password is not None or link.interstitials or (takes_click and not visit.is_click):
         return None
     facts = visits.facts(link, visit, unlocked=False)
     outcome = decide(link, facts)
@@ -42,9 +44,10 @@ def redirect_link(visits: VisitService, visit: VisitRequest, link: LinkView) -> 
     return FastRedirect(
         outcome.url,
         entry.item_fields(link.account, "link", link.id),
-        b"" if outcome.is_click else entry.LATE,
+        (entry.TAKEN if takes_click else b"") if outcome.is_click else entry.LATE,
         is_constant=link.is_plain and outcome.is_click and not visit.query,
         expiry=link.expiry,
+        limited_link=LinkKey(link.account, link.id) if takes_click and outcome.is_click else None,
     )
 
 

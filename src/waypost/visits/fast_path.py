@@ -14,6 +14,7 @@ import asyncio
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 from uvicorn.protocols.utils import get_remote_addr
@@ -26,7 +27,7 @@ from waypost.http.sendfile import SendfileAdapter
 from waypost.settings import Network
 from waypost.visits.alias_loader import Outcome
 from waypost.visits.cache import REDIRECT_LINE, Cache, HotResponse
-from waypost.visits.fast_visits import FastVisits, RequestedHost
+from waypost.visits.fast_visits import FastVisits, LimitedResponse, RequestedHost
 from waypost.visits.lookup import Resolved
 from waypost.visits.request import VisitRequest
 from waypost.visits.request_sniffer import ACCEPT, AGENT, COUNTRY, FORWARDED, HOST, LANGUAGE, REFERRER, RequestSniffer
@@ -192,9 +193,39 @@ class FastPathProtocol(LimitedProtocol):
         response = visits.respond(request.visit, record, request.headers[ACCEPT], version=request.version)
         if response is None:
             return False
+        if isinstance(response, LimitedResponse):
+            return self._take_click(response, request)
         self._worker_state.record_redirects += response.status_line is REDIRECT_LINE
         self._send(response, request.headers, request.hsts, time.time_ns() // 1_000_000)
         return True
+
+    def _take_click(self, response: LimitedResponse, request: _Request) -> bool:
+        taker = self._worker_state.visits.click_taker
+        if taker.is_overloaded:
+            return False
+        self._held = request
+        self.flow.pause_reading()
+        taker.submit(response.link, partial(self._resume_after_click, response))
+        return True
+
+    def _resume_after_click(self, response: LimitedResponse, is_taken: bool | BaseException) -> None:  # noqa: FBT001
+        """Send the response if the click was taken; log it even if the client has left, because the limit counts it."""
+        held, self._held = self._held, None
+        assert held is not None
+        now = time.time_ns() // 1_000_000
+        if self.transport.is_closing():
+            if is_taken is True:
+                self._worker_state.journal.write(self._journal_line(response, held.headers, now))
+            return
+        self.flow.resume_reading()
+        if is_taken is not True:
+            super().data_received(held.data)
+            return
+        self._worker_state.record_redirects += 1
+        self._send(response, held.headers, held.hsts, now)
+        if self.is_draining:
+            self._worker_state.flush()
+            self.transport.close()
 
     def _client(self, headers: list[bytes]) -> tuple[bytes, bytes]:
         """Return the client's address and country code. Those of a proxy's headers only if it is trusted."""
@@ -206,14 +237,15 @@ class FastPathProtocol(LimitedProtocol):
         address = resolve_client_ip(self._address.decode(), (headers[FORWARDED],), proxies)
         return address.encode(), headers[COUNTRY][:2]
 
+    def _journal_line(self, response: HotResponse, headers: list[bytes], now: int) -> bytes:
+        address, country = self._client(headers)
+        words = (headers[AGENT], headers[REFERRER], headers[LANGUAGE])
+        return format_line(response.journal_target, now, response.flags, address, country, words)
+
     def _send(self, response: HotResponse, headers: list[bytes], hsts: bytes, now: int) -> None:
         """Send a response, and log its visit at `now`, at the end of this turn of the event loop."""
         worker_state = self._worker_state
-        entry = b""
-        if response.journal_target:
-            address, country = self._client(headers)
-            words = (headers[AGENT], headers[REFERRER], headers[LANGUAGE])
-            entry = format_line(response.journal_target, now, response.flags, address, country, words)
+        entry = self._journal_line(response, headers, now) if response.journal_target else b""
         default_headers = worker_state.default_headers(self.server_state.default_headers)
         content = response.status_line + default_headers + hsts + response.unique + response.shared_headers
         if not worker_state.pending:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -22,6 +23,7 @@ from waypost.urls.alias_namespace import OWN
 from waypost.urls.hostnames import host_of, is_https_only, is_own
 from waypost.visits import i18n
 from waypost.visits.cache import MAX_AGE_SECONDS, Cache, HotBody, HotResponse, page_key
+from waypost.visits.click_limits import LinkKey
 from waypost.visits.lookup import Resolved
 from waypost.visits.request import URL_SAFE, VisitRequest
 from waypost.visits.responses import PageRenderer, redirect
@@ -57,6 +59,8 @@ class FastRedirect(NamedTuple):
     is_constant: bool = False
     """The same for every visitor, until the second `expiry`."""
     expiry: int | None = None
+    limited_link: LinkKey | None = None
+    """The link whose click limit the visit takes from. Without a click left, the visit needs the slow path."""
 
 
 class FastPage(NamedTuple):
@@ -69,6 +73,13 @@ class FastPage(NamedTuple):
 
 FastRule = Callable[[VisitService, VisitRequest, Any], FastRedirect | FastPage | None]
 """Returns the response of a visit to a record, or None if the visit needs the slow path."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitedResponse(HotResponse):
+    """A response that is sent only if a click could be taken from the limit of `link`. Never cached."""
+
+    link: LinkKey
 
 
 class _View(NamedTuple):
@@ -90,12 +101,17 @@ class FastVisits:
     ) -> None:
         """`rules`: by the type of the record."""
         self.loader = visits.loader
+        self.click_taker = visits.click_taker
         self._visits = visits
         self._pages = pages
         self._meter = meter
         self._rules = rules
         self._hosts: dict[bytes, RequestedHost] = {}
         self._not_found: dict[_View, bytes] = {}
+
+    def close(self) -> None:
+        """Stop the threads."""
+        self._visits.close()
 
     def host(self, header: bytes) -> RequestedHost | None:
         """Return what a `Host` header means; None if the request is invalid, or if no domain has such a name."""
@@ -123,6 +139,8 @@ class FastVisits:
             return None
         if isinstance(outcome, FastPage):
             return self._page(visit, outcome, accept, version)
+        if outcome.limited_link is not None:
+            return _limited_redirect(outcome, outcome.limited_link)
         response = _redirect(outcome)
         if outcome.is_constant:
             self._cache.put_hot((visit.host, visit.alias), response, version=version)
@@ -208,6 +226,18 @@ def _redirect(fast_redirect: FastRedirect) -> HotResponse:
         until_ms=until_ms,
         shared_headers=_REDIRECT_HEADERS,
         flags=fast_redirect.flags,
+    )
+
+
+def _limited_redirect(fast_redirect: FastRedirect, link: LinkKey) -> LimitedResponse:
+    response = _redirect(fast_redirect)
+    return LimitedResponse(
+        response.unique,
+        response.journal_target,
+        response.until_ms,
+        response.shared_headers,
+        response.flags,
+        link=link,
     )
 
 

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import anyio
 import anyio.to_thread
-from sqlalchemy import Connection, bindparam, or_, select, update
+from sqlalchemy import Connection
 
 from waypost import clock
 from waypost.clicks.classify import classifier
@@ -16,13 +16,13 @@ from waypost.clicks.geo.lookup import Countries
 from waypost.clicks.journal import entry
 from waypost.clicks.journal.writer import Journal
 from waypost.db.database import Database
-from waypost.db.schema import links
 from waypost.http.rate_limit import PolicyName, RateLimiter
 from waypost.settings import Settings
 from waypost.urls import alias_rules, blocklist
 from waypost.urls.blocklist import Blocklist
 from waypost.visits.alias_loader import AliasLoader
 from waypost.visits.cache import Cache
+from waypost.visits.click_limits import ClickTaker, LinkKey, has_clicks_left
 from waypost.visits.decide import Facts, Outcome, Redirect, Refusal, decide, expired_outcome
 from waypost.visits.lookup import DomainView, LinkView, Resolved, find_domain
 from waypost.visits.password_check import PasswordCheck
@@ -46,6 +46,7 @@ class VisitService:
 
     def __post_init__(self) -> None:
         self.password_check = PasswordCheck(self.rate_limiter)
+        self.click_taker = ClickTaker(self.database)
         self.loader = AliasLoader(self.database, self.cache, self.settings)
         self._read_limiter = anyio.CapacityLimiter(_CONCURRENT_READS)
 
@@ -82,6 +83,11 @@ class VisitService:
         blocked = await self.read(blocklist.read)
         cache.put_blocklist(blocked, version=version)
         return blocked
+
+    def close(self) -> None:
+        """Stop the threads."""
+        self.loader.close()
+        self.click_taker.close()
 
     async def visit(self, visit: VisitRequest, link: LinkView, *, is_click_taken: bool = False) -> Outcome:
         """Decide on a visit to a link and act on it. When this returns, the click is in the journal.
@@ -170,12 +176,8 @@ class VisitService:
         if link.clicklimit is None:
             return True
         if takes_click:
-            write = partial(self.database.write, durability="process")
-            return await anyio.to_thread.run_sync(write, lambda tx: take_click(tx, link.account, link.id))
+            return await self.click_taker.take(LinkKey(link.account, link.id))
         return await self.read(lambda tx: has_clicks_left(tx, link.account, link.id))
-
-
-_BELOW_LIMIT = or_(links.c.clicklimit.is_(None), links.c.taken < links.c.clicklimit)
 
 
 def is_valid_name(name: str, max_length: int) -> bool:
@@ -190,18 +192,3 @@ def is_blocked(blocked: Blocklist, link: LinkView, outcome: Outcome, facts: Fact
     if outcome.is_click and facts.query:
         outcome = decide(link, replace(facts, query=""))
     return isinstance(outcome, Redirect) and blocked.blocks(outcome.url)
-
-
-_BY_KEY = (links.c.id == bindparam("link"), links.c.account == bindparam("of_account"))
-_TAKE_CLICK = update(links).where(*_BY_KEY, _BELOW_LIMIT).values(taken=links.c.taken + 1)
-_HAS_CLICKS_LEFT = select(links.c.id).where(*_BY_KEY, _BELOW_LIMIT)
-
-
-def take_click(tx: Connection, account: int, link: int) -> bool:
-    """Take a click from a link's click limit; False if none is left. One conditional statement, so exact."""
-    return tx.execute(_TAKE_CLICK, {"link": link, "of_account": account}).rowcount == 1
-
-
-def has_clicks_left(tx: Connection, account: int, link: int) -> bool:
-    """Return whether a link is below its click limit."""
-    return tx.execute(_HAS_CLICKS_LEFT, {"link": link, "of_account": account}).first() is not None

@@ -1,0 +1,98 @@
+"""Collect the requests of one turn of the event loop, and run one function for all of them in a thread."""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import Generic, TypeVar
+
+K = TypeVar("K")
+V = TypeVar("V")
+_MAX_RUNNING = 4
+_SLOW_SECONDS = 0.05  # one batch at a time collects more requests; another one begins only if it takes longer
+_STALL_SECONDS = 0.25
+_MAX_BATCH = 500
+_MAX_WAITING = 1000
+
+
+class Batcher(Generic[K, V]):
+    """Runs on the event loop of one worker."""
+
+    def __init__(self, work: Callable[[Sequence[K]], Sequence[V]], *, thread_name: str) -> None:
+        """`work` returns a value for each of the keys, in their order."""
+        self._work = work
+        self._threads = ThreadPoolExecutor(_MAX_RUNNING, thread_name_prefix=thread_name)
+        self._queue: list[tuple[K, Callable[[V | BaseException], None]]] = []
+        self._waiting = 0
+        self._running = 0
+        self._progress_at = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+
+    @property
+    def is_overloaded(self) -> bool:
+        """Return whether many requests are waiting, or the work is slow."""
+        is_stalled = self._running > 0 and time.monotonic() - self._progress_at > _STALL_SECONDS
+        return is_stalled or self._waiting >= _MAX_WAITING
+
+    def submit(self, key: K, done: Callable[[V | BaseException], None]) -> None:
+        """Call `done` in a later turn of the event loop, with the value or with the exception that `work` raised."""
+        self._queue.append((key, done))
+        self._waiting += 1
+        if len(self._queue) == 1:
+            asyncio.get_running_loop().call_soon(self._start)
+
+    async def run(self, key: K) -> V:
+        """Return the value for a key."""
+        future: asyncio.Future[V | BaseException] = asyncio.get_running_loop().create_future()
+        self.submit(key, lambda value: None if future.done() else future.set_result(value))
+        value = await future
+        if isinstance(value, BaseException):
+            raise value
+        return value
+
+    def close(self) -> None:
+        """Stop the threads."""
+        self._threads.shutdown(wait=False)
+
+    def _start(self) -> None:
+        """Run the queue as a batch, unless the batches in progress are fast or all threads are busy."""
+        if not self._queue or self._running >= _MAX_RUNNING:
+            return
+        loop = asyncio.get_running_loop()
+        if self._running and time.monotonic() - self._progress_at < _SLOW_SECONDS:
+            if self._timer is None:
+                self._timer = loop.call_later(_SLOW_SECONDS, self._start_another)
+            return
+        batch, self._queue = self._queue[:_MAX_BATCH], self._queue[_MAX_BATCH:]
+        if not self._running:
+            self._progress_at = time.monotonic()
+        self._running += 1
+        self._threads.submit(self._run, batch, loop)
+
+    def _start_another(self) -> None:
+        self._timer = None
+        self._start()
+
+    def _run(
+        self, batch: Sequence[tuple[K, Callable[[V | BaseException], None]]], loop: asyncio.AbstractEventLoop
+    ) -> None:
+        """Work in a thread, and deliver the values to the event loop."""
+        values: Sequence[V | BaseException]
+        try:
+            values = self._work([key for key, _ in batch])
+        except BaseException as error:  # noqa: BLE001  # every waiting request raises it
+            values = [error] * len(batch)
+        with suppress(RuntimeError):  # the event loop has ended
+            loop.call_soon_threadsafe(self._finish, [done for _, done in batch], values)
+
+    def _finish(
+        self, callbacks: Sequence[Callable[[V | BaseException], None]], values: Sequence[V | BaseException]
+    ) -> None:
+        self._running -= 1
+        self._waiting -= len(callbacks)
+        self._progress_at = time.monotonic()
+        loop = asyncio.get_running_loop()
+        for done, value in zip(callbacks, values, strict=True):
+            loop.call_soon(done, value)
+        self._start()
