@@ -3,7 +3,7 @@
 import asyncio
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -137,6 +137,27 @@ class ProtocolClient:
         pipe.close()
         self.loop.run_until_complete(asyncio.sleep(0))
         return response
+
+    def begin(self, path: str) -> Pipe:
+        """Send a GET request on a connection of its own in the next turn of the event loop, without waiting."""
+        pipe = self.connect()
+        assert pipe.protocol is not None
+        data = b"GET %b HTTP/1.1\r\nHost: go.localhost:8000\r\n\r\n" % path.encode()
+        self.loop.call_soon(pipe.protocol.data_received, data)
+        return pipe
+
+    def finish(self, pipes: Sequence[Pipe]) -> list[bytes]:
+        """Wait for the responses, and return them."""
+        for pipe in pipes:
+            self.send(pipe, [])
+        return [pipe.receive() for pipe in pipes]
+
+    def wait_until(self, is_reached: Callable[[], bool]) -> None:
+        """Run the event loop until something is reached, at most 20 s."""
+        deadline = time.monotonic() + 20
+        while not is_reached():
+            assert time.monotonic() < deadline
+            self.loop.run_until_complete(asyncio.sleep(0.001))
 
     def add_link(self, alias: str, **fields: Any) -> None:
         """Create a link. The first call creates its account, Ana's."""

@@ -31,14 +31,13 @@ async def visit_rotator(request: Request, services: Services) -> Response:
     """Redirect to one of the campaign's links; without a usable link, to its list page if that is public."""
     slug = request.path_params["slug"]
     visit = await read_visit(request, slug, services.settings)
-    campaign = None
+    sticky_link = _sticky_link(request)
+    campaign = link = None
     if visit.host == OWN and is_valid_name(slug, _MAX_SLUG):
-        campaign = await services.visits.read(lambda tx: rotator.find_rotator(tx, slug))
+        campaign, link = await _choose_link(services, visit, sticky_link)
     if campaign is None:
         await services.visits.log_missing(visit)
         return services.pages.refuse(request, "missing")
-    sticky_link = _sticky_link(request) if campaign.sticky else None
-    link = await _choose_link(services, campaign, visit, sticky_link)
     if link is None:
         if not campaign.public:
             return services.pages.refuse(request, "missing")
@@ -67,22 +66,24 @@ async def _visit_link(
 
 
 async def _choose_link(
-    services: Services, campaign: Rotator, visit: VisitRequest, sticky_link: int | None
-) -> LinkView | None:
-    """Return the link for this visitor. Only clicks are taken from limits, and only they wait for a write."""
+    services: Services, visit: VisitRequest, sticky_link: int | None
+) -> tuple[Rotator | None, LinkView | None]:
+    """Return (campaign, the link for this visitor). Only clicks are taken from limits, and only they need a write."""
     blocked = await services.visits.blocklist()
 
     def is_reachable(link: LinkView) -> bool:
         return services.visits.is_reachable(visit, link, blocked)
 
     rotator_visit = RotatorVisit(visit.is_click, sticky_link, is_reachable, clock.now())
-    if not (visit.is_click and campaign.counts_turns):
-        link, is_limited = await services.visits.read(lambda tx: rotator.peek(tx, campaign, rotator_visit))
-        if link is None or not visit.is_click or not is_limited:
-            return link
+    campaign, link, is_limited = await services.visits.read(lambda tx: rotator.peek(tx, visit.alias, rotator_visit))
+    if campaign is None or not visit.is_click or not is_limited:
+        return campaign, link
+    if link is not None:
         # Try the drawn link first: otherwise links with a limit would be chosen less often than others.
         rotator_visit = replace(rotator_visit, sticky_link=link.id)
-    return await services.write(lambda tx: rotator.take(tx, campaign, rotator_visit), durability="process")
+    elif not campaign.sticky:
+        rotator_visit = replace(rotator_visit, sticky_link=None)
+    return campaign, await services.write(lambda tx: rotator.take(tx, campaign, rotator_visit), durability="process")
 
 
 def _set_sticky_link(response: Response, slug: str, link: int, settings: Settings) -> None:

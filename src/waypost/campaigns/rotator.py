@@ -1,14 +1,15 @@
 """Choose the link that a visitor of a rotator gets, and take the click by conditional statements (ADR 7)."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
-from sqlalchemy import ColumnElement, Connection, and_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, bindparam, select, update
 
 from waypost.campaigns import rotator_candidates
 from waypost.campaigns.rotator_candidates import CandidateQuery, RotatorLink
 from waypost.db.database import upsert
+from waypost.db.driver_select import DriverSelect
 from waypost.db.schema import accounts, aliases, campaigns, rotator_links, rotator_state
 from waypost.urls.alias_namespace import ROTATORS
 from waypost.visits.click_limits import take_click
@@ -54,28 +55,42 @@ class RotatorVisit:
     now: int
 
 
+_c = campaigns.c
+_ROTATOR = DriverSelect(
+    select(
+        *(_c.id, _c.account, accounts.c.username, _c.slug, _c.public, _c.rotation, _c.sticky, _c.winner),
+        rotator_state.c.winner.label("won"),
+    )
+    .join(aliases, and_(aliases.c.item == _c.id, aliases.c.kind == "campaign"))
+    .join(accounts, accounts.c.id == _c.account)
+    .outerjoin(rotator_state, and_(rotator_state.c.campaign == _c.id, rotator_state.c.account == _c.account))
+    .where(aliases.c.host == ROTATORS, aliases.c.alias == bindparam("slug"))
+)
+
+
 def find_rotator(tx: Connection, slug: str) -> Rotator | None:
     """Return the rotator at `/r/<slug>`."""
-    c = campaigns.c
-    columns = (c.id, c.account, accounts.c.username, c.slug, c.public, c.rotation, c.sticky, c.winner)
-    query = (
-        select(*columns, rotator_state.c.winner.label("won"))
-        .join(aliases, and_(aliases.c.item == c.id, aliases.c.kind == "campaign"))
-        .join(accounts, accounts.c.id == c.account)
-        .outerjoin(rotator_state, and_(rotator_state.c.campaign == c.id, rotator_state.c.account == c.account))
-        .where(aliases.c.host == ROTATORS, aliases.c.alias == slug)
-    )
-    row = tx.execute(query).mappings().first()
-    return Rotator(**row) if row else None
+    rows = _ROTATOR.fetch_all(tx, slug=slug)
+    return Rotator(*rows[0]) if rows else None
 
 
-def peek(tx: Connection, rotator: Rotator, visit: RotatorVisit) -> tuple[LinkView | None, bool]:
-    """Return (a link, whether it has a quota or click limit). A limited link must then be taken by `take`."""
+def peek(tx: Connection, slug: str, visit: RotatorVisit) -> tuple[Rotator | None, LinkView | None, bool]:
+    """Return (rotator, a link, whether a click must be taken by `take`).
+
+    It must be if the link has a quota or click limit. If clicks change the rotator's state, no link is chosen.
+    """
+    rotator = find_rotator(tx, slug)
+    if rotator is None:
+        return None, None, False
+    if visit.is_click and rotator.counts_turns:
+        return rotator, None, True
+    if not rotator.sticky:
+        visit = replace(visit, sticky_link=None)
     for candidate, _ in islice(_candidates(tx, rotator, visit, rotator.won, None), _MAX_TRIES):
         link = find_link(tx, rotator.account, candidate.id)
         if link is not None and visit.is_reachable(link):
-            return link, candidate.quota is not None or candidate.clicklimit is not None
-    return None, False
+            return rotator, link, candidate.quota is not None or candidate.clicklimit is not None
+    return rotator, None, False
 
 
 def take(tx: Connection, rotator: Rotator, visit: RotatorVisit) -> LinkView | None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from sqlalchemy import BindParameter, ColumnElement, Connection, Select, and_, bindparam, func, or_, select
 
+from waypost.db.driver_select import DriverSelect
 from waypost.db.schema import domains, links, rotator_links
 from waypost.urls.alias_namespace import OWN
 
@@ -41,10 +42,10 @@ class CandidateQuery:
     weighted: bool
     now: int
 
-    def read(self, tx: Connection, query: Select[Any], **values: int | None) -> list[RotatorLink]:
+    def read(self, tx: Connection, query: DriverSelect, **values: int) -> list[RotatorLink]:
         """Return the links that a statement selects."""
-        parameters = {"campaign": self.campaign, "now": self.now, "min_weight": int(self.weighted), **values}
-        return [RotatorLink(*row) for row in tx.execute(query, parameters)]
+        rows = query.fetch_all(tx, campaign=self.campaign, now=self.now, min_weight=int(self.weighted), **values)
+        return [RotatorLink(*row) for row in rows]
 
 
 def usable(query: Select[Any], campaign: int | BindParameter[int], now: int | BindParameter[int]) -> Select[Any]:
@@ -77,10 +78,12 @@ _CANDIDATES = (
     .outerjoin(rotator_links, _SETTINGS_OF_LINK)
     .where(is_below_quota(), _weight >= bindparam("min_weight"))
 )
-_ONE = _CANDIDATES.where(links.c.id == bindparam("link"))
-_MOST_CLICKED = _CANDIDATES.order_by(links.c.clicks.desc(), links.c.id).limit(1)
-_BETWEEN = _CANDIDATES.where(links.c.id > bindparam("after"), links.c.id <= bindparam("upto")).order_by(links.c.id)
-_ALL = _CANDIDATES.order_by(links.c.id)
+_ONE = DriverSelect(_CANDIDATES.where(links.c.id == bindparam("link")))
+_MOST_CLICKED = DriverSelect(_CANDIDATES.order_by(links.c.clicks.desc(), links.c.id).limit(1))
+_IS_BETWEEN = and_(links.c.id > bindparam("after"), links.c.id <= bindparam("upto"))
+_BETWEEN = DriverSelect(_CANDIDATES.where(_IS_BETWEEN).order_by(links.c.id).limit(_BATCH))
+_ALL = DriverSelect(_CANDIDATES.order_by(links.c.id))
+_FIRST = DriverSelect(_CANDIDATES.order_by(links.c.id).limit(FEW_LINKS + 1))
 _IN_CAMPAIGN = links.c.campaign == bindparam("campaign")
 _COUNT = select(func.count()).select_from(links).where(_IN_CAMPAIGN)
 _NTH = select(links.c.id).where(_IN_CAMPAIGN).order_by(links.c.id).limit(1).offset(bindparam("n"))
@@ -115,15 +118,15 @@ def most_clicked(tx: Connection, query: CandidateQuery) -> int | None:
 def in_order(tx: Connection, query: CandidateQuery, after: int | None) -> Iterator[RotatorLink]:
     """Yield all links once, by id, starting after a given link and wrapping around."""
     for low, high in ((after or 0, _MAX_ID), (0, after or 0)):
-        batch = query.read(tx, _BETWEEN.limit(_BATCH), after=low, upto=high)
+        batch = query.read(tx, _BETWEEN, after=low, upto=high)
         while batch:
             yield from batch
-            batch = query.read(tx, _BETWEEN.limit(_BATCH), after=batch[-1].id, upto=high)
+            batch = query.read(tx, _BETWEEN, after=batch[-1].id, upto=high)
 
 
 def random_order(tx: Connection, query: CandidateQuery) -> Iterator[RotatorLink]:
     """Yield all links once, in random order: weighted, or with equal odds."""
-    first_links = query.read(tx, _ALL.limit(FEW_LINKS + 1))
+    first_links = query.read(tx, _FIRST)
     if len(first_links) <= FEW_LINKS:
         yield from _shuffled(first_links, query)
         return

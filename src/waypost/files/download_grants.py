@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import BigInteger, Connection, bindparam, case, insert, select, update
 
+from waypost.db.driver_select import DriverSelect
 from waypost.db.schema import download_grants, files
 
 DAY = 86_400
@@ -47,6 +48,7 @@ _RESUME = (
     .returning(_g.id)
 )
 _SERVE = update(download_grants).where(_GRANT, _HAS_LEFT).values(served=_g.served + _SERVED)
+_LIMIT = DriverSelect(select(_f.maxdownloads, _f.taken).where(_FILE))
 _EXISTS = select(_g.id).where(_GRANT)
 _GIVE_BACK = update(download_grants).where(_GRANT).values(served=_g.served - bindparam("unsent", type_=BigInteger))
 
@@ -87,8 +89,8 @@ def give_back(tx: Connection, account: int, grant: int, *, unsent: int) -> None:
 
 def downloads_left(tx: Connection, account: int, file: int) -> int | None:
     """Return how many downloads a file has left: None without a limit, 0 for a deleted file."""
-    c = files.c
-    row = tx.execute(select(c.maxdownloads, c.taken).where(c.id == file, c.account == account)).first()
-    if row is None:
+    rows = _LIMIT.fetch_all(tx, file=file, of_account=account)
+    if not rows:
         return 0
-    return None if row.maxdownloads is None else max(0, row.maxdownloads - row.taken)
+    maxdownloads, taken = rows[0]
+    return None if maxdownloads is None else max(0, maxdownloads - taken)

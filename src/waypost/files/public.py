@@ -85,7 +85,9 @@ async def _is_unlocked(
 
 
 async def _visit_page(request: Request, services: Services, visit: VisitRequest, file: FileView) -> Response:
-    left = await services.read(lambda tx: download_grants.downloads_left(tx, file.account, file.id))
+    left = None
+    if file.maxdownloads is not None:
+        left = await services.visits.read(lambda tx: download_grants.downloads_left(tx, file.account, file.id))
     if left == 0:
         return _expired(request, services, visit, file)
     if not visit.is_click:
