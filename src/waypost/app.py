@@ -22,6 +22,7 @@ from waypost.mail import Mailer
 from waypost.observability import logging
 from waypost.observability.metrics import Meter
 from waypost.routers import ALIAS_KINDS, DASHBOARD_PAGES, PUBLIC_ROUTES, endpoint_table, fastapi_app
+from waypost.server.memory import default_cache_bytes
 from waypost.settings import Settings
 from waypost.storage.cleanup import StorageCleaner
 from waypost.storage.factory import open_store
@@ -55,7 +56,7 @@ def create() -> ASGIApp:
 def build(settings: Settings, database: Database) -> ASGIApp:
     """Return the service over an open database. It closes the database when it shuts down."""
     journal = Journal(settings.journal_dir, sync_always=settings.journal_sync == "always")
-    cache = Cache()
+    cache = Cache(settings.cache_mb * 1_000_000 or default_cache_bytes())
     invalidator = CacheInvalidator(database, cache)
     resources = WorkerResources(
         settings=settings,

@@ -87,10 +87,11 @@ class BackgroundTasks:
         self._report_counts()
         self.meter.save()
         lag = read_barrier.uncounted_bytes(self.settings.journal_dir, self.database)
-        cached = len(self.worker_state.cache.hot)
+        cache = self.worker_state.cache
         gauges = {
             "journal_lag_bytes": Gauge("Bytes of the journal that are not counted yet.", lag),
-            "hot_names": Gauge("Aliases in the fast path's cache of the worker that answers.", cached),
+            "hot_names": Gauge("Redirects in the memory of the worker that answers.", len(cache.hot)),
+            "hot_bytes": Gauge("Memory of these redirects.", cache.hot_bytes),
         }
         if self.settings.dead_links_days:
             dead = self.database.read(dead_links.count_dead)

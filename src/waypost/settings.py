@@ -89,6 +89,13 @@ class Settings(BaseSettings):
         description="Comma-separated addresses and networks that may read /metrics and the details of /readyz; empty:"
         " none.",
     )
+    cache_mb: int = Field(
+        0,
+        ge=0,
+        le=1_000_000,
+        description="Memory of each worker for redirects, in MB; two million need 1,000."
+        " 0: 1 % of the machine's memory, from 32 to 256.",
+    )
     journal_sync: Literal["always", "1s", "never"] = Field(
         "1s",
         description="How often clicks are flushed to disk. A power cut can lose clicks since the last flush;"

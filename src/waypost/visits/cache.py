@@ -6,13 +6,19 @@ operations. Writes take one, so that no outdated entry is stored during an inval
 
 import threading
 import time
+from collections import OrderedDict
 from dataclasses import dataclass
+from typing import TypeVar
 
 from waypost.db.change_log import Name
 from waypost.urls.blocklist import Blocklist
 from waypost.visits.lookup import DomainView, Resolved
 
-_MAX_REDIRECTS = 100_000
+K = TypeVar("K")
+V = TypeVar("V")
+DEFAULT_HOT_BYTES = 32 * 1024 * 1024
+_ENTRY_BYTES = 340  # memory of an entry of `hot` without its text
+_SECOND_CHANCES = 32
 _MAX_RESOLVED = 20_000
 _MAX_HOSTS = 10_000
 MAX_BODY_BYTES = 32 * 1024 * 1024
@@ -22,11 +28,12 @@ MAX_AGE_SECONDS = 3600.0
 """Lifetime of every entry, a bound for the case that the change log stays unreachable."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class HotResponse:
     """A complete response except its Date header, and the journal fields of its click.
 
     There are many of them: `status_line` and `shared_headers` are the same objects in all, `unique` is the rest.
+    `is_used`: it was sent since it was cached or nearly evicted.
     """
 
     unique: bytes
@@ -35,9 +42,10 @@ class HotResponse:
     shared_headers: bytes = b""
     flags: bytes = b""
     status_line: bytes = REDIRECT_LINE
+    is_used: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class HotBody(HotResponse):
     """A page or an image of an alias. `unique` includes the body; `etag` is that of an image."""
 
@@ -48,12 +56,14 @@ class HotBody(HotResponse):
 class Cache:
     """Recently requested aliases, hosts and responses."""
 
-    def __init__(self) -> None:
-        self.hot: dict[bytes, HotResponse] = {}
+    def __init__(self, max_hot_bytes: int = DEFAULT_HOT_BYTES) -> None:
+        self.hot: OrderedDict[bytes, HotResponse] = OrderedDict()
         """By host as in the alias namespace, and path: `b"/spring"` on the service's own host."""
+        self.hot_bytes = 0
+        self._max_hot_bytes = max_hot_bytes
         self.version = 0
-        self._resolved: dict[Name, tuple[float, Resolved | None]] = {}
-        self._domains: dict[str, tuple[float, DomainView | None]] = {}
+        self._resolved: OrderedDict[Name, tuple[float, Resolved | None]] = OrderedDict()
+        self._domains: OrderedDict[str, tuple[float, DomainView | None]] = OrderedDict()
         self.blocklist: Blocklist | None = None
         """The administrator's blocklist; None until it is read."""
         self.bodies: dict[bytes, HotBody] = {}
@@ -94,8 +104,13 @@ class Cache:
         """Let the fast path answer requests for a name with this response."""
         with self._write_lock:
             if version == self.version:
-                _make_room(self.hot, _MAX_REDIRECTS)[_key(name)] = response
+                key = _key(name)
+                self._drop_hot(key)
+                self.hot[key] = response
+                self.hot_bytes += _size(key, response)
                 self._resolved.pop(name, None)  # the response is a tenth of the record's size and replaces it
+                while self.hot_bytes > self._max_hot_bytes:
+                    self._evict_hot()
 
     def put_body(self, key: bytes, body: HotBody, *, version: int) -> None:
         """Let the fast path send an image or a page. Evicts the oldest ones over MAX_BODY_BYTES."""
@@ -109,6 +124,26 @@ class Cache:
             self._body_bytes += len(body.unique) + len(key)
             while self._body_bytes > MAX_BODY_BYTES:
                 self._evict_body(next(iter(self.bodies)))
+
+    def _evict_hot(self) -> None:
+        """Drop the oldest response that was not sent since its last turn; the algorithm is named CLOCK.
+
+        An attacker who visits many names once evicts only them.
+        """
+        for _ in range(_SECOND_CHANCES):
+            key, response = self.hot.popitem(last=False)
+            if not response.is_used:
+                break
+            response.is_used = False
+            self.hot[key] = response
+        else:
+            key, response = self.hot.popitem(last=False)
+        self.hot_bytes -= _size(key, response)
+
+    def _drop_hot(self, key: bytes) -> None:
+        response = self.hot.pop(key, None)
+        if response is not None:
+            self.hot_bytes -= _size(key, response)
 
     def _evict_body(self, key: bytes) -> None:
         body = self.bodies.pop(key)
@@ -127,12 +162,13 @@ class Cache:
                 return
             for host, alias in names:
                 self._resolved.pop((host, alias), None)
-                self.hot.pop(_key((host, alias)), None)
+                self._drop_hot(_key((host, alias)))
                 for key in tuple(self._body_keys.get((host, alias), ())):
                     self._evict_body(key)
 
     def _clear(self) -> None:
         self.hot.clear()
+        self.hot_bytes = 0
         self._resolved.clear()
         self._domains.clear()
         self.blocklist = None
@@ -150,8 +186,12 @@ def _key(name: Name) -> bytes:
     return b"%b/%b" % (name[0].encode(), name[1].encode())
 
 
-def _make_room(entries: dict, limit: int) -> dict:  # type: ignore[type-arg]  # any key and value
+def _make_room(entries: OrderedDict[K, V], limit: int) -> OrderedDict[K, V]:
     """Return the dict with room for one more entry, without its oldest one if it is full."""
     if len(entries) >= limit:
-        entries.pop(next(iter(entries), None), None)
+        entries.popitem(last=False)
     return entries
+
+
+def _size(key: bytes, response: HotResponse) -> int:
+    return _ENTRY_BYTES + len(key) + len(response.unique) + len(response.journal_target)

@@ -154,6 +154,7 @@ class FastPathProtocol(LimitedProtocol):
         now = time.time_ns() // 1_000_000
         if hot is not None and hot.until_ms > now:
             worker_state.hits += bool(hot.journal_target)
+            hot.is_used = True
             self._send(hot, headers, host.hsts, now)
             return True
         return self._respond_from_record(data, url, headers, host)

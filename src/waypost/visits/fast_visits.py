@@ -75,7 +75,7 @@ FastRule = Callable[[VisitService, VisitRequest, Any], FastRedirect | FastPage |
 """Returns the response of a visit to a record, or None if the visit needs the slow path."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class LimitedResponse(HotResponse):
     """A response that is sent only if a click could be taken from the limit of `link`. Never cached."""
 
