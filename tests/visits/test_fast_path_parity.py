@@ -28,6 +28,8 @@ LINKS: dict[str, dict[str, object]] = {
     "mots": {"languagetarget": [{"language": "fr", "link": "https://fr.example/"}]},
     "limited": {"clicklimit": 10**9},
     "usedup": {"clicklimit": 1, "expiryurl": "https://example.com/over"},
+    "wait": {"type": "splash", "title": "A page"},
+    "brandwait": {"type": "splash", "domain": "brand.example", "expiry": TOMORROW},
     "off": {"status": "disabled"},
     "locked": {"password": "not a hash"},
     "branded": {"domain": "brand.example"},
@@ -238,12 +240,12 @@ def test_fast_path_responds_and_counts_like_slow_path(
     fast_results = _talk(client, FastPathProtocol, peer, blocks)
     slow_results = _talk(client, LimitedProtocol, peer, blocks)
     for fast, slow in zip(fast_results, slow_results, strict=True):
-        if not BAD.search(fast.responses):
+        if not BAD.search(fast.responses) and not BAD.search(slow.responses):
             assert fast == slow
             continue
-        # Garbage right after valid requests: uvicorn may drop their responses and run only some of them. The fast path
-        # does so only for requests that it passes to uvicorn.
-        assert BAD.search(slow.responses)
+        # Garbage right after valid requests: uvicorn may drop their responses, run only some of them, or close the
+        # connection before it reads the garbage. The fast path does so only for requests that it passes to uvicorn.
+        assert all(BAD.search(result.responses) or b"connection: close" in result.responses for result in (fast, slow))
         assert _begin_alike(BAD.sub(b"", fast.responses), BAD.sub(b"", slow.responses))
         assert _begin_alike(fast.lines, slow.lines)
         assert fast._replace(responses=slow.responses, lines=slow.lines) == slow

@@ -1,7 +1,7 @@
 """Render interstitials: preview cards, splash pages, frames, overlays and pixels."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
@@ -19,14 +19,16 @@ from waypost.interstitials.decide import (
     parse_consent,
 )
 from waypost.settings import NEVER_SCHEMES, Settings
+from waypost.urls.alias_namespace import OWN
 from waypost.urls.hostnames import has_dashboard
 from waypost.urls.short_urls import report_url
 from waypost.urls.url_parts import display_host, origin_of
 from waypost.visits.interstitials import OVERLAYS_WITH_FORM, Interstitials, Overlay, SocialCard, Splash
 from waypost.visits.lookup import LinkView
 from waypost.visits.request import URL_SAFE, VisitRequest
-from waypost.visits.responses import wants_html
+from waypost.visits.responses import PageRenderer, wants_html
 from waypost.visits.services import Services
+from waypost.visits.visit import VisitService
 
 CONSENT_COOKIE = "wp_consent"
 CONSENT_PURPOSE = "pixel consent"
@@ -95,19 +97,10 @@ class _Page:
         return self._response("social_card.html", headers, title=card.title or self.destination.title, card=card)
 
     async def splash(self, splash: Splash) -> Response:
-        images = [url for url in (splash.banner, splash.logo) if url]
         script = await self._script_context(leave="count" if splash.counter else "never", count=splash.counter)
-        headers = self._headers(script, images=images)
-        context = {
-            **script,
-            "title": splash.title or self.destination.title,
-            "splash": splash,
-            # A skip button that appears no sooner than the redirect is useless.
-            "has_button": not splash.counter or splash.skip < splash.counter,
-            "link_host": display_host(splash.link),
-            "report": await self._report_url(),
-        }
-        return self._response("splash.html", headers, **context)
+        headers = self._headers(script, images=_splash_images(splash))
+        context = _splash_context(splash, self.destination)
+        return self._response("splash.html", headers, **script, **context, report=await self._report_url())
 
     async def frame(self) -> Response | None:
         origins = await self._framing_origins()
@@ -168,26 +161,10 @@ class _Page:
         return report_url(self.services.settings.base, self.visit.host, scheme, self.path[1:])
 
     async def _script_context(self, *, leave: str, count: int = 0, has_overlay: bool = False) -> dict[str, Any]:
-        """Template values for the page's script. `leave`: when to redirect; `count`: after so many seconds."""
-        pixels = self.choice.pixels
-        tags = [
-            {"type": pixel.type, "tag": pixel.tag, "src": pixel_providers.PROVIDERS[pixel.type].script_for(pixel.tag)}
-            for pixel in pixels
-        ]
-        starters = pixel_providers.start_functions(pixels)
-        return {
-            "script": self.services.pages.render("interstitial.js", pixel_starters=starters, has_overlay=has_overlay),
-            "script_config": {
-                "url": self.destination.url,
-                "leave": leave,
-                "count": count,
-                "pixels": tags,
-                "asks": self.choice.asks_consent,
-                "consent": await self._consent_url() if self.choice.asks_consent else "",
-            },
-            "asks_consent": self.choice.asks_consent,
-            "names": sorted({provider.name for provider in self._providers()}),
-        }
+        """Return the template values for the page's script, as `_script_values`."""
+        consent_url = await self._consent_url() if self.choice.asks_consent else ""
+        config = {"url": self.destination.url, "leave": leave, "count": count, "consent": consent_url}
+        return _script_values(self.services.pages, self.choice, config, has_overlay=has_overlay)
 
     async def _consent_url(self) -> str:
         """The URL that stores the visitor's consent; the answer is to be appended."""
@@ -200,6 +177,67 @@ class _Page:
         return self.services.pages.page(
             template, request=self.request, headers=headers, destination=self.destination, **context
         )
+
+
+def splash_renderer(
+    visits: VisitService, visit: VisitRequest, link: LinkView, url: str
+) -> Callable[[Request, PageRenderer], Response] | None:
+    """Return a function that renders the link's splash page; None if the page may differ between visits."""
+    splash = link.interstitials.splash if link.interstitials else None
+    is_cached, domain = visits.cache.get_domain(visit.host)
+    is_constant = splash is not None and visit.is_click and not (link.varies or visit.query) and is_cached
+    has_two_hosts = bool(visits.settings.dashboard_url) and visit.host == OWN  # with and without the dashboard
+    if not is_constant or splash is None or has_two_hosts or not _is_safe(url, visits.settings):
+        return None
+    if link.interstitials is None or link.interstitials.pixels:
+        return None
+    destination = _destination(link, url)
+    scheme = domain.scheme or None if domain else None
+    report = report_url(visits.settings.base, visit.host, scheme, visit.alias)
+    config = {"url": destination.url, "leave": "count" if splash.counter else "never", "count": splash.counter}
+
+    def render(request: Request, pages: PageRenderer) -> Response:
+        script = _script_values(pages, InterstitialChoice("splash"), {**config, "consent": ""})
+        headers = csp.headers(script=script["script"], images=_splash_images(splash), sandboxed=visit.host == OWN)
+        context = {**script, **_splash_context(splash, destination), "report": report}
+        return pages.page("splash.html", request=request, headers=headers, destination=destination, **context)
+
+    return render
+
+
+def _splash_images(splash: Splash) -> list[str]:
+    return [url for url in (splash.banner, splash.logo) if url]
+
+
+def _splash_context(splash: Splash, destination: Destination) -> dict[str, Any]:
+    return {
+        "title": splash.title or destination.title,
+        "splash": splash,
+        # A skip button that appears no sooner than the redirect is useless.
+        "has_button": not splash.counter or splash.skip < splash.counter,
+        "link_host": display_host(splash.link),
+    }
+
+
+def _script_values(
+    pages: PageRenderer, choice: InterstitialChoice, config: Mapping[str, Any], *, has_overlay: bool = False
+) -> dict[str, Any]:
+    """Return the template values for a page's script.
+
+    `config`: `url`, the destination; `leave`, when to redirect; `count`, after so many seconds; `consent`, the URL that
+    stores the visitor's consent.
+    """
+    tags = [
+        {"type": pixel.type, "tag": pixel.tag, "src": pixel_providers.PROVIDERS[pixel.type].script_for(pixel.tag)}
+        for pixel in choice.pixels
+    ]
+    starters = pixel_providers.start_functions(choice.pixels)
+    return {
+        "script": pages.render("interstitial.js", pixel_starters=starters, has_overlay=has_overlay),
+        "script_config": {**config, "pixels": tags, "asks": choice.asks_consent},
+        "asks_consent": choice.asks_consent,
+        "names": sorted({provider.name for provider in pixel_providers.providers_of(choice.pixels)}),
+    }
 
 
 def _is_safe(url: str, settings: Settings) -> bool:

@@ -4,12 +4,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from waypost.clicks.journal import entry
-from waypost.interstitials.render import interstitial_response
+from waypost.interstitials.render import interstitial_response, splash_renderer
 from waypost.urls.short_urls import report_url
 from waypost.visits.alias import AliasKind
 from waypost.visits.click_limits import LinkKey
 from waypost.visits.decide import Redirect, Refusal, decide
-from waypost.visits.fast_visits import FastRedirect
+from waypost.visits.fast_visits import FastPage, FastRedirect
 from waypost.visits.i18n import translatable
 from waypost.visits.lookup import LinkView
 from waypost.visits.request import VisitRequest, request_host
@@ -31,19 +31,23 @@ async def visit_link(request: Request, services: Services, visit: VisitRequest, 
     return redirect(outcome.url, status=303 if request.method == "POST" else 302)
 
 
-def redirect_link(visits: VisitService, visit: VisitRequest, link: LinkView) -> FastRedirect | None:
-    """Return the redirect, if the link has no password and interstitials, and the destination is allowed."""
+def fast_link(visits: VisitService, visit: VisitRequest, link: LinkView) -> FastRedirect | FastPage | None:
+    """Return the redirect or splash page, if the link has no password, and the destination is allowed."""
     blocked = visits.cache.blocklist
     takes_click = link.clicklimit is not None
-    if blocked is None or link.password is not None or link.interstitials or (takes_click and not visit.is_click):
+    if blocked is None or link.password is not None or (takes_click and not visit.is_click):
         return None
     facts = visits.facts(link, visit, unlocked=False)
     outcome = decide(link, facts)
     if not isinstance(outcome, Redirect) or is_blocked(blocked, link, outcome, facts):
         return None
+    target = entry.item_fields(link.account, "link", link.id)
+    if link.interstitials and outcome.is_click:
+        render = splash_renderer(visits, visit, link, outcome.url)
+        return FastPage(target, render, expiry=link.expiry, needs_html=True) if render else None
     return FastRedirect(
         outcome.url,
-        entry.item_fields(link.account, "link", link.id),
+        target,
         (entry.TAKEN if takes_click else b"") if outcome.is_click else entry.LATE,
         is_constant=link.is_plain and outcome.is_click and not visit.query,
         expiry=link.expiry,
@@ -73,4 +77,4 @@ def has_password(link: LinkView) -> bool:
     return link.password is not None
 
 
-LINKS = AliasKind(LinkView, visit_link, preview_link, has_password, redirect_link)
+LINKS = AliasKind(LinkView, visit_link, preview_link, has_password, fast_link)

@@ -128,7 +128,7 @@ class Cache:
     def _evict_hot(self) -> None:
         """Drop the oldest response that was not sent since its last turn; the algorithm is named CLOCK.
 
-        An attacker who visits many names once evicts only them.
+        Visits to many names, once each, evict only these names.
         """
         for _ in range(_SECOND_CHANCES):
             key, response = self.hot.popitem(last=False)

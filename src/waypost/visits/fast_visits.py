@@ -69,6 +69,10 @@ class FastPage(NamedTuple):
     journal_target: bytes
     render: Callable[[Request, PageRenderer], Response]
     """Called once for each language, with a request that has only the headers Accept and Accept-Language."""
+    expiry: int | None = None
+    """The last second in which the page is the same."""
+    needs_html: bool = False
+    """Other visitors than browsers need the slow path."""
 
 
 FastRule = Callable[[VisitService, VisitRequest, Any], FastRedirect | FastPage | None]
@@ -179,19 +183,20 @@ class FastVisits:
             self._meter.count("refusals", "missing")
         return HotResponse(page, target, 0, status_line=STATUS_LINE[404])
 
-    def _page(self, visit: VisitRequest, page: FastPage, accept: bytes, version: int) -> HotResponse:
+    def _page(self, visit: VisitRequest, page: FastPage, accept: bytes, version: int) -> HotResponse | None:
         view = _page_view(visit, accept)
+        if page.needs_html and not view.is_html:
+            return None
         name = (visit.host, visit.alias)
         key = page_key(name, *view)
         cached = self._cache.bodies.get(key)
-        now = clock.now()
-        if cached is not None and cached.until_ms > now * 1000:
+        if cached is not None and cached.until_ms > clock.now_ms():
             return cached
         response = page.render(_request(view), self._pages)
         body = HotBody(
             unique=_content(response),
             journal_target=page.journal_target,
-            until_ms=_end_of_age(now // 60),
+            until_ms=_until_ms(page.expiry),
             status_line=STATUS_LINE[response.status_code],
             name=name,
         )
@@ -216,14 +221,11 @@ def _content(response: Response) -> bytes:
 
 
 def _redirect(fast_redirect: FastRedirect) -> HotResponse:
-    until_ms = _end_of_age(clock.now() // 60)
-    if fast_redirect.expiry is not None:
-        until_ms = min(until_ms, (fast_redirect.expiry + 1) * 1000)
     location = quote(fast_redirect.url, safe=URL_SAFE).encode()
     return HotResponse(
         unique=b"location: %b\r\n" % location,
         journal_target=fast_redirect.journal_target,
-        until_ms=until_ms,
+        until_ms=_until_ms(fast_redirect.expiry),
         shared_headers=_REDIRECT_HEADERS,
         flags=fast_redirect.flags,
     )
@@ -239,6 +241,12 @@ def _limited_redirect(fast_redirect: FastRedirect, link: LinkKey) -> LimitedResp
         response.flags,
         link=link,
     )
+
+
+def _until_ms(expiry: int | None) -> int:
+    """Return when a response expires, in milliseconds: after an hour, or after the second `expiry`."""
+    end = _end_of_age(clock.now() // 60)
+    return end if expiry is None else min(end, (expiry + 1) * 1000)
 
 
 @lru_cache(2)

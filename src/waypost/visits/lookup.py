@@ -44,10 +44,16 @@ class LinkView:
     """Pages before the destination, if any."""
 
     @property
+    def varies(self) -> bool:
+        """Return whether the destination depends on the visitor, a password or a click limit."""
+        return any(
+            (self.geotarget, self.devicetarget, self.languagetarget, self.deeplink, self.password, self.clicklimit)
+        )
+
+    @property
     def is_plain(self) -> bool:
-        """Return whether every visitor gets the same redirect, so that the fast path can answer."""
-        varies = (self.geotarget, self.devicetarget, self.languagetarget, self.deeplink, self.password, self.clicklimit)
-        return self.status != "disabled" and self.interstitials is None and not any(varies)
+        """Return whether every visitor gets the same redirect."""
+        return self.status != "disabled" and self.interstitials is None and not self.varies
 
 
 @dataclass(frozen=True, slots=True)
