@@ -13,6 +13,7 @@ from typing import Any
 
 import psycopg
 import pytest
+import structlog
 from argon2 import PasswordHasher
 from sqlalchemy import Connection
 
@@ -76,6 +77,11 @@ def _isolated_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         connect(self, address)
 
     monkeypatch.setattr(socket.socket, "connect", only_loopback)
+    # A logger that is cached keeps its configuration in later tests.
+    configure = structlog.configure
+    monkeypatch.setattr(
+        structlog, "configure", lambda **options: configure(**{**options, "cache_logger_on_first_use": False})
+    )
 
 
 @pytest.fixture(scope="session")
