@@ -175,7 +175,7 @@ def until(condition: Callable[[], bool]) -> float:
 
 
 def redirects(server: Server) -> Counter[str]:
-    """Return the redirects of all workers by path: `lane` is the fast path."""
+    """Return the redirects of all workers by path, such as `hot` for those complete in memory."""
     with urllib.request.urlopen(f"{server.url}/metrics", timeout=60) as response:
         text = response.read().decode()
     samples = re.findall(r'^waypost_redirects_total{path="(\w+)"} ([\d.e+]+)', text, re.MULTILINE)

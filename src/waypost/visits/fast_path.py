@@ -30,7 +30,17 @@ from waypost.visits.cache import REDIRECT_LINE, Cache, HotResponse
 from waypost.visits.fast_visits import FastVisits, LimitedResponse, RequestedHost
 from waypost.visits.lookup import Resolved
 from waypost.visits.request import VisitRequest
-from waypost.visits.request_sniffer import ACCEPT, AGENT, COUNTRY, FORWARDED, HOST, LANGUAGE, REFERRER, RequestSniffer
+from waypost.visits.request_sniffer import (
+    ACCEPT,
+    AGENT,
+    COUNTRY,
+    FORWARDED,
+    HOST,
+    LANGUAGE,
+    REFERRER,
+    HeaderValues,
+    RequestSniffer,
+)
 
 STATE_KEY = "waypost.worker_state"
 """Key of the WorkerState in the application's lifespan state."""
@@ -55,8 +65,10 @@ class WorkerState:
         default_factory=lambda: ThreadPoolExecutor(8, thread_name_prefix="send")
     )
     """Threads that call sendfile (waypost.http.sendfile)."""
-    pending: list[tuple[asyncio.Transport, bytes, bytes]] = field(default_factory=list)
-    """Answered requests of this turn of the event loop: (transport, journal line, response)."""
+    pending: list[tuple[asyncio.Transport, bytes, bytes, HotResponse]] = field(default_factory=list)
+    """Answered requests of this turn of the event loop: (transport, journal line, HSTS header, response)."""
+    server_state: Any = None
+    """uvicorn's, which all connections share."""
     _default_headers: tuple[object, bytes] = (None, b"")
 
     def __post_init__(self) -> None:
@@ -68,14 +80,18 @@ class WorkerState:
         self.pending.clear()
         if not pending:
             return
-        lines = [entry for _, entry, _ in pending if entry]
+        lines = [entry for _, entry, _, _ in pending if entry]
         if lines:
             self.journal.write(b"".join(lines), clicks=len(lines))
-        for transport, _, response in pending:
-            transport.write(response)
+        self.server_state.total_requests += len(pending)
+        default_headers = self._headers_of_this_second()
+        for transport, _, hsts, response in pending:
+            parts = (response.status_line, default_headers, hsts, response.unique, response.shared_headers)
+            transport.write(b"".join(parts))
 
-    def default_headers(self, headers: list[tuple[bytes, bytes]]) -> bytes:
+    def _headers_of_this_second(self) -> bytes:
         """Return uvicorn's default headers as bytes. uvicorn creates a new list every second."""
+        headers = self.server_state.default_headers
         if self._default_headers[0] is not headers:
             self._default_headers = (headers, b"".join(b"%b: %b\r\n" % header for header in headers))
         return self._default_headers[1]
@@ -86,7 +102,7 @@ class _Request(NamedTuple):
 
     data: bytes
     visit: VisitRequest
-    headers: list[bytes]
+    headers: HeaderValues
     hsts: bytes
     version: int
 
@@ -97,6 +113,7 @@ class FastPathProtocol(LimitedProtocol):
     def __init__(self, config: Any, server_state: Any, app_state: dict[str, Any], _loop: Any = None) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self._worker_state: WorkerState = app_state[STATE_KEY]
+        self._worker_state.server_state = server_state
         self._address = b""
         self._is_proxied = False
         self._held: _Request | None = None  # waits for its record
@@ -116,7 +133,8 @@ class FastPathProtocol(LimitedProtocol):
     def data_received(self, data: bytes) -> None:
         if data.startswith(b"GET /") and data.endswith(b"\r\n\r\n") and self._is_free() and self._respond(data):
             self.is_new, self.was_used = False, True
-            self._unset_keepalive_if_required()
+            if self.timeout_keep_alive_task is not None:
+                self._unset_keepalive_if_required()
             return
         if self._worker_state.pending:
             self._worker_state.flush()  # keep the order of pipelined responses
@@ -135,9 +153,10 @@ class FastPathProtocol(LimitedProtocol):
 
     def _is_free(self) -> bool:
         """Return whether the connection has no unfinished request or response."""
-        if self.is_in_message or self.pipeline or self.flow.write_paused or self.transport.is_closing():
+        if self._held is not None or self.is_in_message or self.is_draining or self.pipeline:
             return False
-        return not self.is_busy() and not self.is_draining
+        is_answered = self.cycle is None or self.cycle.response_complete
+        return is_answered and not self.flow.write_paused and not self.transport.is_closing()
 
     def _respond(self, data: bytes) -> bool:
         """Answer or hold a request and return True; return False for those of the slow path."""
@@ -146,11 +165,11 @@ class FastPathProtocol(LimitedProtocol):
         if request is None:
             return False
         url, headers = request
-        cache = worker_state.cache
-        host = worker_state.visits.host(headers[HOST])
+        host = worker_state.visits.hosts.get(headers[HOST]) or worker_state.visits.learn_host(headers[HOST])
         if host is None:
             return False
-        hot = cache.hot.get(host.key + url) or cache.bodies.get(host.key + url)
+        key = host.key + url
+        hot = worker_state.cache.hot.get(key) or worker_state.cache.bodies.get(key)
         now = time.time_ns() // 1_000_000
         if hot is not None and hot.until_ms > now:
             worker_state.hits += bool(hot.journal_target)
@@ -159,7 +178,7 @@ class FastPathProtocol(LimitedProtocol):
             return True
         return self._respond_from_record(data, url, headers, host)
 
-    def _respond_from_record(self, data: bytes, url: bytes, headers: list[bytes], host: RequestedHost) -> bool:
+    def _respond_from_record(self, data: bytes, url: bytes, headers: HeaderValues, host: RequestedHost) -> bool:
         visits = self._worker_state.visits
         target = visits.target(url)
         if target is None:
@@ -228,7 +247,7 @@ class FastPathProtocol(LimitedProtocol):
             self._worker_state.flush()
             self.transport.close()
 
-    def _client(self, headers: list[bytes]) -> tuple[bytes, bytes]:
+    def _client(self, headers: HeaderValues) -> tuple[bytes, bytes]:
         """Return the client's address and country code. Those of a proxy's headers only if it is trusted."""
         if not self._is_proxied:
             return self._address, b""
@@ -238,18 +257,15 @@ class FastPathProtocol(LimitedProtocol):
         address = resolve_client_ip(self._address.decode(), (headers[FORWARDED],), proxies)
         return address.encode(), headers[COUNTRY][:2]
 
-    def _journal_line(self, response: HotResponse, headers: list[bytes], now: int) -> bytes:
-        address, country = self._client(headers)
-        words = (headers[AGENT], headers[REFERRER], headers[LANGUAGE])
+    def _journal_line(self, response: HotResponse, headers: HeaderValues, now: int) -> bytes:
+        address, country = self._client(headers) if self._is_proxied else (self._address, b"")
+        words = headers[AGENT], headers[REFERRER], headers[LANGUAGE]
         return format_line(response.journal_target, now, response.flags, address, country, words)
 
-    def _send(self, response: HotResponse, headers: list[bytes], hsts: bytes, now: int) -> None:
+    def _send(self, response: HotResponse, headers: HeaderValues, hsts: bytes, now: int) -> None:
         """Send a response, and log its visit at `now`, at the end of this turn of the event loop."""
         worker_state = self._worker_state
         entry = self._journal_line(response, headers, now) if response.journal_target else b""
-        default_headers = worker_state.default_headers(self.server_state.default_headers)
-        content = response.status_line + default_headers + hsts + response.unique + response.shared_headers
         if not worker_state.pending:
             self.loop.call_soon(worker_state.flush)
-        worker_state.pending.append((self.transport, entry, content))
-        self.server_state.total_requests += 1
+        worker_state.pending.append((self.transport, entry, hsts, response))

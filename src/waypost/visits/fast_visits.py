@@ -110,16 +110,25 @@ class FastVisits:
         self._pages = pages
         self._meter = meter
         self._rules = rules
-        self._hosts: dict[bytes, RequestedHost] = {}
+        self.hosts: dict[bytes, RequestedHost] = {}
+        """By `Host` header, what `learn_host` returned."""
         self._not_found: dict[_View, bytes] = {}
 
     def close(self) -> None:
         """Stop the threads."""
         self._visits.close()
 
-    def host(self, header: bytes) -> RequestedHost | None:
+    def learn_host(self, header: bytes) -> RequestedHost | None:
         """Return what a `Host` header means; None if the request is invalid, or if no domain has such a name."""
-        return self._hosts.get(header) or self._learn_host(header)
+        text = header.decode("latin-1")
+        settings: Settings = self._visits.settings
+        name = OWN if is_own(text, settings) else host_of(text)
+        if not HOST_HEADER.match(header) or len(name) > MAX_HOST:
+            return None
+        host = RequestedHost(name, name.encode(), _HSTS_LINE if is_https_only(text, settings) else b"")
+        if len(self.hosts) < _MAX_HOSTS:
+            self.hosts[header] = host
+        return host
 
     def target(self, url: bytes) -> Target | None:
         """Return what the path and query of a request mean; None if they need the slow path."""
@@ -153,17 +162,6 @@ class FastVisits:
     @property
     def _cache(self) -> Cache:
         return self._visits.cache
-
-    def _learn_host(self, header: bytes) -> RequestedHost | None:
-        text = header.decode("latin-1")
-        settings: Settings = self._visits.settings
-        name = OWN if is_own(text, settings) else host_of(text)
-        if not HOST_HEADER.match(header) or len(name) > MAX_HOST:
-            return None
-        host = RequestedHost(name, name.encode(), _HSTS_LINE if is_https_only(text, settings) else b"")
-        if len(self._hosts) < _MAX_HOSTS:
-            self._hosts[header] = host
-        return host
 
     def _not_found_response(self, visit: VisitRequest, accept: bytes) -> HotResponse | None:
         """Log the visit for the domain, and redirect or show the error page (waypost.visits.alias)."""

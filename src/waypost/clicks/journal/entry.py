@@ -9,6 +9,10 @@ TAKEN = b"t"  # a click that was subtracted from a click limit before the respon
 ROTATED = b"r"  # a visit of a campaign whose rotator picked a link; the link id follows; always the last flag
 
 
+_LINE = b"%d\t%b\t%b\t%b\t%b\t%b\t%b\t%b\n"
+_TABS = 9  # two of them in the item's fields
+
+
 def rotated(link: int) -> bytes:
     """Return the flag of a visit that a rotator sent to this link."""
     return b"%b%d" % (ROTATED, link)
@@ -23,8 +27,9 @@ def format_line(
     item_fields: bytes, at_ms: int, flags: bytes, address: bytes, country: bytes, headers: tuple[bytes, bytes, bytes]
 ) -> bytes:
     """Return one journal line. `headers` are User-Agent, Referer and Accept-Language as received."""
-    fields = (country[:2], headers[0][:512], headers[1][:1024], headers[2][:64])
-    joined = b"%b\t%b\t%b\t%b" % fields
-    if joined.count(b"\t") != len(fields) - 1:  # a tab in a header is allowed, but rare
-        joined = b"\t".join([field.replace(b"\t", b" ") for field in fields])
-    return b"%d\t%b\t%b\t%b\t%b\n" % (at_ms, item_fields, flags, address, joined)
+    agent, referrer, language = headers
+    values = (at_ms, item_fields, flags, address, country[:2], agent[:512], referrer[:1024], language[:64])
+    line = _LINE % values
+    if line.count(b"\t") != _TABS:  # a tab in a header is allowed, but rare
+        line = _LINE % (*values[:4], *[field.replace(b"\t", b" ") for field in values[4:]])
+    return line
