@@ -65,15 +65,18 @@ class Database:
         self._errors = _ErrorLog()
         self._write_lock = threading.Lock() if self.is_sqlite else contextlib.nullcontext()
         self._failover: FailoverPools | None = None
+        self._idle_readers: list[Connection] = []
         if self.is_sqlite:
             # Readers are many, and each one's cache fills as the database grows.
-            self._reader = sqlite_pool.create(url, begin="BEGIN", pragmas=("query_only = ON", "cache_size = -2000"))
+            read_only = ("query_only = ON", "cache_size = -2000")
+            self._reader = sqlite_pool.create(url, begin="BEGIN", pragmas=read_only)
+            self._autocommit_reader = sqlite_pool.create(url, begin=None, pragmas=read_only)
             full = sqlite_pool.create(url, begin="BEGIN IMMEDIATE", pragmas=("synchronous = FULL",), single=True)
             relaxed = sqlite_pool.create(url, begin="BEGIN IMMEDIATE", pragmas=("synchronous = NORMAL",), single=True)
             self._writers: dict[Durability, Engine] = {"full": full, "process": relaxed, "relaxed": relaxed}
-            self._autocommit_reader, self._autocommit = self._reader, self._writers
+            self._autocommit = self._writers
             self.listener = self._reader
-            self._pools = (self._reader, full, relaxed)
+            self._pools: tuple[Engine, ...] = (self._reader, self._autocommit_reader, full, relaxed)
         else:
             from waypost.db import failover  # noqa: PLC0415  # SQLite does not need the driver's 10 MB
 
@@ -95,7 +98,26 @@ class Database:
         `timeout`: seconds to wait for each response from PostgreSQL, more while the server is slow. Without it, the
         server's own limits apply. `work` runs again if the connection was lost with its first statement.
         """
+        if autocommit and self.is_sqlite:
+            return self._read_on_idle_connection(work)
         return self.run(self._autocommit_reader if autocommit else self._reader, work, timeout=timeout)
+
+    def _read_on_idle_connection(self, work: Callable[[Connection], T]) -> T:
+        """Read without a transaction and without a pool, which take as long as a small query."""
+        with self.translated_errors():
+            try:
+                connection = self._idle_readers.pop()
+            except IndexError:
+                connection = self._autocommit_reader.connect()
+            try:
+                result = work(connection)
+                if connection.in_transaction():  # of SQLAlchemy; the database has none
+                    connection.commit()
+            except BaseException:
+                connection.close()
+                raise
+        self._idle_readers.append(connection)
+        return result
 
     def write(
         self,
@@ -135,6 +157,8 @@ class Database:
 
     def close(self) -> None:
         """Close every connection; one that another thread still uses is closed when that thread returns it."""
+        while self._idle_readers:
+            self._idle_readers.pop().close()
         for pool in self._pools:
             event.listen(pool, "checkin", lambda _connection, record: record.invalidate())
             pool.dispose()

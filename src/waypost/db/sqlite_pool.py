@@ -16,8 +16,8 @@ _WAL_ATTEMPTS = 100
 _WAL_RETRY_SECONDS = 0.05
 
 
-def create(url: str, *, begin: str, pragmas: tuple[str, ...], single: bool = False) -> Engine:
-    """Connections that open transactions with `begin`; `single`: one connection for all threads."""
+def create(url: str, *, begin: str | None, pragmas: tuple[str, ...], single: bool = False) -> Engine:
+    """Connections that open transactions with `begin`, or open none; `single`: one connection for all threads."""
     options: dict[str, Any] = {"poolclass": StaticPool} if single else {"pool_size": 8, "max_overflow": 40}
     # isolation_level None: the sqlite3 module does not begin transactions by itself.
     connect = {"timeout": _BUSY_SECONDS, "check_same_thread": False, "isolation_level": None}
@@ -30,7 +30,8 @@ def create(url: str, *, begin: str, pragmas: tuple[str, ...], single: bool = Fal
         for pragma in ("foreign_keys = ON", "cache_size = -8000", "mmap_size = 0", *pragmas):
             connection.execute(f"PRAGMA {pragma}")
 
-    event.listen(engine, "begin", partial(_begin, begin))
+    if begin:
+        event.listen(engine, "begin", partial(_begin, begin))
     return engine
 
 

@@ -1,6 +1,5 @@
 """Load the records of aliases that are not in the cache: those of one turn of the event loop by one statement."""
 
-import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -54,9 +53,8 @@ class AliasLoader:
         self._batcher.close()
 
     def _deliver(self, key: _Key, outcome: Outcome) -> None:
-        loop = asyncio.get_running_loop()
         for done in self._waiting.pop(key):
-            loop.call_soon(done, outcome)
+            done(outcome)
 
     def _read(self, names: Sequence[Name]) -> list[Resolved | None]:
         version = self._cache.version

@@ -1,14 +1,16 @@
 """Collect the requests of one turn of the event loop, and run one function for all of them in a thread."""
 
 import asyncio
+import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from queue import SimpleQueue
 from typing import Generic, TypeVar
 
 K = TypeVar("K")
 V = TypeVar("V")
+_Item = tuple[K, Callable[[V | BaseException], None]]
 _MAX_RUNNING = 4
 _SLOW_SECONDS = 0.05  # one batch at a time collects more requests; another one begins only if it takes longer
 _STALL_SECONDS = 0.25
@@ -22,8 +24,10 @@ class Batcher(Generic[K, V]):
     def __init__(self, work: Callable[[Sequence[K]], Sequence[V]], *, thread_name: str) -> None:
         """`work` returns a value for each of the keys, in their order."""
         self._work = work
-        self._threads = ThreadPoolExecutor(_MAX_RUNNING, thread_name_prefix=thread_name)
-        self._queue: list[tuple[K, Callable[[V | BaseException], None]]] = []
+        self._thread_name = thread_name
+        self._threads = 0
+        self._batches: SimpleQueue[tuple[asyncio.AbstractEventLoop, Sequence[_Item[K, V]]] | None] = SimpleQueue()
+        self._queue: list[_Item[K, V]] = []
         self._waiting = 0
         self._running = 0
         self._progress_at = 0.0
@@ -53,7 +57,8 @@ class Batcher(Generic[K, V]):
 
     def close(self) -> None:
         """Stop the threads."""
-        self._threads.shutdown(wait=False)
+        for _ in range(self._threads):
+            self._batches.put(None)
 
     def _start(self) -> None:
         """Run the queue as a batch, unless the batches in progress are fast or all threads are busy."""
@@ -68,31 +73,31 @@ class Batcher(Generic[K, V]):
         if not self._running:
             self._progress_at = time.monotonic()
         self._running += 1
-        self._threads.submit(self._run, batch, loop)
+        if self._threads < self._running:
+            self._threads += 1
+            threading.Thread(target=self._run_batches, name=f"{self._thread_name} {self._threads}", daemon=True).start()
+        self._batches.put((loop, batch))
 
     def _start_another(self) -> None:
         self._timer = None
         self._start()
 
-    def _run(
-        self, batch: Sequence[tuple[K, Callable[[V | BaseException], None]]], loop: asyncio.AbstractEventLoop
-    ) -> None:
+    def _run_batches(self) -> None:
         """Work in a thread, and deliver the values to the event loop."""
-        values: Sequence[V | BaseException]
-        try:
-            values = self._work([key for key, _ in batch])
-        except BaseException as error:  # noqa: BLE001  # every waiting request raises it
-            values = [error] * len(batch)
-        with suppress(RuntimeError):  # the event loop has ended
-            loop.call_soon_threadsafe(self._finish, [done for _, done in batch], values)
+        while (item := self._batches.get()) is not None:
+            loop, batch = item
+            values: Sequence[V | BaseException]
+            try:
+                values = self._work([key for key, _ in batch])
+            except BaseException as error:  # noqa: BLE001  # every waiting request raises it
+                values = [error] * len(batch)
+            with suppress(RuntimeError):  # the event loop has ended
+                loop.call_soon_threadsafe(self._finish, batch, values)
 
-    def _finish(
-        self, callbacks: Sequence[Callable[[V | BaseException], None]], values: Sequence[V | BaseException]
-    ) -> None:
+    def _finish(self, batch: Sequence[_Item[K, V]], values: Sequence[V | BaseException]) -> None:
         self._running -= 1
-        self._waiting -= len(callbacks)
+        self._waiting -= len(batch)
         self._progress_at = time.monotonic()
-        loop = asyncio.get_running_loop()
-        for done, value in zip(callbacks, values, strict=True):
-            loop.call_soon(done, value)
+        for (_, done), value in zip(batch, values, strict=True):
+            done(value)
         self._start()

@@ -180,6 +180,7 @@ _LINK_COLUMNS = (
     *(links.c[field.name].label(f"interstitial_{field.name}") for field in fields(InterstitialColumns)[:-1]),
     exists().where(link_pixels.c.link == links.c.id, link_pixels.c.account == links.c.account).label("has_pixels"),
 )
+_EMPTY_JSON: Mapping[str | None, Any] = {None: None, "null": None, "[]": ()}
 _LINK = DriverSelect(
     select(*_LINK_COLUMNS).where(links.c.id == bindparam("item"), links.c.account == bindparam("account"))
 )
@@ -196,7 +197,9 @@ def _link_view(tx: Connection, row: Sequence[Any]) -> LinkView | None:
     values: dict[str, Any] = dict(zip(_LINK_FIELDS, row, strict=False))
     if values["id"] is None:
         return None
-    values |= {name: json.loads(values[name] or "null") for name in _JSON_FIELDS}
+    for name in _JSON_FIELDS:
+        text = values[name]
+        values[name] = _EMPTY_JSON[text] if text in _EMPTY_JSON else json.loads(text)
     columns = InterstitialColumns(*row[len(_LINK_FIELDS) :])
     interstitials = read_interstitials(tx, values["account"], values["id"], columns)
     return LinkView(**values, interstitials=interstitials)

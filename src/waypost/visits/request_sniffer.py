@@ -32,7 +32,7 @@ _Picker = Callable[[dict[bytes, bytes]], HeaderValues]
 class RequestSniffer:
     """Parses a whole request at once, with callbacks into C only: the same strict parser at a fraction of the cost.
 
-    Clients of one kind send the same header names in the same order. What the names mean is learned once.
+    Clients of one kind send the same header names in the same order, so the meaning of the names is cached by kind.
     """
 
     def __init__(self, country_header: bytes = b"") -> None:

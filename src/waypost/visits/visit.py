@@ -149,8 +149,9 @@ class VisitService:
         return bool(await anyio.to_thread.run_sync(acquire))
 
     async def read(self, work: Callable[[Connection], T]) -> T:
-        """Run `work` on a snapshot, in one of a few threads for visits."""
-        return await anyio.to_thread.run_sync(self.database.read, work, limiter=self._read_limiter)
+        """Run `work` in one of a few threads for visits. Each of its statements sees the database as it is then."""
+        read = partial(self.database.read, work, autocommit=True)
+        return await anyio.to_thread.run_sync(read, limiter=self._read_limiter)
 
     def facts(self, link: LinkView, visit: VisitRequest, *, unlocked: bool) -> Facts:
         """Return the facts for the decision. A plain link needs no lookup of country and device."""
