@@ -21,13 +21,13 @@ from waypost.links.dry_run import dry_run
 from waypost.mail import Mailer
 from waypost.observability import logging
 from waypost.observability.metrics import Meter
-from waypost.routers import ALIAS_KINDS, DASHBOARD_PAGES, PUBLIC_ROUTES, endpoint_table, fastapi_app
+from waypost.routers import ALIAS_KINDS, DASHBOARD_PAGES, DOMAIN_ROUTES, PUBLIC_ROUTES, endpoint_table, fastapi_app
 from waypost.server.memory import default_cache_bytes
 from waypost.settings import Settings
 from waypost.storage.cleanup import StorageCleaner
 from waypost.storage.factory import open_store
 from waypost.urls.hostnames import is_https_only
-from waypost.visits.app import create_public_app
+from waypost.visits.app import PublicApp
 from waypost.visits.cache import Cache
 from waypost.visits.cache_invalidation import CacheInvalidator
 from waypost.visits.fast_path import WorkerState
@@ -88,7 +88,7 @@ def build(settings: Settings, database: Database) -> ASGIApp:
         resources=(journal, resources.cleaner.store, resources.mailer, resources.rate_limiter, database),
     )
     api = allow_cross_origin(ApiMiddleware(fastapi_app(), endpoint_table(), resources))
-    dispatcher = Dispatcher(api, dashboard.app(), create_public_app(PUBLIC_ROUTES, services), tasks)
+    dispatcher = Dispatcher(api, dashboard.app(), PublicApp(PUBLIC_ROUTES, DOMAIN_ROUTES, services), tasks)
     return SecurityHeaders(dispatcher, is_https_only=partial(is_https_only, settings=settings))
 
 

@@ -28,6 +28,7 @@ from waypost.server.load_shedding import LoadShedder
 from waypost.settings import Settings
 from waypost.storage.cleanup import StorageCleaner
 from waypost.urls.hostnames import has_dashboard
+from waypost.visits.app import PublicApp
 from waypost.visits.cache_invalidation import CacheInvalidator
 from waypost.visits.fast_path import STATE_KEY, WorkerState
 
@@ -39,6 +40,8 @@ _STORAGE_CHECK_SECONDS = 15.0
 _UPLOADS = "/api/files/upload"
 _API_DOCS = "/api/docs"
 _DASHBOARD_UPLOADS = "/dashboard/files/new"
+_OWN_SEGMENTS = frozenset({"api", "healthz", "metrics", "readyz"})
+"""First path segments that the service answers on every host, unless they are aliases on a branded domain."""
 
 
 class Closable(Protocol):
@@ -159,7 +162,7 @@ def _stop_with_parent() -> None:
 class Dispatcher:
     """Sends each request to the API, the dashboard, the visits, the health checks or the metrics."""
 
-    def __init__(self, api: ASGIApp, dashboard: ASGIApp, visits: ASGIApp, tasks: BackgroundTasks) -> None:
+    def __init__(self, api: ASGIApp, dashboard: ASGIApp, visits: PublicApp, tasks: BackgroundTasks) -> None:
         self._visits = visits
         proxies = tasks.settings.proxies
         # Load shedding is separate: slow requests to the API do not block visits, and images of QR codes only images.
@@ -176,11 +179,13 @@ class Dispatcher:
         if scope["type"] == "lifespan":
             await self._lifespan(scope, receive, send)
         elif scope["type"] == "http":
-            await self._app_for(scope)(scope, receive, send)
+            is_alias = _first_segment(scope).removesuffix("+") in _OWN_SEGMENTS and await self._visits.has_alias(scope)
+            app = self._limited_visits if is_alias else self._app_for(scope)
+            await app(scope, receive, send)
 
     def _app_for(self, scope: Scope) -> ASGIApp:
         path = scope["path"]
-        segment = path.partition("/")[2].partition("/")[0]
+        segment = _first_segment(scope)
         if segment == "dashboard" and self._has_dashboard(scope):
             return self._limited_dashboard_uploads if path == _DASHBOARD_UPLOADS else self._limited_dashboard
         if path.startswith(_UPLOADS):
@@ -240,3 +245,8 @@ class Dispatcher:
         await asyncio.gather(*tasks, return_exceptions=True)
         self._tasks.close()
         await send({"type": "lifespan.shutdown.complete"})
+
+
+def _first_segment(scope: Scope) -> str:
+    path: str = scope["path"]
+    return path.partition("/")[2].partition("/")[0]

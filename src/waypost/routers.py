@@ -53,7 +53,7 @@ from waypost.splash.pages import pages as splash_pages
 from waypost.statistics.api import router as statistics_router
 from waypost.statistics.pages import pages as overview_pages
 from waypost.visits import host_routes
-from waypost.visits.alias import alias_handler
+from waypost.visits.alias import alias_handler, domain_alias_handler
 from waypost.visits.app import PublicRoute
 from waypost.visits.avatar import account_avatar
 
@@ -116,6 +116,21 @@ PUBLIC_ROUTES = (
     PublicRoute("/{rest:path}", host_routes.not_found),
 )
 """The routes of visitors: the first one that matches a path handles it."""
+
+DOMAIN_ROUTES = (
+    PublicRoute("/", host_routes.root),
+    PublicRoute(CHALLENGE_PATH + "{challenge}", answer_challenge, ("GET",)),
+    PublicRoute("/robots.txt", host_routes.robots),
+    PublicRoute("/favicon.ico", host_routes.favicon),
+    PublicRoute("/overlay/{overlay:int}", submit_form, ("POST",)),
+    PublicRoute("/pixel/consent", answer_consent, ("GET",)),
+    PublicRoute(
+        "/{alias:path}",
+        domain_alias_handler(alias_handler(ALIAS_KINDS), short_url_image),
+        ("GET", "HEAD", "POST"),
+    ),
+)
+"""The routes of branded domains. All paths before the last one are reserved there (waypost.urls.alias_rules)."""
 
 
 @cache

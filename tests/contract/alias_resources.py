@@ -47,7 +47,7 @@ LINK = Resource(
     },
     invalid={
         "url": (*_NOT_DESTINATION, None, ""),
-        "custom": (*NOT_LINE, "ab", "has space", "ünïcode", "a/b", "x" * 51, "api", "Login", "healthz"),
+        "custom": (*NOT_LINE, "has space", "ünïcode", "a/b", "x" * 51, "api", "Login", "healthz"),
         "domain": (*NOT_TEXT, "elsewhere.example", "https://elsewhere.example"),
         "title": NOT_LINE,
         "description": NOT_PARAGRAPH,
@@ -94,7 +94,7 @@ BIO = Resource(
     invalid={
         "sensitive": NOT_FLAG,
         "name": NOT_NAME,
-        "alias": (*NOT_LINE, "ab", "a b", "x" * 51, "api"),
+        "alias": (*NOT_LINE, "a b", "x" * 51, "api"),
         "title": NOT_LINE,
         "description": NOT_PARAGRAPH,
         "theme": (*NOT_TEXT, "a b", "../etc"),

@@ -1,4 +1,4 @@
-"""The format of aliases (decision 19)."""
+"""The format of aliases (decisions 19 and 61)."""
 
 from collections.abc import Callable
 
@@ -12,16 +12,34 @@ from waypost.urls import alias_rules
 
 @pytest.mark.parametrize(
     "alias",
-    ["abc", "ABC", "123", "a-b", "a_b", "---", "___", "-ab", "ab-", "x" * 50, "Spring2030", "apis", "my-api", "api2"],
+    [
+        "a",
+        "ab",
+        "-",
+        "abc",
+        "ABC",
+        "123",
+        "a-b",
+        "a_b",
+        "---",
+        "___",
+        "-ab",
+        "ab-",
+        "x" * 50,
+        "Spring2030",
+        "apis",
+        "my-api",
+        "api2",
+    ],
 )
-def test_alias_of_three_to_fifty_plain_characters_is_accepted(alias: str) -> None:
+def test_alias_of_one_to_fifty_plain_characters_is_accepted(alias: str) -> None:
     assert alias_rules.check(alias, field="custom") == alias
 
 
 @pytest.mark.parametrize(
     "alias",
     [
-        *("", "a", "ab", "x" * 51, "x" * 5000),
+        *("", "x" * 51, "x" * 5000),
         *("a b", " abc", "abc ", "abc\n", "abc\r\n", "a\tb", "abc\x00", "a/b", "../a", "a.b", "a%62c", "a+b", "a~b"),
         *("a?b", "a#b", "a&b", "a'b", 'a"b', "a\\b", "a:b", "a@b", "abc,", "<abc>"),
         *(
@@ -39,14 +57,103 @@ def test_alias_of_three_to_fifty_plain_characters_is_accepted(alias: str) -> Non
     ],
 )
 def test_alias_of_other_length_or_characters_is_rejected(alias: str) -> None:
-    with pytest.raises(Problem, match=r"custom must be 3 to 50 characters") as refusal:
+    with pytest.raises(Problem, match=r"custom must be 1 to 50 characters") as refusal:
         alias_rules.check(alias, field="custom")
     assert refusal.value.field == "custom"
 
 
+@pytest.mark.parametrize(
+    "alias",
+    [
+        *(
+            "a",
+            "7",
+            "x" * 190,
+            "a.b",
+            "...",
+            "~",
+            "-_.~",
+            "a/b/c",
+            "2030/spring",
+            "api",
+            "login",
+            "robots",
+            "overlay/a",
+        ),
+        *("\u00e4", "gr\u00fc\u00dfe/2030", "\u0441\u0442\u043e", "\u65e5\u672c", "\u0663\u0664", "\u1e9e"),
+        *("\u0939\u093f\u0928\u094d\u0926\u0940", "a/qr", "vcard", ".well-known.txt", "pixel"),
+    ],
+)
+def test_alias_on_domain_can_be_almost_any_path(alias: str) -> None:
+    assert alias_rules.check(alias, host="brand.example", field="custom") == alias
+
+
+def test_alias_on_domain_is_stored_composed() -> None:
+    assert alias_rules.check("u\u0308/e\u0301", host="brand.example", field="custom") == "\u00fc/\u00e9"
+    assert alias_rules.check("u\u0308" * 190, host="brand.example", field="custom") == "\u00fc" * 190
+
+
+@pytest.mark.parametrize(
+    "alias",
+    [
+        *(
+            "",
+            "x" * 191,
+            "\u00e4" * 191,
+            "/",
+            "/a",
+            "a/",
+            "a//b",
+            ".",
+            "..",
+            "a/..",
+            "./a",
+            "a/./b",
+            "a b",
+            "a\tb",
+            "a\n",
+        ),
+        *("a+b", "a+", "a%62", "a?b", "a#b", "a&b", "a\\b", "a:b", "a@b", "a,b", "a\x00", "\x7f", "a\u00a0b"),
+        *(
+            "\u0301a",
+            "a/\u0301",
+            "7\u0301",
+            "\u00bd",
+            "\u2167",
+            "a\u200b",
+            "a\u200d",
+            "\u202ea",
+            "\ufeffa",
+            "🦊",
+            "\ud800",
+        ),
+        *("\uff0f", "\u2024\u2024", "a\u2044b"),
+    ],
+)
+def test_alias_on_domain_without_letters_and_digits_is_rejected(alias: str) -> None:
+    with pytest.raises(Problem, match=r"custom must be 1 to 190 letters, digits, ") as refusal:
+        alias_rules.check(alias, host="brand.example", field="custom")
+    assert refusal.value.field == "custom"
+
+
+@pytest.mark.parametrize(
+    "alias", [".well-known", ".well-known/waypost/1", "robots.txt", "favicon.ico", "pixel/consent", "overlay/5"]
+)
+def test_paths_that_the_service_needs_on_domains_are_reserved(alias: str) -> None:
+    with pytest.raises(Problem, match="custom is reserved by this service"):
+        alias_rules.check(alias, host="brand.example", field="custom")
+
+
+@pytest.mark.parametrize("slug", ["a", "ab", "x" * 51, "a.b"])
+def test_slug_of_other_length_is_rejected(slug: str) -> None:
+    with pytest.raises(Problem, match=r"slug must be 3 to 50 characters") as refusal:
+        alias_rules.check_slug(slug, field="slug")
+    assert refusal.value.field == "slug"
+
+
 @pytest.mark.parametrize("change_case", [str.lower, str.upper, str.title])
 def test_reserved_word_is_rejected_in_any_case(change_case: Callable[[str], str]) -> None:
-    for word in (word for word in alias_rules.RESERVED if len(word) >= 3):
+    for word in alias_rules.RESERVED:
         with pytest.raises(Problem, match="slug is reserved by this service") as refusal:
             alias_rules.check(change_case(word), field="slug")
         assert refusal.value.field == "slug"

@@ -42,7 +42,7 @@ def test_link_without_alias_gets_generated_alias(ana: Person) -> None:
 
 
 def test_alias_is_stored_exactly(ana: Person) -> None:
-    for alias in ("abc", "Abc", "ABC", "a-b", "a_b", "---", "x" * 50, "123"):
+    for alias in ("x", "xy", "abc", "Abc", "ABC", "a-b", "a_b", "---", "x" * 50, "123"):
         link = ana.post("/url/add", {"url": "https://example.com/", "custom": alias})
         assert link["shorturl"] == f"{BASE}/{alias}"
         assert ana.details("url", link["id"])["alias"] == alias
@@ -51,8 +51,8 @@ def test_alias_is_stored_exactly(ana: Person) -> None:
 @ON_SQLITE
 def test_invalid_alias_is_rejected_on_create_and_update(ana: Person) -> None:
     link = _link(ana, "spring")
-    reserved = [word for word in sorted(alias_rules.RESERVED) if len(word) >= 3]
-    malformed = [" ", "a", "ab", "x" * 51, "a b", " abc", "abc ", "a/b", "a.b", "ünï", "a+b"]
+    reserved = sorted(alias_rules.RESERVED)
+    malformed = [" ", "x" * 51, "a b", " abc", "abc ", "a/b", "a.b", "ünï", "a+b"]
     for alias in (*malformed, *reserved, "API", "Login", "qR"):
         refused(ana.call("POST", "/url/add", {"url": "https://example.com/", "custom": alias}), 400, "custom")
         refused(ana.call("PUT", f"/url/{link}/update", {"custom": alias}), 400, "custom")

@@ -103,8 +103,8 @@ def test_every_short_url_has_qr_image(ana: Person) -> None:
         "/x%00y/qr",
     ):
         assert ana.client.get(path).status_code == 404, path
-    assert ana.client.get(f"/qr/{code}", headers={"Host": "brand.example"}).status_code == 404
     assert ana.get("/stats")["data"]["total"]["clicks"] == 0
+    assert ana.client.get(f"/qr/{code}", headers={"Host": "brand.example"}).status_code == 404
 
 
 def _picture(alias: str, size: int) -> HotBody:

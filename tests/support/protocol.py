@@ -171,7 +171,7 @@ class ProtocolClient:
         content = b"" if body is None else json.dumps(body).encode()
         head = [
             f"{method} {path} HTTP/1.1",
-            "Host: x",
+            "Host: localhost",
             f"Authorization: {self._key}",
             f"Content-Length: {len(content)}",
         ]

@@ -33,6 +33,7 @@ LINKS: dict[str, dict[str, object]] = {
     "off": {"status": "disabled"},
     "locked": {"password": "not a hash"},
     "branded": {"domain": "brand.example"},
+    "api/v1.0": {"domain": "brand.example"},
     "brandphone": {"domain": "brand.example", "devicetarget": [{"device": "Linux", "link": "https://linux.example/"}]},
 }
 BIOS: dict[str, dict[str, object]] = {"card": {}, "adult": {"sensitive": True}}
@@ -82,6 +83,7 @@ TARGETS = [
     *(b"/" + alias.encode() for alias in (*LINKS, *BIOS, *HOT, *HOT)),
     *(b"/spring?", b"/spring?a=b&c", b"/spring?q=%E9%0d%0a", b"/spr%69ng", b"/spring/", b"//spring", b"/spring+"),
     *(b"/", b"/missing", b"/missing%00", b"/a/b/c", b"/api/urls", b"/healthz", b"/readyz", b"/" + b"x" * 3000),
+    *(b"/a/b", b"/a.b", b"/api/v1%2E0", b"/api/v1.0+", b"/api/v1.0/", b"/API", b"/gr%C3%BC"),
     *(b"http://go.localhost:8000/spring", b"http://brand.example/branded?x=y"),
 ]
 ODD_TARGETS = [

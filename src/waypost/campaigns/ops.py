@@ -17,7 +17,7 @@ from waypost.db.database import upsert
 from waypost.db.schema import accounts, campaigns, domains, links, rotator_links, rotator_state
 from waypost.errors import taken
 from waypost.urls import alias_namespace
-from waypost.urls.alias_rules import check
+from waypost.urls.alias_rules import check_slug
 
 Rotation = Literal["random", "weighted", "ordered"]
 _MAX_LINKS = 1000  # in the statistics of a campaign
@@ -224,7 +224,7 @@ def _select_links(campaign: int) -> Select[Any]:
 
 
 def _validated(slug: str | None) -> str | None:
-    return check(slug, field="slug") if slug else None
+    return check_slug(slug, field="slug") if slug else None
 
 
 def _claim(tx: Connection, account: int, campaign: int, slug: str | None) -> None:

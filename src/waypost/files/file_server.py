@@ -19,6 +19,7 @@ from waypost.http import etag, file_names
 from waypost.settings import Settings
 from waypost.signing import Signer
 from waypost.storage.store import Blob, ObjectNotFound
+from waypost.urls.short_urls import alias_path
 from waypost.visits.lookup import FileView
 from waypost.visits.request import VisitRequest
 from waypost.visits.responses import NO_STORE, redirect, wants_html
@@ -98,7 +99,7 @@ def set_cookie(response: Response, name: str, token: str, file: FileView, settin
         name,
         token,
         max_age=LIFE_SECONDS,
-        path=f"/{file.alias}",
+        path=alias_path(file.alias),
         secure=settings.secure_cookies,
         httponly=True,
         samesite="lax",

@@ -12,7 +12,7 @@ from waypost.files.file_server import set_cookie
 from waypost.files.visitor_tokens import UNLOCKED_COOKIE
 from waypost.http import media_types
 from waypost.signing import Signer
-from waypost.urls.short_urls import report_url, short_url
+from waypost.urls.short_urls import alias_path, report_url, short_url
 from waypost.visits.alias import AliasKind
 from waypost.visits.lookup import FileView
 from waypost.visits.request import VisitRequest
@@ -34,7 +34,7 @@ async def visit_file(request: Request, services: Services, visit: VisitRequest, 
     if not is_unlocked:
         return services.pages.refuse(request, "locked", kind="file", wrong_password=bool(visit.password))
     if request.method == "POST" and wants_html(request):
-        response = redirect(f"/{file.alias}", status=303)
+        response = redirect(alias_path(file.alias), status=303)
         if file.password is not None:
             set_cookie(response, UNLOCKED_COOKIE, visitor_tokens.unlocked(signer, file), file, services.settings)
         return response
@@ -112,7 +112,7 @@ async def _page(request: Request, services: Services, file: FileView, left: int 
         },
         "url": url,
         "picture": f"{url}?preview=1" if is_public_picture else "",
-        "preview": f"/{file.alias}?preview=1" if _has_preview(file) else "",
+        "preview": f"{alias_path(file.alias)}?preview=1" if _has_preview(file) else "",
         "report": report_url(services.settings.base, file.host, scheme, file.alias),
     }
     page = services.pages.page("file.html", request=request, **context)

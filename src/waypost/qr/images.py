@@ -109,7 +109,7 @@ async def _content(
     request: Request, services: Services, image: _ImageRequest, qr: QrView | None, version: int
 ) -> bytes | None:
     """Return the image file, from the cache or drawn; None for an unknown alias."""
-    if not alias_rules.is_valid(image.alias):
+    if not alias_rules.is_valid(image.alias, host=image.host):
         return None
     cached = _cached_content(services, image)
     if cached is not None:
@@ -166,7 +166,7 @@ def _cache_image(services: Services, image: _ImageRequest, target: bytes, respon
 
 def _parse(request: Request, host: str, name: str) -> _ImageRequest:
     query = request.query_params
-    match = _SUFFIX.match(name)
+    match = _SUFFIX.match(name) if not host else None  # on a branded domain, the dot can belong to the alias
     alias, image_format = (match[1], match[2]) if match else (name, query.get("format", "png").lower())
     if image_format not in _FORMATS:
         raise _InvalidQuery("format", f"format must be one of {', '.join(_FORMATS)}.")

@@ -37,7 +37,7 @@ class Holder:
 def pick(tx: Connection, host: str, alias: str | None, *, field: str = "custom") -> str:
     """Return the given alias if it is valid, or a random one that is free now. Only `claim` reserves it."""
     if alias is not None:
-        return alias_rules.check(alias, field=field)
+        return alias_rules.check(alias, host=host, field=field)
     length = 6
     while True:
         alias = alias_rules.generate(length)

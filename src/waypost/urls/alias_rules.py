@@ -2,6 +2,7 @@
 
 import re
 import secrets
+import unicodedata
 
 from waypost.errors import invalid
 
@@ -16,26 +17,73 @@ RESERVED = frozenset(
     terms tls u upload uploads url urls user users verify waypost webhook webhooks welcome well-known www
     """.split()
 )
-"""First path segments that the service uses or may use in the future (decision 19)."""
+"""First path segments that the service uses or may use in the future: reserved on its own host (decision 19)."""
 
-MAX_LENGTH = 50
-_ALIAS = re.compile(r"[A-Za-z0-9_-]{3,50}\Z")
+MAX_LENGTH = 190
+MAX_OWN_LENGTH = 50
+_OWN = re.compile(r"[A-Za-z0-9_-]{1,50}\Z")
+_SLUG = re.compile(r"[A-Za-z0-9_-]{3,50}\Z")
+_DOMAIN_ASCII = re.compile(r"[A-Za-z0-9_.~-]+(?:/[A-Za-z0-9_.~-]+)*\Z")
+_RESERVED_ON_DOMAINS = re.compile(r"(\.well-known(/.*)?|robots\.txt|favicon\.ico|pixel/consent|overlay/[0-9]+)\Z")
+_PUNCTUATION = "-_.~"
 # No vowels, so that no words appear; no characters that look alike. 49^6 is 14 billion aliases.
 _LETTERS = "BCDFGHJKLMNPQRSTVWXYZbcdfghjkmnpqrstvwxyz23456789"
 
 
-def check(alias: str, *, field: str) -> str:
-    """Return the alias if it is valid. Raises INVALID on `field` (decision 19)."""
-    if not _ALIAS.match(alias):
-        raise invalid(field, f"{field} must be 3 to 50 characters from A-Z, a-z, 0-9, _ and -.")
-    if alias.lower() in RESERVED:
+def normalize(alias: str, host: str) -> str:
+    """Return the alias in the Unicode form in which the aliases of a host are stored."""
+    return unicodedata.normalize("NFC", alias) if host and not alias.isascii() else alias
+
+
+def check(alias: str, *, host: str = "", field: str) -> str:
+    """Return the normalized alias if it is valid on a host; "" is the service's own. Raises INVALID on `field`.
+
+    On a branded domain almost every path is an alias; on the service's own host, few are (decision 61).
+    """
+    alias = normalize(alias, host)
+    if not is_valid(alias, host=host):
+        if host:
+            raise invalid(field, f"{field} must be 1 to 190 letters, digits, _, -, . or ~, with / between parts.")
+        raise invalid(field, f"{field} must be 1 to 50 characters from A-Z, a-z, 0-9, _ and -.")
+    if is_reserved(alias, host=host):
         raise invalid(field, f"{field} is reserved by this service. Choose another one.")
     return alias
 
 
-def is_valid(alias: str) -> bool:
-    """Return whether the alias has a valid format."""
-    return _ALIAS.match(alias) is not None
+def check_slug(slug: str, *, field: str) -> str:
+    """Return a campaign's slug if it is valid. Raises INVALID on `field`."""
+    if not _SLUG.match(slug):
+        raise invalid(field, f"{field} must be 3 to 50 characters from A-Z, a-z, 0-9, _ and -.")
+    return check(slug, field=field)
+
+
+def is_valid(alias: str, *, host: str = "") -> bool:
+    """Return whether a normalized alias has a valid format on a host."""
+    if not host:
+        return _OWN.match(alias) is not None
+    if not 1 <= len(alias) <= MAX_LENGTH:
+        return False
+    parts = alias.split("/")
+    if "." in parts or ".." in parts:
+        return False
+    return _DOMAIN_ASCII.match(alias) is not None or (not alias.isascii() and all(map(_is_part, parts)))
+
+
+def is_reserved(alias: str, *, host: str = "") -> bool:
+    """Return whether the service needs this alias on a host."""
+    return bool(_RESERVED_ON_DOMAINS.match(alias)) if host else alias.lower() in RESERVED
+
+
+def _is_part(text: str) -> bool:
+    """Return whether the text is of letters and digits with their marks, and punctuation."""
+    previous = ""
+    for character in text:
+        category = unicodedata.category(character)
+        is_mark = category[0] == "M" and previous[:1] in ("L", "M")
+        if character not in _PUNCTUATION and category[0] != "L" and category != "Nd" and not is_mark:
+            return False
+        previous = category
+    return bool(text)
 
 
 def generate(length: int = 6) -> str:

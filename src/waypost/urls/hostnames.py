@@ -1,12 +1,13 @@
 """Host names: which are the service's own, and which domain a client names."""
 
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from sqlalchemy import Connection, select
 
 from waypost.db.schema import domains
 from waypost.errors import invalid
 from waypost.settings import Settings, is_ip_address
+from waypost.urls import alias_rules
 from waypost.urls.alias_namespace import OWN
 from waypost.urls.validation import ascii_host
 
@@ -67,13 +68,15 @@ def resolve_domain(tx: Connection, account: int, domain: str, *, settings: Setti
 
 def split_short(short: str, *, settings: Settings) -> tuple[str, str]:
     """Return (host, alias) of a short URL, or of an alias alone, which is on the service's own host."""
-    base, _, alias = short.strip().rpartition("/")
-    if not base:
-        return OWN, alias
-    host = _parse_host(base)
+    scheme, _, rest = short.strip().rpartition("://")
+    name, slash, path = rest.partition("/")
+    if not slash:
+        return OWN, "" if scheme else rest
+    host = _parse_host(name)
     if host is None:
         return OWN, ""
-    return (OWN if is_own(host, settings) else host), alias
+    host = OWN if is_own(host, settings) else host
+    return host, alias_rules.normalize(unquote(path), host)
 
 
 def _parse_host(text: str) -> str | None:

@@ -22,9 +22,14 @@ def origin(base: str, host: str, scheme: str | None) -> str:
     return f"{scheme or 'https'}://{host}" if host else base
 
 
+def alias_path(alias: str) -> str:
+    """Return the path of an alias on its host, percent-encoded."""
+    return f"/{quote(alias, safe='/~')}"
+
+
 def short_url(base: str, host: str, scheme: str | None, alias: str) -> str:
     """Return the short URL of an alias; `scheme` is that of its branded domain, if any."""
-    return f"{origin(base, host, scheme)}/{alias}"
+    return origin(base, host, scheme) + alias_path(alias)
 
 
 def rotator_url(base: str, slug: str | None) -> str:

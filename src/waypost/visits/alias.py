@@ -8,6 +8,8 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from waypost.urls.alias_rules import normalize
+from waypost.urls.short_urls import alias_path
 from waypost.visits.fast_visits import FastRule
 from waypost.visits.host_routes import domain_redirect
 from waypost.visits.lookup import Resolved
@@ -44,15 +46,34 @@ def alias_handler(kinds: Iterable[AliasKind]) -> Handler:
     return handle_alias
 
 
+def domain_alias_handler(handle_alias: Handler, image: Handler) -> Handler:
+    """Return the handler of every path of a branded domain: an alias, or `<alias>/qr` for its QR code.
+
+    Aliases can contain slashes. An alias that ends with `/qr` is that alias.
+    """
+
+    async def handle_path(request: Request, services: Services) -> Response:
+        path = request.path_params["alias"]
+        if path.endswith("/qr"):
+            host = request_host(request, services.settings)
+            if await services.visits.resolve(host, normalize(path, host)) is None:
+                request.path_params["alias"] = normalize(path.removesuffix("/qr"), host)
+                return await image(request, services)
+        return await handle_alias(request, services)
+
+    return handle_path
+
+
 async def _visit(request: Request, services: Services, alias: str, kinds: dict[type, AliasKind]) -> Response:
     visit = await read_visit(request, alias, services.settings)
-    record = await services.visits.resolve(visit.host, alias)
+    record = await services.visits.resolve(visit.host, visit.alias)
     if record is None:
         return await _visit_unknown(request, services, visit)
     kind = kinds[type(record)]
     if request.method == "POST" and not kind.accepts_form(record):
+        # There is no form, and a visit is a GET (decision 47).
         query = f"?{request.url.query}" if request.url.query else ""
-        return redirect(f"/{alias}{query}", status=303)  # there is no form, and a visit is a GET (decision 47)
+        return redirect(f"{alias_path(visit.alias)}{query}", status=303)
     return await kind.visit(request, services, visit, record)
 
 
@@ -66,7 +87,8 @@ async def _visit_unknown(request: Request, services: Services, visit: VisitReque
 
 async def _preview(request: Request, services: Services, alias: str, kinds: dict[type, AliasKind]) -> Response:
     """Show the destination of an alias without a visit (decision 50)."""
-    record = await services.visits.resolve(request_host(request, services.settings), alias)
+    host = request_host(request, services.settings)
+    record = await services.visits.resolve(host, normalize(alias, host))
     if record is None:
         return services.pages.refuse(request, "missing")
     return await kinds[type(record)].preview(request, services, record)

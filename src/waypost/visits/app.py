@@ -1,6 +1,7 @@
 """The ASGI app for visitors: everything outside the API and the dashboard."""
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
@@ -9,8 +10,12 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from waypost.errors import Kind, Problem
+from waypost.http.security_headers import header_of
+from waypost.urls.alias_rules import normalize
+from waypost.urls.hostnames import host_of, is_own
 from waypost.visits.responses import Failure, PageRenderer
 from waypost.visits.services import Handler, Services
 
@@ -24,8 +29,41 @@ class PublicRoute:
     methods: Sequence[str] = ("GET", "HEAD")
 
 
-def create_public_app(routes: Iterable[PublicRoute], services: Services) -> Starlette:
-    """Return the app. The first route that matches a path handles it."""
+class PublicApp:
+    """Sends requests for a branded domain to its own routes, where almost every path is an alias."""
+
+    def __init__(self, routes: Iterable[PublicRoute], domain_routes: Iterable[PublicRoute], services: Services) -> None:
+        self._app = _create_app(routes, services)
+        self._domain_app = _create_app(domain_routes, services)
+        self._services = services
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        app = self._domain_app if await self._is_for_domain(scope) else self._app
+        await app(scope, receive, send)
+
+    async def has_alias(self, scope: Scope) -> bool:
+        """Return whether a branded domain has an alias with this path, also one that the service uses elsewhere."""
+        if not await self._is_for_domain(scope):
+            return False
+        path = scope["path"].removeprefix("/").removesuffix("+")
+        host = host_of(header_of(scope, b"host"))
+        with suppress(Problem):  # the service's own paths are answered without the database
+            for alias in {path, path.removesuffix("/qr")}:
+                if await self._services.visits.resolve(host, normalize(alias, host)):
+                    return True
+        return False
+
+    async def _is_for_domain(self, scope: Scope) -> bool:
+        header = header_of(scope, b"host")
+        if is_own(header, self._services.settings):
+            return False
+        with suppress(Problem):  # the routes respond with the problem
+            return await self._services.visits.find_domain(host_of(header)) is not None
+        return False
+
+
+def _create_app(routes: Iterable[PublicRoute], services: Services) -> Starlette:
+    """Return an app. The first route that matches a path handles it."""
     errors = _ErrorPages(services.pages)
     return Starlette(
         routes=[

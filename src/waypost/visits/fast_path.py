@@ -180,7 +180,7 @@ class FastPathProtocol(LimitedProtocol):
 
     def _respond_from_record(self, data: bytes, url: bytes, headers: HeaderValues, host: RequestedHost) -> bool:
         visits = self._worker_state.visits
-        target = visits.target(url)
+        target = visits.target(host.name, url)
         if target is None:
             return False
         address, country = self._client(headers)

@@ -29,7 +29,9 @@ from waypost.visits.request import URL_SAFE, VisitRequest
 from waypost.visits.responses import PageRenderer, redirect
 from waypost.visits.visit import MAX_HOST, VisitService
 
-_TARGET = re.compile(rb"/([A-Za-z0-9_-]{1,%d})(?:\?([!-\"$-~]*))?\Z" % alias_rules.MAX_LENGTH)
+_QUERY = rb"(?:\?([!-\"$-~]*))?\Z"
+_TARGET = re.compile(rb"/([A-Za-z0-9_-]{1,%d})" % alias_rules.MAX_OWN_LENGTH + _QUERY)
+_DOMAIN_TARGET = re.compile(rb"/([A-Za-z0-9_.~/-]{1,%d})" % alias_rules.MAX_LENGTH + _QUERY)
 _MAX_HOSTS = 10_000
 _HSTS_LINE = b"strict-transport-security: %b\r\n" % HSTS.encode()
 
@@ -130,13 +132,14 @@ class FastVisits:
             self.hosts[header] = host
         return host
 
-    def target(self, url: bytes) -> Target | None:
+    def target(self, host: str, url: bytes) -> Target | None:
         """Return what the path and query of a request mean; None if they need the slow path."""
-        match = _TARGET.match(url)
+        domain = self._cache.get_domain(host)[1] if host else None
+        match = _DOMAIN_TARGET.match(url) if domain else _TARGET.match(url)
         if match is None:
             return None
         alias, query = match[1].decode(), match[2]
-        if alias.lower() in alias_rules.RESERVED:
+        if alias_rules.is_reserved(alias, host=host if domain else OWN):
             return None
         return Target(alias, quote(query, safe=URL_SAFE) if query else "")
 
@@ -145,7 +148,8 @@ class FastVisits:
     ) -> HotResponse | None:
         """Return the response to a visit; None if it needs the slow path. `version`: the cache's before the read."""
         if record is None:
-            return self._not_found_response(visit, accept)
+            may_be_path = "/" in visit.alias or visit.alias.lower() in alias_rules.RESERVED  # of a branded domain
+            return None if may_be_path else self._not_found_response(visit, accept)
         rule = self._rules.get(type(record))
         outcome = rule(self._visits, visit, record) if rule else None
         if outcome is None:

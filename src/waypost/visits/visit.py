@@ -52,7 +52,8 @@ class VisitService:
 
     async def resolve(self, host: str, alias: str) -> Resolved | None:
         """Return the record of an alias, from the cache or by one read."""
-        if not (is_valid_name(host, MAX_HOST) and is_valid_name(alias, alias_rules.MAX_LENGTH)):
+        max_length = alias_rules.MAX_LENGTH if host else alias_rules.MAX_OWN_LENGTH
+        if not (is_valid_name(host, MAX_HOST) and is_valid_name(alias, max_length)):
             return None
         is_cached, resolved = self.cache.get_resolved((host, alias))
         return resolved if is_cached else await self.loader.read((host, alias))

@@ -20,7 +20,7 @@ reports = Table(
     metadata,
     id_column(),
     string("host"),
-    Column("alias", String(50), nullable=False),
+    Column("alias", String(190), nullable=False),
     Column("reason", String(16), nullable=False),
     string("comment"),
     Column("reporter", LargeBinary, nullable=False),

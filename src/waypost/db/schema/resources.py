@@ -33,7 +33,7 @@ aliases = Table(
     "aliases",
     metadata,
     Column("host", Text, primary_key=True),
-    Column("alias", String(50), primary_key=True),
+    Column("alias", String(190), primary_key=True),
     Column("account", Id, ForeignKey("accounts.id", ondelete="SET NULL")),
     Column("kind", String(8)),
     Column("item", Id),
@@ -113,7 +113,7 @@ submissions = Table(
 links = owned(
     "links",
     string("host"),
-    Column("alias", String(50), nullable=False),
+    Column("alias", String(190), nullable=False),
     Column("url", Text, nullable=False),
     string("title"),
     string("description"),
@@ -148,7 +148,7 @@ links = owned(
 bios = owned(
     "bios",
     Column("name", Text, nullable=False),
-    Column("alias", String(50), nullable=False),
+    Column("alias", String(190), nullable=False),
     string("title"),
     string("description"),
     string("theme", "default"),
@@ -174,7 +174,7 @@ bio_blocks = Table(
 qrs = owned(
     "qrs",
     string("name"),
-    Column("alias", String(50), nullable=False),
+    Column("alias", String(190), nullable=False),
     Column("type", String(16), nullable=False),
     Column("data", JSON, nullable=False),
     string("foreground", "#000000"),
@@ -195,7 +195,7 @@ qrs = owned(
 files = owned(
     "files",
     string("host"),
-    Column("alias", String(50), nullable=False),
+    Column("alias", String(190), nullable=False),
     Column("name", Text, nullable=False),
     string("filename"),
     string("search"),

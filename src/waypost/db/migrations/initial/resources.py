@@ -12,6 +12,7 @@ from waypost.db.migrations.initial.tables import (
     JSON,
     KIND,
     NUMBER,
+    SLUG,
     TEXT,
     columns,
     create_owned,
@@ -75,7 +76,7 @@ def _create_campaigns() -> None:
     create_owned(
         "campaigns",
         columns(TEXT, "name"),
-        optional(ALIAS, "slug"),
+        optional(SLUG, "slug"),
         columns(FLAG, "public"),
         columns(NUMBER, "views"),
         columns(KIND, "rotation"),

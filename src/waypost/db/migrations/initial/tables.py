@@ -14,7 +14,7 @@ from sqlalchemy.types import TypeEngine
 ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 NUMBER, DAY, FLAG = sa.BigInteger(), sa.Integer(), sa.Boolean()
 TEXT, BYTES, JSON = sa.Text(), sa.LargeBinary(), sa.JSON()
-KIND, ALIAS = sa.String(8), sa.String(50)
+KIND, SLUG, ALIAS = sa.String(8), sa.String(50), sa.String(190)
 PARTITIONED = {"click_labels": "day", "click_times": "at", "events": "at_ms", "visitors": "day"}
 """The column by which PostgreSQL partitions a table."""
 _WITHOUT_ROWID = {
