@@ -136,7 +136,7 @@ def _cost(ingester: Ingester, settings: Settings, url: str, account: int, batch:
         before = _state(monitor)
         for entries in batches:
             journal = Journal(settings.journal_dir)
-            journal.write(entries, clicks=batch)
+            journal.write(entries)
             journal.close()
             started = time.process_time()
             while ingester.step():

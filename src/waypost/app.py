@@ -10,6 +10,7 @@ from waypost.api.context import WorkerResources
 from waypost.api.middleware import ApiMiddleware
 from waypost.asgi import BackgroundTasks, Dispatcher
 from waypost.bios.public import render_draft
+from waypost.campaigns.fast_rotator import RotatorChoice, RotatorLoader, fast_rotator
 from waypost.clicks.geo.lookup import Countries
 from waypost.clicks.journal.writer import Journal
 from waypost.dashboard.app import Dashboard
@@ -69,7 +70,10 @@ def build(settings: Settings, database: Database) -> ASGIApp:
     )
     services = _visitor_services(resources, cache, journal)
     rules = {kind.record: kind.respond_fast for kind in ALIAS_KINDS if kind.respond_fast is not None}
-    visits = FastVisits(services.visits, services.pages, resources.meter, rules)
+    rotators = RotatorLoader(services.visits)
+    visits = FastVisits(
+        services.visits, services.pages, resources.meter, rules | {RotatorChoice: fast_rotator}, rotators
+    )
     worker_state = WorkerState(cache, journal, visits, settings.proxies, settings.country_header.lower().encode())
     dashboard = Dashboard(
         DASHBOARD_PAGES,

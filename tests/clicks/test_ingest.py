@@ -78,7 +78,7 @@ def _fault_at(point: str, error: BaseException) -> Callable[[str], None]:
 def test_ingester_failure_between_statements_loses_nothing(database: Database, settings: Settings, link: int) -> None:
     for number, point in enumerate(FAULT_POINTS, 1):
         journal = Journal(settings.journal_dir)
-        journal.write(_click(link) * 3 + _click(link, f"203.0.113.{number + 100}"), clicks=4)
+        journal.write(_click(link) * 3 + _click(link, f"203.0.113.{number + 100}"))
         journal.close()
         with pytest.raises(Died):
             _run_out(Ingester(settings, database, fault_point=_fault_at(point, Died())))
@@ -98,7 +98,7 @@ settings = Settings(data_dir=pathlib.Path(sys.argv[1]), database_url=sys.argv[2]
 Ingester(settings, Database(settings.database), fault_point=lambda name: name == {point!r} and os._exit(9)).step()
 """
     journal = Journal(settings.journal_dir)
-    journal.write(_click(link) * 5, clicks=5)
+    journal.write(_click(link) * 5)
     killed = subprocess.run([sys.executable, "-c", code, settings.data_dir, settings.database_url], check=False)
     assert killed.returncode == 9
     _run_out(Ingester(settings, database))
@@ -112,7 +112,7 @@ def test_committed_batch_is_not_counted_again_after_lost_connection(
     broken = _fault_at("committed", Problem(Kind.UNAVAILABLE, "the connection broke"))
     ingester, stop = Ingester(settings, database, fault_point=broken), threading.Event()
     journal = Journal(settings.journal_dir)
-    journal.write(_click(link) * 2, clicks=2)
+    journal.write(_click(link) * 2)
     thread = threading.Thread(target=ingester.run, args=(stop,))
     thread.start()
     try:
@@ -147,7 +147,7 @@ def test_clicks_lost_in_failover_are_counted_again(database: Database, settings:
         tx.execute(update(links_table).values(clicks=0, uniqueclicks=0))
 
     journal, ingester = Journal(settings.journal_dir), Ingester(settings, database)
-    journal.write(_click(link) * 3, clicks=3)
+    journal.write(_click(link) * 3)
     ingester.step()
     database.write(forget)
     journal.write(_click(link))
@@ -168,7 +168,7 @@ def test_second_ingester_waits_for_lock(database: Database, database_url: str, s
 
     other_database = Database(database_url)
     journal = Journal(settings.journal_dir)
-    journal.write(_click(link) * 7, clicks=7)
+    journal.write(_click(link) * 7)
     stops = threading.Event(), threading.Event()
     first = threading.Thread(target=Ingester(settings, database, fault_point=fault).run, args=(stops[0],))
     first.start()
@@ -250,9 +250,7 @@ _NOT_NUMBERS = (b"", b"x", b"-1", b"1.5", b"9" * 30, b"9" * 5000, b"\0", b"\xff"
 def test_visits_are_counted_at_their_own_time(database: Database, settings: Settings, link: int) -> None:
     journal = Journal(settings.journal_dir)
     for ms in (0, NOW_MS + 86_400_000, NOW_MS, 4_102_444_800_000):  # a clock may jump
-        journal.write(
-            _click(link, ms=ms) + _click(link, ms=ms, flags=LATE) + _click(link, agent=GOOGLEBOT, ms=ms), clicks=3
-        )
+        journal.write(_click(link, ms=ms) + _click(link, ms=ms, flags=LATE) + _click(link, agent=GOOGLEBOT, ms=ms))
     _run_out(Ingester(settings, database))
     assert _click_counts(database, link) == {(4, 4)}
     c = click_times.c

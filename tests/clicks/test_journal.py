@@ -70,7 +70,7 @@ def test_segment_is_closed_when_old_or_large(tmp_path: Path, monkeypatch: pytest
     assert _segments(tmp_path) == [b"1\n2\n"]
     kept._opened_at -= 4
     kept.rotate()
-    kept.write(b"3\n4\n", clicks=2)
+    kept.write(b"3\n4\n")
     assert _segments(tmp_path) == [b"1\n2\n", b"3\n4\n"]
     monkeypatch.setattr(writer, "_MAX_BYTES", 3)
     kept.rotate()
@@ -112,7 +112,7 @@ def test_full_disk_loses_only_clicks_that_do_not_fit(tmp_path: Path) -> None:
         """
 told = [journal.write(b"123456789\\n")]
 resource.setrlimit(resource.RLIMIT_FSIZE, (45, resource.RLIM_INFINITY))
-told.append(journal.write(b"abcdefghi\\n" * 6, clicks=6))  # three and a half of them fit
+told.append(journal.write(b"abcdefghi\\n" * 6))  # three and a half of them fit
 told.append(journal.write(b"lost at all\\n"))
 resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 told.append(journal.write(b"good again\\n"))

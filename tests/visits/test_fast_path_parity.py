@@ -36,6 +36,13 @@ LINKS: dict[str, dict[str, object]] = {
     "api/v1.0": {"domain": "brand.example"},
     "brandphone": {"domain": "brand.example", "devicetarget": [{"device": "Linux", "link": "https://linux.example/"}]},
 }
+# A link of each campaign, so that the choice is not random.
+CAMPAIGNS: dict[str, dict[str, object]] = {"turn": {}, "sticky": {"sticky": True}, "ordered": {"rotation": "ordered"}}
+ROTATED: dict[str, dict[str, object]] = {
+    "turned": {"campaign": 1, "languagetarget": [{"language": "fr", "link": "https://fr.example/"}]},
+    "stuck": {"campaign": 2},
+    "next": {"campaign": 3, "clicklimit": 10**9},
+}
 BIOS: dict[str, dict[str, object]] = {"card": {}, "adult": {"sensitive": True}}
 HOT = ("spring", "soon", "utm", "private")
 
@@ -56,7 +63,10 @@ def client(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> I
         client.add_link("first")
         brand = {"domain": "https://brand.example", "redirect404": "https://brand.example.org/404"}
         assert client.request(client.api_request("POST", "/api/domain/add", brand))[9:12] == b"200"
-        for alias, fields in LINKS.items():
+        for slug, fields in CAMPAIGNS.items():
+            campaign = {"name": slug, "slug": slug, **fields}
+            assert client.request(client.api_request("POST", "/api/campaign/add", campaign))[9:12] == b"201"
+        for alias, fields in (LINKS | ROTATED).items():
             client.add_link(alias, **fields)
         for alias, fields in BIOS.items():
             bio = {
@@ -83,6 +93,8 @@ TARGETS = [
     *(b"/" + alias.encode() for alias in (*LINKS, *BIOS, *HOT, *HOT)),
     *(b"/spring?", b"/spring?a=b&c", b"/spring?q=%E9%0d%0a", b"/spr%69ng", b"/spring/", b"//spring", b"/spring+"),
     *(b"/", b"/missing", b"/missing%00", b"/a/b/c", b"/api/urls", b"/healthz", b"/readyz", b"/" + b"x" * 3000),
+    *(b"/r/" + slug.encode() for slug in CAMPAIGNS),
+    *(b"/r/turn?a=b", b"/r/turn/", b"/r/missing", b"/r/x", b"/r/", b"/R/turn"),
     *(b"/a/b", b"/a.b", b"/api/v1%2E0", b"/api/v1.0+", b"/api/v1.0/", b"/API", b"/gr%C3%BC"),
     *(b"http://go.localhost:8000/spring", b"http://brand.example/branded?x=y"),
 ]

@@ -1,5 +1,6 @@
 """Visits that wait for the database on the fast path: cold names and click limits, in batches, and their failures."""
 
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
@@ -166,3 +167,28 @@ def test_failed_click_returns_503_and_counts_nothing(client: ProtocolClient, dat
     assert client.new_journal_lines() == []
     database.is_failing = False
     assert [client.request(b"GET /limited" + END)[9:12] for _ in range(2)] == [b"302", b"410"]
+
+
+def test_rotator_is_answered_on_the_fast_path(client: ProtocolClient) -> None:
+    assert (
+        client.request(client.api_request("POST", "/api/campaign/add", {"name": "x", "slug": "turn"}))[9:12] == b"201"
+    )
+    for number in range(2):
+        client.add_link(f"turn{number}", campaign=1)
+    responses = client.finish([client.begin("/r/turn") for _ in range(40)])
+    for number in range(2):
+        assert any(b"location: https://example.com/turn%d\r\n" % number in response for response in responses)
+    assert client.worker_state.record_redirects == 40
+    kinds = Counter(line.split(b"\t")[1] for line in client.new_journal_lines())
+    assert kinds == {b"link": 40, b"campaign": 40}
+
+
+def test_rotator_with_limit_takes_each_click_once(client: ProtocolClient) -> None:
+    assert (
+        client.request(client.api_request("POST", "/api/campaign/add", {"name": "x", "slug": "turn"}))[9:12] == b"201"
+    )
+    client.add_link("limited", campaign=1, clicklimit=3)
+    client.add_link("open", campaign=1)
+    responses = client.finish([client.begin("/r/turn") for _ in range(60)])
+    assert sum(b"location: https://example.com/limited\r\n" in response for response in responses) == 3
+    assert sum(b"location: https://example.com/open\r\n" in response for response in responses) == 57

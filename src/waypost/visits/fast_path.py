@@ -25,10 +25,8 @@ from waypost.http.client_ip import is_trusted, resolve_client_ip
 from waypost.http.connection import LimitedProtocol
 from waypost.http.sendfile import SendfileAdapter
 from waypost.settings import Network
-from waypost.visits.alias_loader import Outcome
 from waypost.visits.cache import REDIRECT_LINE, Cache, HotResponse
-from waypost.visits.fast_visits import FastVisits, LimitedResponse, RequestedHost
-from waypost.visits.lookup import Resolved
+from waypost.visits.fast_visits import FastVisits, JournalFields, LimitedResponse, RequestedHost, RotatedResponse
 from waypost.visits.request import VisitRequest
 from waypost.visits.request_sniffer import (
     ACCEPT,
@@ -82,7 +80,7 @@ class WorkerState:
             return
         lines = [entry for _, entry, _, _ in pending if entry]
         if lines:
-            self.journal.write(b"".join(lines), clicks=len(lines))
+            self.journal.write(b"".join(lines))
         self.server_state.total_requests += len(pending)
         default_headers = self._headers_of_this_second()
         for transport, _, hsts, response in pending:
@@ -188,6 +186,8 @@ class FastPathProtocol(LimitedProtocol):
         visit = VisitRequest(host.name, target.alias, address.decode(), country, *words, query=target.query)
         version = self._worker_state.cache.version
         request = _Request(data, visit, headers, host.hsts, version)
+        if target.is_rotator:
+            return self._hold_for_rotator(request)
         is_cached, record = self._worker_state.cache.get_resolved((host.name, target.alias))
         if is_cached:
             return self._respond_with(record, request)
@@ -199,8 +199,17 @@ class FastPathProtocol(LimitedProtocol):
         visits.loader.load((host.name, target.alias), self._resume)
         return True
 
-    def _resume(self, outcome: Outcome) -> None:
-        """Answer the held request with the record that was read."""
+    def _hold_for_rotator(self, request: _Request) -> bool:
+        rotators = self._worker_state.visits.rotators
+        if not rotators.accepts(request.visit):
+            return False
+        self._held = request
+        self.flow.pause_reading()
+        rotators.load(request.visit, self._resume)
+        return True
+
+    def _resume(self, outcome: Any) -> None:
+        """Answer the held request with the record that was read; after an exception, the slow path does."""
         held, self._held = self._held, None
         if held is None or self.transport.is_closing():
             return
@@ -208,7 +217,7 @@ class FastPathProtocol(LimitedProtocol):
         if isinstance(outcome, BaseException) or self.is_draining or not self._respond_with(outcome, held):
             super().data_received(held.data)
 
-    def _respond_with(self, record: Resolved | None, request: _Request) -> bool:
+    def _respond_with(self, record: Any, request: _Request) -> bool:
         visits = self._worker_state.visits
         response = visits.respond(request.visit, record, request.headers[ACCEPT], version=request.version)
         if response is None:
@@ -216,7 +225,11 @@ class FastPathProtocol(LimitedProtocol):
         if isinstance(response, LimitedResponse):
             return self._take_click(response, request)
         self._worker_state.record_redirects += response.status_line is REDIRECT_LINE
-        self._send(response, request.headers, request.hsts, time.time_ns() // 1_000_000)
+        now = time.time_ns() // 1_000_000
+        rotation = b""
+        if isinstance(response, RotatedResponse):
+            rotation = self._journal_line(response.campaign, request.headers, now)
+        self._send(response, request.headers, request.hsts, now, rotation)
         return True
 
     def _take_click(self, response: LimitedResponse, request: _Request) -> bool:
@@ -257,15 +270,17 @@ class FastPathProtocol(LimitedProtocol):
         address = resolve_client_ip(self._address.decode(), (headers[FORWARDED],), proxies)
         return address.encode(), headers[COUNTRY][:2]
 
-    def _journal_line(self, response: HotResponse, headers: HeaderValues, now: int) -> bytes:
+    def _journal_line(self, response: HotResponse | JournalFields, headers: HeaderValues, now: int) -> bytes:
         address, country = self._client(headers) if self._is_proxied else (self._address, b"")
         words = headers[AGENT], headers[REFERRER], headers[LANGUAGE]
         return format_line(response.journal_target, now, response.flags, address, country, words)
 
-    def _send(self, response: HotResponse, headers: HeaderValues, hsts: bytes, now: int) -> None:
+    def _send(
+        self, response: HotResponse, headers: HeaderValues, hsts: bytes, now: int, second_entry: bytes = b""
+    ) -> None:
         """Send a response, and log its visit at `now`, at the end of this turn of the event loop."""
         worker_state = self._worker_state
-        entry = self._journal_line(response, headers, now) if response.journal_target else b""
+        entry = self._journal_line(response, headers, now) + second_entry if response.journal_target else b""
         if not worker_state.pending:
             self.loop.call_soon(worker_state.flush)
         worker_state.pending.append((self.transport, entry, hsts, response))

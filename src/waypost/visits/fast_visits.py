@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeVar
 from urllib.parse import quote
 
 from starlette.datastructures import MutableHeaders
@@ -24,13 +24,14 @@ from waypost.urls.hostnames import host_of, is_https_only, is_own
 from waypost.visits import i18n
 from waypost.visits.cache import MAX_AGE_SECONDS, Cache, HotBody, HotResponse, page_key
 from waypost.visits.click_limits import LinkKey
-from waypost.visits.lookup import Resolved
 from waypost.visits.request import URL_SAFE, VisitRequest
 from waypost.visits.responses import PageRenderer, redirect
 from waypost.visits.visit import MAX_HOST, VisitService
 
+R = TypeVar("R", bound=HotResponse)
 _QUERY = rb"(?:\?([!-\"$-~]*))?\Z"
 _TARGET = re.compile(rb"/([A-Za-z0-9_-]{1,%d})" % alias_rules.MAX_OWN_LENGTH + _QUERY)
+_ROTATOR_TARGET = re.compile(rb"/r/([A-Za-z0-9_-]{3,50})" + _QUERY)
 _DOMAIN_TARGET = re.compile(rb"/([A-Za-z0-9_.~/-]{1,%d})" % alias_rules.MAX_LENGTH + _QUERY)
 _MAX_HOSTS = 10_000
 _HSTS_LINE = b"strict-transport-security: %b\r\n" % HSTS.encode()
@@ -45,10 +46,18 @@ class RequestedHost(NamedTuple):
 
 
 class Target(NamedTuple):
-    """Meaning of a path: an alias, and the query as in VisitRequest."""
+    """Meaning of a path: an alias or the slug of a rotator, and the query as in VisitRequest."""
 
     alias: str
     query: str
+    is_rotator: bool = False
+
+
+class JournalFields(NamedTuple):
+    """The fields of a journal line that do not depend on the request, as for `format_line`."""
+
+    journal_target: bytes
+    flags: bytes
 
 
 class FastRedirect(NamedTuple):
@@ -63,6 +72,8 @@ class FastRedirect(NamedTuple):
     expiry: int | None = None
     limited_link: LinkKey | None = None
     """The link whose click limit the visit takes from. Without a click left, the visit needs the slow path."""
+    also_logged: JournalFields | None = None
+    """A second line in the journal, for a rotator."""
 
 
 class FastPage(NamedTuple):
@@ -88,6 +99,28 @@ class LimitedResponse(HotResponse):
     link: LinkKey
 
 
+@dataclass(slots=True, kw_only=True)
+class RotatedResponse(HotResponse):
+    """A response that is logged for a link and for the campaign whose rotator chose the link. Never cached."""
+
+    campaign: JournalFields
+
+
+class RotatorLoader(Protocol):
+    """Chooses the links of rotators (waypost.campaigns.fast_rotator)."""
+
+    def accepts(self, visit: VisitRequest) -> bool: ...
+
+    def load(self, visit: VisitRequest, done: Callable[[Any], None]) -> None:
+        """Call `done` with a record for `FastVisits.respond`, or with an exception if the visit needs the slow path."""
+
+    def close(self) -> None: ...
+
+
+class NeedsSlowPath(Exception):
+    """The fast path has no answer to a visit."""
+
+
 class _View(NamedTuple):
     """The properties of a visitor that a page may depend on."""
 
@@ -103,9 +136,11 @@ class FastVisits:
         visits: VisitService,
         pages: PageRenderer,
         meter: Meter,
-        rules: Mapping[type[Resolved], FastRule],
+        rules: Mapping[type, FastRule],
+        rotators: RotatorLoader,
     ) -> None:
         """`rules`: by the type of the record."""
+        self.rotators = rotators
         self.loader = visits.loader
         self.click_taker = visits.click_taker
         self._visits = visits
@@ -119,6 +154,7 @@ class FastVisits:
     def close(self) -> None:
         """Stop the threads."""
         self._visits.close()
+        self.rotators.close()
 
     def learn_host(self, header: bytes) -> RequestedHost | None:
         """Return what a `Host` header means; None if the request is invalid, or if no domain has such a name."""
@@ -136,16 +172,16 @@ class FastVisits:
         """Return what the path and query of a request mean; None if they need the slow path."""
         domain = self._cache.get_domain(host)[1] if host else None
         match = _DOMAIN_TARGET.match(url) if domain else _TARGET.match(url)
+        is_rotator = match is None and host == OWN
+        match = _ROTATOR_TARGET.match(url) if is_rotator else match
         if match is None:
             return None
         alias, query = match[1].decode(), match[2]
-        if alias_rules.is_reserved(alias, host=host if domain else OWN):
+        if not is_rotator and alias_rules.is_reserved(alias, host=host if domain else OWN):
             return None
-        return Target(alias, quote(query, safe=URL_SAFE) if query else "")
+        return Target(alias, quote(query, safe=URL_SAFE) if query else "", is_rotator)
 
-    def respond(
-        self, visit: VisitRequest, record: Resolved | None, accept: bytes, *, version: int
-    ) -> HotResponse | None:
+    def respond(self, visit: VisitRequest, record: Any, accept: bytes, *, version: int) -> HotResponse | None:
         """Return the response to a visit; None if it needs the slow path. `version`: the cache's before the read."""
         if record is None:
             may_be_path = "/" in visit.alias or visit.alias.lower() in alias_rules.RESERVED  # of a branded domain
@@ -157,8 +193,10 @@ class FastVisits:
         if isinstance(outcome, FastPage):
             return self._page(visit, outcome, accept, version)
         if outcome.limited_link is not None:
-            return _limited_redirect(outcome, outcome.limited_link)
+            return _copy(_redirect(outcome), LimitedResponse, link=outcome.limited_link)
         response = _redirect(outcome)
+        if outcome.also_logged is not None:
+            return _copy(response, RotatedResponse, campaign=outcome.also_logged)
         if outcome.is_constant:
             self._cache.put_hot((visit.host, visit.alias), response, version=version)
         return response
@@ -233,16 +271,10 @@ def _redirect(fast_redirect: FastRedirect) -> HotResponse:
     )
 
 
-def _limited_redirect(fast_redirect: FastRedirect, link: LinkKey) -> LimitedResponse:
-    response = _redirect(fast_redirect)
-    return LimitedResponse(
-        response.unique,
-        response.journal_target,
-        response.until_ms,
-        response.shared_headers,
-        response.flags,
-        link=link,
-    )
+def _copy(response: HotResponse, kind: type[R], **fields: Any) -> R:
+    """Return the response with the additional fields of a subclass."""
+    names = ("unique", "journal_target", "until_ms", "shared_headers", "flags")
+    return kind(**{name: getattr(response, name) for name in names}, **fields)
 
 
 def _until_ms(expiry: int | None) -> int:

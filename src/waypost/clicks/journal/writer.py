@@ -31,7 +31,7 @@ class Journal:
         self.lost = 0
         folder.mkdir(parents=True, exist_ok=True)
 
-    def write(self, lines: bytes, *, clicks: int = 1) -> bool:
+    def write(self, lines: bytes) -> bool:
         """Append whole lines. Return False if some could not be written; they are counted in `lost`."""
         written = 0
         try:
@@ -47,7 +47,7 @@ class Journal:
             kept = lines.rfind(b"\n", 0, written) + 1
             self._size += kept
             self._truncate()
-            self._count_lost(clicks - lines.count(b"\n", 0, kept))
+            self._count_lost(lines.count(b"\n", kept))
         self._is_unsynced = True
         if self._sync_always:
             self.sync()

@@ -1,0 +1,98 @@
+"""Rotators on the fast path: those that neither take from a limit nor remember the visitor."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from sqlalchemy import Connection
+
+from waypost import clock
+from waypost.campaigns import rotator
+from waypost.campaigns.rotator import Rotator, RotatorVisit
+from waypost.clicks.journal import entry
+from waypost.urls import blocklist
+from waypost.urls.blocklist import Blocklist
+from waypost.visits.batcher import Batcher
+from waypost.visits.blocked_urls import without_blocked_link
+from waypost.visits.decide import Redirect, decide
+from waypost.visits.fast_visits import FastRedirect, JournalFields, NeedsSlowPath
+from waypost.visits.lookup import LinkView
+from waypost.visits.request import VisitRequest
+from waypost.visits.visit import VisitService
+
+_MAX_SLOW = 10_000
+_SLOW_SECONDS = 60
+
+
+class RotatorChoice(NamedTuple):
+    """The link that a visitor of a rotator gets."""
+
+    campaign: Rotator
+    link: LinkView
+
+
+class RotatorLoader:
+    """Chooses links for the visits of one turn of the event loop in one read. Runs on the event loop of one worker."""
+
+    def __init__(self, visits: VisitService) -> None:
+        self._visits = visits
+        self._batcher: Batcher[VisitRequest, RotatorChoice | None] = Batcher(self._choose_all, thread_name="rotators")
+        self._slow: dict[str, int] = {}  # slugs that need the slow path, and until when
+
+    def accepts(self, visit: VisitRequest) -> bool:
+        """Return whether the visit probably needs no slow path, and the database is not slow."""
+        is_fast = self._slow.get(visit.alias, 0) < clock.now() and visit.is_click
+        return is_fast and not self._batcher.is_overloaded
+
+    def load(self, visit: VisitRequest, done: Callable[[RotatorChoice | BaseException], None]) -> None:
+        """Call `done` with the choice for a visit, or with an exception if the visit needs the slow path."""
+
+        def finish(choice: RotatorChoice | BaseException | None) -> None:
+            if choice is None:
+                self._remember_slow(visit.alias)
+            done(NeedsSlowPath() if choice is None else choice)
+
+        self._batcher.submit(visit, finish)
+
+    def _remember_slow(self, slug: str) -> None:
+        if len(self._slow) >= _MAX_SLOW:
+            self._slow.clear()
+        self._slow[slug] = clock.now() + _SLOW_SECONDS
+
+    def close(self) -> None:
+        """Stop the threads."""
+        self._batcher.close()
+
+    def _choose_all(self, visits: Sequence[VisitRequest]) -> list[RotatorChoice | None]:
+        return self._visits.database.read(lambda tx: [self._choose(tx, visit) for visit in visits], autocommit=True)
+
+    def _choose(self, tx: Connection, visit: VisitRequest) -> RotatorChoice | None:
+        blocked = self._blocklist(tx)
+
+        def is_reachable(link: LinkView) -> bool:
+            return self._visits.is_reachable(visit, link, blocked)
+
+        rotator_visit = RotatorVisit(is_click=True, sticky_link=None, is_reachable=is_reachable, now=clock.now())
+        campaign, link, is_limited = rotator.peek(tx, visit.alias, rotator_visit)
+        if campaign is None or link is None or is_limited or campaign.sticky:
+            return None
+        return RotatorChoice(campaign, without_blocked_link(link, blocked))
+
+    def _blocklist(self, tx: Connection) -> Blocklist:
+        cache = self._visits.cache
+        if cache.blocklist is not None:
+            return cache.blocklist
+        version = cache.version
+        blocked = blocklist.read(tx)
+        cache.put_blocklist(blocked, version=version)
+        return blocked
+
+
+def fast_rotator(visits: VisitService, visit: VisitRequest, choice: RotatorChoice) -> FastRedirect | None:
+    """Return the redirect, if the link has no pages before its destination."""
+    campaign, link = choice
+    outcome = decide(link, visits.facts(link, visit, unlocked=False))
+    if not isinstance(outcome, Redirect) or not outcome.is_click or link.interstitials:
+        return None
+    target = entry.item_fields(link.account, "link", link.id)
+    rotation = JournalFields(entry.item_fields(campaign.account, "campaign", campaign.id), entry.rotated(link.id))
+    return FastRedirect(outcome.url, target, also_logged=rotation)
