@@ -132,7 +132,7 @@ def test_two_bio_pages_can_have_the_same_name(ana: Person) -> None:
 
 def test_alias_follows_alias_rules(ana: Person, ben: Person) -> None:
     bio, other = _add(ana, alias="ana-smith"), _add(ben)
-    for alias in ("ab", "x" * 51, "a b", "a/b", "api", "Bio", "\u00fcn\u00ef"):
+    for alias in ("x" * 51, "a b", "a/b", "api", "Bio", "\u00fcn\u00ef"):
         refused(ana.call("POST", "/bio/add", {"name": "x", "alias": alias}), 400, "alias")
         refused(ana.call("PUT", f"/bio/{bio}/update", {"alias": alias}), 400, "alias")
     for person in (ana, ben):

@@ -122,3 +122,58 @@ def test_unknown_path_of_domain_redirects(ana: Person, service: AsgiClient) -> N
     ana.update("domain", domain, redirect404="https://home.example/404")
     for path in ("a/b", "a/", "a/b/c", "\u00fc", "x" * 300, "a.b", "login"):
         assert _location(service, quote(path)) == "https://home.example/404"
+
+
+def test_domain_that_ignores_case_finds_alias_in_any_case(ana: Person, service: AsgiClient) -> None:
+    domain = _brand(ana)
+    link, french = new_link(ana, "Spring/Sale", domain=BRAND), new_link(ana, "\u00c9t\u00e9", domain=BRAND)
+    generated = ana.post("/url/add", {"url": DESTINATION, "domain": BRAND})["shorturl"].removeprefix(f"{BRAND}/")
+    assert visit(service, f"{BRAND}/spring/sale").status_code == 404
+    ana.update("domain", domain, ignorecase=True)
+    for path in (
+        "Spring/Sale",
+        "spring/sale",
+        "SPRING/SALE",
+        "%C3%89t%C3%A9",
+        "%C3%A9t%C3%A9",
+        generated,
+        generated.upper(),
+    ):
+        assert _location(service, path) == DESTINATION
+    assert [ana.details("url", item)["alias"] for item in (link, french)] == ["spring/sale", "\u00e9t\u00e9"]
+    assert ana.get("/urls", short=f"{BRAND}/SPRING/Sale")["details"]["id"] == link
+    assert visit(service, f"{BRAND}/SPRING/SALE/qr").headers["content-type"] == "image/png"
+    ana.update("url", link, url="https://example.com/changed")
+    for path in ("Spring/Sale", "spring/sale"):
+        assert _location(service, path) == "https://example.com/changed"
+    new = ana.post("/url/add", {"url": DESTINATION, "custom": "New", "domain": BRAND})
+    assert new["shorturl"] == f"{BRAND}/new"
+    assert _location(service, "nEW") == DESTINATION
+
+
+def test_domain_that_ignores_case_has_no_aliases_that_differ_by_case(ana: Person, service: AsgiClient) -> None:
+    domain = _brand(ana)
+    one, other = new_link(ana, "Sale", domain=BRAND), new_link(ana, "sALE", domain=BRAND)
+    refusal = refused(ana.call("PUT", f"/domain/{domain}/update", {"ignorecase": True}), 400, "ignorecase")
+    assert ("Sale" in refusal, "sALE" in refusal) == (True, True)
+    assert ana.details("url", one)["alias"] == "Sale"
+    ana.update("url", other, custom="Summer")
+    ana.update("domain", domain, ignorecase=True)
+    assert [ana.details("url", item)["alias"] for item in (one, other)] == ["sale", "summer"]
+    body = {"url": DESTINATION, "custom": "SALE", "domain": BRAND}
+    refused(ana.call("POST", "/url/add", body), 400, "custom")
+    refused(ana.call("PUT", f"/url/{other}/update", {"custom": "SalE"}), 400, "custom")
+    assert ana.update("url", one, custom="SALE")["shorturl"] == f"{BRAND}/sale"
+    assert _location(service, "Summer") == DESTINATION
+
+
+def test_previous_aliases_stay_reserved_on_domain_that_ignores_case(ana: Person, service: AsgiClient) -> None:
+    domain = _brand(ana)
+    link = new_link(ana, "Sale", domain=BRAND)
+    for alias in ("SALE", "sale", "Other"):
+        ana.update("url", link, custom=alias)
+    ana.update("domain", domain, ignorecase=True)
+    assert _location(service, "other") == DESTINATION
+    assert visit(service, f"{BRAND}/sale").status_code == 404
+    new_link(ana, "Sale", domain=BRAND)
+    assert _location(service, "sale") == DESTINATION

@@ -34,11 +34,13 @@ class NewDomain(Body):
     domain: Url
     redirectroot: Url | None = None
     redirect404: Url | None = None
+    ignorecase: bool | None = None
 
 
 class DomainChange(Body):
     redirectroot: Url | None = None
     redirect404: Url | None = None
+    ignorecase: bool | None = None
 
 
 @router.get("/domains", response_model=pagination.list_model("domains", DomainOut))

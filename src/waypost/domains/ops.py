@@ -10,6 +10,7 @@ from sqlalchemy import Connection, func, select
 from waypost.db import change_log, crud
 from waypost.db.crud import Page, PageRequest
 from waypost.db.schema import aliases, domains
+from waypost.domains import alias_case
 from waypost.errors import invalid, taken
 from waypost.settings import Settings
 from waypost.urls import blocklist, validation
@@ -27,6 +28,7 @@ class Domain:
     host: str
     redirectroot: str
     redirect404: str
+    ignorecase: bool
 
 
 class Fields(TypedDict, total=False):
@@ -34,6 +36,7 @@ class Fields(TypedDict, total=False):
 
     redirectroot: str | None
     redirect404: str | None
+    ignorecase: bool | None
 
 
 def page(tx: Connection, account: int, window: PageRequest) -> Page[Domain]:
@@ -64,14 +67,20 @@ def add(tx: Connection, account: int, *, domain: str, settings: Settings, **fiel
     scheme, host = parse(domain, settings)
     values = {"scheme": scheme, "host": host, **_checked(tx, host, fields, settings)}
     change_log.record(tx, host)
-    return get_owned(tx, account, crud.add(tx, domains, account, values, _TAKEN))
+    added = get_owned(tx, account, crud.add(tx, domains, account, values, _TAKEN))
+    if added.ignorecase:  # it may have had aliases before
+        alias_case.fold_aliases(tx, host)
+    return added
 
 
 def change(tx: Connection, account: int, domain: int, *, settings: Settings, **fields: Unpack[Fields]) -> None:
     """Set the given fields."""
-    host = get_owned(tx, account, domain).host
-    crud.change(tx, domains, account, domain, _checked(tx, host, fields, settings))
-    change_log.record(tx, host)
+    crud.lock_row(tx, domains, account, domain)
+    before = get_owned(tx, account, domain)
+    crud.change(tx, domains, account, domain, _checked(tx, before.host, fields, settings))
+    change_log.record(tx, before.host)
+    if fields.get("ignorecase") and not before.ignorecase:
+        alias_case.fold_aliases(tx, before.host)
 
 
 def remove(tx: Connection, account: int, domain: int) -> None:
@@ -88,10 +97,13 @@ def uses(tx: Connection, account: int, host: str) -> Mapping[str, int]:
     return {row.kind: row.n for row in tx.execute(counted)}
 
 
-def _checked(tx: Connection, host: str, fields: Fields, settings: Settings) -> dict[str, str | None]:
-    checked: dict[str, str | None] = {}
+def _checked(tx: Connection, host: str, fields: Fields, settings: Settings) -> dict[str, str | bool | None]:
+    checked: dict[str, str | bool | None] = {}
     for name, value in fields.items():
-        assert value is None or isinstance(value, str)
+        assert value is None or isinstance(value, str | bool)
+        if not isinstance(value, str):
+            checked[name] = value
+            continue
         url = checked[name] = validation.web_url(value, field=name) if value else None
         if url:
             _refuse_redirect_loop(tx, url, host=host, field=name, settings=settings)

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from waypost.dashboard import statistics
 from waypost.dashboard.context import PageContext
-from waypost.dashboard.forms import Form, Value
+from waypost.dashboard.forms import Form, Shape, Value
 from waypost.dashboard.routing import Router
 from waypost.domains import ops
 from waypost.domains.api import DomainChange, NewDomain, ask, refuse_elsewhere
@@ -20,6 +20,7 @@ from waypost.urls.short_urls import origin
 pages = Router()
 _LIST = "/dashboard/domains"
 _UNCHECKED = ("", "")
+_SHAPE = Shape(flags=("ignorecase",))
 IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
@@ -42,10 +43,10 @@ def blank_domain(context: PageContext) -> Response:
 
 @pages.post("/dashboard/domains/new")
 def add_domain(context: PageContext) -> Response:
-    form = context.form()
+    form = context.form(_SHAPE)
 
     def add() -> ops.Domain:
-        body = form.read(NewDomain, context.time_zone)
+        body = form.read(NewDomain, context.time_zone, _SHAPE)
         if context.settings.checks_domains:
             _count_check(context)
         refuse_elsewhere(context, body.domain)
@@ -77,12 +78,12 @@ def edit_domain(context: PageContext, id: int) -> Response:
 @pages.post("/dashboard/domains/{id:int}")
 def save_domain(context: PageContext, id: int) -> Response:
     domain = context.read(lambda tx: ops.get_owned(tx, context.account, id))
-    form = context.form(current=_values(domain))
+    form = context.form(_SHAPE, current=_values(domain))
 
     def stored(tx: Connection) -> Mapping[str, Value]:
         return _values(ops.get_owned(tx, context.account, id))
 
-    if not context.update(form, DomainChange, ops.change, id, stored, settings=context.settings):
+    if not context.update(form, DomainChange, ops.change, id, stored, _SHAPE, settings=context.settings):
         return _edit_page(context, domain, form, status=400)
     return context.redirect(f"{_LIST}/{id}", message="Saved.")
 
@@ -187,4 +188,8 @@ def _origin(domain: ops.Domain) -> str:
 
 def _values(domain: ops.Domain) -> Mapping[str, Value]:
     """Return the values that the editor shows."""
-    return {"redirectroot": domain.redirectroot, "redirect404": domain.redirect404}
+    return {
+        "redirectroot": domain.redirectroot,
+        "redirect404": domain.redirect404,
+        "ignorecase": "on" if domain.ignorecase else "",
+    }

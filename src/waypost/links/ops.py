@@ -143,6 +143,7 @@ def add(tx: Connection, account: int, *, settings: Settings, **fields: Unpack[Fi
     host = _host(tx, account, fields, settings)
     custom = fields.get("custom")
     alias = alias_rules.generate() if custom is None else alias_rules.check(custom, host=host, field="custom")
+    alias = alias_namespace.canonical(tx, host, alias)
     values = {**to_columns(tx, account, fields, settings), "host": host, "alias": alias}
     link = crud.add(tx, links, account, {**values, "search": search_text(values)})
     if custom is not None:
@@ -160,9 +161,11 @@ def change(tx: Connection, account: int, link: int, *, settings: Settings, **fie
     relations = _owned_relations(tx, account, fields)
     before = _lock(tx, account, link)
     host = _host(tx, account, fields, settings) if "domain" in fields else before.host
-    alias = alias_rules.normalize(fields.get("custom") or before.alias, host)
+    alias = before.alias
+    if host != before.host or fields.get("custom"):
+        alias = alias_rules.check(fields.get("custom") or before.alias, host=host, field="custom")
+        alias = alias_namespace.canonical(tx, host, alias)
     if (host, alias) != (before.host, before.alias):
-        alias_rules.check(alias, host=host, field="custom")
         alias_namespace.release(tx, host=before.host, alias=before.alias)
         alias_namespace.claim(tx, account, "link", link, host=host, alias=alias)
     change_log.record(tx, host, alias)

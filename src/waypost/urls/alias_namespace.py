@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, bindparam, select, text, update
 
 from waypost.db import change_log
-from waypost.db.schema import aliases
-from waypost.errors import taken
+from waypost.db.schema import aliases, domains
+from waypost.errors import taken, unavailable
 from waypost.urls import alias_rules
 
 OWN = ""
@@ -18,6 +18,8 @@ TAKEN = "That alias is taken. Please choose another one."
 
 
 _USED = select(aliases.c.alias).where(aliases.c.host == bindparam("host"), aliases.c.alias == bindparam("alias"))
+_IGNORES_CASE = select(domains.c.ignorecase).where(domains.c.host == bindparam("host"))
+_IGNORES_CASE_LOCKED = _IGNORES_CASE.with_for_update(read=True)
 _CLAIM = text(
     "INSERT INTO aliases (host, alias, account, kind, item) VALUES (:host, :alias, :account, :kind, :item)"
     " ON CONFLICT (host, alias) DO UPDATE SET kind = excluded.kind, item = excluded.item"
@@ -37,10 +39,10 @@ class Holder:
 def pick(tx: Connection, host: str, alias: str | None, *, field: str = "custom") -> str:
     """Return the given alias if it is valid, or a random one that is free now. Only `claim` reserves it."""
     if alias is not None:
-        return alias_rules.check(alias, host=host, field=field)
+        return canonical(tx, host, alias_rules.check(alias, host=host, field=field))
     length = 6
     while True:
-        alias = alias_rules.generate(length)
+        alias = canonical(tx, host, alias_rules.generate(length))
         if tx.execute(_USED, {"host": host, "alias": alias}).first() is None:
             return alias
         length += 1
@@ -58,11 +60,21 @@ def claim(tx: Connection, account: int, kind: str, item: int, *, host: str, alia
 def claim_generated(tx: Connection, account: int, kind: str, item: int, *, host: str, alias: str) -> str:
     """Assign a generated alias to the item, or a longer one if it is taken. Return the assigned one."""
     while not _try_to_claim(tx, account, kind, item, host, alias):
-        alias = alias_rules.generate(len(alias) + 1)
+        alias = canonical(tx, host, alias_rules.generate(len(alias) + 1))
     return alias
 
 
+def canonical(tx: Connection, host: str, alias: str) -> str:
+    """Return a valid alias as the host stores it."""
+    if host in (OWN, ROTATORS) or not tx.execute(_IGNORES_CASE, {"host": host}).scalar():
+        return alias
+    return alias_rules.fold_case(alias)
+
+
 def _try_to_claim(tx: Connection, account: int, kind: str, item: int, host: str, alias: str) -> bool:
+    is_mixed_case = host not in (OWN, ROTATORS) and alias != alias_rules.fold_case(alias)
+    if is_mixed_case and tx.execute(_IGNORES_CASE_LOCKED, {"host": host}).scalar():
+        raise unavailable()  # the domain began to ignore case after the alias was checked
     parameters = {"host": host, "alias": alias, "account": account, "kind": kind, "item": item}
     is_claimed = tx.execute(_CLAIM, parameters).first() is not None
     if is_claimed:
@@ -79,6 +91,7 @@ def release(tx: Connection, *, host: str, alias: str) -> None:
 
 def find(tx: Connection, host: str, alias: str) -> Holder | None:
     """Return the item of the alias on this host, if it has one."""
+    alias = canonical(tx, host, alias)
     query = select(aliases.c.account, aliases.c.kind, aliases.c.item).where(
         aliases.c.host == host, aliases.c.alias == alias, aliases.c.kind.is_not(None)
     )

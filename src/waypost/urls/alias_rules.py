@@ -35,6 +35,11 @@ def normalize(alias: str, host: str) -> str:
     return unicodedata.normalize("NFC", alias) if host and not alias.isascii() else alias
 
 
+def fold_case(alias: str) -> str:
+    """Return the alias as a domain that ignores case stores it."""
+    return unicodedata.normalize("NFC", alias.lower())
+
+
 def check(alias: str, *, host: str = "", field: str) -> str:
     """Return the normalized alias if it is valid on a host; "" is the service's own. Raises INVALID on `field`.
 

@@ -8,7 +8,6 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from waypost.urls.alias_rules import normalize
 from waypost.urls.short_urls import alias_path
 from waypost.visits.fast_visits import FastRule
 from waypost.visits.host_routes import domain_redirect
@@ -53,12 +52,14 @@ def domain_alias_handler(handle_alias: Handler, image: Handler) -> Handler:
     """
 
     async def handle_path(request: Request, services: Services) -> Response:
-        path = request.path_params["alias"]
-        if path.endswith("/qr"):
-            host = request_host(request, services.settings)
-            if await services.visits.resolve(host, normalize(path, host)) is None:
-                request.path_params["alias"] = normalize(path.removesuffix("/qr"), host)
-                return await image(request, services)
+        path, visits = request.path_params["alias"], services.visits
+        host = request_host(request, services.settings)
+        preview = "+" if path.endswith("+") else ""
+        alias = await visits.canonical_alias(host, path.removesuffix("+"))
+        if alias.endswith("/qr") and not preview and await visits.resolve(host, alias) is None:
+            request.path_params["alias"] = alias.removesuffix("/qr")
+            return await image(request, services)
+        request.path_params["alias"] = alias + preview
         return await handle_alias(request, services)
 
     return handle_path
@@ -88,7 +89,7 @@ async def _visit_unknown(request: Request, services: Services, visit: VisitReque
 async def _preview(request: Request, services: Services, alias: str, kinds: dict[type, AliasKind]) -> Response:
     """Show the destination of an alias without a visit (decision 50)."""
     host = request_host(request, services.settings)
-    record = await services.visits.resolve(host, normalize(alias, host))
+    record = await services.visits.resolve(host, alias)
     if record is None:
         return services.pages.refuse(request, "missing")
     return await kinds[type(record)].preview(request, services, record)

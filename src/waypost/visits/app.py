@@ -14,7 +14,6 @@ from starlette.types import Receive, Scope, Send
 
 from waypost.errors import Kind, Problem
 from waypost.http.security_headers import header_of
-from waypost.urls.alias_rules import normalize
 from waypost.urls.hostnames import host_of, is_own
 from waypost.visits.responses import Failure, PageRenderer
 from waypost.visits.services import Handler, Services
@@ -45,12 +44,11 @@ class PublicApp:
         """Return whether a branded domain has an alias with this path, also one that the service uses elsewhere."""
         if not await self._is_for_domain(scope):
             return False
+        visits, host = self._services.visits, host_of(header_of(scope, b"host"))
         path = scope["path"].removeprefix("/").removesuffix("+")
-        host = host_of(header_of(scope, b"host"))
         with suppress(Problem):  # the service's own paths are answered without the database
-            for alias in {path, path.removesuffix("/qr")}:
-                if await self._services.visits.resolve(host, normalize(alias, host)):
-                    return True
+            alias = await visits.canonical_alias(host, path)
+            return any([await visits.resolve(host, name) for name in {alias, alias.removesuffix("/qr")}])
         return False
 
     async def _is_for_domain(self, scope: Scope) -> bool:

@@ -179,6 +179,8 @@ class FastVisits:
         alias, query = match[1].decode(), match[2]
         if not is_rotator and alias_rules.is_reserved(alias, host=host if domain else OWN):
             return None
+        if domain and domain.ignorecase:
+            alias = alias.lower()
         return Target(alias, quote(query, safe=URL_SAFE) if query else "", is_rotator)
 
     def respond(self, visit: VisitRequest, record: Any, accept: bytes, *, version: int) -> HotResponse | None:

@@ -87,6 +87,7 @@ class DomainView:
     scheme: str
     redirectroot: str
     redirect404: str
+    ignorecase: bool = False
 
 
 @dataclass(frozen=True, slots=True)

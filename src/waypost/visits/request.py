@@ -11,7 +11,6 @@ from waypost.clicks.journal import entry
 from waypost.http.client_ip import client_ip, is_proxied
 from waypost.settings import Settings
 from waypost.urls.alias_namespace import OWN
-from waypost.urls.alias_rules import normalize
 from waypost.urls.hostnames import host_of, is_own
 
 URL_SAFE = "%/:?#[]@!$&'()*+,;=~"
@@ -60,10 +59,9 @@ async def read_visit(request: Request, alias: str, settings: Settings) -> VisitR
     country_code = ""
     if settings.country_header and is_proxied(request.scope, settings.proxies):
         country_code = headers.get(settings.country_header, "")
-    host = request_host(request, settings)
     return VisitRequest(
-        host=host,
-        alias=normalize(alias, host),
+        host=request_host(request, settings),
+        alias=alias,
         client_ip=client_ip(request.scope, settings.proxies),
         country_code=country_code[:2].encode("latin-1"),
         user_agent=headers.get("user-agent", "").encode("latin-1"),

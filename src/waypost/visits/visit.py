@@ -58,6 +58,12 @@ class VisitService:
         is_cached, resolved = self.cache.get_resolved((host, alias))
         return resolved if is_cached else await self.loader.read((host, alias))
 
+    async def canonical_alias(self, host: str, alias: str) -> str:
+        """Return a requested alias as its host stores it."""
+        domain = await self.find_domain(host)
+        alias = alias_rules.normalize(alias, host)
+        return alias_rules.fold_case(alias) if domain and domain.ignorecase else alias
+
     async def find_domain(self, host: str) -> DomainView | None:
         """Return the branded domain of a host, from the cache or by one read."""
         if not is_valid_name(host, MAX_HOST):

@@ -46,6 +46,7 @@ domains = owned(
     Column("scheme", String(5), nullable=False),
     string("redirectroot"),
     string("redirect404"),
+    flag("ignorecase"),
     UniqueConstraint("host"),
 )
 

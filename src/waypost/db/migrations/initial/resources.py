@@ -68,6 +68,7 @@ def _create_domains() -> None:
         columns(TEXT, "host"),
         columns(String(5), "scheme"),
         columns(TEXT, "redirectroot", "redirect404"),
+        columns(FLAG, "ignorecase"),
         unique=[("host",)],
     )
 
