@@ -176,9 +176,14 @@ def _api(document: dict[str, Any]) -> str:
         "```",
         "",
     ]
-    failures = operations[0][2]["responses"].items()
-    rows = ((code, failure["description"]) for code, failure in failures if code >= "400")
+    failures = {code: failure for *_, operation in operations for code, failure in operation["responses"].items()}
+    rows = ((code, failure["description"]) for code, failure in sorted(failures.items()) if code >= "400")
     lines += [_table(("Status", "When"), rows)]
+    sent = {
+        p["name"]: p for *_, operation in operations for p in operation.get("parameters", ()) if p["in"] == "header"
+    }
+    lines += ["## Repeated requests", "", "Every POST, PUT and DELETE can have this header:", ""]
+    lines += [_table(("Header", "Meaning"), ((f"`{name}`", header["description"]) for name, header in sent.items()))]
     lines += ["## Rate limit", "", "Every response to a known key has these headers:", ""]
     headers = operations[0][2]["responses"]["200"]["headers"].items()
     lines += [_table(("Header", "Meaning"), ((f"`{name}`", message["description"]) for name, message in headers))]

@@ -14,25 +14,6 @@ from waypost import clock
 from waypost.db.schema import accounts
 
 
-@pytest.fixture
-def item_ids(ana: Person) -> ItemIds:
-    """The ids of one resource of each kind of Ana: the link is in the campaign and on the channel."""
-    ids = {
-        "campaign": ana.add("campaign", name="Spring"),
-        "channel": ana.add("channel", name="Friends"),
-        "url": ana.add("url", url=DESTINATION, custom="a-link"),
-        "bio": ana.add("bio", name="Me", blocks=[{"type": "link", "title": "Shop", "url": DESTINATION}]),
-        "pixel": ana.add("pixel", type="analyticspixel", name="Site", tag="G-1"),
-        "domain": ana.add("domain", domain="https://brand.example"),
-        "splash": ana.add("splash", name="Wait"),
-        "qr": ana.add("qr", type="link", data=DESTINATION, name="Code"),
-        "overlay": ana.add("overlay", name="Ask", type="poll", options=["Red", "Blue"]),
-        "file": ana.call("POST", "/files/upload/a.bin", content=b"content").json()["id"],
-    }
-    ana.post(f"/channel/{ids['channel']}/assign/links/{ids['url']}")
-    return ids
-
-
 def _check_response(row: Row, ana: Person, item_ids: ItemIds) -> None:
     options = {} if row.content is None else {"content": row.content}
     response = ana.call(row.name.split()[0], row.path(item_ids), row.body, **options)

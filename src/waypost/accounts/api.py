@@ -2,6 +2,7 @@
 
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
+from sqlalchemy import Connection
 
 from waypost import clock, credentials
 from waypost.accounts import login_changes, ops
@@ -63,8 +64,11 @@ def update_account(context: Context, body: AccountChange) -> MessageResponse:
         ops.checked_email(body.email)
     if body.password is not None:
         hashed = credentials.hash_password(ops.checked_password(body.password))
-    changed = login_changes.change(context, lambda _: None, email=body.email, password=hashed)
-    message = "Account has been successfully updated."
-    if changed.is_pending:
-        message += " The new e-mail address is used once it is confirmed by the link that was sent to it."
-    return MessageResponse(message=message)
+
+    def respond(tx: Connection, is_pending: bool) -> MessageResponse:  # noqa: FBT001  # called by login_changes
+        message = "Account has been successfully updated."
+        if is_pending:
+            message += " The new e-mail address is used once it is confirmed by the link that was sent to it."
+        return context.answer(tx, MessageResponse(message=message))
+
+    return login_changes.change(context, respond, email=body.email, password=hashed).result

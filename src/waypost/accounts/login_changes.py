@@ -23,12 +23,14 @@ class Change(Generic[T]):
 
 def change(
     context: RequestContext,
-    also: Callable[[Connection], T],
+    also: Callable[[Connection, bool], T],
     *,
     email: str | None = None,
     password: str | None = None,
 ) -> Change[T]:
-    """Change the e-mail address, or the hash of the password, and tell the owner. `also` runs in the same transaction.
+    """Change the e-mail address, or the hash of the password, and tell the owner.
+
+    `also` runs in the same transaction; it gets whether the new address is pending.
 
     With SMTP a new address gets a link first, and is used once it is confirmed. Raises INVALID or TAKEN on `email`.
     """
@@ -45,7 +47,7 @@ def change(
             if is_pending
             else ""
         )
-        return account, link, also(tx)
+        return account, link, also(tx, bool(link))
 
     account, link, result = context.write(work)
     if password is not None:

@@ -34,7 +34,7 @@ def change_email(context: PageContext) -> Response:
     def work() -> bool:
         email = ops.checked_email(form.text("email"))
         proof.require_password(context, form)
-        return login_changes.change(context, lambda _: None, email=email).is_pending
+        return login_changes.change(context, lambda *_: None, email=email).is_pending
 
     is_pending = form.attempt(work)
     if is_pending is None:
@@ -54,7 +54,7 @@ def change_password(context: PageContext) -> Response:
         proof.require_password(context, form, field="old")
         hashed = credentials.hash_password(password)
 
-        def start_session(tx: Connection) -> str:
+        def start_session(tx: Connection, _is_pending: object) -> str:
             if form.text("revoke"):
                 api_keys.revoke_all(tx, context.account)
             return sessions.begin(tx, context.account, agent=agent)

@@ -9,7 +9,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
 
 from waypost import __version__
-from waypost.api import openapi
+from waypost.api import idempotency, openapi
 from waypost.api.middleware import PREFIX, internal
 from waypost.api.responses import Failure, problem_response, validation_problem
 from waypost.errors import Kind, Problem
@@ -20,7 +20,9 @@ _FAILURES = {
     403: "The account is suspended, or the key does not have the right.",
     404: "No such item in this account.",
     408: "The upload is too slow.",
+    409: "The first request with this Idempotency-Key is still running; see Retry-After.",
     413: "The body exceeds 8 MiB or 250,000 values, or the file exceeds the limit of the plan.",
+    422: "This Idempotency-Key was used for another request.",
     429: "The rate limit is exceeded; see Retry-After.",
     500: "Internal error; the message contains a request id.",
     503: "The database is unavailable; see Retry-After.",
@@ -38,7 +40,7 @@ def allow_cross_origin(api: ASGIApp) -> ASGIApp:
         allow_origins=["*"],
         allow_methods=["*"],
         allow_headers=["*", "Authorization", "Content-Type"],
-        expose_headers=[*openapi.RATE_HEADERS, "Retry-After", "X-Request-Id"],
+        expose_headers=[*openapi.RATE_HEADERS, idempotency.REPLAYED, "Retry-After", "X-Request-Id"],
     )
 
 

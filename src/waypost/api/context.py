@@ -1,13 +1,14 @@
 """The context of an authenticated API request: its account and its access to the data."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, TypeVar
 
 from fastapi import Depends, Request
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError, NoResultFound, SQLAlchemyError
 
+from waypost.api.idempotency import Claim
 from waypost.clicks.ingest import read_barrier
 from waypost.clicks.stats import reports
 from waypost.db import account_rows, change_log
@@ -23,6 +24,7 @@ from waypost.storage.store import Store
 from waypost.urls.short_urls import Addressed, short_url
 
 T = TypeVar("T")
+R = TypeVar("R")
 REQUEST_CONTEXT = "waypost.context"
 """The key of the request context in the ASGI scope."""
 
@@ -49,6 +51,8 @@ class RequestContext:
     resources: WorkerResources
     can_change_login: bool
     """True if it may change the account's e-mail address and password; not every API key may."""
+    claim: Claim | None = field(default=None, kw_only=True)
+    """The claim of the request's idempotency key, if it has one."""
 
     @property
     def settings(self) -> Settings:
@@ -108,6 +112,19 @@ class RequestContext:
             raise
         self.resources.publish_changes(changes)
         return result
+
+    def change(self, work: Callable[[Connection], T], respond: Callable[[T], R]) -> R:
+        """Like `write`; return the response that `respond` makes of the result, with an idempotency key stored as well.
+
+        Every endpoint that changes data ends with it. Raises REQUEST_RUNNING.
+        """
+        return self.write(lambda tx: self.answer(tx, respond(work(tx))))
+
+    def answer(self, tx: Connection, response: R) -> R:
+        """Return the response of the request; with an idempotency key, store it in the transaction of the change."""
+        if self.claim is not None:
+            self.claim.store(tx, response)
+        return response
 
     def _require_account(self, error: SQLAlchemyError) -> None:
         """Raise NOT_FOUND if an error is due to the deletion of the account."""

@@ -64,7 +64,10 @@ class Endpoint:
 
         Raises RequestValidationError for input that breaks a rule.
         """
-        result = self.route.endpoint(**{name: read(given) for name, read in self._parameters.items()})
+        return self.render(self.route.endpoint(**{name: read(given) for name, read in self._parameters.items()}))
+
+    def render(self, result: Any) -> Response:
+        """Return the response for what the function returned."""
         if isinstance(result, Response):
             return result
         value = self._response.validate_python(result, from_attributes=True)

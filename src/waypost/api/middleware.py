@@ -3,6 +3,7 @@
 import time
 import uuid
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from urllib.parse import unquote_plus, unquote_to_bytes
 
@@ -14,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from waypost.api import request_body
+from waypost.api import idempotency, request_body
 from waypost.api.authentication import Authenticator, presented_key
 from waypost.api.context import REQUEST_CONTEXT, RequestContext, WorkerResources, key_required
 from waypost.api.endpoints import EndpointTable, Input, Match, parse_query
@@ -89,6 +90,9 @@ class ApiMiddleware:
             raise key_required()
         if match[0].is_async:
             context = await anyio.to_thread.run_sync(authenticate)
+            if key_of_request := idempotency.key_of(Request(scope)):
+                claim = idempotency.Claim(context.account, key_of_request, match[0].render)
+                context = replace(context, claim=claim)
             await self._app({**scope, REQUEST_CONTEXT: context}, receive, request.send)
             return
         is_recent = self._authenticator.is_recent(key)
@@ -123,12 +127,26 @@ async def _respond(
             await anyio.to_thread.run_sync(authenticate)  # so that the request counts
         raise
 
-    def run() -> Response:
-        own_context = context or authenticate()
+    def run(own_context: RequestContext) -> Response:
         parsed = request_body.parse(body, request.headers.get("content-type", "")) if endpoint.has_body else None
         return endpoint.run(Input(own_context, parameters, parse_query(request.scope["query_string"]), parsed))
 
-    return await anyio.to_thread.run_sync(run)
+    def run_once() -> Response:
+        own_context = context or authenticate()
+        key = idempotency.key_of(request)
+        if key is None:
+            return run(own_context)
+        claim = idempotency.Claim(own_context.account, key, endpoint.render)
+        database = own_context.database
+        stored = idempotency.take(database, claim, idempotency.digest_of(request, body))
+        if stored is not None:
+            return stored
+        try:
+            return run(replace(own_context, claim=claim))
+        finally:
+            database.write(claim.release, durability="relaxed", autocommit=True)
+
+    return await anyio.to_thread.run_sync(run_once)
 
 
 def _require_utf8(query: bytes) -> None:

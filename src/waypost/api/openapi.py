@@ -10,6 +10,7 @@ from fastapi.responses import HTMLResponse
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from waypost.api import idempotency
 from waypost.http.security_headers import ISOLATION
 
 RATE_HEADERS = {
@@ -55,7 +56,10 @@ def describe(api: FastAPI) -> dict[str, Any]:
     document["security"] = [{"key": []}]
     for path in document["paths"].values():
         for method, operation in path.items():
-            operation["responses"].pop("422", None)
+            if method == "get":
+                del operation["responses"]["409"], operation["responses"]["422"]
+            else:
+                operation.setdefault("parameters", []).append(_IDEMPOTENCY_KEY)
             if body := operation.get("requestBody"):
                 body["required"] = _needs_body(body, document["components"]["schemas"])
             if method == "put" and body and "application/json" in body["content"]:
@@ -84,6 +88,14 @@ def _remove_defaults(model: dict[str, Any]) -> None:
         field.pop("default", None)
 
 
+_IDEMPOTENCY_KEY = {
+    "name": idempotency.HEADER,
+    "in": "header",
+    "required": False,
+    "description": "A unique text for the request, such as a UUID. If it is repeated within 24 hours, nothing is done"
+    " twice: the first response is sent again, with `Idempotency-Replayed: true`.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": idempotency.MAX_LENGTH, "pattern": "^[ -~]+$"},
+}
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:;"
     " connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"

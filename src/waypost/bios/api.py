@@ -170,20 +170,26 @@ def bio_statistics(context: Context, id: PathId, span: RequestedSpan) -> ReportR
 
 @router.post("/bio/add")
 def add_bio(context: Context, body: NewBio) -> BioDone:
-    bio = context.write(lambda tx: ops.add(tx, context.account, settings=context.settings, **body.sent()))
-    return BioDone(id=bio.id, shorturl=_url(bio, context))
+    return context.change(
+        lambda tx: ops.add(tx, context.account, settings=context.settings, **body.sent()),
+        lambda bio: BioDone(id=bio.id, shorturl=_url(bio, context)),
+    )
 
 
 @router.put("/bio/{id}/update")
 def update_bio(context: Context, id: PathId, body: BioChange) -> MessageResponse:
-    context.write(lambda tx: ops.change(tx, context.account, id, settings=context.settings, **body.sent()))
-    return MessageResponse(message="Bio page has been updated successfully.")
+    return context.change(
+        lambda tx: ops.change(tx, context.account, id, settings=context.settings, **body.sent()),
+        lambda _: MessageResponse(message="Bio page has been updated successfully."),
+    )
 
 
 @router.delete("/bio/{id}/delete")
 def delete_bio(context: Context, id: PathId) -> MessageResponse:
-    context.write(lambda tx: ops.remove(tx, context.account, id))
-    return MessageResponse(message="Bio page has been deleted successfully.")
+    return context.change(
+        lambda tx: ops.remove(tx, context.account, id),
+        lambda _: MessageResponse(message="Bio page has been deleted successfully."),
+    )
 
 
 def _url(bio: ops.Bio, context: RequestContext) -> str:

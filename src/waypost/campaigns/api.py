@@ -141,8 +141,10 @@ def add_campaign(context: Context, body: NewCampaign) -> CampaignDone:
 def assign_link(context: Context, campaignid: PathId, linkid: PathId, body: Assignment = _NO_CHANGE) -> MessageResponse:
     """Move a link into a campaign, and set its weight and its quota of clicks for the rotator."""
     fields = body.sent()
-    context.write(lambda tx: ops.assign(tx, context.account, campaignid, linkid, **fields))
-    return MessageResponse(message="Link successfully added to the campaign.")
+    return context.change(
+        lambda tx: ops.assign(tx, context.account, campaignid, linkid, **fields),
+        lambda _: MessageResponse(message="Link successfully added to the campaign."),
+    )
 
 
 @router.put("/campaign/{id}/update")
@@ -153,14 +155,18 @@ def update_campaign(context: Context, id: PathId, body: CampaignChange) -> Campa
 
 @router.delete("/campaign/{id}/delete")
 def delete_campaign(context: Context, id: PathId) -> MessageResponse:
-    context.write(lambda tx: ops.remove(tx, context.account, id))
-    return MessageResponse(message="Campaign has been deleted successfully.")
+    return context.change(
+        lambda tx: ops.remove(tx, context.account, id),
+        lambda _: MessageResponse(message="Campaign has been deleted successfully."),
+    )
 
 
 def _done(context: RequestContext, work: Callable[[Connection], ops.Campaign]) -> CampaignDone:
     """Run `work` in a transaction and describe the campaign that it returns."""
-    campaign, username = context.write(lambda tx: (work(tx), ops.get_username(tx, context.account)))
-    return CampaignDone(**_fields(context, campaign, username))
+    return context.change(
+        lambda tx: (work(tx), ops.get_username(tx, context.account)),
+        lambda done: CampaignDone(**_fields(context, *done)),
+    )
 
 
 def _link_out(context: RequestContext, link: ops.CampaignLink) -> CampaignLinkOut:

@@ -69,28 +69,36 @@ def list_channel_items(context: Context, id: PathId, page_request: pagination.Re
 
 @router.post("/channel/add")
 def add_channel(context: Context, body: NewChannel) -> ChannelDone:
-    channel = context.write(lambda tx: ops.add(tx, context.account, **body.sent()))
-    return _done("Channel has been created successfully.", channel)
+    return context.change(
+        lambda tx: ops.add(tx, context.account, **body.sent()),
+        lambda channel: _done("Channel has been created successfully.", channel),
+    )
 
 
 @router.put("/channel/{id}/update")
 def update_channel(context: Context, id: PathId, body: ChannelChange) -> ChannelDone:
-    channel = context.write(lambda tx: ops.change(tx, context.account, id, **body.sent()))
-    return _done("Channel has been updated successfully.", channel)
+    return context.change(
+        lambda tx: ops.change(tx, context.account, id, **body.sent()),
+        lambda channel: _done("Channel has been updated successfully.", channel),
+    )
 
 
 @router.delete("/channel/{id}/delete")
 def delete_channel(context: Context, id: PathId) -> MessageResponse:
-    context.write(lambda tx: ops.remove(tx, context.account, id))
-    return MessageResponse(message="Channel has been deleted successfully.")
+    return context.change(
+        lambda tx: ops.remove(tx, context.account, id),
+        lambda _: MessageResponse(message="Channel has been deleted successfully."),
+    )
 
 
 @router.post("/channel/{channelid}/assign/{type}/{itemid}")
 def assign_to_channel(
     context: Context, channelid: PathId, type: Literal["links", "bio", "qr"], itemid: PathId
 ) -> MessageResponse:
-    context.write(lambda tx: ops.assign(tx, context.account, channelid, type, itemid))
-    return MessageResponse(message="Item successfully added to the channel.")
+    return context.change(
+        lambda tx: ops.assign(tx, context.account, channelid, type, itemid),
+        lambda _: MessageResponse(message="Item successfully added to the channel."),
+    )
 
 
 def _done(message: str, channel: ops.Channel) -> ChannelDone:

@@ -65,20 +65,26 @@ def domain_statistics(context: Context, id: PathId, span: RequestedSpan) -> Repo
 @router.post("/domain/add")
 def add_domain(context: Context, body: NewDomain) -> CreatedResponse:
     refuse_elsewhere(context, body.domain)
-    domain = context.write(lambda tx: ops.add(tx, context.account, settings=context.settings, **body.sent()))
-    return CreatedResponse(id=domain.id)
+    return context.change(
+        lambda tx: ops.add(tx, context.account, settings=context.settings, **body.sent()),
+        lambda domain: CreatedResponse(id=domain.id),
+    )
 
 
 @router.put("/domain/{id}/update")
 def update_domain(context: Context, id: PathId, body: DomainChange) -> MessageResponse:
-    context.write(lambda tx: ops.change(tx, context.account, id, settings=context.settings, **body.sent()))
-    return MessageResponse(message="Domain has been updated successfully.")
+    return context.change(
+        lambda tx: ops.change(tx, context.account, id, settings=context.settings, **body.sent()),
+        lambda _: MessageResponse(message="Domain has been updated successfully."),
+    )
 
 
 @router.delete("/domain/{id}/delete")
 def delete_domain(context: Context, id: PathId) -> MessageResponse:
-    context.write(lambda tx: ops.remove(tx, context.account, id))
-    return MessageResponse(message="Domain has been deleted successfully.")
+    return context.change(
+        lambda tx: ops.remove(tx, context.account, id),
+        lambda _: MessageResponse(message="Domain has been deleted successfully."),
+    )
 
 
 def _shown(domain: ops.Domain) -> DomainOut:

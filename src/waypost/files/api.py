@@ -1,12 +1,11 @@
 """The API of files: `/files` and `/file/…` (decisions 17 to 23)."""
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import anyio.to_thread
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, Path, Query, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.routing import APIRoute
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError, model_validator
 from starlette.convertors import PathConvertor, register_url_convertor
 
@@ -16,12 +15,12 @@ from waypost.api.context import Context, RequestContext
 from waypost.api.date_range import RequestedSpan
 from waypost.api.lenient_input import read_fields
 from waypost.api.request_body import Body
-from waypost.api.responses import MessageResponse, ReportResponse, Success, problem_response, validation_problem
+from waypost.api.responses import MessageResponse, ReportResponse, Success
 from waypost.api.types import Expiry, Line, MultilineText, Name, PathId, Positive, Timestamp, whole_number
-from waypost.errors import Problem, invalid
+from waypost.errors import invalid
 from waypost.files import deletion, ops, upload, upload_form
+from waypost.files.stream_route import StreamRoute
 from waypost.http import file_names
-from waypost.http.lingering_close import BodyTracker, LingeringResponse
 from waypost.signing import installation_signer
 from waypost.urls.short_urls import short_url
 
@@ -33,24 +32,6 @@ class _PathRest(PathConvertor):
 
 
 register_url_convertor("rest", _PathRest())
-
-
-class StreamRoute(APIRoute):
-    """A route with a large body. A response before the end of the body uses a lingering close, so that it arrives."""
-
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        handler = super().get_route_handler()
-
-        async def handle(request: Request) -> Response:
-            body_tracker = BodyTracker(request)
-            try:
-                return await handler(Request(request.scope, body_tracker))
-            except RequestValidationError as error:
-                return LingeringResponse(problem_response(validation_problem(error)), body_tracker)
-            except Problem as problem:
-                return LingeringResponse(problem_response(problem), body_tracker)
-
-        return handle
 
 
 router = APIRouter(tags=["Files"])
@@ -215,9 +196,12 @@ async def _store(context: RequestContext, body: Request, filename: str, settings
         hashed = await anyio.to_thread.run_sync(credentials.hash_password, settings.password)
     fields = {**settings.model_dump(), "password": hashed}
     signer = await anyio.to_thread.run_sync(context.read, installation_signer)
-    file = await upload.receive(body, context, filename, **fields)
-    deletion_url = deletion.url(context.settings.base, signer, file.id, file.object)
-    return FileDone(id=file.id, one=file.id, shorturl=file_url(file, context), deleteurl=deletion_url)
+
+    def respond(file: ops.File) -> FileDone:
+        deletion_url = deletion.url(context.settings.base, signer, file.id, file.object)
+        return FileDone(id=file.id, one=file.id, shorturl=file_url(file, context), deleteurl=deletion_url)
+
+    return await upload.receive(body, context, filename, respond, **fields)
 
 
 @router.get("/file/{id}")
@@ -252,14 +236,18 @@ def update_file(context: Context, id: PathId, body: FileChange) -> MessageRespon
     fields = body.sent()
     if body.maxdownloads is not None:
         context.wait_for_ingest()  # earlier downloads count toward the new limit
-    context.write(lambda tx: ops.change(tx, context.account, id, **fields))
-    return MessageResponse(message="File has been updated successfully.")
+    return context.change(
+        lambda tx: ops.change(tx, context.account, id, **fields),
+        lambda _: MessageResponse(message="File has been updated successfully."),
+    )
 
 
 @router.delete("/file/{id}/delete")
 def delete_file(context: Context, id: PathId) -> MessageResponse:
-    context.write(lambda tx: ops.remove(tx, context.account, id))
-    return MessageResponse(message="File has been deleted successfully.")
+    return context.change(
+        lambda tx: ops.remove(tx, context.account, id),
+        lambda _: MessageResponse(message="File has been deleted successfully."),
+    )
 
 
 def _raw_filename(request: Request) -> bytes:

@@ -62,7 +62,9 @@ async def upload_files(context: PageContext, parts: MultipartReader) -> Response
                 new_file = await anyio.to_thread.run_sync(form.read, NewFile, context.time_zone, SHAPE)
                 values = await anyio.to_thread.run_sync(new_file.sent)
                 uploaded.append(
-                    await upload.receive(part.as_request(), context, file_names.validate(filename), **values)
+                    await upload.receive(
+                        part.as_request(), context, file_names.validate(filename), lambda file: file, **values
+                    )
                 )
     except Problem as problem:
         if problem.kind not in _UPLOAD_ERRORS:

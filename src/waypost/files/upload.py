@@ -23,6 +23,7 @@ from waypost.http import file_names, media_types
 from waypost.storage.store import storage_full
 
 T = TypeVar("T")
+R = TypeVar("R")
 _log = structlog.get_logger("upload")
 _MIN_PROGRESS = 64 * 1024  # bytes that must arrive within `transfer_seconds`
 _EXTEND_SECONDS = 60.0  # how often an upload extends its record
@@ -30,8 +31,12 @@ _DIGEST = re.compile(r"\s*([a-z0-9-]+)\s*=\s*:([A-Za-z0-9+/=]*):\s*")
 _ALGORITHMS = {"md5": "md5", "sha": "sha1", "sha-256": "sha256", "sha-512": "sha512"}
 
 
-async def receive(request: Request, context: RequestContext, filename: str, **fields: Unpack[Fields]) -> File:
-    """Store the request's body as a new file of the account. On an error, neither object nor row remains.
+async def receive(
+    request: Request, context: RequestContext, filename: str, respond: Callable[[File], R], **fields: Unpack[Fields]
+) -> R:
+    """Store the request's body as a new file of the account; return the response that `respond` makes of it.
+
+    On an error, neither object nor row remains.
 
     Raises INVALID or TAKEN on the field at fault, TOO_LARGE, STORAGE_FULL, TOO_SLOW, UNAVAILABLE.
     """
@@ -48,12 +53,14 @@ async def receive(request: Request, context: RequestContext, filename: str, **fi
     locks = context.cleaner.upload_locks
     lock = await _threaded(lambda: locks.acquire(stored_as))
     try:
-        return await _receive(context, body, stored_as, filename, fields)
+        return await _receive(context, body, stored_as, filename, fields, respond)
     finally:
         locks.release(stored_as, lock)
 
 
-async def _receive(context: RequestContext, body: "UploadBody", name: str, filename: str, fields: Fields) -> File:
+async def _receive(
+    context: RequestContext, body: "UploadBody", name: str, filename: str, fields: Fields, respond: Callable[[File], R]
+) -> R:
     """Store the body as the object `name`, and create its file."""
     await _threaded(lambda: context.write(lambda tx: ops.register_upload(tx, name)))
     extending = asyncio.create_task(_extend(context, name))
@@ -63,7 +70,7 @@ async def _receive(context: RequestContext, body: "UploadBody", name: str, filen
         body.verify()
         stored = StoredObject(name, filename, body.size, body.sha256, media_types.detect(body.head))
         add = lambda tx: ops.add(tx, context.account, stored, settings=context.settings, **fields)  # noqa: E731
-        return await _threaded(lambda: context.write(add))
+        return await _threaded(lambda: context.change(add, respond))
     except BaseException:
         await asyncio.shield(asyncio.ensure_future(_threaded(lambda: context.cleaner.discard(name))))
         raise
@@ -73,12 +80,16 @@ async def _receive(context: RequestContext, body: "UploadBody", name: str, filen
 
 async def _extend(context: RequestContext, name: str) -> None:
     """Record regularly that the upload runs, also while the client or the storage is slow."""
+
+    def extend(tx: Connection) -> None:
+        ops.extend_upload(tx, name)
+        if context.claim is not None:
+            context.claim.extend(tx)
+
     while True:
         await asyncio.sleep(_EXTEND_SECONDS)
         try:
-            await _threaded(
-                lambda: context.database.write(lambda tx: ops.extend_upload(tx, name), durability="relaxed")
-            )
+            await _threaded(lambda: context.database.write(extend, durability="relaxed"))
         except Problem as problem:
             _log.warning("upload not extended", reason=problem.message)
 

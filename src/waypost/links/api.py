@@ -219,9 +219,10 @@ def link_statistics(context: Context, id: PathId, span: RequestedSpan) -> Report
 @router.post("/url/add")
 def add_link(context: Context, body: NewLink) -> LinkDone:
     fields = body.sent()
-    link = context.write(lambda tx: ops.add(tx, context.account, settings=context.settings, **fields))
-    url = context.short_url(link)
-    return LinkDone(id=link.id, shorturl=url, short=url)
+    return context.change(
+        lambda tx: ops.add(tx, context.account, settings=context.settings, **fields),
+        lambda link: LinkDone(**_address(link, context)),
+    )
 
 
 @router.put("/url/{id}/update")
@@ -229,15 +230,23 @@ def update_link(context: Context, id: PathId, body: LinkChange) -> LinkUpdated:
     fields = body.sent()
     if body.clicklimit is not None:
         context.wait_for_ingest()  # earlier clicks count toward the new limit
-    link = context.write(lambda tx: ops.change(tx, context.account, id, settings=context.settings, **fields))
-    url = context.short_url(link)
-    return LinkUpdated(id=link.id, shorturl=url, short=url, message="Link has been updated successfully.")
+    return context.change(
+        lambda tx: ops.change(tx, context.account, id, settings=context.settings, **fields),
+        lambda link: LinkUpdated(**_address(link, context), message="Link has been updated successfully."),
+    )
 
 
 @router.delete("/url/{id}/delete")
 def delete_link(context: Context, id: PathId) -> MessageResponse:
-    context.write(lambda tx: ops.remove(tx, context.account, id))
-    return MessageResponse(message="Link has been deleted successfully.")
+    return context.change(
+        lambda tx: ops.remove(tx, context.account, id),
+        lambda _: MessageResponse(message="Link has been deleted successfully."),
+    )
+
+
+def _address(link: ops.Address, context: RequestContext) -> dict[str, Any]:
+    url = context.short_url(link)
+    return {"id": link.id, "shorturl": url, "short": url}
 
 
 def _find_link(context: RequestContext, short: str) -> FoundLink | LinkNotFound:

@@ -122,17 +122,23 @@ def export_submissions(context: Context, id: PathId) -> StreamingResponse:
 
 @router.post("/overlay/add")
 def add_overlay(context: Context, body: NewOverlay) -> CreatedResponse:
-    overlay = context.write(lambda tx: ops.add(tx, context.account, **body.sent()))
-    return CreatedResponse(id=overlay.id)
+    return context.change(
+        lambda tx: ops.add(tx, context.account, **body.sent()),
+        lambda overlay: CreatedResponse(id=overlay.id),
+    )
 
 
 @router.put("/overlay/{id}/update")
 def update_overlay(context: Context, id: PathId, body: OverlayChange) -> MessageResponse:
-    context.write(lambda tx: ops.change(tx, context.account, id, **body.sent()))
-    return MessageResponse(message="Overlay has been updated successfully.")
+    return context.change(
+        lambda tx: ops.change(tx, context.account, id, **body.sent()),
+        lambda _: MessageResponse(message="Overlay has been updated successfully."),
+    )
 
 
 @router.delete("/overlay/{id}/delete")
 def delete_overlay(context: Context, id: PathId) -> MessageResponse:
-    context.write(lambda tx: ops.remove(tx, context.account, id))
-    return MessageResponse(message="Overlay has been deleted successfully.")
+    return context.change(
+        lambda tx: ops.remove(tx, context.account, id),
+        lambda _: MessageResponse(message="Overlay has been deleted successfully."),
+    )

@@ -56,17 +56,23 @@ def read_pixel(context: Context, id: PathId) -> PixelDetails:
 
 @router.post("/pixel/add")
 def add_pixel(context: Context, body: NewPixel) -> CreatedResponse:
-    pixel = context.write(lambda tx: ops.add(tx, context.account, **body.sent()))
-    return CreatedResponse(id=pixel.id)
+    return context.change(
+        lambda tx: ops.add(tx, context.account, **body.sent()),
+        lambda pixel: CreatedResponse(id=pixel.id),
+    )
 
 
 @router.put("/pixel/{id}/update")
 def update_pixel(context: Context, id: PathId, body: PixelChange) -> MessageResponse:
-    context.write(lambda tx: ops.change(tx, context.account, id, **body.sent()))
-    return MessageResponse(message="Pixel has been updated successfully.")
+    return context.change(
+        lambda tx: ops.change(tx, context.account, id, **body.sent()),
+        lambda _: MessageResponse(message="Pixel has been updated successfully."),
+    )
 
 
 @router.delete("/pixel/{id}/delete")
 def delete_pixel(context: Context, id: PathId) -> MessageResponse:
-    context.write(lambda tx: ops.remove(tx, context.account, id))
-    return MessageResponse(message="Pixel has been deleted successfully.")
+    return context.change(
+        lambda tx: ops.remove(tx, context.account, id),
+        lambda _: MessageResponse(message="Pixel has been deleted successfully."),
+    )

@@ -18,6 +18,7 @@ from waypost.clicks.stats import reports
 from waypost.clicks.stats.reports import StatisticsBlock
 from waypost.errors import Problem, invalid
 from waypost.qr import export, ops, service, zip_stream
+from waypost.qr.ops import Draft
 from waypost.qr.schemas import CodeChange, NewCode, NewCodes, PreviewCode, parsed
 from waypost.qrcode.payloads import Type
 from waypost.qrcode.render import MEDIA, Format, design
@@ -140,8 +141,11 @@ def code_statistics(context: Context, id: PathId, span: RequestedSpan) -> Report
 @router.post("/qr/add")
 def add_code(context: Context, body: NewCode) -> CodeDone:
     """Make a code. It is drawn and read before it is saved."""
-    code = service.add(context, body, service.Logos(context))
-    return CodeDone(id=code.id, link=picture_url(code, context))
+    new = service.proven(context, body, service.Logos(context))
+    return context.change(
+        lambda tx: ops.add(tx, context.account, new),
+        lambda code: CodeDone(id=code.id, link=picture_url(code, context)),
+    )
 
 
 @router.post("/qr/preview")
@@ -158,9 +162,8 @@ def preview_code(context: Context, body: PreviewCode) -> Preview:
 def add_codes(context: Context, body: NewCodes) -> CodesDone:
     """Make up to 500 codes, each for itself: `results` has what `/qr/add` would have answered to each."""
     request_logos = service.Logos(context)
-    results = [_added(context, item, request_logos) for item in body.codes]
-    created = sum(isinstance(result, CodeDone) for result in results)
-    return CodesDone(message=f"{created} of {len(results)} QR codes have been created.", results=results)
+    drafts = [_proven(context, item, request_logos) for item in body.codes]
+    return context.change(lambda tx: [_added(tx, context, draft) for draft in drafts], _codes_done)
 
 
 @router.put("/qr/{id}/update")
@@ -170,14 +173,20 @@ def update_code(context: Context, id: PathId, body: CodeChange) -> MessageRespon
     fields = service.Logos(context).resolve(body)
 
     settings = context.settings
-    service.change(context, id, lambda tx: ops.draft_change(tx, context.account, id, settings=settings, **fields))
-    return MessageResponse(message="QR code has been updated successfully.")
+    return service.change(
+        context,
+        id,
+        lambda tx: ops.draft_change(tx, context.account, id, settings=settings, **fields),
+        MessageResponse(message="QR code has been updated successfully."),
+    )
 
 
 @router.delete("/qr/{id}/delete")
 def delete_code(context: Context, id: PathId) -> MessageResponse:
-    context.write(lambda tx: ops.remove(tx, context.account, id))
-    return MessageResponse(message="QR code has been deleted successfully.")
+    return context.change(
+        lambda tx: ops.remove(tx, context.account, id),
+        lambda _: MessageResponse(message="QR code has been deleted successfully."),
+    )
 
 
 def picture_url(code: ops.Listed, context: RequestContext) -> str:
@@ -185,13 +194,29 @@ def picture_url(code: ops.Listed, context: RequestContext) -> str:
     return f"{context.settings.base}/qr/{code.alias}"
 
 
-def _added(context: RequestContext, item: Any, request_logos: service.Logos) -> CodeDone | Failure:
-    """One of many: what goes wrong with it is its own answer."""
+def _proven(context: RequestContext, item: Any, request_logos: service.Logos) -> Draft | Problem:
+    """Return one of many codes, or the problem that is its own response."""
     try:
-        code = service.add(context, parsed(item), request_logos)
+        return service.proven(context, parsed(item), request_logos)
+    except Problem as problem:
+        return problem
+
+
+def _added(tx: Connection, context: RequestContext, new: Draft | Problem) -> CodeDone | Failure:
+    """Save one of many codes. A savepoint removes one that cannot be saved."""
+    try:
+        if isinstance(new, Problem):
+            raise new
+        with tx.begin_nested():
+            code = ops.add(tx, context.account, new)
     except Problem as problem:
         return Failure(error=1, message=problem.message, code=problem.kind.code, field=problem.field)
     return CodeDone(id=code.id, link=picture_url(code, context))
+
+
+def _codes_done(results: Sequence[CodeDone | Failure]) -> CodesDone:
+    created = sum(isinstance(result, CodeDone) for result in results)
+    return CodesDone(message=f"{created} of {len(results)} QR codes have been created.", results=list(results))
 
 
 def _files(

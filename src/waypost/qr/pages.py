@@ -174,7 +174,7 @@ def _draft_change(context: PageContext, id: int, form: Form) -> Callable[[Connec
 
 
 def _update(context: PageContext, id: int, form: Form) -> bool:
-    service.change(context, id, _draft_change(context, id, form))
+    service.change(context, id, _draft_change(context, id, form), None)
     return True
 
 

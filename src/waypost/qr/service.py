@@ -1,7 +1,7 @@
 """From a body to a code: the logo fetched, the picture proven, and only then a transaction that writes."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection
 
@@ -14,6 +14,7 @@ from waypost.qrcode import verify
 from waypost.qrcode.render import Drawing, design
 from waypost.storage.store import ObjectNotFound
 
+R = TypeVar("R")
 _MOST_LOGOS = 10
 _TRIES = 50  # more than one account can have at once
 
@@ -72,13 +73,19 @@ class Logos:
 
 def add(context: RequestContext, body: NewCode, request_logos: Logos) -> ops.Code:
     """A new code, proven and saved. Raises INVALID, TAKEN."""
-    new = draft(context, body, request_logos)
-    prove(new)
+    new = proven(context, body, request_logos)
     return context.write(lambda tx: ops.add(tx, context.account, new))
 
 
-def change(context: RequestContext, code: int, draft: Callable[[Connection], Draft]) -> None:
-    """Change a code to what `draft` makes of it, proven. Raises INVALID, NOT_FOUND.
+def proven(context: RequestContext, body: NewCode, request_logos: Logos) -> Draft:
+    """A new code, proven and not saved. Raises INVALID."""
+    new = draft(context, body, request_logos)
+    prove(new)
+    return new
+
+
+def change(context: RequestContext, code: int, draft: Callable[[Connection], Draft], response: R) -> R:
+    """Change a code to what `draft` makes of it, proven; return the response. Raises INVALID, NOT_FOUND.
 
     A concurrent change makes another attempt necessary. Of concurrent changes one succeeds in each round.
     """
@@ -89,8 +96,15 @@ def change(context: RequestContext, code: int, draft: Callable[[Connection], Dra
         if drawing != proven:
             prove(new)
             proven = drawing
-        if context.write(lambda tx, new=new: ops.change(tx, context.account, code, new)):  # type: ignore[misc]
-            return
+
+        def work(tx: Connection, new: Draft = new) -> bool:
+            is_changed = ops.change(tx, context.account, code, new)
+            if is_changed:
+                context.answer(tx, response)
+            return is_changed
+
+        if context.write(work):
+            return response
     message = "This QR code is being changed by other requests. Please try again."
     raise Problem(Kind.UNAVAILABLE, message, retry_after=1)
 

@@ -72,17 +72,23 @@ def read_splash(context: Context, id: PathId) -> SplashDetails:
 
 @router.post("/splash/add")
 def add_splash(context: Context, body: NewSplash) -> CreatedResponse:
-    splash = context.write(lambda tx: ops.add(tx, context.account, **body.sent()))
-    return CreatedResponse(id=splash.id)
+    return context.change(
+        lambda tx: ops.add(tx, context.account, **body.sent()),
+        lambda splash: CreatedResponse(id=splash.id),
+    )
 
 
 @router.put("/splash/{id}/update")
 def update_splash(context: Context, id: PathId, body: SplashChange) -> MessageResponse:
-    context.write(lambda tx: ops.change(tx, context.account, id, **body.sent()))
-    return MessageResponse(message="Splash page has been updated successfully.")
+    return context.change(
+        lambda tx: ops.change(tx, context.account, id, **body.sent()),
+        lambda _: MessageResponse(message="Splash page has been updated successfully."),
+    )
 
 
 @router.delete("/splash/{id}/delete")
 def delete_splash(context: Context, id: PathId) -> MessageResponse:
-    context.write(lambda tx: ops.remove(tx, context.account, id))
-    return MessageResponse(message="Splash page has been deleted successfully.")
+    return context.change(
+        lambda tx: ops.remove(tx, context.account, id),
+        lambda _: MessageResponse(message="Splash page has been deleted successfully."),
+    )

@@ -1,11 +1,11 @@
-"""Delete expired data: salts and visitors of past days, old events, old change-log entries."""
+"""Delete expired data: salts and visitors of past days, old events, change-log entries and idempotency keys."""
 
 from sqlalchemy import Connection, column, delete, select, table
 
 from waypost.clicks.ingest import partitions
 from waypost.clicks.ingest.aggregate import DAY
 from waypost.db import change_log, leases
-from waypost.db.schema import events, visitor_salts, visitors
+from waypost.db.schema import events, idempotency_keys, visitor_salts, visitors
 
 INTERVAL_SECONDS = 60
 _MAX_ROWS = 20_000
@@ -23,6 +23,7 @@ def delete_expired(tx: Connection, now: int, *, first_kept_day: int, events_days
         return False
     tx.execute(delete(visitor_salts).where(visitor_salts.c.day < first_kept_day))
     change_log.purge(tx)
+    tx.execute(delete(idempotency_keys).where(idempotency_keys.c.until < now))
     before = now - events_days * DAY
     partitions.drop_before(tx, "visitors", first_kept_day)
     tx.execute(delete(visitors).where(visitors.c.day < first_kept_day))

@@ -5,7 +5,16 @@ value: an absent field gets it on creation, and `null` resets the field to it (d
 Lists are ordered by `id`; every owned table has an index on (account, id) for its list.
 """
 
-from waypost.db.schema.accounts import accounts, api_keys, installation, plans, recovery_codes, sessions, totp_secrets
+from waypost.db.schema.accounts import (
+    accounts,
+    api_keys,
+    idempotency_keys,
+    installation,
+    plans,
+    recovery_codes,
+    sessions,
+    totp_secrets,
+)
 from waypost.db.schema.clicks import (
     changes,
     click_labels,

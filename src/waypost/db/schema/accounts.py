@@ -110,6 +110,21 @@ recovery_codes = Table(
     sqlite_with_rowid=False,
 )
 
+# Responses to requests with an Idempotency-Key (waypost.api.idempotency). `request` is a digest of the request. Until
+# it has a response, `claim` identifies the request that runs; `until` is the end of the claim, then of the response.
+idempotency_keys = Table(
+    "idempotency_keys",
+    metadata,
+    Column("account", Id, ForeignKey("accounts.id", ondelete="CASCADE"), primary_key=True, autoincrement=False),
+    Column("key", String(255), primary_key=True),
+    Column("request", LargeBinary, nullable=False),
+    Column("claim", LargeBinary, nullable=False),
+    timestamp("until"),
+    Column("status", BigInteger),
+    Column("body", LargeBinary),
+    Index("idempotency_keys_until", "until"),
+)
+
 # Values of this installation, such as its secret.
 installation = Table(
     "installation",

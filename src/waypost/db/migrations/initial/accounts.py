@@ -27,6 +27,7 @@ def create() -> None:
     _create_sessions()
     _create_totp_secrets()
     _create_recovery_codes()
+    _create_idempotency_keys()
 
 
 def _create_installation() -> None:
@@ -115,3 +116,18 @@ def _create_recovery_codes() -> None:
         reference("recovery_codes", "account", "accounts", "CASCADE"),
         key=("account", "digest"),
     )
+
+
+def _create_idempotency_keys() -> None:
+    create_table(
+        "idempotency_keys",
+        columns(ID, "account"),
+        columns(String(255), "key"),
+        columns(BYTES, "request", "claim"),
+        columns(NUMBER, "until"),
+        optional(NUMBER, "status"),
+        optional(BYTES, "body"),
+        reference("idempotency_keys", "account", "accounts", "CASCADE"),
+        key=("account", "key"),
+    )
+    op.create_index("idempotency_keys_until", "idempotency_keys", ["until"])
