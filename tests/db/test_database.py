@@ -60,3 +60,18 @@ def test_reference_to_row_deleted_concurrently_raises_not_found(ana: Person, dat
     with pytest.raises(Problem) as caught:
         database.write(work)
     assert (caught.value.kind, len(attempts)) == (Kind.NOT_FOUND, 1)
+
+
+@ON_POSTGRESQL
+def test_connection_used_for_all_kinds_of_transactions_has_the_properties_of_each(database: Database) -> None:
+    def properties(tx: Connection) -> tuple[str, str]:
+        names = ("transaction_isolation", "transaction_read_only")
+        isolation, read_only = (tx.execute(text(f"SHOW {name}")).scalar_one() for name in names)
+        return isolation, read_only
+
+    for _ in range(2):
+        assert database.write(properties) == ("read committed", "off")
+        assert database.read(properties) == ("repeatable read", "on")
+        assert database.read(properties, autocommit=True) == ("read committed", "off")
+        assert database.read(properties) == ("repeatable read", "on")
+        assert database.write(properties, autocommit=True) == ("read committed", "off")

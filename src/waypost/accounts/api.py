@@ -39,7 +39,7 @@ class AccountChange(Body):
 
 @router.get("/account")
 def read_account(context: Context) -> AccountAnswer:
-    account = context.read(lambda tx: ops.get(tx, context.account))
+    account = context.read(lambda tx: ops.get(tx, context.account), autocommit=True)
     fields = {
         **vars(account),
         "avatar": f"{context.settings.base}/u/{account.username}/avatar.svg",

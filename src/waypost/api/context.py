@@ -88,10 +88,13 @@ class RequestContext:
         """Return the short URL of a link or file."""
         return short_url(self.settings.base, item.host, item.scheme, item.alias)
 
-    def read(self, work: Callable[[Connection], T]) -> T:
-        """Run `work` in a read transaction. Raises NOT_FOUND if the account was deleted."""
+    def read(self, work: Callable[[Connection], T], *, autocommit: bool = False) -> T:
+        """Run `work` in a read transaction. Raises NOT_FOUND if the account was deleted.
+
+        `autocommit`: for a single statement; saves PostgreSQL two round trips.
+        """
         try:
-            return self.database.read(work)
+            return self.database.read(work, autocommit=autocommit)
         except NoResultFound as error:
             self._require_account(error)
             raise

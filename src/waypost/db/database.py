@@ -81,11 +81,10 @@ class Database:
             from waypost.db import failover  # noqa: PLC0415  # SQLite does not need the driver's 10 MB
 
             self._failover = pools = failover.FailoverPools(url, self.adaptive_timeout)
-            self._reader = pools.full.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+            self._reader = pools.with_mode(pools.full, "snapshot")
             self._writers = {"full": pools.full, "process": pools.full, "relaxed": pools.relaxed}
             self._autocommit = {
-                durability: engine.execution_options(isolation_level="AUTOCOMMIT")
-                for durability, engine in self._writers.items()
+                durability: pools.with_mode(engine, "autocommit") for durability, engine in self._writers.items()
             }
             self._autocommit_reader = self._autocommit["full"]
             self.listener = pools.listener

@@ -7,12 +7,14 @@ use PostgreSQL import these modules: the driver takes 10 MB.
 import time
 from typing import Any
 
-from sqlalchemy import event
+from sqlalchemy import Connection, Engine, event
 
 from waypost.db import connection_pool, postgres
 from waypost.db.connection_pool import PoolWatchdog
-from waypost.db.primary import PrimarySelector, TimeoutConnection
+from waypost.db.primary import Mode, PrimarySelector, TimeoutConnection
 from waypost.db.response_times import MAX_RESPONSE_SECONDS, AdaptiveTimeout
+
+_MODE = "waypost_mode"
 
 
 class FailoverPools:
@@ -28,6 +30,13 @@ class FailoverPools:
         pools = (self.full, self.relaxed, self.listener)
         self._watchdogs = tuple(PoolWatchdog(pool, primary, timeout) for pool in pools)
         event.listen(self.listener, "connect", self._listen)
+        for pool in (self.full, self.relaxed):
+            event.listen(pool, "begin", _enter_mode)
+
+    @staticmethod
+    def with_mode(pool: Engine, mode: Mode) -> Engine:
+        """Return an engine whose transactions are of this kind."""
+        return pool.execution_options(**{_MODE: mode})
 
     def reap_stalled(self) -> None:
         """Cut connections that stopped responding or belong to a demoted primary. Never blocks."""
@@ -48,3 +57,9 @@ class FailoverPools:
         connection.execute(f"LISTEN {postgres.CHANNEL}")
         self._timeout.lost_at = time.monotonic()
         self._timeout.record(self._timeout.lost_at - started)
+
+
+def _enter_mode(tx: Connection) -> None:
+    """Not by SQLAlchemy's options, which set and reset a connection for each transaction: half the time of a read."""
+    connection: Any = tx.connection.driver_connection
+    connection.enter_mode(tx.get_execution_options().get(_MODE, "write"))

@@ -2,14 +2,17 @@
 
 import threading
 from collections.abc import Generator
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import psycopg
+from psycopg import IsolationLevel
 from psycopg.pq import TransactionStatus
 
 T = TypeVar("T")
 Timeline = tuple[str, str]
 """(system identifier, timeline id in hexadecimal) of a primary; every promotion starts a higher timeline."""
+Mode = Literal["write", "snapshot", "autocommit"]
+"""Kind of a transaction. `snapshot` only reads, all of it at the state of one moment."""
 _CONNECT_SECONDS = 5
 _CONNECT_SECONDS_OF_SEVERAL = 2  # with other servers to try, an unresponsive one must not delay them
 _TIMELINE_QUERY = """
@@ -25,6 +28,16 @@ class TimeoutConnection(psycopg.Connection[Any]):
     """Seconds to wait for each response; None: as long as the server's own limits allow."""
     timeline: Timeline | None = None
     """The server's timeline when the connection was opened; None for servers that do not report one."""
+    _mode: Mode | None = "write"
+
+    def enter_mode(self, mode: Mode) -> None:
+        """Set the kind of the following transactions. Setting each property takes longer than comparing the mode."""
+        if mode != self._mode:
+            self._mode = None  # until all three are set
+            self.autocommit = mode == "autocommit"
+            self.isolation_level = IsolationLevel.REPEATABLE_READ if mode == "snapshot" else None
+            self.read_only = True if mode == "snapshot" else None
+            self._mode = mode
 
     def wait(self, gen: Generator[Any, Any, T], interval: float = 0.1, timeout: float | None = None) -> T:
         """Wait like psycopg, but close the connection when no response arrives in time."""
