@@ -151,7 +151,7 @@ def main() -> None:
     rows = [row for row in _ROWS if options.only in row.name]
     with tempfile.TemporaryDirectory(prefix="waypost-bench-") as name, contextlib.ExitStack() as stack:
         bare = stack.enter_context(_bare_site(Path(name)))
-        sites = [stack.enter_context(_sqlite_site(Path(name))), stack.enter_context(_postgresql_site(Path(name)))]
+        sites = [stack.enter_context(sqlite_site(Path(name))), stack.enter_context(postgresql_site(Path(name)))]
         for site in sites:
             _fill(site, (options.rounds + 1) * options.requests)
         for _ in range(options.rounds + 1):
@@ -177,7 +177,8 @@ def _bare_site(folder: Path) -> Iterator[Site]:
 
 
 @contextlib.contextmanager
-def _sqlite_site(folder: Path) -> Iterator[Site]:
+def sqlite_site(folder: Path) -> Iterator[Site]:
+    """Run waypost on SQLite, with one account."""
     home = folder / "sqlite"
     home.mkdir()
     key = _create_key(Settings(data_dir=home).database)
@@ -186,7 +187,8 @@ def _sqlite_site(folder: Path) -> Iterator[Site]:
 
 
 @contextlib.contextmanager
-def _postgresql_site(folder: Path) -> Iterator[Site]:
+def postgresql_site(folder: Path) -> Iterator[Site]:
+    """Run waypost on a PostgreSQL server of its own, with one account."""
     home = folder / "postgresql"
     home.mkdir()
     with own_postgres() as postgres:

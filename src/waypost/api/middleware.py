@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import partial
 from urllib.parse import unquote_plus, unquote_to_bytes
 
-import anyio.to_thread
 import structlog
 from fastapi.exceptions import RequestValidationError
 from starlette.datastructures import Headers
@@ -21,6 +20,7 @@ from waypost.api.context import REQUEST_CONTEXT, RequestContext, WorkerResources
 from waypost.api.endpoints import EndpointTable, Input, Match, parse_query
 from waypost.api.rate_limit import Usage
 from waypost.api.responses import problem_response, validation_problem
+from waypost.api.threads import RequestThreads
 from waypost.errors import Kind, Problem, invalid
 
 PREFIX = "/api"
@@ -46,6 +46,7 @@ class ApiMiddleware:
         self._endpoints = endpoints
         self._resources = resources
         self._authenticator = Authenticator(resources)
+        self._threads = RequestThreads()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -82,21 +83,21 @@ class ApiMiddleware:
         match = self._endpoints.find(scope["method"], path)
         if match is None:
             if key:
-                await anyio.to_thread.run_sync(authenticate)
+                await self._threads.run(authenticate)
             is_page = scope["method"] == "GET" and path.startswith(_PAGES)
             await (self._app if is_page else self._no_endpoint(scope["method"], path))(scope, receive, request.send)
             return
         if not key:
             raise key_required()
         if match[0].is_async:
-            context = await anyio.to_thread.run_sync(authenticate)
+            context = await self._threads.run(authenticate)
             if key_of_request := idempotency.key_of(Request(scope)):
                 claim = idempotency.Claim(context.account, key_of_request, match[0].render)
                 context = replace(context, claim=claim)
             await self._app({**scope, REQUEST_CONTEXT: context}, receive, request.send)
             return
         is_recent = self._authenticator.is_recent(key)
-        response = await _respond(match, Request(scope, receive), authenticate, is_recent=is_recent)
+        response = await _respond(self._threads, match, Request(scope, receive), authenticate, is_recent=is_recent)
         await response(scope, receive, request.send)
 
     def _no_endpoint(self, method: str, path: str) -> Response:
@@ -112,19 +113,24 @@ class ApiMiddleware:
 
 
 async def _respond(
-    match: Match, request: Request, authenticate: Callable[[], RequestContext], *, is_recent: bool
+    threads: RequestThreads,
+    match: Match,
+    request: Request,
+    authenticate: Callable[[], RequestContext],
+    *,
+    is_recent: bool,
 ) -> Response:
     """Run an endpoint in one thread, which also authenticates the request if its key is a recent one.
 
     With another key the body is read only when the key is known to be valid.
     """
     endpoint, parameters = match
-    context = None if is_recent or not endpoint.has_body else await anyio.to_thread.run_sync(authenticate)
+    context = None if is_recent or not endpoint.has_body else await threads.run(authenticate)
     try:
         body = await request_body.read(request) if endpoint.has_body else b""
     except Problem:
         if context is None:
-            await anyio.to_thread.run_sync(authenticate)  # so that the request counts
+            await threads.run(authenticate)  # so that the request counts
         raise
 
     def run(own_context: RequestContext) -> Response:
@@ -146,7 +152,7 @@ async def _respond(
         finally:
             database.write(claim.release, durability="relaxed", autocommit=True)
 
-    return await anyio.to_thread.run_sync(run_once)
+    return await threads.run(run_once)
 
 
 def _require_utf8(query: bytes) -> None:
