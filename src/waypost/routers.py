@@ -18,6 +18,7 @@ from waypost.api.endpoints import EndpointTable
 from waypost.bios.api import router as bios_router
 from waypost.bios.pages import pages as bios_pages
 from waypost.bios.public import BIOS, visit_block
+from waypost.bulk import api as bulk_api
 from waypost.campaigns.api import router as campaigns_router
 from waypost.campaigns.list_page import visit_list
 from waypost.campaigns.pages import pages as campaigns_pages
@@ -57,6 +58,12 @@ from waypost.visits.alias import alias_handler, domain_alias_handler
 from waypost.visits.app import PublicRoute
 from waypost.visits.avatar import account_avatar
 
+
+def _item_endpoints() -> EndpointTable:
+    """Return the endpoints for the items of bulk requests."""
+    return endpoint_table()
+
+
 API_ROUTERS = (
     accounts_router,
     files_router,
@@ -70,6 +77,7 @@ API_ROUTERS = (
     links_router,
     bios_router,
     statistics_router,
+    bulk_api.create_router(_item_endpoints),
 )
 """Routers in the order of the API document."""
 

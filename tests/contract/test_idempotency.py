@@ -18,6 +18,7 @@ from waypost.routers import API_ROUTERS
 URL = "https://example.com/"
 _MORE = (
     Row("POST /qr/bulk", {}, {"codes": [{"type": "text", "data": "One"}, {"type": "none"}]}),
+    Row("POST /bulk", {}, {"items": [{"action": "create", "noun": "url", "fields": {"url": URL}}, 5]}),
     Row("POST /qr/preview", {}, {"type": "text", "data": "One"}),
     Row("POST /files/upload", {}, content=b""),
 )

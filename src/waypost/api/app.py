@@ -20,7 +20,7 @@ _FAILURES = {
     403: "The account is suspended, or the key does not have the right.",
     404: "No such item in this account.",
     408: "The upload is too slow.",
-    409: "The first request with this Idempotency-Key is still running; see Retry-After.",
+    409: "The first request with this Idempotency-Key is still running (see Retry-After), or a selection has changed.",
     413: "The body exceeds 8 MiB or 250,000 values, or the file exceeds the limit of the plan.",
     422: "This Idempotency-Key was used for another request.",
     429: "The rate limit is exceeded; see Retry-After.",

@@ -41,7 +41,18 @@ class Authenticator:
             raise Problem(Kind.SUSPENDED, "This account is suspended. Please contact the administrator.")
         if caller.scope == "read" and scope["method"] not in _READ_METHODS:
             raise Problem(Kind.READ_ONLY_KEY, "This API key is read-only. Use a key with the scope write.")
-        return RequestContext(caller.account, self._resources, can_change_login=caller.scope == "account")
+
+        def take_requests(size: int) -> None:
+            if size > 0:
+                further = self._limiter.take(key, caller.account, size)
+                record(caller.account, further)
+                if not further.allowed:
+                    raise _over_limit(further)
+
+        can_change_login = caller.scope == "account"
+        return RequestContext(
+            caller.account, self._resources, can_change_login=can_change_login, take_requests=take_requests
+        )
 
     def _bad_key(self, scope: Scope) -> Problem:
         address = client_ip(scope, self._resources.settings.proxies)

@@ -54,6 +54,9 @@ class RequestContext:
     claim: Claim | None = field(default=None, kw_only=True)
     """The claim of the request's idempotency key, if it has one."""
 
+    take_requests: Callable[[int], None] = field(default=lambda _: None, kw_only=True)
+    """Take further requests from the limit of the API key. Raises RATE_LIMITED if fewer are left."""
+
     @property
     def settings(self) -> Settings:
         """The settings of the installation."""

@@ -64,7 +64,17 @@ class Endpoint:
 
         Raises RequestValidationError for input that breaks a rule.
         """
-        return self.render(self.route.endpoint(**{name: read(given) for name, read in self._parameters.items()}))
+        return self.render(self.call(given))
+
+    def call(self, given: Input) -> Any:
+        """Validate the input and return what the function returns. Raises RequestValidationError."""
+        return self.route.endpoint(**{name: read(given) for name, read in self._parameters.items()})
+
+    def plain(self, result: Any) -> dict[str, Any]:
+        """Return the body of the response for what the function returned, as JSON types."""
+        value = self._response.validate_python(result, from_attributes=True)
+        body: dict[str, Any] = self._response.dump_python(value, mode="json", by_alias=True)
+        return body
 
     def render(self, result: Any) -> Response:
         """Return the response for what the function returned."""

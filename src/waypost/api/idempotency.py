@@ -25,8 +25,8 @@ METHODS = frozenset({"POST", "PUT", "DELETE"})
 MAX_LENGTH = 255
 _ANSWER_SECONDS = 24 * 3600
 CLAIM_SECONDS = 15
-UPLOAD_CLAIM_SECONDS = 150
-"""Longer than the interval in which an upload extends its claim."""
+LONG_CLAIM_SECONDS = 150
+"""Of uploads, which extend their claim every minute, and of bulk requests."""
 _UPLOAD_HEADERS = ("content-length", "content-md5", "content-digest", "repr-digest")
 _row = idempotency_keys.c
 _IS_OWN = (_row.account == bindparam("owned_account")) & (_row.key == bindparam("owned_key"))
@@ -58,7 +58,7 @@ class Claim:
 
     def extend(self, tx: Connection) -> None:
         """Extend the claim of an upload that takes long."""
-        tx.execute(_STORE, {**self._owned, "until": clock.now() + UPLOAD_CLAIM_SECONDS})
+        tx.execute(_STORE, {**self._owned, "until": clock.now() + LONG_CLAIM_SECONDS})
 
     def release(self, tx: Connection) -> None:
         """End the claim of a request that stored no response, so that it can be repeated at once."""
@@ -87,7 +87,7 @@ def digest_of_upload(request: Request) -> bytes:
     return digest_of(request, "\n".join(request.headers.get(name, "") for name in _UPLOAD_HEADERS).encode())
 
 
-def take(database: Database, claim: Claim, digest: bytes, *, seconds: int = CLAIM_SECONDS) -> Response | None:
+def take(database: Database, claim: Claim, digest: bytes, *, seconds: int) -> Response | None:
     """Claim the key, or return the stored response of the same request.
 
     Raises KEY_REUSED if the key was used for another request, REQUEST_RUNNING while the first one has no response.

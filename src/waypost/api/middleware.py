@@ -144,7 +144,8 @@ async def _respond(
             return run(own_context)
         claim = idempotency.Claim(own_context.account, key, endpoint.render)
         database = own_context.database
-        stored = idempotency.take(database, claim, idempotency.digest_of(request, body))
+        seconds = idempotency.LONG_CLAIM_SECONDS if endpoint.route.path.endswith("/bulk") else idempotency.CLAIM_SECONDS
+        stored = idempotency.take(database, claim, idempotency.digest_of(request, body), seconds=seconds)
         if stored is not None:
             return stored
         try:

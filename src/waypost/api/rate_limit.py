@@ -94,6 +94,20 @@ class ApiKeyLimiter:
             account, size = caller.account, 1
         raise unavailable()  # reads are stale: the server has become a standby
 
+    def take(self, key: str, account: int, size: int) -> Usage:
+        """Take further requests of an accepted key, all of them or none."""
+        digest = credentials.digest(key)
+        caller = self._database.write(
+            lambda tx: claim(tx, account, digest, size), durability="relaxed", autocommit=True
+        )
+        if caller is not None:
+            return _usage(caller, 0)
+        present = self._database.read(lambda tx: auth_api_keys.find_caller(tx, digest))
+        if present is None:
+            raise unavailable()  # the key was just revoked
+        left = max(0, present.limit - present.window_used)
+        return Usage(present.limit, left, _reset_second(present.window_start), allowed=False)
+
     def _take(self, block: _Block) -> bool:
         """Take one request from the block, if one is left and neither its time nor its window is over."""
         is_current = time.monotonic() < block.until and clock.now_ms() < block.caller.window_start + WINDOW_MS

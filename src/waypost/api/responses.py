@@ -38,11 +38,16 @@ class CreatedResponse(Success):
     id: int
 
 
-def problem_response(problem: Problem) -> JSONResponse:
-    """Return the response for a problem. All failure bodies are made here."""
+def failure_body(problem: Problem) -> dict[str, Any]:
+    """Return the body of the response for a problem. All failure bodies are made here."""
     body: dict[str, Any] = {"error": 1, "message": _encodable(problem.message), "code": problem.kind.code}
     if problem.field is not None:
         body["field"] = _encodable(problem.field)
+    return body
+
+
+def problem_response(problem: Problem) -> JSONResponse:
+    """Return the response for a problem."""
     headers = {}
     if problem.retry_after is not None:
         headers["Retry-After"] = str(problem.retry_after)
@@ -50,7 +55,7 @@ def problem_response(problem: Problem) -> JSONResponse:
         headers["WWW-Authenticate"] = "Bearer"
     if problem.kind in (Kind.TOO_LARGE, Kind.TOO_SLOW):
         headers["Connection"] = "close"  # the rest of the body is not read
-    return JSONResponse(body, status_code=problem.kind.status, headers=headers)
+    return JSONResponse(failure_body(problem), status_code=problem.kind.status, headers=headers)
 
 
 def _encodable(words: str) -> str:

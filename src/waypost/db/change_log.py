@@ -4,7 +4,8 @@ Ids are assigned before commit, so they can appear out of order. Readers remembe
 minutes; so writers never wait for each other.
 """
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
@@ -35,6 +36,7 @@ class Change(NamedTuple):
 
 
 _recorded: WeakKeyDictionary[Connection, list[Change]] = WeakKeyDictionary()
+_pending: WeakKeyDictionary[Connection, dict[Name, None]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,24 @@ def record_links(tx: Connection, where: ColumnElement[bool]) -> None:
     _insert(tx, [(host, alias) for host, alias in names] if len(names) <= _MAX_LINKS else [("", "")])
 
 
+@contextmanager
+def in_one_batch(tx: Connection) -> Iterator[None]:
+    """Log the changes of the block after it, in one statement, each name once.
+
+    A savepoint that was rolled back leaves its names in the log, which drops a cached response without need.
+    """
+    names = _pending[tx] = {}
+    try:
+        yield
+    finally:
+        del _pending[tx]
+    _insert(tx, names)
+
+
 def _insert(tx: Connection, names: Iterable[Name]) -> None:
+    if (pending := _pending.get(tx)) is not None:
+        pending.update(dict.fromkeys(names))
+        return
     now = clock.now()
     if rows := [{"host": host, "alias": alias, "at": now} for host, alias in names]:
         inserted = tx.execute(_INSERT, rows)

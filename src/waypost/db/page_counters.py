@@ -4,6 +4,11 @@ Level 0 counts blocks of 2^10 ids, level 1 blocks of 2^20. Finding a page reads 
 level instead of skipping every row before the page (docs/adr/0002-page-counters.md).
 """
 
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from weakref import WeakKeyDictionary
+
 from sqlalchemy import ColumnElement, Connection, Select, bindparam, func, select, text
 
 from waypost.db.schema import page_counters
@@ -20,14 +25,49 @@ _INCREMENT = text(
 )
 
 
+_pending: WeakKeyDictionary[Connection, Counter[tuple[int, str, int]]] = WeakKeyDictionary()
+"""By transaction, the changes of a batch by account, noun and block of level 0."""
+
+
+@contextmanager
+def in_one_batch(tx: Connection) -> Iterator[None]:
+    """Count the rows of the block after it, with a statement for each block of ids. Nothing is counted on an error.
+
+    The block must not roll back to a savepoint: what it counted since would be counted.
+    """
+    _pending[tx] = Counter()
+    try:
+        yield
+        _flush(tx)
+    finally:
+        del _pending[tx]
+
+
+def _flush(tx: Connection) -> None:
+    pending = _pending[tx]
+    changes = sorted(pending.items())
+    pending.clear()
+    for (account, noun, block), change in changes:
+        _increment(tx, account, noun, block << _BLOCK_BITS[0], change)
+
+
 def increment(tx: Connection, account: int, noun: str, item: int, change: int) -> None:
     """Count a row of `noun` that the same transaction adds (`change` 1) or removes (`change` -1)."""
+    if (pending := _pending.get(tx)) is not None:
+        pending[account, noun, item >> _BLOCK_BITS[0]] += change
+    else:
+        _increment(tx, account, noun, item, change)
+
+
+def _increment(tx: Connection, account: int, noun: str, item: int, change: int) -> None:
     blocks = {f"block{level}": item >> bits for level, bits in enumerate(_BLOCK_BITS)}
     tx.execute(_INCREMENT, {"account": account, "noun": noun, "change": change, **blocks})
 
 
 def total(tx: Connection, account: int, noun: str) -> int:
     """Return how many rows of `noun` the account has."""
+    if tx in _pending:
+        _flush(tx)
     return int(tx.execute(_TOTAL, {"account": account, "noun": noun}).scalar_one())
 
 

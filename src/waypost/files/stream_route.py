@@ -42,7 +42,7 @@ async def _respond_once(request: Request, respond: Callable[[], Coroutine[Any, A
     if context is None or claim is None:
         return await respond()
     digest = idempotency.digest_of_upload(request)
-    take = partial(idempotency.take, context.database, claim, digest, seconds=idempotency.UPLOAD_CLAIM_SECONDS)
+    take = partial(idempotency.take, context.database, claim, digest, seconds=idempotency.LONG_CLAIM_SECONDS)
     stored = await anyio.to_thread.run_sync(take)
     if stored is not None:
         return stored

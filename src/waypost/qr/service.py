@@ -1,6 +1,7 @@
 """From a body to a code: the logo fetched, the picture proven, and only then a transaction that writes."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection
@@ -97,16 +98,21 @@ def change(context: RequestContext, code: int, draft: Callable[[Connection], Dra
             prove(new)
             proven = drawing
 
-        def work(tx: Connection, new: Draft = new) -> bool:
-            is_changed = ops.change(tx, context.account, code, new)
-            if is_changed:
-                context.answer(tx, response)
-            return is_changed
+        def work(tx: Connection, new: Draft = new) -> None:
+            if not ops.change(tx, context.account, code, new):
+                raise _Changed
 
-        if context.write(work):
-            return response
-    message = "This QR code is being changed by other requests. Please try again."
-    raise Problem(Kind.UNAVAILABLE, message, retry_after=1)
+        with suppress(_Changed):
+            return context.change(work, lambda _: response)
+    raise _Changed
+
+
+class _Changed(Problem):
+    """The code was changed since it was read."""
+
+    def __init__(self) -> None:
+        message = "This QR code is being changed by other requests. Please try again."
+        super().__init__(Kind.UNAVAILABLE, message, retry_after=1)
 
 
 def draft(context: RequestContext, body: NewCode, request_logos: Logos) -> Draft:

@@ -9,7 +9,7 @@ from waypost.errors import invalid
 RESERVED = frozenset(
     """
     about abuse account accounts admin api app apple-app-site-association assets assetlinks auth avatar billing bio
-    bios campaign campaigns channel channels contact dashboard docs domain domains download downloads error faq
+    bios bulk campaign campaigns channel channels contact dashboard docs domain domains download downloads error faq
     favicon file files forgot health healthz help home humans images index legal link links login logout manifest me
     metrics new oauth oidc openapi overlay overlays p page pages password ping pixel pixels plan plans preview pricing
     privacy public qr qrs r ready readyz register report robots root s saml search security service-worker sessions

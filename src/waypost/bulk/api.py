@@ -1,0 +1,158 @@
+"""Bulk requests: up to 1,000 changes of any kind in one request and one transaction (decision 79)."""
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Response
+from fastapi.responses import JSONResponse
+from pydantic import Field
+from sqlalchemy import Connection
+
+from waypost.api.context import Context, RequestContext
+from waypost.api.endpoints import EndpointTable
+from waypost.api.request_body import Body
+from waypost.api.responses import Success, failure_body
+from waypost.api.types import Count, ItemId, Line
+from waypost.bulk.items import NOT_DONE, Action, Prepared, failure, prepare
+from waypost.db import change_log, page_counters
+from waypost.errors import Kind, Problem, invalid
+from waypost.links import search
+from waypost.links.columns import Status
+
+MAX_ITEMS = 1000
+_ITEMS_PER_REQUEST = 100  # of the rate limit
+
+
+class Selection(Body):
+    """All links that match: `action` is `update` or `delete`."""
+
+    action: Annotated[Action, Field(description="`update` or `delete`.")]
+    expect: Annotated[Count, Field(description="The number of links that you saw; else 409.")]
+    q: Line | None = None
+    campaign: ItemId | None = None
+    channel: ItemId | None = None
+    status: Status | None = None
+    fields: Annotated[dict[str, Any] | None, Field(description="The fields of an update.")] = None
+
+
+class BulkRequest(Body):
+    items: Annotated[
+        list[Any] | None,
+        Field(
+            max_length=MAX_ITEMS,
+            description="Changes: {action, noun, id, fields}. `action` is create, update, delete or assign; `noun` is"
+            " the first part of the path of the single request; `fields` is its body. To assign, `id` is the campaign"
+            " or channel, `item` the id of what it gets, and `type` for a channel links, bio or qr.",
+        ),
+    ] = None
+    selection: Selection | None = None
+    atomic: Annotated[bool, Field(description="Change nothing if one item fails.")] = False
+
+
+class BulkDone(Success):
+    message: str
+    results: Annotated[
+        list[dict[str, Any]],
+        Field(description="For each item, the `status` and the body that the single request would have."),
+    ]
+
+
+class _ItemFailed(Exception):
+    """An item of an atomic request failed; the transaction is rolled back."""
+
+    def __init__(self, results: list[dict[str, Any]]) -> None:
+        super().__init__()
+        self.results = results
+
+
+def create_router(endpoints: Callable[[], EndpointTable]) -> APIRouter:
+    """Return the router. `endpoints` returns the endpoints of the items."""
+    router = APIRouter(tags=["Bulk"])
+
+    @router.post("/bulk", response_model=BulkDone)
+    def change_in_bulk(context: Context, body: BulkRequest) -> Any:
+        """Run up to 1,000 changes in one transaction; one request of the rate limit for each 100 of them."""
+        if (body.items is None) == (body.selection is None):
+            raise invalid("items", "Send items or selection, and not both.")
+        ids = _matching(context, body.selection) if body.selection else ()
+        sent = [_item(body.selection, link) for link in ids] if body.selection else body.items or []
+        context.take_requests(-(-len(sent) // _ITEMS_PER_REQUEST) - 1)
+        prepared = [prepare(context, endpoints(), item) for item in sent]
+
+        def work(tx: Connection) -> list[dict[str, Any]]:
+            if body.selection and _select(tx, context, body.selection) != ids:
+                raise _changed(len(ids))
+            with change_log.in_one_batch(tx):
+                return _run(tx, prepared, is_atomic=body.atomic)
+
+        try:
+            return context.change(work, _done)
+        except _ItemFailed as error:
+            return _rolled_back(error.results)
+
+    return router
+
+
+def _run(tx: Connection, prepared: Sequence[Prepared | Problem], *, is_atomic: bool) -> list[dict[str, Any]]:
+    """Run the items in order. Raises _ItemFailed if they are atomic and one fails.
+
+    Usually all succeed, in one savepoint; if one fails, all are undone and run again, each in a savepoint of its own.
+    """
+    try:
+        with tx.begin_nested(), page_counters.in_one_batch(tx):
+            results = [failure(item) if isinstance(item, Problem) else item.run(tx) for item in prepared]
+    except Problem:
+        results = [failure(item) if isinstance(item, Problem) else _run_alone(tx, item) for item in prepared]
+    if is_atomic and any(result["error"] for result in results):
+        raise _ItemFailed(results)
+    return results
+
+
+def _run_alone(tx: Connection, item: Prepared) -> dict[str, Any]:
+    """Run an item; a savepoint undoes it if it fails."""
+    try:
+        with tx.begin_nested():
+            return item.run(tx)
+    except Problem as problem:
+        return failure(problem)
+
+
+def _done(results: list[dict[str, Any]]) -> BulkDone:
+    done = sum(not result["error"] for result in results)
+    return BulkDone(message=f"{done} of {len(results)} changes have been made.", results=results)
+
+
+def _rolled_back(results: Sequence[dict[str, Any]]) -> Response:
+    failed = sum(bool(result["error"]) for result in results)
+    problem = invalid("items", f"Nothing was changed, because {failed} of {len(results)} items failed; see results.")
+    shown = [result if result["error"] else NOT_DONE for result in results]
+    return JSONResponse({**failure_body(problem), "results": shown}, status_code=problem.kind.status)
+
+
+def _matching(context: RequestContext, selection: Selection) -> Sequence[int]:
+    """Return the ids of the selected links. Raises INVALID, and SELECTION_CHANGED for an unexpected number."""
+    if selection.action not in ("update", "delete"):
+        raise invalid("selection", "selection.action must be update or delete.")
+    if selection.expect > MAX_ITEMS:
+        raise invalid("selection", f"selection.expect must be at most {MAX_ITEMS}. Select fewer links at a time.")
+    ids = context.read(lambda tx: _select(tx, context, selection))
+    if len(ids) != selection.expect:
+        raise _changed(selection.expect)
+    return ids
+
+
+def _select(tx: Connection, context: RequestContext, selection: Selection) -> Sequence[int]:
+    """Return the ids of the selected links in order, at most one more than allowed."""
+    link_filter = search.LinkFilter(selection.campaign, selection.channel, selection.status)
+    q = (selection.q or "").casefold()
+    query = search.matching_ids(tx, context.account, q=q, link_filter=link_filter)
+    return tx.execute(query.order_by(*query.selected_columns).limit(MAX_ITEMS + 1)).scalars().all()
+
+
+def _item(selection: Selection, link: int) -> dict[str, Any]:
+    return {"action": selection.action, "noun": "url", "id": link, "fields": selection.fields}
+
+
+def _changed(expected: int) -> Problem:
+    message = f"The selection does not have {expected} links. Nothing was changed. List the links again."
+    return Problem(Kind.SELECTION_CHANGED, message, field="expect")
