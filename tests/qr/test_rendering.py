@@ -240,3 +240,18 @@ def test_concurrent_first_captions_keep_font_intact() -> None:
     finally:
         sys.setswitchinterval(switching)
     assert first == [list(layout.letters(card))] * 8
+
+
+@pytest.mark.parametrize("length", [1, 20, 60, 150, 400, 1000, 2000])
+@pytest.mark.parametrize("margin", [4, 10])
+def test_image_that_is_only_enlarged_decodes_in_every_size(length: int, margin: int) -> None:
+    text = ("waypost/" * length)[:length]
+    drawing = design(text, Style(margin=margin))
+    assert drawing.is_enlargement(10 * drawing.layout.width)
+    sizes = [factor * drawing.layout.width for factor in (3, 4, 5, 10)]
+    assert [verify.decode(drawing.picture(size)) for size in sizes] == [text] * len(sizes)
+
+
+@pytest.mark.parametrize("change", [{"modules": "dots"}, {"eyes": "rounded"}, {"caption": "Scan me"}])
+def test_image_with_round_edges_is_not_only_enlarged(change: dict[str, Any]) -> None:
+    assert not design("Hello", Style(**change)).is_enlargement(300)

@@ -118,7 +118,8 @@ class _Changed(Problem):
 def draft(context: RequestContext, body: NewCode, request_logos: Logos) -> Draft:
     """A new code, not proven and not saved."""
     fields = request_logos.resolve(body)
-    return context.read(lambda tx: ops.draft(tx, settings=context.settings, **fields))
+    # Each statement may see a state of its own: the alias is claimed when the code is saved.
+    return context.read(lambda tx: ops.draft(tx, settings=context.settings, **fields), autocommit=True)
 
 
 def prove(new: Draft) -> Drawing:

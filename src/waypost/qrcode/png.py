@@ -33,11 +33,21 @@ def draw(symbol: Symbol, style: Style, layout: Layout, logo: bytes | None, size:
 def picture(symbol: Symbol, style: Style, layout: Layout, logo: bytes | None, size: int) -> Image.Image:
     """The same as an image: with a palette while two colors are enough, else RGB."""
     unit = size // layout.width
-    if unit and unit * layout.width >= _LEAST_CRISP * size:
+    if _is_crisp(layout, size):
         return _drawn(symbol, style, layout, logo, unit, size)
     fine = (size // layout.width + 1) * (1 if unit > _FINE else 2)
     large = _drawn(symbol, style, layout, logo, fine, fine * layout.width).convert("RGB")
     return large.resize((size, _height(layout, size)), Image.Resampling.BOX)
+
+
+def is_enlargement(style: Style, layout: Layout, logo: bytes | None, size: int) -> bool:
+    """Return whether this size only has larger squares than others: no round edges, colors or pixels in between."""
+    return _is_crisp(layout, size) and logo is None and style.gradient is None and not _is_round(style)
+
+
+def _is_crisp(layout: Layout, size: int) -> bool:
+    unit = size // layout.width
+    return unit > 0 and unit * layout.width >= _LEAST_CRISP * size
 
 
 def _drawn(symbol: Symbol, style: Style, layout: Layout, logo: bytes | None, unit: int, size: int) -> Image.Image:

@@ -38,6 +38,10 @@ class Drawing:
         """Return the uncompressed PNG image."""
         return png.picture(self.symbol, self.style, self.layout, self.logo, size)
 
+    def is_enlargement(self, size: int) -> bool:
+        """Return whether the picture of this size only has larger squares than a smaller one, with the same colors."""
+        return png.is_enlargement(self.style, self.layout, self.logo, size)
+
 
 def design(text: str, style: Style = PLAIN, logo: bytes | None = None) -> Drawing:
     """Return the QR code of a text. Raises INVALID on `data` if the text is too long."""

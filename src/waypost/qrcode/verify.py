@@ -27,10 +27,14 @@ def decode(image: Image.Image) -> str | None:
 
 
 def must_scan(drawing: Drawing, text: str) -> None:
-    """Raise INVALID with the fix unless the image decodes to `text` on a screen and in small print."""
+    """Raise INVALID with the fix unless the image decodes to `text` on a screen and in small print.
+
+    The image on a screen is not decoded if it only has larger squares.
+    """
     must_be_readable(drawing.style)
     smallest = LEAST_PIXELS * drawing.layout.width
-    for size in {max(SCREEN, smallest), smallest}:
+    on_screen = max(SCREEN, smallest)
+    for size in {smallest} if drawing.is_enlargement(on_screen) else {on_screen, smallest}:
         if decode(drawing.picture(size)) != text:
             raise _unreadable(drawing)
 
