@@ -26,6 +26,7 @@ from waypost.errors import Kind, Problem, invalid
 PREFIX = "/api"
 REQUEST_ID = "waypost.request_id"
 _PAGES = ("/docs", "/openapi.json")
+_Authenticate = Callable[[], RequestContext]
 _log = structlog.get_logger("api")
 
 
@@ -113,12 +114,7 @@ class ApiMiddleware:
 
 
 async def _respond(
-    threads: RequestThreads,
-    match: Match,
-    request: Request,
-    authenticate: Callable[[], RequestContext],
-    *,
-    is_recent: bool,
+    threads: RequestThreads, match: Match, request: Request, authenticate: _Authenticate, *, is_recent: bool
 ) -> Response:
     """Run an endpoint in one thread, which also authenticates the request if its key is a recent one.
 
