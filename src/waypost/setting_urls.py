@@ -1,9 +1,10 @@
 """Validation of URLs in settings; "" is a missing one."""
 
 import re
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import idna
+from pydantic import SecretStr
 from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 
@@ -56,3 +57,30 @@ def endpoint(value: str) -> str:
     if value and (parts.scheme not in ("http", "https") or not parts.hostname or parts.query):
         raise ValueError("must be http:// or https:// and a host")
     return value.rstrip("/")
+
+
+def redirect(value: str, *, base: str) -> str:
+    """Return a URL to redirect visitors to; not one of the service itself, which could be a loop. Raises ValueError."""
+    parts = urlsplit(value)
+    if value and (parts.scheme not in ("http", "https") or not parts.hostname or not value.isprintable()):
+        raise ValueError("must be http:// or https:// and a host, such as https://www.example.com/")
+    if value and parts.hostname == (urlsplit(base).hostname or "localhost"):
+        raise ValueError("must not be on the host of the base URL: that could create a redirect loop")
+    return value
+
+
+def smtp_server(value: SecretStr) -> SecretStr:
+    """Return the URL of an SMTP server. Raises ValueError."""
+    parts = urlsplit(value.get_secret_value())
+    if value.get_secret_value() and (parts.scheme not in ("smtp", "smtps") or not parts.hostname or parts.port == 0):
+        raise ValueError("must be smtp:// or smtps:// and a host, such as smtp://user:password@mail.example.com:587")
+    if not unquote(parts.username or "").isprintable():
+        raise ValueError("must have a user name without control characters")
+    return value
+
+
+def sender(value: str) -> str:
+    """Return the sender's address of e-mail. Raises ValueError."""
+    if not value.isprintable():
+        raise ValueError("must be an address without control characters, such as waypost@example.com")
+    return value

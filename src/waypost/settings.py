@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
@@ -16,6 +16,7 @@ from sqlalchemy import make_url
 from waypost import setting_urls
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+ROOT_PAGE = "page"
 NEVER_SCHEMES = frozenset({"javascript", "data", "file", "vbscript"})
 
 
@@ -49,6 +50,14 @@ class Settings(BaseSettings):
         "",
         description="Public URL of the dashboard and the API documentation on a host of their own, such as"
         " https://dash.example.com; the host of the base URL then has none. Default: the base URL.",
+    )
+    root_redirect: str = Field(
+        "",
+        description="URL to which / of the service's own host redirects; page: a short public page. Default: the"
+        " dashboard.",
+    )
+    not_found_redirect: str = Field(
+        "", description="URL to which unknown aliases of the service's own host redirect. Default: an error page."
     )
     database_url: str = Field("", description="postgresql://… Default: SQLite in the data directory.")
     storage_url: str = Field("", description="s3://bucket/prefix. Default: a folder in the data directory.")
@@ -149,6 +158,8 @@ class Settings(BaseSettings):
     _database_urls = field_validator("database_url")(setting_urls.database)
     _buckets = field_validator("storage_url")(setting_urls.bucket)
     _endpoints = field_validator("storage_endpoint")(setting_urls.endpoint)
+    _smtp_servers = field_validator("smtp_url")(setting_urls.smtp_server)
+    _senders = field_validator("mail_from")(setting_urls.sender)
 
     @field_validator("dashboard_url")
     @classmethod
@@ -158,26 +169,11 @@ class Settings(BaseSettings):
             raise ValueError("must have another host than the base URL: ports do not separate cookies")
         return value
 
-    @field_validator("smtp_url")
+    @field_validator("root_redirect", "not_found_redirect")
     @classmethod
-    def _smtp_server(cls, value: SecretStr) -> SecretStr:
-        parts = urlsplit(value.get_secret_value())
-        if value.get_secret_value() and (
-            parts.scheme not in ("smtp", "smtps") or not parts.hostname or parts.port == 0
-        ):
-            raise ValueError(
-                "must be smtp:// or smtps:// and a host, such as smtp://user:password@mail.example.com:587"
-            )
-        if _has_control(unquote(parts.username or "")):
-            raise ValueError("must have a user name without control characters")
-        return value
-
-    @field_validator("mail_from")
-    @classmethod
-    def _sender(cls, value: str) -> str:
-        if _has_control(value):
-            raise ValueError("must be an address without control characters, such as waypost@example.com")
-        return value
+    def _redirects(cls, value: str, info: ValidationInfo) -> str:
+        is_page = info.field_name == "root_redirect" and value == ROOT_PAGE
+        return value if is_page else setting_urls.redirect(value, base=info.data.get("base_url") or "")
 
     @field_validator("trusted_proxies", "metrics_networks")
     @classmethod
@@ -278,10 +274,6 @@ class Settings(BaseSettings):
 
 
 _PRIVATE = (".localhost", ".local", ".internal", ".lan", ".home.arpa", ".test", ".example", ".invalid")
-
-
-def _has_control(value: str) -> bool:
-    return not value.isprintable()
 
 
 def _parts(value: str) -> list[str]:

@@ -16,7 +16,7 @@ from waypost.urls.alias_namespace import OWN
 from waypost.urls.short_urls import report_url
 from waypost.visits.alias import AliasKind
 from waypost.visits.avatar import avatar
-from waypost.visits.fast_visits import FastPage
+from waypost.visits.fast_outcomes import FastPage
 from waypost.visits.i18n import translatable
 from waypost.visits.lookup import BioView
 from waypost.visits.payload_responses import app_redirect, payload_download

@@ -14,7 +14,7 @@ from waypost.urls.blocklist import Blocklist
 from waypost.visits.batcher import Batcher
 from waypost.visits.blocked_urls import without_blocked_link
 from waypost.visits.decide import Redirect, decide
-from waypost.visits.fast_visits import FastRedirect, JournalFields, NeedsSlowPath
+from waypost.visits.fast_outcomes import FastRedirect, JournalFields, NeedsSlowPath
 from waypost.visits.lookup import LinkView
 from waypost.visits.request import VisitRequest
 from waypost.visits.visit import VisitService

@@ -28,6 +28,13 @@ def is_proxied(scope: Scope, trusted: Sequence[Network]) -> bool:
     return is_trusted(_peer(scope), trusted)
 
 
+@lru_cache(maxsize=1024)
+def is_private(address: str) -> bool:
+    """Return whether a client's address is one of a private network, or of this machine."""
+    parsed = _parse(address)
+    return parsed is not None and parsed.is_private
+
+
 def resolve_client_ip(peer: str, forwarded: Iterable[bytes], trusted: Sequence[Network]) -> str:
     """Return the right-most hop that is not a trusted proxy.
 

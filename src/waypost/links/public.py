@@ -9,7 +9,7 @@ from waypost.urls.short_urls import report_url
 from waypost.visits.alias import AliasKind
 from waypost.visits.click_limits import LinkKey
 from waypost.visits.decide import Redirect, Refusal, decide
-from waypost.visits.fast_visits import FastPage, FastRedirect
+from waypost.visits.fast_outcomes import FastPage, FastRedirect
 from waypost.visits.i18n import translatable
 from waypost.visits.lookup import LinkView
 from waypost.visits.request import VisitRequest, request_host

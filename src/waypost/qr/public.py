@@ -13,7 +13,7 @@ from waypost.qrcode.payloads import Content
 from waypost.urls.alias_namespace import OWN
 from waypost.urls.short_urls import report_url
 from waypost.visits.alias import AliasKind
-from waypost.visits.fast_visits import FastRedirect
+from waypost.visits.fast_outcomes import FastRedirect
 from waypost.visits.i18n import translatable
 from waypost.visits.lookup import QrView
 from waypost.visits.payload_responses import OPEN, app_redirect, payload_download

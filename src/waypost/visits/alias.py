@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from waypost.urls.short_urls import alias_path
 from waypost.visits.fast_visits import FastRule
-from waypost.visits.host_routes import domain_redirect
+from waypost.visits.host_routes import domain_redirect, refuse_host
 from waypost.visits.lookup import Resolved
 from waypost.visits.request import VisitRequest, read_visit, request_host
 from waypost.visits.responses import redirect
@@ -83,7 +83,7 @@ async def _visit_unknown(request: Request, services: Services, visit: VisitReque
     domain = await services.visits.find_domain(visit.host)
     if domain is not None and domain.redirect404:
         return await domain_redirect(request, services, domain.redirect404)
-    return services.pages.refuse(request, "missing")
+    return refuse_host(request, services) if domain is None else services.pages.refuse(request, "missing")
 
 
 async def _preview(request: Request, services: Services, alias: str, kinds: dict[type, AliasKind]) -> Response:

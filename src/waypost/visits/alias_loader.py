@@ -69,7 +69,7 @@ class AliasLoader:
             cache.put_blocklist(blocked, version=version)
         for host in {host for host, _ in names}:
             if not cache.get_domain(host)[0]:
-                cache.put_domain(host, find_domain(tx, host), version=version)
+                cache.put_domain(host, find_domain(tx, host, self._settings), version=version)
         by_name = resolve(tx, names, self._settings)
         records = [without_blocked(by_name.get(name), blocked) for name in names]
         for name, record in zip(names, records, strict=True):

@@ -26,7 +26,8 @@ from waypost.http.connection import LimitedProtocol
 from waypost.http.sendfile import SendfileAdapter
 from waypost.settings import Network
 from waypost.visits.cache import REDIRECT_LINE, Cache, HotResponse
-from waypost.visits.fast_visits import FastVisits, JournalFields, LimitedResponse, RequestedHost, RotatedResponse
+from waypost.visits.fast_outcomes import JournalFields
+from waypost.visits.fast_visits import FastVisits, LimitedResponse, RequestedHost, RotatedResponse
 from waypost.visits.request import VisitRequest
 from waypost.visits.request_sniffer import (
     ACCEPT,

@@ -14,6 +14,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from waypost import clock
 from waypost.clicks.journal import entry
+from waypost.http.client_ip import is_private
 from waypost.http.connection import HOST_HEADER
 from waypost.http.security_headers import HSTS, add_isolation
 from waypost.observability.metrics import Meter
@@ -24,6 +25,7 @@ from waypost.urls.hostnames import host_of, is_https_only, is_own
 from waypost.visits import i18n
 from waypost.visits.cache import MAX_AGE_SECONDS, Cache, HotBody, HotResponse, page_key
 from waypost.visits.click_limits import LinkKey
+from waypost.visits.fast_outcomes import FastPage, FastRedirect, JournalFields
 from waypost.visits.request import URL_SAFE, VisitRequest
 from waypost.visits.responses import PageRenderer, redirect
 from waypost.visits.visit import MAX_HOST, VisitService
@@ -53,41 +55,6 @@ class Target(NamedTuple):
     is_rotator: bool = False
 
 
-class JournalFields(NamedTuple):
-    """The fields of a journal line that do not depend on the request, as for `format_line`."""
-
-    journal_target: bytes
-    flags: bytes
-
-
-class FastRedirect(NamedTuple):
-    """A redirect that depends on nothing but the record, the blocklist and the headers of the request."""
-
-    url: str
-    journal_target: bytes
-    """As for `format_line`; empty if the visit is not logged."""
-    flags: bytes = b""
-    is_constant: bool = False
-    """The same for every visitor, until the second `expiry`."""
-    expiry: int | None = None
-    limited_link: LinkKey | None = None
-    """The link whose click limit the visit takes from. Without a click left, the visit needs the slow path."""
-    also_logged: JournalFields | None = None
-    """A second line in the journal, for a rotator."""
-
-
-class FastPage(NamedTuple):
-    """A page that depends on nothing but the record, the visitor's language, and whether the visitor wants HTML."""
-
-    journal_target: bytes
-    render: Callable[[Request, PageRenderer], Response]
-    """Called once for each language, with a request that has only the headers Accept and Accept-Language."""
-    expiry: int | None = None
-    """The last second in which the page is the same."""
-    needs_html: bool = False
-    """Other visitors than browsers need the slow path."""
-
-
 FastRule = Callable[[VisitService, VisitRequest, Any], FastRedirect | FastPage | None]
 """Returns the response of a visit to a record, or None if the visit needs the slow path."""
 
@@ -115,10 +82,6 @@ class RotatorLoader(Protocol):
         """Call `done` with a record for `FastVisits.respond`, or with an exception if the visit needs the slow path."""
 
     def close(self) -> None: ...
-
-
-class NeedsSlowPath(Exception):
-    """The fast path has no answer to a visit."""
 
 
 class _View(NamedTuple):
@@ -212,6 +175,8 @@ class FastVisits:
         is_cached, domain = self._cache.get_domain(visit.host)
         if not is_cached:
             return None
+        if domain is None and is_private(visit.client_ip):
+            return None  # its page names the host name that is expected
         target = entry.item_fields(domain.account, "missing", domain.id) if domain else b""
         if domain and domain.redirect404:
             blocklist = self._cache.blocklist

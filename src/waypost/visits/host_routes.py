@@ -6,9 +6,12 @@ from importlib.resources import files
 from starlette.requests import Request
 from starlette.responses import Response
 
+from waypost.http.client_ip import client_ip, is_private
+from waypost.settings import ROOT_PAGE
 from waypost.urls.alias_namespace import OWN
 from waypost.urls.hostnames import has_dashboard, host_of
 from waypost.urls.validation import ascii_host
+from waypost.visits.i18n import translatable
 from waypost.visits.request import request_host
 from waypost.visits.responses import NO_STORE, json_error, redirect
 from waypost.visits.services import Services
@@ -22,17 +25,39 @@ _MAX_NAME = 300
 
 
 async def root(request: Request, services: Services) -> Response:
-    """`/`: the dashboard for the service's own host, the owner's redirect on a branded domain."""
+    """`/`: the redirect of a branded domain or of the service's own host; without one, the dashboard on the latter."""
     host = request_host(request, services.settings)
     domain = await services.visits.find_domain(host)
     if domain is not None and domain.redirectroot:
         return await domain_redirect(request, services, domain.redirectroot)
     if host != OWN:
-        return services.pages.refuse(request, "missing")
+        return refuse_host(request, services) if domain is None else services.pages.refuse(request, "missing")
+    if services.settings.root_redirect == ROOT_PAGE:
+        return _root_page(request, services)
     header = request.headers.get("host", "")
     return redirect(
         "/dashboard" if has_dashboard(header, services.settings) else f"{services.settings.dashboard}/dashboard"
     )
+
+
+def _root_page(request: Request, services: Services) -> Response:
+    settings, pages = services.settings, services.pages
+    return pages.page(
+        "root.html",
+        request=request,
+        title=settings.own_host,
+        dashboard=f"{settings.dashboard}/dashboard",
+        report=f"{settings.base}/report",
+    )
+
+
+def refuse_host(request: Request, services: Services) -> Response:
+    """Respond to a visit by a host name that is not known. In a private network, name the one that is expected."""
+    if not is_private(client_ip(request.scope, services.settings.proxies)):
+        return services.pages.refuse(request, "missing")
+    message = translatable("This host name is not known. Open %(url)s, or change WAYPOST_BASE_URL.")
+    detail = services.pages.translate(request, message) % {"url": services.settings.base}
+    return services.pages.refuse(request, "missing", detail=detail)
 
 
 async def domain_redirect(request: Request, services: Services, url: str) -> Response:

@@ -16,7 +16,7 @@ from waypost.db.schema import aliases, bios, domains, files, link_pixels, links,
 from waypost.errors import Problem
 from waypost.qrcode import payloads
 from waypost.qrcode.payloads import Content, Data, Type
-from waypost.settings import Settings
+from waypost.settings import ROOT_PAGE, Settings
 from waypost.urls.alias_namespace import OWN
 from waypost.visits.interstitials import InterstitialColumns, Interstitials, read_interstitials
 
@@ -272,9 +272,10 @@ _NAMED_RECORDS = {
 _DOMAIN = crud.select_columns(domains, DomainView).where(domains.c.host == bindparam("host"))
 
 
-def find_domain(tx: Connection, host: str) -> DomainView | None:
+def find_domain(tx: Connection, host: str, settings: Settings) -> DomainView | None:
     """Return the branded domain with that host name; None for an unregistered host."""
     if host == OWN:
-        return OWN_HOST
+        root = "" if settings.root_redirect == ROOT_PAGE else settings.root_redirect
+        return replace(OWN_HOST, redirectroot=root, redirect404=settings.not_found_redirect)
     row = tx.execute(_DOMAIN, {"host": host}).first()
     return DomainView(*row) if row else None

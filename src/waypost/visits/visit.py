@@ -72,7 +72,7 @@ class VisitService:
         is_cached, domain = cache.get_domain(host)
         if not is_cached:
             version = cache.version
-            domain = await self.read(lambda tx: find_domain(tx, host))
+            domain = await self.read(lambda tx: find_domain(tx, host, self.settings))
             cache.put_domain(host, domain, version=version)
         return domain
 
