@@ -183,7 +183,7 @@ def test_account_can_have_own_rate_limit(run_migrated: RunCommand) -> None:
     assert [status(key) for _ in range(2)] == [200, 429]
 
 
-@pytest.mark.parametrize("command", [("key", "add", "ana"), ("suspend", "ana"), ("admin", "ana")])
+@pytest.mark.parametrize("command", [("key", "add", "ana"), ("suspend", "ana"), ("admin", "ana"), ("reset", "ana")])
 def test_command_for_deleted_account_fails_with_one_sentence(
     run_migrated: RunCommand, command: tuple[str, ...]
 ) -> None:

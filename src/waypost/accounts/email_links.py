@@ -3,7 +3,7 @@
 from sqlalchemy import Connection
 
 from waypost.accounts import ops
-from waypost.errors import Problem, invalid
+from waypost.errors import Problem, account_deleted, invalid
 from waypost.signing import Signer, installation_signer, read_unverified
 
 RESET_SECONDS = 3600
@@ -12,8 +12,11 @@ _RESET, _REGISTER, _CHANGE = "password reset", "registration", "e-mail change"
 
 
 def reset_link(tx: Connection, base: str, account: int, *, life: int = RESET_SECONDS) -> str:
-    """Return a password reset link, valid for `life` seconds and until the password or e-mail address changes."""
-    token = installation_signer(tx).sign(_RESET, str(account), life=life, bound=_login_of(tx, account) or "")
+    """Return a password reset link, valid for `life` seconds and until the password or e-mail address changes.
+
+    Raises NOT_FOUND if the account was deleted.
+    """
+    token = installation_signer(tx).sign(_RESET, str(account), life=life, bound=_existing_login_of(tx, account))
     return f"{base}/dashboard/reset?pass={token}"
 
 
@@ -28,8 +31,11 @@ def account_of(tx: Connection, signer: Signer, token: str) -> int:
 
 
 def change_link(tx: Connection, base: str, account: int, email: str) -> str:
-    """Return a link that confirms a new e-mail address, valid until the password or e-mail address changes."""
-    bound = _login_of(tx, account) or ""
+    """Return a link that confirms a new e-mail address, valid until the password or e-mail address changes.
+
+    Raises NOT_FOUND if the account was deleted.
+    """
+    bound = _existing_login_of(tx, account)
     token = installation_signer(tx).sign(_CHANGE, str(account), email, life=RESET_SECONDS, bound=bound)
     return f"{base}/dashboard/confirm?pass={token}"
 
@@ -61,6 +67,13 @@ def _login_of(tx: Connection, account: int) -> str | None:
     """Return the password hash and e-mail address, to which links are bound; None if there is no such account."""
     password_hash = ops.hashed_password(tx, account)
     return None if password_hash is None else f"{password_hash} {ops.get(tx, account).email}"
+
+
+def _existing_login_of(tx: Connection, account: int) -> str:
+    login = _login_of(tx, account)
+    if login is None:
+        raise account_deleted()
+    return login
 
 
 def _expired() -> Problem:
