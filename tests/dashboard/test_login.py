@@ -199,6 +199,7 @@ def _enable_two_factor(dashboard: Browser) -> tuple[str, list[str]]:
     assert "Wrong code." in wrong.text
     code = pyotp.TOTP(match[1]).at(clock.now())
     response = dashboard.client.post("/dashboard/account/factor", data={**form, "code": code, "password": PASSWORD})
+    assert "Two-factor authentication was enabled. Other browsers were signed out." in response.text
     return match[1], re.findall(r"<code>([a-z0-9]{5}-[a-z0-9]{5})</code>", response.text)
 
 
@@ -214,6 +215,33 @@ def test_enabled_two_factor_is_not_replaced_without_its_code(ana: Person, dashbo
     assert response.status_code == 400
     assert "Two-factor authentication is already enabled. To use another app, disable it first." in response.text
     assert ana.database.read(lambda tx: tx.execute(select(totp_secrets)).all()) == before
+
+
+def test_change_of_two_factor_ends_other_sessions(
+    ana: Person, ben: Person, dashboard: Browser, service: AsgiClient
+) -> None:
+    def sign_in(name: str) -> Browser:
+        browser = new_browser(service)
+        assert browser.sign_in(name).status_code == 303
+        return browser
+
+    def is_signed_in(browser: Browser) -> bool:
+        return int(browser.get("/links").status_code) == 200
+
+    other, foreign = sign_in("ana"), sign_in("ben")
+    wrong = {"password": "wrong", "code": "000000"}
+    assert dashboard.submit("/account/factor", at="/account/factor", **wrong).status_code == 400
+    assert is_signed_in(other), "a rejected change ends no session"
+    _, codes = _enable_two_factor(dashboard)
+    assert [is_signed_in(browser) for browser in (dashboard, other, foreign)] == [True, False, True]
+
+    page = other.sign_in("ana")
+    form = {name: hidden_field(page, name) for name in ("token", "sealed")}
+    assert other.client.post("/dashboard/signin/code", data={**form, "code": codes[0]}).status_code == 303
+    assert is_signed_in(other)
+    off = {"password": PASSWORD, "code": codes[1]}
+    assert dashboard.submit("/account/factor/off", at="/account/factor", **off).status_code == 303
+    assert [is_signed_in(browser) for browser in (dashboard, other, foreign)] == [True, False, True]
 
 
 def test_two_factor_code_is_accepted_once(ana: Person, dashboard: Browser, service: AsgiClient) -> None:
@@ -240,7 +268,7 @@ def test_two_factor_code_is_accepted_once(ana: Person, dashboard: Browser, servi
         assert "Recovery codes left: 9" in dashboard.get("/account/factor").text
         assert (
             dashboard.submit_for_message("/account/factor/off", at="/account/factor", password=PASSWORD, code=codes[1])
-            == "Two-factor authentication was disabled."
+            == "Two-factor authentication was disabled. Other browsers were signed out."
         )
         other.client.cookies.clear()
         assert other.sign_in("ana").headers["location"] == "/dashboard"

@@ -112,7 +112,7 @@ NEW_KEY = """\
 A new API key, "{detail}", was created for the waypost account {username}.
 """
 FACTOR = """\
-Two-factor authentication of the waypost account {username} was {detail}.
+Two-factor authentication of the waypost account {username} was {detail}. All other browsers were signed out.
 """
 WRONG_CODES = """\
 Many wrong codes were entered to sign in to the waypost account {username}, after the right password.

@@ -102,7 +102,7 @@ def show_two_factor(context: PageContext) -> Response:
 
 @pages.post("/dashboard/account/factor")
 def enable_two_factor(context: PageContext) -> Response:
-    """Enable it with the password and a code, which proves that the app is set up."""
+    """Enable it with the password and a code, which proves that the app is set up. End all other sessions."""
     form = context.form()
 
     def work() -> Sequence[str]:
@@ -113,12 +113,19 @@ def enable_two_factor(context: PageContext) -> Response:
         step = two_factor.verify(values[0], form.text("code"))
         if step is None:
             raise invalid("code", "Wrong code. Check that your phone's clock is correct.")
-        return context.write(lambda tx: two_factor.enable(tx, context.account, secret=values[0], step=step))
+        secret = values[0]
+
+        def enable(tx: Connection) -> Sequence[str]:
+            codes = two_factor.enable(tx, context.account, secret=secret, step=step)
+            sessions.end_others(tx, context.account, keep=context.user.session)
+            return codes
+
+        return context.write(enable)
 
     codes = form.attempt(work)
     if codes is not None:
         _tell_factor(context, "enabled")
-    return _codes_page(context, form, codes)
+    return _codes_page(context, form, codes, is_enabled=True)
 
 
 @pages.post("/dashboard/account/factor/codes")
@@ -135,17 +142,24 @@ def renew_codes(context: PageContext) -> Response:
 
 @pages.post("/dashboard/account/factor/off")
 def disable_two_factor(context: PageContext) -> Response:
+    """Disable it with the password and a code. End all other sessions."""
     form = context.form()
+
+    def disable(tx: Connection) -> None:
+        two_factor.disable(tx, context.account)
+        sessions.end_others(tx, context.account, keep=context.user.session)
 
     def work() -> None:
         proof.require_password_and_code(context, form)
-        context.write(lambda tx: two_factor.disable(tx, context.account))
+        context.write(disable)
         _tell_factor(context, "disabled")
 
     form.attempt(work)
     if form.errors:
         return _two_factor_page(context, form, status=400)
-    return context.redirect(_TWO_FACTOR, message="Two-factor authentication was disabled.")
+    return context.redirect(
+        _TWO_FACTOR, message="Two-factor authentication was disabled. Other browsers were signed out."
+    )
 
 
 @pages.post("/dashboard/theme", public=True)
@@ -186,8 +200,8 @@ def _two_factor_page(context: PageContext, form: Form, *, status: int = 200) -> 
     return context.render("account/two_factor.html", status=status, form=form, factor=None, secret=secret, image=image)
 
 
-def _codes_page(context: PageContext, form: Form, codes: Sequence[str] | None) -> Response:
-    """Show new recovery codes; without any, the form with its errors."""
+def _codes_page(context: PageContext, form: Form, codes: Sequence[str] | None, *, is_enabled: bool = False) -> Response:
+    """Show new recovery codes; without any, the form with its errors. `is_enabled`: the factor was just enabled."""
     if codes is None:
         return _two_factor_page(context, form, status=400)
-    return context.render("account/recovery_codes.html", codes=codes)
+    return context.render("account/recovery_codes.html", codes=codes, is_enabled=is_enabled)
