@@ -130,7 +130,7 @@ DOMAIN_ROUTES = (
     PublicRoute(CHALLENGE_PATH + "{challenge}", answer_challenge, ("GET",)),
     PublicRoute("/robots.txt", host_routes.robots),
     PublicRoute("/favicon.ico", host_routes.favicon),
-    PublicRoute("/overlay/{overlay:int}", submit_form, ("POST",)),
+    PublicRoute("/overlay/{overlay}", submit_form, ("POST",)),
     PublicRoute("/pixel/consent", answer_consent, ("GET",)),
     PublicRoute(
         "/{alias:path}",

@@ -78,7 +78,7 @@ def test_alias_of_other_length_or_characters_is_rejected(alias: str) -> None:
             "api",
             "login",
             "robots",
-            "overlay/a",
+            "overlay/a/b",
         ),
         *("\u00e4", "gr\u00fc\u00dfe/2030", "\u0441\u0442\u043e", "\u65e5\u672c", "\u0663\u0664", "\u1e9e"),
         *("\u0939\u093f\u0928\u094d\u0926\u0940", "a/qr", "vcard", ".well-known.txt", "pixel"),
@@ -137,7 +137,8 @@ def test_alias_on_domain_without_letters_and_digits_is_rejected(alias: str) -> N
 
 
 @pytest.mark.parametrize(
-    "alias", [".well-known", ".well-known/waypost/1", "robots.txt", "favicon.ico", "pixel/consent", "overlay/5"]
+    "alias",
+    [".well-known", ".well-known/waypost/1", "robots.txt", "favicon.ico", "pixel/consent", "overlay/5", "overlay/x"],
 )
 def test_paths_that_the_service_needs_on_domains_are_reserved(alias: str) -> None:
     with pytest.raises(Problem, match="custom is reserved by this service"):

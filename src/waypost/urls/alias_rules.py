@@ -24,7 +24,7 @@ MAX_OWN_LENGTH = 50
 _OWN = re.compile(r"[A-Za-z0-9_-]{1,50}\Z")
 _SLUG = re.compile(r"[A-Za-z0-9_-]{3,50}\Z")
 _DOMAIN_ASCII = re.compile(r"[A-Za-z0-9_.~-]+(?:/[A-Za-z0-9_.~-]+)*\Z")
-_RESERVED_ON_DOMAINS = re.compile(r"(\.well-known(/.*)?|robots\.txt|favicon\.ico|pixel/consent|overlay/[0-9]+)\Z")
+_RESERVED_ON_DOMAINS = re.compile(r"(\.well-known(/.*)?|robots\.txt|favicon\.ico|pixel/consent|overlay/[^/]+)\Z")
 _PUNCTUATION = "-_.~"
 # No vowels, so that no words appear; no characters that look alike. 49^6 is 14 billion aliases.
 _LETTERS = "BCDFGHJKLMNPQRSTVWXYZbcdfghjkmnpqrstvwxyz23456789"
