@@ -199,3 +199,23 @@ def test_report_of_deleted_domain_is_listed(service: AsgiClient, ana: Person, da
     assert _report(service, "http://go.brand.example/one").json()["error"] == 0
     assert ana.call("DELETE", f"/domain/{domain}/delete").status_code == 200
     assert [report.url(BASE) for report in database.read(reports.list_all)] == ["https://go.brand.example/one"]
+
+
+def test_comment_that_is_far_too_long_is_kept_in_the_form(service: AsgiClient, ana: Person) -> None:
+    new_link(ana, "one")
+    data = {"url": f"{BASE}/one", "reason": "spam", "comment": "word " * 20_000}
+    page = visit(service, "report", "POST", data=data, headers=ACCEPT_HTML)
+    assert (page.status_code, "word " * 19_999 in page.text) == (400, True)
+    assert 'id="comment-wrong" role="alert">' in page.text
+
+
+def test_links_on_domains_with_long_aliases_can_be_reported(
+    service: AsgiClient, ana: Person, database: Database
+) -> None:
+    ana.add("domain", domain="https://brand.example", ignorecase=True)
+    new_link(ana, "sale/2030", domain="https://brand.example")
+    new_link(ana, "sale/qr", domain="https://brand.example")
+    for path in ("sale/2030", "SALE/2030+", "sale/2030/qr?size=300", "Sale/QR"):
+        assert _report(service, url=f"https://brand.example/{path}").json()["error"] == 0
+    stored = sorted(alias for _, alias, _ in _stored_reports(database))
+    assert stored == ["sale/2030", "sale/2030", "sale/2030", "sale/qr"]

@@ -14,7 +14,7 @@ from waypost.moderation import reports
 from waypost.moderation.reports import Reason
 from waypost.settings import Settings
 from waypost.signing import Signer
-from waypost.urls import alias_namespace, hostnames
+from waypost.urls import alias_namespace, alias_rules, hostnames
 from waypost.urls.alias_namespace import OWN, ROTATORS
 from waypost.visits import lookup
 from waypost.visits.i18n import translatable
@@ -23,7 +23,7 @@ from waypost.visits.responses import json_error, wants_html
 from waypost.visits.services import Services
 from waypost.visits.visit import is_valid_name
 
-_MAX_BODY_BYTES = 20_480  # the longest URL and comment, percent-encoded
+_MAX_BODY_BYTES = 128 * 1024  # with a comment that is far too long: the form shows it again, to be shortened
 _MAX_FIELDS = 10
 _MAX_URL = 2048
 _MAX_COMMENT = 1000
@@ -118,21 +118,29 @@ async def _store(request: Request, services: Services, form: _ReportForm) -> _Fa
     if reason is None:
         return _NO_REASON
     host, alias = _parse_short_url(form.url, services.settings)
-    if not (is_valid_name(host, 253) and is_valid_name(alias, 50)):
+    if not (is_valid_name(host, 253) and is_valid_name(alias, alias_rules.MAX_LENGTH)):
         return _NO_LINK
-
-    def exists(tx: Connection) -> bool:
-        is_known = alias_namespace.find(tx, host, alias) is not None
-        return is_known and (host == ROTATORS or lookup.scheme_of(tx, host, alias) is not None)
-
-    if not await services.visits.read(exists):
+    stored_alias = await services.visits.read(lambda tx: _find_alias(tx, host, alias))
+    if stored_alias is None:
         return _NO_LINK
     reporter = _reporter_hash(await services.signer.get(), network)
     is_stored = await services.write(
-        lambda tx: reports.add(tx, host=host, alias=alias, reason=reason, comment=form.comment, reporter=reporter),
+        lambda tx: reports.add(
+            tx, host=host, alias=stored_alias, reason=reason, comment=form.comment, reporter=reporter
+        ),
         durability="relaxed",
     )
     return None if is_stored else _LIMIT
+
+
+def _find_alias(tx: Connection, host: str, alias: str) -> str | None:
+    """Return the alias that is meant, also by the URL of its QR code; None if it is not served."""
+    for name in (alias, alias.removesuffix("/qr")):
+        stored = alias_namespace.canonical(tx, host, name)
+        is_known = alias_namespace.find(tx, host, stored) is not None
+        if is_known and (host == ROTATORS or lookup.scheme_of(tx, host, stored) is not None):
+            return stored
+    return None
 
 
 def _comment_fault(form: _ReportForm) -> _Fault | None:
@@ -147,8 +155,8 @@ def _reporter_hash(signer: Signer, network: str) -> bytes:
 
 
 def _parse_short_url(url: str, settings: Settings) -> tuple[str, str]:
-    """Return (host, alias) in the namespace of a short URL, ignoring a `+`, a query, and `/qr` after the alias."""
-    plain = url.partition("#")[0].partition("?")[0].rstrip("/").removesuffix("+").removesuffix("/qr")
+    """Return (host, alias) in the namespace of a short URL, ignoring a query, and a `+` after the alias."""
+    plain = url.partition("#")[0].partition("?")[0].rstrip("/").removesuffix("+")
     try:
         parts = urlsplit(plain)
     except ValueError:
