@@ -13,6 +13,7 @@ import json
 import sqlite3
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,6 +30,7 @@ from waypost.db.upgrade import upgrade
 from waypost.server.new_accounts import create_account
 from waypost.settings import Settings
 
+_MAX_IDLE_SECONDS = 2.0  # less than the keep-alive timeout of the servers
 _POSTGRESQL_FACTOR = 1.6
 _UNLIMITED = 1_000_000_000
 _BROWSER = {
@@ -73,10 +75,15 @@ class Site:
 
     def __post_init__(self) -> None:
         self._connections: list[http.client.HTTPConnection] = []
+        self._last_sent = 0.0
         self.worker = self.server.answering()
 
     def send(self, *requests: Request) -> list[tuple[int, bytes]]:
         """Send requests at the same time, each on a connection of its own. Return the statuses and bodies."""
+        if time.monotonic() - self._last_sent > _MAX_IDLE_SECONDS:
+            for connection in self._connections:
+                connection.close()  # the next request opens it again
+        self._last_sent = time.monotonic()
         for _ in range(len(requests) - len(self._connections)):
             self._connections.append(http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=60))
         for connection, request in zip(self._connections, requests, strict=False):
