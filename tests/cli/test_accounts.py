@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -18,6 +19,7 @@ from waypost.db.database import Database
 from waypost.server.installation import open_database
 from waypost.settings import Settings
 
+_KEY = re.compile(r"API key +(wp_\S+)")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\Z")
 
 
@@ -67,6 +69,20 @@ def test_serve_creates_no_owner_if_account_exists(run_migrated: RunCommand, work
         assert server.call("GET", "/api/account", key=created["apikey"]).json()["data"]["username"] == "ana"
         assert "Welcome" not in server.output()
     assert len(run_migrated("account", "list", "--json").json) == 1
+
+
+def test_owner_of_first_start_is_unlimited_and_others_are_not(run: RunCommand, working_folder: Path) -> None:
+    with serving(working_folder / "data", domain_check="off") as server:
+        key = _KEY.findall(server.output())[0]
+        answers = [server.call("GET", "/api/account", key=key) for _ in range(120)]  # also takes several at once
+        assert {response.status_code for response in answers} == {200}
+        data = answers[0].json()["data"]
+        assert (data["username"], data["plan"], data["status"]) == ("owner", "unlimited", "pro")
+        assert {response.headers["x-ratelimit-limit"] for response in answers} == {str(2**53 - 1)}
+        assert server.call("POST", "/api/files/upload/a.txt", key=key, content=b"a").json()["error"] == 0
+        other = run(*ANA, "--json").json["apikey"]
+        statuses = Counter(server.call("GET", "/api/account", key=other).status_code for _ in range(31))
+        assert statuses == {200: 30, 429: 1}
 
 
 def test_account_list_shows_accounts(run_migrated: RunCommand) -> None:

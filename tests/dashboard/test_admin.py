@@ -140,6 +140,14 @@ def test_reset_link_from_admin_works_once(
     assert new_browser(service).sign_in("ben", PASSWORD).status_code == 400
 
 
+def test_unlimited_plan_is_shown_without_numbers(ana: Person, dashboard: Browser) -> None:
+    ana.write(ops.add_unlimited_plan)
+    page = " ".join(dashboard.get("/admin/plans").text.split())
+    assert "unlimited API requests, files of any size, unlimited storage" in page
+    ana.write(lambda tx: ops.move(tx, ana.account, plan="unlimited"))
+    assert "Maximum file size" not in dashboard.get("/files/new").text
+
+
 def test_plan_is_created_and_assigned(ben: Person, dashboard: Browser) -> None:
     fields = {"name": "Large", "status": "pro", "rate_limit": "600", "upload_limit": "1000", "storage_limit": ""}
     assert dashboard.submit_for_message("/admin/plans", **fields) == "The plan Large was created."

@@ -12,6 +12,7 @@ from waypost import clock
 from waypost.db import crud
 from waypost.db.crud import Page, PageRequest
 from waypost.db.schema import accounts, plans, sessions
+from waypost.db.schema.accounts import UNLIMITED
 from waypost.errors import account_deleted, invalid, not_found, taken
 
 Status = Literal["free", "pro"]
@@ -25,6 +26,7 @@ _PLAN_TAKEN = {"plans_name_unique": taken("name", "There is a plan with that nam
 REGISTERED_PLAN = "free"
 REGISTERED_STORAGE_LIMIT = 2**30
 REGISTERED_ITEM_LIMIT = 10_000
+UNLIMITED_PLAN = "unlimited"
 _MAX_EMAIL_LENGTH = 254  # RFC 5321
 # Many installations live in a network of their own, with addresses at .local or .internal.
 email_validator.SPECIAL_USE_DOMAIN_NAMES.clear()
@@ -49,7 +51,7 @@ class Account:
 class Plan:
     """Limits of an account: requests per minute and key, bytes per file, total bytes, and items of each kind.
 
-    None: unlimited.
+    None, or UNLIMITED for the first two: unlimited.
     """
 
     id: int
@@ -208,6 +210,12 @@ def add_plan(
     with crud.translate_unique_violation(_PLAN_TAKEN):
         plan = tx.execute(statement).scalar_one()
     return Plan(plan, name, status, rate_limit, upload_limit, storage_limit, item_limit)
+
+
+def add_unlimited_plan(tx: Connection) -> None:
+    """Create the plan of the owner's account, if there is no plan of its name."""
+    if tx.execute(select(plans.c.id).where(plans.c.name == UNLIMITED_PLAN)).first() is None:
+        add_plan(tx, name=UNLIMITED_PLAN, status="pro", rate_limit=UNLIMITED, upload_limit=UNLIMITED)
 
 
 def change_plan(tx: Connection, name: str, **limits: int) -> None:

@@ -13,6 +13,7 @@ from waypost.api.types import MAX_INTEGER, Name
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form
 from waypost.dashboard.routing import Router
+from waypost.db.schema.accounts import UNLIMITED
 from waypost.errors import invalid
 
 pages = Router(admin_only=True)
@@ -122,4 +123,5 @@ def _account_page(context: PageContext, id: int, form: Form, *, status: int = 20
 
 
 def _plans_page(context: PageContext, form: Form, *, status: int = 200) -> Response:
-    return context.render("admin/plans.html", status=status, form=form, plans=context.read(ops.all_plans))
+    plans = context.read(ops.all_plans)
+    return context.render("admin/plans.html", status=status, form=form, plans=plans, unlimited=UNLIMITED)

@@ -16,6 +16,7 @@ from waypost.dashboard.forms import Form, Shape, Value
 from waypost.dashboard.i18n import ngettext
 from waypost.dashboard.routing import Router
 from waypost.db.schema import domains
+from waypost.db.schema.accounts import UNLIMITED
 from waypost.errors import Kind, Problem
 from waypost.files import ops, upload
 from waypost.files.api import FileChange, file_url
@@ -172,6 +173,7 @@ def _new_page(
         status=status,
         form=form,
         quota=quota,
+        is_limited=quota.upload_limit < UNLIMITED,
         hosts=[(host, host) for host in hosts],
         own_host=context.settings.own_host,
         uploaded=uploaded,

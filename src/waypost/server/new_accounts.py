@@ -23,7 +23,7 @@ class NewAccount:
 
 
 def create_first_account(settings: Settings, database: Database) -> NewAccount | None:
-    """Create the owner's account if there is no account yet (decision 16). Return None otherwise."""
+    """Create the owner's account, on an unlimited plan, if there is no account yet (decision 16). Else return None."""
     if database.read(ops.any_exists):
         return None
     password = credentials.new_password()
@@ -32,7 +32,11 @@ def create_first_account(settings: Settings, database: Database) -> NewAccount |
     def work(tx: Connection) -> NewAccount | None:
         if ops.any_exists(tx):  # created by another node
             return None
-        return _add_key(tx, password, ops.add(tx, email=settings.owner_email, username="owner", password=password_hash))
+        ops.add_unlimited_plan(tx)
+        owner = ops.add(
+            tx, email=settings.owner_email, username="owner", password=password_hash, plan=ops.UNLIMITED_PLAN
+        )
+        return _add_key(tx, password, owner)
 
     return database.write(work)
 

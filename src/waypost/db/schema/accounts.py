@@ -15,6 +15,8 @@ from sqlalchemy import (
 
 from waypost.db.schema.columns import Id, flag, id_column, metadata, number, parent, timestamp
 
+UNLIMITED = 2**53 - 1
+"""A limit that is none: the largest integer that every JSON client represents exactly."""
 plans = Table(
     "plans",
     metadata,
