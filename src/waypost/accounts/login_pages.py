@@ -5,8 +5,8 @@ from starlette.responses import RedirectResponse, Response
 
 from waypost import credentials
 from waypost.accounts import email_links, login_changes, ops, proof
+from waypost.accounts.login import Login, check_password, sign_in_again, start_session
 from waypost.auth import api_keys, sessions, two_factor
-from waypost.clicks.classify import classifier
 from waypost.dashboard.context import HOME, PageContext, safe_redirect_path
 from waypost.dashboard.forms import Form
 from waypost.dashboard.routing import Router
@@ -14,9 +14,6 @@ from waypost.errors import Kind, Problem, invalid
 from waypost.mail import Email
 
 pages = Router()
-# Verified for unknown names, so that sign-in takes as long as for known ones.
-_DUMMY_HASH = "$argon2id$v=19$m=19456,t=2,p=1$QncMPTHJ/71CytvU0LxiRA$2TLrVg+nzfi4iQ3glhqt2SN6sUU8Wbg2WVOtrhBFSfo"
-_WRONG_LOGIN = invalid("password", "Wrong username or password.")
 _CODE_SECONDS = 300
 _SECOND_FACTOR = "second"
 
@@ -32,15 +29,15 @@ def show_sign_in(context: PageContext) -> Response:
 def sign_in(context: PageContext) -> Response:
     """Check name and password; accounts with two-factor authentication are asked for a code next."""
     form = context.form()
-    account = form.attempt(lambda: _check_password(context, form))
+    login = form.attempt(lambda: check_password(context, form))
     form.values["password"] = ""
-    if account is None:
+    if login is None:
         return _sign_in_page(context, form, status=400)
     next_path = safe_redirect_path(form.text("next"))
-    if context.read(lambda tx: two_factor.of(tx, account)) is None:
-        return _start_session(context, account, next_path)
+    if context.read(lambda tx: two_factor.of(tx, login.account)) is None:
+        return start_session(context, login, next_path)
     token = context.services.signer.sign(
-        _SECOND_FACTOR, str(account), next_path, life=_CODE_SECONDS, bound=context.cookie
+        _SECOND_FACTOR, str(login.account), login.digest, next_path, life=_CODE_SECONDS, bound=context.cookie
     )
     return context.render("login/code.html", form=Form({"sealed": token}))
 
@@ -51,12 +48,12 @@ def check_code(context: PageContext) -> Response:
     form = context.form()
     values = context.services.signer.unsign(_SECOND_FACTOR, form.text("sealed"), bound=context.cookie)
     if values is None:
-        return context.redirect("/dashboard/signin", message="Sign-in timed out. Please sign in again.", tone="bad")
-    account, next_path = int(values[0]), values[1]
-    form.attempt(lambda: proof.require_code(context, account, form.text("code")))
+        return sign_in_again(context, "Sign-in timed out. Please sign in again.")
+    login, next_path = Login(int(values[0]), values[1]), values[2]
+    form.attempt(lambda: proof.require_code(context, login.account, form.text("code")))
     if form.errors:
         return context.render("login/code.html", status=400, form=form)
-    return _start_session(context, account, next_path)
+    return start_session(context, login, next_path, has_passed_code=True)
 
 
 @pages.post("/dashboard/signout", public=True)
@@ -89,11 +86,11 @@ def register(context: PageContext) -> Response:
     context.limit_form("register")
     if context.mailer.can_send and not form.text("pass"):
         return _send_registration_link(context, form)
-    account = form.attempt(lambda: _create_account(context, form))
+    login = form.attempt(lambda: _create_account(context, form))
     form.values["password"] = ""
-    if account is None:
+    if login is None:
         return _registration_page(context, form, status=400)
-    return _start_session(context, account, HOME)
+    return start_session(context, login, HOME)
 
 
 @pages.get("/dashboard/forgot", public=True)
@@ -140,7 +137,7 @@ def reset(context: PageContext) -> Response:
     login_changes.tell_new_password(context, account)
     if context.read(lambda tx: two_factor.of(tx, account.id)) is not None:  # the e-mail is only one factor
         return context.redirect("/dashboard/signin", message="Your password was changed. Please sign in.")
-    return _start_session(context, account.id, HOME)
+    return start_session(context, Login.checked(account.id, hashed), HOME)
 
 
 @pages.get("/dashboard/confirm", public=True)
@@ -171,30 +168,7 @@ def _registration_page(context: PageContext, form: Form, *, status: int = 200) -
     return context.render("login/register.html", status=status, form=form, confirms_email=confirms_email)
 
 
-def _check_password(context: PageContext, form: Form) -> int:
-    """Return the account with this name and password. Raises INVALID, in the same time whether the account exists."""
-    name, password = form.text("name"), str(form["password"])[:1000]
-    login = context.read(lambda tx: ops.password_of(tx, name))
-    account, hashed = login or (0, _DUMMY_HASH)
-    subject = f"account {account}" if account else f"name {name.casefold()[:200]}"
-    attempt = context.count_attempt(subject, account=account)
-    if not credentials.password_matches(hashed, password) or not account:
-        raise _WRONG_LOGIN
-    context.rate_limiter.release(attempt)
-    if context.read(lambda tx: ops.get(tx, account)).suspended:
-        raise invalid("password", "This account is suspended. Please contact the administrator.")
-    return account
-
-
-def _start_session(context: PageContext, account: int, next_path: str) -> Response:
-    """Sign in with a new session cookie, which prevents session fixation."""
-    program = classifier.agent(context.request.headers.get("user-agent", "")[:500])
-    agent = program.browser if program.os == "Unknown" else f"{program.browser} on {program.os}"
-    token = context.write(lambda tx: sessions.begin(tx, account, agent=agent))
-    return context.set_session_cookie(RedirectResponse(next_path, status_code=303), token, account)
-
-
-def _create_account(context: PageContext, form: Form) -> int:
+def _create_account(context: PageContext, form: Form) -> Login:
     token = form.text("pass")
     email = email_links.email_of(context.services.signer, token) if token else ops.checked_email(form.text("email"))
     password = ops.checked_password(str(form["password"]))
@@ -205,7 +179,7 @@ def _create_account(context: PageContext, form: Form) -> int:
         if problem.kind is Kind.TAKEN:  # does not say which, so that it does not reveal existing accounts
             raise invalid("username", "This username or e-mail address cannot be used. Please try another.") from None
         raise
-    return account.id
+    return Login.checked(account.id, hashed)
 
 
 def _send_registration_link(context: PageContext, form: Form) -> Response:

@@ -1,6 +1,7 @@
 """Pages of the user's own account: e-mail, password, sessions and two-factor authentication."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from urllib.parse import urlsplit
 
 from sqlalchemy import Connection
@@ -102,10 +103,13 @@ def show_two_factor(context: PageContext) -> Response:
 
 @pages.post("/dashboard/account/factor")
 def enable_two_factor(context: PageContext) -> Response:
-    """Enable it with the password and a code, which proves that the app is set up. End all other sessions."""
+    """Enable it with the password and a code, which proves that the app is set up.
+
+    End all sessions; this browser gets a new one.
+    """
     form = context.form()
 
-    def work() -> Sequence[str]:
+    def work() -> tuple[Sequence[str], str]:
         values = context.services.signer.unsign(_SETUP, form.text("sealed"), bound=context.cookie)
         if values is None:
             raise invalid("code", "Setup timed out. Scan the new QR code.")
@@ -115,17 +119,19 @@ def enable_two_factor(context: PageContext) -> Response:
             raise invalid("code", "Wrong code. Check that your phone's clock is correct.")
         secret = values[0]
 
-        def enable(tx: Connection) -> Sequence[str]:
+        def enable(tx: Connection) -> tuple[Sequence[str], str]:
             codes = two_factor.enable(tx, context.account, secret=secret, step=step)
-            sessions.end_others(tx, context.account, keep=context.user.session)
-            return codes
+            return codes, sessions.renew(tx, context.account, context.user.session)
 
         return context.write(enable)
 
-    codes = form.attempt(work)
-    if codes is not None:
-        _tell_factor(context, "enabled")
-    return _codes_page(context, form, codes, is_enabled=True)
+    enabled = form.attempt(work)
+    if enabled is None:
+        return _codes_page(context, form, None)
+    codes, token = enabled
+    _tell_factor(context, "enabled")
+    page = _codes_page(replace(context, cookie=token), form, codes, is_enabled=True)
+    return context.set_session_cookie(page, token, context.account)
 
 
 @pages.post("/dashboard/account/factor/codes")
@@ -142,24 +148,23 @@ def renew_codes(context: PageContext) -> Response:
 
 @pages.post("/dashboard/account/factor/off")
 def disable_two_factor(context: PageContext) -> Response:
-    """Disable it with the password and a code. End all other sessions."""
+    """Disable it with the password and a code. End all sessions; this browser gets a new one."""
     form = context.form()
 
-    def disable(tx: Connection) -> None:
+    def disable(tx: Connection) -> str:
         two_factor.disable(tx, context.account)
-        sessions.end_others(tx, context.account, keep=context.user.session)
+        return sessions.renew(tx, context.account, context.user.session)
 
-    def work() -> None:
+    def work() -> str:
         proof.require_password_and_code(context, form)
-        context.write(disable)
-        _tell_factor(context, "disabled")
+        return context.write(disable)
 
-    form.attempt(work)
-    if form.errors:
+    token = form.attempt(work)
+    if token is None:
         return _two_factor_page(context, form, status=400)
-    return context.redirect(
-        _TWO_FACTOR, message="Two-factor authentication was disabled. Other browsers were signed out."
-    )
+    _tell_factor(context, "disabled")
+    message = "Two-factor authentication was disabled. Other browsers were signed out."
+    return context.set_session_cookie(context.redirect(_TWO_FACTOR, message=message), token, context.account)
 
 
 @pages.post("/dashboard/theme", public=True)

@@ -97,5 +97,12 @@ def end_others(tx: Connection, account: int, *, keep: int) -> None:
     tx.execute(sessions.delete().where(sessions.c.account == account, sessions.c.id != keep))
 
 
+def renew(tx: Connection, account: int, session: int) -> str:
+    """End all sessions of the account. Return the token of a new one for the browser of `session`."""
+    agent = agent_of(tx, session)
+    tx.execute(sessions.delete().where(sessions.c.account == account))
+    return begin(tx, account, agent=agent)
+
+
 def _is_valid(now: int) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
     return sessions.c.seen > now - LIFE, sessions.c.created > now - MAX_LIFE

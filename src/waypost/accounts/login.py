@@ -1,0 +1,79 @@
+"""Sign-in: check a password, and start a session unless the account has changed since."""
+
+from dataclasses import dataclass
+from typing import Self
+
+from sqlalchemy import Connection
+from starlette.responses import RedirectResponse, Response
+
+from waypost import credentials
+from waypost.accounts import ops
+from waypost.auth import sessions, two_factor
+from waypost.clicks.classify import classifier
+from waypost.dashboard.context import PageContext
+from waypost.dashboard.forms import Form
+from waypost.db import account_rows
+from waypost.errors import invalid
+
+# Verified for unknown names, so that sign-in takes as long as for known ones.
+_DUMMY_HASH = "$argon2id$v=19$m=19456,t=2,p=1$QncMPTHJ/71CytvU0LxiRA$2TLrVg+nzfi4iQ3glhqt2SN6sUU8Wbg2WVOtrhBFSfo"
+_WRONG_LOGIN = invalid("password", "Wrong username or password.")
+
+
+@dataclass(frozen=True)
+class Login:
+    """An account whose password was checked. `digest` identifies the password, without revealing it."""
+
+    account: int
+    digest: str
+
+    @classmethod
+    def checked(cls, account: int, hashed: str) -> Self:
+        """Return the login of an account with this hash of its password."""
+        return cls(account, credentials.digest(hashed).hex())
+
+
+def check_password(context: PageContext, form: Form) -> Login:
+    """Return the login for the name and password of a form.
+
+    Raises INVALID on `password`, in the same time whether the account exists.
+    """
+    name, password = form.text("name"), str(form["password"])[:1000]
+    login = context.read(lambda tx: ops.password_of(tx, name))
+    account, hashed = login or (0, _DUMMY_HASH)
+    subject = f"account {account}" if account else f"name {name.casefold()[:200]}"
+    attempt = context.count_attempt(subject, account=account)
+    if not credentials.password_matches(hashed, password) or not account:
+        raise _WRONG_LOGIN
+    context.rate_limiter.release(attempt)
+    if context.read(lambda tx: ops.get(tx, account)).suspended:
+        raise invalid("password", "This account is suspended. Please contact the administrator.")
+    return Login.checked(account, hashed)
+
+
+def start_session(context: PageContext, login: Login, next_path: str, *, has_passed_code: bool = False) -> Response:
+    """Sign in with a new session cookie, which prevents session fixation.
+
+    If the password or the second factor has changed since they were checked, ask for them again: that change has ended
+    all sessions.
+    """
+    program = classifier.agent(context.request.headers.get("user-agent", "")[:500])
+    agent = program.browser if program.os == "Unknown" else f"{program.browser} on {program.os}"
+
+    def work(tx: Connection) -> str | None:
+        account_rows.lock(tx, login.account)
+        if login != Login.checked(login.account, ops.hashed_password(tx, login.account) or ""):
+            return None
+        if not has_passed_code and two_factor.of(tx, login.account) is not None:
+            return None
+        return sessions.begin(tx, login.account, agent=agent)
+
+    token = context.write(work)
+    if token is None:
+        return sign_in_again(context, "Your sign-in data was changed. Please sign in again.")
+    return context.set_session_cookie(RedirectResponse(next_path, status_code=303), token, login.account)
+
+
+def sign_in_again(context: PageContext, message: str) -> Response:
+    """Redirect to the sign-in page."""
+    return context.redirect("/dashboard/signin", message=message, tone="bad")
