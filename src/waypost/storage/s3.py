@@ -14,6 +14,7 @@ from obstore.store import S3Store as Bucket
 
 from waypost.errors import Problem
 from waypost.settings import Settings
+from waypost.storage.s3_parts import UnfinishedUploads
 from waypost.storage.store import CHUNK, Health, ObjectNotFound, Readable, storage_full, storage_unavailable
 
 _log = structlog.get_logger("storage")
@@ -52,6 +53,7 @@ class S3Store:
         self._reading = _client(settings, timedelta(days=7))
         self._checking = _client(settings, timedelta(seconds=5), retries=0)
         self._uploads = asyncio.Semaphore(_PARALLEL_UPLOADS)
+        self._unfinished = UnfinishedUploads(settings)
 
     async def put(
         self, name: str, chunks: AsyncIterator[bytes], *, on_chunk: Callable[[bytes], object], disposition: str
@@ -93,6 +95,7 @@ class S3Store:
                 obstore.delete(self._store, name)
         except ObjectNotFound:
             pass
+        self._unfinished.abort(name)
 
     def load(self, name: str) -> tuple[int, Iterator[bytes]]:
         with _translated_errors():
