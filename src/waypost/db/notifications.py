@@ -29,6 +29,8 @@ class Wakeup:
 
     def __init__(self) -> None:
         self.event = threading.Event()
+        self.is_interrupted = False
+        """True after `interrupt`, until the thread that waits sets it to False."""
         self._sender: socket.socket | None = None
 
     @contextlib.contextmanager
@@ -36,13 +38,22 @@ class Wakeup:
         """A socket that becomes readable when the wake-up is set."""
         self._sender, receiver = socket.socketpair()
         with self._sender, receiver:
-            if self.event.is_set():
-                self.set()
+            if self.event.is_set() or self.is_interrupted:
+                self._send()
             yield receiver
 
     def set(self) -> None:
         """Wake the waiting thread, and every later wait."""
         self.event.set()
+        self._send()
+
+    def interrupt(self) -> None:
+        """End the current wait, or else the next one."""
+        if not self.is_interrupted:
+            self.is_interrupted = True
+            self._send()
+
+    def _send(self) -> None:
         sender = self._sender
         if sender is not None:
             with contextlib.suppress(OSError):  # the wait has ended already
@@ -57,7 +68,10 @@ def notify(database: Database) -> None:
 
 
 def wait_for_notification(database: Database, seconds: float, wakeup: Wakeup) -> None:
-    """Return after a notification, when `wakeup` is set, or after so many seconds. For the thread that polls."""
+    """Return after a notification or an interrupt, when `wakeup` is set, or after so many seconds.
+
+    For the thread that polls.
+    """
     started = time.monotonic()
     try:
         if not database.is_sqlite:

@@ -5,7 +5,21 @@ from dataclasses import dataclass
 from dataclasses import fields as fields_of
 from typing import TypedDict, Unpack
 
-from sqlalchemy import Connection, Table, bindparam, delete, insert, select
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Integer,
+    Label,
+    RowMapping,
+    String,
+    Table,
+    bindparam,
+    cast,
+    delete,
+    func,
+    insert,
+    select,
+)
 
 from waypost import clock
 from waypost.db import change_log, crud
@@ -39,23 +53,30 @@ class Link:
 _LISTED_NAMES = tuple(field.name for field in fields_of(Link) if field.name != "channel")
 _link = links.c
 _WITH_DOMAIN = links.outerjoin(domains, domains.c.host == _link.host)
-_LISTED = select(*(_link[name] for name in _LISTED_NAMES if name in _link), domains.c.scheme).select_from(_WITH_DOMAIN)
+_COLUMNS = (*(_link[name] for name in _LISTED_NAMES if name in _link), domains.c.scheme)
 _IS_OWNED = (_link.id == bindparam("link")) & (_link.account == bindparam("account"))
+_LOCKED = select(*_COLUMNS).select_from(_WITH_DOMAIN).where(_IS_OWNED).with_for_update(of=links)
+_SCHEME = select(domains.c.scheme).where(domains.c.host == bindparam("host"))
+
+
+def _ids_of_link(column: ColumnElement[int], link: ColumnElement[int]) -> Label[str]:
+    """Select the ids in `column` of the rows of each link, separated by commas, without a statement of its own."""
+    ids = func.aggregate_strings(cast(column, String), ",")
+    return select(ids).where(link == _link.id).scalar_subquery().label(column.name)
+
+
+_CHANNELS = _ids_of_link(channel_items.c.channel, channel_items.c.link)
+_LISTED = select(*_COLUMNS, _CHANNELS).select_from(_WITH_DOMAIN)
 _ONE = _LISTED.where(_IS_OWNED)
 _MANY = _LISTED.where(_link.id.in_(bindparam("links", expanding=True)))
-_LOCKED = _ONE.with_for_update(of=links)
-_SCHEME = select(domains.c.scheme).where(domains.c.host == bindparam("host"))
-_DETAILS = select(links, domains.c.scheme).select_from(_WITH_DOMAIN).where(_IS_OWNED)
-_CHANNELS = (
-    select(channel_items.c.link, channel_items.c.channel)
-    .where(channel_items.c.link.in_(bindparam("links", expanding=True)))
-    .order_by(channel_items.c.channel)
+_NEWEST = (
+    _LISTED.where(_link.account == bindparam("account"), _link.id < bindparam("ceiling"))
+    .order_by(_link.id.desc())
+    .limit(bindparam("limit", type_=Integer))
+    .offset(bindparam("offset", type_=Integer))
 )
-_PIXELS = (
-    select(link_pixels.c.pixel)
-    .where(link_pixels.c.link == bindparam("link"), link_pixels.c.account == bindparam("account"))
-    .order_by(link_pixels.c.pixel)
-)
+_PIXELS = _ids_of_link(link_pixels.c.pixel, link_pixels.c.link)
+_DETAILS = select(links, domains.c.scheme, _CHANNELS, _PIXELS).select_from(_WITH_DOMAIN).where(_IS_OWNED)
 
 
 @dataclass(frozen=True)
@@ -94,23 +115,28 @@ def get_owned(tx: Connection, account: int, link: int) -> Link:
     row = tx.execute(_ONE, {"link": link, "account": account}).mappings().first()
     if row is None:
         raise not_found("link")
-    return Link(**row, channel=_channels(tx, [link]).get(link, ()))
+    return _listed(row)
 
 
 def get_many(tx: Connection, ids: Sequence[int]) -> list[Link]:
     """Return the links with these ids, in this order, without those that do not exist."""
-    channels_by_link = _channels(tx, ids)
-    rows = tx.execute(_MANY, {"links": ids}).mappings()
-    links_by_id = {row["id"]: Link(**row, channel=channels_by_link.get(row["id"], ())) for row in rows}
+    links_by_id = {row["id"]: _listed(row) for row in tx.execute(_MANY, {"links": ids}).mappings()}
     return [links_by_id[link] for link in ids if link in links_by_id]
 
 
-def _channels(tx: Connection, ids: Sequence[int]) -> dict[int, list[int]]:
-    """Return the channels of each link that is in one."""
-    channels_by_link: dict[int, list[int]] = {}
-    for link, channel in tx.execute(_CHANNELS, {"links": ids}):
-        channels_by_link.setdefault(link, []).append(channel)
-    return channels_by_link
+def newest(tx: Connection, account: int, *, ceiling: int, limit: int, offset: int) -> list[Link]:
+    """Return the account's links with ids below `ceiling`, newest first."""
+    parameters = {"account": account, "ceiling": ceiling, "limit": limit, "offset": offset}
+    return [_listed(row) for row in tx.execute(_NEWEST, parameters).mappings()]
+
+
+def _listed(row: RowMapping) -> Link:
+    return Link(**{name: row[name] for name in _LISTED_NAMES}, channel=_ids(row["channel"]))
+
+
+def _ids(text: str | None) -> list[int]:
+    """Return the ids of `_ids_of_link`, sorted."""
+    return sorted(map(int, text.split(","))) if text else []
 
 
 def find_by_alias(tx: Connection, account: int, short: str, *, settings: Settings) -> int:
@@ -127,15 +153,14 @@ def get_details(tx: Connection, account: int, link: int) -> tuple[Link, Details]
     row = tx.execute(_DETAILS, {"link": link, "account": account}).mappings().first()
     if row is None:
         raise not_found("link")
-    listed = Link(**{name: row[name] for name in _LISTED_NAMES}, channel=_channels(tx, [link]).get(link, ()))
     values = {field.name: row[field.name] for field in fields_of(Details) if field.name in row}
     if row["type"] == "overlay":
         values["type"] = f"overlay-{row['overlay']}" if row["overlay"] else "direct"
     elif row["type"] == "splash" and row["splash"]:
         values["type"] = str(row["splash"])
     values["password"] = row["password"] is not None
-    values["pixels"] = tx.execute(_PIXELS, {"link": link, "account": account}).scalars().all()
-    return listed, Details(**values)
+    values["pixels"] = _ids(row["pixel"])
+    return _listed(row), Details(**values)
 
 
 def add(tx: Connection, account: int, *, settings: Settings, **fields: Unpack[Fields]) -> Address:

@@ -26,14 +26,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from sqlalchemy import ColumnElement, Connection, Integer, Select, bindparam, column, func, select, table, text
+from sqlalchemy import ColumnElement, Connection, Select, column, func, select, table, text
 
 from waypost.db import page_counters
 from waypost.db.crud import Page, PageRequest
 from waypost.db.schema import campaigns, channel_items, channels, links
 from waypost.links import dead_links
 from waypost.links.columns import Status
-from waypost.links.ops import Link, get_many
+from waypost.links.ops import Link, get_many, newest
 
 Order = Literal["date", "click"]
 FEW_LINKS = 10_000
@@ -62,13 +62,6 @@ class LinkFilter:
 
 
 NO_FILTER = LinkFilter()
-_NEWEST = (
-    select(links.c.id)
-    .where(links.c.account == bindparam("account"), links.c.id < bindparam("ceiling"))
-    .order_by(links.c.id.desc())
-    .limit(bindparam("limit", type_=Integer))
-    .offset(bindparam("offset", type_=Integer))
-)
 
 
 def page(
@@ -91,8 +84,7 @@ def page(
         ids = _ids_from_nearer_end(tx, owned, window, total, links.c.clicks, links.c.id)
         return Page(get_many(tx, ids), total, window)
     ceiling, skip = page_counters.start_of_page(tx, account, links.name, window.offset)
-    parameters = {"account": account, "ceiling": ceiling, "limit": window.limit, "offset": skip}
-    return Page(get_many(tx, tx.execute(_NEWEST, parameters).scalars().all()), total, window)
+    return Page(newest(tx, account, ceiling=ceiling, limit=window.limit, offset=skip), total, window)
 
 
 def quick_page(
@@ -108,8 +100,8 @@ def quick_page(
     if not q:
         return page(tx, account, window, order=order, link_filter=link_filter)
     matching = matching_ids(tx, account, q=q.casefold(), link_filter=link_filter)
-    newest = matching.order_by(*(id_column.desc() for id_column in matching.selected_columns)).limit(MAX_MATCHES + 1)
-    ids = tx.execute(newest).scalars().all()
+    latest = matching.order_by(*(id_column.desc() for id_column in matching.selected_columns)).limit(MAX_MATCHES + 1)
+    ids = tx.execute(latest).scalars().all()
     match_count = len(ids)
     if order == "click":
         c = links.alias().c  # an alias, because the filter also reads from `links`

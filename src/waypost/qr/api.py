@@ -144,7 +144,7 @@ def add_code(context: Context, body: NewCode) -> CodeDone:
     new = service.proven(context, body, service.Logos(context))
     return context.change(
         lambda tx: ops.add(tx, context.account, new),
-        lambda code: CodeDone(id=code.id, link=picture_url(code, context)),
+        lambda code: CodeDone(id=code, link=picture_url(new.alias, context)),
     )
 
 
@@ -189,9 +189,9 @@ def delete_code(context: Context, id: PathId) -> MessageResponse:
     )
 
 
-def picture_url(code: ops.Listed, context: RequestContext) -> str:
+def picture_url(alias: str, context: RequestContext) -> str:
     """Where a code's picture is."""
-    return f"{context.settings.base}/qr/{code.alias}"
+    return f"{context.settings.base}/qr/{alias}"
 
 
 def _proven(context: RequestContext, item: Any, request_logos: service.Logos) -> Draft | Problem:
@@ -211,7 +211,7 @@ def _added(tx: Connection, context: RequestContext, new: Draft | Problem) -> Cod
             code = ops.add(tx, context.account, new)
     except Problem as problem:
         return Failure(error=1, message=problem.message, code=problem.kind.code, field=problem.field)
-    return CodeDone(id=code.id, link=picture_url(code, context))
+    return CodeDone(id=code, link=picture_url(new.alias, context))
 
 
 def _codes_done(results: Sequence[CodeDone | Failure]) -> CodesDone:
@@ -230,5 +230,5 @@ def _files(
 
 
 def _shown(code: ops.Listed, context: RequestContext) -> dict[str, Any]:
-    link = picture_url(code, context)
+    link = picture_url(code.alias, context)
     return {"id": code.id, "link": link, "scans": code.scans, "name": code.name, "date": code.created}

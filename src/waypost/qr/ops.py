@@ -115,11 +115,11 @@ def draft_change(tx: Connection, account: int, code: int, *, settings: Settings,
     return _draft(tx, before.alias, values, logo, settings, version=before.version)
 
 
-def add(tx: Connection, account: int, new: Draft) -> Code:
-    """Save a new code. Raises TAKEN on `custom`."""
+def add(tx: Connection, account: int, new: Draft) -> int:
+    """Save a new code; return its id. Raises TAKEN on `custom`."""
     code = crud.add(tx, qrs, account, {**new.values, "alias": new.alias})
     alias_namespace.claim(tx, account, "qr", code, host=alias_namespace.OWN, alias=new.alias)
-    return get_owned(tx, account, code)
+    return code
 
 
 def change(tx: Connection, account: int, code: int, new: Draft) -> bool:

@@ -70,7 +70,7 @@ def create_code(context: PageContext) -> Response:
     )
     if code is None:
         return _new_page(context, form, status=400)
-    return context.redirect(f"{_LIST}/{code.id}", message="Your QR code is ready.")
+    return context.redirect(f"{_LIST}/{code}", message="Your QR code is ready.")
 
 
 @pages.post("/dashboard/qr/preview")

@@ -72,8 +72,8 @@ class Logos:
             return None
 
 
-def add(context: RequestContext, body: NewCode, request_logos: Logos) -> ops.Code:
-    """A new code, proven and saved. Raises INVALID, TAKEN."""
+def add(context: RequestContext, body: NewCode, request_logos: Logos) -> int:
+    """Save a new code, proven; return its id. Raises INVALID, TAKEN."""
     new = proven(context, body, request_logos)
     return context.write(lambda tx: ops.add(tx, context.account, new))
 

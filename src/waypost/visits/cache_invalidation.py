@@ -4,6 +4,7 @@ A change takes effect immediately in the process that made it, and within a seco
 """
 
 import threading
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Protocol, TypeVar
@@ -21,6 +22,7 @@ from waypost.visits.cache import Cache
 T = TypeVar("T")
 _log = structlog.get_logger("watch")
 _READ_TIMEOUT_SECONDS = 1.0  # less would treat busy connections as lost; requests can wait this long
+_NOTIFY_SECONDS = 0.02  # changes of so many seconds share one notification
 _POLL_SECONDS = 0.3  # finds changes whose notification was lost together with a connection
 
 
@@ -40,7 +42,7 @@ class CacheInvalidator:
             self._position = None
 
     def catch_up(self, recorded: Sequence[Change] = ()) -> None:
-        """Apply all changes since the last read, and notify the other processes.
+        """Apply all changes since the last read. `follow` then notifies the other processes.
 
         `recorded` are the changes of a transaction that was just committed. If no other process has logged any since
         the last read, nothing is read.
@@ -49,7 +51,7 @@ class CacheInvalidator:
         change was committed; then the change is applied when the change log can be read again.
         """
         if self._apply_recorded(recorded):
-            notifications.notify(self._database)
+            self._wakeup.interrupt()
             return
         try:
             with self._read_lock:
@@ -58,15 +60,20 @@ class CacheInvalidator:
             _log.warning("change log unreachable; a committed change is not in effect yet")
             return
         if has_changes:
-            notifications.notify(self._database)
+            self._wakeup.interrupt()
 
     def follow(self) -> None:
-        """Wait for the next change and apply it. On SQLite, return without waiting.
+        """Wait for the next change and apply it, and notify other processes of own changes. On SQLite, never wait.
 
         While the database is unavailable, cached entries are served.
         """
         if not self._database.is_sqlite:
             notifications.wait_for_notification(self._database, _POLL_SECONDS, self._wakeup)
+            if self._wakeup.is_interrupted:
+                time.sleep(_NOTIFY_SECONDS)
+                self._wakeup.is_interrupted = False
+                notifications.notify(self._database)  # this process gets it as well, and then reads
+                return
         try:
             self._apply_changes(partial(notifications.poll, self._database))
             self._is_unreachable = False
