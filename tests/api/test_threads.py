@@ -1,5 +1,6 @@
 """Threads of API requests: two at a time, and slow requests do not delay others."""
 
+import gc
 import threading
 
 import anyio
@@ -78,3 +79,32 @@ def test_failed_request_ends_its_turn(monkeypatch: pytest.MonkeyPatch) -> None:
                 await runner.run(fail)
 
     anyio.run(main)
+
+
+def test_cancelled_request_that_waits_is_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "_TURN_SECONDS", 60.0)
+    ran: list[str] = []
+
+    async def main() -> None:
+        runner, requests = RequestThreads(), _Requests()
+        async with anyio.create_task_group() as tasks:
+            for _ in range(2):
+                tasks.start_soon(runner.run, requests.work)
+            await anyio.to_thread.run_sync(lambda: [requests.began.acquire(timeout=30) for _ in range(2)])
+            with anyio.move_on_after(0.01):
+                await runner.run(lambda: ran.append("cancelled"))
+            requests.finish.set()
+        await runner.run(lambda: ran.append("later"))
+
+    anyio.run(main)
+    assert ran == ["later"]
+
+
+def test_threads_end_with_their_event_loop() -> None:
+    async def main() -> threading.Thread:
+        return await RequestThreads().run(threading.current_thread)
+
+    thread = anyio.run(main)
+    gc.collect()
+    thread.join(timeout=30)
+    assert not thread.is_alive()
