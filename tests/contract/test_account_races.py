@@ -102,7 +102,9 @@ def test_concurrent_changes_of_the_second_factor_leave_ten_recovery_codes(servic
         sealed = signer.sign("app", secret, life=900, bound=browser.cookie)
         form = {"sealed": sealed, "code": pyotp.TOTP(secret).now(), "password": _PASSWORD}
         outcome = _all_at_once([partial(browser.open, "POST", path, form)] * _COPIES)
-        assert outcome == {200: 1, 400: _COPIES - 1}, "only one response shows codes, and these are valid"
+        # 303: the session has been replaced already.
+        assert outcome.keys() <= {200, 303, 400}, outcome
+        assert outcome[200] == 1, "only one response shows codes, and these are valid"
         codes = service.database.write(lambda tx, owner=account: two_factor.new_codes(tx, owner))  # type: ignore[misc]
         browsers = [service.signed_in(account) for _ in range(2)]
         renewals = [

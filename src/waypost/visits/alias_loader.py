@@ -27,7 +27,9 @@ class AliasLoader:
         self._database = database
         self._cache = cache
         self._settings = settings
-        self._batcher: Batcher[Name, Resolved | None] = Batcher(self._read, thread_name="aliases")
+        self._batcher: Batcher[Name, Resolved | None] = Batcher(
+            self._read, thread_name="aliases", is_quick=database.is_sqlite
+        )
         # By cache version and name: a request after a change does not share an earlier read.
         self._waiting: dict[_Key, list[Callable[[Outcome], None]]] = {}
 

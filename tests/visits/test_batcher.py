@@ -1,0 +1,65 @@
+"""Batches of requests: in the event loop while they are quick, else in threads."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Sequence
+
+import pytest
+
+from waypost.visits import batcher
+from waypost.visits.batcher import Batcher
+
+
+def _threads(keys: Sequence[float]) -> list[int]:
+    """Wait for as many seconds as each key says; return the thread for each."""
+    time.sleep(sum(keys))
+    return [threading.get_ident()] * len(keys)
+
+
+def test_quick_requests_run_in_the_event_loop_until_two_are_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batcher, "_QUICK_SECONDS", 0.02)
+    monkeypatch.setattr(batcher, "_SLOW_DISK_SECONDS", 0.5)
+    seconds = [0, 0.03, 0, 0.03, 0.03, 0, 0]
+
+    async def main() -> list[bool]:
+        batches = Batcher(_threads, thread_name="test", is_quick=True)
+        in_loop = [await batches.run(key) == threading.get_ident() for key in seconds]
+        await asyncio.sleep(0.6)
+        in_loop.append(await batches.run(0) == threading.get_ident())
+        batches.close()
+        return in_loop
+
+    assert asyncio.run(main()) == [True, True, True, True, True, False, False, True]
+
+
+def test_several_requests_of_one_turn_run_in_a_thread() -> None:
+    async def main() -> set[int]:
+        batches = Batcher(_threads, thread_name="test", is_quick=True)
+        threads = await asyncio.gather(*(batches.run(0.0) for _ in range(3)))
+        batches.close()
+        return {*threads, threading.get_ident()}
+
+    assert len(asyncio.run(main())) == 2
+
+
+def test_requests_that_can_wait_long_never_run_in_the_event_loop() -> None:
+    async def main() -> int:
+        batches = Batcher(_threads, thread_name="test")
+        thread = await batches.run(0.0)
+        batches.close()
+        return thread
+
+    assert asyncio.run(main()) != threading.get_ident()
+
+
+def test_failure_in_the_event_loop_is_raised_by_its_request() -> None:
+    def fail(_keys: Sequence[int]) -> list[int]:
+        raise ValueError("a failure")
+
+    async def main() -> None:
+        batches = Batcher(fail, thread_name="test", is_quick=True)
+        with pytest.raises(ValueError, match="a failure"):
+            await batches.run(1)
+
+    asyncio.run(main())
