@@ -121,6 +121,12 @@ class LimitedProtocol(HttpToolsProtocol):
         self.is_in_message = False
         super().on_message_complete()
 
+    def on_response_complete(self) -> None:
+        """Begin with the next pipelined request. Read no more while others wait behind it, which uvicorn would."""
+        super().on_response_complete()
+        if self.pipeline:
+            self.flow.pause_reading()
+
     def send_400_response(self, msg: str) -> None:
         """Refuse a request that the parser rejected."""
         if self._is_too_large:
