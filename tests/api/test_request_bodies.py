@@ -225,7 +225,7 @@ def test_body_is_parsed_outside_the_event_loop(ana: Person, monkeypatch: pytest.
     with monkeypatch.context() as patches:
         patches.setattr(json, "loads", record)
         assert _post(ana, NAMED % b"large" + b" " * 100_000).status_code == 200
-    assert threads == ["AnyIO worker thread"]
+    assert threads == ["api 1"]
 
 
 def test_chunked_body_is_read_up_to_limit(ana: Person) -> None:

@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Connection, and_, bindparam, select, updat
 from waypost.campaigns import rotator_candidates
 from waypost.campaigns.rotator_candidates import CandidateQuery, RotatorLink
 from waypost.db.database import upsert
-from waypost.db.driver_select import DriverSelect
+from waypost.db.driver_statements import DriverSelect
 from waypost.db.schema import accounts, aliases, campaigns, rotator_links, rotator_state
 from waypost.urls.alias_namespace import ROTATORS
 from waypost.visits.click_limits import take_click

@@ -7,12 +7,13 @@ minutes; so writers never wait for each other.
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, insert, select
 
 from waypost import clock
+from waypost.db.driver_statements import DriverChange
 from waypost.db.schema import changes, links
 
 _RETENTION_SECONDS = 3600
@@ -21,6 +22,7 @@ _GAP_SECONDS = 120  # longer than any transaction that writes a change
 _MAX_GAP = 10_000
 _COLUMNS = (changes.c.id, changes.c.host, changes.c.alias, changes.c.at)
 _INSERT = insert(changes).returning(*_COLUMNS)
+_INSERT_ONE = DriverChange(_INSERT.values(host=bindparam("host"), alias=bindparam("alias"), at=bindparam("at")))
 _SINCE = select(*_COLUMNS).where(changes.c.id >= bindparam("last")).order_by(changes.c.id)
 Name = tuple[str, str]
 """(host, alias), as in the table `aliases`. An empty alias stands for everything under the host."""
@@ -91,9 +93,13 @@ def _insert(tx: Connection, names: Iterable[Name]) -> None:
         pending.update(dict.fromkeys(names))
         return
     now = clock.now()
-    if rows := [{"host": host, "alias": alias, "at": now} for host, alias in names]:
+    rows = [{"host": host, "alias": alias, "at": now} for host, alias in names]
+    inserted: Iterable[Any] = ()
+    if len(rows) == 1:
+        inserted = _INSERT_ONE.execute(tx, **rows[0]).fetchall()
+    elif rows:
         inserted = tx.execute(_INSERT, rows)
-        _recorded.setdefault(tx, []).extend(Change(*row) for row in inserted)
+    _recorded.setdefault(tx, []).extend(Change(*row) for row in inserted)
 
 
 def recorded(tx: Connection) -> list[Change]:

@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 
 from sqlalchemy import ColumnElement, Connection, Select, bindparam, func, select, text
 
+from waypost.db.driver_statements import DriverChange
 from waypost.db.schema import page_counters
 
 _BLOCK_BITS = (10, 20)
@@ -18,10 +19,12 @@ _SKIPPED_ROWS = 500
 """Skipping this many rows costs less than reading the counts."""
 _ABOVE_ALL_IDS = 2**63 - 1
 # In SQL, because SQLAlchemy does not cache the compiled form of an INSERT with several rows.
-_INCREMENT = text(
-    "INSERT INTO page_counters (account, noun, level, block, rows)"
-    " VALUES (:account, :noun, 0, :block0, :change), (:account, :noun, 1, :block1, :change)"
-    " ON CONFLICT (account, noun, level, block) DO UPDATE SET rows = page_counters.rows + excluded.rows"
+_INCREMENT = DriverChange(
+    text(
+        "INSERT INTO page_counters (account, noun, level, block, rows)"
+        " VALUES (:account, :noun, 0, :block0, :change), (:account, :noun, 1, :block1, :change)"
+        " ON CONFLICT (account, noun, level, block) DO UPDATE SET rows = page_counters.rows + excluded.rows"
+    )
 )
 
 
@@ -61,7 +64,7 @@ def increment(tx: Connection, account: int, noun: str, item: int, change: int) -
 
 def _increment(tx: Connection, account: int, noun: str, item: int, change: int) -> None:
     blocks = {f"block{level}": item >> bits for level, bits in enumerate(_BLOCK_BITS)}
-    tx.execute(_INCREMENT, {"account": account, "noun": noun, "change": change, **blocks})
+    _INCREMENT.execute(tx, account=account, noun=noun, change=change, **blocks)
 
 
 def total(tx: Connection, account: int, noun: str) -> int:

@@ -39,6 +39,16 @@ class TimeoutConnection(psycopg.Connection[Any]):
             self.read_only = True if mode == "snapshot" else None
             self._mode = mode
 
+    def commit(self) -> None:
+        """Commit. Without a transaction this costs nothing: SQLAlchemy ends those of autocommit mode as well."""
+        if self.pgconn.transaction_status != TransactionStatus.IDLE:
+            super().commit()
+
+    def rollback(self) -> None:
+        """Roll back. Without a transaction this costs nothing: the pool does it with every connection."""
+        if self.pgconn.transaction_status != TransactionStatus.IDLE:
+            super().rollback()
+
     def wait(self, gen: Generator[Any, Any, T], interval: float = 0.1, timeout: float | None = None) -> T:
         """Wait like psycopg, but close the connection when no response arrives in time."""
         if self.response_timeout is None or timeout is not None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import BigInteger, Connection, bindparam, case, insert, select, update
 
-from waypost.db.driver_select import DriverSelect
+from waypost.db.driver_statements import DriverSelect
 from waypost.db.schema import download_grants, files
 
 DAY = 86_400

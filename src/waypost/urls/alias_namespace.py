@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, bindparam, select, text, update
 
 from waypost.db import change_log
+from waypost.db.driver_statements import DriverChange
 from waypost.db.schema import aliases, domains
 from waypost.errors import taken, unavailable
 from waypost.urls import alias_rules
@@ -20,10 +21,12 @@ TAKEN = "That alias is taken. Please choose another one."
 _USED = select(aliases.c.alias).where(aliases.c.host == bindparam("host"), aliases.c.alias == bindparam("alias"))
 _IGNORES_CASE = select(domains.c.ignorecase).where(domains.c.host == bindparam("host"))
 _IGNORES_CASE_LOCKED = _IGNORES_CASE.with_for_update(read=True)
-_CLAIM = text(
-    "INSERT INTO aliases (host, alias, account, kind, item) VALUES (:host, :alias, :account, :kind, :item)"
-    " ON CONFLICT (host, alias) DO UPDATE SET kind = excluded.kind, item = excluded.item"
-    " WHERE aliases.account = excluded.account AND aliases.kind IS NULL RETURNING alias"
+_CLAIM = DriverChange(
+    text(
+        "INSERT INTO aliases (host, alias, account, kind, item) VALUES (:host, :alias, :account, :kind, :item)"
+        " ON CONFLICT (host, alias) DO UPDATE SET kind = excluded.kind, item = excluded.item"
+        " WHERE aliases.account = excluded.account AND aliases.kind IS NULL RETURNING alias"
+    )
 )
 
 
@@ -75,8 +78,8 @@ def _try_to_claim(tx: Connection, account: int, kind: str, item: int, host: str,
     is_mixed_case = host not in (OWN, ROTATORS) and alias != alias_rules.fold_case(alias)
     if is_mixed_case and tx.execute(_IGNORES_CASE_LOCKED, {"host": host}).scalar():
         raise unavailable()  # the domain began to ignore case after the alias was checked
-    parameters = {"host": host, "alias": alias, "account": account, "kind": kind, "item": item}
-    is_claimed = tx.execute(_CLAIM, parameters).first() is not None
+    claimed = _CLAIM.execute(tx, host=host, alias=alias, account=account, kind=kind, item=item)
+    is_claimed = bool(claimed.fetchall())
     if is_claimed:
         change_log.record(tx, host, alias)
     return is_claimed

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, bindparam, or_, select, update
 
 from waypost.db.database import Database
+from waypost.db.driver_statements import DriverChange
 from waypost.db.schema import links
 from waypost.visits.batcher import Batcher
 
@@ -19,13 +20,13 @@ class LinkKey(NamedTuple):
 
 _BELOW_LIMIT = or_(links.c.clicklimit.is_(None), links.c.taken < links.c.clicklimit)
 _BY_KEY = (links.c.id == bindparam("link"), links.c.account == bindparam("of_account"))
-_TAKE_CLICK = update(links).where(*_BY_KEY, _BELOW_LIMIT).values(taken=links.c.taken + 1)
+_TAKE_CLICK = DriverChange(update(links).where(*_BY_KEY, _BELOW_LIMIT).values(taken=links.c.taken + 1))
 _HAS_CLICKS_LEFT = select(links.c.id).where(*_BY_KEY, _BELOW_LIMIT)
 
 
 def take_click(tx: Connection, account: int, link: int) -> bool:
     """Take a click from a link's click limit; False if none is left."""
-    return tx.execute(_TAKE_CLICK, {"link": link, "of_account": account}).rowcount == 1
+    return _TAKE_CLICK.execute(tx, link=link, of_account=account).rowcount == 1
 
 
 def has_clicks_left(tx: Connection, account: int, link: int) -> bool:

@@ -11,7 +11,7 @@ from sqlalchemy.sql.selectable import TableValuedAlias
 
 from waypost.db import crud
 from waypost.db.change_log import Name
-from waypost.db.driver_select import DriverSelect
+from waypost.db.driver_statements import DriverSelect
 from waypost.db.schema import aliases, bios, domains, files, link_pixels, links, qrs
 from waypost.errors import Problem
 from waypost.qrcode import payloads

@@ -1,0 +1,48 @@
+"""Statements that the driver executes: results and errors as with SQLAlchemy, on both databases."""
+
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+from sqlalchemy import bindparam, delete, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from waypost.db.database import Database
+from waypost.db.driver_statements import DriverChange, DriverSelect
+from waypost.db.schema import plans
+from waypost.db.upgrade import upgrade
+from waypost.errors import Problem
+
+_COLUMNS = ("name", "status", "rate_limit", "upload_limit")
+_ADD = DriverChange(insert(plans).values({name: bindparam(name) for name in _COLUMNS}).returning(plans.c.name))
+_CHANGE = DriverChange(update(plans).where(plans.c.name == bindparam("called")).values(rate_limit=bindparam("limit")))
+_REMOVE = DriverChange(delete(plans).where(plans.c.name == bindparam("called")))
+_LIMITS = DriverSelect(select(plans.c.rate_limit).where(plans.c.name == bindparam("called")))
+_VALUES = {"name": "Large", "status": "pro", "rate_limit": 60, "upload_limit": 1}
+
+
+@pytest.fixture
+def migrated(database_url: str) -> Iterator[Database]:
+    with closing(Database(database_url)) as database:
+        upgrade(database)
+        yield database
+
+
+def test_changes_return_rows_and_their_number(migrated: Database) -> None:
+    assert [tuple(row) for row in migrated.write(lambda tx: _ADD.execute(tx, **_VALUES).fetchall())] == [("Large",)]
+    assert migrated.write(lambda tx: _CHANGE.execute(tx, called="Large", limit=90).rowcount) == 1
+    assert migrated.write(lambda tx: _CHANGE.execute(tx, called="None", limit=90).rowcount) == 0
+    assert migrated.read(lambda tx: _LIMITS.fetch_all(tx, called="Large")) == [(90,)]
+    assert migrated.write(lambda tx: _REMOVE.execute(tx, called="Large").rowcount) == 1
+
+
+def test_violated_constraint_is_an_error_of_sqlalchemy_and_rolls_back(migrated: Database) -> None:
+    migrated.write(lambda tx: _ADD.execute(tx, **_VALUES).fetchall())
+    with pytest.raises(IntegrityError):
+        migrated.write(lambda tx: (_CHANGE.execute(tx, called="Large", limit=90), _ADD.execute(tx, **_VALUES)))
+    assert migrated.read(lambda tx: _LIMITS.fetch_all(tx, called="Large")) == [(60,)]
+
+
+def test_nul_in_a_value_is_refused(migrated: Database) -> None:
+    with pytest.raises(Problem, match="NUL"):
+        migrated.write(lambda tx: _CHANGE.execute(tx, called="a\0b", limit=90))
