@@ -9,6 +9,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 from structlog.testing import capture_logs
 
+from tests.support.threads import join
 from waypost.errors import Kind, Problem
 from waypost.settings import Settings
 from waypost.storage.s3_parts import UnfinishedUploads, signed_headers
@@ -48,7 +49,7 @@ def answering(status: int, body: bytes) -> Iterator[str]:
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
-        thread.join()
+        join(thread)
 
 
 def uploads(endpoint: str) -> UnfinishedUploads:
