@@ -25,6 +25,8 @@ from waypost.campaigns.pages import pages as campaigns_pages
 from waypost.campaigns.public import visit_rotator
 from waypost.channels.api import router as channels_router
 from waypost.channels.pages import pages as channels_pages
+from waypost.connections.pages import pages as connections_pages
+from waypost.connections.web_app import pages as web_app_pages
 from waypost.domains.api import router as domains_router
 from waypost.domains.ownership_check import PATH as CHALLENGE_PATH
 from waypost.domains.pages import pages as domains_pages
@@ -95,6 +97,8 @@ DASHBOARD_PAGES = (
     *domains_pages.routes,
     *account_pages.routes,
     *key_pages.routes,
+    *connections_pages.routes,
+    *web_app_pages.routes,
     *login_pages.routes,
     *admin_account_pages.routes,
     *moderation_pages.routes,

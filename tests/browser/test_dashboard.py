@@ -25,8 +25,9 @@ PATHS = (
     *("/dashboard/account/sessions", "/dashboard/account/factor", "/dashboard/links/1/trial?device=iphone"),
     *("/dashboard/admin/accounts", "/dashboard/admin/accounts/1", "/dashboard/admin/plans", "/dashboard/admin/reports"),
     *("/dashboard/admin/reports/1", "/dashboard/admin/blocks", "/dashboard/admin/health?try=storage"),
+    "/dashboard/account/connections",
 )
-PUBLIC_PATHS = ("/dashboard/signin", "/dashboard/register", "/dashboard/forgot")
+PUBLIC_PATHS = ("/dashboard/signin", "/dashboard/register", "/dashboard/forgot", "/dashboard/offline")
 
 
 @pytest.fixture

@@ -92,7 +92,7 @@ def window(
 
     With `stays`, other hosts respond 204, so that a page that redirects by itself stays open.
     """
-    own = context or opened.new_context(user_agent=CHROME, java_script_enabled=scripts)
+    own = context or opened.new_context(user_agent=CHROME, java_script_enabled=scripts, service_workers="block")
     own.set_extra_http_headers({STAY: "yes"} if stays else {})
     seen = Window(own.new_page())
     own.on("request", seen.record_request)

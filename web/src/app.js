@@ -3,6 +3,7 @@ import { copyText } from "./copy.js";
 import { cancelConfirmation, closeOnBackdropClick, openConfirmation, openCreateDialog } from "./dialogs.js";
 import { addRow } from "./forms.js";
 import "./htmx.js";
+import "./offline.js";
 import "./preview.js";
 import "./shortcuts.js";
 import "./timezone.js";

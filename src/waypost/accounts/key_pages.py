@@ -11,6 +11,7 @@ from waypost.api.request_body import Body
 from waypost.api.types import Expiry, Name
 from waypost.auth import api_keys, two_factor
 from waypost.auth.api_keys import Scope
+from waypost.connections import recipes
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape
 from waypost.dashboard.routing import Router
@@ -75,4 +76,5 @@ def _keys_page(context: PageContext, form: Form, *, status: int = 200, new_key: 
         factor=factor,
         new_key=new_key,
         base=context.settings.base,
+        recipes=recipes.all_recipes(context.settings.base, new_key),
     )

@@ -33,7 +33,7 @@ def _files() -> dict[str, Path]:
 
 
 @cache
-def _content(name: str) -> bytes:
+def content(name: str) -> bytes:
     """The bytes of a file. All together are less than 1 MB, so that no request waits for a disk or a thread."""
     return _files()[name].read_bytes()
 
@@ -52,4 +52,4 @@ async def asset(request: Request) -> Response:
 
 
 def _response(name: str, media_type: str, headers: Mapping[str, str]) -> Response:
-    return Response(_content(name), headers=headers, media_type=media_type)
+    return Response(content(name), headers=headers, media_type=media_type)

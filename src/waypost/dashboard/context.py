@@ -40,7 +40,8 @@ _KNOWN_SECONDS = 365 * 86_400
 _MAX_KNOWN_ACCOUNTS = 5
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data: blob:;"
-    " connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+    " connect-src 'self'; manifest-src 'self'; worker-src 'self';"
+    " form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 )
 Tone = Literal["good", "bad"]
 Preview = Callable[[str, Mapping[str, Any]], Response]

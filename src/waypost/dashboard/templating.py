@@ -78,7 +78,12 @@ def _environment() -> Environment:
 
 def static(name: str) -> str:
     """Return the path of a built file, such as `app.js`."""
-    return STATIC + str(manifest()["files"][name])
+    return STATIC + static_name(name)
+
+
+def static_name(name: str) -> str:
+    """Return the name of a built file with its hash."""
+    return str(manifest()["files"][name])
 
 
 def icon(name: str) -> Markup:

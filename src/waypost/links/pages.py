@@ -83,9 +83,9 @@ def list_links(context: PageContext) -> Response:
 
 @pages.get("/dashboard/links/new")
 def show_new_form(context: PageContext) -> Response:
-    return _new_page(
-        context, Form({"url": context.query("url", max_length=8192), "campaign": context.query("campaign")})
-    )
+    """Show the form, filled in from the query: bookmarklets and the share menu of phones open it."""
+    values = {name: context.query(name, max_length=8192) for name in ("url", "title", "campaign")}
+    return _new_page(context, Form(values))
 
 
 @pages.post("/dashboard/links/new")

@@ -1,0 +1,110 @@
+"""The dashboard as an installable app: manifest, icons, share target, and a page for the time without a network."""
+
+import json
+import re
+from functools import cache
+from io import BytesIO
+from urllib.parse import urlencode
+
+from PIL import Image, ImageDraw
+from starlette.responses import RedirectResponse, Response
+
+from waypost.dashboard.assets import content
+from waypost.dashboard.context import HOME, PageContext
+from waypost.dashboard.routing import Router
+from waypost.dashboard.templating import static_name
+from waypost.errors import Kind, Problem
+
+pages = Router()
+_SIZES = (180, 192, 512)
+_OVERSIZE = 4  # drawn larger and reduced, so that edges are smooth
+_SAFE_ZONE = 0.62  # systems cut icons to a circle or another shape
+_GREEN, _WHITE, _LIGHT = "#0d6b4f", "#ffffff", "#a9d3c1"
+_POST = ((14.5, 3), (17.5, 30))
+_ARMS = (((4.5, 6), (24, 6), (29, 10.5), (24, 15), (4.5, 15)), ((27.5, 17), (11, 17), (7, 20.5), (11, 24), (27.5, 24)))
+_URL = re.compile(r"https?://\S+")
+_PUBLIC = {"Cache-Control": "public, max-age=86400"}
+_SHORTCUTS = (
+    ("New link", "/dashboard/links/new"),
+    ("Upload a file", "/dashboard/files/new"),
+    ("New QR code", "/dashboard/qr/new"),
+)
+
+
+@pages.get("/dashboard/app.webmanifest", public=True)
+def show_manifest(context: PageContext) -> Response:
+    """Return the web app manifest. `share_target` lets phones share a page to this app."""
+    icons = [
+        {"src": f"/dashboard/icon-{size}.png", "sizes": f"{size}x{size}", "type": "image/png", "purpose": purpose}
+        for size in _SIZES[1:]
+        for purpose in ("any", "maskable")
+    ]
+    manifest = {
+        "id": "/dashboard",
+        "name": f"waypost ({context.settings.own_host})",
+        "short_name": "waypost",
+        "description": "Short links, files and QR codes.",
+        "start_url": "/dashboard",
+        "scope": "/dashboard",
+        "display": "standalone",
+        "background_color": "#f6f6f3",
+        "theme_color": _GREEN,
+        "icons": icons,
+        "shortcuts": [{"name": name, "url": url} for name, url in _SHORTCUTS],
+        "share_target": {
+            "action": "/dashboard/share",
+            "method": "GET",
+            "params": {"title": "title", "text": "text", "url": "url"},
+        },
+    }
+    return Response(json.dumps(manifest), headers=_PUBLIC, media_type="application/manifest+json")
+
+
+@pages.get("/dashboard/icon-{size:int}.png", public=True)
+def show_icon(context: PageContext, size: int) -> Response:  # noqa: ARG001  # the signature of a handler
+    if size not in _SIZES:
+        raise Problem(Kind.NOT_FOUND, "This icon does not exist.")
+    return Response(_icon(size), headers=_PUBLIC, media_type="image/png")
+
+
+@pages.get("/dashboard/service-worker.js", public=True)
+def show_service_worker(context: PageContext) -> Response:  # noqa: ARG001  # the signature of a handler
+    """Return the service worker. Its URL has no hash, so browsers ask for a new version each time."""
+    script = content(static_name("service-worker.js"))
+    headers = {"Cache-Control": "no-cache", "Service-Worker-Allowed": HOME}  # the default scope ends with a slash
+    return Response(script, headers=headers, media_type="text/javascript")
+
+
+@pages.get("/dashboard/offline", public=True)
+def show_offline(context: PageContext) -> Response:
+    """Return the page that the service worker keeps for the time without a network. It is the same for everybody."""
+    return context.render("connections/offline.html")
+
+
+@pages.get("/dashboard/share")
+def share(context: PageContext) -> Response:
+    """Open the form for a new link filled in with a shared page. Some apps put the URL into the text."""
+    texts = [context.query(name, max_length=8192) for name in ("url", "text", "title")]
+    url = next((match[0] for text in texts if (match := _URL.search(text))), texts[0])
+    title = texts[2] if not _URL.search(texts[2]) else ""
+    return RedirectResponse(f"/dashboard/links/new?{urlencode({'url': url, 'title': title})}", status_code=303)
+
+
+@cache
+def _icon(size: int) -> bytes:
+    """Draw the logo on a square that fills the icon. Return a PNG."""
+    side = size * _OVERSIZE
+    image = Image.new("RGB", (side, side), _GREEN)
+    draw = ImageDraw.Draw(image)
+    scale = side * _SAFE_ZONE / 32
+
+    def place(points: tuple[tuple[float, float], ...]) -> list[tuple[float, float]]:
+        margin = side * (1 - _SAFE_ZONE) / 2
+        return [(margin + x * scale, margin + y * scale) for x, y in points]
+
+    draw.rectangle(place(_POST), fill=_LIGHT)
+    for arm in _ARMS:
+        draw.polygon(place(arm), fill=_WHITE)
+    buffer = BytesIO()
+    image.resize((size, size), Image.Resampling.LANCZOS).save(buffer, "PNG", optimize=True)
+    return buffer.getvalue()
