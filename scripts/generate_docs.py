@@ -176,8 +176,8 @@ def _api(document: dict[str, Any]) -> str:
         "```",
         "",
     ]
-    failures = {code: failure for *_, operation in operations for code, failure in operation["responses"].items()}
-    rows = ((code, failure["description"]) for code, failure in sorted(failures.items()) if code >= "400")
+    shared = sorted(document["components"]["responses"].items())
+    rows = ((status, " ".join(failure["description"].split())) for status, failure in shared)
     lines += [_table(("Status", "When"), rows)]
     sent = {
         p["name"]: p for *_, operation in operations for p in operation.get("parameters", ()) if p["in"] == "header"
@@ -199,7 +199,7 @@ def _api(document: dict[str, Any]) -> str:
 def _operation(method: str, path: str, operation: dict[str, Any], schemas: Mapping[str, Any]) -> Iterator[str]:
     yield f"### `{method.upper()} {path}`"
     yield ""
-    yield operation.get("description") or f"{operation['summary'].capitalize()}."
+    yield " ".join([f"{operation['summary']}.", *operation.get("description", "").split()])
     if parameters := [p for p in operation.get("parameters", ()) if p["in"] == "query"]:
         rows = [(f"`{p['name']}`", _type(p["schema"], schemas), p.get("description", "")) for p in parameters]
         yield from ("", _table(("Query", "Values", "Meaning"), rows).rstrip())
@@ -207,10 +207,11 @@ def _operation(method: str, path: str, operation: dict[str, Any], schemas: Mappi
         body = _resolved(next(iter(operation["requestBody"]["content"].values()))["schema"], schemas)
         needed = body.get("required", ())
         rows = [
-            (f"`{name}`", "needed" if name in needed else "", _type(field, schemas))
+            (f"`{name}`", "needed" if name in needed else "", _type(field, schemas), field.get("description", ""))
             for name, field in body.get("properties", {}).items()
-        ] or [("the bytes of the file", "needed", "")]
-        yield from ("", _table(("Body", "", "Values"), rows).rstrip())
+        ] or [("the bytes of the file", "needed", "", "")]
+        yield from ("", _table(("Body", "", "Values", "Meaning"), rows).rstrip())
+    yield from ("", "```sh", operation["x-codeSamples"][0]["source"], "```")
     status, answer = next((code, message) for code, message in operation["responses"].items() if code < "300")
     schema = next((content["schema"] for content in answer.get("content", {}).values() if "schema" in content), None)
     if schema is not None:

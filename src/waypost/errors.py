@@ -4,31 +4,36 @@ from enum import Enum
 
 
 class Kind(Enum):
-    """Kinds of errors: (code, HTTP status)."""
+    """Kinds of errors: (code, HTTP status, cause). The API reference lists them."""
 
-    INVALID = ("invalid", 400)
-    INVALID_JSON = ("invalid_json", 400)
-    TAKEN = ("taken", 400)
-    KEY_REQUIRED = ("api_key_required", 401)
-    SUSPENDED = ("account_suspended", 403)
-    READ_ONLY_KEY = ("read_only_key", 403)
-    ACCOUNT_KEY_REQUIRED = ("account_key_required", 403)
-    NOT_FOUND = ("not_found", 404)
-    METHOD_NOT_ALLOWED = ("method_not_allowed", 405)
-    TOO_SLOW = ("too_slow", 408)
-    REQUEST_RUNNING = ("request_running", 409)
-    SELECTION_CHANGED = ("selection_changed", 409)
-    TOO_LARGE = ("too_large", 413)
-    KEY_REUSED = ("idempotency_key_reused", 422)
-    ROLLED_BACK = ("rolled_back", 424)
-    RATE_LIMITED = ("rate_limited", 429)
-    INTERNAL = ("internal", 500)
-    UNAVAILABLE = ("unavailable", 503)
-    STORAGE_FULL = ("storage_full", 507)
+    INVALID = ("invalid", 400, "A value breaks a rule; `field` names it.")
+    INVALID_JSON = ("invalid_json", 400, "The body is not a JSON object.")
+    TAKEN = ("taken", 400, "A value that must be unique is taken; `field` names it.")
+    KEY_REQUIRED = ("api_key_required", 401, "No API key was sent, or it is unknown, expired or revoked.")
+    SUSPENDED = ("account_suspended", 403, "An administrator suspended the account.")
+    READ_ONLY_KEY = ("read_only_key", 403, "The API key is read-only.")
+    ACCOUNT_KEY_REQUIRED = ("account_key_required", 403, "The change requires a key with the scope `account`.")
+    NOT_FOUND = ("not_found", 404, "There is no such path, or no such item in this account.")
+    METHOD_NOT_ALLOWED = ("method_not_allowed", 405, "The path has other methods; `Allow` lists them.")
+    TOO_SLOW = ("too_slow", 408, "The body arrives too slowly.")
+    REQUEST_RUNNING = (
+        "request_running",
+        409,
+        "The first request with this Idempotency-Key is running; see Retry-After.",
+    )
+    SELECTION_CHANGED = ("selection_changed", 409, "The links of a selection are not those that were expected.")
+    TOO_LARGE = ("too_large", 413, "The body exceeds 8 MiB or 250,000 values, or the file the limit of the plan.")
+    KEY_REUSED = ("idempotency_key_reused", 422, "This Idempotency-Key was used for another request.")
+    ROLLED_BACK = ("rolled_back", 424, "Another item of the same atomic bulk request failed. Only in `results`.")
+    RATE_LIMITED = ("rate_limited", 429, "The rate limit is exceeded; see Retry-After.")
+    INTERNAL = ("internal", 500, "Unexpected error; `message` contains the request id, which is in the log.")
+    UNAVAILABLE = ("unavailable", 503, "The database is unavailable, or the service is overloaded; see Retry-After.")
+    STORAGE_FULL = ("storage_full", 507, "The disk or the storage of the plan is full.")
 
-    def __init__(self, code: str, status: int) -> None:
+    def __init__(self, code: str, status: int, cause: str) -> None:
         self.code = code
         self.status = status
+        self.cause = cause
 
 
 class Problem(Exception):

@@ -1,7 +1,7 @@
 """`/account` (API document, section Account; decisions 14 and 15)."""
 
 from fastapi import APIRouter
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import Connection
 
 from waypost import clock, credentials
@@ -9,36 +9,53 @@ from waypost.accounts import login_changes, ops
 from waypost.api.context import Context
 from waypost.api.request_body import Body
 from waypost.api.responses import MessageResponse, Success
-from waypost.api.types import Line, Timestamp
+from waypost.api.types import Id, Line, Timestamp
 from waypost.errors import Kind, Problem, invalid
 
 router = APIRouter(tags=["Account"])
 
 
 class AccountOut(BaseModel):
-    """The account, as the API document shows it."""
+    """An account."""
 
-    id: int
-    email: str
-    username: str
-    avatar: str
-    status: ops.Status
-    plan: str
-    expires: Timestamp
-    registered: Timestamp
+    id: Id
+    email: str = Field(description="E-mail address, for signing in and notices.", examples=["ana@example.com"])
+    username: str = Field(description="Name for signing in and in URLs of list pages.", examples=["ana"])
+    avatar: str = Field(description="URL of a picture.", examples=["https://go.example.com/u/ana/avatar.svg"])
+    status: ops.Status = Field(description="Status of the plan.", examples=["free"])
+    plan: str = Field(description="Name of the plan, which sets the limits.", examples=["free"])
+    expires: Timestamp = Field(
+        description="End of the plan, in UTC; the year 9999 if there is none.", examples=[clock.NEVER]
+    )
+    registered: Timestamp = Field(description="Time of registration, in UTC.")
 
 
 class AccountAnswer(Success):
-    data: AccountOut
+    """The account of the API key."""
+
+    data: AccountOut = Field(description="The account.")
 
 
 class AccountChange(Body):
-    email: Line | None = None
-    password: str | None = Field(None, description="8 to 128 characters.")
+    """The login of the account. One field is required."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"email": "ana@example.com"}]})
+
+    email: Line | None = Field(
+        None,
+        description="New e-mail address. If the service can send e-mail, it is used once it is confirmed.",
+        examples=["ana@example.com"],
+    )
+    password: str | None = Field(
+        None,
+        description="New password, of 8 to 128 characters. It ends all sessions of the dashboard.",
+        examples=["correct horse battery"],
+    )
 
 
 @router.get("/account")
 def read_account(context: Context) -> AccountAnswer:
+    """Read the account of the API key."""
     account = context.read(lambda tx: ops.get(tx, context.account), autocommit=True)
     fields = {
         **vars(account),
@@ -50,6 +67,10 @@ def read_account(context: Context) -> AccountAnswer:
 
 @router.put("/account/update")
 def update_account(context: Context, body: AccountChange) -> MessageResponse:
+    """Update the e-mail address or the password.
+
+    The API key must have the scope `account`.
+    """
     if not context.can_change_login:
         message = "This API key cannot change the e-mail address or password. Use a key with the scope account."
         raise Problem(Kind.ACCOUNT_KEY_REQUIRED, message)

@@ -1,6 +1,7 @@
 """The API as one ASGI app: routes, and error responses for requests without a route."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -14,22 +15,10 @@ from waypost.api.middleware import PREFIX, internal
 from waypost.api.responses import Failure, problem_response, validation_problem
 from waypost.errors import Kind, Problem
 
-_FAILURES = {
-    400: "The input breaks a rule; `field` names it.",
-    401: "No valid API key.",
-    403: "The account is suspended, or the key does not have the right.",
-    404: "No such item in this account.",
-    408: "The upload is too slow.",
-    409: "The first request with this Idempotency-Key is still running (see Retry-After), or a selection has changed.",
-    413: "The body exceeds 8 MiB or 250,000 values, or the file exceeds the limit of the plan.",
-    422: "This Idempotency-Key was used for another request.",
-    429: "The rate limit is exceeded; see Retry-After.",
-    500: "Internal error; the message contains a request id.",
-    503: "The database is unavailable; see Retry-After.",
-    507: "The disk or the account's storage quota is full.",
-}
+_NOT_OF_OPERATIONS = (Kind.METHOD_NOT_ALLOWED, Kind.ROLLED_BACK)
 _SUMMARY = (
     "Every path is below `/api`. Send `Authorization: Bearer <API_KEY>`. `error` is 0 on success and 1 on failure."
+    " Code samples expect the base URL and the API key in the environment variables `BASE_URL` and `API_KEY`."
 )
 
 
@@ -55,7 +44,7 @@ def create_routes(routers: Sequence[APIRouter]) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
         generate_unique_id_function=lambda route: route.name,
-        responses={status: {"model": Failure, "description": words} for status, words in _FAILURES.items()},
+        responses=_failures(),
         exception_handlers={
             Problem: _handle_problem,
             RequestValidationError: _handle_validation_error,
@@ -67,6 +56,15 @@ def create_routes(routers: Sequence[APIRouter]) -> FastAPI:
         api.include_router(router, prefix=PREFIX)
     openapi.add_routes(api)
     return api
+
+
+def _failures() -> dict[int | str, dict[str, Any]]:
+    """Return the failures of operations by status, described by their codes and causes."""
+    causes: dict[int, list[str]] = {}
+    for kind in Kind:
+        if kind not in _NOT_OF_OPERATIONS:
+            causes.setdefault(kind.status, []).append(f"`{kind.code}`: {kind.cause}")
+    return {status: {"model": Failure, "description": "\n\n".join(lines)} for status, lines in causes.items()}
 
 
 async def _handle_problem(_request: Request, error: Exception) -> Response:

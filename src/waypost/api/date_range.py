@@ -12,14 +12,18 @@ from waypost.errors import invalid
 
 _DAYS = 30
 _POINTS_A_DAY = {"hour": 24.0, "day": 1.0, "week": 1 / 7, "month": 1 / 28}
+_FIRST = "First day, `YYYY-MM-DD`; 29 days before the last one by default."
+_LAST = "Last day, `YYYY-MM-DD`; today by default."
 _EARLIEST, _LATEST = date(2000, 1, 1), date(2200, 1, 1)
 
 
 def span(
-    first: Annotated[str | None, Query(alias="from", description="First day, YYYY-MM-DD; 30 days by default.")] = None,
-    last: Annotated[str | None, Query(alias="to", description="Last day, YYYY-MM-DD; today by default.")] = None,
-    interval: Interval = "day",
-    timezone: Annotated[str, Query(max_length=64, description="Name of a time zone, such as Europe/Berlin.")] = "UTC",
+    first: Annotated[str | None, Query(alias="from", description=_FIRST, examples=["2026-11-01"])] = None,
+    last: Annotated[str | None, Query(alias="to", description=_LAST, examples=["2026-11-30"])] = None,
+    interval: Annotated[Interval, Query(description="Length of the points over time.", examples=["day"])] = "day",
+    timezone: Annotated[str, Query(max_length=64, description="Name of a time zone.", examples=["Europe/Berlin"])] = (
+        "UTC"
+    ),
 ) -> Span:
     """Return the date range, 30 days by default. Raises INVALID on the invalid field."""
     try:

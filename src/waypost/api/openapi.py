@@ -11,6 +11,9 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from waypost.api import idempotency
+from waypost.api.code_samples import code_samples
+from waypost.api.examples import Models, example_of, fields_of, move_meaning_to_field
+from waypost.errors import Kind
 from waypost.http.security_headers import ISOLATION
 
 RATE_HEADERS = {
@@ -54,19 +57,61 @@ def describe(api: FastAPI) -> dict[str, Any]:
     )
     document["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
     document["security"] = [{"key": []}]
-    for path in document["paths"].values():
-        for method, operation in path.items():
-            if method == "get":
-                del operation["responses"]["409"], operation["responses"]["422"]
-            else:
-                operation.setdefault("parameters", []).append(_IDEMPOTENCY_KEY)
-            if body := operation.get("requestBody"):
-                body["required"] = _needs_body(body, document["components"]["schemas"])
-            if method == "put" and body and "application/json" in body["content"]:
-                _remove_defaults(_model(body, document["components"]["schemas"]))
-            for response in operation["responses"].values():
-                response["headers"] = RATE_HEADERS
+    models = document["components"]["schemas"]
+    for field in fields_of(models.values()):
+        move_meaning_to_field(field)
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            _complete(method, operation, models)
+            operation["x-codeSamples"] = code_samples(method, path, operation, models)
+            _share_failures(operation, document["components"].setdefault("responses", {}))
     return document
+
+
+def _share_failures(operation: dict[str, Any], shared: dict[str, Any]) -> None:
+    """Move the failures of an operation, which are the same for all, to the components of the document."""
+    for status in operation["responses"]:
+        if status >= "400":
+            shared[status] = operation["responses"][status]
+            operation["responses"][status] = {"$ref": f"#/components/responses/{status}"}
+
+
+def _complete(method: str, operation: dict[str, Any], models: Models) -> None:
+    """Add what FastAPI cannot know: headers, bodies that can be omitted, and the examples."""
+    _split_description(operation)
+    for parameter in operation.get("parameters", ()):
+        move_meaning_to_field(parameter["schema"])
+        if "description" in parameter["schema"]:
+            parameter["description"] = parameter["schema"].pop("description")
+    if method == "get":
+        del operation["responses"]["409"], operation["responses"]["422"]
+    else:
+        operation.setdefault("parameters", []).append(_IDEMPOTENCY_KEY)
+    if body := operation.get("requestBody"):
+        body["required"] = _needs_body(body, models)
+        _add_example(body, models)
+    if method == "put" and body and "application/json" in body["content"]:
+        _remove_defaults(_model(body, models))
+    for status, response in operation["responses"].items():
+        response["headers"] = RATE_HEADERS
+        _add_example(response, models)
+        if status > "400":  # that of 400 is the example of the fields
+            kind = next(kind for kind in Kind if str(kind.status) == status)
+            response["content"]["application/json"]["example"] = {"error": 1, "message": kind.cause, "code": kind.code}
+
+
+def _split_description(operation: dict[str, Any]) -> None:
+    """Make the first sentence of an endpoint's docstring the summary, and the rest the description."""
+    summary, _, rest = operation.pop("description").partition(".")
+    operation["summary"] = summary
+    if rest.strip():
+        operation["description"] = rest.strip()
+
+
+def _add_example(message: dict[str, Any], models: Models) -> None:
+    """Add the example of a JSON body."""
+    if content := message["content"].get("application/json"):
+        content["example"] = example_of(content["schema"], models)
 
 
 def _needs_body(body: dict[str, Any], models: dict[str, Any]) -> bool:
@@ -94,7 +139,13 @@ _IDEMPOTENCY_KEY = {
     "required": False,
     "description": "A unique text for the request, such as a UUID. If it is repeated within 24 hours, nothing is done"
     " twice: the first response is sent again, with `Idempotency-Replayed: true`.",
-    "schema": {"type": "string", "minLength": 1, "maxLength": idempotency.MAX_LENGTH, "pattern": "^[ -~]+$"},
+    "schema": {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": idempotency.MAX_LENGTH,
+        "pattern": "^[ -~]+$",
+        "examples": ["5f0c8c5e-6d5b-4d8e-9a38-0c0f3c5e7a11"],
+    },
 }
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:;"
@@ -117,6 +168,17 @@ _PAGE = """<!doctype html>
 </html>
 """
 _SCRIPT = """localStorage.removeItem("authorized"); // the key that earlier versions stored
+
+// Shows the code samples of an operation, its only extension, instead of their JSON.
+const CodeSamples = (_, { React: { createElement: element } }) => ({ extensions }) => {
+  const samples = extensions.get("x-codeSamples").toJS().map(({ label, source }) =>
+    element("details", { key: label, className: "table-container" },
+      element("summary", null, label), element("pre", null, source)));
+  const title = element("h4", null, "Code samples");
+  return element("div", { className: "opblock-section" },
+    element("div", { className: "opblock-section-header" }, title), samples);
+};
+
 SwaggerUIBundle({
   url: "/api/openapi.json",
   dom_id: "#api",
@@ -124,5 +186,7 @@ SwaggerUIBundle({
   persistAuthorization: false,
   tryItOutEnabled: true,
   defaultModelsExpandDepth: 0,
+  showExtensions: true,
+  plugins: [() => ({ wrapComponents: { OperationExt: CodeSamples } })],
 });
 """

@@ -7,35 +7,39 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
+from waypost.api.types import Id
 from waypost.clicks.stats.reports import Report
 from waypost.errors import Kind, Problem, not_found
 
 
 class Failure(BaseModel):
-    """The body of every failure (decision 2)."""
+    """The body of every failure."""
 
-    error: int = Field(1, examples=[1])
-    message: str = Field(description="One sentence a person can act on.")
-    code: str = Field(description="Stable name of the problem.", examples=[kind.code for kind in Kind])
-    field: str | None = Field(None, description="The name of the input at fault.")
+    error: int = Field(1, description="1: the request failed.", examples=[1])
+    message: str = Field(
+        description="One sentence that a person can act on.",
+        examples=["url must be a URL that begins with http:// or https://."],
+    )
+    code: str = Field(description="Stable name of the problem, for programs.", examples=[kind.code for kind in Kind])
+    field: str | None = Field(None, description="Name of the input at fault.", examples=["url"])
 
 
 class Success(BaseModel):
-    """The common field of every success (decision 1)."""
+    """The common field of every success."""
 
-    error: int = Field(0, examples=[0])
+    error: int = Field(0, description="0: the request succeeded.", examples=[0])
 
 
 class MessageResponse(Success):
     """The response to an action."""
 
-    message: str
+    message: str = Field(description="Result in one sentence.", examples=["Link has been updated successfully."])
 
 
 class CreatedResponse(Success):
     """The response to a create request that returns only the id."""
 
-    id: int
+    id: Id
 
 
 def failure_body(problem: Problem) -> dict[str, Any]:
@@ -118,4 +122,4 @@ _DESCRIPTIONS = {
 class ReportResponse(Success):
     """Visit statistics of a date range."""
 
-    data: Report
+    data: Report = Field(description="The statistics.")

@@ -87,12 +87,10 @@ Paragraph = Annotated[str, Field(max_length=5000), AfterValidator(_text)]
 Url = Annotated[str, Field(max_length=8192)]
 """A URL; waypost.urls.validation checks it."""
 Color = Annotated[str, AfterValidator(_color), Field(json_schema_extra={"pattern": "^#[0-9A-Fa-f]{6}$"})]
-Expiry = Annotated[str, AfterValidator(_expiry), Field(max_length=64)]
-"""A date or timestamp that is not in the past; `clock.last_second` parses it."""
 Count = Annotated[int, Field(ge=0, le=MAX_INTEGER)]
 Positive = Annotated[int, Field(ge=1, le=MAX_INTEGER)]
 ItemId = Annotated[int, Field(ge=1, le=MAX_INTEGER)]
-PathId = Annotated[int, Field(ge=1), BeforeValidator(whole_number)]
+PathId = Annotated[int, Field(ge=1, description="Id of the item.", examples=[1]), BeforeValidator(whole_number)]
 """An id in a path; anything but a number is treated like an unknown id."""
 Timestamp = Annotated[
     str,
@@ -100,3 +98,48 @@ Timestamp = Annotated[
     WithJsonSchema({"type": "string", "examples": ["2026-11-21 09:30:00"]}),
 ]
 """`YYYY-MM-DD HH:MM:SS`, UTC (decision 5)."""
+
+# Fields that several models share: each has its description and example here.
+Id = Annotated[int, Field(description="Id of the item in paths and in other requests.", examples=[1])]
+CreatedAt = Annotated[Timestamp, Field(description="Time of creation, in UTC.")]
+Alias = Annotated[str, Field(description="The part of the short URL after the host.", examples=["spring"])]
+ShortUrl = Annotated[str, Field(description="Short URL.", examples=["https://go.example.com/spring"])]
+HasPassword = Annotated[bool, Field(description="True if visitors must enter a password.", examples=[False])]
+ExpiryText = Annotated[
+    str,
+    Field(
+        description="Last second before the item expires, in UTC; empty if it does not expire.",
+        examples=["2099-12-31 23:59:59"],
+    ),
+]
+NewAlias = Annotated[
+    Line,
+    Field(min_length=1, description="Alias instead of a random one, unique on its host.", examples=["summer"]),
+]
+NewDomain = Annotated[
+    Line,
+    Field(
+        min_length=1,
+        description="One of your branded domains; the service's own host by default.",
+        examples=["https://go.brand.example"],
+    ),
+]
+NewPassword = Annotated[
+    Line,
+    Field(
+        min_length=1,
+        max_length=128,
+        description="Password that visitors must enter. `null` removes it.",
+        examples=["correct horse"],
+    ),
+]
+Expiry = Annotated[
+    str,
+    AfterValidator(_expiry),
+    Field(
+        max_length=64,
+        description="Last day, `YYYY-MM-DD`, or last second, `YYYY-MM-DD HH:MM:SS` in UTC. `null` removes the expiry.",
+        examples=["2099-12-31"],
+    ),
+]
+"""A date or timestamp that is not in the past; `clock.last_second` parses it."""

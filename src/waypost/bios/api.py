@@ -1,19 +1,18 @@
 """The API of bio pages: `/bios` and `/bio/…` (decision 45)."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Any
 
 from fastapi import APIRouter
-from pydantic import BaseModel, Field
 from sqlalchemy import Connection
 
 from waypost.api import pagination
 from waypost.api.context import Context, RequestContext
 from waypost.api.date_range import RequestedSpan
-from waypost.api.request_body import Body
-from waypost.api.responses import MessageResponse, ReportResponse, Success
-from waypost.api.types import Line, Name, Paragraph, PathId, Timestamp, Url
+from waypost.api.responses import MessageResponse, ReportResponse
+from waypost.api.types import PathId
 from waypost.bios import blocks, ops
+from waypost.bios.schemas import BioAnswer, BioChange, BioDetails, BioDone, BioOut, BlockClicks, NewBio
 from waypost.clicks.stats import reports
 from waypost.clicks.stats.reports import StatisticsBlock
 from waypost.urls.short_urls import short_url
@@ -21,135 +20,17 @@ from waypost.urls.short_urls import short_url
 router = APIRouter(tags=["Bio pages"])
 
 
-class BioOut(BaseModel):
-    """A bio page, as lists show it."""
-
-    id: int
-    name: str
-    alias: str
-    shorturl: str
-    title: str
-    description: str
-    theme: str
-    clicks: int
-    uniqueclicks: int
-    date: Timestamp
-
-
-class BioDetails(BioOut):
-    """A bio page with its blocks as they were sent."""
-
-    blocks: list[dict[str, Any]]
-    sensitive: bool
-
-
-class BlockClicks(BaseModel):
-    """The clicks of a block. Its short URL is `shorturl`/`id`."""
-
-    id: int
-    type: str
-    title: str
-    url: str
-    clicks: int
-    uniqueClicks: int  # noqa: N815  # the name in all statistics
-
-
-class BioAnswer(Success):
-    """A bio page with its statistics. `blocks` contains the clickable blocks in the order of the page."""
-
-    details: BioDetails
-    data: StatisticsBlock
-    blocks: list[BlockClicks]
-
-
-class BioDone(Success):
-    id: int
-    shorturl: str
-
-
-class _LinkBlock(Body):
-    type: Literal["link"]
-    title: Name
-    url: Url
-
-
-class _TextBlock(Body):
-    type: Literal["heading", "text"]
-    text: Annotated[Paragraph, Field(min_length=1)]
-
-
-class _ImageBlock(Body):
-    type: Literal["image"]
-    image: Url
-    link: Url = ""
-    alt: Annotated[Line, Field(description="Alternative text of the picture.")] = ""
-
-
-class _SocialBlock(Body):
-    type: Literal["social"]
-    network: Name
-    url: Url
-
-
-class CardBlock(Body):
-    """A contact card (decision 32)."""
-
-    type: Literal["vcard"]
-    fname: Line = ""
-    lname: Line = ""
-    org: Line = ""
-    title: Line = ""
-    phone: Line = ""
-    cell: Line = ""
-    fax: Line = ""
-    email: Line = ""
-    site: Url = ""
-    street: Line = ""
-    city: Line = ""
-    state: Line = ""
-    zip: Line = ""
-    country: Line = ""
-
-
-_Block = Annotated[_LinkBlock | _TextBlock | _ImageBlock | _SocialBlock | CardBlock, Field(discriminator="type")]
-
-
-_Theme = Annotated[
-    str,
-    Field(
-        pattern=r"^[a-z0-9-]{1,32}$",
-        description="default, ocean, forest, sunset, paper or mono. Follows the system setting of the visitor"
-        " unless it ends with -light or -dark. Any other value means default.",
-    ),
-]
-
-
-class BioChange(Body):
-    name: Name = ""
-    alias: Annotated[Line, Field(min_length=1)] | None = None
-    title: Line | None = None
-    description: Paragraph | None = None
-    theme: _Theme | None = None
-    blocks: Annotated[list[_Block], Field(max_length=200)] | None = None
-    sensitive: Annotated[bool, Field(description="Warn visitors before they see the page.")] | None = None
-
-    def sent(self) -> dict[str, Any]:
-        """Return the fields that the body contains, with blocks as dicts."""
-        return self.model_dump(exclude_unset=True)
-
-
-class NewBio(BioChange):
-    name: Name
-
-
 @router.get("/bios", response_model=pagination.list_model("bios", BioOut))
-def list_bios(context: Context, page_request: pagination.RequestedPage) -> Any:
+def list_bio_pages(context: Context, page_request: pagination.RequestedPage) -> Any:
+    """List bio pages, newest first."""
     page = context.read_after_ingest(lambda tx: ops.page(tx, context.account, page_request))
     return pagination.list_response("bios", page, lambda bio: BioOut(**_fields(bio, context)))
 
 
 @router.get("/bio/{id}")
-def read_bio(context: Context, id: PathId) -> BioAnswer:
+def read_bio_page(context: Context, id: PathId) -> BioAnswer:
+    """Read a bio page with its blocks and statistics."""
+
     def work(tx: Connection) -> tuple[ops.Bio, StatisticsBlock, Mapping[int, tuple[int, int]]]:
         bio = ops.get_owned(tx, context.account, id)
         return bio, reports.block(tx, "bio", id, clicks=bio.clicks, uniques=bio.uniqueclicks), ops.block_clicks(tx, id)
@@ -162,14 +43,15 @@ def read_bio(context: Context, id: PathId) -> BioAnswer:
 
 
 @router.get("/bio/{id}/stats")
-def bio_statistics(context: Context, id: PathId, span: RequestedSpan) -> ReportResponse:
-    """Return the visits of a bio page over time and by dimension."""
+def read_bio_page_statistics(context: Context, id: PathId, span: RequestedSpan) -> ReportResponse:
+    """Read the visits of a bio page over time and by dimension."""
     context.read(lambda tx: ops.get_owned(tx, context.account, id))
     return ReportResponse(data=context.read_report("bio", id, span))
 
 
 @router.post("/bio/add")
-def add_bio(context: Context, body: NewBio) -> BioDone:
+def create_bio_page(context: Context, body: NewBio) -> BioDone:
+    """Create a bio page."""
     return context.change(
         lambda tx: ops.add(tx, context.account, settings=context.settings, **body.sent()),
         lambda bio: BioDone(id=bio.id, shorturl=_url(bio, context)),
@@ -177,7 +59,12 @@ def add_bio(context: Context, body: NewBio) -> BioDone:
 
 
 @router.put("/bio/{id}/update")
-def update_bio(context: Context, id: PathId, body: BioChange) -> MessageResponse:
+def update_bio_page(context: Context, id: PathId, body: BioChange) -> MessageResponse:
+    """Update a bio page.
+
+    Fields that are not sent keep their values; `null` sets the default. `blocks` replaces all blocks; those with the
+    same destination or title keep their clicks.
+    """
     return context.change(
         lambda tx: ops.change(tx, context.account, id, settings=context.settings, **body.sent()),
         lambda _: MessageResponse(message="Bio page has been updated successfully."),
@@ -185,7 +72,8 @@ def update_bio(context: Context, id: PathId, body: BioChange) -> MessageResponse
 
 
 @router.delete("/bio/{id}/delete")
-def delete_bio(context: Context, id: PathId) -> MessageResponse:
+def delete_bio_page(context: Context, id: PathId) -> MessageResponse:
+    """Delete a bio page. Its alias stays reserved for your account."""
     return context.change(
         lambda tx: ops.remove(tx, context.account, id),
         lambda _: MessageResponse(message="Bio page has been deleted successfully."),

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from starlette.responses import Response
 
 from waypost.bios import blocks, ops, themes
-from waypost.bios.api import BioChange, CardBlock, NewBio
+from waypost.bios.schemas import BioChange, CardBlock, NewBio
 from waypost.dashboard import statistics
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape, Value, parse_id

@@ -5,13 +5,13 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Response
 from fastapi.responses import JSONResponse
-from pydantic import Field
+from pydantic import ConfigDict, Field
 from sqlalchemy import Connection
 
 from waypost.api.context import Context, RequestContext
 from waypost.api.endpoints import EndpointTable
 from waypost.api.request_body import Body
-from waypost.api.responses import Success, failure_body
+from waypost.api.responses import MessageResponse, failure_body
 from waypost.api.types import Count, ItemId, Line
 from waypost.bulk.items import NOT_DONE, Action, Prepared, failure, prepare
 from waypost.db import change_log, page_counters
@@ -21,21 +21,31 @@ from waypost.links.columns import Status
 
 MAX_ITEMS = 1000
 _ITEMS_PER_REQUEST = 100  # of the rate limit
+_ITEMS: list[Any] = [
+    {"action": "create", "noun": "url", "fields": {"url": "https://example.com/boots"}},
+    {"action": "update", "noun": "url", "id": 1, "fields": {"title": "Spring sale"}},
+]
 
 
 class Selection(Body):
-    """All links that match: `action` is `update` or `delete`."""
+    """All links that match."""
 
-    action: Annotated[Action, Field(description="`update` or `delete`.")]
-    expect: Annotated[Count, Field(description="The number of links that you saw; else 409.")]
-    q: Line | None = None
-    campaign: ItemId | None = None
-    channel: ItemId | None = None
-    status: Status | None = None
-    fields: Annotated[dict[str, Any] | None, Field(description="The fields of an update.")] = None
+    action: Annotated[Action, Field(description="`update` or `delete`.", examples=["update"])]
+    expect: Annotated[Count, Field(description="The number of links that you saw; else 409.", examples=[12])]
+    q: Annotated[Line | None, Field(description="Only links that contain it.", examples=["sale"])] = None
+    campaign: Annotated[ItemId | None, Field(description="Only links of this campaign.", examples=[1])] = None
+    channel: Annotated[ItemId | None, Field(description="Only links of this channel.", examples=[1])] = None
+    status: Annotated[Status | None, Field(description="Only links with this status.", examples=["public"])] = None
+    fields: Annotated[
+        dict[str, Any] | None, Field(description="The fields of an update.", examples=[{"status": "disabled"}])
+    ] = None
 
 
 class BulkRequest(Body):
+    """Changes, or a selection of links."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"items": _ITEMS}]})
+
     items: Annotated[
         list[Any] | None,
         Field(
@@ -43,17 +53,24 @@ class BulkRequest(Body):
             description="Changes: {action, noun, id, fields}. `action` is create, update, delete or assign; `noun` is"
             " the first part of the path of the single request; `fields` is its body. To assign, `id` is the campaign"
             " or channel, `item` the id of what it gets, and `type` for a channel links, bio or qr.",
+            examples=[_ITEMS],
         ),
     ] = None
-    selection: Selection | None = None
-    atomic: Annotated[bool, Field(description="Change nothing if one item fails.")] = False
+    selection: Annotated[
+        Selection | None, Field(description="Update or delete all links that match, instead of `items`.")
+    ] = None
+    atomic: Annotated[bool, Field(description="Change nothing if one item fails.", examples=[False])] = False
 
 
-class BulkDone(Success):
-    message: str
+class BulkDone(MessageResponse):
+    """The results of all changes."""
+
     results: Annotated[
         list[dict[str, Any]],
-        Field(description="For each item, the `status` and the body that the single request would have."),
+        Field(
+            description="For each item, the `status` and the body that the single request would have.",
+            examples=[[{"status": 200, "error": 0, "message": "Link has been updated successfully."}]],
+        ),
     ]
 
 
@@ -71,7 +88,10 @@ def create_router(endpoints: Callable[[], EndpointTable]) -> APIRouter:
 
     @router.post("/bulk", response_model=BulkDone)
     def change_in_bulk(context: Context, body: BulkRequest) -> Any:
-        """Run up to 1,000 changes in one transaction; one request of the rate limit for each 100 of them."""
+        """Run up to 1,000 changes in one transaction.
+
+        Each started hundred of changes counts as one request of the rate limit.
+        """
         if (body.items is None) == (body.selection is None):
             raise invalid("items", "Send items or selection, and not both.")
         ids = _matching(context, body.selection) if body.selection else ()

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
-from fastapi import APIRouter
-from pydantic import BaseModel, Field
+from fastapi import APIRouter, Path
+from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import Connection
 
 from waypost.api import pagination
@@ -12,7 +12,7 @@ from waypost.api.context import Context, RequestContext
 from waypost.api.date_range import RequestedSpan
 from waypost.api.request_body import Body
 from waypost.api.responses import MessageResponse, Success
-from waypost.api.types import Line, Name, PathId, Positive
+from waypost.api.types import Id, Line, Name, PathId, Positive, ShortUrl
 from waypost.campaigns import ops
 from waypost.campaigns.ops import Rotation
 from waypost.clicks.stats import reports
@@ -20,19 +20,31 @@ from waypost.clicks.stats.reports import Report
 from waypost.urls.short_urls import list_url, rotator_url
 
 router = APIRouter(tags=["Campaigns"])
+_NAME = Field(description="Name, unique among your campaigns.", examples=["Boots"])
+_NAME_AGAIN = Field(description="The name again, for clients that read it here.", examples=["Boots"])
+_PUBLIC = Field(description="True if visitors can open the list page.", examples=[True])
+_ROTATION = Field(description="How the rotator selects a link.", examples=["random"])
+_STICKY = Field(description="True if a visitor gets the same link each time.", examples=[False])
+_WINNER = Field(
+    description="Clicks after which the most clicked link gets all further visits; null for never.", examples=[1000]
+)
+_WEIGHT = Field(description="Share of the visits, relative to other links, with `weighted`.", examples=[3])
+_QUOTA = Field(description="Clicks after which the rotator skips the link; null for no limit.", examples=[500])
 
 
 class CampaignOut(BaseModel):
-    """A campaign. `name`, `domain` and `campaign` all contain its name (decision 24)."""
+    """A campaign."""
 
-    id: int
-    name: str
-    domain: str
-    campaign: str
-    public: bool
-    rotator: str | bool
-    list: str
-    views: int
+    id: Id
+    name: str = _NAME
+    domain: str = _NAME_AGAIN
+    campaign: str = _NAME_AGAIN
+    public: bool = _PUBLIC
+    rotator: str | bool = Field(
+        description="URL of the rotator; false without a slug.", examples=["https://go.example.com/r/boots"]
+    )
+    list: str = Field(description="URL of the list page.", examples=["https://go.example.com/u/ana/boots-1"])
+    views: int = Field(description="Visits of the rotator and the list page.", examples=[128])
 
 
 class CampaignDone(CampaignOut, Success):
@@ -40,61 +52,75 @@ class CampaignDone(CampaignOut, Success):
 
 
 class CampaignSettings(CampaignOut):
-    """A campaign with its rotator settings: `winner` is a number of clicks, `winnerlink` the winning link, if any."""
+    """A campaign with its rotator settings."""
 
-    rotation: Rotation
-    sticky: bool
-    winner: int | None
-    winnerlink: int | None
+    rotation: Rotation = _ROTATION
+    sticky: bool = _STICKY
+    winner: int | None = _WINNER
+    winnerlink: int | None = Field(description="Id of the link that has won; null before that.", examples=[None])
 
 
 class CampaignDetails(Success):
-    details: CampaignSettings
+    """One campaign."""
+
+    details: CampaignSettings = Field(description="The campaign.")
 
 
 class CampaignLinkOut(BaseModel):
-    """A link in a campaign: `clicks` from the rotator in the span, `given` counted against its quota."""
+    """A link in a campaign."""
 
-    id: int
-    shorturl: str
-    title: str
-    clicks: int
-    weight: int
-    quota: int | None
-    given: int
+    id: Id
+    shorturl: ShortUrl
+    title: str = Field(description="Title of the link.", examples=["Spring sale"])
+    clicks: int = Field(description="Clicks that the rotator sent to the link in the span.", examples=[64])
+    weight: int = _WEIGHT
+    quota: int | None = _QUOTA
+    given: int = Field(description="Clicks that are counted against the quota.", examples=[64])
 
 
 class CampaignReport(Success):
     """The visits of rotator and list page in a span, in total and by link."""
 
-    data: Report
-    links: Sequence[CampaignLinkOut]
+    data: Report = Field(description="The visits of the rotator and the list page.")
+    links: Sequence[CampaignLinkOut] = Field(description="The links, most clicked first; at most 1000.")
 
 
 _Weight = Annotated[int, Field(ge=0, le=1000)]
 
 
 class _CampaignFields(Body):
-    slug: Line | None = None
-    public: bool | None = None
-    rotation: Rotation | None = None
-    sticky: bool | None = None
-    winner: Positive | None = None
+    slug: Line | None = Field(
+        None, description="Last part of the rotator's URL; null for no rotator.", examples=["boots"]
+    )
+    public: Annotated[bool | None, _PUBLIC] = None
+    rotation: Annotated[Rotation | None, _ROTATION] = None
+    sticky: Annotated[bool | None, _STICKY] = None
+    winner: Annotated[Positive | None, _WINNER] = None
 
 
 class NewCampaign(_CampaignFields):
-    name: Name | None = None
+    """A new campaign."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"name": "Boots", "slug": "boots", "public": True}]})
+
+    name: Annotated[Name | None, _NAME] = None
 
 
 class CampaignChange(_CampaignFields):
-    name: Name
+    """The fields of a campaign. Absent ones keep their values; the name is required."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"name": "Winter boots", "rotation": "weighted"}]})
+
+    name: Annotated[Name, _NAME]
 
 
 class Assignment(Body):
     """The rotator settings of a link. The body is optional."""
 
-    weight: _Weight | None = None
-    quota: Positive | None = None
+    model_config = ConfigDict(json_schema_extra={"examples": [{"weight": 3, "quota": 500}]})
+
+    weight: Annotated[_Weight | None, _WEIGHT] = None
+    quota: Annotated[Positive | None, _QUOTA] = None
 
 
 _NO_CHANGE = Assignment()
@@ -102,6 +128,7 @@ _NO_CHANGE = Assignment()
 
 @router.get("/campaigns", response_model=pagination.list_model("campaigns", CampaignOut))
 def list_campaigns(context: Context, page_request: pagination.RequestedPage) -> Any:
+    """List campaigns, newest first."""
     page, username = context.read_after_ingest(
         lambda tx: (ops.page(tx, context.account, page_request), ops.get_username(tx, context.account))
     )
@@ -110,6 +137,8 @@ def list_campaigns(context: Context, page_request: pagination.RequestedPage) -> 
 
 @router.get("/campaign/{id}")
 def read_campaign(context: Context, id: PathId) -> CampaignDetails:
+    """Read a campaign with the settings of its rotator."""
+
     def work(tx: Connection) -> tuple[ops.Campaign, str, int | None]:
         campaign = ops.get_owned(tx, context.account, id)
         return campaign, ops.get_username(tx, context.account), ops.get_winner(tx, id)
@@ -120,8 +149,8 @@ def read_campaign(context: Context, id: PathId) -> CampaignDetails:
 
 
 @router.get("/campaign/{id}/stats")
-def campaign_statistics(context: Context, id: PathId, span: RequestedSpan) -> CampaignReport:
-    """Return the visits of a campaign's rotator and list page over time, by dimension and by link."""
+def read_campaign_statistics(context: Context, id: PathId, span: RequestedSpan) -> CampaignReport:
+    """Read the visits of a campaign's rotator and list page over time, by dimension and by link."""
 
     def work(tx: Connection) -> tuple[Report, list[ops.CampaignLink]]:
         ops.get_owned(tx, context.account, id)
@@ -132,14 +161,23 @@ def campaign_statistics(context: Context, id: PathId, span: RequestedSpan) -> Ca
 
 
 @router.post("/campaign/add", status_code=201)
-def add_campaign(context: Context, body: NewCampaign) -> CampaignDone:
+def create_campaign(context: Context, body: NewCampaign) -> CampaignDone:
+    """Create a campaign."""
     fields = body.sent()
     return _done(context, lambda tx: ops.add(tx, context.account, **fields))
 
 
 @router.post("/campaign/{campaignid}/assign/{linkid}")
-def assign_link(context: Context, campaignid: PathId, linkid: PathId, body: Assignment = _NO_CHANGE) -> MessageResponse:
-    """Move a link into a campaign, and set its weight and its quota of clicks for the rotator."""
+def assign_link(
+    context: Context,
+    campaignid: Annotated[PathId, Path(description="Id of the campaign.")],
+    linkid: Annotated[PathId, Path(description="Id of the link.")],
+    body: Assignment = _NO_CHANGE,
+) -> MessageResponse:
+    """Move a link into a campaign, and set its weight and its quota of clicks for the rotator.
+
+    A link is in one campaign at most.
+    """
     fields = body.sent()
     return context.change(
         lambda tx: ops.assign(tx, context.account, campaignid, linkid, **fields),
@@ -149,12 +187,17 @@ def assign_link(context: Context, campaignid: PathId, linkid: PathId, body: Assi
 
 @router.put("/campaign/{id}/update")
 def update_campaign(context: Context, id: PathId, body: CampaignChange) -> CampaignDone:
+    """Update a campaign.
+
+    Fields that are not sent keep their values; `null` sets the default.
+    """
     fields = body.sent()
     return _done(context, lambda tx: ops.change(tx, context.account, id, **fields))
 
 
 @router.delete("/campaign/{id}/delete")
 def delete_campaign(context: Context, id: PathId) -> MessageResponse:
+    """Delete a campaign. Its links are kept."""
     return context.change(
         lambda tx: ops.remove(tx, context.account, id),
         lambda _: MessageResponse(message="Campaign has been deleted successfully."),

@@ -1,50 +1,65 @@
 """`/domains` and `/domain/…` (API document, section Branded domains; decisions 39 and 41)."""
 
-from typing import Any
+from typing import Annotated, Any
 
 from fastapi import APIRouter
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict, Field
 
 from waypost.api import pagination
 from waypost.api.context import Context, RequestContext
 from waypost.api.date_range import RequestedSpan
 from waypost.api.request_body import Body
 from waypost.api.responses import CreatedResponse, MessageResponse, ReportResponse, Success
-from waypost.api.types import PathId, Url
+from waypost.api.types import Id, PathId, Url
 from waypost.domains import ops, ownership_check
 from waypost.urls.short_urls import origin
 
 router = APIRouter(tags=["Branded domains"])
+_DOMAIN = Field(description="Scheme and host name of the domain.", examples=["https://go.brand.example"])
+_ROOT = Field(description="Destination of visits to the root of the domain.", examples=["https://brand.example/"])
+_IGNORE_CASE = Field(description="True if aliases are found in upper and lower case alike.", examples=[False])
+_NOT_FOUND = Field(description="Destination of visits to unknown aliases.", examples=["https://brand.example/404"])
 
 
 class DomainOut(BaseModel):
-    """A branded domain, as the API document shows it."""
+    """A branded domain."""
 
-    id: int
-    domain: str
-    redirectroot: str
-    redirect404: str
+    id: Id
+    domain: str = _DOMAIN
+    redirectroot: str = _ROOT
+    redirect404: str = _NOT_FOUND
 
 
 class DomainDetails(Success):
-    details: DomainOut
+    """One branded domain."""
+
+    details: DomainOut = Field(description="The domain.")
 
 
 class NewDomain(Body):
-    domain: Url
-    redirectroot: Url | None = None
-    redirect404: Url | None = None
-    ignorecase: bool | None = None
+    """A new branded domain."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"domain": "https://go.brand.example"}]})
+
+    domain: Annotated[Url, _DOMAIN]
+    redirectroot: Annotated[Url | None, _ROOT] = None
+    redirect404: Annotated[Url | None, _NOT_FOUND] = None
+    ignorecase: Annotated[bool | None, _IGNORE_CASE] = None
 
 
 class DomainChange(Body):
-    redirectroot: Url | None = None
-    redirect404: Url | None = None
-    ignorecase: bool | None = None
+    """The fields of a branded domain. Absent ones keep their values."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"redirectroot": "https://brand.example/"}]})
+
+    redirectroot: Annotated[Url | None, _ROOT] = None
+    redirect404: Annotated[Url | None, _NOT_FOUND] = None
+    ignorecase: Annotated[bool | None, _IGNORE_CASE] = None
 
 
 @router.get("/domains", response_model=pagination.list_model("domains", DomainOut))
 def list_domains(context: Context, page_request: pagination.RequestedPage) -> Any:
+    """List branded domains, newest first."""
     return pagination.list_response(
         "domains", context.read(lambda tx: ops.page(tx, context.account, page_request)), _shown
     )
@@ -52,18 +67,20 @@ def list_domains(context: Context, page_request: pagination.RequestedPage) -> An
 
 @router.get("/domain/{id}")
 def read_domain(context: Context, id: PathId) -> DomainDetails:
+    """Read a branded domain."""
     return DomainDetails(details=_shown(context.read(lambda tx: ops.get_owned(tx, context.account, id))))
 
 
 @router.get("/domain/{id}/stats")
-def domain_statistics(context: Context, id: PathId, span: RequestedSpan) -> ReportResponse:
-    """Visits to names that do not exist on the domain."""
+def read_domain_statistics(context: Context, id: PathId, span: RequestedSpan) -> ReportResponse:
+    """Read the visits to aliases that do not exist on a domain."""
     context.read(lambda tx: ops.get_owned(tx, context.account, id))
     return ReportResponse(data=context.read_report("missing", id, span))
 
 
 @router.post("/domain/add")
-def add_domain(context: Context, body: NewDomain) -> CreatedResponse:
+def create_domain(context: Context, body: NewDomain) -> CreatedResponse:
+    """Add a branded domain. Its DNS records must point at the service."""
     refuse_elsewhere(context, body.domain)
     return context.change(
         lambda tx: ops.add(tx, context.account, settings=context.settings, **body.sent()),
@@ -73,6 +90,10 @@ def add_domain(context: Context, body: NewDomain) -> CreatedResponse:
 
 @router.put("/domain/{id}/update")
 def update_domain(context: Context, id: PathId, body: DomainChange) -> MessageResponse:
+    """Update the redirects of a branded domain.
+
+    Fields that are not sent keep their values; `null` sets the default.
+    """
     return context.change(
         lambda tx: ops.change(tx, context.account, id, settings=context.settings, **body.sent()),
         lambda _: MessageResponse(message="Domain has been updated successfully."),
@@ -81,6 +102,7 @@ def update_domain(context: Context, id: PathId, body: DomainChange) -> MessageRe
 
 @router.delete("/domain/{id}/delete")
 def delete_domain(context: Context, id: PathId) -> MessageResponse:
+    """Delete a branded domain. Its links answer 404 until the domain is added again."""
     return context.change(
         lambda tx: ops.remove(tx, context.account, id),
         lambda _: MessageResponse(message="Domain has been deleted successfully."),

@@ -6,19 +6,18 @@ from typing import Annotated, Any
 import anyio.to_thread
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel, BeforeValidator, Field, ValidationError, model_validator
+from pydantic import ValidationError
 from starlette.convertors import PathConvertor, register_url_convertor
 
 from waypost import clock, credentials
 from waypost.api import pagination
 from waypost.api.context import Context, RequestContext
 from waypost.api.date_range import RequestedSpan
-from waypost.api.lenient_input import read_fields
-from waypost.api.request_body import Body
-from waypost.api.responses import MessageResponse, ReportResponse, Success
-from waypost.api.types import Expiry, Line, MultilineText, Name, PathId, Positive, Timestamp, whole_number
+from waypost.api.responses import MessageResponse, ReportResponse
+from waypost.api.types import MultilineText, PathId
 from waypost.errors import invalid
 from waypost.files import deletion, ops, upload, upload_form
+from waypost.files.schemas import FileAnswer, FileChange, FileDetails, FileDone, FileList, FileOut, UploadSettings
 from waypost.files.stream_route import StreamRoute
 from waypost.http import file_names
 from waypost.signing import installation_signer
@@ -37,85 +36,17 @@ register_url_convertor("rest", _PathRest())
 router = APIRouter(tags=["Files"])
 
 
-class FileOut(BaseModel):
-    """A file, as lists show it."""
-
-    id: int
-    name: str
-    downloads: int
-    shorturl: str
-    date: Timestamp
-
-
-class FileList(pagination.Paging, Success):
-    """A page of files. Unlike other lists, it has no `data` object."""
-
-    list: list[FileOut]
-
-
-class FileDetails(FileOut):
-    """A file with all metadata."""
-
-    filename: str
-    size: int = Field(description="Size in bytes.")
-    type: str = Field(description="Media type, detected from the first bytes of the file.")
-    sha256: str = Field(description="SHA-256 of the file, in hexadecimal digits.")
-    password: bool
-    expiry: str = Field(description="Last second in which the file can be downloaded, or empty.")
-    maxdownloads: int | None
-    uniquedownloads: int
-    available: bool = Field(description="True if the file can be downloaded: not expired, download limit not reached.")
-    kept: bool = Field(description="True while the file's bytes are stored.")
-
-
-class FileAnswer(Success):
-    details: FileDetails
-
-
-class FileDone(Success):
-    id: int
-    one: int = Field(serialization_alias="1", description="The id again, for clients that read it here.")
-    shorturl: str
-    deleteurl: str = Field(description="Page that deletes the file without a key. DELETE and POST delete it at once.")
-
-
-class FileChange(Body):
-    name: Name | None = None
-    password: Annotated[Line, Field(min_length=1, max_length=128)] | None = None
-    expiry: Expiry | None = None
-    maxdownloads: Positive | None = None
-
-    def sent(self) -> dict[str, Any]:
-        """Return the fields that the body contains, the password hashed."""
-        fields = super().sent()
-        if self.password is not None:
-            fields["password"] = credentials.hash_password(self.password)
-        return fields
-
-
 @router.get("/files")
 def list_files(
-    context: Context, page_request: pagination.RequestedPage, name: Annotated[MultilineText, Query(max_length=255)] = ""
+    context: Context,
+    page_request: pagination.RequestedPage,
+    name: Annotated[
+        MultilineText, Query(max_length=255, description="Only files whose name contains it.", examples=["report"])
+    ] = "",
 ) -> FileList:
-    """List the files, newest first; with `name`, those whose name contains it."""
+    """List files, newest first."""
     page = context.read_after_ingest(lambda tx: ops.page(tx, context.account, page_request, name=name))
     return FileList(**pagination.paging_fields(page), list=[FileOut(**_fields(file, context)) for file in page.items])
-
-
-class UploadSettings(BaseModel):
-    """The settings of an upload: query parameters, or text fields of a form."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _read_leniently(cls, fields: Any) -> Any:
-        return read_fields(cls, fields) if isinstance(fields, dict) else fields
-
-    name: Name | None = Field(None, description="Name to show instead of the file name.")
-    custom: Annotated[Line, Field(min_length=1)] | None = Field(None, description="Alias instead of a random one.")
-    domain: Annotated[Line, Field(min_length=1)] | None = Field(None, description="One of your branded domains.")
-    password: Annotated[Line, Field(min_length=1, max_length=128)] | None = None
-    expiry: Expiry | None = Field(None, description="Last day, YYYY-MM-DD.")
-    maxdownloads: Annotated[Positive | None, BeforeValidator(whole_number)] = None
 
 
 _FILE_BYTES: Mapping[str, Any] = {"schema": {"type": "string", "format": "binary"}}
@@ -131,10 +62,13 @@ _FORM: Mapping[str, Any] = {
 async def upload_file(
     context: Context,
     request: Request,
-    filename: Annotated[str, Path(description="File name with extension, percent-encoded.")],  # noqa: ARG001
+    filename: Annotated[str, Path(description="File name with extension, percent-encoded.", examples=["report.pdf"])],  # noqa: ARG001
     settings: Annotated[UploadSettings, Query()],
 ) -> FileDone:
-    """Store the body as a file, or the one file of a form. Content-MD5 and Repr-Digest of a body are verified."""
+    """Upload a file.
+
+    The body is the file, or a form with one file. `Content-MD5` and `Repr-Digest` of a body are verified.
+    """
     upload.refuse_encoded(request)
     name = file_names.from_path(_raw_filename(request))
     if upload_form.is_form(request):
@@ -148,7 +82,7 @@ async def upload_form_file(
     request: Request,
     settings: Annotated[UploadSettings, Query()],  # read again, together with the form's fields
 ) -> FileDone:
-    """Store the one file of a form under the name that the form gives it."""
+    """Upload a file of a form, which gives its name."""
     upload.refuse_encoded(request)
     if not upload_form.is_form(request):
         raise invalid("filename", "Send the file as multipart/form-data, or its name in the path: /files/upload/NAME.")
@@ -206,6 +140,7 @@ async def _store(context: RequestContext, body: Request, filename: str, settings
 
 @router.get("/file/{id}")
 def read_file(context: Context, id: PathId) -> FileAnswer:
+    """Read the metadata of a file."""
     file = context.read_after_ingest(lambda tx: ops.get_owned(tx, context.account, id))
     details = FileDetails(
         **_fields(file, context),
@@ -224,15 +159,19 @@ def read_file(context: Context, id: PathId) -> FileAnswer:
 
 
 @router.get("/file/{id}/stats")
-def file_statistics(context: Context, id: PathId, span: RequestedSpan) -> ReportResponse:
-    """Return the downloads of a file over time and by dimension."""
+def read_file_statistics(context: Context, id: PathId, span: RequestedSpan) -> ReportResponse:
+    """Read the downloads of a file over time and by dimension."""
     context.read(lambda tx: ops.get_owned(tx, context.account, id))
     return ReportResponse(data=context.read_report("file", id, span))
 
 
 @router.put("/file/{id}/update")
 def update_file(context: Context, id: PathId, body: FileChange) -> MessageResponse:
-    """Change the given fields; `null` clears a field. An expired file can be extended while its bytes are stored."""
+    """Update the settings of a file.
+
+    Fields that are not sent keep their values; `null` clears a field. An expired file can be extended while its bytes
+    are stored.
+    """
     fields = body.sent()
     if body.maxdownloads is not None:
         context.wait_for_ingest()  # earlier downloads count toward the new limit
@@ -244,6 +183,7 @@ def update_file(context: Context, id: PathId, body: FileChange) -> MessageRespon
 
 @router.delete("/file/{id}/delete")
 def delete_file(context: Context, id: PathId) -> MessageResponse:
+    """Delete a file and its bytes."""
     return context.change(
         lambda tx: ops.remove(tx, context.account, id),
         lambda _: MessageResponse(message="File has been deleted successfully."),

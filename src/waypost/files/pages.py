@@ -19,7 +19,8 @@ from waypost.db.schema import domains
 from waypost.db.schema.accounts import UNLIMITED
 from waypost.errors import Kind, Problem
 from waypost.files import ops, upload
-from waypost.files.api import FileChange, file_url
+from waypost.files.api import file_url
+from waypost.files.schemas import FileChange
 from waypost.http import file_names, media_types
 from waypost.http.multipart import MultipartReader
 

@@ -1,202 +1,66 @@
 """The API of links: `/urls` and `/url/…` (decisions 42 to 44)."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, Field
 from sqlalchemy import Connection
 
-from waypost import clock, credentials
+from waypost import clock
 from waypost.api import pagination
 from waypost.api.context import Context, RequestContext
 from waypost.api.date_range import RequestedSpan
-from waypost.api.request_body import Body
-from waypost.api.responses import MessageResponse, ReportResponse, Success
-from waypost.api.types import (
-    Expiry,
-    ItemId,
-    Line,
-    MultilineText,
-    Paragraph,
-    PathId,
-    Positive,
-    Timestamp,
-    Url,
-    one_message,
-)
+from waypost.api.responses import MessageResponse, ReportResponse
+from waypost.api.types import MultilineText, PathId
 from waypost.clicks.stats import reports
 from waypost.clicks.stats.reports import StatisticsBlock
 from waypost.errors import Kind, Problem
 from waypost.links import ops, search
-from waypost.links.columns import Status
+from waypost.links.schemas import (
+    FoundLink,
+    LinkAnswer,
+    LinkChange,
+    LinkDetails,
+    LinkDone,
+    LinkNotFound,
+    LinkOut,
+    LinkSearchData,
+    LinkUpdated,
+    NewLink,
+)
 from waypost.urls.short_urls import origin
 
 router = APIRouter(tags=["Links"])
-
-
-class LinkOut(BaseModel):
-    """A short link, as lists show it."""
-
-    id: int
-    alias: str
-    shorturl: str
-    longurl: str
-    title: str
-    description: str
-    clicks: int
-    uniqueclicks: int
-    domain: str
-    campaign: int | None
-    channel: list[int]
-    date: Timestamp
-
-
-class LinkDetails(LinkOut):
-    """A short link with all its settings."""
-
-    status: Status
-    type: str
-    password: bool
-    expiry: str
-    clicklimit: int | None
-    expiryurl: str
-    metatitle: str
-    metadescription: str
-    metaimage: str
-    geotarget: list[dict[str, str]]
-    devicetarget: list[dict[str, str]]
-    languagetarget: list[dict[str, str]]
-    deeplink: dict[str, str]
-    parameters: list[dict[str, str]]
-    pixels: list[int]
-
-
-class LinkAnswer(Success):
-    details: LinkDetails
-    data: StatisticsBlock
-
-
-@dataclass(frozen=True, kw_only=True)
-class LinkSearchData(StatisticsBlock):
-    """The statistics of a link that was found by its short URL, and the link as in a list."""
-
-    result: int
-    urls: list[LinkOut]
-
-
-class FoundLink(Success):
-    """The response of a search by short URL."""
-
-    details: LinkDetails
-    data: LinkSearchData
-
-
-class LinkNotFound(BaseModel):
-    """The response of a search by an unknown short URL, with status 200 (decision 55)."""
-
-    error: Literal[1]
-    message: str
-
-
-class LinkDone(Success):
-    """The response of create."""
-
-    id: int
-    shorturl: str
-    short: str
-
-
-class LinkUpdated(LinkDone):
-    """The response of update."""
-
-    message: str
-
-
-class _GeoRule(Body):
-    location: Annotated[Line, Field(min_length=1)]
-    link: Url
-
-
-class _DeviceRule(Body):
-    device: Annotated[Line, Field(min_length=1)]
-    link: Url
-
-
-class _LanguageRule(Body):
-    language: Annotated[Line, Field(min_length=1)]
-    link: Url
-
-
-class _Deeplink(Body):
-    apple: Url | None = None
-    google: Url | None = None
-
-
-class _Parameter(Body):
-    name: Line | None = None
-    value: Line | None = None
-
-
-_Type = Annotated[
-    Line | ItemId | None, one_message("must be direct, frame, splash, the id of a splash page, or overlay-<id>")
-]
-_Channels = Annotated[
-    ItemId | Annotated[list[ItemId], Field(max_length=100)] | None,
-    one_message("must be the id of a channel, or a list of at most 100 of them"),
-]
-
-
-def _optional_list(max_length: int) -> Any:
-    return Field(None, max_length=max_length)
-
-
-class LinkChange(Body):
-    url: Url = ""
-    custom: Annotated[Line, Field(min_length=1)] | None = None
-    domain: Annotated[Line, Field(min_length=1)] | None = None
-    title: Line | None = None
-    description: Paragraph | None = None
-    password: Annotated[Line, Field(min_length=1, max_length=128)] | None = None
-    expiry: Expiry | None = None
-    clicklimit: Positive | None = None
-    expiryurl: Url | None = None
-    type: _Type = None
-    status: Status | None = None
-    metatitle: Line | None = None
-    metadescription: Paragraph | None = None
-    metaimage: Url | None = None
-    pixels: list[ItemId] | None = _optional_list(100)
-    channel: _Channels = None
-    campaign: ItemId | None = None
-    geotarget: list[_GeoRule] | None = _optional_list(300)
-    devicetarget: list[_DeviceRule] | None = _optional_list(100)
-    languagetarget: list[_LanguageRule] | None = _optional_list(200)
-    deeplink: _Deeplink | None = None
-    parameters: list[_Parameter] | None = _optional_list(50)
-
-    def sent(self) -> dict[str, Any]:
-        """Return the fields that the body contains, nested ones as dicts, the password hashed."""
-        fields = self.model_dump(exclude_unset=True)
-        if self.password is not None:
-            fields["password"] = credentials.hash_password(self.password)
-        return fields
-
-
-class NewLink(LinkChange):
-    url: Url
 
 
 @router.get("/urls", response_model=pagination.list_model("urls", LinkOut) | FoundLink | LinkNotFound)
 def list_links(
     context: Context,
     page_request: pagination.RequestedPage,
-    order: str = "date",
-    q: Annotated[MultilineText, Query(max_length=255)] = "",
-    short: Annotated[MultilineText | None, Query(max_length=8192)] = None,
+    order: Annotated[
+        str, Query(description="`click`: most clicked first; anything else: newest first.", examples=["click"])
+    ] = "date",
+    q: Annotated[
+        MultilineText,
+        Query(
+            max_length=255,
+            description="Only links whose title, destination, alias or description contains it.",
+            examples=["sale"],
+        ),
+    ] = "",
+    short: Annotated[
+        MultilineText | None,
+        Query(
+            max_length=8192,
+            description="Return the link with this short URL or alias instead of a list.",
+            examples=["https://go.example.com/spring"],
+        ),
+    ] = None,
 ) -> Any:
-    """List the links, newest or most clicked (`order=click`) first, or return the one with the short URL `short`."""
+    """List links, or find one by its short URL.
+
+    With `short`, one link is returned with its statistics. If there is none, the status is 200 and `error` is 1.
+    """
     if short is not None:
         return _find_link(context, short)
     by: search.Order = "click" if order == "click" else "date"
@@ -206,18 +70,20 @@ def list_links(
 
 @router.get("/url/{id}")
 def read_link(context: Context, id: PathId) -> LinkAnswer:
+    """Read a link with its statistics."""
     return _link_answer(context, lambda _: id)
 
 
 @router.get("/url/{id}/stats")
-def link_statistics(context: Context, id: PathId, span: RequestedSpan) -> ReportResponse:
-    """Return the visits of a link over time and by dimension."""
+def read_link_statistics(context: Context, id: PathId, span: RequestedSpan) -> ReportResponse:
+    """Read the visits of a link over time and by dimension."""
     context.read(lambda tx: ops.get_owned(tx, context.account, id))
     return ReportResponse(data=context.read_report("link", id, span))
 
 
 @router.post("/url/add")
-def add_link(context: Context, body: NewLink) -> LinkDone:
+def create_link(context: Context, body: NewLink) -> LinkDone:
+    """Create a link."""
     fields = body.sent()
     return context.change(
         lambda tx: ops.add(tx, context.account, settings=context.settings, **fields),
@@ -227,6 +93,10 @@ def add_link(context: Context, body: NewLink) -> LinkDone:
 
 @router.put("/url/{id}/update")
 def update_link(context: Context, id: PathId, body: LinkChange) -> LinkUpdated:
+    """Update a link.
+
+    Fields that are not sent keep their values; `null` sets the default. The change is in effect within a second.
+    """
     fields = body.sent()
     if body.clicklimit is not None:
         context.wait_for_ingest()  # earlier clicks count toward the new limit
@@ -238,6 +108,7 @@ def update_link(context: Context, id: PathId, body: LinkChange) -> LinkUpdated:
 
 @router.delete("/url/{id}/delete")
 def delete_link(context: Context, id: PathId) -> MessageResponse:
+    """Delete a link. Its alias stays reserved for your account."""
     return context.change(
         lambda tx: ops.remove(tx, context.account, id),
         lambda _: MessageResponse(message="Link has been deleted successfully."),

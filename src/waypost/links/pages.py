@@ -14,8 +14,8 @@ from waypost.dashboard.forms import Form, Shape, Value, parse_id
 from waypost.dashboard.i18n import ngettext
 from waypost.dashboard.routing import Router
 from waypost.links import dead_links, form_options, ops, search
-from waypost.links.api import LinkChange, NewLink
 from waypost.links.columns import Status
+from waypost.links.schemas import LinkChange, NewLink
 
 pages = Router()
 SHAPE = Shape(

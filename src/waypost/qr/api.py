@@ -6,101 +6,73 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 from fastapi.responses import StreamingResponse
-from pydantic import BaseModel, BeforeValidator, Field
+from pydantic import BeforeValidator
 from sqlalchemy import Connection
 
-from waypost.api import pagination
+from waypost.api import code_samples, pagination
 from waypost.api.context import Context, RequestContext
 from waypost.api.date_range import RequestedSpan
-from waypost.api.responses import Failure, MessageResponse, ReportResponse, Success
-from waypost.api.types import PathId, Timestamp, whole_number
+from waypost.api.responses import Failure, MessageResponse, ReportResponse
+from waypost.api.types import PathId, whole_number
 from waypost.clicks.stats import reports
 from waypost.clicks.stats.reports import StatisticsBlock
 from waypost.errors import Problem, invalid
 from waypost.qr import export, ops, service, zip_stream
 from waypost.qr.ops import Draft
-from waypost.qr.schemas import CodeChange, NewCode, NewCodes, PreviewCode, parsed
-from waypost.qrcode.payloads import Type
+from waypost.qr.schemas import (
+    FORMAT,
+    SIZE,
+    CodeAnswer,
+    CodeChange,
+    CodeDetails,
+    CodeDone,
+    CodeOut,
+    CodesDone,
+    NewCode,
+    NewCodes,
+    Preview,
+    PreviewCode,
+    parsed,
+)
 from waypost.qrcode.render import MEDIA, Format, design
 from waypost.qrcode.styles import LEAST_SIZE, MOST_SIZE
 from waypost.urls.short_urls import short_url
 
 router = APIRouter(tags=["QR codes"])
-
-
-class CodeOut(BaseModel):
-    """A QR code, as the API document shows it; `link` is its picture."""
-
-    id: int
-    link: str
-    scans: int
-    name: str
-    date: Timestamp
-
-
-class CodeDetails(CodeOut):
-    """A QR code, with everything that is set on it. `shorturl` is what a tracked one holds."""
-
-    alias: str
-    shorturl: str
-    type: Type
-    data: str | dict[str, Any]
-    dynamic: bool
-    foreground: str
-    background: str
-    gradient: dict[str, Any] | None
-    modules: str
-    eyes: str
-    level: str
-    margin: int
-    caption: str
-    logo: Annotated[bool, Field(description="true if the code has a logo.")]
-    version: Annotated[int, Field(description="Counts changes; with ?v= the picture may be kept for ever.")]
-
-
-class CodeAnswer(Success):
-    details: CodeDetails
-    data: StatisticsBlock
-
-
-class CodeDone(Success):
-    """The response to a create request."""
-
-    id: int
-    link: str
-
-
-class Preview(Success):
-    """A drawn code: `image` is a data: URL, `content` what it says, `modules` how many are along its side."""
-
-    image: str
-    content: str
-    level: str
-    modules: int
-
-
-class CodesDone(MessageResponse):
-    results: list[CodeDone | Failure]
-
-
-_GroupId = Annotated[int | None, Query(ge=1), BeforeValidator(whole_number)]
+_GroupId = Annotated[int | None, BeforeValidator(whole_number)]
+_ZIP: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"application/zip": {"schema": {"type": "string", "format": "binary"}}}}
+}
 
 
 @router.get("/qr", response_model=pagination.list_model("qrs", CodeOut))
-def list_codes(context: Context, page_request: pagination.RequestedPage) -> Any:
+def list_qr_codes(context: Context, page_request: pagination.RequestedPage) -> Any:
+    """List QR codes, newest first."""
     page = context.read_after_ingest(lambda tx: ops.page(tx, context.account, page_request))
     return pagination.list_response("qrs", page, lambda code: CodeOut(**_shown(code, context)))
 
 
-@router.get("/qr/zip", response_class=StreamingResponse)
-def zip_codes(
+@router.get(
+    "/qr/zip",
+    response_class=StreamingResponse,
+    responses=_ZIP,
+    openapi_extra={code_samples.QUERY: {"campaign": 1}},
+)
+def download_qr_codes(
     context: Context,
-    campaign: _GroupId = None,
-    channel: _GroupId = None,
-    format: Format = "png",
-    size: Annotated[int, Query(ge=LEAST_SIZE, le=MOST_SIZE), BeforeValidator(whole_number)] = 512,
+    campaign: Annotated[_GroupId, Query(ge=1, description="Id of the campaign.", examples=[1])] = None,
+    channel: Annotated[_GroupId, Query(ge=1, description="Id of the channel.", examples=[1])] = None,
+    format: Annotated[Format, Query(description=FORMAT.description, examples=["png"])] = "png",
+    size: Annotated[
+        int,
+        Query(ge=LEAST_SIZE, le=MOST_SIZE, description=SIZE.description, examples=[512]),
+        BeforeValidator(whole_number),
+    ] = 512,
 ) -> StreamingResponse:
-    """The pictures of everything in a campaign or on a channel: of its QR codes, and of its short URLs."""
+    """Download the QR codes of a campaign or a channel as a ZIP archive.
+
+    It has an image of each QR code and each short URL. Either `campaign` or `channel` is required.
+    """
     if (campaign is None) == (channel is None):
         raise invalid("campaign", "Either campaign or channel must be given: the id of what to draw.")
 
@@ -117,8 +89,8 @@ def zip_codes(
 
 
 @router.get("/qr/{id}")
-def read_code(context: Context, id: PathId) -> CodeAnswer:
-    """One code with its scans."""
+def read_qr_code(context: Context, id: PathId) -> CodeAnswer:
+    """Read a QR code with the statistics of its scans."""
 
     def work(tx: Connection) -> tuple[ops.Code, bool, StatisticsBlock]:
         code = ops.get_owned(tx, context.account, id)
@@ -132,15 +104,18 @@ def read_code(context: Context, id: PathId) -> CodeAnswer:
 
 
 @router.get("/qr/{id}/stats")
-def code_statistics(context: Context, id: PathId, span: RequestedSpan) -> ReportResponse:
-    """The scans of one code over time and by every dimension."""
+def read_qr_code_statistics(context: Context, id: PathId, span: RequestedSpan) -> ReportResponse:
+    """Read the scans of a QR code over time and by dimension."""
     context.read(lambda tx: ops.get_owned(tx, context.account, id))
     return ReportResponse(data=context.read_report("qr", id, span))
 
 
 @router.post("/qr/add")
-def add_code(context: Context, body: NewCode) -> CodeDone:
-    """Make a code. It is drawn and read before it is saved."""
+def create_qr_code(context: Context, body: NewCode) -> CodeDone:
+    """Create a QR code.
+
+    Its image is decoded before the code is saved, so that a style that cannot be scanned is rejected.
+    """
     new = service.proven(context, body, service.Logos(context))
     return context.change(
         lambda tx: ops.add(tx, context.account, new),
@@ -149,8 +124,11 @@ def add_code(context: Context, body: NewCode) -> CodeDone:
 
 
 @router.post("/qr/preview")
-def preview_code(context: Context, body: PreviewCode) -> Preview:
-    """Draw a code without saving it. A tracked one holds an address that nothing answers yet."""
+def preview_qr_code(context: Context, body: PreviewCode) -> Preview:
+    """Draw a QR code without saving it.
+
+    The short URL in the image of a tracked code does not work.
+    """
     new = service.draft(context, body, service.Logos(context))
     drawing = service.prove(new)
     encoded = base64.b64encode(drawing.render(body.format, body.size)).decode()
@@ -159,16 +137,19 @@ def preview_code(context: Context, body: PreviewCode) -> Preview:
 
 
 @router.post("/qr/bulk")
-def add_codes(context: Context, body: NewCodes) -> CodesDone:
-    """Make up to 500 codes, each for itself: `results` has what `/qr/add` would have answered to each."""
+def create_qr_codes(context: Context, body: NewCodes) -> CodesDone:
+    """Create up to 500 QR codes. One that fails does not affect the others."""
     request_logos = service.Logos(context)
     drafts = [_proven(context, item, request_logos) for item in body.codes]
     return context.change(lambda tx: [_added(tx, context, draft) for draft in drafts], _codes_done)
 
 
 @router.put("/qr/{id}/update")
-def update_code(context: Context, id: PathId, body: CodeChange) -> MessageResponse:
-    """Change a code. Printed copies of a tracked code keep working."""
+def update_qr_code(context: Context, id: PathId, body: CodeChange) -> MessageResponse:
+    """Update a QR code. Printed copies of a tracked code keep working.
+
+    Fields that are not sent keep their values; `null` sets the default.
+    """
     context.read(lambda tx: ops.get_owned(tx, context.account, id))  # do not fetch a logo for a code of another account
     fields = service.Logos(context).resolve(body)
 
@@ -182,7 +163,8 @@ def update_code(context: Context, id: PathId, body: CodeChange) -> MessageRespon
 
 
 @router.delete("/qr/{id}/delete")
-def delete_code(context: Context, id: PathId) -> MessageResponse:
+def delete_qr_code(context: Context, id: PathId) -> MessageResponse:
+    """Delete a QR code. Printed copies of a tracked code stop working."""
     return context.change(
         lambda tx: ops.remove(tx, context.account, id),
         lambda _: MessageResponse(message="QR code has been deleted successfully."),

@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
-from typing import Literal
+from typing import Annotated, Literal
 from zoneinfo import ZoneInfo
 
+from pydantic import Field
 from sqlalchemy import Connection, bindparam, func, select
 
 from waypost.clicks.ingest.aggregate import ALL_DAYS, DAY
@@ -29,49 +30,79 @@ _DIMENSIONS = {
 }
 
 
+# Fields of the API, with their meaning.
+Clicks = Annotated[int, Field(description="Visits by people, without bots and link previews.", examples=[128])]
+UniqueClicks = Annotated[int, Field(description="Distinct visitors, counted per day.", examples=[97])]
+_Labels = Mapping[str, str]
+_DATE = "2026-11-01"
+
+
 @dataclass(frozen=True)
 class StatisticsBlock:
-    """Statistics of an item as in the API document. Counts by label are strings."""
+    """Statistics of an item over its whole life. Counts by label are strings."""
 
-    clicks: int
-    uniqueClicks: int  # noqa: N815  # the API document's spelling, here and below
-    topCountries: Mapping[str, str] = field(default_factory=dict)  # noqa: N815
-    topReferrers: Mapping[str, str] = field(default_factory=dict)  # noqa: N815
-    topBrowsers: Mapping[str, str] = field(default_factory=dict)  # noqa: N815
-    topOs: Mapping[str, str] = field(default_factory=dict)  # noqa: N815
-    socialCount: Mapping[str, int] = field(default_factory=dict)  # noqa: N815
+    clicks: Clicks
+    uniqueClicks: UniqueClicks  # noqa: N815  # the API document's spelling, here and below
+    topCountries: Annotated[_Labels, Field(description="Clicks by country.", examples=[{"Germany": "80"}])] = field(  # noqa: N815
+        default_factory=dict
+    )
+    topReferrers: Annotated[  # noqa: N815
+        _Labels, Field(description="Clicks by site that visitors came from.", examples=[{"news.example.com": "41"}])
+    ] = field(default_factory=dict)
+    topBrowsers: Annotated[_Labels, Field(description="Clicks by browser.", examples=[{"Firefox": "52"}])] = field(  # noqa: N815
+        default_factory=dict
+    )
+    topOs: Annotated[_Labels, Field(description="Clicks by operating system.", examples=[{"Android": "61"}])] = field(  # noqa: N815
+        default_factory=dict
+    )
+    socialCount: Annotated[  # noqa: N815
+        Mapping[str, int],
+        Field(
+            description="Clicks from Facebook (`social_a`), X (`social_b`) and Instagram (`social_c`).",
+            examples=[{"social_a": 12, "social_b": 3, "social_c": 9}],
+        ),
+    ] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class VisitCounts:
-    """Visits by outcome: `late` visited an expired link, `others` are HEAD requests and prefetches."""
+    """Visits by outcome."""
 
-    clicks: int = 0
-    uniqueClicks: int = 0  # noqa: N815
-    bots: int = 0
-    previews: int = 0
-    others: int = 0
-    late: int = 0
+    clicks: Clicks = 0
+    uniqueClicks: UniqueClicks = 0  # noqa: N815
+    bots: Annotated[int, Field(description="Visits by crawlers.", examples=[14])] = 0
+    previews: Annotated[int, Field(description="Link previews of chats and social networks.", examples=[6])] = 0
+    others: Annotated[int, Field(description="HEAD requests and prefetches.", examples=[2])] = 0
+    late: Annotated[int, Field(description="Visits after the expiry or the limit.", examples=[0])] = 0
 
 
 @dataclass(frozen=True)
 class Point(VisitCounts):
-    """The visits from `at` (local time of the requested zone) until the next point."""
+    """The visits from `at` until the next point."""
 
-    at: str = field(kw_only=True)
+    at: Annotated[
+        str, Field(description="Start of the point, in the requested time zone.", examples=[f"{_DATE} 00:00:00"])
+    ] = field(kw_only=True)
 
 
 @dataclass(frozen=True)
 class Report:
-    """The visits of a span: total, over time, and by label of each dimension (whole days, UTC)."""
+    """The visits of a span: total, over time, and by label of each dimension."""
 
-    start: str
-    end: str
-    interval: Interval
-    timezone: str
-    total: VisitCounts
-    series: list[Point]
-    dimensions: Mapping[str, Mapping[str, int]]
+    start: Annotated[str, Field(description="First day.", examples=[_DATE])]
+    end: Annotated[str, Field(description="Last day.", examples=["2026-11-30"])]
+    interval: Annotated[Interval, Field(description="Length of the points over time.", examples=["day"])]
+    timezone: Annotated[str, Field(description="Time zone of the days and points.", examples=["UTC"])]
+    total: Annotated[VisitCounts, Field(description="All visits of the span.")]
+    series: Annotated[list[Point], Field(description="The visits over time, also points without visits.")]
+    dimensions: Annotated[
+        Mapping[str, Mapping[str, int]],
+        Field(
+            description="Clicks by label of each dimension, for whole days in UTC; at most 50 labels each: `countries`,"
+            " `referrers`, `browsers`, `os`, `devices`, `languages`, `sources` and `networks`.",
+            examples=[{"countries": {"Germany": 80, "France": 31}, "devices": {"Mobile": 90, "Desktop": 38}}],
+        ),
+    ]
 
 
 @dataclass(frozen=True)

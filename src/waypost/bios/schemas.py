@@ -1,0 +1,155 @@
+"""The bodies of requests and responses for bio pages (decision 45)."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from waypost.api.request_body import Body
+from waypost.api.responses import Success
+from waypost.api.types import Alias, CreatedAt, Id, Line, Name, NewAlias, Paragraph, ShortUrl, Url
+from waypost.clicks.stats.reports import Clicks, StatisticsBlock, UniqueClicks
+
+_NAME = Field(description="Name for yourself.", examples=["Ana's links"])
+_TITLE = Field(description="Heading of the page; the name by default.", examples=["Ana Silva, potter"])
+_DESCRIPTION = Field(description="Text below the heading.", examples=["Bowls and cups from Lisbon."])
+_THEME = Field(
+    description="default, ocean, forest, sunset, paper or mono. Follows the system setting of the visitor"
+    " unless it ends with -light or -dark. Any other value means default.",
+    examples=["ocean"],
+)
+_SENSITIVE = Field(description="True to warn visitors before they see the page.", examples=[False])
+_BLOCKS = "Blocks of the page, from top to bottom: link, heading, text, image, social or vcard."
+_LINK_BLOCK: dict[str, Any] = {"type": "link", "title": "My shop", "url": "https://example.com/"}
+_BLOCK_TYPE = Field(description="Kind of the block.")
+_BLOCK_URL = Annotated[Url, Field(description="Destination of the block.", examples=["https://example.com/"])]
+
+
+class BioOut(BaseModel):
+    """A bio page in a list."""
+
+    id: Id
+    name: str = _NAME
+    alias: Alias
+    shorturl: ShortUrl
+    title: str = _TITLE
+    description: str = _DESCRIPTION
+    theme: str = _THEME
+    clicks: Clicks
+    uniqueclicks: UniqueClicks
+    date: CreatedAt
+
+
+class BioDetails(BioOut):
+    """A bio page with its blocks as they were sent."""
+
+    blocks: list[dict[str, Any]] = Field(description=_BLOCKS, examples=[[_LINK_BLOCK]])
+    sensitive: bool = _SENSITIVE
+
+
+class BlockClicks(BaseModel):
+    """The clicks of a block. Its short URL is `shorturl`/`id`."""
+
+    id: int = Field(description="Id of the block.", examples=[1])
+    type: str = Field(description="Kind of the block.", examples=["link"])
+    title: str = Field(description="Title of the block.", examples=["My shop"])
+    url: str = Field(
+        description="Destination of the block; empty for a contact card.", examples=["https://example.com/"]
+    )
+    clicks: Clicks
+    uniqueClicks: UniqueClicks  # noqa: N815  # the name in all statistics
+
+
+class BioAnswer(Success):
+    """A bio page with its statistics."""
+
+    details: BioDetails = Field(description="The page.")
+    data: StatisticsBlock = Field(description="Its statistics.")
+    blocks: list[BlockClicks] = Field(description="Clicks of the clickable blocks, in the order of the page.")
+
+
+class BioDone(Success):
+    """The response of create."""
+
+    id: Id
+    shorturl: ShortUrl
+
+
+class LinkBlock(Body):
+    """A button."""
+
+    type: Annotated[Literal["link"], _BLOCK_TYPE]
+    title: Annotated[Name, Field(description="Text of the button.", examples=["My shop"])]
+    url: _BLOCK_URL
+
+
+class TextBlock(Body):
+    """A heading or a text."""
+
+    type: Annotated[Literal["heading", "text"], _BLOCK_TYPE]
+    text: Annotated[Paragraph, Field(min_length=1, description="The text.", examples=["Open on Saturdays."])]
+
+
+class ImageBlock(Body):
+    """A picture."""
+
+    type: Annotated[Literal["image"], _BLOCK_TYPE]
+    image: Annotated[Url, Field(description="URL of the picture.", examples=["https://example.com/bowl.jpg"])]
+    link: Annotated[Url, Field(description="Destination of the picture.", examples=["https://example.com/bowls"])] = ""
+    alt: Annotated[Line, Field(description="Alternative text of the picture.", examples=["A blue bowl"])] = ""
+
+
+class SocialBlock(Body):
+    """A profile in a social network."""
+
+    type: Annotated[Literal["social"], _BLOCK_TYPE]
+    network: Annotated[Name, Field(description="Name of the network; known ones get an icon.", examples=["Mastodon"])]
+    url: _BLOCK_URL
+
+
+class CardBlock(Body):
+    """A contact card."""
+
+    type: Annotated[Literal["vcard"], _BLOCK_TYPE]
+    fname: Annotated[Line, Field(description="First name.", examples=["Ana"])] = ""
+    lname: Annotated[Line, Field(description="Last name.", examples=["Silva"])] = ""
+    org: Annotated[Line, Field(description="Company.", examples=["Silva Pottery"])] = ""
+    title: Annotated[Line, Field(description="Position in the company.", examples=["Potter"])] = ""
+    phone: Annotated[Line, Field(description="Telephone number.", examples=["+351 21 000 0000"])] = ""
+    cell: Annotated[Line, Field(description="Mobile number.", examples=["+351 91 000 0000"])] = ""
+    fax: Annotated[Line, Field(description="Fax number.", examples=["+351 21 000 0001"])] = ""
+    email: Annotated[Line, Field(description="E-mail address.", examples=["ana@example.com"])] = ""
+    site: Annotated[Url, Field(description="Website.", examples=["https://example.com/"])] = ""
+    street: Annotated[Line, Field(description="Street and number.", examples=["Rua Nova 1"])] = ""
+    city: Annotated[Line, Field(description="City.", examples=["Lisbon"])] = ""
+    state: Annotated[Line, Field(description="State or region.", examples=["Lisbon"])] = ""
+    zip: Annotated[Line, Field(description="Postal code.", examples=["1000-001"])] = ""
+    country: Annotated[Line, Field(description="Country.", examples=["Portugal"])] = ""
+
+
+_Block = Annotated[LinkBlock | TextBlock | ImageBlock | SocialBlock | CardBlock, Field(discriminator="type")]
+
+
+class BioChange(Body):
+    """The fields of a bio page. Absent ones keep their values."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"theme": "ocean", "blocks": [_LINK_BLOCK]}]})
+
+    name: Annotated[Name, _NAME] = ""
+    alias: NewAlias | None = None
+    title: Annotated[Line | None, _TITLE] = None
+    description: Annotated[Paragraph | None, _DESCRIPTION] = None
+    theme: Annotated[Annotated[str, Field(pattern=r"^[a-z0-9-]{1,32}$")] | None, _THEME] = None
+    blocks: Annotated[Annotated[list[_Block], Field(max_length=200)] | None, Field(description=_BLOCKS)] = None
+    sensitive: Annotated[bool | None, _SENSITIVE] = None
+
+    def sent(self) -> dict[str, Any]:
+        """Return the fields that the body contains, with blocks as dicts."""
+        return self.model_dump(exclude_unset=True)
+
+
+class NewBio(BioChange):
+    """A new bio page."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"name": "Ana's links", "blocks": [_LINK_BLOCK]}]})
+
+    name: Annotated[Name, _NAME]
