@@ -26,7 +26,9 @@ def test_campaign_is_created_changed_and_deleted(ana: Person, dashboard: Browser
     assert details["rotator"].endswith("/r/spring")
     page = dashboard.get(f"/campaigns/{spring}")
     assert details["rotator"] in page.text
-    assert details["list"] in page.text
+    address = details["list"].partition("://")[2]
+    assert address in page.text
+    assert details["list"] not in page.text, "a private list is no link: its page is 404"
     form = {"name": "Summer", "slug": "", "rotation": "weighted", "winner": "", "public": "on"}
     saved = dashboard.submit(f"/campaigns/{spring}", **form, version=hidden_field(page, "version"))
     assert saved.status_code == 400, "the version belongs to the form of the links"

@@ -66,6 +66,20 @@ def test_every_page_has_security_headers_and_no_inline_code(ana: Person, browser
 
 
 @ON_SQLITE
+def test_names_that_visitors_see_are_not_called_internal(ana: Person, dashboard: Browser, service: AsgiClient) -> None:
+    ana.post("/url/add", {"url": "https://example.com/", "custom": "offer", "title": "Client X", "type": "splash"})
+    ana.post("/bio/add", {"name": "Client Y", "alias": "our-page", "blocks": []})
+    wifi = {"type": "wifi", "dynamic": True, "data": {"ssid": "net"}, "name": "Client Z", "custom": "net"}
+    assert ana.post("/qr/add", wifi)["error"] == 0
+    browser = {"Accept": "text/html"}
+    for alias, name, form in (("offer", "X", "/links/new"), ("our-page", "Y", "/bios/new"), ("net", "Z", "/qr/new")):
+        assert f"Client {name}" in service.get(f"/{alias}", headers=browser).text
+        text = dashboard.get(form).text
+        assert "Visitors see it" in text, form
+        assert "internal" not in text, form
+
+
+@ON_SQLITE
 def test_oversized_and_malformed_requests_return_4xx(ana: Person, dashboard: Browser) -> None:
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
     for body, status in ((b"a=" + b"x" * 2_000_000, 413), (b"&".join([b"a=1"] * 6000), 400), (b"\xff\x00=%ff&;", 403)):
