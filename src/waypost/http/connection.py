@@ -20,6 +20,8 @@ HEADER_SECONDS = 10
 """Seconds from the first byte of a request to the end of its headers, rounded up to the keep-alive timeout."""
 _MAX_PIPELINED = 100  # requests behind one that is being answered
 _MIN_CONNECTIONS = 64
+_PROXY_KEEP_ALIVE_SECONDS = 75  # longer than common proxies, which answer 502 if an idle connection ends as they use it
+_FIRST_REQUEST_SECONDS = 5  # during which a stopping worker waits for the first request of a connection
 _GRACE_SECONDS = 0.1  # during which a stopping worker still answers requests on idle connections
 HOST_HEADER = re.compile(rb"\A([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+(%[A-Za-z0-9._~-]+)?\])(:[0-9]{0,5})?\Z")
 _connections: Counter[str] = Counter()  # open connections of this process, by network
@@ -62,6 +64,8 @@ class LimitedProtocol(HttpToolsProtocol):
         super().connection_made(transport)
         self._network = network_of(self.client[0]) if self.client else ""
         _connections[self._network] += 1
+        if self.is_from_proxy():
+            self.timeout_keep_alive = _PROXY_KEEP_ALIVE_SECONDS
         self._idle_timer = self.loop.call_later(self.timeout_keep_alive, self._close_when_idle)
         if _connections[self._network] > max_connections() and not self.is_from_proxy():
             transport.abort()
@@ -156,13 +160,14 @@ class LimitedProtocol(HttpToolsProtocol):
     def shutdown(self) -> None:
         """Stop after the response in progress. A request that is in transit is answered.
 
-        A connection without any request yet stays open until its idle timer ends.
+        A connection without any request yet stays open for some seconds.
         """
         self.is_draining = True
         if self.is_busy():
             super().shutdown()
-        elif not self.is_new:
-            self.loop.call_later(_GRACE_SECONDS, self._close_unless_busy)
+        else:
+            seconds = _FIRST_REQUEST_SECONDS if self.is_new else _GRACE_SECONDS
+            self.loop.call_later(seconds, self._close_unless_busy)
 
     def _close_unless_busy(self) -> None:
         if not self.is_busy() and not self._is_in_headers:

@@ -13,7 +13,7 @@ from waypost.server import workers
 from waypost.settings import Settings
 
 _OPEN_FILES = 65_536
-KEEP_ALIVE_SECONDS = 5
+KEEP_ALIVE_SECONDS = 6  # longer than some clients keep idle connections; proxies get more
 """Seconds after which an idle connection is closed. The load balancers of deploy/ close theirs earlier."""
 
 
