@@ -160,6 +160,24 @@ def test_load_balancer_hides_failure_of_one_node(proxied_nodes: ProxiedNodes, na
     until(lambda: _clicks(proxied_nodes.nodes, link) >= redirects)
 
 
+@pytest.mark.parametrize("name", _BALANCERS)
+def test_load_balancer_serves_each_link_by_one_node(proxied_nodes: ProxiedNodes, name: str, tmp_path: Path) -> None:
+    links = [f"/{name}-{n}" for n in range(24)]
+    with _BALANCERS[name](proxied_nodes.ports(), tmp_path) as client:
+        for query in ("", "?utm_source=a", "?x=1", ""):
+            for link in links:
+                assert client.get(f"{link}{query}").status_code == 404
+        for path in ("/api/account", "/dashboard/signin"):
+            for _ in range(20):
+                client.get(path)
+    first, second = ([line.split()[1].decode() for line in proxy.request_lines] for proxy in proxied_nodes.proxies)
+    served_by_first, served_by_second = ({path.partition("?")[0] for path in paths} for paths in (first, second))
+    assert served_by_first & served_by_second & set(links) == set()
+    assert served_by_first & set(links)
+    assert served_by_second & set(links)
+    assert {"/api/account", "/dashboard/signin"} <= served_by_first & served_by_second  # not by the path
+
+
 def test_load_balancers_close_idle_connections_before_nodes_do() -> None:
     """Otherwise a request may be sent on a connection that is just being closed, and writes are not retried."""
     patterns = {

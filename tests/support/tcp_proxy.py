@@ -32,6 +32,8 @@ class TcpProxy:
     """The connection on which a client sends these bytes is reset instead of getting a response."""
     accepted: int = 0
     """Number of accepted connections."""
+    request_lines: list[bytes] = field(default_factory=list)
+    """The first lines of the HTTP requests that were forwarded."""
     _tunnels: set[_Tunnel] = field(default_factory=set)
     _is_cut: bool = False
     _loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.new_event_loop)
@@ -97,6 +99,8 @@ class TcpProxy:
         self, tunnel: _Tunnel, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, from_client: bool = False
     ) -> None:
         while data := await reader.read(65536):
+            if from_client and (line := data.partition(b"\r\n")[0]).endswith(b" HTTP/1.1"):
+                self.request_lines.append(line)
             if from_client and self.drop_response_to and self.drop_response_to in data:
                 tunnel.drops_response = True
             elif tunnel.drops_response:
