@@ -61,9 +61,7 @@ def test_migrations_match_schema_metadata(database: Database) -> None:
     partitions = database.read(partition_names)
 
     def is_compared(name: str | None, kind: str, _parents: Any) -> bool:
-        return kind != "table" or not (
-            str(name).startswith("links_search") or name in partitions
-        )  # SQLite's search index
+        return kind != "table" or not (str(name).startswith("links_search") or name in partitions)  # the search index
 
     def is_comparable(_object: Any, _name: str | None, kind: str, _is_reflected: bool, _other: Any) -> bool:  # noqa: FBT001  # Alembic's
         """PostgreSQL keys contain the account (waypost.db.schema.columns); the next test compares them."""

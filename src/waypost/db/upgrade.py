@@ -47,6 +47,8 @@ def drop_all(tx: Connection) -> None:
     tx.execute(text("DROP TABLE IF EXISTS links_search"))
     tables = [table for table in reflected.sorted_tables if not table.name.startswith("links_search")]
     reflected.drop_all(tx, tables=tables)
+    if tx.dialect.name == "postgresql":
+        tx.execute(text("DROP FUNCTION IF EXISTS links_search_update(), links_search_keys(text, bigint)"))
 
 
 def current_revision(tx: Connection) -> str | None:

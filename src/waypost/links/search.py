@@ -1,7 +1,7 @@
 """Lists of links: filters, search and order, each with the query plan that fits the number of links.
 
 `page` counts every match. `quick_page` serves the searches of the dashboard: it stops after MAX_MATCHES matches.
-In the table, the account has N links, F of them pass the filter, and A links of all accounts contain `q`.
+In the table, the account has N links, F of them pass the filter, and A links contain `q` (on SQLite, of all accounts).
 
     list                                   plan                                     index                   rows read
     -------------------------------------  ---------------------------------------  ----------------------  ---------
@@ -9,8 +9,8 @@ In the table, the account has N links, F of them pass the filter, and A links of
     no filter, by clicks                   walk from the nearer end                 links_account_clicks    up to N/2
     filter                                 read the index of the filter             see `filtered_ids`      F
     q: N <= 10,000 or under 3 characters   test every link that passes the filter   see `filtered_ids`      F
-    q on PostgreSQL                        test every link that passes the filter   see `filtered_ids`      F
-    other q, no filter                     trigram index, then the owner            links_account_id        A
+    q of many links, on PostgreSQL         test every link that passes the filter   see `filtered_ids`      F
+    other q, no filter                     trigram index, then the owner            see `search_index`      A
     other q and filter, A <= 5,000         trigram index, then the filter           see `filtered_ids`      A
     other q and filter, A > 5,000          test every link that passes the filter   see `filtered_ids`      F
 
@@ -24,14 +24,14 @@ In the table, the account has N links, F of them pass the filter, and A links of
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Select, column, func, select, table, text
+from sqlalchemy import ColumnElement, Connection, Select, func, select
 
 from waypost.db import page_counters
 from waypost.db.crud import Page, PageRequest
 from waypost.db.schema import campaigns, channel_items, channels, links
-from waypost.links import dead_links
+from waypost.links import dead_links, search_index
 from waypost.links.columns import Status
 from waypost.links.ops import Link, get_many, newest
 
@@ -43,13 +43,6 @@ MAX_INDEX_MATCHES = 5_000
 MAX_MATCHES = 1_000
 """Matches that `quick_page` shows; its `result` is one more if there are others."""
 
-_TRIGRAM = 3
-_INDEX = table("links_search", column("rowid"))
-_MATCHES = "links_search MATCH :phrase"
-# Without the hint SQLite reads the whole row of each match to compare its account.
-_IS_OWNED = """
-    EXISTS (SELECT 1 FROM links INDEXED BY links_account_id WHERE account = :account AND id = links_search.rowid)"""
-
 
 @dataclass(frozen=True)
 class LinkFilter:
@@ -59,6 +52,14 @@ class LinkFilter:
     channel: int | None = None
     status: Status | None = None
     dead: bool = False
+
+
+class _Plan(NamedTuple):
+    """A query of ids of links."""
+
+    query: Select[int]
+    is_ordered: bool = True
+    """A limit ends the query early if it is sorted by id."""
 
 
 NO_FILTER = LinkFilter()
@@ -99,7 +100,7 @@ def quick_page(
     """Like `page`, but with `q` only the MAX_MATCHES newest or most clicked matches, which are not counted further."""
     if not q:
         return page(tx, account, window, order=order, link_filter=link_filter)
-    matching = matching_ids(tx, account, q=q.casefold(), link_filter=link_filter)
+    matching = matching_ids(tx, account, q=q.casefold(), link_filter=link_filter, limit=MAX_MATCHES + 1)
     latest = matching.order_by(*(id_column.desc() for id_column in matching.selected_columns)).limit(MAX_MATCHES + 1)
     ids = tx.execute(latest).scalars().all()
     match_count = len(ids)
@@ -165,32 +166,47 @@ def has_more_than(tx: Connection, query: Select[int], limit: int) -> bool:
     return int(tx.execute(select(func.count()).select_from(rows)).scalar_one()) > limit
 
 
-def matching_ids(tx: Connection, account: int, *, q: str, link_filter: LinkFilter) -> Select[int]:
+def matching_ids(
+    tx: Connection, account: int, *, q: str, link_filter: LinkFilter, limit: int | None = None
+) -> Select[int]:
     """Select the ids of the links that contain `q` (case-folded) and pass the filter, by the plan in the table above.
 
-    With a filter and many matches, the filtered links are tested one by one, since the newest matches come early.
+    `limit`: the plan for so many of the newest, instead of all. With many matches, the filtered links are tested one by
+    one, since the newest matches come early.
     """
+    return _plan(tx, account, q, link_filter, limit).query
+
+
+def _plan(tx: Connection, account: int, q: str, link_filter: LinkFilter, limit: int | None) -> _Plan:
     filtered = filtered_ids(account, link_filter)
     if not q:
-        return filtered
-    if tx.dialect.name == "sqlite" and len(q) >= _TRIGRAM and page_counters.total(tx, account, links.name) > FEW_LINKS:
-        phrase = '"' + q.replace('"', '""') + '"'
-        matches = select(_INDEX.c.rowid).where(text(_MATCHES).bindparams(phrase=phrase))
-        if link_filter == NO_FILTER:
-            return matches.where(text(_IS_OWNED).bindparams(account=account))
-        if not has_more_than(tx, matches, MAX_INDEX_MATCHES):
-            return matches.where(passes(account, link_filter, _INDEX.c.rowid))
+        return _Plan(filtered)
+    if len(q) >= search_index.MIN_LENGTH and (total := page_counters.total(tx, account, links.name)) > FEW_LINKS:
+        is_sqlite, texts = tx.dialect.name == "sqlite", search_index.sample(tx, account)
+        is_selective = is_sqlite or search_index.is_selective(q, texts, total, limit)
+        search_index.allow_large_result(tx, total)
+        if is_selective and link_filter == NO_FILTER:
+            return _Plan(search_index.owned_matches(tx, account, q, texts), is_ordered=is_sqlite)
+        if limit is not None and link_filter == NO_FILTER:
+            return _Plan(search_index.newest_matches(account, q))
+        matches = search_index.matches(tx, account, q, texts)
+        if is_selective and not has_more_than(tx, matches, MAX_INDEX_MATCHES):
+            return _Plan(matches.where(passes(account, link_filter, matches.selected_columns[0])))
     link = filtered.selected_columns[0]
     if link is not links.c.id:
         filtered = filtered.join(links, links.c.id == link)
-    return filtered.where(links.c.search.contains(q, autoescape=True))
+    return _Plan(filtered.where(links.c.search.contains(q, autoescape=True)))
 
 
 def _page_of_matches(
     tx: Connection, account: int, window: PageRequest, *, order: Order, q: str, link_filter: LinkFilter
 ) -> Page[Link]:
-    matching = matching_ids(tx, account, q=q, link_filter=link_filter)
-    total = int(tx.execute(select(func.count()).select_from(matching.subquery())).scalar_one())
+    matching, is_ordered = _plan(tx, account, q, link_filter, None)
+    if order == "date" and not is_ordered:
+        return _page_of_unordered(tx, window, matching)
+    if order == "date" and window.offset == 0:
+        return _first_page(tx, window, matching)
+    total = _count(tx, matching)
     if order == "date":
         ids = _ids_from_nearer_end(tx, matching, window, total, *matching.selected_columns)
     else:
@@ -200,6 +216,28 @@ def _page_of_matches(
             ranked = matching if is_walk else ranked.where(links.c.account == account)
         ids = _ids_from_nearer_end(tx, ranked, window, total, links.c.clicks, links.c.id)
     return Page(get_many(tx, ids), total, window)
+
+
+def _first_page(tx: Connection, window: PageRequest, matching: Select[int]) -> Page[Link]:
+    """Return the newest matches. If they do not fill the page, evaluates the query once."""
+    latest = matching.order_by(*(id_column.desc() for id_column in matching.selected_columns)).limit(window.limit)
+    ids = tx.execute(latest).scalars().all()
+    total = len(ids) if len(ids) < window.limit else _count(tx, matching)
+    return Page(get_many(tx, ids), total, window)
+
+
+def _count(tx: Connection, matching: Select[int]) -> int:
+    return int(tx.execute(select(func.count()).select_from(matching.subquery())).scalar_one())
+
+
+def _page_of_unordered(tx: Connection, window: PageRequest, matching: Select[int]) -> Page[Link]:
+    """Count and sort the matches in one statement, which evaluates the query once. For PostgreSQL."""
+    matches = matching.cte("matches")
+    (link,) = matches.columns
+    latest = select(link).order_by(link.desc()).limit(window.limit).offset(window.offset)
+    total = select(func.count()).select_from(matches).scalar_subquery()
+    match_count, ids = tx.execute(select(total, func.array(latest.scalar_subquery()))).one()
+    return Page(get_many(tx, ids), match_count, window)
 
 
 def _ids_from_nearer_end(

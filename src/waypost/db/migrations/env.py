@@ -5,7 +5,7 @@ from sqlalchemy import Connection, create_engine
 
 from waypost.db.schema import metadata
 
-_EXCLUDED_TABLES = ("links_search",)  # SQLite's search index and its shadow tables, created by 0001
+_EXCLUDED_TABLES = ("links_search",)  # the search index, created by 0001
 
 
 def run(connection: Connection) -> None:

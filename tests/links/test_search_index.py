@@ -1,0 +1,58 @@
+"""The search index of PostgreSQL: queries use it, and counted clicks leave it alone (decision 82)."""
+
+import pytest
+from sqlalchemy import Connection, text
+
+from tests.conftest import Person
+from tests.support.databases import ON_POSTGRESQL
+from waypost.db.database import Database
+from waypost.links import search
+
+_LINKS = 5_000
+_FILL = text(
+    "INSERT INTO links (account, created, host, alias, url, title, description, search, taken, expiryurl, type, status,"
+    " metatitle, metadescription, metaimage, geotarget, devicetarget, languagetarget, deeplink, parameters, clicks,"
+    " uniqueclicks) SELECT account, n, host, 'filled-' || n, url, title, description, 'https://e.com/' || md5(n::text),"
+    " taken, expiryurl, type, status, metatitle, metadescription, metaimage, geotarget, devicetarget, languagetarget,"
+    " deeplink, parameters, clicks, uniqueclicks FROM links, generate_series(1, :count) AS n"
+)
+
+
+@ON_POSTGRESQL
+@pytest.mark.parametrize("is_analyzed", [False, True])
+def test_search_of_many_links_uses_index(
+    ana: Person,
+    database: Database,
+    monkeypatch: pytest.MonkeyPatch,
+    is_analyzed: bool,  # noqa: FBT001  # pytest passes it by name
+) -> None:
+    monkeypatch.setattr(search, "FEW_LINKS", -1)
+    account = ana.get("/account")["data"]["id"]
+    ana.add("url", url="https://example.com/", title="A lantern")
+
+    def explain(tx: Connection) -> dict[str, str]:
+        tx.execute(_FILL, {"count": _LINKS})
+        if is_analyzed:
+            tx.execute(text("ANALYZE links, links_search"))
+        plans = {}
+        for q in ("lan", "lantern", "e4da3b7fbbce", "://e.com/c4c"):
+            query = search.matching_ids(tx, account, q=q, link_filter=search.NO_FILTER)
+            sql = query.compile(dialect=tx.dialect, compile_kwargs={"literal_binds": True})
+            plans[q] = "\n".join(tx.exec_driver_sql(f"EXPLAIN {sql}").scalars())
+        return plans
+
+    plans = database.write(explain)
+    assert all("Bitmap Index Scan on links_search_index" in plan for plan in plans.values()), plans
+    assert all("Seq Scan" not in plan for plan in plans.values()), plans
+
+
+@ON_POSTGRESQL
+def test_counted_clicks_do_not_change_index(ana: Person, database: Database) -> None:
+    link = ana.add("url", url="https://example.com/", title="A lantern")
+    version = text("SELECT xmin::text FROM links_search")
+    before = database.read(lambda tx: tx.execute(version).scalar_one())
+    database.write(lambda tx: tx.execute(text("UPDATE links SET clicks = clicks + 1")))
+    ana.update("url", link, clicklimit=5)
+    assert database.read(lambda tx: tx.execute(version).scalar_one()) == before
+    ana.update("url", link, title="A candle")
+    assert database.read(lambda tx: tx.execute(version).scalar_one()) != before
