@@ -1,4 +1,4 @@
-"""The search index of PostgreSQL: queries use it, and counted clicks leave it alone (decision 82)."""
+"""The search index of PostgreSQL: queries use it, and counted clicks leave it alone (decision 81)."""
 
 import pytest
 from sqlalchemy import Connection, text

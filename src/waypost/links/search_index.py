@@ -1,4 +1,4 @@
-"""The search index `links_search`: links that contain a literal, without reading every link (decision 82).
+"""The search index `links_search`: links that contain a literal, without reading every link (decision 81).
 
 SQLite has an FTS5 table, in which a phrase of trigrams is the literal. It covers all accounts and yields links in
 order. PostgreSQL has a table with a GIN index over each row's trigrams and account. It compares the text of the rows,

@@ -1,6 +1,6 @@
 """The search index over links, which triggers update: tables and functions that SQLAlchemy does not know.
 
-It yields the links that contain a literal of at least three characters without reading every link (decision 82).
+It yields the links that contain a literal of at least three characters without reading every link (decision 81).
 """
 
 from alembic import op
