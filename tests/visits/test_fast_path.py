@@ -206,40 +206,6 @@ def test_hot_response_is_renewed_after_an_hour(settings: Settings, database: Dat
             assert (client.request(GET + END), client.worker_state.hits) == (REDIRECT, hits)
 
 
-def test_idle_connection_is_closed(client: ProtocolClient) -> None:
-    idle, busy = (client.connect(peer="203.0.113.7") for _ in range(2))
-    for _ in range(4):
-        client.send(busy, [GET + END])
-        client.wait(4)
-    assert idle.is_closing()
-    assert not busy.is_closing()
-    client.wait(6)
-    client.wait(6)
-    assert busy.is_closing()
-
-
-def test_idle_connection_of_a_proxy_stays_open_longer(client: ProtocolClient) -> None:
-    pipe, unused = client.connect(), client.connect()
-    client.send(pipe, [GET + END])
-    client.wait(74)
-    assert not pipe.is_closing()
-    client.send(pipe, [GET + END])
-    for _ in range(3):
-        client.wait(75)
-    assert pipe.is_closing()
-    assert unused.is_closing()
-
-
-def test_unused_connection_of_a_proxy_does_not_delay_a_shutdown(client: ProtocolClient) -> None:
-    pipe = client.connect()
-    assert pipe.protocol is not None
-    pipe.protocol.shutdown()
-    client.wait(4)
-    assert not pipe.is_closing()
-    client.wait(2)
-    assert pipe.is_closing()
-
-
 def test_client_that_does_not_read_is_throttled(client: ProtocolClient) -> None:
     pipe = client.connect()
     pipe.is_slow = True
