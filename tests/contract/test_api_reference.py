@@ -81,6 +81,7 @@ def test_every_parameter_has_description_and_valid_example(document: dict[str, A
             place = f"{name} {parameter['name']}"
             assert parameter.get("description", "").endswith("."), place
             assert parameter["schema"]["examples"], place
+            assert not {"ge", "le", "gt", "lt"} & set(re.findall(r"'(\w+)':", str(parameter["schema"]))), place
             for example in parameter["schema"]["examples"]:
                 assert _problems(document, parameter["schema"], example) == [], place
 

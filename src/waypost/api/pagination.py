@@ -13,14 +13,14 @@ from waypost.db.crud import Page, PageRequest
 MAX_LIMIT = 1000
 R = TypeVar("R")
 
-_Number = Annotated[int, BeforeValidator(whole_number)]
+_Number = Annotated[int, Field(ge=1), BeforeValidator(whole_number)]
 
 
 def _page_request(
     limit: Annotated[
-        _Number, Query(ge=1, description=f"Items per page; more than {MAX_LIMIT} means {MAX_LIMIT}.", examples=[15])
+        _Number, Query(description=f"Items per page; more than {MAX_LIMIT} means {MAX_LIMIT}.", examples=[15])
     ] = 15,
-    page: Annotated[_Number, Query(ge=1, description="Number of the page, from 1.", examples=[1])] = 1,
+    page: Annotated[_Number, Query(description="Number of the page, from 1.", examples=[1])] = 1,
 ) -> PageRequest:
     return PageRequest(limit=min(limit, MAX_LIMIT), page=page)
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 from fastapi.responses import StreamingResponse
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, Field
 from sqlalchemy import Connection
 
 from waypost.api import code_samples, pagination
@@ -39,7 +39,7 @@ from waypost.qrcode.styles import LEAST_SIZE, MOST_SIZE
 from waypost.urls.short_urls import short_url
 
 router = APIRouter(tags=["QR codes"])
-_GroupId = Annotated[int | None, BeforeValidator(whole_number)]
+_GroupId = Annotated[Annotated[int, Field(ge=1)] | None, BeforeValidator(whole_number)]
 _ZIP: dict[int | str, dict[str, Any]] = {
     200: {"content": {"application/zip": {"schema": {"type": "string", "format": "binary"}}}}
 }
@@ -60,8 +60,8 @@ def list_qr_codes(context: Context, page_request: pagination.RequestedPage) -> A
 )
 def download_qr_codes(
     context: Context,
-    campaign: Annotated[_GroupId, Query(ge=1, description="Id of the campaign.", examples=[1])] = None,
-    channel: Annotated[_GroupId, Query(ge=1, description="Id of the channel.", examples=[1])] = None,
+    campaign: Annotated[_GroupId, Query(description="Id of the campaign.", examples=[1])] = None,
+    channel: Annotated[_GroupId, Query(description="Id of the channel.", examples=[1])] = None,
     format: Annotated[Format, Query(description=FORMAT.description, examples=["png"])] = "png",
     size: Annotated[
         int,
