@@ -22,7 +22,7 @@ def test_builder_creates_page_and_shows_block_clicks(
         page.goto(f"{address}/dashboard/bios")
         page.get_by_role("main").get_by_role("link", name="New page").first.click()
         page.wait_for_load_state()  # the builder script is active now
-        page.get_by_label("Name internal").fill("Ana")
+        page.get_by_label("Name", exact=True).fill("Ana")
         page.get_by_role("textbox", name="Alias").fill("ana-costa")
         page.get_by_label("Sunset").check(force=True)
         page.get_by_role("textbox", name="Title").fill("Shop")
