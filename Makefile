@@ -3,6 +3,7 @@
 # make quick    format, lint, types, imports, prose and unit tests: under a minute, no server, no browser
 # make check    the gate before a commit: make quick, then every test
 # make format   format Python, templates, scripts and style sheets
+# make release  build sdist, wheel, client, SBOM and checksums of the tag of HEAD in dist/
 # make install  set up only; leaves .venv/bin/waypost
 # Requires python3 (3.11 or newer), make and git. Changes nothing outside this folder.
 
@@ -17,7 +18,7 @@ MESSAGES := $(wildcard src/waypost/visits/locales/*/LC_MESSAGES/*.po) scripts/bu
 WEB_CODE := "web/src/*.{js,css}" "web/*.{js,mjs}" "src/waypost/visits/templates/styles/*.css"
 export UV_PYTHON_PREFERENCE := only-system
 
-.PHONY: run test quick lint check format install migration messages docs bench clean
+.PHONY: run test quick lint check format install migration messages docs docs-site release bench clean
 
 run: .venv/.run
 	@exec $(BIN)/waypost serve
@@ -37,6 +38,7 @@ lint: .venv/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	cd client && ../$(BIN)/mypy && ../$(BIN)/basedpyright --pythonpath ../$(BIN)/python
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/lint_prose.py
 	$(BIN)/djlint --check --lint --quiet src/waypost
@@ -59,16 +61,24 @@ migration: .venv/.dev
 messages: .venv/.dev
 	$(BIN)/python scripts/update_messages.py
 
-# make docs: write the generated parts of docs/ and README.md, and the design tokens of the public pages
+# make docs: write the generated parts of docs/, and the design tokens of the public pages
 docs: .venv/.dev
 	$(BIN)/python scripts/generate_docs.py
 	$(BIN)/python scripts/generate_tokens.py
+	$(BIN)/python -m scripts.generate_client
+
+# make docs-site: build the documentation site in .venv/site; view it with `python3 -m http.server -d .venv/site`
+docs-site: .venv/.dev
+	$(BIN)/python scripts/build_site.py
+
+release: .venv/.dev
+	$(BIN)/python scripts/release.py $(UV)
 
 bench: .venv/.dev
 	$(BIN)/python -m bench.api
 
 clean:
-	rm -rf .venv .tools
+	rm -rf .venv .tools dist
 
 .venv/.run: pyproject.toml uv.lock $(WEB) $(MESSAGES)
 	@$(PYTHON) scripts/setup.py $(UV)

@@ -1,4 +1,4 @@
-"""Build hook of hatchling: builds the dashboard's front end when waypost is built or installed.
+"""Build hook of hatchling: builds the dashboard's front end when waypost is built or installed, and packs deploy/.
 
 Node comes from a Python package, its packages from the npm registry at the versions of web/package-lock.json, without
 install scripts. The output is `src/waypost/dashboard/static/`.
@@ -24,8 +24,10 @@ class FrontEnd(BuildHookInterface[Any]):
     """Called by hatchling before it builds a wheel or an editable installation."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # hatchling's signature
-        """Build the front end if its sources changed."""
+        """Build the front end if its sources changed. Pack deploy/, which an editable installation reads in place."""
         build(Path(self.root))
+        if version == "standard":
+            build_data["force_include"]["deploy"] = "waypost/deploy"
         runpy.run_path(str(Path(self.root) / "scripts" / "build_messages.py"))["compile_catalogs"](Path(self.root))
 
 

@@ -1,4 +1,4 @@
-"""Generate docs/settings.md, docs/commands.md, docs/api.md and the settings table of README.md from the code.
+"""Generate docs/settings.md, docs/commands.md and docs/api.md from the code.
 
 usage: .venv/bin/python scripts/generate_docs.py        (or: make docs)
 
@@ -14,6 +14,7 @@ from typing import Any, get_args
 import typer
 from pydantic.fields import FieldInfo
 
+from waypost import secret_files
 from waypost.cli.lazy_command import LazyCommand
 from waypost.cli.main import app
 from waypost.routers import api_document
@@ -21,7 +22,34 @@ from waypost.settings import Settings
 
 ROOT = Path(__file__).resolve().parent.parent
 _WRITTEN = "<!-- Written by `make docs`. Do not edit: change the code and run it again. -->\n"
-_START, _END = "<!-- settings -->\n", "<!-- end of settings -->\n"
+_SETTINGS = """\
+# Settings
+
+{written}
+Every setting works without being set. Set one in the environment under the name below, or in a TOML file
+under the same name in lower case without `WAYPOST_`. The environment has precedence. The file is
+`waypost.toml` in the folder in which the service starts, or the one that `WAYPOST_CONFIG` names.
+
+```toml
+base_url = "https://go.example.com"
+trusted_proxies = "127.0.0.1"
+```
+
+Secrets can be in files, as containers and systemd pass them: `WAYPOST_SMTP_URL_FILE=/run/secrets/smtp_url`
+instead of `WAYPOST_SMTP_URL`. The file contains one line. Setting both is an error.
+
+`waypost doctor` checks them all. A value that cannot be right keeps the service from starting.
+
+{table}"""
+_COMMANDS = """\
+# Commands
+
+{written}
+In a clone, after `make run` or `make install`, the command is `.venv/bin/waypost`.
+It reads the same [settings](settings.md) as the service, and works on the same data folder, also while
+the service runs. Start the service first: only `serve` and `restore` create an installation, and other
+commands exit with code 2 without one. Errors are reported in one sentence, with an exit code other than 0.
+"""
 _METHODS = ("get", "post", "put", "delete")
 
 
@@ -35,11 +63,7 @@ def main() -> None:
 
 def documents() -> dict[Path, str]:
     """Return the content of each generated file."""
-    readme = (ROOT / "README.md").read_text()
-    before, _, rest = readme.partition(_START)
-    after = rest.partition(_END)[2]
     return {
-        ROOT / "README.md": f"{before}{_START}{_settings_table()}{_END}{after}",
         ROOT / "docs" / "settings.md": _settings(),
         ROOT / "docs" / "commands.md": _commands(),
         ROOT / "docs" / "api.md": _api(api_document(Settings(base_url="http://localhost:8000"))),
@@ -50,25 +74,12 @@ def documents() -> dict[Path, str]:
 
 
 def _settings() -> str:
-    lines = [
-        "# Settings",
-        "",
-        _WRITTEN,
-        "Every setting works without being set. Set one in the environment under the name below, or in a TOML file",
-        "under the same name in lower case without `WAYPOST_`. The environment has precedence. The file is",
-        "`waypost.toml` in the folder in which the service starts, or the one that `WAYPOST_CONFIG` names.",
-        "",
-        "```toml",
-        'base_url = "https://go.example.com"',
-        'trusted_proxies = "127.0.0.1"',
-        "```",
-        "",
-        "`waypost doctor` checks them all. A value that cannot be right keeps the service from starting.",
-        "",
-    ]
+    lines = [_SETTINGS.format(written=_WRITTEN, table=_settings_table())]
     for name, field in Settings.model_fields.items():
         lines += [f"## `WAYPOST_{name.upper()}`", "", str(field.description), ""]
-        lines += [f"- Default: {_default(field)}", f"- Values: {_values(field)}", ""]
+        lines += [f"- Default: {_default(field)}", f"- Values: {_values(field)}"]
+        is_secret = name in secret_files.SECRETS
+        lines += [f"- Or a file with the value: `{secret_files.variable(name)}`", ""] if is_secret else [""]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -94,13 +105,7 @@ def _values(field: FieldInfo) -> str:
 
 
 def _commands() -> str:
-    lines = ["# Commands", "", _WRITTEN, "After `make run` or `make install` the command is `.venv/bin/waypost`."]
-    lines += ["It reads the same [settings](settings.md) as the service, and works on the same data folder, also while"]
-    lines += ["the service runs. Start the service first: only `serve` and `restore` create an installation, and other"]
-    lines += [
-        "commands exit with code 2 without one. Errors are reported in one sentence, with an exit code other than 0."
-    ]
-    lines += [""]
+    lines = [_COMMANDS.format(written=_WRITTEN)]
     for name, command in commands():
         usage = " ".join([name, *_usage(command.params)])
         lines += [f"## `{name}`", "", str(command.help), "", "```", usage, "```", ""]
@@ -168,16 +173,10 @@ def _api(document: dict[str, Any]) -> str:
     operations = [(m, path, o[m]) for path, o in document["paths"].items() for m in _METHODS if m in o]
     lines = ["# API", "", _WRITTEN, str(document["info"]["description"]), "A running service shows the same at"]
     lines += ["`/api/docs`, to try out, and at `/api/openapi.json`, for programs.", "", "## Failures", ""]
-    lines += [
-        "The body of every failure:",
-        "",
-        "```",
-        *_shape({"$ref": "#/components/schemas/Failure"}, schemas),
-        "```",
-        "",
-    ]
+    failure = _shape({"$ref": "#/components/schemas/Failure"}, schemas)
+    lines += ["The body of every failure:", "", "```", *failure, "```", ""]
     shared = sorted(document["components"]["responses"].items())
-    rows = ((status, " ".join(failure["description"].split())) for status, failure in shared)
+    rows = ((status, " ".join(response["description"].split())) for status, response in shared)
     lines += [_table(("Status", "When"), rows)]
     sent = {
         p["name"]: p for *_, operation in operations for p in operation.get("parameters", ()) if p["in"] == "header"

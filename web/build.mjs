@@ -21,6 +21,7 @@ const result = await build({
     files: "src/files.js",
     designer: "src/designer.js",
     builder: "src/builder.js",
+    visits: "src/visits.js",
     "service-worker": "src/service-worker.js",
     main: "src/main.css",
   },

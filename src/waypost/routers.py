@@ -37,6 +37,7 @@ from waypost.files.pages import pages as files_pages
 from waypost.files.public import FILES
 from waypost.interstitials.consent import answer_consent
 from waypost.links.api import router as links_router
+from waypost.links.list_pages import pages as link_list_pages
 from waypost.links.pages import pages as links_pages
 from waypost.links.public import LINKS
 from waypost.moderation.pages import pages as moderation_pages
@@ -55,6 +56,7 @@ from waypost.splash.api import router as splash_router
 from waypost.splash.pages import pages as splash_pages
 from waypost.statistics.api import router as statistics_router
 from waypost.statistics.pages import pages as overview_pages
+from waypost.statistics.visits_page import pages as visits_pages
 from waypost.visits import host_routes
 from waypost.visits.alias import alias_handler, domain_alias_handler
 from waypost.visits.app import PublicRoute
@@ -85,6 +87,8 @@ API_ROUTERS = (
 
 DASHBOARD_PAGES = (
     *overview_pages.routes,
+    *visits_pages.routes,
+    *link_list_pages.routes,
     *links_pages.routes,
     *files_pages.routes,
     *qr_pages.routes,

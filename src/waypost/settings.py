@@ -10,10 +10,16 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+from pydantic_settings import (
+    BaseSettings,
+    InitSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
 from sqlalchemy import make_url
 
-from waypost import setting_urls
+from waypost import secret_files, setting_urls
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 ROOT_PAGE = "page"
@@ -27,7 +33,8 @@ def config_file() -> Path:
 
 def unknown_variables() -> dict[str, str]:
     """Return each variable WAYPOST_… that is no setting, with the name of the most similar setting or ""."""
-    known = ["CONFIG", *map(str.upper, Settings.model_fields)]
+    files = (f"{name.upper()}_FILE" for name in secret_files.SECRETS)
+    known = ["CONFIG", *map(str.upper, Settings.model_fields), *files]
     present = {name: name.upper().removeprefix("WAYPOST_") for name in sorted(os.environ)}
     unknown = {name: rest for name, rest in present.items() if rest != name.upper() and rest not in known}
     similar = {name: get_close_matches(rest, known, 1) for name, rest in unknown.items()}
@@ -152,7 +159,8 @@ class Settings(BaseSettings):
         file = config_file()
         if os.environ.get("WAYPOST_CONFIG") and not file.is_file():
             raise FileNotFoundError("there is no such file")
-        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls, toml_file=file)
+        secrets = InitSettingsSource(settings_cls, init_kwargs=secret_files.read())
+        return init_settings, secrets, env_settings, TomlConfigSettingsSource(settings_cls, toml_file=file)
 
     _origins = field_validator("base_url", "dashboard_url")(setting_urls.origin)
     _database_urls = field_validator("database_url")(setting_urls.database)

@@ -47,7 +47,7 @@ def test_link_without_settings_returns_empty_value_of_every_field(ana: Person) -
     details = ana.details("url", link)
     assert details.pop("date")
     same = {"id": link, "alias": "spring", "shorturl": f"{BASE}/spring", "longurl": GOOD, "domain": BASE}
-    assert details == {**EMPTY, **same, "clicks": 0, "uniqueclicks": 0}
+    assert details == {**EMPTY, **same, "clicks": 0, "uniqueclicks": 0, "importedclicks": 0}
 
 
 def test_link_is_returned_with_statistics(ana: Person) -> None:

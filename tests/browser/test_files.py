@@ -82,7 +82,7 @@ def test_dropped_files_each_show_their_result(ana: Person, chrome: Browser, addr
         expect(page.locator("tbody tr")).to_have_count(3)
         page.get_by_role("link", name="Size").click()
         expect(page.locator("tbody tr").first).to_contain_text("one.bin")
-        page.get_by_label("Select all on this page").check()
+        page.get_by_label("Select all files on this page").check()
         page.get_by_role("button", name="Delete …").click()
         page.get_by_role("button", name="Delete", exact=True).click()
         expect(page.get_by_role("status").first).to_contain_text("3 files were deleted.")

@@ -120,7 +120,9 @@ def test_double_click_submits_once(ana: Person, chrome: Browser, address: str) -
             page.wait_for_timeout(100)
         assert len(held) == 1
         held[0].continue_()
-        expect(page.get_by_role("status").first).to_contain_text("Your link is ready.")
+        expect(dialog).to_contain_text("Your link is ready:")
+        with page.expect_navigation():
+            page.keyboard.press("Escape")
         page.wait_for_load_state()  # a link pressed before the scripts are there is followed
         page.locator("tbody tr").first.get_by_title("Delete").focus()
         page.keyboard.press("Enter")
@@ -191,7 +193,7 @@ def test_input_before_scripts_load_is_kept(ana: Person, chrome: Browser, address
         page = seen.page
         _open_links(page, address, ana)
         held = _open_bare(page, f"{address}/dashboard/links")
-        page.get_by_label("Select all on this page").check()
+        page.get_by_label("Select all links on this page").check()
         page.get_by_role("searchbox").fill("mild")
         _release(page, held)
         expect(page.locator("tbody tr")).to_have_count(1)

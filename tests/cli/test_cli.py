@@ -25,7 +25,7 @@ _GONE = "2001-01-01"
 
 def test_version_is_printed(run: RunCommand) -> None:
     assert run("version").out == f"{__version__}\n"
-    assert __version__ in (Path(__file__).parents[2] / "pyproject.toml").read_text()
+    assert f"## {__version__}\n" in (Path(__file__).parents[2] / "CHANGELOG.md").read_text()
 
 
 def test_openapi_document_is_printed(run: RunCommand, working_folder: Path) -> None:

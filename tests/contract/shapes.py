@@ -76,6 +76,7 @@ LINK_DETAILS: Shape = {
     "status": "public",
     "password": bool,
     "clicklimit": (int, None),
+    "importedclicks": int,
     "deeplink": dict,
 }
 STATISTICS: Shape = {

@@ -148,6 +148,20 @@ def test_unlimited_plan_is_shown_without_numbers(ana: Person, dashboard: Browser
     assert "Maximum file size" not in dashboard.get("/files/new").text
 
 
+def test_sizes_of_plan_are_typed_and_shown_with_units(ana: Person, dashboard: Browser) -> None:
+    fields = {"name": "Large", "status": "pro", "rate_limit": "600", "upload_limit": " 1.5 GB", "storage_limit": "2TiB"}
+    assert dashboard.submit_for_message("/admin/plans", **fields) == "The plan Large was created."
+    plan = next(plan for plan in ana.write(ops.all_plans) if plan.name == "Large")
+    assert (plan.upload_limit, plan.storage_limit) == (1_500_000_000, 2 * 2**40)
+    page = " ".join(dashboard.get("/admin/plans").text.split())
+    assert "files up to 1.5 GB, 2.2 TB of storage" in page
+    wrong = dashboard.submit(
+        "/admin/plans", **{**fields, "name": "", "upload_limit": "2 apples", "storage_limit": "-1"}
+    )
+    assert "Maximum file size</a> must be a size, such as 500 MB or 2 GB." in wrong.text
+    assert "Not saved: 3 problems" in wrong.text
+
+
 def test_plan_is_created_and_assigned(ben: Person, dashboard: Browser) -> None:
     fields = {"name": "Large", "status": "pro", "rate_limit": "600", "upload_limit": "1000", "storage_limit": ""}
     assert dashboard.submit_for_message("/admin/plans", **fields) == "The plan Large was created."

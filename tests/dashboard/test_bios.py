@@ -86,15 +86,19 @@ def test_block_buttons_without_scripts_rearrange_form_and_save_nothing(ana: Pers
 @pytest.mark.parametrize(
     ("blocks", "fields", "message"),
     [
-        ([{"type": "link", "title": "", "url": "https://example.com/"}], {}, "Block 1 link title must"),
-        ([FORM_BLOCKS[1], {"type": "link", "title": "A", "url": "javascript:alert(1)"}], {}, "A block "),
-        ([{"type": "link", "title": "x" * 10_000, "url": "https://example.com/"}], {}, "Block 1 link title"),
+        ([{"type": "link", "title": "", "url": "https://example.com/"}], {}, "Title must"),
+        (
+            [FORM_BLOCKS[1], {"type": "link", "title": "A", "url": "javascript:alert(1)"}],
+            {},
+            "Destination URL must begin",
+        ),
+        ([{"type": "link", "title": "x" * 10_000, "url": "https://example.com/"}], {}, "Title must be at most"),
         ([{"type": "nothing"}], {}, "Block 1"),
-        ([{"type": "text", "text": "x"}] * 201, {}, "A block"),
+        ([{"type": "text", "text": "x"}] * 201, {}, "Content must"),
         ([], {"name": ""}, "Name must"),
         ([], {"alias": "a b"}, "Alias "),
         ([], {"alias": "taken"}, "Alias "),
-        ([], {"base": "No Such"}, "theme"),
+        ([], {"base": "No Such"}, "Theme"),
     ],
 )
 def test_invalid_page_shows_message_and_keeps_entered_values(

@@ -1,16 +1,18 @@
-"""The link list of the dashboard: search, order, filters, pages, and bulk actions."""
+"""The link list of the dashboard: search, order, filters and pages."""
 
 import re
+from functools import partial
 from html import unescape
 from typing import Any
 
-from sqlalchemy import insert
+from sqlalchemy import Connection, insert, update
 
 from tests.conftest import Person
-from tests.support.dashboard_client import Browser, hidden_field
+from tests.support.dashboard_client import Browser
 from tests.support.databases import ON_SQLITE
 from tests.support.visits import CHROME, DESTINATION, visit
 from waypost.db.schema import links
+from waypost.settings import Settings
 
 
 def _titles(page: Any) -> list[str]:
@@ -36,6 +38,67 @@ def test_list_supports_search_order_filters_and_pages(ana: Person, dashboard: Br
     assert _titles(dashboard.get(f"/links?channel={channel}&status=disabled&order=click")) == ["Link 4"]
     assert "No links found" in dashboard.get("/links?q=nothing-like-this").text
     assert "No links found" in dashboard.get("/links?campaign=999").text
+
+
+def test_list_filters_by_domain_state_and_day(ana: Person, ben: Person, dashboard: Browser, settings: Settings) -> None:
+    ana.add("domain", domain="https://go.brand.example")
+    ben.add("domain", domain="https://go.other.example")
+    splash = ana.add("splash", name="Wait", title="Wait")
+    rules = [{"location": "Germany", "link": DESTINATION}]
+    states: dict[str, dict[str, Any]] = {
+        "password": {"password": "x"},
+        "splash": {"type": str(splash)},
+        "frame": {"type": "frame"},
+        "targeting": {"geotarget": rules},
+        "limit": {"clicklimit": 1, "custom": "once"},
+        "expired": {"expiry": "2999-01-01"},
+    }
+    ids = {name: ana.add("url", url=DESTINATION, title=name, **fields) for name, fields in states.items()}
+    ana.add("url", url=DESTINATION, title="branded", domain="go.brand.example")
+    ben.add("url", url=DESTINATION, title="other", domain="go.other.example", password="x")
+    assert _titles(dashboard.get("/links?status=expired")) == _titles(dashboard.get("/links?status=limit")) == []
+    visit(dashboard.client, "once", agent=CHROME)
+    ana.write(lambda tx: tx.execute(update(links).where(links.c.id == ids["expired"]).values(expiry=1)))
+    for name in states:
+        assert _titles(dashboard.get(f"/links?status={name}")) == [name]
+        assert _titles(dashboard.get(f"/links?status={name}&q=http")) == [name]
+    assert _titles(dashboard.get("/links?domain=go.brand.example")) == ["branded"]
+    assert _titles(dashboard.get("/links?domain=go.brand.example&status=password")) == []
+    assert _titles(dashboard.get("/links?domain=go.other.example")) == []
+    assert len(_titles(dashboard.get(f"/links?domain={settings.own_host}&order=click"))) == len(states)
+    # 2023-03-04 in Auckland began at 11:00 UTC on the day before.
+    dashboard.client.cookies.set("waypost_zone", "Pacific/Auckland")
+    for name, created in (("frame", 1677841199), ("splash", 1677841200), ("limit", 1677927600)):
+        ana.write(partial(_set_created, link=ids[name], second=created))
+    assert _titles(dashboard.get("/links?from=2023-03-04&to=2023-03-04")) == ["splash"]
+    assert set(_titles(dashboard.get("/links?to=2023-03-04"))) == {"splash", "frame"}
+    for wrong in ("0000-00-00", "9999-12-31", "0001-01-01", "soon", "2023-02-30"):
+        assert dashboard.get(f"/links?from={wrong}&to={wrong}").status_code == 200
+
+
+def _set_created(tx: Connection, link: int, second: int) -> None:
+    tx.execute(update(links).where(links.c.id == link).values(created=second))
+
+
+def test_filters_are_kept_in_links_and_can_be_cleared(ana: Person, dashboard: Browser) -> None:
+    for n in range(30):
+        ana.add("url", url=DESTINATION, title=f"Link {n}")
+    page = dashboard.get("/links?q=link&status=public&order=click&from=2020-01-01").text
+    assert 'href="/dashboard/links?q=link&amp;status=public&amp;order=click&amp;from=2020-01-01&amp;page=2"' in page
+    assert re.search(r'<a href="/dashboard/links\?order=click">\s*<svg.*?Clear filters</a>', page, re.DOTALL)
+    assert 'name="from" value="2020-01-01"' in page
+    assert "Clear filters" not in dashboard.get("/links?order=click&page=2").text
+
+
+def test_table_names_its_order_and_each_button(ana: Person, dashboard: Browser) -> None:
+    ana.add("url", url=DESTINATION, custom="one")
+    by_date, by_clicks = dashboard.get("/links").text, dashboard.get("/links?order=click").text
+    for page, column in ((by_date, "Created"), (by_clicks, "Clicks")):
+        heads = re.findall(r"<th([^>]*)>\s*(.*?)</th>", page, re.DOTALL)
+        assert [column in head for attributes, head in heads if 'aria-sort="descending"' in attributes] == [True]
+    assert re.search(r">Copy [^<]*/one</span>", by_date)
+    assert 'aria-label="Select all links on this page"' in by_date
+    assert '<table class="resource-table" aria-labelledby="page-title">' in by_date
 
 
 @ON_SQLITE
@@ -67,31 +130,3 @@ def _most_clicked(count: int) -> list[str]:
     """Return the titles of the two most clicked links, the newest first among equals."""
     ranked = sorted(range(count), key=lambda n: (n % 7, n), reverse=True)
     return [f"Link {n}" for n in ranked[:2]]
-
-
-def test_bulk_actions_change_selected_links_and_deletion_needs_confirmation(ana: Person, dashboard: Browser) -> None:
-    campaign = ana.add("campaign", name="Spring")
-    channels = [ana.add("channel", name=name) for name in ("A", "B")]
-    ids = [ana.add("url", url=DESTINATION, title=f"Link {n}") for n in range(3)]
-
-    def bulk(action: str, selected: list[int]) -> Any:
-        return dashboard.submit("/links/bulk", at="/links", action=action, id=selected)
-
-    assert dashboard.flash_message(bulk("status-disabled", ids[:2])) == "2 links were updated."
-    assert [ana.details("url", item)["status"] for item in ids] == ["disabled", "disabled", "public"]
-    for action in (f"campaign-{campaign}", f"channel-{channels[0]}", f"channel-{channels[1]}"):
-        bulk(action, ids[:2])
-    link = ana.details("url", ids[0])
-    assert (link["campaign"], sorted(link["channel"])) == (campaign, sorted(channels))
-    bulk("campaign-0", ids[:1])
-    assert ana.details("url", ids[0])["campaign"] is None
-    assert "Select at least one link." in dashboard.flash_message(bulk("delete", []))
-    assert "Select an action." in dashboard.flash_message(bulk("", ids))
-    confirmation = bulk("delete", ids[:2])
-    assert "Delete 2 links?" in confirmation.text
-    assert ana.get("/urls")["data"]["result"] == 3
-    form = {"token": hidden_field(confirmation, "token"), "id": ids[:2]}
-    assert (
-        dashboard.flash_message(dashboard.client.post("/dashboard/links/delete", data=form)) == "2 links were deleted."
-    )
-    assert ana.get("/urls")["data"]["result"] == 1

@@ -27,7 +27,7 @@ def test_sign_in_by_username_or_email_and_sign_out(ana: Person, browser: Browser
     assert (response.status_code, response.headers["location"]) == (303, "/dashboard")
     assert browser.get("").status_code == 200
     cookie = browser.cookie
-    assert browser.submit("/signout", at="").status_code == 303
+    assert browser.submit("/signout", at="/links").status_code == 303
     browser.client.cookies.set("waypost", cookie, domain="go.localhost.local", path="/")
     assert browser.get("").headers["location"] == "/dashboard/signin"
     browser.client.cookies.clear()

@@ -70,7 +70,7 @@ def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installat
         url = f"postgresql://postgres@127.0.0.1:{proxy.port}/waypost"
         with serving(tmp_path_factory.mktemp("node"), database_url=url) as node:
             yield Installation(node, proxy, postgres, key)
-            assert "Traceback" not in node.output()
+            assert "Traceback" not in node.output(), node.output().partition("Traceback")[2]
 
 
 @pytest.fixture(autouse=True)

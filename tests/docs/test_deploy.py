@@ -2,6 +2,7 @@
 
 import fnmatch
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -70,7 +71,8 @@ def test_compose_file_is_complete(name: str) -> None:
         assert Settings(**settings).proxies
         assert settings["trusted_proxies"].split(", ") == list(services["caddy"]["networks"]["inside"].values())
     assert compose["networks"]["inside"]["enable_ipv6"] is True  # else IPv6 visitors share an address
-    assert all(re.search(r":\d", service["image"]) for service in services.values() if service["image"] != "waypost")
+    pinned = [service["image"] for service in services.values() if service["image"] != "waypost"]
+    assert [image for image in pinned if not re.search(r":\d+\.\d+", image)] == []
     environment = services["caddy"]["environment"]
     assert set(re.findall(r"\{\$(\w+):", (DEPLOY / "Caddyfile").read_text())) == set(environment)
     assert environment["WAYPOST_NODES"].split() == [f"{node}:8000" for node in _nodes(compose)]
@@ -91,6 +93,44 @@ def test_image_copies_existing_files_and_runs_unprivileged() -> None:
     assert int(_last("USER")) > 0
     settings = dict(re.findall(r"WAYPOST_(\w+)=(\S+)", _last("ENV")))
     assert settings == {"DATA_DIR": _last("VOLUME"), "HOST": "0.0.0.0", "PORT": _last("EXPOSE")}
+
+
+def test_image_is_pinned_and_keeps_data_private() -> None:
+    images = {arguments.partition(" ")[0] for name, arguments in _instructions() if name == "FROM"}
+    assert len(images) == 1
+    assert re.fullmatch(r"python:\d+\.\d+\.\d+-slim-\w+", images.pop())
+    assert f"install -d -o waypost -g waypost -m 0700 {_last('VOLUME')}" in " ".join(
+        arguments for name, arguments in _instructions() if name == "RUN"
+    )
+
+
+_WEED = """#!/bin/sh
+# Stands for the shell of SeaweedFS: fails once, as while the store starts; then creates and lists buckets.
+read command
+echo "$command" >> "$0.log"
+[ "$(wc -l < "$0.log")" -gt 2 ] || { echo "connection refused" >&2; exit 1; }
+case "$command" in
+  "s3.bucket.create -name "*) echo "${command##* }" >> "$0.buckets" ;;
+  s3.bucket.list) [ ! -f "$0.buckets" ] || sed "s/^/  /" "$0.buckets" ;;
+esac
+"""
+
+
+def test_bucket_is_created_once_before_nodes_start(tmp_path: Path) -> None:
+    compose = _compose("compose.many.yaml")
+    service = compose["services"]["bucket"]
+    for node in _nodes(compose).values():
+        assert node["depends_on"]["bucket"] == {"condition": "service_completed_successfully"}
+        assert node["environment"]["WAYPOST_STORAGE_URL"].startswith("s3://waypost/")
+    assert service["image"] == compose["services"]["store"]["image"]
+    (tmp_path / "weed").write_text(_WEED)
+    (tmp_path / "weed").chmod(0o755)
+    environment = {"PATH": f"{tmp_path}:{os.defpath}"}
+    for _ in range(2):
+        command = [*service["entrypoint"], *service["command"]]
+        completed = subprocess.run(command, env=environment, capture_output=True, check=False, timeout=30)
+        assert completed.returncode == 0
+    assert (tmp_path / "weed.buckets").read_text() == "waypost\n"
 
 
 def test_dockerfile_passes_hadolint() -> None:

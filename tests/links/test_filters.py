@@ -10,9 +10,10 @@ from sqlalchemy import Connection, case, insert, update
 from tests.conftest import Person
 from waypost.db import schema
 from waypost.db.crud import PageRequest
-from waypost.links import search
+from waypost.links import quick_search, search
 from waypost.links.columns import Status
-from waypost.links.search import LinkFilter
+from waypost.links.filters import LinkFilter
+from waypost.links.words import Word
 
 STATUSES: tuple[Status, ...] = ("public", "disabled", "private")
 QUERIES = ("", "ap", "coat", "cheap coat")
@@ -28,7 +29,7 @@ def max_matches(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     few_links, max_index_matches, max_matches = request.param
     monkeypatch.setattr(search, "FEW_LINKS", few_links)
     monkeypatch.setattr(search, "MAX_INDEX_MATCHES", max_index_matches)
-    monkeypatch.setattr(search, "MAX_MATCHES", max_matches)
+    monkeypatch.setattr(quick_search, "MAX_MATCHES", max_matches)
     return int(max_matches)
 
 
@@ -107,7 +108,10 @@ def test_list_contains_exactly_the_matching_links_for_every_filter_and_order(
         full = search.page(tx, account=ana.account, window=window, order=order, q=q, link_filter=link_filter)
         assert [link.id for link in full.items] == ranked[rows], case_id
         assert full.result == len(matching), case_id
-        quick = search.quick_page(tx, account=ana.account, window=window, order=order, q=q, link_filter=link_filter)
+        words = [Word(text) for text in q.split()]
+        quick = quick_search.quick_page(
+            tx, account=ana.account, window=window, order=order, words=words, link_filter=link_filter
+        )
         assert [link.id for link in quick.items] == (ranked[:max_matches] if q else ranked)[rows], case_id
         assert quick.result == (min(len(matching), max_matches + 1) if q else len(matching)), case_id
 
@@ -127,8 +131,11 @@ def test_filter_by_campaign_or_channel_of_another_account_finds_no_links(
 
     def check(tx: Connection) -> None:
         for link_filter, q in itertools.product(filters, QUERIES):
-            for page_of in (search.page, search.quick_page):
-                page = page_of(tx, account=ben.account, window=PageRequest(5, 1), q=q, link_filter=link_filter)
+            window, words = PageRequest(5, 1), [Word(text) for text in q.split()]
+            for page in (
+                search.page(tx, account=ben.account, window=window, q=q, link_filter=link_filter),
+                quick_search.quick_page(tx, account=ben.account, window=window, words=words, link_filter=link_filter),
+            ):
                 assert (page.items, page.result) in (((), 0), ([], 0)), (link_filter, q, max_matches)
 
     ben.database.read(check)

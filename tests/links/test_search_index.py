@@ -7,14 +7,16 @@ from tests.conftest import Person
 from tests.support.databases import ON_POSTGRESQL
 from waypost.db.database import Database
 from waypost.links import search
+from waypost.links.filters import NO_FILTER
 
 _LINKS = 5_000
 _FILL = text(
     "INSERT INTO links (account, created, host, alias, url, title, description, search, taken, expiryurl, type, status,"
     " metatitle, metadescription, metaimage, geotarget, devicetarget, languagetarget, deeplink, parameters, clicks,"
-    " uniqueclicks) SELECT account, n, host, 'filled-' || n, url, title, description, 'https://e.com/' || md5(n::text),"
-    " taken, expiryurl, type, status, metatitle, metadescription, metaimage, geotarget, devicetarget, languagetarget,"
-    " deeplink, parameters, clicks, uniqueclicks FROM links, generate_series(1, :count) AS n"
+    " uniqueclicks, importedclicks) SELECT account, n, host, 'filled-' || n, url, title, description,"
+    " 'https://e.com/' || md5(n::text), taken, expiryurl, type, status, metatitle, metadescription, metaimage,"
+    " geotarget, devicetarget, languagetarget, deeplink, parameters, clicks, uniqueclicks, importedclicks"
+    " FROM links, generate_series(1, :count) AS n"
 )
 
 
@@ -36,7 +38,7 @@ def test_search_of_many_links_uses_index(
             tx.execute(text("ANALYZE links, links_search"))
         plans = {}
         for q in ("lan", "lantern", "e4da3b7fbbce", "://e.com/c4c"):
-            query = search.matching_ids(tx, account, q=q, link_filter=search.NO_FILTER)
+            query = search.matching_ids(tx, account, words=(q,), link_filter=NO_FILTER)
             sql = query.compile(dialect=tx.dialect, compile_kwargs={"literal_binds": True})
             plans[q] = "\n".join(tx.exec_driver_sql(f"EXPLAIN {sql}").scalars())
         return plans

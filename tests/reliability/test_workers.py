@@ -25,7 +25,7 @@ def _workers(server: Server) -> set[int]:
 
 def _busy_workers(server: Server) -> set[int]:
     """Return the workers that hold connections of 30 concurrent clients."""
-    visitors = [httpx2.Client(trust_env=False) for _ in range(30)]
+    visitors = [httpx2.Client(trust_env=False, timeout=60) for _ in range(30)]
     try:
         for visitor in visitors:
             assert visitor.get(f"{server.url}/healthz").status_code == 200

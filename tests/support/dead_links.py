@@ -15,7 +15,7 @@ from waypost.db.database import Database
 from waypost.links import dead_links, ops, search
 from waypost.links.dead_link_checker import DeadLinkChecker, Pauses
 from waypost.links.dead_links import CheckResult
-from waypost.links.search import LinkFilter
+from waypost.links.filters import LinkFilter
 from waypost.settings import Settings
 
 NOW = 1_800_000_000

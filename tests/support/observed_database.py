@@ -7,6 +7,7 @@ from typing import TypeVar
 from sqlalchemy import Connection
 
 from waypost.db.database import Database, Durability
+from waypost.db.driver_statements import DriverSelect
 from waypost.errors import unavailable
 
 T = TypeVar("T")
@@ -22,6 +23,9 @@ class ObservedDatabase(Database):
         self.is_failing = False
         self.resume = threading.Event()
         self.resume.set()
+
+    def event_loop_reader(self, select: DriverSelect) -> None:
+        """Without it all reads are those of threads."""
 
     def read(self, work: Callable[[Connection], T], *, autocommit: bool = False, timeout: float | None = None) -> T:
         if not autocommit:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.cli import RunCommand
+from waypost.settings import Settings, unknown_variables
 
 SETTINGS = {
     "WAYPOST_PORT": ("0", "99999", "x", ""),
@@ -80,3 +81,63 @@ def test_invalid_settings_file_is_reported(
         assert completed.err.startswith(message), completed.err
     monkeypatch.setenv("WAYPOST_CONFIG", "nowhere.toml")
     assert run("doctor").err == "W000 nowhere.toml: there is no such file.\n"
+
+
+def test_secrets_are_read_from_files(working_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    secrets = {
+        "DATABASE_URL": "postgresql://waypost:p%40ss@db/waypost",
+        "STORAGE_KEY": "key",
+        "STORAGE_SECRET": "ends with a space ",
+        "SMTP_URL": "smtps://user:password@mail.example.com",
+    }
+    (working_folder / "waypost.toml").write_text('storage_key = "of the file of settings"\n')
+    for name, value in secrets.items():
+        (working_folder / name).write_text(f"{value}\n")
+        monkeypatch.setenv(f"WAYPOST_{name}_FILE", name)
+    settings = Settings()
+    assert unknown_variables() == {}
+    assert (settings.database_url, settings.storage_key) == (secrets["DATABASE_URL"], "key")
+    assert settings.storage_secret.get_secret_value() == "ends with a space "
+    assert settings.smtp_url.get_secret_value() == secrets["SMTP_URL"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "secret cannot be read: No such file or directory."),
+        (b"", "secret must contain one line with the value of the setting."),
+        (b"\n", "secret must contain one line with the value of the setting."),
+        (b"smtp://a\nsmtp://b\n", "secret must contain one line with the value of the setting."),
+        (b"\xff\n", "secret is not a text file in UTF-8."),
+    ],
+)
+def test_unusable_secret_file_is_reported(
+    content: bytes | None, message: str, run: RunCommand, working_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if content is not None:
+        (working_folder / "secret").write_bytes(content)
+    monkeypatch.setenv("WAYPOST_SMTP_URL_FILE", "secret")
+    for command in ("doctor", "serve"):
+        completed = run(command)
+        assert (completed.code, completed.out) == (2, "")
+        assert completed.err == f"W000 WAYPOST_SMTP_URL_FILE: {message}\n"
+
+
+def test_secret_in_file_and_environment_is_reported(
+    run: RunCommand, working_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (working_folder / "secret").write_text("smtp://mail.example.com")
+    monkeypatch.setenv("WAYPOST_SMTP_URL_FILE", "secret")
+    monkeypatch.setenv("WAYPOST_SMTP_URL", "smtp://other.example.com")
+    message = "WAYPOST_SMTP_URL_FILE: WAYPOST_SMTP_URL is set too. Remove one of them."
+    assert run("doctor").err == f"W000 {message}\n"
+
+
+def test_invalid_value_in_secret_file_names_the_setting_and_not_the_value(
+    run: RunCommand, working_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (working_folder / "secret").write_text("imap://user:hidden@mail.example.com")
+    monkeypatch.setenv("WAYPOST_SMTP_URL_FILE", "secret")
+    completed = run("doctor")
+    assert completed.err.startswith("W000 WAYPOST_SMTP_URL: must be smtp://")
+    assert "hidden" not in completed.err

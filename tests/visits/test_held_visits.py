@@ -1,7 +1,9 @@
 """Visits that wait for the database on the fast path: cold names and click limits, in batches, and their failures."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -105,6 +107,32 @@ def test_held_request_is_answered_when_worker_stops(client: ProtocolClient, data
     database.resume.set()
     assert client.finish([pipe])[0][9:12] == b"302"
     assert pipe.is_closing()
+
+
+def test_data_after_held_request_waits_for_its_response(client: ProtocolClient, database: ObservedDatabase) -> None:
+    database.resume.clear()
+    pipe = client.begin("/link0")
+    client.wait_until(lambda: database.name_reads == 1)
+    assert pipe.protocol is not None
+    for piece in (b"GET /link1" + END + b"GET /li", b"nk2" + END):
+        pipe.protocol.data_received(piece)
+    assert not pipe.accepts_data
+    database.resume.set()
+    client.wait_until(lambda: pipe.written.count(b"HTTP/1.1 302") == 3)
+    assert re.findall(rb"example.com/(link\d)", pipe.receive()) == [b"link0", b"link1", b"link2"]
+    assert pipe.accepts_data
+
+
+def test_client_that_ends_its_side_gets_its_response(client: ProtocolClient, database: ObservedDatabase) -> None:
+    database.resume.clear()
+    pipe = client.begin("/link0")
+    client.wait_until(lambda: database.name_reads == 1)
+    protocol: Any = pipe.protocol
+    assert protocol.eof_received(), "the connection stays open"
+    database.resume.set()
+    client.wait_until(pipe.is_closing)
+    assert pipe.receive()[9:12] == b"302"
+    assert len(client.new_journal_lines()) == 1
 
 
 def test_client_that_leaves_while_its_name_is_read_counts_nothing(

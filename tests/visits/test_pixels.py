@@ -49,7 +49,7 @@ def test_link_with_pixels_counts_once_and_redirects(ana: Person) -> None:
         False,
     )
     assert [pixel["type"] for pixel in page.script_data["pixels"]] == ["socialapixel", "forumpixel"]
-    assert f'<noscript><meta http-equiv="refresh" content="0;url={DESTINATION}"></noscript>' in page.response.text
+    assert f'<noscript><meta http-equiv="refresh" content="0; url={DESTINATION}"></noscript>' in page.response.text
     assert clicks(ana, link) == (1, 1)
 
 

@@ -58,7 +58,7 @@ def test_splash_page_is_shown_with_countdown(ana: Person) -> None:
 def test_splash_page_redirects_without_scripts(ana: Person) -> None:
     _link(ana, "spring", _splash(ana, counter=7))
     page = open_page(ana, "spring")
-    assert page.one("meta", http_equiv="refresh").attributes["content"] == f"7;url={DESTINATION}"
+    assert page.one("meta", http_equiv="refresh").attributes["content"] == f"7; url={DESTINATION}"
     assert "<noscript><meta http-equiv" in page.response.text
     assert page.one("strong", id="left").text == "7"
 
@@ -133,7 +133,7 @@ def test_splash_page_urls_are_escaped(ana: Person) -> None:
     page = open_page(ana, "spring")
     assert [image.attributes["src"] for image in page.all("img")] == [odd, odd]
     refresh = page.one("meta", http_equiv="refresh").attributes["content"]
-    assert refresh == f"3;url={page.script_data['url']}"
+    assert refresh == f"3; url={page.script_data['url']}"
     assert page.script_data["url"].startswith("https://example.com/%22'%3E%3Cscript%3E")
     assert len(page.all("script")) == 2
 

@@ -1,12 +1,16 @@
 // Progressive enhancement of all dashboard pages: everything also works without scripts.
 import { copyText } from "./copy.js";
 import { cancelConfirmation, closeOnBackdropClick, openConfirmation, openCreateDialog } from "./dialogs.js";
+import "./quick.js";
 import { addRow } from "./forms.js";
 import "./htmx.js";
 import "./offline.js";
+import "./position.js";
 import "./preview.js";
+import "./selection.js";
 import "./shortcuts.js";
 import "./timezone.js";
+import "./unsaved.js";
 
 /** Actions of clicks, by the selector of the clicked element; the first match wins. */
 const CLICK_ACTIONS = [

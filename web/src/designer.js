@@ -7,8 +7,11 @@ const box = document.querySelector("[data-logo]");
 const urlField = box.querySelector("#logo");
 const fileInput = box.querySelector("#logo-file");
 const dataField = box.querySelector("[data-inline]");
-const image = box.querySelector("img");
 const removeButton = box.querySelector("[data-forget]");
+const image = new Image(); // of the chosen logo
+image.alt = "";
+image.hidden = true;
+removeButton.before(image);
 const pending = [box.closest("form"), box.querySelector("label.button")]; // busy until the image is ready
 
 function showLogo(data) {

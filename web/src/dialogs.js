@@ -43,10 +43,29 @@ export async function openConfirmation(link) {
   if (pendingRequest !== request || $("dialog[open]")) return;
   if (!confirmation) return location.assign(link.href);
   const dialog = $("#confirmation");
-  $("article", dialog).replaceChildren(confirmation);
+  const content = document.createElement("article");
+  content.append(confirmation);
+  dialog.replaceChildren(content);
   dialog.setAttribute("aria-label", $("h1", confirmation)?.textContent ?? "");
   dialog.showModal();
   $("[data-close]", confirmation)?.focus(); // so that pressing Enter twice deletes nothing
+}
+
+/** Asks a question in a dialog, and calls `onYes` when the button with the label is pressed. */
+export function ask(question, label, onYes) {
+  const dialog = $("#confirmation");
+  const content = $("#question").content.cloneNode(true);
+  $("h1", content).textContent = question;
+  const yes = $(".bad", content);
+  yes.textContent = label;
+  yes.addEventListener("click", () => {
+    dialog.close();
+    onYes();
+  });
+  dialog.replaceChildren(content);
+  dialog.setAttribute("aria-label", question);
+  dialog.showModal();
+  $("[data-close]", dialog).focus();
 }
 
 for (const type of ["input", "submit", "pagehide"]) addEventListener(type, cancelConfirmation);

@@ -50,6 +50,7 @@ function finish(item, uploaded) {
   link.textContent = uploaded.url.replace(/^https?:\/\//, "");
   const button = copyButton.cloneNode(true);
   button.dataset.copy = uploaded.url;
+  button.querySelector(".visually-hidden").append(link.textContent);
   const settings = document.createElement("a");
   settings.className = "button secondary small";
   settings.href = `/dashboard/files/${uploaded.id}`;

@@ -1,10 +1,25 @@
-// Forms: prevents double submits, asks before destructive ones, adds rows and selects all checkboxes.
+// Forms: prevents double submits, asks before destructive ones, and adds rows.
+import { ask } from "./dialogs.js";
 import { isBusy, setBusy, TIMEOUT } from "./toast.js";
+
+/** Forms whose question was answered with yes. */
+const confirmed = new Set();
+
+function askBefore(form, submitter) {
+  ask(form.dataset.ask, submitter?.textContent.trim() ?? "OK", () => {
+    confirmed.add(form);
+    form.requestSubmit(submitter);
+  });
+}
 
 document.addEventListener("submit", (event) => {
   const { target: form, submitter } = event;
-  const question = form.dataset?.ask;
-  if (isBusy(form) || (question && !confirm(question))) event.preventDefault();
+  if (form.dataset?.ask && !confirmed.delete(form)) {
+    event.preventDefault();
+    askBefore(form, submitter);
+    return;
+  }
+  if (isBusy(form)) event.preventDefault();
   if (event.defaultPrevented || form.method !== "post" || submitter?.formTarget) return;
   const pending = [form, submitter].filter(Boolean);
   for (const element of pending) setBusy(element);
@@ -16,11 +31,6 @@ document.addEventListener("submit", (event) => {
 addEventListener("pageshow", ({ persisted }) => {
   if (!persisted) return;
   for (const element of document.querySelectorAll("[aria-busy]")) setBusy(element, false);
-});
-
-document.addEventListener("change", ({ target }) => {
-  if (!target.matches?.("[data-all]")) return;
-  for (const box of target.form.querySelectorAll('tbody [type="checkbox"]')) box.checked = target.checked;
 });
 
 /** Adds an empty row after the last one of a fieldset. */
@@ -43,4 +53,4 @@ addEventListener("pageshow", () =>
   }),
 );
 
-document.querySelector("[aria-invalid='true']")?.focus();
+(document.querySelector("[data-summary]") ?? document.querySelector("[aria-invalid='true']"))?.focus();

@@ -40,7 +40,7 @@ document.addEventListener("htmx:before:swap", (event) => {
     reportFailure(ctx);
     return;
   }
-  for (const box of ctx.target.querySelectorAll("[type=checkbox][name]:checked")) {
+  for (const box of ctx.target.querySelectorAll("tbody [type=checkbox][name]:checked")) {
     const newBox = fragment.querySelector(`[name="${box.name}"][value="${CSS.escape(box.value)}"]`);
     if (newBox) newBox.checked = true;
   }

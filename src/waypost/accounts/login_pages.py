@@ -7,8 +7,9 @@ from waypost import credentials
 from waypost.accounts import email_links, login_changes, ops, proof
 from waypost.accounts.login import Login, check_password, sign_in_again, start_session
 from waypost.auth import api_keys, sessions, two_factor
-from waypost.dashboard.context import HOME, PageContext, safe_redirect_path
+from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form
+from waypost.dashboard.list_position import HOME, safe_redirect_path
 from waypost.dashboard.routing import Router
 from waypost.errors import Kind, Problem, invalid
 from waypost.mail import Email

@@ -11,8 +11,9 @@ from waypost import credentials
 from waypost.accounts import login_changes, ops, proof
 from waypost.auth import api_keys, sessions, two_factor
 from waypost.dashboard import qr_image
-from waypost.dashboard.context import HOME, THEME_COOKIE, THEMES, PageContext, safe_redirect_path
+from waypost.dashboard.context import THEME_COOKIE, THEMES, PageContext
 from waypost.dashboard.forms import Form
+from waypost.dashboard.list_position import HOME, safe_redirect_path
 from waypost.dashboard.routing import Router
 from waypost.errors import invalid
 

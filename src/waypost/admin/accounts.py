@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 from sqlalchemy import Connection
 from starlette.responses import RedirectResponse, Response
 
@@ -15,18 +15,26 @@ from waypost.dashboard.forms import Form
 from waypost.dashboard.routing import Router
 from waypost.db.schema.accounts import UNLIMITED
 from waypost.errors import invalid
+from waypost.http import media_types
 
 pages = Router(admin_only=True)
 _ACCOUNTS, _PLANS = "/dashboard/admin/accounts", "/dashboard/admin/plans"
-_Count = Annotated[int, Field(ge=1, le=MAX_INTEGER)]
+
+
+def _parse_size(value: object) -> object:
+    return media_types.parse_size(value) if isinstance(value, str) else value
+
+
+_Count = Annotated[int, Field(ge=1, le=MAX_INTEGER, examples=[30])]
+_Size = Annotated[int, BeforeValidator(_parse_size), Field(ge=1, le=MAX_INTEGER, examples=["500 MB"])]
 
 
 class NewPlan(Body):
-    name: Annotated[Name, Field(max_length=64)]
+    name: Annotated[Name, Field(max_length=64, examples=["Large"])]
     status: Status = "pro"
     rate_limit: _Count
-    upload_limit: _Count
-    storage_limit: _Count | None = None
+    upload_limit: _Size
+    storage_limit: _Size | None = None
     item_limit: _Count | None = None
 
 
@@ -34,7 +42,7 @@ _DEFAULTS = {
     "name": "",
     "status": "pro",
     "rate_limit": "30",
-    "upload_limit": str(512 * 2**20),
+    "upload_limit": "500 MB",
     "storage_limit": "",
     "item_limit": "",
 }
@@ -104,12 +112,7 @@ def list_plans(context: PageContext) -> Response:
 @pages.post("/dashboard/admin/plans")
 def add_plan(context: PageContext) -> Response:
     form = context.form()
-
-    def work() -> str:
-        plan = form.read(NewPlan, context.time_zone)
-        return context.write(lambda tx: ops.add_plan(tx, **plan.model_dump())).name
-
-    name = form.attempt(work)
+    name = context.submit(form, NewPlan, lambda tx, fields: ops.add_plan(tx, **{"status": "pro", **fields}).name)
     if name is None:
         return _plans_page(context, form, status=400)
     return context.redirect(_PLANS, message=f"The plan {name} was created.")

@@ -91,15 +91,24 @@ _MATCH_KEYS: tuple[Callable[[Block], tuple[Any, ...]], ...] = (
 )
 
 
+def url_parts(block: Block) -> list[str]:
+    """Return the names of the parts of a block that must be URLs: those with a value, and the required ones."""
+    parts = {"image": ["image"], "link": ["url"], "social": ["url"]}.get(block["type"], [])
+    optional = _URL_FIELDS.get(block["type"], "")
+    return [*parts, optional] if optional not in parts and block.get(optional) else parts
+
+
+def checked_url(tx: Connection, block: Block, part: str, settings: Settings) -> str:
+    """Return the trimmed URL in a part of a block. Raises INVALID on `blocks`."""
+    if part == "image":
+        return validation.web_url(block[part], field="blocks")
+    url = validation.destination(block[part], field="blocks", settings=settings)
+    _refuse_loop(tx, url, settings)
+    return url
+
+
 def _validated_block(tx: Connection, block: Block, settings: Settings) -> Block:
-    urls = {}
-    field = _URL_FIELDS.get(block["type"], "")
-    if block.get(field) or field == "url":  # only `url` is required
-        urls[field] = validation.destination(block[field], field="blocks", settings=settings)
-        _refuse_loop(tx, urls[field], settings)
-    if block["type"] == "image":
-        urls["image"] = validation.web_url(block["image"], field="blocks")
-    return {**block, **urls}
+    return {**block, **{part: checked_url(tx, block, part, settings) for part in url_parts(block)}}
 
 
 def _refuse_loop(tx: Connection, url: str, settings: Settings) -> None:

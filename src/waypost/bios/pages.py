@@ -9,11 +9,11 @@ from typing import Any
 from sqlalchemy import Connection
 from starlette.responses import Response
 
-from waypost.bios import blocks, ops, themes
+from waypost.bios import block_errors, blocks, ops, themes
 from waypost.bios.schemas import BioChange, CardBlock, NewBio
 from waypost.dashboard import statistics
 from waypost.dashboard.context import PageContext
-from waypost.dashboard.forms import Form, Shape, Value, parse_id
+from waypost.dashboard.forms import Form, Shape, Value, complete_url, parse_id
 from waypost.dashboard.i18n import ngettext
 from waypost.dashboard.routing import Router
 from waypost.urls.short_urls import short_url
@@ -31,16 +31,16 @@ PARTS: Mapping[str, Sequence[str]] = {
     "vcard": tuple(name for name in CardBlock.model_fields if name != "type"),
 }
 """Parts of each type of block. A block's fields are called `<key>.<part>`; the field `order` lists the keys."""
+_URL_PARTS = frozenset({"link.url", "image.image", "image.link", "social.url", "vcard.site"})
 # The part without which a block is not shown in the preview.
 _REQUIRED_PARTS = {"link": "title", "image": "image", "social": "network", "heading": "text", "text": "text"}
 _STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
-_BLOCK_NUMBER = re.compile(r"blocks (\d+)")
 
 
 @pages.get("/dashboard/bios")
 def list_bios(context: PageContext) -> Response:
     page = context.read_after_ingest(lambda tx: ops.page(tx, context.account, context.page_request()))
-    return context.render("bios/list.html", page=page, short_url=lambda bio: _short_url(bio, context))
+    return context.render_list("bios/list.html", page, short_url=lambda bio: _short_url(bio, context))
 
 
 @pages.get("/dashboard/bios/new")
@@ -53,7 +53,7 @@ def create_bio(context: PageContext) -> Response:
     form = _submitted_form(context)
     if _rearrange_blocks(form):
         return _builder(context, form)
-    bio = form.attempt(lambda: _create(context, form))
+    bio = _create(context, form)
     if bio is None:
         return _builder(context, form, status=400)
     return context.redirect(f"{_LIST}/{bio.id}", message="Your page is ready.", copy_text=_short_url(bio, context))
@@ -86,7 +86,7 @@ def update_bio(context: PageContext, id: int) -> Response:
     form = _submitted_form(context, context.read(lambda tx: _values(ops.get_owned(tx, context.account, id))))
     if _rearrange_blocks(form):
         return _builder(context, form, id)
-    form.attempt(lambda: _update(context, id, form))
+    _update(context, id, form)
     if form.errors:
         return _builder(context, form, id, status=400)
     return context.redirect(f"{_LIST}/{id}", message="Saved.")
@@ -126,7 +126,10 @@ def _submitted_form(context: PageContext, current: Mapping[str, Value] | None = 
         values = {
             part: (context.fields.get(f"{key}.{part}") or [""])[-1] for part in ("id", *PARTS.get(block_type, ()))
         }
-        values = {part: value.replace("\r\n", "\n").strip() for part, value in values.items()}
+        values = {
+            part: complete_url(value) if f"{block_type}.{part}" in _URL_PARTS else value.replace("\r\n", "\n").strip()
+            for part, value in values.items()
+        }
         rows.append({"type": block_type, **values})
     mode = form.text("mode")
     form.values |= {"blocks": rows, "theme": form.text("base") + (f"-{mode}" if mode else "")}
@@ -136,7 +139,7 @@ def _submitted_form(context: PageContext, current: Mapping[str, Value] | None = 
 def _rearrange_blocks(form: Form) -> bool:
     """Add, move or remove a block of the form if one of these buttons was pressed. Nothing is saved.
 
-    Return whether one was; the buttons are used without scripts.
+    Return whether one was; the buttons are used without scripts. `draft` shows a draft that the browser kept.
     """
     action, _, target = form.text("do").partition("-")
     index = parse_id(target)
@@ -148,23 +151,32 @@ def _rearrange_blocks(form: Form) -> bool:
         if action != "remove":
             rows.insert(max(0, index + (1 if action == "down" else -1)), block)
     else:
-        return False
+        return action == "draft"
     return True
 
 
-def _create(context: PageContext, form: Form) -> ops.Bio:
-    fields = form.read(NewBio, context.time_zone, SHAPE).sent()
-    return context.write(lambda tx: ops.add(tx, context.account, settings=context.settings, **fields))
+def _create(context: PageContext, form: Form) -> ops.Bio | None:
+    """Create the page. Return None if the form is invalid."""
+
+    def work(tx: Connection, fields: dict[str, Any]) -> ops.Bio:
+        block_errors.check_urls(tx, form, settings=context.settings)
+        return ops.add(tx, context.account, settings=context.settings, **fields)
+
+    bio = context.submit(form, NewBio, work, SHAPE)
+    block_errors.assign_to_parts(form)
+    return bio
 
 
 def _update(context: PageContext, id: int, form: Form) -> None:
-    """Save the changed fields. Raises INVALID if the page was changed since the form was shown."""
-    fields = form.read(BioChange, context.time_zone, SHAPE).sent()
-    context.save(
-        form,
-        lambda tx: _values(ops.get_owned(tx, context.account, id)),
-        lambda tx: ops.change(tx, context.account, id, settings=context.settings, **fields),
-    )
+    """Save the changed fields, unless the form is invalid or the page was changed since the form was shown."""
+
+    def work(tx: Connection, fields: dict[str, Any]) -> None:
+        form.reject_stale(_values(ops.get_owned(tx, context.account, id)))
+        block_errors.check_urls(tx, form, settings=context.settings)
+        ops.change(tx, context.account, id, settings=context.settings, **fields)
+
+    context.submit(form, BioChange, work, SHAPE)
+    block_errors.assign_to_parts(form)
 
 
 def _values(bio: ops.Bio) -> Mapping[str, Value]:
@@ -206,7 +218,6 @@ def _builder(context: PageContext, form: Form, id: int | None = None, *, status:
         return (None, {}) if id is None else (ops.get_owned(tx, context.account, id), ops.block_clicks(tx, id))
 
     bio, clicks = context.read_after_ingest(work)
-    error = _BLOCK_NUMBER.match(form.errors.get("blocks", ""))
     return context.render(
         "bios/builder.html",
         status=status,
@@ -215,7 +226,6 @@ def _builder(context: PageContext, form: Form, id: int | None = None, *, status:
         bio=bio,
         themes=themes.THEMES,
         block_clicks={str(block): count for block, (count, _) in clicks.items()},
-        invalid_block=int(error[1]) if error else 0,
         short_url=lambda bio: _short_url(bio, context),
     )
 

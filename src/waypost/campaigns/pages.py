@@ -44,9 +44,9 @@ def list_campaigns(context: PageContext) -> Response:
         return page, link_counts, ops.get_username(tx, context.account)
 
     page, link_counts, username = context.read_after_ingest(work)
-    return context.render(
+    return context.render_list(
         "campaigns/list.html",
-        page=page,
+        page,
         link_counts=link_counts,
         addresses=lambda campaign: _addresses(context, campaign, username),
     )
@@ -60,12 +60,7 @@ def show_new_form(context: PageContext) -> Response:
 @pages.post("/dashboard/campaigns/new")
 def create_campaign(context: PageContext) -> Response:
     form = context.form(_SHAPE)
-
-    def create() -> ops.Campaign:
-        fields = form.read(NewCampaign, context.time_zone, _SHAPE).sent()
-        return context.write(lambda tx: ops.add(tx, context.account, **fields))
-
-    campaign = form.attempt(create)
+    campaign = context.create(form, NewCampaign, ops.add, _SHAPE)
     if campaign is None:
         return context.render("campaigns/new.html", status=400, form=form, base=context.settings.base)
     return context.redirect(_ADD_LINKS.format(campaign.id), message="Your campaign is ready. Select its links.")
@@ -82,16 +77,10 @@ def update_campaign(context: PageContext, id: int) -> Response:
     # The name always counts as changed, because the API requires it in every change.
     form = context.form(_SHAPE, current={field: value for field, value in values.items() if field != "name"})
 
-    def update() -> None:
-        fields = form.read(CampaignChange, context.time_zone, _SHAPE).sent()
-        context.save(
-            form,
-            lambda tx: _values(ops.get_owned(tx, context.account, id)),
-            lambda tx: ops.change(tx, context.account, id, **fields),
-        )
+    def stored(tx: Connection) -> Mapping[str, Value]:
+        return _values(ops.get_owned(tx, context.account, id))
 
-    form.attempt(update)
-    if form.errors:
+    if not context.update(form, CampaignChange, ops.change, id, stored, _SHAPE):
         return _editor(context, id, form=form, status=400)
     return context.redirect(f"{_LIST}/{id}", message="Saved.")
 

@@ -30,7 +30,7 @@ def list_channels(context: PageContext) -> Response:
     page, item_counts = context.read(work)
     # Starred channels come first on their page.
     channels = sorted(page.items, key=lambda channel: not channel.starred)
-    return context.render("channels/list.html", page=page, channels=channels, item_counts=item_counts)
+    return context.render_list("channels/list.html", page, channels=channels, item_counts=item_counts)
 
 
 @pages.get("/dashboard/channels/new")
@@ -53,10 +53,10 @@ def show_channel(context: PageContext, id: int) -> Response:
         return ops.get_owned(tx, context.account, id), ops.items(tx, context.account, id, context.page_request())
 
     channel, page = context.read(work)
-    return context.render(
+    return context.render_list(
         "channels/show.html",
+        page,
         channel=channel,
-        page=page,
         item_details=lambda item: item_out(item, context.settings.base),
     )
 

@@ -13,6 +13,7 @@ from waypost.cli import console
 from waypost.db.database import Database
 from waypost.db.upgrade import upgrade
 from waypost.errors import Kind, Problem
+from waypost.secret_files import SecretFileError
 from waypost.server import installation
 from waypost.settings import Settings, config_file
 
@@ -28,6 +29,9 @@ def settings() -> Settings:
             name = "WAYPOST_" + "_".join(str(part) for part in detail["loc"]).upper()
             reason = "there is no such setting" if detail["type"] == "extra_forbidden" else detail["msg"]
             console.complain(f"{name}: {reason.removeprefix('Value error, ')}.", label="W000")
+        raise typer.Exit(2) from error
+    except SecretFileError as error:
+        console.complain(f"{error}.", label="W000")
         raise typer.Exit(2) from error
     except (ValueError, OSError) as error:
         console.complain(f"{config_file()}: {error}.", label="W000")

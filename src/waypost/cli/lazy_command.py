@@ -6,21 +6,21 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
-from waypost import imports
+from waypost import module_loading
 
 
 class LazyCommand(TyperCommand):
     """A command or a group of commands, of which only the name and the help are known before it runs."""
 
-    def __init__(self, name: str, source: str, help: str) -> None:
-        """`source` is a function or a `typer.Typer`, such as `waypost.cli.service:serve`."""
-        super().__init__(name, help=help, callback=None)
+    def __init__(self, name: str, source: str, group: str, help: str) -> None:
+        """`source` is a function or a `typer.Typer`, such as `waypost.cli.service:serve`; `group` a heading."""
+        super().__init__(name, help=help, callback=None, rich_help_panel=group)
         self._source = source
 
     def load(self) -> TyperCommand | TyperGroup:
         """Import the module and return the complete command."""
         module, _, attribute = self._source.partition(":")
-        source = getattr(imports.load(module), attribute)
+        source = getattr(module_loading.load(module), attribute)
         owner = typer.Typer()
         if isinstance(source, typer.Typer):
             owner.add_typer(source, name=self.name, help=self.help)

@@ -12,41 +12,83 @@ from waypost.cli import console
 from waypost.cli.lazy_command import LazyCommand
 from waypost.errors import NoInstallation, Problem
 
+_SERVICE, _DATA, _PEOPLE, _MODERATION, _OTHER = (
+    "Run the service",
+    "Keep and move data",
+    "Accounts and plans",
+    "Moderation",
+    "Deploy and connect",
+)
+"""The groups of the help, in this order."""
 _COMMANDS = (
+    LazyCommand("serve", "waypost.cli.service:serve", _SERVICE, "Start the service."),
     LazyCommand(
-        "migrate-database",
-        "waypost.cli.migrate:migrate_database",
-        "Copy the database from SQLite to PostgreSQL. Stop the service first. If interrupted, run it again to resume.",
+        "demo",
+        "waypost.cli.demo:demo",
+        _SERVICE,
+        "Start a service with sample links and 30 days of visits in a temporary folder, which is deleted at the end.",
     ),
-    LazyCommand(
-        "migrate-storage",
-        "waypost.cli.migrate:migrate_storage",
-        "Copy all stored files. The service may run. If interrupted, run it again to resume.",
-    ),
-    LazyCommand("version", "waypost.cli.main:print_version", "Print the version."),
-    LazyCommand("serve", "waypost.cli.service:serve", "Start the service."),
     LazyCommand(
         "doctor",
         "waypost.cli.service:doctor",
+        _SERVICE,
         "Check the settings, the data folder, the database and the file storage.",
     ),
     LazyCommand(
+        "settings",
+        "waypost.cli.settings:list_settings",
+        _SERVICE,
+        "List all settings: the value in effect, and the place that sets it.",
+    ),
+    LazyCommand("version", "waypost.cli.main:print_version", _SERVICE, "Print the version."),
+    LazyCommand(
         "backup",
         "waypost.cli.backup:backup",
+        _DATA,
         "Save the database and all files to one archive. The service may run.",
     ),
     LazyCommand(
         "restore",
         "waypost.cli.backup:restore",
+        _DATA,
         "Restore an archive into an empty installation. Stop the service first.",
     ),
-    LazyCommand("openapi", "waypost.cli.openapi:openapi", "Print the OpenAPI document of the API."),
-    LazyCommand("account", "waypost.cli.accounts:account", "Accounts of this installation."),
-    LazyCommand("plan", "waypost.cli.accounts:plan", "Plans: limits of requests, storage and items."),
-    LazyCommand("geo", "waypost.cli.geo:geo", "Country database: maps IP addresses to countries."),
-    LazyCommand("clicks", "waypost.cli.clicks:clicks", "Clicks: export single visits, verify the totals."),
-    LazyCommand("block", "waypost.cli.blocklist:block", "Blocklist: hosts and words that no destination may contain."),
-    LazyCommand("reports", "waypost.cli.blocklist:reports", "Reports of visitors."),
+    LazyCommand(
+        "import",
+        "waypost.cli.imports:import_links",
+        _DATA,
+        "Import links from a CSV file. Without --apply, only plan it: the fate of every row is written to a file.",
+    ),
+    LazyCommand(
+        "migrate-database",
+        "waypost.cli.migrate:migrate_database",
+        _DATA,
+        "Copy the database from SQLite to PostgreSQL. Stop the service first. If interrupted, run it again to resume.",
+    ),
+    LazyCommand(
+        "migrate-storage",
+        "waypost.cli.migrate:migrate_storage",
+        _DATA,
+        "Copy all stored files. The service may run. If interrupted, run it again to resume.",
+    ),
+    LazyCommand("clicks", "waypost.cli.clicks:clicks", _DATA, "Clicks: export single visits, verify the totals."),
+    LazyCommand("geo", "waypost.cli.geo:geo", _DATA, "Country database: maps IP addresses to countries."),
+    LazyCommand("account", "waypost.cli.accounts:account", _PEOPLE, "Accounts of this installation."),
+    LazyCommand("plan", "waypost.cli.accounts:plan", _PEOPLE, "Plans: limits of requests, storage and items."),
+    LazyCommand(
+        "block",
+        "waypost.cli.blocklist:block",
+        _MODERATION,
+        "Blocklist: hosts and words that no destination may contain.",
+    ),
+    LazyCommand("reports", "waypost.cli.blocklist:reports", _MODERATION, "Reports of visitors."),
+    LazyCommand(
+        "deploy-files",
+        "waypost.cli.deploy_files:deploy_files",
+        _OTHER,
+        "Copy the files for deployment into a folder: systemd unit, containers, reverse proxies.",
+    ),
+    LazyCommand("openapi", "waypost.cli.openapi:openapi", _OTHER, "Print the OpenAPI document of the API."),
 )
 
 

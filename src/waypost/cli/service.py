@@ -36,7 +36,7 @@ def serve(
         if owner is not None:
             lifetime = email_links.WELCOME_SECONDS
             link = database.read(lambda tx: email_links.reset_link(tx, settings.dashboard, owner.id, life=lifetime))
-            _print_welcome(settings.base, owner, link)
+            print_welcome(settings.base, owner, link)
     console.stderr.print(f"waypost {__version__} serves {settings.base}")
     startup.serve(settings, listeners)
 
@@ -65,7 +65,7 @@ def _report(findings: list[system_checks.Finding]) -> bool:
     return any(finding.level == "error" for finding in findings)
 
 
-def _print_welcome(base: str, owner: NewAccount, link: str) -> None:
+def print_welcome(base: str, owner: NewAccount, link: str) -> None:
     """Print the credentials of the new owner account, which are never shown again (decision 16)."""
     console.stdout.print(
         f"""

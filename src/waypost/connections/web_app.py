@@ -10,7 +10,8 @@ from PIL import Image, ImageDraw
 from starlette.responses import RedirectResponse, Response
 
 from waypost.dashboard.assets import content
-from waypost.dashboard.context import HOME, PageContext
+from waypost.dashboard.context import PageContext
+from waypost.dashboard.list_position import HOME
 from waypost.dashboard.routing import Router
 from waypost.dashboard.templating import static_name
 from waypost.errors import Kind, Problem

@@ -24,13 +24,13 @@ from waypost.dashboard.context import (
     CONTENT_SECURITY_POLICY,
     CSRF_FIELD,
     FLASH_COOKIE,
-    HOME,
     DryRun,
     PageContext,
     PageServices,
     Preview,
 )
-from waypost.dashboard.routing import ID_CONVERTOR, PageRoute, StreamHandler
+from waypost.dashboard.list_position import HOME
+from waypost.dashboard.routing import ID_CONVERTOR, PageRoute, StreamHandler, pages_above_forms
 from waypost.dashboard.templating import render_template
 from waypost.errors import Kind, Problem
 from waypost.http.csrf import verify_csrf_token
@@ -73,6 +73,7 @@ class Dashboard:
             routes=[
                 Route("/dashboard/static/{name}", asset, methods=["GET"]),
                 *(self._route(route) for route in self.routes),
+                *(self._route(route) for route in pages_above_forms(self.routes)),
                 Route(fallback.path, self._endpoint(fallback), methods=["GET", "POST"]),
             ]
         )
@@ -229,9 +230,11 @@ def _redirect_to_sign_in(context: PageContext) -> Response:
     return RedirectResponse(f"{SIGN_IN}?next={quote(path, safe='/')}", status_code=303)
 
 
-def _unknown_page(_context: PageContext, rest: str) -> Response:
-    if rest.rstrip("/") == "dashboard":
-        return RedirectResponse(HOME, status_code=307)
+def _unknown_page(context: PageContext, rest: str) -> Response:
+    path = rest.rstrip("/")
+    if path == "dashboard" or (path.startswith("dashboard/") and path != rest):
+        query = context.request.url.query
+        return RedirectResponse(f"/{quote(path)}" + (f"?{query}" if query else ""), status_code=307)
     raise _page_not_found()
 
 

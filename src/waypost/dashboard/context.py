@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, partial
 from typing import Any, Literal, Protocol, TypeVar
 from zoneinfo import ZoneInfo
 
@@ -15,10 +15,12 @@ from waypost import credentials
 from waypost.api.context import RequestContext
 from waypost.api.request_body import Body
 from waypost.auth.sessions import SignedIn
-from waypost.dashboard import forms
+from waypost.dashboard import forms, list_position
 from waypost.dashboard.forms import PLAIN, VERSION, Form, Shape, Value
-from waypost.db.crud import PageRequest
-from waypost.errors import Kind, Problem
+from waypost.dashboard.i18n import find_zone
+from waypost.dashboard.list_position import HOME
+from waypost.db.crud import Page, PageRequest
+from waypost.errors import Kind, Problem, invalid
 from waypost.http import csrf
 from waypost.http.client_ip import client_ip, network_of
 from waypost.http.compression import compress
@@ -26,14 +28,13 @@ from waypost.http.rate_limit import Attempt
 from waypost.signing import Signer
 
 T = TypeVar("T")
-HOME = "/dashboard"
 THEME_COOKIE, TIME_ZONE_COOKIE, FLASH_COOKIE = "waypost_theme", "waypost_zone", "waypost_said"
 CSRF_FIELD = "token"
 THEMES = ("light", "dark")
 PER_PAGE = 25
-_OWN_PATH = re.compile(r"/dashboard(/[A-Za-z0-9_-]+)*(\?[A-Za-z0-9_.~%&=+:/-]*)?\Z")
 _CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f]")
 _FLASH_SECONDS = 60
+_MAX_ERRORS = 20  # of a form, that are reported at once
 _SESSION_COOKIE_SECONDS = 180 * 86_400
 KNOWN_COOKIE = "waypost_known"
 _KNOWN_SECONDS = 365 * 86_400
@@ -95,7 +96,7 @@ class PageContext(RequestContext):
     @cached_property
     def time_zone(self) -> ZoneInfo:
         """The viewer's time zone, from a cookie that a script sets; UTC without it."""
-        return _zone(self.request.cookies.get(TIME_ZONE_COOKIE, ""))
+        return find_zone(self.request.cookies.get(TIME_ZONE_COOKIE, ""))
 
     @property
     def network(self) -> str:
@@ -144,6 +145,15 @@ class PageContext(RequestContext):
         """Return a query parameter that is an id, or None."""
         return forms.parse_id(self.query(name))
 
+    @cached_property
+    def next(self) -> str:
+        """The list to return to after an action, with its query; "" for none."""
+        return list_position.requested(self.request, self.fields) if self.session else ""
+
+    def return_path(self, path: str) -> str:
+        """Return `path` with the position in the list that the user came from (decision 87)."""
+        return list_position.return_path(self.next, path) if self.next else path
+
     def form(self, shape: Shape = PLAIN, *, current: Mapping[str, Value] | None = None) -> Form:
         """Return the submitted form. With the stored values in `current`, only differences count as changes."""
         values = {**dict.fromkeys(shape.flags, ""), **forms.apply_shape(self.fields, shape)}
@@ -162,14 +172,34 @@ class PageContext(RequestContext):
 
         return self.write(work)
 
+    def submit(
+        self, form: Form, model: type[Body], work: Callable[[Connection, dict[str, Any]], T], shape: Shape = PLAIN
+    ) -> T | None:
+        """Run `work` with the fields of a form, in a transaction. Return None if the form is invalid.
+
+        The form then has the errors of all fields: after an error, the rest is tried without the field, and rolled back
+        (decision 95).
+        """
+
+        def run(tx: Connection, fields: dict[str, Any]) -> T:
+            result = work(tx, fields)
+            if form.errors:
+                raise invalid(*next(iter(form.errors.items())))
+            return result
+
+        for _ in range(_MAX_ERRORS):
+            body = form.read_valid(model, self.time_zone, shape)
+            if body is None:
+                return None
+            count, fields = len(form.errors), body.sent()
+            result = form.attempt(partial(self.write, partial(run, fields=fields)))
+            if len(form.errors) == count or VERSION in form.errors or "" in form.errors:
+                return None if form.errors else result
+        return None
+
     def create(self, form: Form, model: type[Body], add: Callable[..., T], shape: Shape = PLAIN) -> T | None:
         """Create a record from a form. Return None if the form is invalid; it then has the messages."""
-
-        def work() -> T:
-            fields = form.read(model, self.time_zone, shape).sent()
-            return self.write(lambda tx: add(tx, self.account, **fields))
-
-        return form.attempt(work)
+        return self.submit(form, model, lambda tx, fields: add(tx, self.account, **fields), shape)
 
     def update(
         self,
@@ -183,11 +213,11 @@ class PageContext(RequestContext):
     ) -> bool:
         """Change a record by a form. Return False if the form is invalid or `stored` changed since it was opened."""
 
-        def work() -> None:
-            fields = form.read(model, self.time_zone, shape).sent()
-            self.save(form, stored, lambda tx: change(tx, self.account, id, **options, **fields))
+        def work(tx: Connection, fields: dict[str, Any]) -> None:
+            form.reject_stale(stored(tx))
+            change(tx, self.account, id, **options, **fields)
 
-        form.attempt(work)
+        self.submit(form, model, work, shape)
         return not form.errors
 
     def selected_ids(self, name: str = "id") -> list[int]:
@@ -216,9 +246,17 @@ class PageContext(RequestContext):
             headers |= encoding
         return Response(body, status, headers, media_type="text/html")
 
+    def render_list(self, template: str, page: Page[Any], *, limit: int = 0, **values: Any) -> Response:
+        """Return a page of a list; a page behind the last one redirects to the last one. `limit`: see `last_page`."""
+        last = list_position.last_page(self.request, page, limit=limit)
+        return last or self.render(template, page=page, limit=limit, **values)
+
     def redirect(self, path: str, *, message: str = "", tone: Tone = "good", copy_text: str = "") -> Response:
-        """Redirect to a page that shows a flash message; `copy_text` is a short URL with a copy button."""
-        response = RedirectResponse(path, status_code=303)
+        """Redirect to a page that shows a flash message; `copy_text` is a short URL with a copy button.
+
+        A list is shown with the query that it had before (see `return_path`).
+        """
+        response = RedirectResponse(self.return_path(path), status_code=303)
         if message:
             value = self.services.signer.sign(FLASH_COOKIE, tone, message[:500], copy_text[:500], life=_FLASH_SECONDS)
             self.set_cookie(response, FLASH_COOKIE, value, max_age=_FLASH_SECONDS, path=HOME)
@@ -260,16 +298,3 @@ class PageContext(RequestContext):
 def too_many_attempts(wait: int) -> Problem:
     """Return the RATE_LIMITED problem for passwords, codes and forms."""
     return Problem(Kind.RATE_LIMITED, f"Too many attempts. Please wait {wait} seconds.", retry_after=wait)
-
-
-def safe_redirect_path(path: str) -> str:
-    """Return the path if it is a page of the dashboard, otherwise the overview: no open redirects."""
-    return path if _OWN_PATH.match(path) else HOME
-
-
-@lru_cache(64)
-def _zone(name: str) -> ZoneInfo:
-    try:
-        return ZoneInfo(name or "UTC")
-    except (OSError, ValueError, LookupError):
-        return ZoneInfo("UTC")

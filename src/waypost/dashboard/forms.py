@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import AsyncIterable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -13,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from waypost import clock
 from waypost.api.responses import describe_fault
+from waypost.dashboard.i18n import gettext
 from waypost.errors import Kind, Problem, invalid
 
 T = TypeVar("T")
@@ -22,6 +24,8 @@ MAX_BYTES = 1024 * 1024
 MAX_PUBLIC_BYTES = 16 * 1024  # of a page that needs no session
 _MAX_FIELDS = 5000
 _MAX_DIGITS = 15
+# `example.com`, `//example.com:8080/path`: a host with a dot, without a scheme. An e-mail address is none.
+_HOST_WITHOUT_SCHEME = re.compile(r"(?://)?([^\s/?#@:\\]+\.[^\s/?#@:\\]+(?::\d{1,5})?(?:[/?#].*)?)", re.DOTALL)
 VERSION = "version"
 _STALE = "This was changed since you opened it, in another tab or through the API. Save again to replace it."
 
@@ -31,7 +35,8 @@ class Shape:
     """The fields of a form that are not one line of text.
 
     `lists`: multiple choices. `rows`: rows with named parts (`single`: at most one row). `flags`: checkboxes.
-    `local_times`: times in the viewer's time zone.
+    `local_times`: times in the viewer's time zone. `urls`: URLs, for which `complete_url` adds a missing `https://`; a
+    part of a row is called `row.part`.
     """
 
     lists: tuple[str, ...] = ()
@@ -39,13 +44,14 @@ class Shape:
     single: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
     local_times: tuple[str, ...] = ()
+    urls: tuple[str, ...] = ()
 
 
 PLAIN = Shape()
 
 
 class Form:
-    """The values of a form and the error messages, by field.
+    """The values of a form and the error messages, by field. `faults` are those of the model, by their full location.
 
     `current` are the stored values: fields equal to them are no changes. `version` is a hash of the values that the
     form was made from, which detects concurrent edits.
@@ -56,6 +62,8 @@ class Form:
     ) -> None:
         self.values = dict(values)
         self.errors: dict[str, str] = {}
+        self.faults: dict[tuple[int | str, ...], str] = {}
+        self._shown: dict[str, tuple[str, str, str]] = {}
         self._current = current
         self.version = version or _version(values)
 
@@ -72,6 +80,32 @@ class Form:
 
         An empty text becomes null where the model allows it.
         """
+        try:
+            return model.model_validate(self._body(model, zone, shape), strict=False)
+        except ValidationError as error:
+            self._add_faults(error)
+            first = next(iter(self.errors.items()))
+            raise invalid(*first) from error
+
+    def read_valid(self, model: type[Model], zone: ZoneInfo, shape: Shape = PLAIN) -> Model | None:
+        """Return the body without the fields that have errors, which are added to `errors`. None if it is invalid.
+
+        Examples of the model replace required fields.
+        """
+        body = self._body(model, zone, shape)
+        for _ in range(2):
+            for name in self.errors.keys() & model.model_fields.keys():
+                body.pop(name, None)
+                field = model.model_fields[name]
+                if field.is_required() and field.examples:
+                    body[name] = field.examples[0]
+            try:
+                return model.model_validate(body, strict=False)
+            except ValidationError as error:
+                self._add_faults(error)
+        return None
+
+    def _body(self, model: type[Model], zone: ZoneInfo, shape: Shape) -> dict[str, Any]:
         body: dict[str, Any] = {}
         for name in model.model_fields.keys() & self.values.keys():
             value = self.values[name]
@@ -82,14 +116,43 @@ class Form:
                 body[name] = value[0] if value else None
             if name in shape.local_times and isinstance(body[name], str):
                 body[name] = from_local_input(body[name], zone)
-        try:
-            return model.model_validate(body, strict=False)
-        except ValidationError as error:
-            for fault in error.errors():
-                name = str(fault["loc"][0])
-                self.errors.setdefault(name, f"{_location(fault['loc'])} {describe_fault(dict(fault))}.")
-            first = next(iter(self.errors.items()))
-            raise invalid(*first) from error
+        return body
+
+    def _add_faults(self, error: ValidationError) -> None:
+        for fault in error.errors():
+            name, text = str(fault["loc"][0]), describe_fault(dict(fault))
+            self.errors.setdefault(name, f"{_location(fault['loc'])} {text}.")
+            self.faults.setdefault(fault["loc"], text)
+
+    def describe(self, name: str, label: str, parts: Sequence[Sequence[str]] = (), place: str = "") -> str:
+        """Return the error of a field with labels instead of API names, and list it in `summary`.
+
+        `parts` are (name, label, …) of the parts of a row; `place` names the group of the field in the summary.
+        """
+        message = gettext(self.errors[name])
+        labels = {part[0]: part[1] for part in parts}
+        field, _, rest = message.partition(" ")
+        if field != name:
+            self._shown[name] = (name, f"{place}: {label}" if place else label, f": {message}")
+            return message
+        number, row = _take(rest, str.isdecimal)
+        part, rest = _take(row, labels.__contains__)
+        row_label = gettext("row %(number)s", number=number) if number else ""
+        label = ", ".join(filter(None, (label, row_label, labels.get(part))))
+        rest = f" {rest}"
+        self._shown[name] = (name, f"{place}: {label}" if place else label, rest)
+        return label + rest
+
+    @property
+    def described_count(self) -> int:
+        """The number of errors that were described so far."""
+        return len(self._shown)
+
+    @property
+    def summary(self) -> Sequence[tuple[str, str, str]]:
+        """(id of the field, label, message) of each error, in the order of the page; others have no field."""
+        others = [("", "", gettext(text)) for name, text in self.errors.items() if name not in self._shown]
+        return [*others, *self._shown.values()]
 
     def attempt(self, work: Callable[[], T]) -> T | None:
         """Return the result of `work`; None if it raises INVALID or TAKEN, whose message is added to `errors`."""
@@ -145,14 +208,33 @@ def apply_shape(fields: Mapping[str, Sequence[str]], shape: Shape) -> dict[str, 
         if name in shape.lists:
             values[name] = [value for value in submitted if value]
         elif "." not in name and name not in shape.rows:
-            values[name] = submitted[-1].replace("\r\n", "\n")
+            value = submitted[-1].replace("\r\n", "\n")
+            values[name] = complete_url(value) if name in shape.urls else value
     for name, parts in shape.rows.items():
         columns = [fields.get(f"{name}.{part}", ()) for part in parts]
         if any(columns):
             cells = zip(*columns, strict=False)
             rows = [dict(zip(parts, (cell.strip() for cell in row), strict=True)) for row in cells]
+            urls = [part for part in parts if f"{name}.{part}" in shape.urls]
+            rows = [{**row, **{part: complete_url(row[part]) for part in urls}} for row in rows]
             values[name] = [row for row in rows if any(row.values())]
     return values
+
+
+def _take(text: str, is_taken: Callable[[str], bool]) -> tuple[str, str]:
+    """Return the first word if it is taken, else "", and the rest of the text."""
+    word, _, rest = text.partition(" ")
+    return (word, rest) if is_taken(word) else ("", text)
+
+
+def complete_url(text: str) -> str:
+    """Return a URL that a person typed, trimmed and with `https://` if it has a host with a dot but no scheme.
+
+    Other text is returned trimmed, so that the validation rejects it (decision 94).
+    """
+    text = text.strip()
+    match = _HOST_WITHOUT_SCHEME.fullmatch(text)
+    return f"https://{match[1]}" if match else text
 
 
 def parse_id(value: str) -> int | None:

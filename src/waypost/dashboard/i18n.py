@@ -1,5 +1,8 @@
 """Texts of the dashboard: `gettext` (in templates `_`) and `ngettext`, through which every text passes."""
 
+from functools import lru_cache
+from zoneinfo import ZoneInfo
+
 from markupsafe import Markup, escape
 
 
@@ -19,3 +22,12 @@ def ngettext(singular: str, plural: str, count: int) -> str:
 def format_number(value: int) -> str:
     """Format with thin spaces between thousands, which is readable in every language."""
     return f"{value:,}".replace(",", "\u202f")
+
+
+@lru_cache(64)
+def find_zone(name: str) -> ZoneInfo:
+    """Return the viewer's time zone; UTC for an unknown name."""
+    try:
+        return ZoneInfo(name or "UTC")
+    except (OSError, ValueError, LookupError):
+        return ZoneInfo("UTC")

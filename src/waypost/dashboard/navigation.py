@@ -15,6 +15,7 @@ MAIN = (
     Entry("/dashboard", "home", "Overview"),
     Entry("/dashboard/links", "link", "Links"),
     Entry("/dashboard/files", "folder", "Files"),
+    Entry("/dashboard/visits", "cursor-arrow-rays", "Visits"),
     Entry("/dashboard/qr", "qr-code", "QR codes"),
     Entry("/dashboard/bios", "device-phone-mobile", "Bio pages"),
     Entry("/dashboard/campaigns", "megaphone", "Campaigns"),

@@ -1,11 +1,15 @@
 """Routes of dashboard pages: each resource declares a handler per path and method."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from functools import partial
+from typing import TYPE_CHECKING, Literal
 
 from starlette.convertors import IntegerConvertor, register_url_convertor
 from starlette.responses import Response
+
+if TYPE_CHECKING:
+    from waypost.dashboard.context import PageContext
 
 ID_CONVERTOR = "row_id"
 Handler = Callable[..., Response]
@@ -35,6 +39,24 @@ class PageRoute:
     public: bool
     admin_only: bool = False
     stream_handler: StreamHandler | None = None
+
+
+def pages_above_forms(routes: Sequence[PageRoute]) -> Iterator[PageRoute]:
+    """Return a page for each path that only forms are sent to, which redirects to the page above it.
+
+    Browsers show the path of a form, so it is reloaded or bookmarked.
+    """
+    pages = {route.path for route in routes if route.method == "GET"}
+    for path in sorted({route.path for route in routes} - pages):
+        segments = path.split("/")
+        length = next((n for n in range(len(segments) - 1, 1, -1) if "/".join(segments[:n]) in pages), 0)
+        if length:
+            yield PageRoute("GET", path, partial(_redirect_up, length), public=True)
+
+
+def _redirect_up(length: int, context: "PageContext", **_parameters: object) -> Response:
+    """Redirect to the first segments of this path."""
+    return context.redirect("/".join(context.request.url.path.split("/")[:length]))
 
 
 class Router:

@@ -63,9 +63,9 @@ def page(
     report = context.read_after_ingest(lambda tx: reports.report(tx, kind, item, report_span))
     if context.query("format") == "csv":
         return _csv_response(report, title)
-    return context.render(
-        template, title=title, back=back, apart=apart, **report_context(context, report, report_span, kind), **more
-    )
+    shown = report_context(context, report, report_span, kind)
+    visits_path = f"/dashboard/visits?kind={kind}&item={item}"
+    return context.render(template, title=title, back=back, apart=apart, visits_path=visits_path, **shown, **more)
 
 
 def report_context(context: PageContext, report: Report, report_span: Span, kind: str = "") -> dict[str, Any]:

@@ -68,6 +68,7 @@ def _environment() -> Environment:
     environment.filters |= {
         "local_time": local_time,
         "local_date": local_date,
+        "relative_time": relative_time,
         "number": format_number,
         "host": host,
         "without_scheme": without_scheme,
@@ -133,6 +134,13 @@ def local_time(context: Context, second: int) -> Markup:
     """Return a Unix time as <time> in the viewer's time zone."""
     local = clock.local(second, context["context"].time_zone)
     return Markup(f'<time datetime="{_iso(second)}" data-local>{local:%Y-%m-%d %H:%M}</time>')  # noqa: S704  # digits
+
+
+@pass_context
+def relative_time(context: Context, second: int) -> Markup:
+    """Return a Unix time like `local_time`, which a script replaces by the time since then."""
+    local = clock.local(second, context["context"].time_zone)
+    return Markup(f'<time datetime="{_iso(second)}" data-relative>{local:%Y-%m-%d %H:%M}</time>')  # noqa: S704  # digits
 
 
 @pass_context

@@ -26,6 +26,8 @@ _INSERT_ONE = DriverChange(_INSERT.values(host=bindparam("host"), alias=bindpara
 _SINCE = select(*_COLUMNS).where(changes.c.id >= bindparam("last")).order_by(changes.c.id)
 Name = tuple[str, str]
 """(host, alias), as in the table `aliases`. An empty alias stands for everything under the host."""
+NEW_ALIASES = "*"
+"""In place of an alias, which never contains it: many aliases are new, so unknown names can be known now."""
 
 
 class Change(NamedTuple):

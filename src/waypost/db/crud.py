@@ -130,11 +130,11 @@ def add(
     with translate_unique_violation(unique_errors):
         item, limit = tx.execute(_insert(table), row).one()
     page_counters.increment(tx, account, table.name, item, 1)
-    _check_item_limit(tx, account, table, limit)
+    check_item_limit(tx, account, table, limit)
     return int(item)
 
 
-def _check_item_limit(tx: Connection, account: int, table: Table, limit: int | None) -> None:
+def check_item_limit(tx: Connection, account: int, table: Table, limit: int | None) -> None:
     """Raise INVALID if the account has more rows than its plan allows, which rolls the new row back.
 
     Exact: the new row was counted first, and concurrent transactions wait for the counter.

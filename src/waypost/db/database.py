@@ -31,6 +31,8 @@ from waypost.db.response_times import MAX_RESPONSE_SECONDS, AdaptiveTimeout, is_
 from waypost.errors import Kind, Problem, unavailable
 
 if TYPE_CHECKING:
+    from waypost.db.driver_statements import DriverSelect
+    from waypost.db.event_loop_reader import EventLoopReader
     from waypost.db.failover import FailoverPools
 
 T = TypeVar("T")
@@ -117,6 +119,16 @@ class Database:
                 raise
         self._idle_readers.append(connection)
         return result
+
+    def event_loop_reader(self, select: "DriverSelect") -> "EventLoopReader | None":
+        """Return a reader for the event loop of a worker; None on SQLite."""
+        return self._failover.event_loop_reader(self._connect_for_reading, select) if self._failover else None
+
+    def _connect_for_reading(self) -> Connection:
+        with self.translated_errors():
+            connection = self._autocommit_reader.connect()
+            connection.begin()
+        return connection
 
     def write(
         self,

@@ -3,6 +3,7 @@
 SQLAlchemy takes three to seven times as long for a statement as the driver.
 """
 
+from collections import defaultdict
 from typing import Any, NamedTuple, Protocol
 
 from sqlalchemy import Connection, Dialect, Executable, Select
@@ -46,6 +47,12 @@ class DriverSelect(_DriverStatement):
             # SQLAlchemy reports errors in its own way, and closes lost connections. A SELECT can be repeated.
             return [tuple(row) for row in tx.exec_driver_sql(compiled.sql, values)]
         return rows
+
+    def numbered(self, dialect: Dialect) -> tuple[str, list[str], dict[str, Any]]:
+        """Return the SQL with `$1`, `$2` and so on, the names of its parameters in order, and its constants."""
+        compiled = self._for(dialect)
+        numbers: defaultdict[str, str] = defaultdict(lambda: f"${len(numbers) + 1}")
+        return compiled.sql % numbers, list(numbers), compiled.constants
 
 
 class DriverChange(_DriverStatement):

@@ -5,12 +5,15 @@ use PostgreSQL import these modules: the driver takes 10 MB.
 """
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 from sqlalchemy import Connection, Engine, event
 
 from waypost.db import connection_pool, postgres
 from waypost.db.connection_pool import PoolWatchdog
+from waypost.db.driver_statements import DriverSelect
+from waypost.db.event_loop_reader import EventLoopReader
 from waypost.db.primary import Mode, PrimarySelector, TimeoutConnection
 from waypost.db.response_times import MAX_RESPONSE_SECONDS, AdaptiveTimeout
 
@@ -37,6 +40,11 @@ class FailoverPools:
     def with_mode(pool: Engine, mode: Mode) -> Engine:
         """Return an engine whose transactions are of this kind."""
         return pool.execution_options(**{_MODE: mode})
+
+    @staticmethod
+    def event_loop_reader(connect: Callable[[], Connection], select: DriverSelect) -> EventLoopReader:
+        """Return a reader for the event loop of a worker."""
+        return EventLoopReader(connect, select)
 
     def reap_stalled(self) -> None:
         """Cut connections that stopped responding or belong to a demoted primary. Never blocks."""

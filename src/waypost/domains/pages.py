@@ -20,14 +20,14 @@ from waypost.urls.short_urls import origin
 pages = Router()
 _LIST = "/dashboard/domains"
 _UNCHECKED = ("", "")
-_SHAPE = Shape(flags=("ignorecase",))
+_SHAPE = Shape(flags=("ignorecase",), urls=("redirectroot", "redirect404"))
 IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 @pages.get("/dashboard/domains")
 def list_domains(context: PageContext) -> Response:
     page = context.read(lambda tx: ops.page(tx, context.account, context.page_request()))
-    return context.render("domains/list.html", page=page, address=_origin)
+    return context.render_list("domains/list.html", page, address=_origin)
 
 
 @pages.get("/dashboard/domains/new")

@@ -41,7 +41,7 @@ def list_files(context: PageContext) -> Response:
     order: ops.Order = next((value for value in get_args(ops.Order) if value == context.query("order")), "date")
     page_request, q = context.page_request(), context.query("q")
     page = context.read_after_ingest(lambda tx: ops.page(tx, context.account, page_request, name=q, order=order))
-    return context.render("files/list.html", page=page, q=q, order=order, **_helpers(context))
+    return context.render_list("files/list.html", page, q=q, order=order, **_helpers(context))
 
 
 @pages.get("/dashboard/files/new")
@@ -85,7 +85,7 @@ def show_file(context: PageContext, id: int) -> Response:
 @pages.post("/dashboard/files/{id:int}")
 def update_file(context: PageContext, id: int) -> Response:
     form = context.form(SHAPE, current=context.read(lambda tx: _values(tx, context, id)))
-    form.attempt(lambda: _update(context, id, form))
+    _update(context, id, form)
     if form.errors:
         return _edit_page(context, id, form, status=400)
     file = context.read(lambda tx: ops.get_owned(tx, context.account, id))
@@ -139,14 +139,17 @@ def _upload_response(context: PageContext, form: Form, uploaded: Sequence[ops.Fi
 
 
 def _update(context: PageContext, id: int, form: Form) -> None:
-    """Save the changed fields. Raises INVALID if the file was changed since the form was shown."""
-    body = form.read(FileChange, context.time_zone, SHAPE)
-    fields = body.sent()
-    if form.text("unlock"):
-        fields["password"] = None
-    if body.maxdownloads is not None:
+    """Save the changed fields, unless the form is invalid or the file was changed since the form was shown."""
+
+    def work(tx: Connection, fields: dict[str, Any]) -> None:
+        if form.text("unlock"):
+            fields["password"] = None
+        form.reject_stale(_values(tx, context, id))
+        ops.change(tx, context.account, id, **fields)
+
+    if form.text("maxdownloads"):
         context.wait_for_ingest()  # earlier downloads count against a new limit
-    context.save(form, lambda tx: _values(tx, context, id), lambda tx: ops.change(tx, context.account, id, **fields))
+    context.submit(form, FileChange, work, SHAPE)
 
 
 def _values(tx: Connection, context: PageContext, id: int) -> Mapping[str, Value]:

@@ -1,7 +1,10 @@
 """Detect the media type of a file from its first bytes, never from its name or from headers of the upload."""
 
+import re
 from collections.abc import Callable
+from decimal import Decimal
 
+_SIZE = re.compile(r"([0-9]{1,15}(?:[.,][0-9]{1,6})?) *(?:([kmgt])(i?)b?|b(?:ytes?)?)?", re.ASCII | re.IGNORECASE)
 SNIFF_BYTES = 64
 """Number of bytes that are enough to detect the type."""
 UNKNOWN = "application/octet-stream"
@@ -60,6 +63,16 @@ def describe(kind: str) -> tuple[str, str]:
         return DESCRIPTIONS[kind], ""
     family, _, name = kind.partition("/")
     return FAMILY_DESCRIPTIONS.get(family, ""), name.removeprefix("x-").upper()
+
+
+def parse_size(text: str) -> int:
+    """Return the bytes of a size such as `500 MB`, `1.5 GB` or `2 GiB`; a number alone is bytes. Raises ValueError."""
+    match = _SIZE.fullmatch(text.strip())
+    if match is None:
+        raise ValueError("must be a size, such as 500 MB or 2 GB")
+    amount, prefix, binary = match.groups()
+    factor = (1024 if binary else 1000) ** (" kmgt".index(prefix.lower()) if prefix else 0)
+    return int(Decimal(amount.replace(",", ".")) * factor)
 
 
 def format_size(count: int) -> str:

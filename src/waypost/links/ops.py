@@ -69,6 +69,9 @@ _CHANNELS = _ids_of_link(channel_items.c.channel, channel_items.c.link)
 _LISTED = select(*_COLUMNS, _CHANNELS).select_from(_WITH_DOMAIN)
 _ONE = _LISTED.where(_IS_OWNED)
 _MANY = _LISTED.where(_link.id.in_(bindparam("links", expanding=True)))
+_OWNED_IDS = select(_link.id).where(
+    _link.account == bindparam("account"), _link.id.in_(bindparam("links", expanding=True))
+)
 _NEWEST = (
     _LISTED.where(_link.account == bindparam("account"), _link.id < bindparam("ceiling"))
     .order_by(_link.id.desc())
@@ -96,6 +99,7 @@ class Details:
     status: Status
     type: str
     password: bool
+    importedclicks: int
     expiry: int | None
     clicklimit: int | None
     expiryurl: str
@@ -122,6 +126,14 @@ def get_many(tx: Connection, ids: Sequence[int]) -> list[Link]:
     """Return the links with these ids, in this order, without those that do not exist."""
     links_by_id = {row["id"]: _listed(row) for row in tx.execute(_MANY, {"links": ids}).mappings()}
     return [links_by_id[link] for link in ids if link in links_by_id]
+
+
+def get_owned_many(tx: Connection, account: int, ids: Sequence[int]) -> list[Link]:
+    """Return the account's links with these ids, in this order. Raises NOT_FOUND if one is missing."""
+    owned = tx.execute(_OWNED_IDS, {"links": ids, "account": account}).scalars().all()
+    if len(owned) != len(set(ids)):
+        raise not_found("link")
+    return get_many(tx, ids)
 
 
 def newest(tx: Connection, account: int, *, ceiling: int, limit: int, offset: int) -> list[Link]:

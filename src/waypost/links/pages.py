@@ -1,8 +1,9 @@
-"""Dashboard pages of links: list, editor, dry run, statistics."""
+"""Dashboard pages of one link: editor, dry run, statistics. The list is in `list_pages`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any, get_args
+from functools import partial
+from typing import Any
 
 from sqlalchemy import Connection
 from starlette.responses import Response
@@ -10,11 +11,10 @@ from starlette.responses import Response
 from waypost.clicks.geo.countries import NAMES
 from waypost.dashboard import forms, qr_image, statistics
 from waypost.dashboard.context import PageContext
-from waypost.dashboard.forms import Form, Shape, Value, parse_id
-from waypost.dashboard.i18n import ngettext
+from waypost.dashboard.forms import Form, Shape, Value
 from waypost.dashboard.routing import Router
-from waypost.links import dead_links, form_options, ops, search
-from waypost.links.columns import Status
+from waypost.links import dead_links, form_options, ops, targeting
+from waypost.links.language_names import LANGUAGE_NAMES
 from waypost.links.schemas import LinkChange, NewLink
 
 pages = Router()
@@ -30,6 +30,10 @@ SHAPE = Shape(
     single=("deeplink",),
     flags=("unlock",),
     local_times=("expiry",),
+    urls=(
+        *("url", "expiryurl", "metaimage", "geotarget.link", "devicetarget.link", "languagetarget.link"),
+        *("deeplink.apple", "deeplink.google"),
+    ),
 )
 _LIST = "/dashboard/links"
 # Operating system and device type of each device of the dry run, as visits are classified.
@@ -42,43 +46,8 @@ _DEVICES = {
     "mac": ("macOS", "Desktop"),
     "linux": ("Linux", "Desktop"),
 }
-_LANGUAGES = "ar cs da de el en es fi fr he hi hu id it ja ko nl no pl pt ro ru sv th tr uk vi zh".split()
 _COUNTRY_OPTIONS = sorted(NAMES.items(), key=lambda country: country[1])
-_LANGUAGE_OPTIONS = [(code, code) for code in _LANGUAGES]
-
-
-@pages.get("/dashboard/links")
-def list_links(context: PageContext) -> Response:
-    order: search.Order = "click" if context.query("order") == "click" else "date"
-    status = next((value for value in get_args(Status) if value == context.query("status")), None)
-    link_filter = search.LinkFilter(
-        campaign=context.query_id("campaign"),
-        channel=context.query_id("channel"),
-        status=status,
-        dead=context.query("status") == "dead",
-    )
-    page_request, q = context.page_request(), context.query("q")
-
-    def work(tx: Connection) -> tuple[Any, Any, set[int]]:
-        selected = {"campaigns": [link_filter.campaign or 0], "channels": [link_filter.channel or 0]}
-        options = form_options.load(tx, context.account, names=form_options.COLLECTIONS, selected=selected)
-        page = search.quick_page(tx, context.account, page_request, order=order, q=q, link_filter=link_filter)
-        checked_ids = [link.id for link in page.items] if context.settings.dead_links_days else []
-        return page, options, dead_links.dead_among(tx, context.account, checked_ids)
-
-    page, options, dead = context.read_after_ingest(work)
-    return context.render(
-        "links/list.html",
-        page=page,
-        choices=options,
-        dead_links=dead,
-        q=q,
-        order=order,
-        link_filter=link_filter,
-        filtered=bool(q) or link_filter != search.NO_FILTER,
-        max_matches=search.MAX_MATCHES,
-        short_url=context.short_url,
-    )
+_LANGUAGE_OPTIONS = sorted(LANGUAGE_NAMES.items(), key=lambda language: language[1])
 
 
 @pages.get("/dashboard/links/new")
@@ -91,7 +60,12 @@ def show_new_form(context: PageContext) -> Response:
 @pages.post("/dashboard/links/new")
 def create_link(context: PageContext) -> Response:
     form = context.form(SHAPE)
-    link = form.attempt(lambda: _create(context, form))
+    link = context.create(form, NewLink, partial(ops.add, settings=context.settings), SHAPE)
+    if (place := form.text("quick")) in ("create", "quick"):
+        invalid_form = form if link is None else None
+        return context.render(
+            "links/quick_create.html", status=200 if link else 400, place=place, form=invalid_form, link=link
+        )
     if link is None:
         return _new_page(context, form, status=400)
     return context.redirect(_LIST, message="Your link is ready.", copy_text=context.short_url(link))
@@ -106,48 +80,10 @@ def show_link(context: PageContext, id: int) -> Response:
 @pages.post("/dashboard/links/{id:int}")
 def update_link(context: PageContext, id: int) -> Response:
     form = context.form(SHAPE, current=context.read(lambda tx: _values(tx, context, id)))
-    link = form.attempt(lambda: _update(context, id, form))
+    link = _update(context, id, form)
     if link is None:
         return _edit_page(context, id, form, status=400)
     return context.redirect(f"{_LIST}/{id}", message="Saved.", copy_text=context.short_url(link))
-
-
-@pages.get("/dashboard/links/{id:int}/delete")
-def confirm_deletion(context: PageContext, id: int) -> Response:
-    return _confirmation(context, [id])
-
-
-@pages.post("/dashboard/links/delete")
-def delete_links(context: PageContext) -> Response:
-    count = context.delete_selected(ops.remove)
-    return context.redirect(_LIST, message=ngettext("The link was deleted.", "%(count)s links were deleted.", count))
-
-
-@pages.post("/dashboard/links/bulk")
-def apply_bulk_action(context: PageContext) -> Response:
-    """Set a status, campaign or channel of the selected links, or ask for confirmation to delete them."""
-    ids, (action, _, target) = context.selected_ids(), context.form().text("action").partition("-")
-    if not ids:
-        return context.redirect(_LIST, message="Select at least one link.", tone="bad")
-    if action == "delete":
-        return _confirmation(context, ids)
-
-    def work(tx: Connection) -> None:
-        for link in sorted(ids):
-            fields: dict[str, Any] = {"status": target}
-            if action == "campaign":
-                fields = {"campaign": group or None}
-            elif action == "channel":
-                fields = {"channel": [*ops.get_owned(tx, context.account, link).channel, group]}
-            body = LinkChange.model_validate(fields)
-            ops.change(tx, context.account, link, settings=context.settings, **body.sent())
-
-    group = parse_id(target)
-    is_known = target in get_args(Status) if action == "status" else group is not None
-    if action not in ("status", "campaign", "channel") or not is_known:
-        return context.redirect(_LIST, message="Select an action.", tone="bad")
-    context.write(work)
-    return context.redirect(_LIST, message=ngettext("The link was updated.", "%(count)s links were updated.", len(ids)))
 
 
 @pages.get("/dashboard/links/{id:int}/stats")
@@ -183,29 +119,18 @@ def show_dry_run(context: PageContext, id: int) -> Response:
     )
 
 
-def _confirmation(context: PageContext, ids: Sequence[int]) -> Response:
-    links = context.read(lambda tx: [ops.get_owned(tx, context.account, link) for link in ids])
-    return context.render("links/delete.html", links=links, short_url=context.short_url)
+def _update(context: PageContext, id: int, form: Form) -> ops.Address | None:
+    """Save the changed fields. Return None if the form is invalid or the link was changed since the form was shown."""
 
+    def work(tx: Connection, fields: dict[str, Any]) -> ops.Address:
+        if form.text("unlock"):
+            fields["password"] = None
+        form.reject_stale(_values(tx, context, id))
+        return ops.change(tx, context.account, id, settings=context.settings, **fields)
 
-def _create(context: PageContext, form: Form) -> ops.Address:
-    fields = form.read(NewLink, context.time_zone, SHAPE).sent()
-    return context.write(lambda tx: ops.add(tx, context.account, settings=context.settings, **fields))
-
-
-def _update(context: PageContext, id: int, form: Form) -> ops.Address:
-    """Save the changed fields. Raises INVALID if the link was changed since the form was shown."""
-    body = form.read(LinkChange, context.time_zone, SHAPE)
-    fields = body.sent()
-    if form.text("unlock"):
-        fields["password"] = None
-    if body.clicklimit is not None:
+    if form.text("clicklimit"):
         context.wait_for_ingest()  # earlier clicks count against a new limit
-    return context.save(
-        form,
-        lambda tx: _values(tx, context, id),
-        lambda tx: ops.change(tx, context.account, id, settings=context.settings, **fields),
-    )
+    return context.submit(form, LinkChange, work, SHAPE)
 
 
 def _values(tx: Connection, context: PageContext, id: int) -> Mapping[str, Value]:
@@ -232,9 +157,23 @@ def _values(tx: Connection, context: PageContext, id: int) -> Mapping[str, Value
 
 
 def _new_page(context: PageContext, form: Form, *, status: int = 200) -> Response:
-    return context.render(
-        "links/new.html", status=status, form=form, choices=_options(context, form), own_host=context.settings.own_host
-    )
+    return context.render("links/new.html", status=status, **_form_context(context, form))
+
+
+def _form_context(context: PageContext, form: Form) -> dict[str, Any]:
+    """Return the template context of the form's fields."""
+    rules = {name: form[name] for name in targeting.READERS}
+    return {
+        "form": form,
+        "choices": _options(context, form),
+        "own_host": context.settings.own_host,
+        "targeting": targeting,
+        "languages": _LANGUAGE_OPTIONS,
+        "unknown_conditions": {
+            name: targeting.unknown_conditions(name, [row for row in rows if isinstance(row, Mapping)])
+            for name, rows in rules.items()
+        },
+    }
 
 
 def _edit_page(context: PageContext, id: int, form: Form, *, status: int = 200) -> Response:
@@ -247,13 +186,11 @@ def _edit_page(context: PageContext, id: int, form: Form, *, status: int = 200) 
     return context.render(
         "links/edit.html",
         status=status,
-        form=form,
-        choices=_options(context, form),
+        **_form_context(context, form),
         link=link,
         check=check,
         has_password=has_password,
         short_url=url,
-        own_host=context.settings.own_host,
         qr_code=qr_image.qr_data_url(url),
     )
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from waypost import credentials
 from waypost.api.request_body import Body
@@ -28,6 +28,7 @@ from waypost.api.types import (
 )
 from waypost.clicks.stats.reports import Clicks, StatisticsBlock, UniqueClicks
 from waypost.links.columns import Status
+from waypost.links.targeting import read_country, read_device, read_language
 
 _TITLE = Field(description="Title in lists, in the dashboard and on interstitials.", examples=["Spring sale"])
 _DESCRIPTION = Field(description="Text for lists and interstitials.", examples=["All boots at half price."])
@@ -75,6 +76,7 @@ class LinkDetails(LinkOut):
     status: Status = _STATUS
     type: str = Field(description=_TYPE, examples=["direct"])
     password: HasPassword
+    importedclicks: int = Field(description="Those of `clicks` that an import brought along.", examples=[0])
     expiry: ExpiryText
     clicklimit: int | None = _CLICK_LIMIT
     expiryurl: str = _EXPIRY_URL
@@ -148,7 +150,9 @@ class GeoRule(Body):
     """A destination for visitors of a country."""
 
     location: Annotated[
-        Line, Field(min_length=1, description="English name or code of the country.", examples=["France"])
+        Line,
+        Field(min_length=1, description="English name or code of the country.", examples=["France"]),
+        AfterValidator(read_country),
     ]
     link: _RULE_LINK
 
@@ -157,7 +161,9 @@ class DeviceRule(Body):
     """A destination for visitors with a device."""
 
     device: Annotated[
-        Line, Field(min_length=1, description="A device or system, such as iPhone or Windows.", examples=["iPhone"])
+        Line,
+        Field(min_length=1, description="A device, system or type, such as iPhone or Windows.", examples=["iPhone"]),
+        AfterValidator(read_device),
     ]
     link: _RULE_LINK
 
@@ -165,7 +171,9 @@ class DeviceRule(Body):
 class LanguageRule(Body):
     """A destination for visitors with a language."""
 
-    language: Annotated[Line, Field(min_length=1, description="Code of the language.", examples=["de"])]
+    language: Annotated[
+        Line, Field(min_length=1, description="Code of the language.", examples=["de"]), AfterValidator(read_language)
+    ]
     link: _RULE_LINK
 
 

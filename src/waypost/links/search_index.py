@@ -54,47 +54,52 @@ def sample(tx: Connection, account: int) -> Sequence[str]:
     return tx.execute(_NEWEST[tx.dialect.name], {"account": account}).scalars().all()
 
 
-def newest_matches(account: int, q: str) -> Select[int]:
-    """PostgreSQL: select the ids of the account's links that contain `q`, without the index, but newest first.
+def newest_matches(account: int, words: Sequence[str]) -> Select[int]:
+    """PostgreSQL: select the ids of the account's links that contain all words, without the index, but newest first.
 
     A limit ends the query early. OFFSET keeps PostgreSQL from a plan that tests all links if it expects few matches.
     """
     c = _POSTGRESQL.c
     newest = select(c.link, c.search).where(c.account == account).order_by(c.link.desc()).offset(0).subquery()
-    return select(newest.c.link).where(newest.c.search.contains(q, autoescape=True))
+    return select(newest.c.link).where(*(newest.c.search.contains(word, autoescape=True) for word in words))
 
 
-def is_selective(q: str, texts: Sequence[str], total: int, limit: int | None) -> bool:
+def is_selective(words: Sequence[str], texts: Sequence[str], total: int, limit: int | None) -> bool:
     """Return whether a GIN index finds the `limit` newest matches, or all of them, for less than testing the links.
 
     `texts`: the sample of the `total` links.
     """
-    matching = sum(q in content for content in texts)
+    matching = sum(all(word in content for word in words) for content in texts)
     if not matching:
         return True
     tested = total if limit is None else min(total, limit * len(texts) / matching)
     return total * matching / len(texts) * _MATCH_COST <= tested
 
 
-def matches(tx: Connection, account: int, q: str, texts: Sequence[str]) -> Select[int]:
-    """Select the ids of the links that contain `q` (case-folded, of MIN_LENGTH) by the index. `texts`: the sample.
+def matches(tx: Connection, account: int, words: Sequence[str], texts: Sequence[str]) -> Select[int]:
+    """Select the ids of the links that contain all words (case-folded, one of MIN_LENGTH) by the index.
 
-    On SQLite, links of other accounts may be among them.
+    `texts`: the sample. On SQLite, links of other accounts may be among them.
     """
-    part, is_in_sample = _rarest_part(q, texts)
+    parts = {word: _rarest_part(word, texts) for word in words if len(word) >= MIN_LENGTH}
     if tx.dialect.name == "sqlite":
-        part = q if is_in_sample else part  # the whole literal is cheaper than reading the text of many links
-        phrase = '"' + part.replace('"', '""') + '"'
+        # The whole literal is cheaper than reading the text of many links.
+        phrases = [word if is_in_sample else part for word, (part, is_in_sample) in parts.items()]
+        phrase = " AND ".join('"' + part.replace('"', '""') + '"' for part in phrases)
         query = select(_SQLITE.c.rowid).where(text(_SQLITE_MATCHES).bindparams(phrase=phrase))
-        return query if part == q else query.where(text(_SQLITE_CONTAINS).bindparams(account=account, q=q))
+        for n, word in enumerate(word for word in words if word not in phrases):
+            contains = text(_SQLITE_CONTAINS.replace(":q", f":q{n}")).bindparams(**{f"q{n}": word, "account": account})
+            query = query.where(contains)
+        return query
     c = _POSTGRESQL.c
-    contains = func.links_search_keys(c.search, c.account).bool_op("@>")
-    return select(c.link).where(contains(func.links_search_keys(part, account)), c.search.contains(q, autoescape=True))
+    contains_keys = func.links_search_keys(c.search, c.account).bool_op("@>")
+    has_keys = (contains_keys(func.links_search_keys(part, account)) for part, _ in parts.values())
+    return select(c.link).where(*has_keys, *(c.search.contains(word, autoescape=True) for word in words))
 
 
-def owned_matches(tx: Connection, account: int, q: str, texts: Sequence[str]) -> Select[int]:
+def owned_matches(tx: Connection, account: int, words: Sequence[str], texts: Sequence[str]) -> Select[int]:
     """Like `matches`, but only links of the account."""
-    query = matches(tx, account, q, texts)
+    query = matches(tx, account, words, texts)
     if tx.dialect.name == "sqlite" and not tx.execute(_IS_ONLY_ACCOUNT, {"account": account}).scalar_one():
         return query.where(text(_SQLITE_IS_OWNED).bindparams(account=account))
     return query

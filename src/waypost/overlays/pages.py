@@ -14,7 +14,7 @@ from waypost.overlays import ops, submissions
 from waypost.overlays.api import NewOverlay, OverlayChange
 
 pages = Router()
-_SHAPE = Shape(lists=("options",))
+_SHAPE = Shape(lists=("options",), urls=("link", "image", "webhook"))
 _LIST = "/dashboard/overlays"
 _SUBMISSIONS = "/dashboard/overlays/{}/answers"
 _TYPES: tuple[ops.Type, ...] = get_args(ops.Type)
@@ -36,7 +36,7 @@ def list_overlays(context: PageContext) -> Response:
         return page, ops.uses(tx, [overlay.id for overlay in page.items])
 
     page, use_counts = context.read(work)
-    return context.render("overlays/list.html", page=page, use_counts=use_counts)
+    return context.render_list("overlays/list.html", page, use_counts=use_counts)
 
 
 @pages.get("/dashboard/overlays/new")

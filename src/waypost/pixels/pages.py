@@ -54,7 +54,7 @@ def list_pixels(context: PageContext) -> Response:
         return page, ops.uses(tx, [pixel.id for pixel in page.items])
 
     page, uses = context.read(work)
-    return context.render("pixels/list.html", page=page, uses=uses, providers=PROVIDERS)
+    return context.render_list("pixels/list.html", page, uses=uses, providers=PROVIDERS)
 
 
 @pages.get("/dashboard/pixels/new")

@@ -1,5 +1,6 @@
 """Dashboard pages of QR codes: gallery, designer with preview, statistics."""
 
+import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
@@ -44,6 +45,7 @@ SHAPE = Shape(
     rows={**PARTS, "gradient": ("color", "type", "angle")},
     single=("data", "gradient"),
     flags=("blend", "unlogo"),
+    urls=("link.link", "vcard.site", "event.url", "app.apple", "app.google", "app.url"),
 )
 _STYLE = ("foreground", "background", "modules", "eyes", "level", "caption")
 
@@ -52,7 +54,7 @@ _STYLE = ("foreground", "background", "modules", "eyes", "level", "caption")
 def list_codes(context: PageContext) -> Response:
     page_request, q = context.page_request(_PER_PAGE), context.query("q")
     page = context.read_after_ingest(lambda tx: ops.page(tx, context.account, page_request, q=q))
-    return context.render("qr/list.html", page=page, q=q)
+    return context.render_list("qr/list.html", page, q=q)
 
 
 @pages.get("/dashboard/qr/new")
@@ -69,6 +71,7 @@ def create_code(context: PageContext) -> Response:
         lambda: service.add(context, form.read(NewCode, context.time_zone, SHAPE), service.Logos(context))
     )
     if code is None:
+        _assign_to_part(form)
         return _new_page(context, form, status=400)
     return context.redirect(f"{_LIST}/{code}", message="Your QR code is ready.")
 
@@ -94,6 +97,7 @@ def show_code(context: PageContext, id: int) -> Response:
 def update_code(context: PageContext, id: int) -> Response:
     form = _submitted_change(context)
     if form.attempt(lambda: _update(context, id, form)) is None:
+        _assign_to_part(form)
         return _edit_page(context, id, form, status=400)
     return context.redirect(f"{_LIST}/{id}", message="Saved.")
 
@@ -156,6 +160,17 @@ def _submitted_form(context: PageContext, current: Mapping[str, Value] | None = 
 def _submitted_change(context: PageContext) -> Form:
     """Return the same for an existing code. An empty logo field keeps the logo, unless its removal is selected."""
     return _submitted_form(context, None if context.fields.get("unlogo") else {"logo": ""})
+
+
+def _assign_to_part(form: Form) -> None:
+    """Replace the error of the content by one of the input that has it, if it is known."""
+    code_type, message = form.text("type"), form.errors.get("data", "")
+    parts = PARTS.get(code_type, ())
+    match = re.match(r"data(?:\.(\w+))? ", message)
+    part = (match[1] or (parts[0] if len(parts) == 1 else "")) if match else ""
+    if match and part in parts:
+        del form.errors["data"]
+        form.errors[f"{code_type}.{part}"] = f"{code_type}.{part} {message[match.end() :]}"
 
 
 def _draft_change(context: PageContext, id: int, form: Form) -> Callable[[Connection], ops.Draft]:

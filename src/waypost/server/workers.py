@@ -18,7 +18,7 @@ import uvicorn
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors.multiprocess import SIGNALS, Multiprocess, Process
 
-from waypost import imports
+from waypost import module_loading
 from waypost.errors import Kind, Problem
 
 _READY_SECONDS = 60
@@ -27,7 +27,7 @@ _log = structlog.get_logger("workers")
 
 def preload(config: uvicorn.Config) -> None:
     """Import and build what every process of the service needs, before the first one is forked."""
-    imports.load(str(config.app).partition(":")[0]).prepare()
+    module_loading.load(str(config.app).partition(":")[0]).prepare()
     gc.collect()
     gc.freeze()  # the garbage collector would write to memory pages that the processes share
 

@@ -7,13 +7,14 @@ from sqlalchemy import Connection
 from starlette.responses import Response
 
 from waypost.dashboard.context import PageContext
-from waypost.dashboard.forms import Form, Value
+from waypost.dashboard.forms import Form, Shape, Value
 from waypost.dashboard.routing import Router
 from waypost.splash import ops
 from waypost.splash.api import NewSplash, SplashChange
 
 pages = Router()
 _LIST = "/dashboard/splash"
+_SHAPE = Shape(urls=("link", "banner", "logo"))
 
 
 @pages.get("/dashboard/splash")
@@ -23,7 +24,7 @@ def list_splash(context: PageContext) -> Response:
         return page, ops.uses(tx, [splash.id for splash in page.items])
 
     page, use_counts = context.read(work)
-    return context.render("splash/list.html", page=page, use_counts=use_counts)
+    return context.render_list("splash/list.html", page, use_counts=use_counts)
 
 
 @pages.get("/dashboard/splash/new")
@@ -36,7 +37,7 @@ def show_new_form(context: PageContext) -> Response:
 
 @pages.post("/dashboard/splash/new")
 def create_splash(context: PageContext) -> Response:
-    form = context.form()
+    form = context.form(_SHAPE)
     splash = context.create(form, NewSplash, ops.add)
     if splash is None:
         return context.render("splash/editor.html", allow_frames=True, status=400, splash=None, form=form)
@@ -48,7 +49,7 @@ def create_splash(context: PageContext) -> Response:
 @pages.post("/dashboard/splash/preview")
 def preview_splash(context: PageContext) -> Response:
     """Render the submitted form for the preview. Invalid forms return 204, which keeps the previous preview."""
-    form = context.form()
+    form = context.form(_SHAPE)
     form.values["name"] = "preview"
     fields = form.attempt(lambda: form.read(NewSplash, context.time_zone).sent())
     return Response(status_code=204) if fields is None else context.services.preview("splash", fields)
@@ -63,7 +64,7 @@ def show_splash(context: PageContext, id: int) -> Response:
 @pages.post("/dashboard/splash/{id:int}")
 def update_splash(context: PageContext, id: int) -> Response:
     splash = context.read(lambda tx: ops.get_owned(tx, context.account, id))
-    form = context.form(current=_values(splash))
+    form = context.form(_SHAPE, current=_values(splash))
 
     def stored(tx: Connection) -> Mapping[str, Value]:
         return _values(ops.get_owned(tx, context.account, id))

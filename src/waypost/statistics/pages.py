@@ -11,18 +11,13 @@ from waypost.dashboard import statistics
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form
 from waypost.dashboard.routing import Router
-from waypost.db.schema import bios, domains, files, link_checks, links, qrs
+from waypost.db.schema import domains, link_checks, links
+from waypost.statistics.visit_items import find_items
 from waypost.urls.short_urls import short_url
 
 pages = Router()
 _TOP_LINKS = 5
 _LATEST_VISITS = 8
-_ITEM_PAGES = {
-    "link": ("links", links, links.c.title),
-    "qr": ("qr", qrs, qrs.c.name),
-    "file": ("files", files, files.c.name),
-    "bio": ("bios", bios, bios.c.name),
-}
 
 
 @pages.get("/dashboard")
@@ -31,8 +26,10 @@ def overview(context: PageContext) -> Response:
 
     def work(tx: Connection) -> tuple[reports.Report, Mapping[str, Any]]:
         report = reports.report(tx, "account", context.account, span)
-        recent = [_visit(tx, row) for row in raw_events.latest(tx, context.account, _LATEST_VISITS)]
-        return report, {"top": _top_links(tx, context), "recent": recent, "broken": _dead_links(tx, context)}
+        recent = raw_events.latest(tx, context.account, _LATEST_VISITS)
+        items = find_items(tx, context.account, ((visit["kind"], visit["item"]) for visit in recent))
+        sections = {"top": _top_links(tx, context), "recent": recent, "items": items}
+        return report, {**sections, "broken": _dead_links(tx, context)}
 
     report, sections = context.read_after_ingest(work)
     return context.render(
@@ -60,14 +57,3 @@ def _top_links(tx: Connection, context: PageContext) -> list[Mapping[str, Any]]:
     top = tx.execute(query).mappings()
     base = context.settings.base
     return [{**link, "short": short_url(base, link["host"], link["scheme"], link["alias"])} for link in top]
-
-
-def _visit(tx: Connection, row: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Add the name and page of the visited item to a visit. Both are empty if the item is deleted."""
-    item = None
-    if row["kind"] in _ITEM_PAGES:
-        path, table, name = _ITEM_PAGES[row["kind"]]
-        item = tx.execute(select(table.c.alias, name.label("name")).where(table.c.id == row["item"])).first()
-    if item is None:
-        return {**row, "name": "", "path": ""}
-    return {**row, "name": item.name or item.alias, "path": f"/dashboard/{path}/{row['item']}"}

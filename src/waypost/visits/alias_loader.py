@@ -1,7 +1,9 @@
 """Load the records of aliases that are not in the cache: those of one turn of the event loop by one statement."""
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from sqlalchemy import Connection
 
@@ -9,10 +11,11 @@ from waypost.db.change_log import Name
 from waypost.db.database import Database
 from waypost.settings import Settings
 from waypost.urls import blocklist
+from waypost.urls.blocklist import Blocklist
 from waypost.visits.batcher import Batcher
 from waypost.visits.blocked_urls import without_blocked
 from waypost.visits.cache import Cache
-from waypost.visits.lookup import BioView, QrView, Resolved, find_domain, resolve
+from waypost.visits.lookup import NAMED_RECORDS, BioView, QrView, Resolved, find_domain, plain_links, resolve
 
 _MAX_CACHED = 16_384  # characters; larger bio pages and QR codes are read from the database every time
 _Key = tuple[int, Name]
@@ -27,8 +30,9 @@ class AliasLoader:
         self._database = database
         self._cache = cache
         self._settings = settings
+        self._reader = database.event_loop_reader(NAMED_RECORDS["postgresql"])
         self._batcher: Batcher[Name, Resolved | None] = Batcher(
-            self._read, thread_name="aliases", is_quick=database.is_sqlite
+            self._read, thread_name="aliases", is_quick=database.is_sqlite, start=self._start_reading
         )
         # By cache version and name: a request after a change does not share an earlier read.
         self._waiting: dict[_Key, list[Callable[[Outcome], None]]] = {}
@@ -53,10 +57,25 @@ class AliasLoader:
     def close(self) -> None:
         """Stop the threads."""
         self._batcher.close()
+        if self._reader is not None:
+            self._reader.close()
 
     def _deliver(self, key: _Key, outcome: Outcome) -> None:
         for done in self._waiting.pop(key):
             done(outcome)
+
+    def _start_reading(self, names: Sequence[Name], done: Callable[[list[Resolved | None] | None], None]) -> bool:
+        """Read the records on the event loop. That is possible if all of them are plain links or unknown."""
+        cache = self._cache
+        version, blocked = cache.version, cache.blocklist
+        if self._reader is None or blocked is None or not all(cache.get_domain(host)[0] for host, _ in names):
+            return False
+
+        def finish(rows: Sequence[Sequence[Any]] | None) -> None:
+            by_name = None if rows is None else plain_links(rows)
+            done(None if by_name is None else self._cache_all(names, by_name, blocked, version))
+
+        return self._reader.fetch_all(finish, names=json.dumps(names))
 
     def _read(self, names: Sequence[Name]) -> list[Resolved | None]:
         version = self._cache.version
@@ -72,9 +91,13 @@ class AliasLoader:
         for host in {host for host, _ in names}:
             if not cache.get_domain(host)[0]:
                 cache.put_domain(host, find_domain(tx, host, self._settings), version=version)
-        by_name = resolve(tx, names, self._settings)
+        return self._cache_all(names, resolve(tx, names, self._settings), blocked, version)
+
+    def _cache_all(
+        self, names: Sequence[Name], by_name: Mapping[Name, Resolved], blocked: Blocklist, version: int
+    ) -> list[Resolved | None]:
         records = [without_blocked(by_name.get(name), blocked) for name in names]
         for name, record in zip(names, records, strict=True):
             if not isinstance(record, BioView | QrView) or record.size <= _MAX_CACHED:
-                cache.put_resolved(name, record, version=version)
+                self._cache.put_resolved(name, record, version=version)
         return records

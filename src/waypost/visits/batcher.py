@@ -1,6 +1,7 @@
 """Collect the requests of one turn of the event loop, and run one function for all of them in a thread.
 
-A single request can run in the event loop itself, which costs half as much, while that takes less than a millisecond.
+The event loop itself does the work where it can, which costs half as much: a single request that takes less than a
+millisecond, or a batch that another process works on while the event loop continues.
 """
 
 import asyncio
@@ -8,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from queue import SimpleQueue
 from typing import Generic, TypeVar
 
@@ -26,9 +28,21 @@ _MAX_WAITING = 1000
 class Batcher(Generic[K, V]):
     """Runs on the event loop of one worker."""
 
-    def __init__(self, work: Callable[[Sequence[K]], Sequence[V]], *, thread_name: str, is_quick: bool = False) -> None:
-        """`work` returns a value for each of the keys, in their order. `is_quick`: it waits for nothing but a disk."""
+    def __init__(
+        self,
+        work: Callable[[Sequence[K]], Sequence[V]],
+        *,
+        thread_name: str,
+        is_quick: bool = False,
+        start: Callable[[Sequence[K], Callable[[Sequence[V] | None], None]], bool] | None = None,
+    ) -> None:
+        """`work` returns a value for each of the keys, in their order. `is_quick`: it waits for nothing but a disk.
+
+        `start` does the same without blocking: it returns False if it cannot, or calls its second argument later with
+        the values, or with None if `work` must do it.
+        """
         self._work = work
+        self._start_without_thread = start
         self._is_quick = is_quick
         self._was_quick = True
         self._threads_until = 0.0
@@ -75,19 +89,30 @@ class Batcher(Generic[K, V]):
         if self._is_quick and len(self._queue) == 1 and not self._running and time.monotonic() > self._threads_until:
             self._run_in_loop()
             return
-        loop = asyncio.get_running_loop()
         if self._running and time.monotonic() - self._progress_at < _SLOW_SECONDS:
             if self._timer is None:
-                self._timer = loop.call_later(_SLOW_SECONDS, self._start_another)
+                self._timer = asyncio.get_running_loop().call_later(_SLOW_SECONDS, self._start_another)
             return
         batch, self._queue = self._queue[:_MAX_BATCH], self._queue[_MAX_BATCH:]
         if not self._running:
             self._progress_at = time.monotonic()
         self._running += 1
+        start = self._start_without_thread
+        if start is None or not start([key for key, _ in batch], partial(self._end, batch)):
+            self._run_in_thread(batch)
+
+    def _end(self, batch: Sequence[_Item[K, V]], values: Sequence[V] | None) -> None:
+        """Deliver the values that were computed without a thread, or let a thread compute them."""
+        if values is None:
+            self._run_in_thread(batch)
+        else:
+            self._finish(batch, values)
+
+    def _run_in_thread(self, batch: Sequence[_Item[K, V]]) -> None:
         if self._threads < self._running:
             self._threads += 1
             threading.Thread(target=self._run_batches, name=f"{self._thread_name} {self._threads}", daemon=True).start()
-        self._batches.put((loop, batch))
+        self._batches.put((asyncio.get_running_loop(), batch))
 
     def _start_another(self) -> None:
         self._timer = None

@@ -10,7 +10,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TypeVar
 
-from waypost.db.change_log import Name
+from waypost.db.change_log import NEW_ALIASES, Name
 from waypost.urls.blocklist import Blocklist
 from waypost.visits.lookup import DomainView, Resolved
 
@@ -160,11 +160,17 @@ class Cache:
             if names is None or any(not alias for _, alias in names):
                 self._clear()
                 return
+            if any(alias == NEW_ALIASES for _, alias in names):
+                self._drop_unknown_names()
             for host, alias in names:
                 self._resolved.pop((host, alias), None)
                 self._drop_hot(_key((host, alias)))
                 for key in tuple(self._body_keys.get((host, alias), ())):
                     self._evict_body(key)
+
+    def _drop_unknown_names(self) -> None:
+        for name in [name for name, (_, resolved) in self._resolved.items() if resolved is None]:
+            del self._resolved[name]
 
     def _clear(self) -> None:
         self.hot.clear()

@@ -116,6 +116,7 @@ class FastPathProtocol(LimitedProtocol):
         self._address = b""
         self._is_proxied = False
         self._held: _Request | None = None  # waits for its record
+        self._early_data = b""  # received after the held request
 
     def is_from_proxy(self) -> bool:
         return self._is_proxied
@@ -130,6 +131,10 @@ class FastPathProtocol(LimitedProtocol):
         super().connection_made(transport)
 
     def data_received(self, data: bytes) -> None:
+        if self._held is not None:
+            self._early_data += data
+            self.flow.pause_reading()  # not earlier: it takes two system calls
+            return
         if data.startswith(b"GET /") and data.endswith(b"\r\n\r\n") and self._is_free() and self._respond(data):
             self.is_new, self.was_used = False, True
             if self.timeout_keep_alive_task is not None:
@@ -138,6 +143,13 @@ class FastPathProtocol(LimitedProtocol):
         if self._worker_state.pending:
             self._worker_state.flush()  # keep the order of pipelined responses
         super().data_received(data)
+
+    def eof_received(self) -> bool | None:  # type: ignore[override]  # asyncio takes a bool
+        """Answer the held request of a client that sends no more, then close the connection."""
+        if self._held is None:
+            return super().eof_received()
+        self.is_draining = True
+        return True
 
     def _start_asgi_task(self, cycle: Any, app: Any) -> None:
         adapter: Any = SendfileAdapter(app, cycle, self.transport, self._worker_state.sendfile_threads)
@@ -196,7 +208,6 @@ class FastPathProtocol(LimitedProtocol):
             return False  # the slow path sheds load
         self._worker_state.misses += 1
         self._held = request
-        self.flow.pause_reading()
         visits.loader.load((host.name, target.alias), self._resume)
         return True
 
@@ -205,7 +216,6 @@ class FastPathProtocol(LimitedProtocol):
         if not rotators.accepts(request.visit):
             return False
         self._held = request
-        self.flow.pause_reading()
         rotators.load(request.visit, self._resume)
         return True
 
@@ -214,17 +224,21 @@ class FastPathProtocol(LimitedProtocol):
         held, self._held = self._held, None
         if held is None or self.transport.is_closing():
             return
-        self.flow.resume_reading()
         if isinstance(outcome, BaseException) or self.is_draining or not self._respond_with(outcome, held):
             super().data_received(held.data)
+        self._read_early_data()
+
+    def _read_early_data(self) -> None:
+        if self._early_data and self._held is None:
+            data, self._early_data = self._early_data, b""
+            self.flow.resume_reading()
+            self.data_received(data)
 
     def _respond_with(self, record: Any, request: _Request) -> bool:
         visits = self._worker_state.visits
         response = visits.respond(request.visit, record, request.headers[ACCEPT], version=request.version)
-        if response is None:
-            return False
-        if isinstance(response, LimitedResponse):
-            return self._take_click(response, request)
+        if response is None or isinstance(response, LimitedResponse):
+            return response is not None and self._take_click(response, request)
         self._worker_state.record_redirects += response.status_line is REDIRECT_LINE
         now = time.time_ns() // 1_000_000
         rotation = b""
@@ -238,7 +252,6 @@ class FastPathProtocol(LimitedProtocol):
         if taker.is_overloaded:
             return False
         self._held = request
-        self.flow.pause_reading()
         taker.submit(response.link, partial(self._resume_after_click, response))
         return True
 
@@ -251,15 +264,15 @@ class FastPathProtocol(LimitedProtocol):
             if is_taken is True:
                 self._worker_state.journal.write(self._journal_line(response, held.headers, now))
             return
-        self.flow.resume_reading()
-        if is_taken is not True:
+        if is_taken is True:
+            self._worker_state.record_redirects += 1
+            self._send(response, held.headers, held.hsts, now)
+            if self.is_draining:
+                self._worker_state.flush()
+                self.transport.close()
+        else:
             super().data_received(held.data)
-            return
-        self._worker_state.record_redirects += 1
-        self._send(response, held.headers, held.hsts, now)
-        if self.is_draining:
-            self._worker_state.flush()
-            self.transport.close()
+        self._read_early_data()
 
     def _client(self, headers: HeaderValues) -> tuple[bytes, bytes]:
         """Return the client's address and country code. Those of a proxy's headers only if it is trusted."""

@@ -141,9 +141,20 @@ def resolve(tx: Connection, names: Sequence[Name], settings: Settings) -> dict[N
 
     Aliases on a branded domain need its account to own the domain (decision 39).
     """
-    rows = _NAMED_RECORDS[tx.dialect.name].fetch_all(tx, names=json.dumps(names))
+    rows = NAMED_RECORDS[tx.dialect.name].fetch_all(tx, names=json.dumps(names))
     records = {(row[0], row[1]): _read_record(tx, row[2:], settings) for row in rows}
     return {name: record for name, record in records.items() if record is not None}
+
+
+def plain_links(rows: Sequence[Sequence[Any]]) -> dict[Name, Resolved] | None:
+    """Return the records of rows of NAMED_RECORDS, if all of them are links without interstitials, or else None."""
+    records: dict[Name, Resolved] = {}
+    for host, alias, _, kind, _, *columns in rows:
+        interstitials = InterstitialColumns(*columns[len(_LINK_FIELDS) :])
+        if kind != "link" or columns[0] is None or not interstitials.is_empty:
+            return None
+        records[host, alias] = LinkView(**_link_values(columns))
+    return records
 
 
 def scheme_of(tx: Connection, host: str, alias: str) -> str | None:
@@ -195,15 +206,20 @@ def find_link(tx: Connection, account: int, item: int) -> LinkView | None:
 
 def _link_view(tx: Connection, row: Sequence[Any]) -> LinkView | None:
     """Return the link of a row with _LINK_COLUMNS; None if there is no link, so that all of them are NULL."""
-    values: dict[str, Any] = dict(zip(_LINK_FIELDS, row, strict=False))
+    values = _link_values(row)
     if values["id"] is None:
         return None
-    for name in _JSON_FIELDS:
-        text = values[name]
-        values[name] = _EMPTY_JSON[text] if text in _EMPTY_JSON else json.loads(text)
     columns = InterstitialColumns(*row[len(_LINK_FIELDS) :])
     interstitials = read_interstitials(tx, values["account"], values["id"], columns)
     return LinkView(**values, interstitials=interstitials)
+
+
+def _link_values(row: Sequence[Any]) -> dict[str, Any]:
+    values: dict[str, Any] = dict(zip(_LINK_FIELDS, row, strict=False))
+    for name in _JSON_FIELDS:
+        text = values[name]
+        values[name] = _EMPTY_JSON[text] if text in _EMPTY_JSON else json.loads(text)
+    return values
 
 
 _QR_FIELDS = ("id", "account", "alias", "name", "type", "dynamic", "version")
@@ -258,7 +274,7 @@ def _named_records(names: TableValuedAlias, host: ColumnElement[str], alias: Col
 
 _JSON_EACH = func.json_each(bindparam("names", type_=String)).table_valued("value")
 _JSON_ELEMENTS = func.json_array_elements(cast(bindparam("names", type_=String), JSON)).table_valued("value")
-_NAMED_RECORDS = {
+NAMED_RECORDS = {
     "sqlite": _named_records(
         _JSON_EACH, *(func.json_extract(_JSON_EACH.c.value, path, type_=String) for path in ("$[0]", "$[1]"))
     ),

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any, Literal
 
-from sqlalchemy import Connection, RowMapping, select
+from sqlalchemy import ColumnElement, Connection, RowMapping, select
 
 from waypost import clock, csv_export
 from waypost.db.database import Database
@@ -20,15 +20,29 @@ _COLUMNS = (
 )
 
 
-def export(database: Database, account: int, *, form: Format, first: int, after: int) -> Iterator[str]:
+def export(
+    database: Database,
+    account: int,
+    *,
+    form: Format,
+    first: int,
+    after: int,
+    where: ColumnElement[bool] | None = None,
+) -> Iterator[str]:
     """Yield the account's visits from second `first` to before `after` as pages of text, oldest first.
+
+    `where` is another condition on `events`.
 
     Each page is read in its own transaction, so that a slow client holds no transaction open.
     """
     if form == "csv":
         yield ",".join(_COLUMNS) + "\r\n"
+    c = events.c
+    conditions = [c.account == account, c.at_ms >= first * 1000, c.at_ms < after * 1000]
+    if where is not None:
+        conditions.append(where)
     last_id = 0
-    while rows := database.read(lambda tx: _page(tx, account, last_id, first * 1000, after * 1000)):  # noqa: B023  # called at once
+    while rows := database.read(lambda tx: _page(tx, conditions, last_id)):  # noqa: B023  # called at once
         last_id = rows[-1]["id"]
         exported = [_export_row(row) for row in rows]
         if form == "csv":
@@ -47,15 +61,10 @@ def latest(tx: Connection, account: int, limit: int) -> list[dict[str, Any]]:
     return list(islice(clicks, limit))
 
 
-def _page(tx: Connection, account: int, last_id: int, first_ms: int, after_ms: int) -> Sequence[RowMapping]:
+def _page(tx: Connection, conditions: Sequence[ColumnElement[bool]], last_id: int) -> Sequence[RowMapping]:
     c = events.c
     columns = [c[name] for name in _COLUMNS if name != "date"]
-    query = (
-        select(*columns, c.at_ms)
-        .where(c.account == account, c.id > last_id, c.at_ms >= first_ms, c.at_ms < after_ms)
-        .order_by(c.id)
-        .limit(_PAGE_SIZE)
-    )
+    query = select(*columns, c.at_ms).where(*conditions, c.id > last_id).order_by(c.id).limit(_PAGE_SIZE)
     return tx.execute(query).mappings().all()
 
 

@@ -139,6 +139,7 @@ links = owned(
     parent("campaign", "campaigns", "SET NULL"),
     number("clicks"),
     number("uniqueclicks"),
+    number("importedclicks"),
     Index("links_account_clicks", "account", "clicks", "id"),
     Index("links_campaign", "campaign", "id"),
     Index("links_account_status", "account", "status", "id"),

@@ -42,7 +42,7 @@ def _create_links() -> None:
         columns(TEXT, "metatitle", "metadescription", "metaimage"),
         columns(JSON, "geotarget", "devicetarget", "languagetarget", "deeplink", "parameters"),
         optional(ID, "campaign"),
-        columns(NUMBER, "clicks", "uniqueclicks"),
+        columns(NUMBER, "clicks", "uniqueclicks", "importedclicks"),
         part_of("links", "campaign", "campaigns", "SET NULL"),
         part_of("links", "overlay", "overlays", "SET NULL"),
         part_of("links", "splash", "splashes", "SET NULL"),

@@ -1,0 +1,34 @@
+# Written by `make docs`. Do not edit: change the code and run it again.
+"""All operations of the API."""
+
+from waypost_client.aio.operations.account import AsyncAccountOperations
+from waypost_client.aio.operations.bio_pages import AsyncBioPagesOperations
+from waypost_client.aio.operations.branded_domains import AsyncBrandedDomainsOperations
+from waypost_client.aio.operations.bulk import AsyncBulkOperations
+from waypost_client.aio.operations.campaigns import AsyncCampaignsOperations
+from waypost_client.aio.operations.channels import AsyncChannelsOperations
+from waypost_client.aio.operations.cta_overlays import AsyncCtaOverlaysOperations
+from waypost_client.aio.operations.files import AsyncFilesOperations
+from waypost_client.aio.operations.links import AsyncLinksOperations
+from waypost_client.aio.operations.pixels import AsyncPixelsOperations
+from waypost_client.aio.operations.qr_codes import AsyncQrCodesOperations
+from waypost_client.aio.operations.splash_pages import AsyncSplashPagesOperations
+from waypost_client.aio.operations.statistics import AsyncStatisticsOperations
+
+
+class AsyncOperations(
+    AsyncAccountOperations,
+    AsyncFilesOperations,
+    AsyncCampaignsOperations,
+    AsyncSplashPagesOperations,
+    AsyncQrCodesOperations,
+    AsyncChannelsOperations,
+    AsyncPixelsOperations,
+    AsyncBrandedDomainsOperations,
+    AsyncCtaOverlaysOperations,
+    AsyncLinksOperations,
+    AsyncBioPagesOperations,
+    AsyncStatisticsOperations,
+    AsyncBulkOperations,
+):
+    """One method for each operation."""

@@ -1,0 +1,2 @@
+# Written by `make docs`. Do not edit: change the code and run it again.
+"""Optional fields of requests."""

@@ -1,0 +1,129 @@
+# Written by `make docs`. Do not edit: change the code and run it again.
+"""Optional fields of requests: bio pages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal, TypedDict
+
+if TYPE_CHECKING:
+    from typing_extensions import Required
+
+
+class LinkBlock(TypedDict, total=False):
+    """A button."""
+
+    type: Required[Literal["link"]]
+    """Kind of the block."""
+    title: Required[str]
+    """Text of the button."""
+    url: Required[str]
+    """Destination of the block."""
+
+
+class TextBlock(TypedDict, total=False):
+    """A heading or a text."""
+
+    type: Required[Literal["heading", "text"]]
+    """Kind of the block."""
+    text: Required[str]
+    """The text."""
+
+
+class ImageBlock(TypedDict, total=False):
+    """A picture."""
+
+    type: Required[Literal["image"]]
+    """Kind of the block."""
+    image: Required[str]
+    """URL of the picture."""
+    link: str
+    """Destination of the picture."""
+    alt: str
+    """Alternative text of the picture."""
+
+
+class SocialBlock(TypedDict, total=False):
+    """A profile in a social network."""
+
+    type: Required[Literal["social"]]
+    """Kind of the block."""
+    network: Required[str]
+    """Name of the network; known ones get an icon."""
+    url: Required[str]
+    """Destination of the block."""
+
+
+class CardBlock(TypedDict, total=False):
+    """A contact card."""
+
+    type: Required[Literal["vcard"]]
+    """Kind of the block."""
+    fname: str
+    """First name."""
+    lname: str
+    """Last name."""
+    org: str
+    """Company."""
+    title: str
+    """Position in the company."""
+    phone: str
+    """Telephone number."""
+    cell: str
+    """Mobile number."""
+    fax: str
+    """Fax number."""
+    email: str
+    """E-mail address."""
+    site: str
+    """Website."""
+    street: str
+    """Street and number."""
+    city: str
+    """City."""
+    state: str
+    """State or region."""
+    zip: str
+    """Postal code."""
+    country: str
+    """Country."""
+
+
+class NewBio(TypedDict, total=False):
+    """A new bio page."""
+
+    alias: str | None
+    """Alias instead of a random one, unique on its host."""
+    title: str | None
+    """Heading of the page; the name by default."""
+    description: str | None
+    """Text below the heading."""
+    theme: str | None
+    """default, ocean, forest, sunset, paper or mono. Follows the system setting of the visitor unless it ends
+    with -light or -dark. Any other value means default.
+    """
+    blocks: Sequence[LinkBlock | TextBlock | ImageBlock | SocialBlock | CardBlock] | None
+    """Blocks of the page, from top to bottom: link, heading, text, image, social or vcard."""
+    sensitive: bool | None
+    """True to warn visitors before they see the page."""
+
+
+class BioChange(TypedDict, total=False):
+    """The fields of a bio page. Absent ones keep their values."""
+
+    name: str
+    """Name for yourself."""
+    alias: str | None
+    """Alias instead of a random one, unique on its host."""
+    title: str | None
+    """Heading of the page; the name by default."""
+    description: str | None
+    """Text below the heading."""
+    theme: str | None
+    """default, ocean, forest, sunset, paper or mono. Follows the system setting of the visitor unless it ends
+    with -light or -dark. Any other value means default.
+    """
+    blocks: Sequence[LinkBlock | TextBlock | ImageBlock | SocialBlock | CardBlock] | None
+    """Blocks of the page, from top to bottom: link, heading, text, image, social or vcard."""
+    sensitive: bool | None
+    """True to warn visitors before they see the page."""

@@ -1,0 +1,1 @@
+"""The synchronous client: `aio` without `async` and `await`. Only `blocking` is written by hand."""

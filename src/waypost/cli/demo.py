@@ -1,0 +1,54 @@
+"""The `waypost demo` command."""
+
+import os
+import tempfile
+from contextlib import closing
+from typing import Annotated
+
+import typer
+
+from waypost.accounts import email_links
+from waypost.cli import access, console
+from waypost.cli.service import print_welcome
+from waypost.demo import content, visits
+from waypost.errors import Problem
+from waypost.observability import logging
+from waypost.server import installation, new_accounts, startup
+
+_PREFIX = "WAYPOST_"
+_KEPT = ("WAYPOST_LOG_LEVEL", "WAYPOST_LOG_FORMAT")
+
+
+def demo(
+    port: Annotated[int, typer.Option(help="Port to listen on, on this machine only.", min=1, max=65535)] = 8000,
+    base_url: Annotated[str, typer.Option(help="URL for short links. Default: http://localhost:PORT.")] = "",
+) -> None:
+    """Start a service with sample links and 30 days of visits in a temporary folder, which is deleted at the end."""
+    with tempfile.TemporaryDirectory(prefix="waypost-demo-") as folder:
+        _use_only(folder, port, base_url)
+        settings = access.settings()
+        logging.configure(settings)
+        try:
+            listeners = startup.listen(settings)
+        except Problem as problem:  # it names settings, which the demo does not have
+            raise Problem(problem.kind, f"Port {port} cannot be used. Choose another one with --port.") from problem
+        with closing(installation.open_database(settings)) as database:
+            owner = new_accounts.create_first_account(settings, database)
+            assert owner is not None  # the folder was empty
+            targets = database.write(lambda tx: content.add(tx, owner.id, settings))
+            count = visits.write(settings.journal_dir, owner.id, targets)
+            lifetime = email_links.WELCOME_SECONDS
+            link = database.read(lambda tx: email_links.reset_link(tx, settings.dashboard, owner.id, life=lifetime))
+        print_welcome(settings.base, owner, link)
+        console.stdout.print(f"This demo has {count} visits of {visits.DAYS} days. Stopping it deletes {folder}.")
+        startup.serve(settings, listeners)
+
+
+def _use_only(folder: str, port: int, base_url: str) -> None:
+    """Replace all settings, so that no installation of this machine is touched. Worker processes read them too."""
+    for name in [name for name in os.environ if name.upper().startswith(_PREFIX) and name not in _KEPT]:
+        del os.environ[name]
+    os.chdir(folder)  # and no waypost.toml is read
+    own = {"data_dir": folder, "port": port, "base_url": base_url, "owner_email": "owner@juniper.example"}
+    own |= {"domain_check": "off", "workers": 1}
+    os.environ.update({f"{_PREFIX}{name.upper()}": str(value) for name, value in own.items()})

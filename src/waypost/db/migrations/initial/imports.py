@@ -1,0 +1,66 @@
+"""Plans of imports, their rows, and the sources of imported links."""
+
+from alembic import op
+from sqlalchemy import String
+
+from waypost.db.migrations.initial.tables import (
+    ID,
+    JSON,
+    KIND,
+    NUMBER,
+    TEXT,
+    columns,
+    create_owned,
+    create_table,
+    optional,
+    part_of,
+)
+
+
+def create() -> None:
+    """Create the tables, in the order of their references."""
+    _create_import_plans()
+    _create_import_rows()
+    _create_import_origins()
+
+
+def _create_import_plans() -> None:
+    create_owned(
+        "import_plans",
+        columns(String(16), "source"),
+        columns(KIND, "conflicts", "state"),
+        columns(JSON, "ignored"),
+        columns(NUMBER, "created_position", "row_position"),
+    )
+
+
+def _create_import_rows() -> None:
+    create_table(
+        "import_rows",
+        columns(ID, "account", "plan"),
+        columns(NUMBER, "line"),
+        columns(String(10), "fate"),
+        columns(TEXT, "reason", "losses", "source_id", "host", "alias", "url"),
+        columns(NUMBER, "created"),
+        columns(String(64), "digest"),
+        optional(ID, "link"),
+        columns(JSON, "fields"),
+        part_of("import_rows", "plan", "import_plans", "CASCADE"),
+    )
+    op.create_index("import_rows_plan_alias", "import_rows", ["plan", "host", "alias"])
+    op.create_index("import_rows_plan_created", "import_rows", ["plan", "created", "id"])
+    op.create_index("import_rows_plan_source_id", "import_rows", ["plan", "source_id"])
+
+
+def _create_import_origins() -> None:
+    create_table(
+        "import_origins",
+        columns(ID, "account"),
+        columns(String(16), "source"),
+        columns(TEXT, "source_id"),
+        columns(ID, "link"),
+        columns(String(64), "digest"),
+        part_of("import_origins", "link", "links", "CASCADE"),
+        unique=[("account", "source", "source_id")],
+    )
+    op.create_index("import_origins_link", "import_origins", ["link"])

@@ -1,0 +1,58 @@
+"""The tables of imports: the plan of an account, its rows, and the sources of imported links."""
+
+from sqlalchemy import JSON, Column, Index, String, Table, Text, UniqueConstraint
+
+from waypost.db.schema.columns import Id, id_column, inherited_account, metadata, number, owned, parent, string
+
+# The plan of an import. `state` is reading, planned or applied; `ignored` are the columns that were not read. Rows up
+# to (`created_position`, `row_position`) have been applied.
+import_plans = owned(
+    "import_plans",
+    Column("source", String(16), nullable=False),
+    Column("conflicts", String(8), nullable=False),
+    Column("state", String(8), nullable=False),
+    Column("ignored", JSON, nullable=False, default=[]),
+    number("created_position"),
+    number("row_position"),
+)
+
+# A row of the source and its fate. `line` is its line in the file; `fields` are the
+# columns of the link, and `tags`. Rows are applied in the order of (created, id).
+import_rows = Table(
+    "import_rows",
+    metadata,
+    id_column(),
+    inherited_account(),
+    parent("plan", "import_plans", "CASCADE"),
+    number("line"),
+    Column("fate", String(10), nullable=False),
+    string("reason"),
+    string("losses"),
+    string("source_id"),
+    string("host"),
+    string("alias"),
+    string("url"),
+    number("created"),
+    Column("digest", String(64), nullable=False),
+    Column("link", Id),
+    Column("fields", JSON, nullable=False),
+    Index("import_rows_plan_alias", "plan", "host", "alias"),
+    Index("import_rows_plan_created", "plan", "created", "id"),
+    Index("import_rows_plan_source_id", "plan", "source_id"),
+    sqlite_autoincrement=True,
+)
+
+# The source of each imported link. `digest` is that of the row: another one means that the row has changed.
+import_origins = Table(
+    "import_origins",
+    metadata,
+    id_column(),
+    inherited_account(),
+    Column("source", String(16), nullable=False),
+    Column("source_id", Text, nullable=False),
+    parent("link", "links", "CASCADE"),
+    Column("digest", String(64), nullable=False),
+    UniqueConstraint("account", "source", "source_id"),
+    Index("import_origins_link", "link"),
+    sqlite_autoincrement=True,
+)

@@ -1,0 +1,191 @@
+"""Columns of CSV files: their usual names in the exports of link shorteners, and the records in their rows."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import BinaryIO
+from urllib.parse import unquote, urlsplit
+
+from waypost import clock
+from waypost.errors import invalid
+from waypost.imports.csv_lines import Cells, CsvFile
+from waypost.imports.record import Record
+
+FIELDS: Mapping[str, tuple[str, ...]] = {
+    "id": ("linkid", "sourceid", "id"),
+    "short": ("shorturl", "shortlink", "link", "bitlink", "source"),
+    "alias": (
+        *("alias", "custom", "customlink", "custombitlink", "slug", "slashtag", "keyword", "key", "path", "shortcode"),
+        *("shortid", "code", "backhalf", "address"),
+    ),
+    "host": ("domain", "domainname", "hostname", "host"),
+    "url": ("url", "longurl", "longlink", "destination", "destinationurl", "originalurl", "target", "redirecturl"),
+    "title": ("title", "name", "label"),
+    "description": ("description", "note", "notes", "comment", "comments"),
+    "tags": ("tags", "labels", "tag", "channel"),
+    "clicks": ("clicks", "totalclicks", "hits", "visits", "visitcount", "engagements"),
+    "created": ("created", "createdat", "datecreated", "creationdate", "date", "timestamp"),
+    "expiry": ("expiry", "expires", "expiresat", "expiredat", "expirein", "validuntil"),
+    "clicklimit": ("clicklimit", "clickslimit", "maxvisits", "maxclicks"),
+    "password": ("password",),
+}
+"""The names of each field's column, without case, blanks, `_` and `-`. The first one that a file has is used."""
+
+_SHORT_OR_LONG = ("link", "source")
+_FORMULA = re.compile(r"'(?=[=+@\t\r\n-])")
+_MAX_SECOND = 253_402_300_799  # the end of the year 9999
+_MAX_INTEGER = 2**53 - 1
+
+
+class CsvSource:
+    """The records of a CSV file. `ignored` are the columns that no field uses."""
+
+    name = "csv"
+
+    def __init__(self, file: BinaryIO, columns: Mapping[str, str]) -> None:
+        """`columns` maps fields to column names. Raises INVALID on `file` or `column`."""
+        self._file = CsvFile(file)
+        self._indexes = _indexes(self._file.header, columns)
+        used = set(self._indexes.values())
+        self.ignored = [name for index, name in enumerate(self._file.header) if name and index not in used]
+
+    def __iter__(self) -> Iterator[Record]:
+        """Yield the records. Raises INVALID on `file` for the first line that cannot be read."""
+        width = len(self._file.header)
+        for line, cells in self._file:
+            if len(cells) > width and any(cells[width:]):
+                message = f"the row has {len(cells)} columns, the header {width}"
+                yield Record(line, problem=f"{message}. Put cells that contain the separator in quotes")
+            elif [cell.strip() for cell in cells] == self._file.header:
+                yield Record(line, problem="the row repeats the header")
+            else:
+                yield self._record(line, cells)
+
+    def _record(self, line: int, cells: Cells) -> Record:
+        values = {
+            name: _FORMULA.sub("", cells[index], count=1) if cells[index].startswith("'") else cells[index]
+            for name, index in self._indexes.items()
+            if index < len(cells)
+        }
+        get = {name: value.strip() for name, value in values.items()}.get
+        record = Record(line, url=get("url", ""), title=get("title", ""), source_id=get("id", ""))
+        record.host, record.alias = _address(get("short", ""), get("alias", ""), get("host", ""))
+        record.description = get("description", "")
+        record.tags = re.split(r",", get("tags", "")) if "," in get("tags", "") else get("tags", "").split("|")
+        record.clicks = _clicks(record, get("clicks", ""))
+        record.created = _created(record, get("created", ""))
+        record.expiry = _expiry(record, get("expiry", ""))
+        record.clicklimit = _limit(record, get("clicklimit", ""))
+        _set_password(record, get("password", ""))
+        return record
+
+
+def _indexes(header: Cells, columns: Mapping[str, str]) -> dict[str, int]:
+    """Return the column of each field. Raises INVALID if that is not clear."""
+    names = [_plain(name) for name in header]
+    for name in names:
+        if name and names.count(name) > 1:
+            raise invalid("file", f"Line 1 names the column {header[names.index(name)]} twice. Rename one of them.")
+    indexes = {field: _named(field, column, names) for field, column in columns.items()}
+    for field, synonyms in FIELDS.items():
+        present = [names.index(name) for name in synonyms if name in names]
+        free = [index for index in present if index not in indexes.values()]
+        if field not in indexes and free:
+            indexes[field] = free[0]
+    if "url" not in indexes:
+        unclear = next((name for name in _SHORT_OR_LONG if name in names), None)
+        if unclear:
+            hint = f"Is {unclear} the destination? Then add --column url={unclear}."
+        else:
+            hint = "Name it with --column url=NAME. Line 1 must contain the names of the columns."
+        raise invalid("column", f"No column is the destination. {hint}")
+    return indexes
+
+
+def _named(field: str, column: str, names: list[str]) -> int:
+    if field not in FIELDS:
+        raise invalid("column", f"column: there is no field {field}. The fields are {', '.join(FIELDS)}.")
+    if _plain(column) not in names:
+        raise invalid("column", f"column: line 1 of the file does not contain {column}.")
+    return names.index(_plain(column))
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\s_-]", "", name.casefold())
+
+
+def _address(short: str, alias: str, host: str) -> tuple[str, str]:
+    """Return the host and the alias of a row. A short URL can have a scheme, or be a path such as `/a/`."""
+    if not alias or "://" in alias:
+        short, alias = alias or short, ""
+    if not alias and short:
+        has_host = "://" in short or "." in short.partition("/")[0]
+        try:
+            parts = urlsplit(short if "://" in short else f"//{short}" if has_host else f"///{short.lstrip('/')}")
+            return parts.hostname or host, unquote(parts.path).strip("/")
+        except ValueError:
+            return host, short
+    return host, unquote(alias).strip("/")
+
+
+def _clicks(record: Record, text: str) -> int:
+    digits = re.sub(r"[\s,.']", "", text)
+    if not digits:
+        return 0
+    if not re.fullmatch(r"[0-9]{1,15}", digits):
+        record.losses.append("clicks is not a number")
+        return 0
+    return int(digits)
+
+
+def _limit(record: Record, text: str) -> int | None:
+    if not text:
+        return None
+    if not re.fullmatch(r"[0-9]{1,16}", text) or not 0 < int(text) <= _MAX_INTEGER:
+        record.problem = record.problem or "clicklimit must be a whole number from 1"
+        return None
+    return int(text)
+
+
+def _created(record: Record, text: str) -> int | None:
+    if not text:
+        return None
+    try:
+        second = _second(text)
+    except ValueError:
+        record.losses.append("the date of creation is not a date; the link gets the date of the import")
+        return None
+    return second - 86_399 if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text) else second
+
+
+def _expiry(record: Record, text: str) -> int | None:
+    if text in ("", "0"):
+        return None
+    try:
+        return _second(text)
+    except ValueError:
+        hint = "must be YYYY-MM-DD, YYYY-MM-DD HH:MM:SS, RFC 3339 or Unix seconds"
+        record.problem = record.problem or f"expiry {hint}"
+        return None
+
+
+def _second(text: str) -> int:
+    """Return a Unix time: seconds, milliseconds, or text. Raises ValueError."""
+    if re.fullmatch(r"[0-9]{9,14}", text):
+        number = int(text)
+        return number if number < 10**11 else number // 1000
+    second = clock.last_second(text)
+    if not 0 <= second <= _MAX_SECOND:
+        raise ValueError("not a date")
+    return second
+
+
+def _set_password(record: Record, text: str) -> None:
+    """Set the password. A hash, or only the fact that there is one, disables the link: it must never be open."""
+    if text.casefold() in ("", "false", "no"):
+        return
+    is_known = text.casefold() not in ("true", "yes", "1", "0") and not re.match(r"\$[a-z0-9-]+\$", text)
+    if is_known and len(text) <= 128 and text.isprintable():
+        record.password = text
+        return
+    record.is_disabled = True
+    record.losses.append("the password is not known: the link is disabled until you set a new one")

@@ -1,0 +1,55 @@
+"""A link as a source describes it, before waypost's rules are applied."""
+
+import hashlib
+import re
+from dataclasses import dataclass, field
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f\u2028\u2029]+")
+_CONTROL_IN_TEXT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]+")
+_MAX_TITLE, _MAX_DESCRIPTION, _MAX_TAG, _MAX_TAGS = 255, 5000, 255, 100
+
+
+@dataclass
+class Record:
+    """A row of a source. Times are Unix seconds; `password` is in plain text.
+
+    `source_id` identifies the row in its source; without one, alias or destination do. `problem` says why the row
+    cannot be imported, `losses` what an imported link lacks. `host` is "" if the source has none.
+    """
+
+    line: int
+    url: str = ""
+    alias: str = ""
+    host: str = ""
+    source_id: str = ""
+    title: str = ""
+    description: str = ""
+    tags: list[str] = field(default_factory=list)
+    created: int | None = None
+    clicks: int = 0
+    expiry: int | None = None
+    clicklimit: int | None = None
+    password: str = ""
+    is_disabled: bool = False
+    problem: str = ""
+    losses: list[str] = field(default_factory=list)
+
+    def shorten(self) -> None:
+        """Make texts valid; tell each change as a loss."""
+        self.title = self._cut("title", _CONTROL.sub(" ", self.title).strip(), _MAX_TITLE)
+        self.description = self._cut("description", _CONTROL_IN_TEXT.sub(" ", self.description), _MAX_DESCRIPTION)
+        names = dict.fromkeys(_CONTROL.sub(" ", tag).strip() for tag in self.tags)
+        self.tags = [self._cut("tag", name, _MAX_TAG) for name in names if name]
+        if len(self.tags) > _MAX_TAGS:
+            self.losses.append(f"only the first {_MAX_TAGS} of {len(self.tags)} tags are kept")
+            del self.tags[_MAX_TAGS:]
+
+    def digest(self) -> str:
+        """Return a hash of everything that the source says about the link, except the password and the clicks."""
+        parts = (self.url, self.title, self.description, *self.tags, "", self.expiry, self.clicklimit, self.is_disabled)
+        return hashlib.sha256("\x1f".join(map(str, parts)).encode("utf-8", "replace")).hexdigest()
+
+    def _cut(self, name: str, text: str, length: int) -> str:
+        if len(text) > length:
+            self.losses.append(f"{name} is cut to {length} characters")
+        return text[:length]

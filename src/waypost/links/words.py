@@ -1,0 +1,113 @@
+"""Words of a search in the dashboard: texts of links, short URLs, hosts, and names of campaigns and channels (102)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from sqlalchemy import ColumnElement, Connection, FromClause, Table, and_, or_, select
+
+from waypost.db.schema import campaigns, channel_items, channels, domains
+from waypost.settings import Settings
+from waypost.urls import alias_namespace
+
+MAX_WORDS = 10
+"""Further words of a search are ignored."""
+_MIN_NAME = 2
+_MAX_GROUPS = 10_000
+_MAX_NAMED = 500
+
+
+@dataclass(frozen=True)
+class Word:
+    """A link matches a word by its text (case-folded), or if it is in one of the groups.
+
+    The groups are the ids of campaigns and channels with the word in their name, the hosts that it begins, and the
+    links with an alias on a host that a short URL begins.
+    """
+
+    text: str
+    campaigns: Sequence[int] = ()
+    channels: Sequence[int] = ()
+    hosts: Sequence[str] = ()
+    short: tuple[str, str] | None = None
+
+    def condition(self, link: FromClause) -> ColumnElement[bool]:
+        """Return the condition that a row of `links`, or of an alias of it, matches."""
+        c = link.c
+        alternatives = [c.search.contains(self.text, autoescape=True)]
+        if self.campaigns:
+            alternatives.append(c.campaign.in_(self.campaigns))
+        if self.channels:
+            alternatives.append(c.id.in_(self.links_of_channels()))
+        if self.hosts:
+            alternatives.append(c.host.in_(self.hosts))
+        if self.short:
+            alternatives.append(self.is_short(link))
+        return or_(*alternatives)
+
+    def links_of_channels(self) -> ColumnElement[int]:
+        """Select the ids of the links in the channels (index of channel_items)."""
+        item = channel_items.c
+        query = select(item.link).where(item.channel.in_(self.channels), item.link.is_not(None))
+        return query.scalar_subquery()
+
+    def is_short(self, link: FromClause) -> ColumnElement[bool]:
+        """Return the condition that a link's short URL begins with the word."""
+        assert self.short is not None
+        host, alias = self.short
+        return and_(link.c.host == host, link.c.alias.istartswith(alias, autoescape=True))
+
+
+def parse(tx: Connection, account: int, q: str, *, settings: Settings) -> Sequence[Word]:
+    """Return the words of a search, in any order, each once."""
+    texts = list(dict.fromkeys(q.split()))[:MAX_WORDS]
+    if not texts:
+        return ()
+    campaign_names, channel_names = (_names(tx, table, account) for table in (campaigns, channels))
+    hosts = tx.execute(select(domains.c.host).where(domains.c.account == account)).scalars().all()
+    return [_word(text, campaign_names, channel_names, hosts, settings) for text in texts]
+
+
+def _names(tx: Connection, table: Table, account: int) -> Sequence[tuple[int, str]]:
+    """Return (id, case-folded name) of the newest groups; SQLite folds only ASCII itself."""
+    query = select(table.c.id, table.c.name).where(table.c.account == account).order_by(table.c.id.desc())
+    return [(row[0], row[1].casefold()) for row in tx.execute(query.limit(_MAX_GROUPS))]
+
+
+def _word(
+    text: str,
+    campaign_names: Sequence[tuple[int, str]],
+    channel_names: Sequence[tuple[int, str]],
+    hosts: Sequence[str],
+    settings: Settings,
+) -> Word:
+    scheme, _, rest = text.rpartition("://")
+    rest = rest if scheme.lower() in ("http", "https") else text
+    name, slash, path = rest.partition("/")
+    name = _without_port(name).lower()
+    alias = unquote(path.split("?")[0].split("#")[0]).removesuffix("+").removesuffix("/")
+    own = name in (settings.own_host, settings.dashboard_host, "" if slash else None)
+    short = None
+    if slash and alias and (own or name in hosts):
+        short = (alias_namespace.OWN if own else name, alias)
+    return Word(
+        (rest.removesuffix("/") or text).casefold(),
+        campaigns=_named(text.casefold(), campaign_names),
+        channels=_named(text.casefold(), channel_names),
+        hosts=() if short else [host for host in hosts if _begins(name, host)] + ([alias_namespace.OWN] if own else []),
+        short=short,
+    )
+
+
+def _named(text: str, names: Sequence[tuple[int, str]]) -> Sequence[int]:
+    return [group for group, name in names if text in name][:_MAX_NAMED] if len(text) >= _MIN_NAME else ()
+
+
+def _begins(text: str, host: str) -> bool:
+    """Return whether a text with a dot is the beginning of a host: a word alone is more often part of a title."""
+    return text == host or ("." in text and host.startswith(text))
+
+
+def _without_port(host: str) -> str:
+    name, colon, port = host.rpartition(":")
+    return name if colon and port.isdecimal() else host

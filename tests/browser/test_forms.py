@@ -1,0 +1,156 @@
+"""Forms in a real browser: summary of errors, quick create, guard of unsaved changes, drafts, shortcuts."""
+
+import pytest
+from playwright.sync_api import Browser, Dialog, Page, expect
+
+from tests.conftest import Person
+from tests.support.browser import window
+from tests.support.browser_login import examine, sign_in, signed_in_page
+from tests.support.databases import ON_SQLITE
+from tests.support.visits import new_link
+
+pytestmark = ON_SQLITE
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_failed_save_focuses_summary_that_links_to_fields(
+    ana: Person, chrome: Browser, address: str, *, scripts: bool
+) -> None:
+    with window(chrome, scripts=scripts) as tab:
+        page = tab.page
+        sign_in(page, address)
+        page.goto(f"{address}/dashboard/bios/new")
+        page.get_by_label("Name", exact=True).fill("Ana")
+        page.get_by_role("textbox", name="Title").fill("Shop")
+        page.get_by_role("textbox", name="Destination").fill("no url")
+        page.get_by_role("button", name="Create page").click()
+        summary = page.get_by_role("alert")
+        expect(summary).to_contain_text("Not saved: 1 problem")
+        expect(summary).to_be_focused()
+        expect(summary).to_be_in_viewport()
+        if scripts:
+            examine(page, "summary of errors")
+        summary.get_by_role("link", name="Block 1: Destination URL").click()
+        field = page.get_by_role("textbox", name="Destination")
+        expect(field).to_be_in_viewport()
+        expect(field).to_be_focused()
+        expect(field).to_have_accessible_description("Destination URL must begin with http:// or https://.")
+
+
+def test_quick_create_answers_in_place(ana: Person, chrome: Browser, address: str) -> None:
+    with window(chrome) as tab:
+        page = tab.page
+        sign_in(page, address)
+        field = page.get_by_role("main").get_by_label("Destination URL")
+        field.fill("no url")
+        page.get_by_role("button", name="Shorten").click()
+        expect(field).to_have_accessible_description("Destination URL must begin with http:// or https://.")
+        expect(field).to_be_focused()
+        expect(field).to_have_value("no url")
+        field.fill("target.example/x")
+        page.get_by_role("button", name="Shorten").click()
+        result = page.locator("main .quick-result")
+        expect(result).to_contain_text("Your link is ready:")
+        expect(result.get_by_role("button")).to_be_focused()
+        expect(field).to_have_value("")
+        examine(page, "quick create")
+        page.set_viewport_size({"width": 1280, "height": 800})
+        page.keyboard.press("c")
+        dialog = page.get_by_role("dialog", name="New link")
+        dialog.get_by_label("Destination URL").fill("target.example/y")
+        dialog.get_by_label("Alias").fill("a b")
+        dialog.get_by_role("button", name="Create link").click()
+        expect(dialog.get_by_label("Alias")).to_be_focused()
+        expect(dialog.get_by_label("Alias")).to_have_accessible_description(
+            "Alias must be 1 to 50 characters from A-Z, a-z, 0-9, _ and -."
+        )
+        dialog.get_by_label("Alias").fill("why")
+        dialog.get_by_role("button", name="Create link").click()
+        expect(dialog.locator(".quick-result")).to_contain_text("/why")
+        assert page.url == f"{address}/dashboard"
+    assert [link["longurl"] for link in ana.get("/urls")["data"]["urls"]] == [
+        "https://target.example/y",
+        "https://target.example/x",
+    ]
+
+
+def _is_guarded(page: Page) -> bool:
+    """Return whether the page asks before it is left."""
+    return bool(page.evaluate("!window.dispatchEvent(new Event('beforeunload', {cancelable: true}))"))
+
+
+def test_unsaved_changes_are_guarded_until_saved(ana: Person, chrome: Browser, address: str) -> None:
+    link = new_link(ana, "spring")
+    with signed_in_page(chrome, address) as page:
+        page.goto(f"{address}/dashboard/links/{link}")
+        page.wait_for_load_state()
+        assert not _is_guarded(page)
+        title = page.get_by_label("Title", exact=False).first
+        title.fill("Changed")
+        assert _is_guarded(page)
+        dialog_types: list[str] = []
+
+        def stay(dialog: Dialog) -> None:
+            dialog_types.append(dialog.type)
+            dialog.dismiss()
+
+        page.once("dialog", stay)
+        page.get_by_role("navigation", name="Main").get_by_role("link", name="Files").first.click(no_wait_after=True)
+        page.wait_for_timeout(300)
+        assert dialog_types == ["beforeunload"]
+        expect(title).to_have_value("Changed")
+        title.fill("")
+        assert not _is_guarded(page)
+        title.fill("Changed")
+        page.get_by_label("Destination URL").first.fill("no url")
+        title.press("Control+Enter")
+        expect(page.get_by_role("alert")).to_contain_text("Not saved: 1 problem")
+        page.wait_for_load_state()
+        assert _is_guarded(page)
+        page.get_by_label("Destination URL").first.fill("target.example")
+        title.press("Control+Enter")
+        expect(page.get_by_text("Saved.")).to_be_visible()
+        page.wait_for_load_state()
+        assert not _is_guarded(page)
+        assert dialog_types == ["beforeunload"]
+    assert ana.get(f"/url/{link}")["details"]["title"] == "Changed"
+
+
+def _wait_for_draft(page: Page, text: str) -> None:
+    """Wait until the browser keeps a draft with this text."""
+    for _ in range(100):
+        if text in str(page.evaluate("Object.values(localStorage).join()")):
+            return
+        page.wait_for_timeout(50)
+    raise AssertionError("no draft is kept")
+
+
+def test_draft_of_bio_page_is_offered_again_until_saved(ana: Person, chrome: Browser, address: str) -> None:
+    with signed_in_page(chrome, address) as page:
+        page.goto(f"{address}/dashboard/bios/new")
+        page.get_by_label("Name", exact=True).fill("Ana")
+        page.get_by_role("button", name="Text", exact=True).click()
+        page.locator("[data-block] textarea").fill("Two\nlines")
+        _wait_for_draft(page, "lines")
+        page.goto(f"{address}/dashboard/bios/new")
+        expect(page.get_by_label("Name", exact=True)).to_have_value("")
+        page.get_by_role("button", name="Restore").click()
+        expect(page.get_by_label("Name", exact=True)).to_have_value("Ana")
+        expect(page.locator("[data-block] textarea")).to_have_value("Two\nlines")
+        page.wait_for_load_state()
+        assert _is_guarded(page)
+        page.locator("[data-block]").first.get_by_role("button", name="Remove").click()
+        page.get_by_role("button", name="Create page").click()
+        expect(page.get_by_text("Your page is ready.")).to_be_visible()
+        page.goto(f"{address}/dashboard/bios/new")
+        page.wait_for_load_state()
+        expect(page.get_by_role("button", name="Restore")).to_be_hidden()
+        assert page.evaluate("Object.keys(localStorage).filter(name => name.startsWith('draft '))") == []
+        page.goto(f"{address}/dashboard/bios/1")
+        page.get_by_label("Name", exact=True).fill("Other")
+        _wait_for_draft(page, "Other")
+        page.goto(f"{address}/dashboard/bios/1")
+        page.get_by_role("button", name="Discard").click()
+        page.reload()
+        page.wait_for_load_state()
+        expect(page.get_by_role("button", name="Restore")).to_be_hidden()

@@ -1,0 +1,56 @@
+"""The HTML of every page, by the Nu HTML checker, and every link, by linkinator."""
+
+import re
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from tests.conftest import Person
+from tests.support.dashboard_client import Browser
+from tests.support.databases import ON_SQLITE
+from tests.support.fake_internet import FakeInternet
+from tests.support.html_tools import crawl, html_faults
+from tests.support.public_pages import public_pages
+from tests.support.visits import ACCEPT_HTML, visit
+from waypost.demo import content
+from waypost.settings import Settings
+
+pytestmark = ON_SQLITE
+_MIN_PAGES = 200
+_FRAME_WARNING = "Setting both “allow-scripts” and “allow-same-origin”"
+"""Harmless for the frame of a framed link, because it contains another site."""
+_SIGNED_OUT = ("dashboard/signin", "dashboard/register", "dashboard/forgot", "dashboard/offline", "dashboard/unknown")
+
+
+@pytest.fixture
+def settings(settings: Settings) -> Settings:
+    """Settings with pixel consent and registration."""
+    return settings.model_copy(update={"pixel_consent": "on", "registration": "on"})
+
+
+def test_every_page_of_the_dashboard_is_valid_and_has_no_broken_link(
+    ana: Person, dashboard: Browser, address: str, settings: Settings, tmp_path: Path
+) -> None:
+    ana.write(lambda tx: content.add(tx, ana.account, settings))
+    base = address.replace("go.localhost", "127.0.0.1")
+    headers = {"Cookie": f"waypost={dashboard.cookie}"}
+    # Links of the preview cannot be followed in it, and other sites are not requested.
+    links = crawl(f"{base}/dashboard", headers=headers, skip=[f"^(?!{re.escape(base)}/)", "/juniper/"])
+    assert [(link["parent"], link["url"], link["status"]) for link in links if link["state"] == "BROKEN"] == []
+    pages = {}
+    with httpx2.Client(headers=headers, trust_env=False, timeout=60) as client:
+        for url in sorted({link["url"] for link in links if link["state"] == "OK"}):
+            response = client.get(url)
+            if response.headers.get("Content-Type", "").startswith("text/html"):
+                pages[url.removeprefix(base)] = response.text
+    assert len(pages) > _MIN_PAGES
+    assert html_faults(pages, tmp_path) == {}
+
+
+def test_every_page_for_visitors_is_valid(ana: Person, framed_site: FakeInternet, tmp_path: Path) -> None:
+    visitor = ana.client.another(raises=False)
+    pages = {page.path: visit(visitor, page.path, headers=ACCEPT_HTML).text for page in public_pages(ana)}
+    pages |= {path: visit(visitor, path, headers=ACCEPT_HTML).text for path in _SIGNED_OUT}
+    faults = [(page, text) for page, texts in html_faults(pages, tmp_path).items() for text in texts]
+    assert [fault for fault in faults if _FRAME_WARNING not in fault[1]] == []

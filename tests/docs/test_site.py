@@ -1,0 +1,118 @@
+"""The documentation site: every page, every link, search and both themes."""
+
+import json
+import runpy
+import subprocess
+import sys
+from collections import defaultdict
+from functools import partial
+from html.parser import HTMLParser
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from urllib.parse import unquote, urljoin, urlsplit
+
+import pytest
+from playwright.sync_api import Page
+
+from tests.support.browser import browser, window
+from tests.support.load import until
+from tests.support.source import ROOT
+from tests.support.threads import join
+
+_LINKS = {"a": "href", "link": "href", "img": "src", "script": "src"}
+
+
+class _Page(HTMLParser):
+    """The links and ids of a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.ids: set[str] = set()
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = dict(attrs)
+        self.ids.add(values.get("id") or "")
+        if link := values.get(_LINKS.get(tag, "")):
+            self.links.append(link)
+
+
+class _QuietHandler(SimpleHTTPRequestHandler):
+    """Serves the site without a log of every request."""
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the built site."""
+    folder = tmp_path_factory.mktemp("site") / "built"
+    command = [sys.executable, "scripts/build_site.py", str(folder)]
+    completed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert completed.returncode == 0, completed.stdout + completed.stderr
+    return folder
+
+
+def test_every_link_of_the_site_has_a_target(site: Path) -> None:
+    pages = {path: _Page(path.read_text()) for path in site.rglob("*.html") if path.name != "404.html"}
+    broken = defaultdict(list)
+    count = 0
+    for path, page in pages.items():
+        address = f"http://site/{path.relative_to(site).as_posix().removesuffix('index.html')}"
+        for link in page.links:
+            target = urlsplit(urljoin(address, link))
+            if target.netloc != "site":
+                continue
+            count += 1
+            file = site / unquote(target.path).lstrip("/")
+            file = file / "index.html" if file.is_dir() else file
+            anchor = unquote(target.fragment)
+            if not file.is_file() or (anchor and file in pages and anchor not in pages[file].ids):
+                broken[str(path.relative_to(site))].append(link)
+    assert broken == {}
+    assert count > 1000
+
+
+def test_site_contains_every_document(site: Path) -> None:
+    script = runpy.run_path(str(ROOT / "scripts" / "build_site.py"))
+    documents = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")}
+    listed = set(script["nav_pages"]())
+    assert listed - documents == {*script["ROOT_PAGES"], "adr/index.md"}
+    assert {name for name in documents - listed if not name.startswith("adr/")} == set()
+    records = (site / "adr" / "index.html").read_text()
+    assert [path.stem for path in (ROOT / "docs" / "adr").glob("0*.md") if f'"{path.stem}/"' not in records] == []
+    searched = json.dumps(json.loads((site / "search.json").read_text()))
+    assert [
+        name for name in ("tour", "containers", "SECURITY", "adr/0003-click-journal") if f"{name}/" not in searched
+    ] == []
+
+
+def _open_first_result(page: Page) -> bool:
+    """Search with keys and press Enter. Return whether a page was opened: the index may not be loaded yet."""
+    page.keyboard.press("Escape")
+    page.keyboard.press("/")
+    page.keyboard.type("append-only click journal")
+    page.wait_for_timeout(500)
+    page.keyboard.press("Enter")
+    page.wait_for_timeout(500)
+    return "/adr/0003-click-journal/" in page.url
+
+
+def test_page_loads_nothing_from_other_sites_and_has_search_and_dark_theme(site: Path) -> None:
+    handler = partial(_QuietHandler, directory=str(site))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server, browser() as opened:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            with window(opened) as seen:
+                seen.page.emulate_media(color_scheme="dark")
+                seen.page.goto(f"http://go.localhost:{server.server_port}/tour/", wait_until="networkidle")
+                assert seen.page.locator("body").get_attribute("data-md-color-scheme") == "slate"
+                until(lambda: _open_first_result(seen.page))
+                assert seen.foreign_urls == []
+        finally:
+            server.shutdown()
+            join(thread)

@@ -1,0 +1,167 @@
+"""Plans of imports: the fate of every row, before anything is imported."""
+
+from collections.abc import Mapping
+
+import pytest
+from sqlalchemy import func, select
+
+from tests.conftest import Person
+from tests.support.imports import SHOP, plan, planned_rows
+from waypost.db import schema
+from waypost.db.database import Database
+from waypost.errors import Problem
+from waypost.imports import plans
+from waypost.imports.planner import Options
+from waypost.moderation import blocklist
+from waypost.settings import Settings
+
+
+def _table_sizes(database: Database) -> Mapping[str, int]:
+    """Return the number of rows of every table that imports can change, except those of plans."""
+    tables = [
+        table for name, table in schema.metadata.tables.items() if name not in ("import_plans", "import_rows", "leases")
+    ]
+    return database.read(
+        lambda tx: {table.name: tx.execute(select(func.count()).select_from(table)).scalar_one() for table in tables}
+    )
+
+
+EXPORTS = {
+    "bitly": f"Link,Custom Link,Destination URL,Title\nhttps://go.localhost/spring,,{SHOP},Spring",
+    "dub": f"Short link,Destination URL,Clicks,Created at\nhttps://go.localhost/spring,{SHOP},5,2024-05-06T07:08:09.000Z",
+    "short.io": f"Original URL,Path,Title,Clicks\n{SHOP},spring,T,7",
+    "rebrandly": f"slashtag;destination;domainName;createdAt\nspring;{SHOP};go.localhost;2021-02-03T04:05:06.000Z",
+    "kutt": f"address,target,description,visit_count,created_at\nspring,{SHOP},note,7,2024-01-02T03:04:05.000Z",
+    "chhoto": f"shortlink,longlink,hits,expiry_time,notes\nspring,{SHOP},3,0,",
+    "shlink": f"Long URL,Tags,Domain,Short code,Title\n{SHOP},foo|bar,,spring,",
+    "yourls": f"source,target,hits\n/spring/,{SHOP},12",
+    "tiny.cc": f'"url";"short_id";"note"\n{SHOP};spring;n',
+}
+
+
+@pytest.mark.parametrize("export", EXPORTS.values(), ids=EXPORTS)
+def test_export_of_service_is_planned_without_column_names(ana: Person, settings: Settings, export: str) -> None:
+    (row,) = planned_rows(ana, settings, export)
+    assert (row.fate, row.host, row.alias, row.url, row.reason) == ("create", "", "spring", SHOP, "")
+
+
+def test_plan_writes_nothing_else(ana: Person, settings: Settings) -> None:
+    before = _table_sizes(ana.database)
+    plan(ana, settings, f"alias,url,tags,clicks\none,{SHOP},mail,5\ntwo,ftp://x,,")
+    assert _table_sizes(ana.database) == before
+
+
+def test_conflict_is_skipped_suffixed_or_replaces_own_link(ana: Person, ben: Person, settings: Settings) -> None:
+    ana.add("url", url=SHOP, custom="mine")
+    ben.add("url", url=SHOP, custom="theirs")
+    file = "alias,url\nmine,https://example.com/new\ntheirs,https://example.com/new\nmine,https://example.com/other"
+    taken = [("conflict", "mine"), ("conflict", "theirs"), ("conflict", "mine")]
+    assert plan(ana, settings, file)[:2] == taken[:2]
+    suffixed = plan(ana, settings, file, Options("suffix"))
+    assert suffixed[:2] == [("create", "mine-2"), ("create", "theirs-2")]
+    assert plan(ana, settings, file, Options("replace"))[:2] == [("changed", "mine"), ("conflict", "theirs")]
+
+
+def test_alias_twice_in_file_is_conflict_with_line(ana: Person, settings: Settings) -> None:
+    file = "id,alias,url\n1,twice,https://example.com/1\n2,twice,https://example.com/2"
+    first, second = planned_rows(ana, settings, file)
+    assert (first.fate, second.fate, second.reason) == ("create", "conflict", "The alias is taken by line 2.")
+    assert plan(ana, settings, file, Options("suffix")) == [("create", "twice"), ("create", "twice-2")]
+
+
+def test_own_link_with_same_destination_is_there_already(ana: Person, settings: Settings) -> None:
+    ana.add("url", url=SHOP, custom="mine")
+    assert plan(ana, settings, f"alias,url\nmine,{SHOP}") == [("there", "mine")]
+
+
+def test_alias_that_another_account_released_is_conflict(ana: Person, ben: Person, settings: Settings) -> None:
+    ben.remove("url", ben.add("url", url=SHOP, custom="gone"))
+    ana.remove("url", ana.add("url", url=SHOP, custom="again"))
+    assert plan(ana, settings, f"alias,url\ngone,{SHOP}\nagain,{SHOP}/2") == [("conflict", "gone"), ("create", "again")]
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ("one,javascript:alert(1),", "url must begin with"),
+        ("one,,", "url must begin with"),
+        (f"one,https://example.com/{'x' * 9000},", "at most 8192 characters"),
+        ("one,http://go.localhost:8000/loop,", "redirect loop"),
+        ("api,https://example.com,", "is reserved"),
+        ("a b,https://example.com,", "must be 1 to 50 characters"),
+        ("one%00,https://example.com,", "must be 1 to 50 characters"),
+        ("one,https://blocked.example/x,", "has blocked it"),
+        ("one,https://example.com,soon", "expiry must be"),
+    ],
+)
+def test_impossible_row_tells_reason(ana: Person, settings: Settings, row: str, reason: str) -> None:
+    ana.database.write(lambda tx: blocklist.block(tx, "blocked.example", kind="host"))
+    (planned,) = planned_rows(ana, settings, f"alias,url,expiry\n{row}")
+    assert planned.fate == "impossible"
+    assert reason in planned.reason
+
+
+def test_unknown_host_is_impossible_unless_mapped(ana: Person, ben: Person, settings: Settings) -> None:
+    ana.add("domain", domain="https://go.ana.example")
+    ben.add("domain", domain="https://go.ben.example")
+    file = f"short url,long url\nhttps://old.example/a,{SHOP}\nhttps://go.ana.example/b,{SHOP}\ngo.ben.example/c,{SHOP}"
+    assert [fate for fate, _ in plan(ana, settings, file)] == ["impossible", "create", "impossible"]
+    mapped = planned_rows(ana, settings, file, Options(hosts={"Old.example": "go.ana.example"}))
+    assert [(row.fate, row.host, row.alias) for row in mapped[:2]] == [
+        ("create", "go.ana.example", "a"),
+        ("create", "go.ana.example", "b"),
+    ]
+
+
+def test_losses_are_reported_by_row_and_summed(ana: Person, settings: Settings) -> None:
+    file = f"alias,url,password,title\none,{SHOP},$2b$12$abcdefghijkl,\ntwo,{SHOP}/2,,{'t' * 300}\nfour,{SHOP}/4,,"
+    rows = planned_rows(ana, settings, file)
+    assert "the link is disabled" in rows[0].losses
+    assert "title is cut to 255 characters" in rows[1].losses
+    current = ana.database.read(lambda tx: plans.current(tx, ana.account))
+    assert ana.database.read(lambda tx: plans.summary(tx, ana.account, current.id)).losing == 2
+
+
+def test_columns_can_be_named_and_ignored_ones_are_listed(ana: Person, settings: Settings) -> None:
+    assert plan(ana, settings, f"Kurz,Ziel,Farbe\none,{SHOP},red", alias="Kurz", url="Ziel") == [("create", "one")]
+    assert ana.database.read(lambda tx: plans.current(tx, ana.account)).ignored == ["Farbe"]
+
+
+UNREADABLE = {
+    "no UTF-8": ("alias,url\ngr\xfc\xdf,https://example.com".encode("latin-1"), "Line 2 is not valid UTF-8"),
+    "NUL": (b"alias,url\none,https://example.com\0", "Line 2 contains a NUL"),
+    "huge line": (b"alias,url\none," + b"x" * (1 << 21), "more than 1 MiB"),
+    "200 columns": (b",".join(b"c%d" % n for n in range(200)), "200 columns; 100 are allowed"),
+    "column twice": (b"alias,url,URL\none,https://example.com,", "names the column url twice"),
+    "open quote": (
+        b'alias,url\none,"https://example.com\ntwo,https://example.com',
+        "a quote is opened and never closed",
+    ),
+    "empty": (b"", "The file is empty"),
+    "no header": (b"one,https://example.com", "No column is the destination"),
+}
+
+
+@pytest.mark.parametrize(("content", "message"), UNREADABLE.values(), ids=UNREADABLE)
+def test_unreadable_file_reports_line_and_leaves_no_plan(
+    ana: Person, settings: Settings, content: bytes, message: str
+) -> None:
+    with pytest.raises(Problem) as raised:
+        plan(ana, settings, content)
+    assert message in raised.value.message
+    with pytest.raises(Problem, match="import plan"):
+        ana.database.read(lambda tx: plans.current(tx, ana.account))
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_encodings_and_separators_of_spreadsheets_are_read(
+    ana: Person, settings: Settings, encoding: str, separator: str
+) -> None:
+    text = (
+        separator.join(("alias", "url", "title"))
+        + "\r\n"
+        + separator.join(("one", SHOP, '"Gr\xfc\xdfe\r\n2"'))
+        + "\r\n"
+    )
+    assert plan(ana, settings, text.encode(encoding)) == [("create", "one")]

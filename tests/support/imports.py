@@ -1,0 +1,52 @@
+"""Plan and apply imports of CSV files."""
+
+import io
+import time
+
+from tests.conftest import Person
+from tests.support.asgi_client import AsgiClient
+from waypost.imports import apply, planner, plans
+from waypost.imports.csv_columns import CsvSource
+from waypost.imports.planner import Options
+from waypost.imports.plans import Row
+from waypost.settings import Settings
+
+SHOP = "https://example.com/shop"
+_DEFAULTS = Options()
+Fates = list[tuple[str, str]]
+
+
+def plan(person: Person, settings: Settings, text: str | bytes, options: Options = _DEFAULTS, **columns: str) -> Fates:
+    """Plan the import of a CSV file; return the fate and alias of each row."""
+    return [(row.fate, row.alias) for row in planned_rows(person, settings, text, options, **columns)]
+
+
+def planned_rows(
+    person: Person,
+    settings: Settings,
+    text: str | bytes,
+    options: Options = _DEFAULTS,
+    **columns: str,
+) -> list[Row]:
+    """Plan the import of a CSV file; return the rows of the plan."""
+    content = text.encode() if isinstance(text, str) else text
+    source = CsvSource(io.BytesIO(content), columns)
+    made = planner.make(person.database, settings, person.account, source, options)
+    return list(plans.rows(person.database, person.account, made))
+
+
+def run(person: Person, settings: Settings, text: str, options: Options = _DEFAULTS) -> None:
+    """Plan and apply the import of a CSV file."""
+    planned_rows(person, settings, text, options)
+    apply.apply(person.database, person.account)
+
+
+def await_response(service: AsgiClient, path: str, status: int, location: str | None = None) -> None:
+    """Wait until the service, which follows the change log, responds so."""
+    deadline = time.monotonic() + 30
+    while True:
+        response = service.get(path)
+        if response.status_code == status and location in (None, response.headers.get("location")):
+            return
+        assert time.monotonic() < deadline, (response.status_code, response.headers)
+        time.sleep(0.05)

@@ -1,0 +1,51 @@
+"""Layout checks of a page in a browser: nothing wider than the screen, no text outside its own box."""
+
+import time
+
+from playwright.sync_api import Page
+
+WIDTHS = (320, 390, 768, 1280, 1920)
+_SECONDS = 10
+
+# The texts outside a box around them, up to the first that scrolls, ends with an ellipsis or is positioned on its own.
+# Glyphs at the end of a line may exceed a box by a pixel. A box for screen readers only is clipped.
+_OVERFLOWING = """() => {
+  const range = document.createRange()
+  const leaves = (text, box) => text.left < box.left - 2 || text.right > box.right + 2
+  const boxLeft = (node) => {
+    range.selectNodeContents(node)
+    const text = range.getBoundingClientRect()
+    for (let box = node.parentElement; text.width && box !== document.body; box = box.parentElement) {
+      const style = getComputedStyle(box)
+      if (["inline", "contents"].includes(style.display)) continue
+      if (style.clipPath !== "none" || style.textOverflow === "ellipsis") return
+      if (["auto", "scroll"].includes(style.overflowX) || ["svg", "select", "canvas"].includes(box.localName)) return
+      if (leaves(text, box.getBoundingClientRect())) return box
+      if (["absolute", "fixed"].includes(style.position)) return
+    }
+  }
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+  const faults = []
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const isShown = node.parentElement.checkVisibility({opacityProperty: true, visibilityProperty: true})
+    const box = node.data.trim() && isShown && boxLeft(node)
+    if (box) faults.push(`${box.localName}.${box.className}: ${node.data.trim().slice(0, 60)}`)
+  }
+  return faults
+}"""
+
+
+def layout_faults(page: Page) -> list[str]:
+    """Return the elements whose text leaves their box, and "wider than the screen" if the page scrolls sideways."""
+    wide = page.evaluate("document.documentElement.scrollWidth > innerWidth")
+    return [*(["wider than the screen"] if wide else []), *page.evaluate(_OVERFLOWING)]
+
+
+def check_layout(page: Page, path: str) -> None:
+    """Fail if a page has layout faults at any width. A chart follows the width of the screen a moment later."""
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 800})
+        deadline = time.monotonic() + _SECONDS
+        while faults := layout_faults(page):
+            assert time.monotonic() < deadline, (path, width, faults)
+            time.sleep(0.05)

@@ -1,0 +1,53 @@
+// The page of visits: relative times, and new visits without reloading.
+import { $ } from "./dom.js";
+import { TIMEOUT } from "./toast.js";
+
+const POLL_MS = 10_000;
+const MAX_ROWS = 500;
+const UNITS = [
+  ["day", 86_400],
+  ["hour", 3600],
+  ["minute", 60],
+];
+const format = new Intl.RelativeTimeFormat(document.documentElement.lang, { numeric: "auto" });
+
+function formatAge(seconds) {
+  const [unit, length] = UNITS.find(([, length]) => seconds >= length) ?? ["second", 1];
+  return format.format(-Math.floor(seconds / length), unit);
+}
+
+function updateTimes() {
+  for (const time of document.querySelectorAll("time[data-relative]")) {
+    time.title ||= time.textContent;
+    time.textContent = formatAge(Math.max(0, (Date.now() - new Date(time.dateTime)) / 1000));
+  }
+}
+
+/** Fetches the visits that are newer than the first row, and puts them above it. */
+async function addNewVisits() {
+  const box = $("#visits");
+  if (document.hidden || !box.dataset.newest) return;
+  const url = new URL(location.href);
+  url.searchParams.set("after", box.dataset.newest);
+  const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT) });
+  const page = new DOMParser().parseFromString(await response.text(), "text/html");
+  const newer = $("#visits", page);
+  const rows = newer ? [...newer.querySelectorAll("li")] : [];
+  if (!rows.length) return;
+  if (newer.dataset.more || !$("ul", box)) return location.reload(); // more than a page of them, or the first ones
+  box.dataset.newest = newer.dataset.newest;
+  for (const row of rows) row.classList.add("new");
+  $("ul", box).prepend(...rows);
+  for (const row of [...box.querySelectorAll("li")].slice(MAX_ROWS)) row.remove();
+  const status = $("#new-visits");
+  status.textContent = (rows.length === 1 ? status.dataset.one : status.dataset.many).replace("%", rows.length);
+  updateTimes();
+}
+
+$(".filters").addEventListener("change", ({ currentTarget }) => currentTarget.requestSubmit());
+updateTimes();
+setInterval(() => {
+  updateTimes();
+  addNewVisits().catch(() => {}); // the next poll tries again
+}, POLL_MS);
+document.addEventListener("visibilitychange", () => addNewVisits().catch(() => {}));
