@@ -1,6 +1,7 @@
 """Reads on the event loop: rows, failures, and the return of the connection to the pool."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Iterator
 
 import pytest
@@ -151,3 +152,23 @@ def test_connection_lost_before_its_first_query_is_not_used(proxied: Database, p
         assert not reader.fetch_all(lambda _: None, word="a", code=65)
 
     asyncio.run(asyncio.wait_for(main(), _SECONDS))
+
+
+def test_slow_database_gets_one_connection_at_a_time(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_loop_reader, "_PAUSE_SECONDS", 0.01)
+    opened: list[Connection] = []
+
+    def connect_slowly() -> Connection:
+        opened.append(database._autocommit_reader.connect())
+        time.sleep(0.3)
+        return opened[-1]
+
+    async def main() -> None:
+        reader = EventLoopReader(connect_slowly, _SELECT)
+        await _until(lambda: reader.fetch_all(lambda _: None, word="a", code=65))
+        reader.close()
+        await asyncio.sleep(0.5)  # for a second connection, if there were one
+
+    asyncio.run(asyncio.wait_for(main(), _SECONDS))
+    assert len(opened) == 1
+    assert _checked_out(database) == 0

@@ -39,6 +39,7 @@ class EventLoopReader:
         self._done: Callable[[Rows | None], None] | None = None
         self._sent_at = 0.0
         self._connects_from = 0.0
+        self._is_connecting = False
 
     def fetch_all(self, done: Callable[[Rows | None], None], **parameters: Any) -> bool:
         """Send the query and return True, or return False if there is no connection that is free.
@@ -47,7 +48,7 @@ class EventLoopReader:
         """
         borrowed, now = self._borrowed, time.monotonic()
         if borrowed is None:
-            if now > self._connects_from:
+            if now > self._connects_from and not self._is_connecting:
                 self._borrow(now)
             return False
         if self._done is not None:
@@ -68,7 +69,7 @@ class EventLoopReader:
             self._return(is_usable=self._done is None)
 
     def _borrow(self, now: float) -> None:
-        self._connects_from = now + _PAUSE_SECONDS
+        self._connects_from, self._is_connecting = now + _PAUSE_SECONDS, True
         asyncio.get_running_loop().run_in_executor(None, self._open).add_done_callback(self._opened)
 
     def _open(self) -> "_PreparedSelect | None":
@@ -84,6 +85,7 @@ class EventLoopReader:
             return None
 
     def _opened(self, future: "asyncio.Future[_PreparedSelect | None]") -> None:
+        self._is_connecting = False
         borrowed = future.result()
         if borrowed is None:
             return
