@@ -45,6 +45,7 @@ from waypost.moderation.public import report
 from waypost.overlays.api import router as overlays_router
 from waypost.overlays.pages import pages as overlays_pages
 from waypost.overlays.public import submit_form
+from waypost.palette.pages import pages as palette_pages
 from waypost.pixels.api import router as pixels_router
 from waypost.pixels.pages import pages as pixels_pages
 from waypost.qr.api import router as qr_router
@@ -88,6 +89,7 @@ API_ROUTERS = (
 DASHBOARD_PAGES = (
     *overview_pages.routes,
     *visits_pages.routes,
+    *palette_pages.routes,
     *link_list_pages.routes,
     *links_pages.routes,
     *files_pages.routes,

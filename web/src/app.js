@@ -5,6 +5,7 @@ import "./quick.js";
 import { addRow } from "./forms.js";
 import "./htmx.js";
 import "./offline.js";
+import { openPalette } from "./palette.js";
 import "./position.js";
 import "./preview.js";
 import "./selection.js";
@@ -17,6 +18,7 @@ const CLICK_ACTIONS = [
   { selector: "[data-copy]", run: copyText, isLink: false },
   { selector: "[data-add]", run: (button) => addRow(button.closest("[data-rows]")), isLink: false },
   { selector: "[data-create]", run: () => openCreateDialog(), isLink: true },
+  { selector: "[data-palette]", run: () => openPalette(), isLink: true },
   { selector: "a[data-dialog]", run: openConfirmation, isLink: true },
   { selector: "dialog [data-close]", run: (button) => button.closest("dialog").close(), isLink: true, always: true },
 ];

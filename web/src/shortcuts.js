@@ -1,6 +1,8 @@
 // Keyboard shortcuts, and pasted URLs.
 import { cancelConfirmation, openCreateDialog } from "./dialogs.js";
 import { $, isEditable } from "./dom.js";
+import { openPalette } from "./palette.js";
+import { pressRowKey } from "./row_keys.js";
 
 const URL_PATTERN = /^https?:\/\/[^\s]+$/i;
 
@@ -33,17 +35,26 @@ function saveEditor(event) {
   form.requestSubmit();
 }
 
+/** Handles a key without modifiers; characters are shortcuts unless the user has turned them off. */
+function pressKey(event) {
+  const action = document.body.dataset.shortcuts === "off" ? null : SHORTCUTS[event.key];
+  if (action) action();
+  else if (!pressRowKey(event)) return;
+  event.preventDefault();
+}
+
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") {
     cancelConfirmation();
     closeMenus();
   }
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) saveEditor(event);
-  if (event.ctrlKey || event.metaKey || event.altKey || isEditable(event.target) || $("dialog[open]")) return;
-  const action = SHORTCUTS[event.key];
-  if (!action) return;
-  event.preventDefault();
-  action();
+  if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey) {
+    event.preventDefault();
+    openPalette();
+  }
+  if (event.ctrlKey || event.metaKey || event.altKey || $("dialog[open]")) return;
+  if (!isEditable(event.target) || event.target.matches("[type=checkbox]")) pressKey(event);
 });
 
 document.addEventListener("paste", (event) => {

@@ -19,6 +19,7 @@ from waypost.dashboard import forms, list_position
 from waypost.dashboard.forms import PLAIN, VERSION, Form, Shape, Value
 from waypost.dashboard.i18n import find_zone
 from waypost.dashboard.list_position import HOME
+from waypost.dashboard.preferences import Preferences
 from waypost.db.crud import Page, PageRequest
 from waypost.errors import Kind, Problem, invalid
 from waypost.http import csrf
@@ -28,9 +29,8 @@ from waypost.http.rate_limit import Attempt
 from waypost.signing import Signer
 
 T = TypeVar("T")
-THEME_COOKIE, TIME_ZONE_COOKIE, FLASH_COOKIE = "waypost_theme", "waypost_zone", "waypost_said"
+TIME_ZONE_COOKIE, FLASH_COOKIE = "waypost_zone", "waypost_said"
 CSRF_FIELD = "token"
-THEMES = ("light", "dark")
 PER_PAGE = 25
 _CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f]")
 _FLASH_SECONDS = 60
@@ -274,10 +274,9 @@ class PageContext(RequestContext):
         return csrf.csrf_token(self.services.signer, self.cookie)
 
     @property
-    def theme(self) -> str:
-        """`light`, `dark`, or "" for the system's setting."""
-        value = self.request.cookies.get(THEME_COOKIE, "")
-        return value if value in THEMES else ""
+    def preferences(self) -> Preferences:
+        """The preferences of this browser."""
+        return Preferences(self.request.cookies)
 
     def set_session_cookie(self, response: Response, token: str, account: int) -> Response:
         """Set the session cookie, and remember that this browser signed in to the account."""

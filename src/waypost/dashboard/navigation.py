@@ -11,8 +11,9 @@ class Entry(NamedTuple):
     label: str
 
 
+_HOME = "/dashboard"
 MAIN = (
-    Entry("/dashboard", "home", "Overview"),
+    Entry(_HOME, "home", "Overview"),
     Entry("/dashboard/links", "link", "Links"),
     Entry("/dashboard/files", "folder", "Files"),
     Entry("/dashboard/visits", "cursor-arrow-rays", "Visits"),
@@ -37,7 +38,7 @@ ADMIN = (Entry("/dashboard/admin", "shield-check", "Administration"),)
 
 def active_path(path: str) -> str:
     """Return the path of the entry that a page belongs to: the longest prefix of `path`, or ""."""
-    prefixes = (
-        entry.path for entry in (*MAIN, *ADMIN, *ACCOUNT) if path == entry.path or path.startswith(f"{entry.path}/")
-    )
-    return max(prefixes, key=len, default="")
+    if path == _HOME:
+        return path
+    entries = (entry.path for entry in (*MAIN, *ADMIN, *ACCOUNT) if entry.path != _HOME)
+    return max((entry for entry in entries if f"{path}/".startswith(f"{entry}/")), key=len, default="")

@@ -21,7 +21,7 @@ class NotPointingHere(Problem):
     def __init__(self, host: str, reason: str) -> None:
         message = f"domain must point at this service before it is added; {host} does not: {reason}."
         super().__init__(Kind.INVALID, message, field="domain")
-        self.reason = f"{reason}."
+        self.reason = f"{reason[0].upper()}{reason[1:]}."
 
 
 def proof(tx: Connection, challenge: str) -> str:
@@ -45,6 +45,6 @@ def must_point_here(
     try:
         response = safe_client.fetch(url, max_bytes=1024, verify=False, resolver=resolver)
     except safe_client.Refused as error:
-        raise NotPointingHere(host, f"{url}: {error}") from error
+        raise NotPointingHere(host, f"the request to {scheme}://{host} failed: {error}") from error
     if not hmac.compare_digest(response.body.strip(), expected.encode()):
-        raise NotPointingHere(host, f"{url} was answered by another service")
+        raise NotPointingHere(host, f"another service answered the request to {scheme}://{host}")

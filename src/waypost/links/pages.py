@@ -176,6 +176,13 @@ def _form_context(context: PageContext, form: Form) -> dict[str, Any]:
     }
 
 
+@pages.get("/dashboard/links/{id:int}/qr")
+def show_qr_code(context: PageContext, id: int) -> Response:
+    link = context.read(lambda tx: ops.get_owned(tx, context.account, id))
+    url = context.short_url(link)
+    return context.render("links/share.html", link=link, short_url=url, qr_code=qr_image.qr_data_url(url))
+
+
 def _edit_page(context: PageContext, id: int, form: Form, *, status: int = 200) -> Response:
     def work(tx: Connection) -> tuple[ops.Link, bool, dead_links.CheckResult | None]:
         link, details = ops.get_details(tx, context.account, id)

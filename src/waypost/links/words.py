@@ -1,4 +1,4 @@
-"""Words of a search in the dashboard: texts of links, short URLs, hosts, and names of campaigns and channels (102)."""
+"""Words of a search in the dashboard: texts of links, short URLs, hosts, and names of campaigns and channels (93)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
