@@ -276,8 +276,11 @@ class Settings(BaseSettings):
     @cached_property
     def checks_domains(self) -> bool:
         """True if a branded domain must point to this server (decision 39)."""
-        if self.domain_check != "auto":
-            return self.domain_check == "on"
+        return self.has_public_name if self.domain_check == "auto" else self.domain_check == "on"
+
+    @cached_property
+    def has_public_name(self) -> bool:
+        """True if the base URL has a host name that other machines can know."""
         return "." in self.own_host and not is_ip_address(self.own_host) and not self.own_host.endswith(_PRIVATE)
 
 

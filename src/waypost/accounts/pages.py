@@ -2,19 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from urllib.parse import urlsplit
 
 from sqlalchemy import Connection
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from waypost import credentials
 from waypost.accounts import login_changes, ops, proof
 from waypost.auth import api_keys, sessions, two_factor
-from waypost.dashboard import qr_image
+from waypost.dashboard import preferences, qr_image
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form
-from waypost.dashboard.list_position import HOME, safe_redirect_path
-from waypost.dashboard.preferences import COOKIE_SECONDS, SHORTCUTS_COOKIE, THEME_COOKIE, THEMES
+from waypost.dashboard.preferences import SHORTCUTS_COOKIE, THEME_COOKIE, THEMES
 from waypost.dashboard.routing import Router
 from waypost.errors import invalid
 
@@ -173,22 +171,13 @@ def disable_two_factor(context: PageContext) -> Response:
 def choose_theme(context: PageContext) -> Response:
     """Set the theme: light, dark or the system's."""
     theme = context.form().text("theme")
-    return _store_preference(context, THEME_COOKIE, theme if theme in THEMES else "")
+    return preferences.store(context, THEME_COOKIE, theme if theme in THEMES else "")
 
 
 @pages.post("/dashboard/shortcuts")
 def switch_shortcuts(context: PageContext) -> Response:
     """Turn the shortcuts of single keys on or off."""
-    return _store_preference(context, SHORTCUTS_COOKIE, "off" if context.form().text("shortcuts") == "off" else "")
-
-
-def _store_preference(context: PageContext, cookie: str, value: str) -> Response:
-    """Set a cookie, and return to the page with the form."""
-    referrer = urlsplit(context.request.headers.get("referer", ""))
-    path = safe_redirect_path(referrer.path + (f"?{referrer.query}" if referrer.query else ""))
-    response = RedirectResponse(path, status_code=303)
-    context.set_cookie(response, cookie, value, max_age=COOKIE_SECONDS, path=HOME)
-    return response
+    return preferences.store(context, SHORTCUTS_COOKIE, "off" if context.form().text("shortcuts") == "off" else "")
 
 
 def _account_page(context: PageContext, form: Form, *, status: int = 200) -> Response:

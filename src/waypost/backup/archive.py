@@ -35,6 +35,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from waypost import clock
 from waypost.backup import files as backup_files
+from waypost.backup import last_backup
 from waypost.clicks.ingest import partitions
 from waypost.clicks.ingest.bulk_upsert import batches
 from waypost.db import upgrade
@@ -71,9 +72,11 @@ def backup(database: Database, store: Store, target: Path) -> ArchiveSummary:
         raise _invalid("There is nothing to save: this installation was never started.")
     database.write(lambda tx: cleanup.hold(tx, clock.now() + _MAX_BACKUP_SECONDS))
     try:
-        return _backup(database, store, target)
+        summary = _backup(database, store, target)
     finally:
         database.write(cleanup.release)
+    database.write(last_backup.record)
+    return summary
 
 
 def _backup(database: Database, store: Store, target: Path) -> ArchiveSummary:

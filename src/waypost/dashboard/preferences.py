@@ -1,11 +1,20 @@
-"""Preferences of one browser, which cookies keep: colors and keyboard shortcuts."""
+"""Preferences of one browser, which cookies keep: colors, keyboard shortcuts and dismissed checklists."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+from urllib.parse import urlsplit
 
-THEME_COOKIE, SHORTCUTS_COOKIE = "waypost_theme", "waypost_keys"
-COOKIE_SECONDS = 365 * 86_400
+from starlette.responses import RedirectResponse, Response
+
+from waypost.dashboard.list_position import HOME, safe_redirect_path
+
+if TYPE_CHECKING:
+    from waypost.dashboard.context import PageContext
+
+THEME_COOKIE, SHORTCUTS_COOKIE, CHECKLISTS_COOKIE = "waypost_theme", "waypost_keys", "waypost_lists"
+_COOKIE_SECONDS = 365 * 86_400
+CHECKLISTS = ("user", "administrator")
 THEMES = ("light", "dark")
 
 
@@ -25,3 +34,18 @@ class Preferences:
     def shortcuts(self) -> Literal["on", "off"]:
         """Shortcuts of single keys; speech input can trigger them, so they can be turned off (WCAG 2.1.4)."""
         return "off" if self.cookies.get(SHORTCUTS_COOKIE) == "off" else "on"
+
+    @property
+    def dismissed_checklists(self) -> Sequence[str]:
+        """Names of CHECKLISTS that the user does not want to see again."""
+        names = self.cookies.get(CHECKLISTS_COOKIE, "").split(".")
+        return [name for name in CHECKLISTS if name in names]
+
+
+def store(context: "PageContext", cookie: str, value: str) -> Response:
+    """Set the cookie of a preference, and return to the page with the form."""
+    referrer = urlsplit(context.request.headers.get("referer", ""))
+    path = safe_redirect_path(referrer.path + (f"?{referrer.query}" if referrer.query else ""))
+    response = RedirectResponse(path, status_code=303)
+    context.set_cookie(response, cookie, value, max_age=_COOKIE_SECONDS, path=HOME)
+    return response

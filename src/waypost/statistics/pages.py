@@ -1,17 +1,19 @@
 """The dashboard's overview page: recent statistics, and a form to create a link."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, func, select, true
 from starlette.responses import Response
 
 from waypost.clicks.stats import raw_events, reports
-from waypost.dashboard import statistics
+from waypost.dashboard import preferences, statistics
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form
+from waypost.dashboard.preferences import CHECKLISTS, CHECKLISTS_COOKIE
 from waypost.dashboard.routing import Router
 from waypost.db.schema import domains, link_checks, links
+from waypost.statistics import checklists
 from waypost.statistics.visit_items import find_items
 from waypost.urls.short_urls import short_url
 
@@ -29,12 +31,30 @@ def overview(context: PageContext) -> Response:
         recent = raw_events.latest(tx, context.account, _LATEST_VISITS)
         items = find_items(tx, context.account, ((visit["kind"], visit["item"]) for visit in recent))
         sections = {"top": _top_links(tx, context), "recent": recent, "items": items}
-        return report, {**sections, "broken": _dead_links(tx, context)}
+        sections |= {"broken": _dead_links(tx, context), "checklists": _checklists(tx, context)}
+        return report, sections
 
     report, sections = context.read_after_ingest(work)
     return context.render(
         "overview.html", form=Form({}), **sections, **statistics.report_context(context, report, span)
     )
+
+
+@pages.post("/dashboard/checklists")
+def dismiss_checklist(context: PageContext) -> Response:
+    """Hide a checklist in this browser."""
+    dismissed = {*context.preferences.dismissed_checklists, context.form().text("name")}
+    return preferences.store(context, CHECKLISTS_COOKIE, ".".join(name for name in CHECKLISTS if name in dismissed))
+
+
+def _checklists(tx: Connection, context: PageContext) -> Mapping[str, Sequence[checklists.Step]]:
+    """Return the checklists with open steps that were not dismissed, by name."""
+    dismissed, lists = context.preferences.dismissed_checklists, {}
+    if "user" not in dismissed:
+        lists["user"] = checklists.steps_of_user(tx, context.account)
+    if "administrator" not in dismissed and context.user.owner:
+        lists["administrator"] = checklists.steps_of_administrator(tx, context.settings)
+    return {name: steps for name, steps in lists.items() if any(s.is_required and not s.is_done for s in steps)}
 
 
 def _dead_links(tx: Connection, context: PageContext) -> int:

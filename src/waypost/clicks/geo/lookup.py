@@ -48,6 +48,11 @@ def downloaded_file(settings: Settings) -> Path:
     return settings.data_dir / "geo" / "country.mmdb"
 
 
+def is_configured(settings: Settings) -> bool:
+    """Return whether there is a country database; it may be damaged."""
+    return bool(settings.geo_file) or downloaded_file(settings).exists() or (TOR_FOLDER / "geoip").exists()
+
+
 class Countries:
     """Country lookup. Thread-safe.
 
