@@ -40,6 +40,8 @@ def test_steps_of_user_are_ticked_until_the_list_disappears(ana: Person, ben: Pe
     ana.add("bio", name="Ana", alias="ana-bio")
     ana.add("domain", domain="https://go.ana.example")
     assert _open_steps(dashboard, "user") is None  # two-factor authentication is optional
+    assert _open_steps(dashboard, "administrator") is None
+    assert "Set the public URL" in dashboard.get("/admin/health").text
 
 
 @pytest.mark.parametrize("name", ["user", "administrator"])

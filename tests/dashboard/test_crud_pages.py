@@ -208,7 +208,8 @@ def test_submissions_are_listed_counted_exported_and_deleted(ana: Person, dashbo
     assert "No submissions yet" in dashboard.get(page).text
     ana.write(sent)
     text = dashboard.get(page).text
-    assert re.findall(r'<th scope="row">(.*?)</th><td class="num">(\d+)</td>', text) == [("Yes", "2"), ("=No", "1")]
+    votes = re.findall(r'<th scope="row">(.*?)</th><td class="num">(\d+)\s*<small>(\d+) %</small></td>', text)
+    assert votes == [("Yes", "2", "67"), ("=No", "1", "33")]
     sheet = dashboard.get(f"{page}/export")
     assert sheet.headers["content-type"].startswith("text/csv")
     assert sheet.text.count("\r\n") == 4

@@ -10,8 +10,8 @@ from tests.support.asgi_client import AsgiClient
 from tests.support.dashboard_client import Browser
 from tests.support.databases import ON_SQLITE
 from tests.support.visits import ANDROID, IPHONE, new_link, visit
+from waypost.clicks.classify.language_names import LANGUAGE_NAMES
 from waypost.db.schema import links
-from waypost.links.language_names import LANGUAGE_NAMES
 from waypost.links.targeting import COUNTRIES, DEVICE_NAMES, read_country, read_device, read_language
 
 THERE = "https://there.example/"

@@ -3,7 +3,14 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 
 const { bars } = uPlot.paths;
-const columns = bars({ size: [0.62, 34], radius: 0.18 });
+/** Columns next to each other; the last one is pale while its time is not over. */
+const columns = (side, color, count, isUnfinished) => {
+  const values = () =>
+    Array.from({ length: count }, (_, index) => (isUnfinished && index === count - 1 ? pale(color) : color));
+  const disp = { fill: { unit: 3, values }, stroke: { unit: 3, values } };
+  return bars({ size: [0.36, 18], radius: 0.18, align: side, disp });
+};
+const pale = (color) => color.replace(/^rgb\((.*)\)$/, "rgba($1, 0.45)");
 
 function draw(canvas) {
   const table = document.getElementById(canvas.dataset.chart);
@@ -12,6 +19,8 @@ function draw(canvas) {
   const positions = names.map((_, index) => index);
   const clicks = rows.map((row) => Number(row.cells[1].textContent));
   const visitors = rows.map((row) => Number(row.cells[2].textContent));
+  const before = rows.map((row) => Number(row.cells[4].textContent));
+  const unfinished = table.dataset.unfinished;
   const headings = [...table.tHead.rows[0].cells].map((cell) => cell.textContent);
   // The value of a variable is light-dark(…); only a computed color is the one of the current scheme.
   const color = (name) => {
@@ -30,7 +39,12 @@ function draw(canvas) {
   const isDense = rows.length > 120;
   const size = () => ({ width: canvas.clientWidth, height: canvas.clientHeight });
 
-  const column = (name) => ({ fill: color(name), width: 0, paths: columns, points: { show: false } });
+  const column = (name, side) => ({
+    fill: color(name),
+    width: 0,
+    paths: columns(side, color(name), rows.length, unfinished),
+    points: { show: false },
+  });
   const area = (name) => ({ stroke: color(name), width: 1.5, fill: color(name), points: { show: false } });
 
   canvas.replaceChildren();
@@ -69,8 +83,9 @@ function draw(canvas) {
       ],
       series: [
         {},
-        isDense ? area("--accent-light") : column("--accent-light"),
-        isDense ? area("--accent") : column("--accent"),
+        isDense ? area("--accent-light") : column("--accent-light", -1),
+        isDense ? area("--accent") : column("--accent", 1),
+        { show: before.some(Boolean), stroke: color("--muted"), width: 1.5, dash: [5, 4], points: { show: false } },
       ],
       hooks: {
         setCursor: [
@@ -81,11 +96,12 @@ function draw(canvas) {
               return;
             }
             const heading = document.createElement("strong");
-            heading.textContent = names[index];
-            tooltip.replaceChildren(
-              heading,
-              `${headings[1]} ${clicks[index].toLocaleString()} · ${headings[2]} ${visitors[index].toLocaleString()}`,
-            );
+            const isUnfinished = unfinished && index === rows.length - 1;
+            heading.textContent = isUnfinished ? `${names[index]} (${unfinished})` : names[index];
+            const line = (number, series) => `${headings[number]}: ${formatNumber(series[index])}`;
+            const earlier = document.createElement("div");
+            earlier.textContent = line(4, before);
+            tooltip.replaceChildren(heading, `${line(1, clicks)} · ${line(2, visitors)}`, earlier);
             tooltip.hidden = false;
             const left = self.bbox.left / devicePixelRatio + self.valToPos(index, "x");
             tooltip.style.left = `${Math.min(Math.max(0, left - tooltip.offsetWidth / 2), canvas.clientWidth - tooltip.offsetWidth)}px`;
@@ -94,7 +110,7 @@ function draw(canvas) {
         ],
       },
     },
-    [positions, clicks, visitors],
+    [positions, clicks, visitors, before],
     canvas,
   );
   plot.root.append(tooltip);
@@ -108,6 +124,9 @@ function label(name, interval) {
   const format = interval === "month" ? { month: "short", year: "2-digit" } : { day: "numeric", month: "short" };
   return day.toLocaleDateString(document.documentElement.lang, format);
 }
+
+/** Formats a number as the page does, with thin spaces. */
+const formatNumber = (n) => n.toLocaleString("en").replaceAll(",", "\u202f");
 
 function abbreviate(n) {
   if (n >= 1e6) return `${n / 1e6}M`;

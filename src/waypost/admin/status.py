@@ -2,6 +2,7 @@
 
 import platform
 import shutil
+from collections.abc import Sequence
 
 from sqlalchemy import Connection, func, select
 from starlette.responses import Response
@@ -14,6 +15,8 @@ from waypost.db.schema import accounts
 from waypost.db.upgrade import current_revision, latest_revision
 from waypost.links import dead_links
 from waypost.server import system_checks
+from waypost.statistics import checklists
+from waypost.statistics.checklists import Step
 from waypost.storage.factory import probe
 
 pages = Router(admin_only=True)
@@ -24,11 +27,12 @@ def show_health(context: PageContext) -> Response:
     """Show the health. The storage is tested only on request, because an unreachable one takes long to fail."""
     settings = context.settings
 
-    def work(tx: Connection) -> tuple[str | None, int, int, int]:
+    def work(tx: Connection) -> tuple[str | None, int, int, int, Sequence[Step]]:
         totals = tx.execute(select(func.count(), func.coalesce(func.sum(accounts.c.stored), 0))).one()
-        return current_revision(tx), int(totals[0]), int(totals[1]), dead_links.count_dead(tx)
+        steps = checklists.steps_of_administrator(tx, settings)
+        return current_revision(tx), int(totals[0]), int(totals[1]), dead_links.count_dead(tx), steps
 
-    revision, account_count, stored_bytes, dead = context.read(work)
+    revision, account_count, stored_bytes, dead, steps = context.read(work)
     is_storage_tested = context.query("try") == "storage"
     return context.render(
         "admin/health.html",
@@ -44,6 +48,7 @@ def show_health(context: PageContext) -> Response:
         free_bytes=shutil.disk_usage(settings.data_dir).free,
         storage=settings.storage_url or "files",
         findings=system_checks.run(settings),
+        steps=steps,
         is_storage_tested=is_storage_tested,
         storage_error=probe(context.cleaner.store) if is_storage_tested else "",
     )

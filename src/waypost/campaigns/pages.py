@@ -9,7 +9,7 @@ from waypost.api.request_body import Body
 from waypost.api.types import ItemId
 from waypost.campaigns import ops
 from waypost.campaigns.api import Assignment, CampaignChange, NewCampaign
-from waypost.dashboard import statistics
+from waypost.dashboard import periods, statistics
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape, Value
 from waypost.dashboard.i18n import ngettext
@@ -153,11 +153,11 @@ def remove_links(context: PageContext, id: int) -> Response:
 
 @pages.get("/dashboard/campaigns/{id:int}/stats")
 def show_statistics(context: PageContext, id: int) -> Response:
-    span = statistics.requested_span(context)
+    period = periods.requested(context)
     context.wait_for_ingest()
 
     def work(tx: Connection) -> tuple[ops.Campaign, list[ops.CampaignLink], int | None]:
-        links = ops.links_by_clicks(tx, context.account, id, span)
+        links = ops.links_by_clicks(tx, context.account, id, period.span)
         return ops.get_owned(tx, context.account, id), links, ops.get_winner(tx, id)
 
     campaign, links, winner = context.read(work)

@@ -2,46 +2,40 @@
 
 from collections.abc import Iterator
 from dataclasses import asdict
-from datetime import date, datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
+from sqlalchemy import Connection
 from starlette.responses import Response
 
-from waypost import clock, csv_export
-from waypost.api.date_range import span
+from waypost import csv_export
+from waypost.clicks.classify.language_names import LANGUAGE_NAMES
 from waypost.clicks.stats import reports
-from waypost.clicks.stats.reports import Interval, Report, Span
+from waypost.clicks.stats.reports import Report, VisitCounts
+from waypost.dashboard import periods
 from waypost.dashboard.context import PageContext
+from waypost.dashboard.periods import Period
 
-PRESET_DAYS = (7, 30, 90, 365)
-_MAX_DAYS = 3660
 _DIMENSION_TITLES = {
-    "countries": "Countries",
-    "referrers": "Referrers",
-    "devices": "Devices",
-    "browsers": "Browsers",
-    "os": "Operating systems",
-    "languages": "Languages",
-    "sources": "Sources",
+    "countries": ("country", "Countries"),
+    "referrers": ("referrer", "Referrers"),
+    "devices": ("device", "Devices"),
+    "browsers": ("browser", "Browsers"),
+    "os": ("os", "Operating systems"),
+    "languages": ("language", "Languages"),
+    "sources": ("source", "Sources"),
 }
+"""By name in the report: the dimension of visits, and the title of its list."""
 _COUNT_TITLES = {"file": "Downloads", "qr": "Scans", "campaign": "Visits", "missing": "Visits"}
 """Titles of the counted visits by kind of item."""
+_SOURCES = {"link": "Short link", "qr": "QR code", "bio": "Bio page", "list": "List page"}
 
 
-def requested_span(context: PageContext) -> Span:
-    """Return the span of the query, in the user's time zone; 30 days by default. Raises INVALID."""
-    today = datetime.fromtimestamp(clock.now(), context.time_zone).date()
-    days = context.query_id("days")
-    first, last = context.query("from"), context.query("to") or today.isoformat()
-    if not first:
-        end = max(_day(last, today), date.min + timedelta(days=_MAX_DAYS))
-        first = (end - timedelta(days=min(days or 30, _MAX_DAYS) - 1)).isoformat()
-    length = (_day(last, today) - _day(first, today)).days + 1
-    interval = context.query("interval")
-    default: Interval = "hour" if length <= 2 else "day" if length <= 100 else "week" if length <= 400 else "month"
-    selected = next((name for name in _INTERVALS if name == interval), default)
-    return span(first, last, selected, context.time_zone.key)
+class Comparison(NamedTuple):
+    """The visits of the period before: the total, and the clicks of each point."""
+
+    total: VisitCounts
+    clicks: list[int]
 
 
 def page(
@@ -59,43 +53,58 @@ def page(
 
     `back` is the item's page. `template` extends statistics.html and shows the dimension `apart` itself.
     """
-    report_span = requested_span(context)
-    report = context.read_after_ingest(lambda tx: reports.report(tx, kind, item, report_span))
+    period = periods.requested(context)
+
+    def work(tx: Connection) -> tuple[Report, Comparison]:
+        return reports.report(tx, kind, item, period.span), compare(tx, kind, item, period)
+
+    report, comparison = context.read_after_ingest(work)
     if context.query("format") == "csv":
         return _csv_response(report, title)
-    shown = report_context(context, report, report_span, kind)
     visits_path = f"/dashboard/visits?kind={kind}&item={item}"
-    return context.render(template, title=title, back=back, apart=apart, visits_path=visits_path, **shown, **more)
+    shown = report_context(report, comparison, period, kind=kind, visits_path=visits_path)
+    return context.render(template, title=title, back=back, apart=apart, **shown, **more)
 
 
-def report_context(context: PageContext, report: Report, report_span: Span, kind: str = "") -> dict[str, Any]:
-    """Return the template context of the report."""
+def compare(tx: Connection, kind: str, item: int, period: Period) -> Comparison:
+    """Return the visits of the period before."""
+    _, after = period.previous_seconds()
+    total, series = reports.over_time(tx, kind, item, period.previous, after)
+    return Comparison(total, [point.clicks for point in series])
+
+
+def report_context(
+    report: Report, comparison: Comparison, period: Period, *, visits_path: str, kind: str = ""
+) -> dict[str, Any]:
+    """Return the template context of the report. `visits_path` is the page of its single visits."""
     lists = [
         {
             "key": key,
             "name": name,
-            "rows": list(report.dimensions[key].items())[:10],
+            "dimension": dimension,
+            "rows": list(report.dimensions[key].items()),
             "sum": sum(report.dimensions[key].values()),
         }
-        for key, name in _DIMENSION_TITLES.items()
+        for key, (dimension, name) in _DIMENSION_TITLES.items()
         if report.dimensions[key]
     ]
-    days = (report_span.end - report_span.start).days + 1
-    at_end = report_span.end == datetime.fromtimestamp(clock.now(), context.time_zone).date()
-    preset = days if at_end and days in PRESET_DAYS else 0
-    base = {"report": report, "lists": lists, "counted": _COUNT_TITLES.get(kind, "Clicks")}
-    return {**base, "preset": preset, "ranges": PRESET_DAYS, "intervals": _INTERVALS}
+    return {
+        "report": report,
+        "comparison": comparison,
+        "period": period,
+        "presets": periods.PRESETS,
+        "intervals": periods.INTERVALS,
+        "lists": lists,
+        "counted": _COUNT_TITLES.get(kind, "Clicks"),
+        "visits_path": visits_path,
+        "label_text": label_text,
+    }
 
 
-_INTERVALS: tuple[Interval, ...] = ("hour", "day", "week", "month")
-
-
-def _day(value: str, default: date) -> date:
-    """Parse a day to compute defaults. An invalid one is reported by `span`."""
-    try:
-        return date.fromisoformat(value)
-    except ValueError:
-        return default
+def label_text(dimension: str, label: str) -> str:
+    """Return the text for a label of a dimension: names of languages and sources."""
+    names = {"language": LANGUAGE_NAMES, "source": _SOURCES}.get(dimension, {})
+    return names.get(label, label)
 
 
 def _csv_response(report: Report, title: str) -> Response:

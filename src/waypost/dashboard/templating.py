@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Collection, Iterable, Mapping
+from datetime import date
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -68,6 +69,7 @@ def _environment() -> Environment:
     environment.filters |= {
         "local_time": local_time,
         "local_date": local_date,
+        "day": day,
         "relative_time": relative_time,
         "number": format_number,
         "host": host,
@@ -147,9 +149,13 @@ def relative_time(context: Context, second: int) -> Markup:
 def local_date(context: Context, second: int) -> Markup:
     """Return the date of a Unix time in the viewer's time zone, with the time of day in its title."""
     local = clock.local(second, context["context"].time_zone)
-    text = f"{local.day} {local:%b %Y}"
     # Only digits and names of months.
-    return Markup(f'<time datetime="{_iso(second)}" title="{local:%Y-%m-%d %H:%M}">{text}</time>')  # noqa: S704
+    return Markup(f'<time datetime="{_iso(second)}" title="{local:%Y-%m-%d %H:%M}">{day(local)}</time>')  # noqa: S704
+
+
+def day(value: date) -> str:
+    """Return a day as in `local_date`."""
+    return f"{value.day} {value:%b %Y}"
 
 
 def _iso(second: int) -> str:

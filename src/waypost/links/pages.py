@@ -8,13 +8,13 @@ from typing import Any
 from sqlalchemy import Connection
 from starlette.responses import Response
 
+from waypost.clicks.classify.language_names import LANGUAGE_NAMES
 from waypost.clicks.geo.countries import NAMES
 from waypost.dashboard import forms, qr_image, statistics
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape, Value
 from waypost.dashboard.routing import Router
 from waypost.links import dead_links, form_options, ops, targeting
-from waypost.links.language_names import LANGUAGE_NAMES
 from waypost.links.schemas import LinkChange, NewLink
 
 pages = Router()

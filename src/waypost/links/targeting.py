@@ -5,10 +5,10 @@ A rule with any other name would never match, so it is refused. Rules saved earl
 
 from collections.abc import Mapping, Sequence
 
+from waypost.clicks.classify.language_names import LANGUAGE_NAMES
 from waypost.clicks.classify.referrers import LANGUAGES
 from waypost.clicks.classify.user_agent_families import DEVICES, SYSTEM_PARTS, SYSTEMS
 from waypost.clicks.geo.countries import NAMES
-from waypost.links.language_names import LANGUAGE_NAMES
 
 # Other English names, and common abbreviations.
 _COUNTRY_VARIANTS = {

@@ -13,7 +13,7 @@ from waypost.settings import Settings
 
 
 class Step(NamedTuple):
-    """A step with the page or the command that does it. `is_required`: the list is shown until the step is done."""
+    """A step with the page or the command that does it. A list is done without the steps that are not required."""
 
     is_done: bool
     title: str
@@ -46,6 +46,11 @@ def steps_of_user(tx: Connection, account: int) -> Sequence[Step]:
             is_required=False,
         ),
     )
+
+
+def is_done(steps: Sequence[Step]) -> bool:
+    """Return whether all required steps are done."""
+    return all(step.is_done for step in steps if step.is_required)
 
 
 def steps_of_administrator(tx: Connection, settings: Settings) -> Sequence[Step]:

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, func, select, true
 from starlette.responses import Response
 
 from waypost.clicks.stats import raw_events, reports
-from waypost.dashboard import preferences, statistics
+from waypost.dashboard import periods, preferences, statistics
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form
 from waypost.dashboard.preferences import CHECKLISTS, CHECKLISTS_COOKIE
@@ -24,20 +24,20 @@ _LATEST_VISITS = 8
 
 @pages.get("/dashboard")
 def overview(context: PageContext) -> Response:
-    span = statistics.requested_span(context)
+    period = periods.requested(context)
 
-    def work(tx: Connection) -> tuple[reports.Report, Mapping[str, Any]]:
-        report = reports.report(tx, "account", context.account, span)
+    def work(tx: Connection) -> tuple[reports.Report, statistics.Comparison, Mapping[str, Any]]:
+        report = reports.report(tx, "account", context.account, period.span)
+        comparison = statistics.compare(tx, "account", context.account, period)
         recent = raw_events.latest(tx, context.account, _LATEST_VISITS)
         items = find_items(tx, context.account, ((visit["kind"], visit["item"]) for visit in recent))
         sections = {"top": _top_links(tx, context), "recent": recent, "items": items}
         sections |= {"broken": _dead_links(tx, context), "checklists": _checklists(tx, context)}
-        return report, sections
+        return report, comparison, sections
 
-    report, sections = context.read_after_ingest(work)
-    return context.render(
-        "overview.html", form=Form({}), **sections, **statistics.report_context(context, report, span)
-    )
+    report, comparison, sections = context.read_after_ingest(work)
+    shown = statistics.report_context(report, comparison, period, visits_path="/dashboard/visits")
+    return context.render("overview.html", form=Form({}), **sections, **shown)
 
 
 @pages.post("/dashboard/checklists")
@@ -48,13 +48,14 @@ def dismiss_checklist(context: PageContext) -> Response:
 
 
 def _checklists(tx: Connection, context: PageContext) -> Mapping[str, Sequence[checklists.Step]]:
-    """Return the checklists with open steps that were not dismissed, by name."""
-    dismissed, lists = context.preferences.dismissed_checklists, {}
-    if "user" not in dismissed:
-        lists["user"] = checklists.steps_of_user(tx, context.account)
-    if "administrator" not in dismissed and context.user.owner:
+    """Return the checklists that were not dismissed, by name; nothing for an account that uses waypost already."""
+    lists = {"user": checklists.steps_of_user(tx, context.account)}
+    if checklists.is_done(lists["user"]):
+        return {}
+    if context.user.owner:
         lists["administrator"] = checklists.steps_of_administrator(tx, context.settings)
-    return {name: steps for name, steps in lists.items() if any(s.is_required and not s.is_done for s in steps)}
+    dismissed = context.preferences.dismissed_checklists
+    return {name: steps for name, steps in lists.items() if name not in dismissed and not checklists.is_done(steps)}
 
 
 def _dead_links(tx: Connection, context: PageContext) -> int:

@@ -132,9 +132,24 @@ def block(tx: Connection, kind: str, item: int, *, clicks: int, uniques: int) ->
 def report(tx: Connection, kind: str, item: int, span: Span) -> Report:
     """Return the report of a span (uses the primary keys of click_times and click_labels)."""
     first, after = span.seconds()
+    total, series = over_time(tx, kind, item, span, after)
+    labels = _top_labels(tx, kind, item, first // DAY, (after - 1) // DAY)
+    return Report(
+        start=span.start.isoformat(),
+        end=span.end.isoformat(),
+        interval=span.interval,
+        timezone=span.zone.key,
+        total=total,
+        series=series,
+        dimensions={key: labels[name] for name, key in _DIMENSIONS.items()},
+    )
+
+
+def over_time(tx: Connection, kind: str, item: int, span: Span, after: int) -> tuple[VisitCounts, list[Point]]:
+    """Return the visits of a span before the second `after`: the total, and each point (primary key of click_times)."""
     c = click_times.c
     query = select(c.at, *(c[name] for name in COUNTS)).where(
-        c.kind == kind, c.item == item, c.at >= first, c.at < after
+        c.kind == kind, c.item == item, c.at >= span.seconds()[0], c.at < after
     )
     buckets = {start: [0] * len(COUNTS) for start in _starts(span)}
     total = [0] * len(COUNTS)
@@ -143,16 +158,8 @@ def report(tx: Connection, kind: str, item: int, span: Span) -> Report:
         for index, n in enumerate(row[1:]):
             bucket[index] += n
             total[index] += n
-    labels = _top_labels(tx, kind, item, first // DAY, (after - 1) // DAY)
-    return Report(
-        start=span.start.isoformat(),
-        end=span.end.isoformat(),
-        interval=span.interval,
-        timezone=span.zone.key,
-        total=VisitCounts(*total),
-        series=[Point(*sums, at=start.strftime("%Y-%m-%d %H:%M:%S")) for start, sums in buckets.items()],
-        dimensions={key: labels[name] for name, key in _DIMENSIONS.items()},
-    )
+    points = [Point(*sums, at=start.strftime("%Y-%m-%d %H:%M:%S")) for start, sums in buckets.items()]
+    return VisitCounts(*total), points
 
 
 def label_counts(tx: Connection, kind: str, item: int, dimension: str, span: Span) -> dict[str, int]:

@@ -1,0 +1,124 @@
+"""The period of a statistics page: presets, days of the user's choice, and the period before it."""
+
+from dataclasses import dataclass
+from datetime import date, timedelta
+from zoneinfo import ZoneInfo
+
+from sqlalchemy import Connection, select
+
+from waypost import clock
+from waypost.api.date_range import span
+from waypost.clicks.stats.reports import Interval, Span
+from waypost.dashboard.context import PageContext
+from waypost.db.schema import accounts
+from waypost.errors import Problem, invalid
+
+PRESETS = (
+    ("today", "Today"),
+    ("yesterday", "Yesterday"),
+    ("7", "7 days"),
+    ("30", "30 days"),
+    ("90", "90 days"),
+    ("month", "This month"),
+    ("year", "This year"),
+    ("all", "All time"),
+)
+"""Values of the query parameter `period` with their labels."""
+DEFAULT = "30"
+INTERVALS: tuple[Interval, ...] = ("hour", "day", "week", "month")
+_MAX_DAYS = 3660
+
+
+@dataclass(frozen=True)
+class Period:
+    """The period of a page. `preset` is "" for days that the user chose.
+
+    `error` is the message for invalid days; the period is then the default.
+    """
+
+    span: Span
+    preset: str = ""
+    error: str = ""
+
+    @property
+    def is_running(self) -> bool:
+        """True if the period ends today, so that its last day is not complete."""
+        return self.span.end == _today(self.span.zone)
+
+    @property
+    def previous(self) -> Span:
+        """The span of the same length before this one."""
+        days = (self.span.end - self.span.start).days + 1
+        shift = timedelta(days=min(days, (self.span.start - date.min).days))
+        return Span(self.span.start - shift, self.span.end - shift, self.span.interval, self.span.zone)
+
+    def previous_seconds(self) -> tuple[int, int]:
+        """Return the first second of the previous span and the second after its last comparable one.
+
+        Of a running period, only the part until now can be compared.
+        """
+        first, after = self.previous.seconds()
+        start, _ = self.span.seconds()
+        return first, min(after, first + clock.now() - start)
+
+
+def requested(context: PageContext) -> Period:
+    """Return the period of the query, in the user's time zone."""
+    zone = context.time_zone
+    if context.query("from") or context.query("to"):
+        try:
+            return Period(_chosen_span(context, zone))
+        except Problem as problem:
+            return Period(_preset_span(context, DEFAULT, zone), DEFAULT, problem.message)
+    preset = context.query("period") or context.query("days") or DEFAULT
+    preset = preset if preset in dict(PRESETS) else DEFAULT
+    return Period(_preset_span(context, preset, zone), preset)
+
+
+def _chosen_span(context: PageContext, zone: ZoneInfo) -> Span:
+    today = _today(zone)
+    last = context.query("to") or today.isoformat()
+    default = timedelta(days=int(DEFAULT) - 1)
+    first = context.query("from") or (max(_day(last, today), date.min + default) - default).isoformat()
+    days = (_day(last, today) - _day(first, today)).days + 1
+    if days < 1:
+        raise invalid("from", "The first day must not be after the last one.")
+    return span(first, last, _interval(context, days), zone.key)
+
+
+def _preset_span(context: PageContext, preset: str, zone: ZoneInfo) -> Span:
+    today = _today(zone)
+    first = {
+        "today": today,
+        "yesterday": today - timedelta(days=1),
+        "month": today.replace(day=1),
+        "year": today.replace(month=1, day=1),
+    }.get(preset)
+    if preset == "all":
+        first = max(context.read(lambda tx: _registration_day(tx, context)), today - timedelta(days=_MAX_DAYS))
+    last = today - timedelta(days=1) if preset == "yesterday" else today
+    first = min(first or today - timedelta(days=int(preset) - 1), last)
+    return span(first.isoformat(), last.isoformat(), _interval(context, (last - first).days + 1), zone.key)
+
+
+def _interval(context: PageContext, days: int) -> Interval:
+    """Return the interval of the query; by default one that gives 24 to 100 points."""
+    default: Interval = "hour" if days <= 2 else "day" if days <= 100 else "week" if days <= 400 else "month"
+    return next((name for name in INTERVALS if name == context.query("interval")), default)
+
+
+def _registration_day(tx: Connection, context: PageContext) -> date:
+    second = tx.execute(select(accounts.c.registered).where(accounts.c.id == context.account)).scalar_one()
+    return clock.local(second, context.time_zone).date()
+
+
+def _today(zone: ZoneInfo) -> date:
+    return clock.local(clock.now(), zone).date()
+
+
+def _day(value: str, default: date) -> date:
+    """Parse a day to compute defaults. An invalid one is reported by `span`."""
+    try:
+        return date.fromisoformat(value)
+    except ValueError:
+        return default

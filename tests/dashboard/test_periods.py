@@ -1,0 +1,111 @@
+"""Periods of statistics pages: presets, chosen days, and the comparison with the period before."""
+
+import re
+from datetime import date, timedelta
+from urllib.parse import quote
+from zoneinfo import ZoneInfo
+
+import pytest
+from sqlalchemy import insert
+
+from tests.conftest import Person
+from tests.support.dashboard_client import Browser
+from tests.support.visits import CHROME, DESTINATION, visit
+from waypost import clock
+from waypost.clicks.stats.reports import Span
+from waypost.dashboard.periods import Period
+from waypost.db.schema import click_times
+
+_NOW = 1_795_521_600  # 2026-11-24 12:00:00 UTC
+_UTC = ZoneInfo("UTC")
+
+
+@pytest.fixture
+def fixed_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Noon of 2026-11-24."""
+    monkeypatch.setattr(clock, "now", lambda: _NOW)
+
+
+def _days(page: str) -> tuple[str, str]:
+    first, last = re.findall(r'type="date"\s+name="(?:from|to)"\s+value="([^"]+)"', page)
+    return first, last
+
+
+@pytest.mark.parametrize(
+    ("query", "first", "last"),
+    [
+        ("", 29, 0),
+        ("?period=today", 0, 0),
+        ("?period=yesterday", 1, 1),
+        ("?period=7", 6, 0),
+        ("?days=7", 6, 0),
+        ("?period=90", 89, 0),
+        ("?period=nonsense", 29, 0),
+        ("?period=all", 0, 0),
+    ],
+)
+def test_presets_end_today_or_yesterday(dashboard: Browser, query: str, first: int, last: int) -> None:
+    today = clock.local(clock.now(), _UTC).date()
+    assert _days(dashboard.get(query).text) == tuple((today - timedelta(days=n)).isoformat() for n in (first, last))
+
+
+def test_month_and_year_begin_with_their_first_day(dashboard: Browser) -> None:
+    today = clock.local(clock.now(), _UTC).date()
+    assert _days(dashboard.get("?period=month").text)[0] == today.replace(day=1).isoformat()
+    assert _days(dashboard.get("?period=year").text)[0] == today.replace(month=1, day=1).isoformat()
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("from=2026-11-02&to=2026-11-01", "The first day must not be after the last one."),
+        ("from=soon", "from must be a day, YYYY-MM-DD."),
+        ("to=0001-01-01", "must be a day"),
+        (f"from={quote('2026-11-01 ')}&to=9999-99-99", "must be a day"),
+        ("from=2000-01-01&to=2020-01-01&interval=hour", "interval is too short for this span"),
+    ],
+)
+def test_invalid_days_are_reported_at_their_fields(dashboard: Browser, query: str, message: str) -> None:
+    response = dashboard.get(f"?{query}")
+    assert response.status_code == 200
+    assert message in response.text
+    assert 'aria-describedby="period-error"' in response.text
+
+
+@pytest.mark.usefixtures("fixed_clock")
+def test_running_period_is_compared_until_the_same_time() -> None:
+    week = Period(Span(date(2026, 11, 18), date(2026, 11, 24), "day", _UTC))
+    assert week.is_running
+    assert week.previous == Span(date(2026, 11, 11), date(2026, 11, 17), "day", _UTC)
+    first, after = week.previous_seconds()
+    assert (clock.text(first), clock.text(after)) == ("2026-11-11 00:00:00", "2026-11-17 12:00:00")
+    past = Period(Span(date(2026, 11, 1), date(2026, 11, 2), "day", _UTC))
+    assert not past.is_running
+    assert clock.text(past.previous_seconds()[1]) == "2026-11-01 00:00:00"
+
+
+def test_tiles_show_change_since_the_period_before(ana: Person, dashboard: Browser) -> None:
+    link = ana.add("url", url=DESTINATION)
+    today = clock.now() // 86_400 * 86_400
+    rows = [
+        {"account": ana.account, "kind": "link", "item": link, "at": today - days * 86_400, "clicks": clicks}
+        for days, clicks in ((0, 3), (40, 2), (100, 7))
+    ]
+    ana.write(lambda tx: tx.execute(insert(click_times), rows))
+    page = dashboard.get(f"/links/{link}/stats").text
+    assert re.findall(r">([^\w<]\d+ %)<", page) == ["+50 %"]
+    assert "2 in the period before" in page
+
+
+def test_shares_and_names_of_labels_are_shown(ana: Person, dashboard: Browser) -> None:
+    link = ana.add("url", url=DESTINATION, custom="spring")
+    for language, count in (("de", 2), ("en", 1)):
+        for _ in range(count):
+            visit(dashboard.client, "spring", agent=CHROME, headers={"Accept-Language": language})
+    page = dashboard.get(f"/links/{link}/stats").text
+    assert re.findall(r"(German|English)</a>.*?<small>([^<]+)</small>", page, re.DOTALL) == [
+        ("German", "67 %"),
+        ("English", "33 %"),
+    ]
+    assert f"/dashboard/visits?kind=link&amp;item={link}&amp;language=de" in page
+    assert "Short link" in page
