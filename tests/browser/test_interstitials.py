@@ -153,6 +153,8 @@ def test_overlay_form_on_page_with_pixel_is_sent_by_script(
             page.get_by_label("Your message").fill("Hello")
         page.locator("#answer button").click()
         expect(page.get_by_role("status")).to_be_visible()
+        if kind == "poll":
+            expect(page.locator(".results li")).to_have_text(["Red0 %", "Blue100 %"])
         assert page.url == f"{site}/spring"
         assert seen.foreign_urls == [PROVIDER_SCRIPTS["qapixel"][0]]
         page.get_by_role("link", name="Continue").click()

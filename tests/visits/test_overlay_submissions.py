@@ -14,9 +14,9 @@ from tests.conftest import Person
 from tests.support import fake_internet
 from tests.support.databases import ON_SQLITE
 from tests.support.fake_internet import PUBLIC, FakeInternet
-from tests.support.html import Page, open_page
-from tests.support.overlays import new_overlay
-from tests.support.visits import ACCEPT_HTML, CHROME, DESTINATION, clicks, new_link, visit
+from tests.support.html import Page
+from tests.support.overlays import form_fields, open_overlay, send_answers, send_form
+from tests.support.visits import ACCEPT_HTML, CHROME, DESTINATION, clicks, visit
 from waypost.errors import Problem
 from waypost.overlays import submissions
 
@@ -31,36 +31,14 @@ def _no_internet(internet: FakeInternet) -> None:
     """Reject every connection that a test does not allow."""
 
 
-def _form(page: Page, **filled: str) -> dict[str, str]:
-    """The form of a page with its hidden fields, filled in."""
-    hidden = {field.attributes["name"]: field.attributes["value"] for field in page.all("input", type="hidden")}
-    return {**hidden, **filled}
-
-
-def _send(person: Person, page: Page, **filled: str) -> Any:
-    """Submit the form of a page like a browser without scripts."""
-    return _send_form(person, page, _form(page, **filled))
-
-
-def _send_form(person: Person, page: Page, form: dict[str, str]) -> Any:
-    action = page.one("form", id="answer").attributes["action"]
-    return visit(person.client, action.lstrip("/"), "POST", data=form, headers=ACCEPT_HTML)
-
-
 def _submissions(person: Person, item: int) -> list[dict[str, Any]]:
     items: list[dict[str, Any]] = person.get(f"/overlay/{item}/submissions")["data"]["submissions"]
     return items
 
 
-def _open_overlay(person: Person, kind: str, **fields: Any) -> tuple[int, int, Page]:
-    item = new_overlay(person, kind, **fields)
-    link = new_link(person, f"to-{item}", type=f"overlay-{item}")
-    return item, link, open_page(person, f"to-{item}", params={"from": "here"})
-
-
 def test_contact_submission_is_stored_and_thanked_with_continue_link(ana: Person) -> None:
-    item, link, page = _open_overlay(ana, "contact")
-    thanks = Page(_send(ana, page, **MESSAGE))
+    item, link, page = open_overlay(ana, "contact")
+    thanks = Page(send_answers(ana, page, **MESSAGE))
     assert (thanks.status, thanks.one("p").text) == (200, "We answer soon")
     assert thanks.one("a", class_="button").attributes["href"] == f"{DESTINATION}?from=here"
     assert "script-src" not in thanks.policy
@@ -75,9 +53,9 @@ def test_contact_submission_is_stored_and_thanked_with_continue_link(ana: Person
 
 
 def test_submission_is_stored_after_its_link_was_deleted(ana: Person) -> None:
-    item, link, page = _open_overlay(ana, "contact")
+    item, link, page = open_overlay(ana, "contact")
     ana.remove("url", link)
-    assert _send(ana, page, **MESSAGE).status_code == 200
+    assert send_answers(ana, page, **MESSAGE).status_code == 200
     assert [submission["link"] for submission in _submissions(ana, item)] == [None]
 
 
@@ -87,19 +65,19 @@ def test_submission_to_deleted_overlay_is_not_found(ana: Person) -> None:
 
 
 def test_poll_and_newsletter_submissions_are_stored(ana: Person) -> None:
-    poll, _, page = _open_overlay(ana, "poll")
-    assert _send(ana, page, choice="Blue").status_code == 200
+    poll, _, page = open_overlay(ana, "poll")
+    assert send_answers(ana, page, choice="Blue").status_code == 200
     assert [submission["choice"] for submission in _submissions(ana, poll)] == ["Blue"]
-    letter, _, page = _open_overlay(ana, "newsletter")
-    assert _send(ana, page, email=" zoe@example.com ").status_code == 200
+    letter, _, page = open_overlay(ana, "newsletter")
+    assert send_answers(ana, page, email=" zoe@example.com ").status_code == 200
     assert [submission["email"] for submission in _submissions(ana, letter)] == ["zoe@example.com"]
 
 
 @ON_SQLITE
 def test_submission_by_script_gets_json(ana: Person) -> None:
-    item, _, page = _open_overlay(ana, "contact")
+    item, _, page = open_overlay(ana, "contact")
     response = visit(
-        ana.client, f"overlay/{item}", "POST", data=_form(page, **MESSAGE), headers={"Accept": "application/json"}
+        ana.client, f"overlay/{item}", "POST", data=form_fields(page, **MESSAGE), headers={"Accept": "application/json"}
     )
     assert (response.status_code, response.json()) == (200, {"error": 0, "message": "We answer soon"})
 
@@ -127,11 +105,11 @@ def test_submission_by_script_gets_json(ana: Person) -> None:
 def test_invalid_submission_is_rejected_with_field_at_fault(
     ana: Person, kind: str, filled: dict[str, str], field: str, message: str
 ) -> None:
-    item, _, page = _open_overlay(ana, kind)
-    rejected = Page(_send(ana, page, **filled))
+    item, _, page = open_overlay(ana, kind)
+    rejected = Page(send_answers(ana, page, **filled))
     assert (rejected.status, rejected.one("h1").text) == (400, "Incomplete form")
     assert message in [paragraph.text for paragraph in rejected.all("p")]
-    form, json_only = _form(page, **filled), {"Accept": "application/json"}
+    form, json_only = form_fields(page, **filled), {"Accept": "application/json"}
     response = visit(ana.client, f"overlay/{item}", "POST", data=form, headers=json_only)
     body = {"error": 1, "message": message, "code": "unclear", "field": field}
     assert (response.status_code, response.json()) == (400, body)
@@ -140,46 +118,46 @@ def test_invalid_submission_is_rejected_with_field_at_fault(
 
 @ON_SQLITE
 def test_error_of_a_field_is_in_the_visitors_language(ana: Person) -> None:
-    item, _, page = _open_overlay(ana, "contact")
-    form, german = _form(page, **{**MESSAGE, "message": "a\x00b"}), {"Accept-Language": "de"}
+    item, _, page = open_overlay(ana, "contact")
+    form, german = form_fields(page, **{**MESSAGE, "message": "a\x00b"}), {"Accept-Language": "de"}
     response = visit(ana.client, f"overlay/{item}", "POST", data=form, headers={**german, "Accept": "*/*"})
     assert response.json()["message"] == "Ihre Nachricht darf keine NUL-Zeichen enthalten."
 
 
 @ON_SQLITE
 def test_submission_without_valid_form_token_is_rejected(ana: Person) -> None:
-    item, link, page = _open_overlay(ana, "contact")
-    other, _, elsewhere = _open_overlay(ana, "contact")
-    valid_form = _form(page, **MESSAGE)
+    item, link, page = open_overlay(ana, "contact")
+    other, _, elsewhere = open_overlay(ana, "contact")
+    valid_form = form_fields(page, **MESSAGE)
     for wrong in (
         {**valid_form, "url": "https://evil.example/"},  # must not become an open redirect
         {**valid_form, "link": str(link + 1)},
         {**valid_form, "link": "9" * 400},
         {**valid_form, "ticket": ""},
         {**valid_form, "ticket": "\u00e9"},
-        {**valid_form, "ticket": _form(elsewhere)["ticket"]},
+        {**valid_form, "ticket": form_fields(elsewhere)["ticket"]},
         {name: value for name, value in valid_form.items() if name != "url"},
         {"x": "y" * 40_000, **valid_form},
         {},
     ):
-        assert _send_form(ana, page, wrong).status_code == 404
+        assert send_form(ana, page, wrong).status_code == 404
     for path in ("overlay/0", "overlay/x", f"overlay/{'9' * 5000}", f"overlay/{other}"):
         assert visit(ana.client, path, "POST", data=valid_form, headers=ACCEPT_HTML).status_code == 404
     assert _submissions(ana, item) == _submissions(ana, other) == []
     ana.update("overlay", item, type="message")
-    assert _send_form(ana, page, valid_form).status_code == 404
+    assert send_form(ana, page, valid_form).status_code == 404
 
 
 @ON_SQLITE
 def test_honeypot_submission_is_thanked_but_not_stored(ana: Person) -> None:
-    item, _, page = _open_overlay(ana, "contact")
-    assert _send(ana, page, **MESSAGE, website="https://spam.example/").status_code == 200
+    item, _, page = open_overlay(ana, "contact")
+    assert send_answers(ana, page, **MESSAGE, website="https://spam.example/").status_code == 200
     assert _submissions(ana, item) == []
 
 
 def test_submissions_are_visible_to_owner_only(ana: Person, ben: Person) -> None:
-    item, _, page = _open_overlay(ana, "contact")
-    _send(ana, page, **MESSAGE)
+    item, _, page = open_overlay(ana, "contact")
+    send_answers(ana, page, **MESSAGE)
     for path in (f"/overlay/{item}/submissions", f"/overlay/{item}/submissions/export"):
         assert ben.call("GET", path).status_code == 404
     ana.remove("overlay", item)
@@ -189,29 +167,29 @@ def test_submissions_are_visible_to_owner_only(ana: Person, ben: Person) -> None
 @ON_SQLITE
 def test_submissions_are_limited_to_five_per_minute_and_network(ana: Person) -> None:
     with time_machine.travel(1_800_000_000, tick=False) as clock:
-        item, _, page = _open_overlay(ana, "poll")
-        answers = [_send(ana, page, choice="Red") for _ in range(7)]
+        item, _, page = open_overlay(ana, "poll")
+        answers = [send_answers(ana, page, choice="Red") for _ in range(7)]
         assert [response.status_code for response in answers] == [200] * 5 + [429] * 2
         assert answers[-1].headers["retry-after"] == "60"
-        _, _, other = _open_overlay(ana, "poll")
-        assert _send(ana, other, choice="Red").status_code == 200
+        _, _, other = open_overlay(ana, "poll")
+        assert send_answers(ana, other, choice="Red").status_code == 200
         clock.shift(61)
-        assert _send(ana, page, choice="Red").status_code == 200
+        assert send_answers(ana, page, choice="Red").status_code == 200
     assert len(_submissions(ana, item)) == 6
 
 
 @ON_SQLITE
 def test_full_overlay_rejects_submissions(ana: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(submissions, "MAX_SUBMISSIONS", 2)
-    item, _, page = _open_overlay(ana, "poll")
-    assert [_send(ana, page, choice="Red").status_code for _ in range(3)] == [200, 200, 429]
+    item, _, page = open_overlay(ana, "poll")
+    assert [send_answers(ana, page, choice="Red").status_code for _ in range(3)] == [200, 200, 429]
     assert len(_submissions(ana, item)) == 2
 
 
 def test_submissions_are_listed_newest_first_in_pages(ana: Person) -> None:
-    item, _, page = _open_overlay(ana, "poll")
+    item, _, page = open_overlay(ana, "poll")
     for choice in ("Red", "Blue", "Red"):
-        _send(ana, page, choice=choice)
+        send_answers(ana, page, choice=choice)
     submissions_page = ana.get(f"/overlay/{item}/submissions", limit=2, page=1)["data"]
     assert (
         [submission["choice"] for submission in submissions_page["submissions"]],
@@ -232,10 +210,10 @@ def test_submissions_are_listed_newest_first_in_pages(ana: Person) -> None:
 
 @ON_SQLITE
 def test_csv_export_is_safe_against_formula_injection(ana: Person) -> None:
-    item, link, page = _open_overlay(ana, "contact")
+    item, link, page = open_overlay(ana, "contact")
     formulas = ["=HYPERLINK(1)", "+1", "-1", "@SUM(1)", 'He said "no", twice\nand left']
     for text in formulas:
-        _send(ana, page, **{**MESSAGE, "message": text})
+        send_answers(ana, page, **{**MESSAGE, "message": text})
     response = ana.call("GET", f"/overlay/{item}/submissions/export")
     assert response.headers["content-disposition"] == f'attachment; filename="overlay-{item}.csv"'
     assert response.headers["content-type"] == "text/csv; charset=utf-8"
@@ -255,8 +233,8 @@ def test_submission_is_sent_to_webhook(ana: Person, internet: FakeInternet) -> N
     with fake_internet.server(answer) as context:
         internet.add_host("hook.example", PUBLIC)
         internet.routes[PUBLIC] = context
-        item, link, page = _open_overlay(ana, "newsletter", webhook="http://hook.example/in?key=1")
-        assert _send(ana, page, email="zoe@example.com").status_code == 200
+        item, link, page = open_overlay(ana, "newsletter", webhook="http://hook.example/in?key=1")
+        assert send_answers(ana, page, email="zoe@example.com").status_code == 200
         for _ in range(100):
             if heard:
                 break
@@ -280,8 +258,8 @@ def test_submission_is_sent_to_webhook(ana: Person, internet: FakeInternet) -> N
 def test_failing_or_internal_webhook_does_not_delay_submission(ana: Person, internet: FakeInternet) -> None:
     internet.add_host("inside.example", "127.0.0.1")
     for url in ("http://nowhere.example/", "http://inside.example/", "http://169.254.169.254/"):
-        item, _, page = _open_overlay(ana, "newsletter", webhook=url)
-        assert _send(ana, page, email="zoe@example.com").status_code == 200
+        item, _, page = open_overlay(ana, "newsletter", webhook=url)
+        assert send_answers(ana, page, email="zoe@example.com").status_code == 200
         assert len(_submissions(ana, item)) == 1
     time.sleep(0.2)
     assert not {"127.0.0.1", "169.254.169.254"} & set(internet.connections)
@@ -289,7 +267,7 @@ def test_failing_or_internal_webhook_does_not_delay_submission(ana: Person, inte
 
 @ON_SQLITE
 def test_submission_ignores_cookies(ana: Person) -> None:
-    item, _, page = _open_overlay(ana, "poll")
-    ticketless = {name: value for name, value in _form(page, choice="Red").items() if name != "ticket"}
+    item, _, page = open_overlay(ana, "poll")
+    ticketless = {name: value for name, value in form_fields(page, choice="Red").items() if name != "ticket"}
     headers = {**ACCEPT_HTML, "Cookie": "wp_consent=yes.12345678; wp_opened=1", "User-Agent": CHROME}
     assert visit(ana.client, f"overlay/{item}", "POST", data=ticketless, headers=headers).status_code == 404

@@ -5,7 +5,7 @@ form.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs
@@ -48,6 +48,13 @@ _NUL_IN_MESSAGE = _Fault("message", translatable("Your message must not contain 
 _BAD_MESSAGE = _Fault("message", translatable("Your message must have 1 to 5000 characters."))
 
 
+class PollResult(NamedTuple):
+    """An option of a poll and its share of the votes, in per cent."""
+
+    choice: str
+    percent: int
+
+
 @dataclass(frozen=True)
 class _SubmittedForm:
     """A form with a valid token. `url` is the visitor's destination."""
@@ -78,13 +85,13 @@ async def _respond(request: Request, services: Services) -> Response:
         return services.pages.refuse(request, "blocked")
     # A hidden field that only bots fill in. They get the same response, so that they do not learn about it.
     if form.fields.get("website"):
-        return _thank_you(request, services, form)
+        return await _thank_you(request, services, form)
     answers = _parse_answers(form.overlay, form.fields)
     if isinstance(answers, _Fault):
         detail = services.pages.translate(request, answers.message)
         return services.pages.refuse(request, "unclear", field=answers.field, detail=detail)
     reason = await _submit(request, services, form, answers)
-    return services.pages.refuse(request, reason) if reason else _thank_you(request, services, form)
+    return services.pages.refuse(request, reason) if reason else await _thank_you(request, services, form)
 
 
 async def _read_form(request: Request, services: Services) -> _SubmittedForm | None:
@@ -120,14 +127,28 @@ async def _submit(request: Request, services: Services, form: _SubmittedForm, an
     return None
 
 
-def _thank_you(request: Request, services: Services, form: _SubmittedForm) -> Response:
-    pages = services.pages
-    message = form.overlay.thanks or pages.translate(request, translatable("Your response has been sent."))
+async def _thank_you(request: Request, services: Services, form: _SubmittedForm) -> Response:
+    """Return the response to a submission; to a vote, with the result of the poll."""
+    pages, overlay = services.pages, form.overlay
+    results: list[PollResult] = []
+    if overlay.type == "poll":
+        votes = await services.read(lambda tx: submissions.count_votes(tx, overlay.account, overlay.id))
+        results = poll_results(overlay.options, votes)
+    message = overlay.thanks or pages.translate(request, translatable("Your response has been sent."))
     if not wants_html(request):
-        return JSONResponse({"error": 0, "message": message}, headers=NO_STORE)
+        body: dict[str, Any] = {"error": 0, "message": message}
+        if results:
+            body["results"] = [result._asdict() for result in results]
+        return JSONResponse(body, headers=NO_STORE)
     title = pages.translate(request, translatable("Thank you"))
-    context: dict[str, Any] = {"title": title, "message": message, "url": form.url}
+    context: dict[str, Any] = {"title": title, "message": message, "url": form.url, "results": results}
     return pages.page("overlay_thanks.html", request=request, headers=csp.headers(), **context)
+
+
+def poll_results(options: Sequence[str], votes: Mapping[str, int]) -> list[PollResult]:
+    """Return the share of each option of a poll, in the order of the options. Votes for former options do not count."""
+    total = sum(votes.get(option, 0) for option in options)
+    return [PollResult(option, round(100 * votes.get(option, 0) / total) if total else 0) for option in options]
 
 
 def _parse_answers(overlay: Overlay, fields: Mapping[str, str]) -> Answers | _Fault:

@@ -3,6 +3,27 @@
   var form = document.getElementById("answer");
   var copy = document.getElementById("copy");
 
+  // The result of a poll: each option with its share of the votes.
+  function resultList(results) {
+    var list = document.createElement("ul");
+    list.className = "results";
+    results.forEach(function (result) {
+      var item = document.createElement("li");
+      var choice = document.createElement("span");
+      var share = document.createElement("strong");
+      var meter = document.createElement("meter");
+      choice.dir = "auto";
+      choice.textContent = result.choice;
+      share.textContent = result.percent + " %";
+      meter.max = 100;
+      meter.value = result.percent;
+      meter.setAttribute("aria-label", result.choice);
+      item.append(choice, share, meter);
+      list.append(item);
+    });
+    return list;
+  }
+
   if (form) {
     var errorMessage = document.getElementById("error-message");
     var unavailable = errorMessage.textContent;
@@ -33,6 +54,7 @@
         thanks.className = "message";
         thanks.textContent = data.message;
         form.replaceWith(thanks);
+        if (data.results) { thanks.after(resultList(data.results)); }
       }).catch(function () {
         button.disabled = false;
         errorMessage.hidden = false;
@@ -45,7 +67,7 @@
     copy.hidden = false;
     copy.addEventListener("click", function () {
       getSelection().selectAllChildren(document.getElementById("code"));
-      if (document.execCommand("copy")) { copy.textContent = "Copied"; }
+      if (document.execCommand("copy")) { copy.textContent = copy.dataset.done; }
     });
   }
 }());
