@@ -120,6 +120,8 @@ def commands() -> Iterator[tuple[str, Any]]:
     pending = [("waypost", typer.main.get_command(app))]
     while pending:
         name, command = pending.pop(0)
+        if name == "waypost remote":  # see docs/remote.md
+            continue
         command = command.load() if isinstance(command, LazyCommand) else command
         subcommands = getattr(command, "commands", None)
         if subcommands is None:

@@ -92,6 +92,7 @@ _COMMANDS = (
         _OTHER,
         "Copy the files for deployment into a folder: systemd unit, containers, reverse proxies.",
     ),
+    LazyCommand("remote", "waypost.cli.remote:remote", _OTHER, "Operations of a remote service, with an API key."),
     LazyCommand("openapi", "waypost.cli.openapi:openapi", _OTHER, "Print the OpenAPI document of the API."),
 )
 
