@@ -120,6 +120,8 @@ def commands() -> Iterator[tuple[str, Any]]:
     pending = [("waypost", typer.main.get_command(app))]
     while pending:
         name, command = pending.pop(0)
+        if name == "waypost remote":  # see docs/remote.md
+            continue
         command = command.load() if isinstance(command, LazyCommand) else command
         subcommands = getattr(command, "commands", None)
         if subcommands is None:
@@ -136,7 +138,7 @@ def _usage(params: list[Any]) -> Iterator[str]:
 
 
 def _metavar(param: Any) -> str:
-    return param.metavar or param.name.upper()
+    return str(param.metavar or param.name.upper())
 
 
 def _param_label(param: Any) -> str:
@@ -205,11 +207,11 @@ def _operation(method: str, path: str, operation: dict[str, Any], schemas: Mappi
     if "requestBody" in operation:
         body = _resolved(next(iter(operation["requestBody"]["content"].values()))["schema"], schemas)
         needed = body.get("required", ())
-        rows = [
+        fields = [
             (f"`{name}`", "needed" if name in needed else "", _type(field, schemas), field.get("description", ""))
             for name, field in body.get("properties", {}).items()
         ] or [("the bytes of the file", "needed", "", "")]
-        yield from ("", _table(("Body", "", "Values", "Meaning"), rows).rstrip())
+        yield from ("", _table(("Body", "", "Values", "Meaning"), fields).rstrip())
     yield from ("", "```sh", operation["x-codeSamples"][0]["source"], "```")
     status, answer = next((code, message) for code, message in operation["responses"].items() if code < "300")
     schema = next((content["schema"] for content in answer.get("content", {}).values() if "schema" in content), None)

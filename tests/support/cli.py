@@ -103,3 +103,11 @@ def status(key: str, method: str = "GET") -> int:
     path = "/api/account" if method == "GET" else "/api/channel/add"
     with opened() as client:
         return client.request(method, path, headers={"Authorization": f"Bearer {key}"}).status_code
+
+
+def call(key: str, method: str, path: str, **options: Any) -> Any:
+    """Return the JSON of an API call."""
+    with opened() as client:
+        response = client.request(method, path, headers={"Authorization": f"Bearer {key}"}, **options)
+    assert response.status_code == 200, response.text
+    return response.json()

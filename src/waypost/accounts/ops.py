@@ -6,7 +6,18 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import email_validator
-from sqlalchemy import ColumnElement, Connection, RowMapping, Select, bindparam, func, insert, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    RowMapping,
+    Select,
+    bindparam,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
 
 from waypost import clock
 from waypost.db import crud
@@ -22,7 +33,7 @@ _TAKEN = {
     "accounts_email_key_unique": taken("email", "That e-mail address is taken. Please use another one."),
     "accounts_username_key_unique": taken("username", "That username is taken. Please choose another one."),
 }
-_PLAN_TAKEN = {"plans_name_unique": taken("name", "There is a plan with that name already.")}
+PLAN_NAME_TAKEN = {"plans_name_unique": taken("name", "There is a plan with that name already.")}
 REGISTERED_PLAN = "free"
 REGISTERED_STORAGE_LIMIT = 2**30
 REGISTERED_ITEM_LIMIT = 10_000
@@ -91,16 +102,13 @@ def add(
 
     Raises INVALID or TAKEN on `email`, `username` or `plan`.
     """
-    if not _USERNAME.match(username):
-        raise invalid("username", "username must be 3 to 50 characters from A-Z, a-z, 0-9, _ and -.")
     now = clock.now()
     row = {
         **_email_columns(email),
-        "username": username,
-        "username_key": username.casefold(),
+        **_username_columns(username),
         "password": password,
         "password_changed": now,
-        "plan": _plan_id(tx, plan),
+        "plan": plan_id(tx, plan),
         "rate_limit": rate_limit,
         "owner": tx.execute(select(func.count()).select_from(accounts)).scalar_one() == 0,
         "registered": now,
@@ -185,10 +193,26 @@ def set_admin(tx: Connection, account: int, *, admin: bool) -> None:
 
 def move(tx: Connection, account: int, *, plan: str) -> None:
     """Put an account on a plan. Raises INVALID on `plan`, NOT_FOUND if the account was deleted."""
-    _update(tx, account, plan=_plan_id(tx, plan))
+    _update(tx, account, plan=plan_id(tx, plan))
 
 
-def _update(tx: Connection, account: int, **values: bool | int) -> None:
+def rename(tx: Connection, account: int, username: str) -> None:
+    """Set the username. Raises INVALID or TAKEN on `username`, NOT_FOUND if the account was deleted."""
+    with crud.translate_unique_violation(_TAKEN):
+        _update(tx, account, **_username_columns(username))
+
+
+def own_rate_limit(tx: Connection, account: int) -> int | None:
+    """Return the requests per minute of each API key, if the account has a limit of its own."""
+    return tx.execute(select(accounts.c.rate_limit).where(accounts.c.id == account)).scalar_one_or_none()
+
+
+def limit_rate(tx: Connection, account: int, rate_limit: int | None) -> None:
+    """Set the requests per minute of each API key; None for the limit of the plan. Raises NOT_FOUND as `rename`."""
+    _update(tx, account, rate_limit=rate_limit)
+
+
+def _update(tx: Connection, account: int, **values: bool | int | str | None) -> None:
     if tx.execute(update(accounts).where(accounts.c.id == account).values(values)).rowcount == 0:
         raise account_deleted()
 
@@ -207,7 +231,7 @@ def add_plan(
     limits = {"rate_limit": rate_limit, "upload_limit": upload_limit, "storage_limit": storage_limit}
     limits["item_limit"] = item_limit
     statement = insert(plans).values(name=name, status=status, **limits).returning(plans.c.id)
-    with crud.translate_unique_violation(_PLAN_TAKEN):
+    with crud.translate_unique_violation(PLAN_NAME_TAKEN):
         plan = tx.execute(statement).scalar_one()
     return Plan(plan, name, status, rate_limit, upload_limit, storage_limit, item_limit)
 
@@ -216,11 +240,6 @@ def add_unlimited_plan(tx: Connection) -> None:
     """Create the plan of the owner's account, if there is no plan of its name."""
     if tx.execute(select(plans.c.id).where(plans.c.name == UNLIMITED_PLAN)).first() is None:
         add_plan(tx, name=UNLIMITED_PLAN, status="pro", rate_limit=UNLIMITED, upload_limit=UNLIMITED)
-
-
-def change_plan(tx: Connection, name: str, **limits: int) -> None:
-    """Set limits of a plan. Raises INVALID on `plan`."""
-    tx.execute(update(plans).where(plans.c.id == _plan_id(tx, name)).values(limits))
 
 
 def limit_registered_accounts(tx: Connection) -> None:
@@ -238,11 +257,19 @@ def all_plans(tx: Connection) -> Sequence[Plan]:
     return [Plan(**row) for row in tx.execute(crud.select_columns(plans, Plan).order_by(plans.c.id)).mappings()]
 
 
-def _plan_id(tx: Connection, name: str) -> int:
-    plan = tx.execute(select(plans.c.id).where(plans.c.name == name)).scalar_one_or_none()
+def plan_id(tx: Connection, name: str) -> int:
+    """Return the id of a plan, which is not deleted until the commit. Raises INVALID on `plan`."""
+    query = select(plans.c.id).where(plans.c.name == name).with_for_update(read=True, key_share=True)
+    plan = tx.execute(query).scalar_one_or_none()
     if plan is None:
         raise invalid("plan", f"plan must be the name of a plan; there is none called {name!r}.")
     return int(plan)
+
+
+def _username_columns(username: str) -> dict[str, str]:
+    if not _USERNAME.match(username):
+        raise invalid("username", "username must be 3 to 50 characters from A-Z, a-z, 0-9, _ and -.")
+    return {"username": username, "username_key": username.casefold()}
 
 
 def _email_columns(email: str) -> dict[str, str]:

@@ -17,6 +17,7 @@ from waypost.secret_files import SecretFileError
 from waypost.server import installation
 from waypost.settings import Settings, config_file
 
+MAX_INTEGER = 2**53 - 1  # the largest integer that every JSON client represents exactly
 AccountArgument = Annotated[str, typer.Argument(metavar="ACCOUNT", help="Username, e-mail address or id.")]
 
 
@@ -58,3 +59,10 @@ def database_and_account(identifier: str) -> Iterator[tuple[Database, Account]]:
             message = f"There is no account with the username, e-mail address or id {identifier}."
             raise Problem(Kind.NOT_FOUND, message) from None
         yield opened, account
+
+
+def validate_name(value: str) -> str:
+    """Return the name of a key or plan. Raises a usage error."""
+    if not value.strip() or len(value) > 64 or not value.isprintable():
+        raise typer.BadParameter("must be 1 to 64 characters on one line")
+    return value

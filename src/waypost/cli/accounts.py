@@ -1,4 +1,4 @@
-"""The `waypost account` and `waypost plan` commands."""
+"""The `waypost account` commands: accounts and their API keys."""
 
 from dataclasses import asdict
 from typing import Annotated, Any
@@ -7,27 +7,17 @@ import typer
 
 from waypost import clock
 from waypost.accounts import email_links, ops
-from waypost.accounts.ops import Account, Status
+from waypost.accounts.ops import Account
 from waypost.auth import api_keys
 from waypost.auth.api_keys import Key, Scope
 from waypost.cli import access, console
-from waypost.cli.access import AccountArgument
+from waypost.cli.access import MAX_INTEGER, AccountArgument
 from waypost.cli.console import AsJson
 from waypost.server import new_accounts
 
 account = typer.Typer(no_args_is_help=True)
 key = typer.Typer(no_args_is_help=True, help="API keys of an account.")
-plan = typer.Typer(no_args_is_help=True)
 account.add_typer(key, name="key")
-
-_UPLOAD_LIMIT = 512 * 1024 * 1024
-_MAX_INTEGER = 2**53 - 1  # the largest integer that every JSON client represents exactly
-
-
-def _validate_name(value: str) -> str:
-    if not value.strip() or len(value) > 64 or not value.isprintable():
-        raise typer.BadParameter("must be 1 to 64 characters on one line")
-    return value
 
 
 @account.command("add")
@@ -38,7 +28,7 @@ def add_account(
     plan: Annotated[str, typer.Option(help="Name of a plan.")] = "free",
     rate_limit: Annotated[
         int | None,
-        typer.Option(min=1, max=_MAX_INTEGER, help="Requests per minute and API key. Default: the limit of the plan."),
+        typer.Option(min=1, max=MAX_INTEGER, help="Requests per minute and API key. Default: the limit of the plan."),
     ] = None,
     json: AsJson = False,
 ) -> None:
@@ -61,6 +51,78 @@ def list_accounts(json: AsJson = False) -> None:
     with access.database() as database:
         rows = [_account_row(account) for account in database.read(ops.everyone)]
     console.print_rows(rows, ("id", "username", "email", "plan", "owner", "suspended", "registered"), json=json)
+
+
+@account.command("show")
+def show_account(identifier: AccountArgument, json: AsJson = False) -> None:
+    """Show an account, the number of its items, and the total size of its files in bytes."""
+    from waypost.server import account_deletion  # noqa: PLC0415  # loads the modules of all items
+
+    with access.database_and_account(identifier) as (database, account):
+        contents = database.read(lambda tx: account_deletion.contents(tx, account.id))
+        rate_limit = database.read(lambda tx: ops.own_rate_limit(tx, account.id))
+    details = {**_account_row(account), "rate_limit": rate_limit, "stored": contents.stored}
+    if json:
+        console.as_json({**details, "items": contents.items})
+    else:
+        console.print_fields({**details, **contents.items})
+
+
+@account.command("rename")
+def rename_account(
+    identifier: AccountArgument,
+    username: Annotated[str, typer.Argument(help="New username: 3 to 50 of A-Z a-z 0-9 _ -, unique.")],
+) -> None:
+    """Change the username, which is the login. The addresses of list pages of campaigns contain it."""
+    with access.database_and_account(identifier) as (database, account):
+        database.write(lambda tx: ops.rename(tx, account.id, username))
+    console.stdout.print(f"{account.username} is now {username}.")
+
+
+@account.command("plan")
+def change_plan(
+    identifier: AccountArgument, plan: Annotated[str, typer.Argument(metavar="PLAN", help="Name of a plan.")]
+) -> None:
+    """Put an account on another plan, immediately. Existing items are kept."""
+    with access.database_and_account(identifier) as (database, account):
+        database.write(lambda tx: ops.move(tx, account.id, plan=plan))
+    console.stdout.print(f"{account.username} is on the plan {plan}.")
+
+
+@account.command("limit")
+def limit_account(
+    identifier: AccountArgument,
+    rate_limit: Annotated[
+        int | None,
+        typer.Argument(min=1, max=MAX_INTEGER, help="Requests per minute and API key. Default: the limit of the plan."),
+    ] = None,
+) -> None:
+    """Give an account its own rate limit, immediately, or without a number that of its plan."""
+    with access.database_and_account(identifier) as (database, account):
+        database.write(lambda tx: ops.limit_rate(tx, account.id, rate_limit))
+    limit = (
+        "the rate limit of its plan"
+        if rate_limit is None
+        else f"{_count(rate_limit, 'requests')} per minute and API key"
+    )
+    console.stdout.print(f"{account.username} has {limit}.")
+
+
+@account.command("delete")
+def delete_account(identifier: AccountArgument, yes: console.Yes = False) -> None:
+    """Delete an account with its items, statistics, API keys and sessions. If interrupted, run it again to resume.
+
+    Its short URLs answer 404. Their aliases stay reserved, so that no other account can use them.
+    """
+    from waypost.server import account_deletion  # noqa: PLC0415  # loads the modules of all items
+
+    with access.database_and_account(identifier) as (database, account):
+        contents = database.read(lambda tx: account_deletion.contents(tx, account.id))
+        items = ", ".join(_count(number, kind) for kind, number in contents.items.items() if number) or "no items"
+        contained = f"the account {account.username} <{account.email}> with {items}, its statistics and API keys"
+        console.confirm_deletion(contained, yes=yes)
+        account_deletion.delete_account(database, account.id)
+    console.stdout.print(f"{account.username} is deleted, with {items}.")
 
 
 @account.command("suspend")
@@ -96,7 +158,7 @@ def reset_password(identifier: AccountArgument) -> None:
 @key.command("add")
 def add_key(
     identifier: AccountArgument,
-    name: Annotated[str, typer.Option(help="Name of the key.", callback=_validate_name)] = "key",
+    name: Annotated[str, typer.Option(help="Name of the key.", callback=access.validate_name)] = "key",
     scope: Annotated[Scope, typer.Option(help="read, write, or account: also changes e-mail and password.")] = "write",
     expires: Annotated[
         str | None, typer.Option(help="Expiry in UTC: YYYY-MM-DD (end of that day) or YYYY-MM-DD HH:MM:SS.")
@@ -129,7 +191,7 @@ def list_keys(identifier: AccountArgument, json: AsJson = False) -> None:
 @key.command("revoke")
 def revoke_key(
     identifier: AccountArgument,
-    key: Annotated[int, typer.Argument(min=1, max=_MAX_INTEGER, help="Id shown by `key list`.")],
+    key: Annotated[int, typer.Argument(min=1, max=MAX_INTEGER, help="Id shown by `key list`.")],
 ) -> None:
     """Revoke an API key immediately."""
     with access.database_and_account(identifier) as (database, account):
@@ -137,82 +199,8 @@ def revoke_key(
     console.stdout.print(f"Key {key} of {account.username} is revoked.")
 
 
-@plan.command("add")
-def add_plan(
-    name: Annotated[str, typer.Argument(help="Name, unique.", callback=_validate_name)],
-    status: Annotated[Status, typer.Option(help="Status that the API reports for accounts of the plan.")] = "pro",
-    rate_limit: Annotated[int, typer.Option(min=1, max=_MAX_INTEGER, help="Requests per minute and API key.")] = 30,
-    upload_limit: Annotated[
-        int, typer.Option(min=1, max=_MAX_INTEGER, help="Maximum size of a file, in bytes.")
-    ] = _UPLOAD_LIMIT,
-    storage_limit: Annotated[
-        int | None,
-        typer.Option(min=1, max=_MAX_INTEGER, help="Total size of an account's files, in bytes. Default: unlimited."),
-    ] = None,
-    item_limit: Annotated[
-        int | None,
-        typer.Option(min=1, max=_MAX_INTEGER, help="Links, QR codes, files … of an account, each. Default: unlimited."),
-    ] = None,
-    json: AsJson = False,
-) -> None:
-    """Create a plan."""
-    with access.database() as database:
-        created = database.write(
-            lambda tx: ops.add_plan(
-                tx,
-                name=name,
-                status=status,
-                rate_limit=rate_limit,
-                upload_limit=upload_limit,
-                storage_limit=storage_limit,
-                item_limit=item_limit,
-            )
-        )
-    if json:
-        console.as_json(asdict(created))
-    else:
-        console.stdout.print(f"Plan {created.name} created.")
-
-
-@plan.command("change")
-def change_plan(
-    name: Annotated[str, typer.Argument(help="Name of the plan.")],
-    rate_limit: Annotated[
-        int | None, typer.Option(min=1, max=_MAX_INTEGER, help="Requests per minute and API key.")
-    ] = None,
-    upload_limit: Annotated[
-        int | None, typer.Option(min=1, max=_MAX_INTEGER, help="Maximum size of a file, in bytes.")
-    ] = None,
-    storage_limit: Annotated[
-        int | None, typer.Option(min=1, max=_MAX_INTEGER, help="Total size of an account's files, in bytes.")
-    ] = None,
-    item_limit: Annotated[
-        int | None, typer.Option(min=1, max=_MAX_INTEGER, help="Links, QR codes, files … of an account, each.")
-    ] = None,
-) -> None:
-    """Change limits of a plan, immediately for its accounts. Existing items are kept."""
-    limits = {
-        "rate_limit": rate_limit,
-        "upload_limit": upload_limit,
-        "storage_limit": storage_limit,
-        "item_limit": item_limit,
-    }
-    given = {key: value for key, value in limits.items() if value is not None}
-    if not given:
-        raise typer.BadParameter("give at least one limit", param_hint="--item-limit")
-    with access.database() as database:
-        database.write(lambda tx: ops.change_plan(tx, name, **given))
-    console.stdout.print(f"Plan {name} changed.")
-
-
-@plan.command("list")
-def list_plans(json: AsJson = False) -> None:
-    """List all plans."""
-    with access.database() as database:
-        rows = [asdict(plan) for plan in database.read(ops.all_plans)]
-    console.print_rows(
-        rows, ("id", "name", "status", "rate_limit", "upload_limit", "storage_limit", "item_limit"), json=json
-    )
+def _count(number: int, plural: str) -> str:
+    return f"{number} {plural.removesuffix('s') if number == 1 else plural}"
 
 
 def _account_row(account: Account) -> dict[str, Any]:

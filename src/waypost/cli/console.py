@@ -12,6 +12,7 @@ from rich.text import Text
 
 from waypost.control_characters import escape_control_characters
 
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Delete without asking.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 # Markup and emoji names are off: user input and secrets are printed verbatim.
@@ -34,6 +35,22 @@ def as_json(value: object) -> None:
     """Print a value as JSON to standard output."""
     json.dump(value, sys.stdout, indent=2, ensure_ascii=False)
     sys.stdout.write("\n")
+
+
+def confirm_deletion(things: str, *, yes: bool) -> None:
+    """Ask before a deletion. Without a terminal, `--yes` is required: raises a usage error. A "no" exits with 1."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise typer.BadParameter(f"deletes {things}; there is no terminal to ask", param_hint="--yes")
+    typer.confirm(f"Delete {escape_control_characters(things)}?", abort=True, err=True)
+
+
+def print_fields(fields: Mapping[str, Any]) -> None:
+    """Print one line for each field: its name and value."""
+    width = max(map(cell_len, fields))
+    for name, value in fields.items():
+        stdout.print(Text.assemble((set_cell_size(name, width), "bold"), f"  {_cell(value)}"))
 
 
 def print_rows(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], *, json: bool) -> None:

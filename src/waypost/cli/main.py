@@ -12,10 +12,11 @@ from waypost.cli import console
 from waypost.cli.lazy_command import LazyCommand
 from waypost.errors import NoInstallation, Problem
 
-_SERVICE, _DATA, _PEOPLE, _MODERATION, _OTHER = (
+_SERVICE, _DATA, _PEOPLE, _ITEMS, _MODERATION, _OTHER = (
     "Run the service",
     "Keep and move data",
     "Accounts and plans",
+    "Links, QR codes and files",
     "Moderation",
     "Deploy and connect",
 )
@@ -74,7 +75,10 @@ _COMMANDS = (
     LazyCommand("clicks", "waypost.cli.clicks:clicks", _DATA, "Clicks: export single visits, verify the totals."),
     LazyCommand("geo", "waypost.cli.geo:geo", _DATA, "Country database: maps IP addresses to countries."),
     LazyCommand("account", "waypost.cli.accounts:account", _PEOPLE, "Accounts of this installation."),
-    LazyCommand("plan", "waypost.cli.accounts:plan", _PEOPLE, "Plans: limits of requests, storage and items."),
+    LazyCommand("plan", "waypost.cli.plans:plan", _PEOPLE, "Plans: limits of requests, storage and items."),
+    LazyCommand("link", "waypost.cli.links:link", _ITEMS, "Links of an account."),
+    LazyCommand("qr", "waypost.cli.qr_codes:qr", _ITEMS, "QR codes of an account."),
+    LazyCommand("file", "waypost.cli.files:file", _ITEMS, "Files of an account."),
     LazyCommand(
         "block",
         "waypost.cli.blocklist:block",
@@ -88,6 +92,7 @@ _COMMANDS = (
         _OTHER,
         "Copy the files for deployment into a folder: systemd unit, containers, reverse proxies.",
     ),
+    LazyCommand("remote", "waypost.cli.remote:remote", _OTHER, "Operations of a remote service, with an API key."),
     LazyCommand("openapi", "waypost.cli.openapi:openapi", _OTHER, "Print the OpenAPI document of the API."),
 )
 

@@ -1,0 +1,88 @@
+"""Deletion of an account: every row of it goes, nothing of another one; an interrupted deletion resumes."""
+
+import time
+
+import pytest
+from sqlalchemy import Connection, func, select
+
+from tests.conftest import Person
+from tests.support.seed import fill_all_tables
+from waypost.accounts import ops
+from waypost.db import schema
+from waypost.db.database import Database
+from waypost.errors import Problem
+from waypost.server import account_deletion
+
+_OWNED = [table for table in schema.metadata.sorted_tables if "account" in table.c]
+
+
+def _rows(tx: Connection, account: int) -> dict[str, int]:
+    """Return the number of rows of an account, by table."""
+    count = select(func.count())
+    return {
+        table.name: number
+        for table in _OWNED
+        if (number := tx.execute(count.select_from(table).where(table.c.account == account)).scalar_one())
+    }
+
+
+def _fill(ana: Person, ben: Person, database: Database) -> None:
+    fill_all_tables(ana, ben)
+    database.write(lambda tx: ops.set_admin(tx, ben.account, admin=True))
+
+
+def test_deletion_leaves_no_row_of_account(
+    ana: Person, ben: Person, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _fill(ana, ben, database)
+    monkeypatch.setattr(account_deletion, "_BATCH", 1)
+    before = database.read(lambda tx: _rows(tx, ben.account))
+    contents = database.read(lambda tx: account_deletion.contents(tx, ana.account))
+    assert min(contents.items.values()) > 0
+    assert contents.stored == 10_003
+    assert len(database.read(lambda tx: _rows(tx, ana.account))) > 15
+    stored = database.read(lambda tx: tx.execute(select(schema.files.c.object)).scalars().all())
+    account_deletion.delete_account(database, ana.account)
+    assert database.read(lambda tx: _rows(tx, ana.account)) == {}
+    assert database.read(lambda tx: _rows(tx, ben.account)) == before
+    released = database.read(lambda tx: tx.execute(select(schema.orphan_objects.c.object)).scalars().all())
+    assert set(stored) <= set(released)
+    with pytest.raises(Problem, match="This account was deleted"):
+        account_deletion.delete_account(database, ana.account)
+
+
+def test_aliases_of_deleted_account_stay_reserved(ana: Person, ben: Person, database: Database) -> None:
+    ana.add("url", url="https://example.com/", custom="spring")
+    database.write(lambda tx: ops.set_admin(tx, ben.account, admin=True))
+    assert ana.client.request("GET", "/spring").status_code == 302
+    account_deletion.delete_account(database, ana.account)
+    deadline = time.monotonic() + 5
+    while ana.client.request("GET", "/spring").status_code != 404:
+        assert time.monotonic() < deadline  # the change log drops the cached response within a second
+        time.sleep(0.05)
+    refused = ben.call("POST", "/url/add", {"url": "https://example.com/", "custom": "spring"})
+    assert (refused.status_code, refused.json()["code"]) == (400, "taken")
+
+
+def test_interrupted_deletion_locks_account_out_and_resumes(
+    ana: Person, ben: Person, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _fill(ana, ben, database)
+
+    def fail(*_: object) -> None:
+        raise OSError("interrupted")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(account_deletion, "_remove_clicks", fail)
+        with pytest.raises(OSError, match="interrupted"):
+            account_deletion.delete_account(database, ana.account)
+    assert ana.call("GET", "/account").status_code == 401
+    assert database.read(lambda tx: ops.get(tx, ana.account)).suspended
+    account_deletion.delete_account(database, ana.account)
+    assert database.read(lambda tx: _rows(tx, ana.account)) == {}
+
+
+def test_only_administrator_is_not_deleted(ana: Person, ben: Person, database: Database) -> None:
+    with pytest.raises(Problem, match="only administrator"):
+        account_deletion.delete_account(database, ana.account)
+    assert ana.call("GET", "/account").status_code == ben.call("GET", "/account").status_code == 200

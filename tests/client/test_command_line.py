@@ -1,0 +1,174 @@
+"""The remote command line against a running service."""
+
+import json
+import os
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from waypost_client.cli import commands
+
+from tests.client.conftest import Service
+from waypost.routers import api_document
+from waypost.settings import Settings
+
+_URL = "https://example.com/page"
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def run(service: Service, tmp_path: Path) -> Run:
+    """A function that runs `waypost-cli` with a key in the environment."""
+
+    def run(*arguments: object, **variables: str) -> subprocess.CompletedProcess[str]:
+        environment = {"WAYPOST_URL": service.url, "WAYPOST_API_KEY": service.ana, **variables}
+        completed = subprocess.run(
+            [str(Path(sys.executable).parent / "waypost-cli"), *map(str, arguments)],
+            cwd=tmp_path,
+            env={"PATH": os.environ["PATH"], "HOME": str(tmp_path), "COLUMNS": "200", **environment},
+            input=variables.get("STDIN", ""),
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert service.ana not in completed.stdout + completed.stderr
+        return completed
+
+    return run
+
+
+def _json(completed: subprocess.CompletedProcess[str]) -> Any:
+    assert completed.returncode == 0, completed.stderr
+    return json.loads(completed.stdout)
+
+
+def test_each_operation_has_one_command() -> None:
+    methods = [item for path in api_document(Settings())["paths"].values() for item in path.values()]
+    names = [operation.name for operation in commands.operations()]
+    assert sorted(names) == sorted(method["operationId"] for method in methods)
+    assert len({operation.command for operation in commands.operations()}) == len(names)
+
+
+def test_link_is_created_listed_changed_and_deleted(run: Run) -> None:
+    geotarget = json.dumps([{"location": "France", "link": _URL}])
+    link = _json(run("create-link", "--url", _URL, "--custom", "remote", "--geotarget", geotarget, "--json"))["id"]
+    assert [each["id"] for each in _json(run("list-links", "--q", "remote", "--all", "--json"))] == [link]
+    table = run("list-links").stdout
+    assert "/remote" in table
+    assert _json(run("update-link", link, "--title", "Spring", "--clicklimit", 5, "--json"))["error"] == 0
+    assert _json(run("update-link", link, "--clear", "clicklimit", "--json"))["error"] == 0
+    details = _json(run("read-link", link, "--json"))["details"]
+    assert (details["title"], details["clicklimit"], len(details["geotarget"])) == ("Spring", None, 1)
+    assert run("delete-link", link).returncode == 0
+    assert run("read-link", link).returncode == 4
+
+
+def test_file_is_uploaded_and_downloaded(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"content")
+    file = _json(run("upload-file", "a.txt", "--as", "b.txt", "--json"))["id"]
+    assert _json(run("download", file, "copy.txt", "--json"))["size"] == 7
+    assert (tmp_path / "copy.txt").read_bytes() == b"content"
+    assert _json(run("export-visits", "visits.csv", "--json"))["size"] > 0
+    assert "b.txt" in run("read-file", file).stdout
+    run("delete-file", file)
+
+
+def test_bulk_changes_report_each_result(run: Run, tmp_path: Path) -> None:
+    changes = [{"noun": "url", "action": "create", "fields": {"url": url}} for url in (_URL, "nonsense")]
+    (tmp_path / "changes").write_text("\n".join(map(json.dumps, changes)))
+    completed = run("bulk", "changes", "--json")
+    assert completed.returncode == 1
+    results = json.loads(completed.stdout)
+    assert [result["error"] for result in results] == [0, 1]
+    run("delete-link", results[0]["id"])
+
+
+def test_errors_name_field_and_have_exit_codes(run: Run) -> None:
+    invalid = run("create-link", "--url", _URL, "--clicklimit", -1)
+    assert (invalid.returncode, "clicklimit" in invalid.stderr, invalid.stderr.count("Traceback")) == (1, True, 0)
+    assert run("read-account", WAYPOST_API_KEY="wp_unknown").returncode == 3
+    assert run("read-account", WAYPOST_URL="http://127.0.0.1:1").returncode == 5
+    assert run("create-link").returncode == 2
+    assert run("create-link", "--url", _URL, "--geotarget", "{").returncode == 2
+    assert run("update-link", 1, "--clear", "nonsense").returncode == 2
+
+
+def test_profile_file_is_private_and_key_is_read_from_standard_input(
+    run: Run, service: Service, tmp_path: Path
+) -> None:
+    nothing = {"WAYPOST_URL": "", "WAYPOST_API_KEY": ""}
+    assert run("profile", "add", "work", "--url", service.url, STDIN=f"{service.ben}\n", **nothing).returncode == 0
+    file = tmp_path / ".config" / "waypost" / "profiles.json"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert _json(run("read-account", "--json", **nothing))["username"] == "ben"
+    assert _json(run("read-account", "--json"))["username"] == "ana"
+    assert _json(run("--profile", "work", "read-account", "--json"))["username"] == "ben"
+    listed = run("profile", "list", "--json", **nothing)
+    assert _json(listed) == [{"name": "work", "url": service.url, "default": True}]
+    assert service.ben not in listed.stdout
+    assert run("profile", "add", "x", "--url", "nonsense", STDIN="wp_key\n", **nothing).returncode == 1
+    assert run("profile", "use", "x", **nothing).returncode == 1
+    assert run("profile", "remove", "work", **nothing).returncode == 0
+    assert "There is no profile." in run("read-account", **nothing).stderr
+
+
+def test_damaged_profile_file_is_reported_without_content(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "profiles.json"
+    file.write_text('{"profiles": {"work": {"key": "wp_secret"}}}')
+    failed = run("read-account", WAYPOST_URL="", WAYPOST_API_KEY="", WAYPOST_PROFILES=str(file))
+    assert (failed.returncode, "cannot be read as profiles" in failed.stderr) == (1, True)
+    assert "wp_secret" not in failed.stderr
+
+
+def test_unknown_and_absent_fields_of_another_release_are_tolerated(run: Run) -> None:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = json.dumps({"error": 0, "data": {"urls": [{"id": 1, "future": "\x1b[31mred"}]}}).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}"
+        listed = _json(run("list-links", "--json", WAYPOST_URL=url))
+        assert listed["urls"] == [{"id": 1, "future": "\x1b[31mred"}]
+        table = run("list-links", WAYPOST_URL=url).stdout
+        server.shutdown()
+    assert "future" in table
+    assert "\x1b" not in table
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_is_printed(run: Run, shell: str) -> None:
+    printed = run("--show-completion", shell, _TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION="1")
+    assert printed.returncode == 0, printed.stderr
+    assert "WAYPOST_CLI_COMPLETE" in printed.stdout.upper()
+
+
+def test_waypost_remote_has_the_same_commands(service: Service, tmp_path: Path) -> None:
+    variables = {"PATH": os.environ["PATH"], "WAYPOST_URL": service.url, "WAYPOST_API_KEY": "wp_unknown"}
+    command = [str(Path(sys.executable).parent / "waypost"), "remote", "read-account"]
+    failed = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True, check=False)
+    assert (failed.returncode, "api_key_required" in failed.stderr) == (3, True), failed.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_waypost_remote_without_client_names_the_package(tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.modules['waypost_client'] = None; sys.argv = ['waypost', 'remote'];"
+        "from waypost.cli.main import main; main()"
+    )
+    failed = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (failed.returncode, "pip install waypost-client" in failed.stderr) == (2, True), failed.stderr
