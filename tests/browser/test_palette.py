@@ -8,6 +8,7 @@ from tests.support.browser_login import examine, sign_in, signed_in_page
 from tests.support.databases import ON_SQLITE
 
 pytestmark = ON_SQLITE
+_MILLISECONDS = 30_000  # for a busy machine
 
 
 def _fill(ana: Person) -> None:
@@ -21,14 +22,14 @@ def test_palette_opens_a_thing_by_keys_alone(ana: Person, chrome: Browser, addre
     with signed_in_page(chrome, address) as page:
         page.keyboard.press("Control+k")
         palette = page.get_by_role("dialog", name="Command palette")
-        expect(palette.get_by_role("link", name="New QR code")).to_be_visible()
+        expect(palette.get_by_role("link", name="New QR code")).to_be_visible(timeout=_MILLISECONDS)
         page.keyboard.type("link 2")
-        expect(palette.locator(".result")).to_have_count(1)
+        expect(palette.locator(".result")).to_have_count(1, timeout=_MILLISECONDS)
         page.keyboard.press("Enter")
         page.wait_for_url(f"{address}/dashboard/links/2")
         page.keyboard.press("Control+k")
         page.keyboard.type("link")
-        expect(palette.get_by_role("heading", name="Campaigns")).to_be_visible()
+        expect(palette.get_by_role("heading", name="Campaigns")).to_be_visible(timeout=_MILLISECONDS)
         for _ in range(4):
             page.keyboard.press("ArrowDown")
         expect(palette.get_by_role("link", name="Link campaign")).to_be_focused()
@@ -46,7 +47,7 @@ def test_palette_runs_an_action(ana: Person, chrome: Browser, address: str) -> N
         page.get_by_role("link", name="Search").first.click()
         page.get_by_label("Search everything").fill("dark")
         page.get_by_role("button", name="Use dark colors").last.wait_for()
-        expect(page.locator("#palette .result")).to_have_count(1)
+        expect(page.locator("#palette .result")).to_have_count(1, timeout=_MILLISECONDS)
         page.keyboard.press("Enter")
         expect(page.locator("html[data-theme=dark]")).to_be_attached()
 
@@ -70,7 +71,7 @@ def test_search_page_is_accessible_and_fits(ana: Person, chrome: Browser, addres
         page.goto(f"{address}/dashboard")
         page.keyboard.press("Control+k")
         page.keyboard.type("link")
-        expect(page.locator("#palette .result")).to_have_count(6)
+        expect(page.locator("#palette .result")).to_have_count(6, timeout=_MILLISECONDS)
         examine(page, "palette")
 
 

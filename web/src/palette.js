@@ -11,7 +11,17 @@ export function openPalette() {
   dialog.showModal();
   const field = $("input", dialog);
   field.select();
-  field.form.dispatchEvent(new Event("palette"));
+  showFirstResults(field);
+}
+
+/** Shows the results of the field's text when the palette opens; htmx replaces them when the user types. */
+async function showFirstResults(field) {
+  const text = field.value;
+  const response = await fetch(`/dashboard/search?q=${encodeURIComponent(text)}`).catch(() => null);
+  if (!response?.ok) return;
+  const page = new DOMParser().parseFromString(await response.text(), "text/html");
+  const results = $("#results", page);
+  if (results && field.value === text) $("#palette-results").replaceChildren(results);
 }
 
 /** Moves the focus among the field and the results; the last one is followed by the field. */
