@@ -119,6 +119,16 @@ def test_profile_file_is_private_and_key_is_read_from_standard_input(
     assert "There is no profile." in run("read-account", **nothing).stderr
 
 
+@pytest.mark.parametrize("missing", ["WAYPOST_URL", "WAYPOST_API_KEY"])
+def test_key_of_a_profile_is_never_sent_to_another_url(run: Run, tmp_path: Path, missing: str) -> None:
+    file = tmp_path / "profiles.json"
+    content = {"default": "work", "profiles": {"work": {"url": "http://127.0.0.1:1", "key": "wp_of_work"}}}
+    file.write_text(json.dumps(content))
+    failed = run("read-account", WAYPOST_PROFILES=str(file), **{missing: ""})
+    assert failed.returncode == 1
+    assert "Set both WAYPOST_URL and WAYPOST_API_KEY, or neither." in failed.stderr
+
+
 def test_damaged_profile_file_is_reported_without_content(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "profiles.json"
     file.write_text('{"profiles": {"work": {"key": "wp_secret"}}}')

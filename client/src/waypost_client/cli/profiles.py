@@ -70,9 +70,14 @@ def save(profiles: Profiles) -> None:
 
 
 def choose(name: str | None) -> Profile:
-    """Return the named profile; without a name that of WAYPOST_URL and WAYPOST_API_KEY, else the default."""
+    """Return the named profile; without a name that of WAYPOST_URL and WAYPOST_API_KEY, else the default.
+
+    Raises ProfileError.
+    """
     url, key = os.environ.get("WAYPOST_URL", ""), os.environ.get("WAYPOST_API_KEY", "")
-    if name is None and url and key:
+    if name is None and (url or key):
+        if not (url and key):  # a key must not reach the service of another profile
+            raise ProfileError("Set both WAYPOST_URL and WAYPOST_API_KEY, or neither.")
         return Profile(url, key)
     profiles = load()
     selected = name or profiles.default
@@ -81,5 +86,4 @@ def choose(name: str | None) -> Profile:
         raise ProfileError(f"There is no profile. {hint}")
     if selected not in profiles.by_name:
         raise ProfileError(f"There is no profile {selected!r}. `profile list` lists them.")
-    profile = profiles.by_name[selected]
-    return Profile(url or profile.url, key or profile.key) if name is None else profile
+    return profiles.by_name[selected]
