@@ -14,7 +14,7 @@ _FORGET = (
     text("TRUNCATE links_search"),
     text("DELETE FROM pg_statistic WHERE starelid IN (SELECT oid FROM pg_class WHERE relname LIKE 'links%')"),
 )
-"""Autovacuum may have analyzed the tables when they had one row: size and statistics are forgotten, with those of indexes."""
+"""Autovacuum may have analyzed the tables with one row: their sizes and statistics, also of indexes, are forgotten."""
 _FILL = text(
     "INSERT INTO links (account, created, host, alias, url, title, description, search, taken, expiryurl, type, status,"
     " metatitle, metadescription, metaimage, geotarget, devicetarget, languagetarget, deeplink, parameters, clicks,"
