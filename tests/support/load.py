@@ -20,6 +20,7 @@ ALIASES = [f"link-{number}" for number in range(8)]
 LIMIT = 40
 _CLIENTS = 6
 _PROGRESS = 300  # redirects between two faults
+_TIMEOUT_SECONDS = 60  # longer than a node is stopped: its requests are answered when it resumes
 
 
 class Load:
@@ -57,7 +58,7 @@ class Load:
         until(lambda: self.redirected.total() >= expected)
 
     def _visit(self, port: int, stopping: threading.Event) -> None:
-        client = HTTPConnection("127.0.0.1", port, timeout=20)
+        client = HTTPConnection("127.0.0.1", port, timeout=_TIMEOUT_SECONDS)
         while not stopping.is_set():
             alias = random.choice([*ALIASES, "limited"])
             try:
@@ -83,7 +84,7 @@ class Load:
     def _add(self, port: int, key: str, stopping: threading.Event) -> None:
         while not stopping.wait(0.02):
             alias = f"made-{random.getrandbits(64):x}"
-            client = HTTPConnection("127.0.0.1", port, timeout=20)
+            client = HTTPConnection("127.0.0.1", port, timeout=_TIMEOUT_SECONDS)
             try:
                 client.request("POST", "/api/url/add", new_link(alias), {"Authorization": f"Bearer {key}"})
                 if client.getresponse().status == 200:

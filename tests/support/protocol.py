@@ -22,6 +22,7 @@ from waypost.visits.fast_path import STATE_KEY, FastPathProtocol, WorkerState
 
 _HIGH_WATER = 64 * 1024
 _KEEP_ALIVE = 5
+_MOMENT = 0.2
 
 
 class Pipe(asyncio.Transport):
@@ -178,9 +179,17 @@ class ProtocolClient:
         return "\r\n".join([*head, "", ""]).encode() + content
 
     def wait(self, seconds: float) -> None:
-        """Advance the clock of the event loop."""
+        """Advance the clock of the event loop, and let timers run that then need a moment."""
         self._time_offset += seconds
         self.loop.run_until_complete(asyncio.sleep(0.001))
+        self._time_offset += _MOMENT
+        self.loop.run_until_complete(asyncio.sleep(0.001))
+
+    def suspend(self, seconds: float, pipe: Pipe, data: bytes) -> None:
+        """Let time pass without a turn of the event loop. Then due timers run, then it reads `data`."""
+        self._time_offset += seconds
+        self.loop.run_until_complete(asyncio.sleep(0.001))
+        self.send(pipe, [data])
 
     def new_journal_lines(self) -> list[bytes]:
         """Return the journal lines since the last call, without their time."""

@@ -22,7 +22,7 @@ _MAX_PIPELINED = 100  # requests behind one that is being answered
 _MIN_CONNECTIONS = 64
 _PROXY_KEEP_ALIVE_SECONDS = 75  # longer than common proxies, which answer 502 if an idle connection ends as they use it
 _FIRST_REQUEST_SECONDS = 5  # during which a stopping worker waits for the first request of a connection
-_GRACE_SECONDS = 0.1  # during which a stopping worker still answers requests on idle connections
+_GRACE_SECONDS = 0.1  # during which requests are still read on idle connections, before they are closed
 HOST_HEADER = re.compile(rb"\A([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+(%[A-Za-z0-9._~-]+)?\])(:[0-9]{0,5})?\Z")
 _connections: Counter[str] = Counter()  # open connections of this process, by network
 
@@ -66,7 +66,7 @@ class LimitedProtocol(HttpToolsProtocol):
         _connections[self._network] += 1
         if self.is_from_proxy():
             self.timeout_keep_alive = _PROXY_KEEP_ALIVE_SECONDS
-        self._idle_timer = self.loop.call_later(self.timeout_keep_alive, self._close_when_idle)
+        self._restart_idle_timer()
         if _connections[self._network] > max_connections() and not self.is_from_proxy():
             transport.abort()
 
@@ -173,17 +173,32 @@ class LimitedProtocol(HttpToolsProtocol):
         if not self.is_busy() and not self._is_in_headers:
             self.transport.close()
 
+    def timeout_keep_alive_handler(self) -> None:
+        """Do nothing at uvicorn's timeout of one request: the idle timer ends the connection."""
+
     def _close_when_idle(self) -> None:
         """Keep-alive and header timeout: one timer for many requests."""
-        self._idle_timer = None
-        if self.transport.is_closing():
-            return
-        if self._is_in_headers and not self.is_busy():
-            if self.loop.time() - self._headers_started >= HEADER_SECONDS:
-                self.refuse(408, "The headers did not arrive in time.")
-                return
-        elif not self.was_used and not self.is_busy():
+        if self._has_timed_out():
+            # After a suspension, timers run before the data that has arrived meanwhile is read.
+            self._idle_timer = self.loop.call_later(_GRACE_SECONDS, self._close_if_still_idle)
+        else:
+            self._restart_idle_timer()
+
+    def _close_if_still_idle(self) -> None:
+        if not self._has_timed_out():
+            self._restart_idle_timer()
+        elif self._is_in_headers:
+            self.refuse(408, "The headers did not arrive in time.")
+        else:
             self.transport.close()
-            return
+
+    def _has_timed_out(self) -> bool:
+        if self.is_busy() or self.transport.is_closing():
+            return False
+        if self._is_in_headers:
+            return self.loop.time() - self._headers_started >= HEADER_SECONDS
+        return not self.was_used
+
+    def _restart_idle_timer(self) -> None:
         self.was_used = False
         self._idle_timer = self.loop.call_later(self.timeout_keep_alive, self._close_when_idle)
