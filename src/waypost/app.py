@@ -5,10 +5,11 @@ from functools import partial
 
 from starlette.types import ASGIApp
 
+from waypost import module_loading
 from waypost.api.app import allow_cross_origin
 from waypost.api.context import WorkerResources
 from waypost.api.middleware import ApiMiddleware
-from waypost.asgi import BackgroundTasks, Dispatcher
+from waypost.asgi import BackgroundTasks, Dispatcher, McpServer
 from waypost.bios.public import render_draft
 from waypost.campaigns.fast_rotator import RotatorChoice, RotatorLoader, fast_rotator
 from waypost.clicks.geo.lookup import Countries
@@ -32,16 +33,21 @@ from waypost.visits.app import PublicApp
 from waypost.visits.cache import Cache
 from waypost.visits.cache_invalidation import CacheInvalidator
 from waypost.visits.fast_path import WorkerState
-from waypost.visits.fast_visits import FastVisits
+from waypost.visits.fast_visits import FastRule, FastVisits
 from waypost.visits.responses import PageRenderer
 from waypost.visits.services import InstallationSigner, Services
 from waypost.visits.visit import VisitService
+
+_MCP = "waypost.mcp.app"
+"""Imported only if it is served: it needs an optional extra, and takes memory and time to start."""
 
 
 def prepare() -> None:
     """Build what all workers share. The server calls it before it forks them."""
     fastapi_app()
     endpoint_table()
+    if Settings().mcp == "on":
+        module_loading.load(_MCP)
 
 
 def create() -> ASGIApp:
@@ -70,10 +76,8 @@ def build(settings: Settings, database: Database) -> ASGIApp:
     )
     services = _visitor_services(resources, cache, journal)
     rules = {kind.record: kind.respond_fast for kind in ALIAS_KINDS if kind.respond_fast is not None}
-    rotators = RotatorLoader(services.visits)
-    visits = FastVisits(
-        services.visits, services.pages, resources.meter, rules | {RotatorChoice: fast_rotator}, rotators
-    )
+    rules_of_all: dict[type, FastRule] = {**rules, RotatorChoice: fast_rotator}
+    visits = FastVisits(services.visits, services.pages, resources.meter, rules_of_all, RotatorLoader(services.visits))
     worker_state = WorkerState(cache, journal, visits, settings.proxies, settings.country_header.lower().encode())
     dashboard = Dashboard(
         DASHBOARD_PAGES,
@@ -92,8 +96,16 @@ def build(settings: Settings, database: Database) -> ASGIApp:
         resources=(journal, resources.cleaner.store, resources.mailer, resources.rate_limiter, database),
     )
     api = allow_cross_origin(ApiMiddleware(fastapi_app(), endpoint_table(), resources))
-    dispatcher = Dispatcher(api, dashboard.app(), PublicApp(PUBLIC_ROUTES, DOMAIN_ROUTES, services), tasks)
+    visitors = PublicApp(PUBLIC_ROUTES, DOMAIN_ROUTES, services)
+    dispatcher = Dispatcher(api, dashboard.app(), visitors, tasks, mcp=_mcp_server(resources))
     return SecurityHeaders(dispatcher, is_https_only=partial(is_https_only, settings=settings))
+
+
+def _mcp_server(resources: WorkerResources) -> McpServer | None:
+    if resources.settings.mcp == "off":
+        return None
+    server: McpServer = module_loading.load(_MCP).McpApp(resources, endpoint_table())
+    return server
 
 
 def _visitor_services(resources: WorkerResources, cache: Cache, journal: Journal) -> Services:

@@ -4,7 +4,7 @@ import asyncio
 import multiprocessing
 import signal
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from operator import sub
 from typing import Any, Protocol
@@ -27,7 +27,7 @@ from waypost.observability.metrics import Gauge, Meter
 from waypost.server.load_shedding import LoadShedder
 from waypost.settings import Settings
 from waypost.storage.cleanup import StorageCleaner
-from waypost.urls.hostnames import has_dashboard
+from waypost.urls.hostnames import has_dashboard, is_own
 from waypost.visits.app import PublicApp
 from waypost.visits.cache_invalidation import CacheInvalidator
 from waypost.visits.fast_path import STATE_KEY, WorkerState
@@ -39,9 +39,17 @@ _STORAGE_SECONDS = 5.0
 _STORAGE_CHECK_SECONDS = 15.0
 _UPLOADS = "/api/files/upload"
 _API_DOCS = "/api/docs"
+_MCP_PATHS = frozenset({"/mcp", "/mcp/"})
 _DASHBOARD_UPLOADS = "/dashboard/files/new"
 _OWN_SEGMENTS = frozenset({"api", "healthz", "metrics", "readyz"})
 """First path segments that the service answers on every host, unless they are aliases on a branded domain."""
+
+
+class McpServer(Protocol):
+    """The MCP server. `run` must be entered while it serves."""
+
+    def run(self) -> AbstractAsyncContextManager[None]: ...
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None: ...
 
 
 class Closable(Protocol):
@@ -162,8 +170,17 @@ def _stop_with_parent() -> None:
 class Dispatcher:
     """Sends each request to the API, the dashboard, the visits, the health checks or the metrics."""
 
-    def __init__(self, api: ASGIApp, dashboard: ASGIApp, visits: PublicApp, tasks: BackgroundTasks) -> None:
+    def __init__(
+        self,
+        api: ASGIApp,
+        dashboard: ASGIApp,
+        visits: PublicApp,
+        tasks: BackgroundTasks,
+        *,
+        mcp: McpServer | None = None,
+    ) -> None:
         self._visits = visits
+        self._mcp = mcp
         proxies = tasks.settings.proxies
         # Load shedding is separate: slow requests to the API do not block visits, and images of QR codes only images.
         self._limited_api = LoadShedder(api, tasks.meter, proxies)
@@ -172,6 +189,7 @@ class Dispatcher:
         self._limited_dashboard_uploads = LoadShedder(dashboard, tasks.meter, proxies, has_uploads=True)
         self._limited_visits = LoadShedder(visits, tasks.meter, proxies)
         self._limited_images = LoadShedder(visits, tasks.meter, proxies)
+        self._limited_mcp = LoadShedder(mcp, tasks.meter, proxies) if mcp else None
         self._tasks = tasks
         self._latest_revision = latest_revision()
 
@@ -180,8 +198,13 @@ class Dispatcher:
             await self._lifespan(scope, receive, send)
         elif scope["type"] == "http":
             is_alias = _first_segment(scope).removesuffix("+") in _OWN_SEGMENTS and await self._visits.has_alias(scope)
-            app = self._limited_visits if is_alias else self._app_for(scope)
+            app = self._limited_visits if is_alias else self._mcp_for(scope) or self._app_for(scope)
             await app(scope, receive, send)
+
+    def _mcp_for(self, scope: Scope) -> ASGIApp | None:
+        """Return the MCP server for requests to it. It is on the service's own hosts only, against DNS rebinding."""
+        is_mcp = self._limited_mcp and scope["path"] in _MCP_PATHS
+        return self._limited_mcp if is_mcp and is_own(header_of(scope, b"host"), self._tasks.settings) else None
 
     def _app_for(self, scope: Scope) -> ASGIApp:
         path = scope["path"]
@@ -239,8 +262,9 @@ class Dispatcher:
         await receive()
         scope["state"][STATE_KEY] = self._tasks.worker_state
         tasks = self._tasks.start()
-        await send({"type": "lifespan.startup.complete"})
-        await receive()
+        async with self._mcp.run() if self._mcp else nullcontext():
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
         self._tasks.stop()
         await asyncio.gather(*tasks, return_exceptions=True)
         self._tasks.close()

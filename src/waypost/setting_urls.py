@@ -1,5 +1,6 @@
 """Validation of URLs in settings; "" is a missing one."""
 
+import ipaddress
 import re
 from urllib.parse import unquote, urlsplit
 
@@ -84,3 +85,12 @@ def sender(value: str) -> str:
     if not value.isprintable():
         raise ValueError("must be an address without control characters, such as waypost@example.com")
     return value
+
+
+def is_ip_address(host: str) -> bool:
+    """Return whether a host name is an IP address."""
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True

@@ -130,6 +130,11 @@ class Settings(BaseSettings):
         " users must confirm their e-mail address. Without SMTP, the form reveals whether an address is registered. The"
         " plan free is then limited to 1 GiB of files and 10,000 items of each kind, unless it has other limits.",
     )
+    mcp: Literal["off", "on"] = Field(
+        "off",
+        description="on: serve the MCP server for AI agents at /mcp. Needs the optional extra: pip install"
+        " 'waypost[mcp]'.",
+    )
     smtp_url: SecretStr = Field(
         SecretStr(""),
         description="SMTP server for password resets: smtp://user:password@host:587 (STARTTLS) or smtps://…:465.",
@@ -281,7 +286,11 @@ class Settings(BaseSettings):
     @cached_property
     def has_public_name(self) -> bool:
         """True if the base URL has a host name that other machines can know."""
-        return "." in self.own_host and not is_ip_address(self.own_host) and not self.own_host.endswith(_PRIVATE)
+        return (
+            "." in self.own_host
+            and not setting_urls.is_ip_address(self.own_host)
+            and not self.own_host.endswith(_PRIVATE)
+        )
 
 
 _PRIVATE = (".localhost", ".local", ".internal", ".lan", ".home.arpa", ".test", ".example", ".invalid")
@@ -289,12 +298,3 @@ _PRIVATE = (".localhost", ".local", ".internal", ".lan", ".home.arpa", ".test", 
 
 def _parts(value: str) -> list[str]:
     return [part.strip().lower() for part in value.split(",") if part.strip()]
-
-
-def is_ip_address(host: str) -> bool:
-    """Return whether a host name is an IP address."""
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True

@@ -6,7 +6,7 @@ from starlette.datastructures import Headers
 from starlette.types import Scope
 
 from waypost import clock
-from waypost.api.context import RequestContext, WorkerResources, key_required
+from waypost.api.context import RequestContext, WorkerResources, key_required, read_only_key
 from waypost.api.rate_limit import ApiKeyLimiter, Usage
 from waypost.errors import Kind, Problem
 from waypost.http.client_ip import client_ip, network_of
@@ -25,10 +25,13 @@ class Authenticator:
         """Return whether the key was accepted lately. It may be revoked or exhausted since."""
         return self._limiter.is_recent(key)
 
-    def authenticate(self, scope: Scope, key: str, record: Callable[[int, Usage], None]) -> RequestContext:
+    def authenticate(
+        self, scope: Scope, key: str, record: Callable[[int, Usage], None], *, may_read: bool = False
+    ) -> RequestContext:
         """Take a request from the key's limit; return its context. `record` gets the account and the limit's state.
 
-        Raises KEY_REQUIRED for an unknown key, and the problem of a key that may not make this request.
+        `may_read`: the request can be one that only reads, whichever method it has. Raises KEY_REQUIRED for an unknown
+        key, and the problem of a key that may not make this request.
         """
         authenticated = self._limiter.acquire(key)
         if authenticated is None:
@@ -39,8 +42,9 @@ class Authenticator:
             raise _over_limit(usage)
         if caller.suspended:
             raise Problem(Kind.SUSPENDED, "This account is suspended. Please contact the administrator.")
-        if caller.scope == "read" and scope["method"] not in _READ_METHODS:
-            raise Problem(Kind.READ_ONLY_KEY, "This API key is read-only. Use a key with the scope write.")
+        can_write = caller.scope != "read"
+        if not (can_write or may_read or scope["method"] in _READ_METHODS):
+            raise read_only_key()
 
         def take_requests(size: int) -> None:
             if size > 0:
@@ -51,7 +55,11 @@ class Authenticator:
 
         can_change_login = caller.scope == "account"
         return RequestContext(
-            caller.account, self._resources, can_change_login=can_change_login, take_requests=take_requests
+            caller.account,
+            self._resources,
+            can_change_login=can_change_login,
+            can_write=can_write,
+            take_requests=take_requests,
         )
 
     def _bad_key(self, scope: Scope) -> Problem:

@@ -51,6 +51,9 @@ class RequestContext:
     resources: WorkerResources
     can_change_login: bool
     """True if it may change the account's e-mail address and password; not every API key may."""
+    can_write: bool = field(default=True, kw_only=True)
+    """False if the API key is read-only."""
+
     claim: Claim | None = field(default=None, kw_only=True)
     """The claim of the request's idempotency key, if it has one."""
 
@@ -103,7 +106,12 @@ class RequestContext:
             raise
 
     def write(self, work: Callable[[Connection], T]) -> T:
-        """Run `work` in a write transaction and commit it. Raises NOT_FOUND if the account was deleted."""
+        """Run `work` in a write transaction and commit it.
+
+        Raises READ_ONLY_KEY, and NOT_FOUND if the account was deleted.
+        """
+        if not self.can_write:
+            raise read_only_key()
         changes: list[Change] = []
 
         def recording(tx: Connection) -> T:
@@ -165,3 +173,8 @@ Context = Annotated[RequestContext, Depends(authenticated)]
 def key_required() -> Problem:
     """Return the 401 problem for a missing or unknown key (decision 3)."""
     return Problem(Kind.KEY_REQUIRED, "A valid API key is required to use this service.")
+
+
+def read_only_key() -> Problem:
+    """Return the 403 problem for a change with a read-only key (decision 62)."""
+    return Problem(Kind.READ_ONLY_KEY, "This API key is read-only. Use a key with the scope write.")

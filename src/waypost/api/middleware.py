@@ -1,7 +1,6 @@
 """The edge of the API: request ids, dispatch to endpoints, logging and error responses."""
 
 import time
-import uuid
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -12,13 +11,13 @@ from fastapi.exceptions import RequestValidationError
 from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from waypost.api import idempotency, request_body
 from waypost.api.authentication import Authenticator, presented_key
 from waypost.api.context import REQUEST_CONTEXT, RequestContext, WorkerResources, key_required
 from waypost.api.endpoints import EndpointTable, Input, Match, parse_query
-from waypost.api.rate_limit import Usage
+from waypost.api.response_recorder import ResponseRecorder
 from waypost.api.responses import problem_response, validation_problem
 from waypost.api.threads import RequestThreads
 from waypost.errors import Kind, Problem, invalid
@@ -53,7 +52,7 @@ class ApiMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        request = _ResponseRecorder(send)
+        request = ResponseRecorder(send)
         scope[REQUEST_ID] = request.id
         # HEAD is routed as GET; the server omits the body.
         as_get = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
@@ -76,7 +75,7 @@ class ApiMiddleware:
         details = {"method": scope["method"], "path": scope["path"], "status": request.status, "ms": milliseconds}
         _log.info("request", request_id=request.id, account=request.account, **details)
 
-    async def _dispatch(self, scope: Scope, receive: Receive, request: "_ResponseRecorder") -> None:
+    async def _dispatch(self, scope: Scope, receive: Receive, request: ResponseRecorder) -> None:
         _require_utf8(scope["query_string"])
         key = presented_key(Headers(scope=scope))
         authenticate = partial(self._authenticator.authenticate, scope, key, request.record)
@@ -162,25 +161,3 @@ def _require_utf8(query: bytes) -> None:
             raise invalid(name, f"{name} must be UTF-8, percent-encoded.") from error
         if "\0" in value:
             raise invalid(name, f"{name} must not contain NUL characters.")
-
-
-class _ResponseRecorder:
-    """Add the common headers to a response and record its status."""
-
-    def __init__(self, send: Send) -> None:
-        self.id = uuid.uuid4().hex
-        self.extra: list[tuple[bytes, bytes]] = []
-        self.account: int | None = None
-        self.status = 0
-        self._send = send
-
-    def record(self, account: int, usage: Usage) -> None:
-        """Add the headers of the rate limit; log the account."""
-        self.extra, self.account = usage.headers(), account
-
-    async def send(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            self.status = message["status"]
-            own = [(b"x-request-id", self.id.encode()), (b"cache-control", b"no-store")]
-            message["headers"] = [*message.get("headers", ()), *self.extra, *own]
-        await self._send(message)

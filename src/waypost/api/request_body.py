@@ -39,17 +39,17 @@ class Body(BaseModel):
         return {name: getattr(self, name) for name in self.model_fields_set}
 
 
-async def read(request: Request) -> bytes:
-    """Read the body. Raises TOO_LARGE as soon as it exceeds MAX_BYTES."""
+async def read(request: Request, *, max_bytes: int = MAX_BYTES) -> bytes:
+    """Read the body. Raises TOO_LARGE as soon as it exceeds `max_bytes`."""
     declared = request.headers.get("content-length", "")
-    if declared.isdecimal() and int(declared) > MAX_BYTES:
-        raise _too_large("body", MAX_BYTES)
+    if declared.isdecimal() and int(declared) > max_bytes:
+        raise _too_large("body", max_bytes)
     body = bytearray()
     try:
         async for chunk in request.stream():
             body += chunk
-            if len(body) > MAX_BYTES:
-                raise _too_large("body", MAX_BYTES)
+            if len(body) > max_bytes:
+                raise _too_large("body", max_bytes)
     except ClientDisconnect as error:
         raise _invalid_json("the connection was closed") from error
     return bytes(body)

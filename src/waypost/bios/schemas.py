@@ -126,7 +126,7 @@ class CardBlock(Body):
     country: Annotated[Line, Field(description="Country.", examples=["Portugal"])] = ""
 
 
-_Block = Annotated[LinkBlock | TextBlock | ImageBlock | SocialBlock | CardBlock, Field(discriminator="type")]
+AnyBlock = Annotated[LinkBlock | TextBlock | ImageBlock | SocialBlock | CardBlock, Field(discriminator="type")]
 
 
 class BioChange(Body):
@@ -139,7 +139,7 @@ class BioChange(Body):
     title: Annotated[Line | None, _TITLE] = None
     description: Annotated[Paragraph | None, _DESCRIPTION] = None
     theme: Annotated[Annotated[str, Field(pattern=r"^[a-z0-9-]{1,32}$")] | None, _THEME] = None
-    blocks: Annotated[Annotated[list[_Block], Field(max_length=200)] | None, Field(description=_BLOCKS)] = None
+    blocks: Annotated[Annotated[list[AnyBlock], Field(max_length=200)] | None, Field(description=_BLOCKS)] = None
     sensitive: Annotated[bool | None, _SENSITIVE] = None
 
     def sent(self) -> dict[str, Any]:

@@ -65,7 +65,7 @@ def list_links(
         return _find_link(context, short)
     by: search.Order = "click" if order == "click" else "date"
     page = context.read_after_ingest(lambda tx: search.page(tx, context.account, page_request, order=by, q=q))
-    return pagination.list_response("urls", page, lambda link: LinkOut(**_fields(link, context)))
+    return pagination.list_response("urls", page, lambda link: LinkOut(**listed_fields(link, context)))
 
 
 @router.get("/url/{id}")
@@ -143,10 +143,11 @@ def _link_answer(context: RequestContext, find: Callable[[Connection], int]) -> 
 
     link, details, block = context.read_after_ingest(work)
     settings = {**vars(details), "expiry": "" if details.expiry is None else clock.text(details.expiry)}
-    return LinkAnswer(details=LinkDetails(**_fields(link, context), **settings), data=block)
+    return LinkAnswer(details=LinkDetails(**listed_fields(link, context), **settings), data=block)
 
 
-def _fields(link: ops.Link, context: RequestContext) -> dict[str, Any]:
+def listed_fields(link: ops.Link, context: RequestContext) -> dict[str, Any]:
+    """Return the fields of a link in a list."""
     return {
         **vars(link),
         "shorturl": context.short_url(link),

@@ -5,7 +5,7 @@ after one success. Redirects of the link are not affected.
 """
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, Select, and_, case, false, func, insert, or_, select, true, update
@@ -130,6 +130,15 @@ def get_result(tx: Connection, account: int, link: int) -> CheckResult | None:
     query = select(c.checked, c.status, c.failing_since, c.dead).where(*owned_by, c.checked.is_not(None))
     row = tx.execute(query).mappings().first()
     return None if row is None else CheckResult(**row)
+
+
+def get_results(tx: Connection, account: int, ids: Iterable[int]) -> Mapping[int, CheckResult]:
+    """Return the results of the last checks of these links, by link."""
+    c = link_checks.c
+    query = select(c.link, c.checked, c.status, c.failing_since, c.dead).where(
+        c.account == account, c.link.in_(ids), c.checked.is_not(None)
+    )
+    return {link: CheckResult(*result) for link, *result in tx.execute(query)}
 
 
 def _update(tx: Connection, ids: Sequence[int], values: dict[str, object]) -> None:

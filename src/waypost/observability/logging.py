@@ -41,7 +41,8 @@ def configure(settings: Settings) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(settings.log_level.upper())
-    logging.getLogger("alembic").setLevel(logging.WARNING)
+    for library in ("alembic", "mcp"):
+        logging.getLogger(library).setLevel(logging.WARNING)
 
 
 def _escape_values(logger: Any, method: str, event: EventDict) -> EventDict:  # noqa: ARG001  # signature of a Processor

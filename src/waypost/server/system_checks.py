@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 from typing import Literal
 
@@ -22,6 +23,7 @@ from waypost.server import private_files
 from waypost.settings import Settings, unknown_variables
 from waypost.storage.factory import PROBES, open_store, probe
 
+_MCP_SDK = (2, 3)  # the oldest version that works; the next major version may not
 _MIN_FREE_BYTES = 512 * 1024 * 1024
 
 
@@ -47,6 +49,7 @@ def run(settings: Settings) -> list[Finding]:
         *_addresses(settings),
         *_countries(settings),
         *_storage_settings(settings),
+        *_mcp(settings),
     ]
     return sorted(findings, key=lambda finding: finding.level)
 
@@ -192,3 +195,18 @@ def _storage_settings(settings: Settings) -> Iterator[Finding]:
     if bool(settings.storage_key) != bool(settings.storage_secret.get_secret_value()):
         text = "Only one of WAYPOST_STORAGE_KEY and WAYPOST_STORAGE_SECRET is set."
         yield Finding("W032", "warning", text, "Set both, or neither to use the machine's own credentials.")
+
+
+def _mcp(settings: Settings) -> Iterator[Finding]:
+    if settings.mcp == "off":
+        return
+    try:
+        major, minor = metadata.version("mcp").split(".")[:2]
+        fault = "" if (int(major), int(minor)) >= _MCP_SDK and int(major) == _MCP_SDK[0] else "has another version"
+    except metadata.PackageNotFoundError:
+        fault = "is not installed"
+    except ValueError:
+        fault = "has an unknown version"
+    if fault:
+        text = f"WAYPOST_MCP is on, but the Python package mcp {fault}."
+        yield Finding("W040", "error", text, "Run pip install 'waypost[mcp]', or set WAYPOST_MCP=off.")

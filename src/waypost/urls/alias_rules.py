@@ -8,13 +8,14 @@ from waypost.errors import invalid
 
 RESERVED = frozenset(
     """
-    about abuse account accounts admin api app apple-app-site-association assets assetlinks auth avatar billing bio
+    about abuse account accounts admin api app apple-app-site-association assetlinks assets auth avatar billing bio
     bios bulk campaign campaigns channel channels contact dashboard docs domain domains download downloads error faq
-    favicon file files forgot health healthz help home humans images index legal link links login logout manifest me
-    metrics new oauth oidc openapi overlay overlays p page pages password ping pixel pixels plan plans preview pricing
-    privacy public qr qrs r ready readyz register report robots root s saml search security service-worker sessions
-    settings setup signin signout signup sitemap splash sso static stats status support system tag tags team teams
-    terms tls u upload uploads url urls user users verify waypost webhook webhooks welcome well-known www
+    favicon file files forgot health healthz help home humans images index legal link links login logout manifest
+    mcp me metrics new oauth oidc openapi overlay overlays p page pages password ping pixel pixels plan plans
+    preview pricing privacy public qr qrs r ready readyz register report robots root s saml search security
+    service-worker sessions settings setup signin signout signup sitemap splash sso static stats status support
+    system tag tags team teams terms tls u upload uploads url urls user users verify waypost webhook webhooks
+    welcome well-known www
     """.split()
 )
 """First path segments that the service uses or may use in the future: reserved on its own host (decision 19)."""

@@ -6,7 +6,8 @@ from sqlalchemy import Connection, select
 
 from waypost.db.schema import domains
 from waypost.errors import invalid
-from waypost.settings import Settings, is_ip_address
+from waypost.setting_urls import is_ip_address
+from waypost.settings import Settings
 from waypost.urls import alias_rules
 from waypost.urls.alias_namespace import OWN
 from waypost.urls.validation import ascii_host

@@ -1,0 +1,30 @@
+"""The common headers of responses to requests with an API key, and what the log says about them."""
+
+import uuid
+
+from starlette.types import Message, Send
+
+from waypost.api.rate_limit import Usage
+
+
+class ResponseRecorder:
+    """Add the common headers to a response and record its status."""
+
+    def __init__(self, send: Send) -> None:
+        self.id = uuid.uuid4().hex
+        self.extra: list[tuple[bytes, bytes]] = []
+        self.account: int | None = None
+        self.status = 0
+        self._send = send
+
+    def record(self, account: int, usage: Usage) -> None:
+        """Add the headers of the rate limit; log the account."""
+        self.extra, self.account = usage.headers(), account
+
+    async def send(self, message: Message) -> None:
+        """Send a part of the response."""
+        if message["type"] == "http.response.start":
+            self.status = int(message["status"])  # some libraries send an enumeration
+            own = [(b"x-request-id", self.id.encode()), (b"cache-control", b"no-store")]
+            message["headers"] = [*message.get("headers", ()), *self.extra, *own]
+        await self._send(message)

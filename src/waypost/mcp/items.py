@@ -1,0 +1,197 @@
+"""Tools for items of every kind: find, list and delete, and the account."""
+
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
+
+from pydantic import BaseModel, Field
+
+from waypost.accounts import api as accounts_api
+from waypost.api.types import ItemId, Line
+from waypost.bios import api as bios_api
+from waypost.campaigns import api as campaigns_api
+from waypost.channels import api as channels_api
+from waypost.db.crud import PageRequest
+from waypost.domains import api as domains_api
+from waypost.files import api as files_api
+from waypost.links import api as links_api
+from waypost.mcp import bulk, confirmation, item_kinds
+from waypost.mcp.item_kinds import Kind
+from waypost.mcp.tool import Arguments, PageArguments, PageResult, Result, Tool, ToolContext
+from waypost.overlays import api as overlays_api
+from waypost.palette import search
+from waypost.pixels import api as pixels_api
+from waypost.qr import api as qr_api
+from waypost.splash import api as splash_api
+
+MAX_DELETIONS = 1000
+_LISTS: Mapping[Kind, tuple[Callable[[ToolContext, PageRequest], Any], str]] = {
+    "link": (links_api.list_links, "urls"),
+    "file": (files_api.list_files, "list"),
+    "qr": (qr_api.list_qr_codes, "qrs"),
+    "bio": (bios_api.list_bio_pages, "bios"),
+    "campaign": (campaigns_api.list_campaigns, "campaigns"),
+    "channel": (channels_api.list_channels, "channels"),
+    "splash": (splash_api.list_splash_pages, "splash"),
+    "overlay": (overlays_api.list_overlays, "cta"),
+    "pixel": (pixels_api.list_pixels, "pixels"),
+    "domain": (domains_api.list_domains, "domains"),
+}
+"""By kind: the endpoint of the list, and the field with its items."""
+_NAMES = ("title", "name", "domain", "alias")
+_KIND_BY_FOLDER: Mapping[str, Kind] = {table.folder: kind for kind, table in item_kinds.TABLES.items()}
+_KIND = Field(
+    description="Kind of the items: `qr` are QR codes, `bio` bio pages, `splash` splash pages, `overlay` overlays"
+    " with messages or forms, `pixel` tracking pixels, `domain` branded domains."
+)
+
+
+class Find(Arguments):
+    """Arguments of find."""
+
+    q: Annotated[Line, Field(min_length=1, description="Words of a name, title, destination, alias or host.")]
+
+
+class Match(BaseModel):
+    """An item that matches."""
+
+    kind: Kind = Field(description="Kind of the item.")
+    id: int = Field(description="Id of the item.")
+    name: str = Field(description="Name or title of the item.")
+    alias: str = Field(description="Alias of the item, if it has one.")
+
+
+class Matches(Result):
+    """The items that match."""
+
+    items: list[Match] = Field(description="At most 5 items of each kind.")
+
+
+class ListItems(PageArguments):
+    """Arguments of list_items."""
+
+    kind: Annotated[Kind, _KIND]
+
+
+class ListedItem(BaseModel):
+    """An item of a list."""
+
+    id: int = Field(description="Id of the item.")
+    name: str = Field(description="Name or title of the item.")
+    details: dict[str, Any] = Field(description="All fields of the item, as the list of the API has them.")
+
+
+class ItemPage(PageResult):
+    """A page of items."""
+
+    items: list[ListedItem] = Field(description="The items of this page, newest first.")
+
+
+class DeleteItems(Arguments):
+    """Arguments of delete_items."""
+
+    kind: Annotated[Kind, _KIND]
+    ids: Annotated[
+        list[ItemId], Field(min_length=1, max_length=MAX_DELETIONS, description="Ids of the items to delete.")
+    ]
+    dry_run: Annotated[bool, Field(description="True to delete nothing and return what would be deleted.")] = False
+    confirm: Annotated[
+        Line | None,
+        Field(
+            max_length=400,
+            description=f"The token that a dry run with the same ids returned. Required above"
+            f" {confirmation.MAX_UNCONFIRMED} items.",
+        ),
+    ] = None
+
+
+class NamedItem(BaseModel):
+    """An item with its name."""
+
+    id: int = Field(description="Id of the item.")
+    name: str = Field(description="Name or title of the item.")
+
+
+class Deletion(Result):
+    """The result of a deletion or its dry run."""
+
+    deleted: bool = Field(description="False after a dry run.")
+    items: list[NamedItem] = Field(description="The items that were deleted, or would be.")
+    confirm: str | None = Field(
+        description="Token that confirms the deletion of exactly these items, valid for 10 minutes; null if none is"
+        " needed."
+    )
+
+
+class Account(Result):
+    """The account of the API key."""
+
+    username: str = Field(description="Name of the account.")
+    plan: str = Field(description="Name of the plan, which sets the limits.")
+    expires: str = Field(description="End of the plan, in UTC; the year 9999 if there is none.")
+    base_url: str = Field(description="URL with which short URLs on the service's own host begin.")
+    can_write: bool = Field(description="False if the API key is read-only.")
+
+
+def find(context: ToolContext, arguments: Find) -> Matches:
+    """Find items of any kind by their names: links, files, QR codes, bio pages, campaigns, channels and others.
+
+    Returns at most 5 items of each kind. Use find_links to search links by other fields, and list_items for all items.
+    """
+    matches = context.read(lambda tx: search.find(tx, context.account, arguments.q, settings=context.settings))
+    items = [Match(kind=_KIND_BY_FOLDER[m.folder], id=m.id, name=m.name, alias=m.detail) for m in matches]
+    return Matches(items=items)
+
+
+def list_items(context: ToolContext, arguments: ListItems) -> ItemPage:
+    """List the items of one kind, newest first, such as all campaigns, QR codes, bio pages, domains or files."""
+    endpoint, name = _LISTS[arguments.kind]
+    answer = endpoint(context, arguments.window)
+    data = answer["data"] if isinstance(answer, dict) else answer.model_dump(mode="json")
+    details = [item.model_dump(mode="json") if isinstance(item, BaseModel) else item for item in data[name]]
+    items = [ListedItem(id=item["id"], name=_name(item), details=item) for item in details]
+    return ItemPage(total=data["result"], page=data["currentpage"], next_page=data["nextpage"], items=items)
+
+
+def delete_items(context: ToolContext, arguments: DeleteItems) -> Deletion:
+    """Delete items of one kind by their ids. Either all of them are deleted or none. This cannot be undone.
+
+    Short URLs of deleted links, files, QR codes and bio pages stop working; links of deleted campaigns and channels are
+    kept. To delete more than 10 items, first call it with `dry_run: true`, show the user the result, and call it again
+    with the returned `confirm`.
+    """
+    kind, account = arguments.kind, context.account
+    ids = list(dict.fromkeys(arguments.ids))
+    needs_token = len(ids) > confirmation.MAX_UNCONFIRMED
+    names = context.read(lambda tx: item_kinds.names(tx, account, kind, ids))
+    items = [NamedItem(id=item, name=names[item]) for item in ids]
+    if arguments.dry_run:
+        token = context.read(lambda tx: confirmation.issue(tx, account, kind, ids)) if needs_token else None
+        return Deletion(deleted=False, items=items, confirm=token)
+    if needs_token:
+        context.read(lambda tx: confirmation.require(tx, account, kind, ids, arguments.confirm))
+    bulk.run(context, [{"action": "delete", "noun": bulk.NOUNS[kind], "id": item} for item in ids], is_atomic=True)
+    return Deletion(deleted=True, items=items, confirm=None)
+
+
+def read_account(context: ToolContext, _: Arguments) -> Account:
+    """Read the account of the API key: its name, its plan, and the rights of the key."""
+    account = accounts_api.read_account(context).data
+    return Account(
+        username=account.username,
+        plan=account.plan,
+        expires=account.expires,
+        base_url=context.settings.base,
+        can_write=context.can_write,
+    )
+
+
+def _name(item: Mapping[str, Any]) -> str:
+    return next((str(item[field]) for field in _NAMES if item.get(field)), "")
+
+
+TOOLS = (
+    Tool("Read the account", "read", read_account),
+    Tool("Find items", "read", find),
+    Tool("List items", "read", list_items),
+    Tool("Delete items", "delete", delete_items),
+)

@@ -1,0 +1,22 @@
+"""docs/mcp.md lists the tools of the MCP server."""
+
+import re
+from pathlib import Path
+
+from waypost import mcp
+from waypost.mcp.tools import TOOLS
+
+PAGE = Path(mcp.__file__).parents[3] / "docs" / "mcp.md"
+
+
+def test_page_lists_every_tool_with_its_effect() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| (.+) \| (\w+) \|$", PAGE.read_text(), re.MULTILINE)
+    assert rows == [(tool.name, tool.title, tool.effect) for tool in TOOLS]
+
+
+def test_conformance_scenarios_of_the_page_are_those_of_the_tests() -> None:
+    named = re.search(r"of tools: (.+?)\. The other", PAGE.read_text(), re.DOTALL)
+    assert named
+    tests = (Path(__file__).parents[1] / "mcp" / "test_clients.py").read_text()
+    for scenario in re.findall(r"`([\w-]+)`", named[1]):
+        assert f'"{scenario}"' in tests

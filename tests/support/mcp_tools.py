@@ -1,0 +1,77 @@
+"""The conformance suite and the inspector of the Model Context Protocol, from the npm registry."""
+
+import http.client
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import urlsplit
+
+from tests.support.npm_tools import modules, node, run
+from tests.support.threads import join
+
+_SECONDS = 30
+
+
+def check_conformance(url: str, scenario: str) -> str:
+    """Run a scenario of the conformance suite; return its output. The exit code must be 0."""
+    program = modules() / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
+    return run(node(), program, "server", "--url", url, "--scenario", scenario)
+
+
+def inspect(url: str, key: str, method: str, *options: str) -> dict[str, Any]:
+    """Run the command line of the inspector; return what it prints. The exit code must be 0."""
+    package = modules() / "@modelcontextprotocol" / "inspector"
+    program = package / "clients" / "launcher" / "build" / "index.js"
+    target = ("--cli", url, "--transport", "http", "--header", f"Authorization: Bearer {key}")
+    answer: dict[str, Any] = json.loads(run(node(), program, *target, "--method", method, *options))
+    return answer
+
+
+@contextmanager
+def adding_key(url: str, key: str) -> Iterator[str]:
+    """Serve a proxy that adds an API key to each request, for clients that cannot send one."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Proxy, urlsplit(url).port or 80, key))
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://localhost:{server.server_port}"
+    finally:
+        server.shutdown()
+        join(thread)
+        server.server_close()
+
+
+class _Proxy(BaseHTTPRequestHandler):
+    def __init__(self, port: int, key: str, *arguments: Any) -> None:
+        self._port = port
+        self._key = key
+        super().__init__(*arguments)
+
+    def _forward(self) -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=_SECONDS)
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        headers = {**dict(self.headers.items()), "Authorization": f"Bearer {self._key}"}
+        connection.request(self.command, self.path, body, headers)
+        response = connection.getresponse()
+        content = response.read()
+        self.send_response(response.status)
+        self.send_header("Content-Type", response.headers.get("Content-Type", "text/plain"))
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+        connection.close()
+
+    def do_GET(self) -> None:
+        """Forward a request for a stream."""
+        self._forward()
+
+    def do_POST(self) -> None:
+        """Forward a message."""
+        self._forward()
+
+    def log_message(self, *args: Any) -> None:
+        """Log nothing."""
