@@ -179,7 +179,7 @@ class LimitedProtocol(HttpToolsProtocol):
     def _close_when_idle(self) -> None:
         """Keep-alive and header timeout: one timer for many requests."""
         if self._has_timed_out():
-            # After a suspension, timers run before the data that has arrived meanwhile is read.
+            # After a suspension, timers run before the data that has arrived in the pause is read.
             self._idle_timer = self.loop.call_later(_GRACE_SECONDS, self._close_if_still_idle)
         else:
             self._restart_idle_timer()
