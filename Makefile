@@ -18,7 +18,7 @@ MESSAGES := $(wildcard src/waypost/visits/locales/*/LC_MESSAGES/*.po) scripts/bu
 WEB_CODE := "web/src/*.{js,css}" "web/*.{js,mjs}" "src/waypost/visits/templates/styles/*.css"
 export UV_PYTHON_PREFERENCE := only-system
 
-.PHONY: run test quick lint check format install migration messages docs docs-site release bench clean
+.PHONY: run test quick lint check format install migration messages docs mcp-session docs-site release bench clean
 
 run: .venv/.run
 	@exec $(BIN)/waypost serve
@@ -66,6 +66,10 @@ docs: .venv/.dev
 	$(BIN)/python scripts/generate_docs.py
 	$(BIN)/python scripts/generate_tokens.py
 	$(BIN)/python -m scripts.generate_client
+
+# make mcp-session: record a session with the MCP server in docs/mcp-session.md
+mcp-session: .venv/.dev
+	$(BIN)/python -m scripts.record_mcp
 
 # make docs-site: build the documentation site in .venv/site; view it with `python3 -m http.server -d .venv/site`
 docs-site: .venv/.dev

@@ -1,10 +1,12 @@
 """docs/mcp.md lists the tools of the MCP server."""
 
 import re
+import shlex
 from pathlib import Path
 
+from tests.support.mcp_calls import CALLS, options
 from waypost import mcp
-from waypost.mcp.tools import TOOLS
+from waypost.mcp.tools import TOOLS, TOOLS_BY_NAME
 
 PAGE = Path(mcp.__file__).parents[3] / "docs" / "mcp.md"
 
@@ -12,6 +14,12 @@ PAGE = Path(mcp.__file__).parents[3] / "docs" / "mcp.md"
 def test_page_lists_every_tool_with_its_effect() -> None:
     rows = re.findall(r"^\| `(\w+)` \| (.+) \| (\w+) \|$", PAGE.read_text(), re.MULTILINE)
     assert rows == [(tool.name, tool.title, tool.effect) for tool in TOOLS]
+
+
+def test_recorded_session_calls_every_tool() -> None:
+    commands = re.findall(r"--tool-name (.+)", PAGE.with_name("mcp-session.md").read_text())
+    assert commands == [shlex.join([name, *options(arguments)]) for name, arguments in CALLS.items()]
+    assert CALLS.keys() == TOOLS_BY_NAME.keys()
 
 
 def test_conformance_scenarios_of_the_page_are_those_of_the_tests() -> None:

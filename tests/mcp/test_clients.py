@@ -1,7 +1,6 @@
 """Clients of others against a running service: the official SDK, the conformance suite and the inspector."""
 
 import asyncio
-import json
 import shutil
 import socket
 import time
@@ -17,6 +16,7 @@ from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from sqlalchemy import Connection
 
+from tests.support.mcp_calls import call_each_tool
 from tests.support.mcp_tools import adding_key, check_conformance, inspect
 from tests.support.server import Server, serving
 from waypost.accounts import ops
@@ -106,45 +106,13 @@ def test_inspector_lists_tools_without_portability_problems(serving_node: Node) 
     assert [tool["name"] for tool in listed["tools"]] == [tool.name for tool in TOOLS]
 
 
-_CALLS: dict[str, dict[str, Any]] = {
-    "read_account": {},
-    "create_link": {"url": "https://example.com/", "custom": "boots"},
-    "create_links": {"links": [{"url": "https://example.com/1"}]},
-    "create_campaign": {"name": "Boots"},
-    "create_bio_page": {"name": "Ana"},
-    "create_qr_code": {"type": "text", "data": "Table 1"},
-    "change_link": {"id": 1, "title": "Boots"},
-    "change_links": {"ids": [1], "fields": {"campaign": 1}},
-    "change_campaign": {"id": 1, "public": True},
-    "change_bio_page": {"id": 1, "theme": "ocean"},
-    "add_bio_block": {"id": 1, "block": {"type": "text", "text": "Hi"}},
-    "find": {"q": "boots"},
-    "find_links": {"q": "boots"},
-    "list_items": {"kind": "link"},
-    "list_dead_links": {},
-    "read_link": {"short": "boots"},
-    "read_campaign": {"id": 1},
-    "read_bio_page": {"id": 1},
-    "describe_statistics": {"subject": "account"},
-    "show_qr_code": {"subject": "qr", "id": 1},
-    "check_domain": {"id": 1},
-    "list_submissions": {"overlay": 1},
-    "delete_items": {"kind": "link", "ids": [1], "dry_run": True},
-}
-
-
 def test_inspector_calls_each_tool(tmp_path: Path, sqlite_template: Path) -> None:
-    assert _CALLS.keys() == TOOLS_BY_NAME.keys()
     with _running(tmp_path, sqlite_template) as node:
-        overlay = {"name": "Ask", "type": "contact", "message": "Hi"}
-        for noun, fields in (("domain", {"domain": "https://go.brand.invalid"}), ("overlay", overlay)):
-            assert node.server.call("POST", f"/api/{noun}/add", key=node.key, json=fields).status_code == 200
-        for name, arguments in _CALLS.items():
-            pairs = [f"{field}={json.dumps(value)}" for field, value in arguments.items()]
-            options = ["--tool-arg", *pairs] if pairs else []
-            result = inspect(node.url, node.key, "tools/call", "--tool-name", name, *options)
-            assert not result.get("isError"), result
-            assert result["structuredContent"]
+        recorded = dict(call_each_tool(node.server, node.key))
+    assert recorded.keys() == TOOLS_BY_NAME.keys()
+    for result in recorded.values():
+        assert not result.get("isError"), result
+        assert result["structuredContent"]
 
 
 def test_slow_clients_do_not_delay_others(serving_node: Node) -> None:
