@@ -65,6 +65,7 @@ messages: .venv/.dev
 docs: .venv/.dev
 	$(BIN)/python scripts/generate_docs.py
 	$(BIN)/python scripts/generate_tokens.py
+	$(BIN)/python scripts/generate_grafana.py
 	$(BIN)/python -m scripts.generate_client
 
 # make mcp-session: record a session with the MCP server in docs/mcp-session.md

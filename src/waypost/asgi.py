@@ -15,15 +15,14 @@ import structlog
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from waypost.clicks.ingest import read_barrier
 from waypost.db.database import Database
 from waypost.db.upgrade import current_revision, latest_revision
 from waypost.errors import Problem
 from waypost.http.client_ip import is_direct_from
 from waypost.http.security_headers import header_of
-from waypost.links import dead_links
 from waypost.observability import metrics
-from waypost.observability.metrics import Gauge, Meter
+from waypost.observability.metrics import Meter
+from waypost.server import gauges
 from waypost.server.load_shedding import LoadShedder
 from waypost.settings import Settings
 from waypost.storage.cleanup import StorageCleaner
@@ -97,17 +96,8 @@ class BackgroundTasks:
         """Return the metrics of all processes of this machine, in the text format of Prometheus."""
         self._report_counts()
         self.meter.save()
-        lag = read_barrier.uncounted_bytes(self.settings.journal_dir, self.database)
-        cache = self.worker_state.cache
-        gauges = {
-            "journal_lag_bytes": Gauge("Bytes of the journal that are not counted yet.", lag),
-            "hot_names": Gauge("Redirects in the memory of the worker that answers.", len(cache.hot)),
-            "hot_bytes": Gauge("Memory of these redirects.", cache.hot_bytes),
-        }
-        if self.settings.dead_links_days:
-            dead = self.database.read(dead_links.count_dead)
-            gauges["dead_links"] = Gauge("Links with a dead destination, of all nodes.", dead)
-        return metrics.exposition(self.settings.metrics_dir, gauges)
+        values = gauges.read(self.settings, self.database, self.cleaner.store, self.worker_state.cache)
+        return metrics.exposition(self.settings.metrics_dir, values)
 
     async def _follow_change_log(self) -> None:
         # PostgreSQL sends notifications, and `follow` waits for them.
@@ -127,7 +117,7 @@ class BackgroundTasks:
                 self._report_counts()
                 await self._in_thread(self.meter.save)
             except OSError as error:  # such as a full disk: visits continue, and the next second tries again
-                _log.warning("journal maintenance failed", error=str(error))
+                _log.warning("journal maintenance failed", reason=str(error))
 
     async def _clean_storage(self) -> None:
         while not await self._is_stopping(_STORAGE_SECONDS):

@@ -68,7 +68,7 @@ class Mailer:
             if (email := prepare()) is not None:
                 self._deliver(self._message(*email), email.to)
         except Exception as error:  # noqa: BLE001  # the outermost edge of the thread
-            _log.exception("e-mail could not be prepared", error=str(error))
+            _log.exception("e-mail could not be prepared", reason=str(error))
         finally:
             self._queued -= 1
 
@@ -92,7 +92,7 @@ class Mailer:
                     server.login(unquote(self._url.username), unquote(self._url.password or ""))
                 server.send_message(message, to_addrs=[to])
         except (OSError, smtplib.SMTPException, ValueError) as error:  # ValueError: a character that SMTP cannot send
-            _log.error("e-mail could not be sent", error=str(error), subject=message["Subject"])
+            _log.error("e-mail could not be sent", reason=str(error), subject=message["Subject"])
 
     def _connect(self) -> smtplib.SMTP:
         """Connect with TLS and a checked certificate; `smtp_tls` can allow plain text for smtp://."""

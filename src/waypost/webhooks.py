@@ -10,7 +10,7 @@ import structlog
 
 from waypost.http import safe_client
 
-_log = structlog.get_logger("hooks")
+_log = structlog.get_logger("webhooks")
 _TIMEOUT_SECONDS = 5.0
 _MAX_QUEUED = 100
 
@@ -38,7 +38,7 @@ class Webhooks:
             if not 200 <= status < 300:
                 _log.warning("webhook rejected", url=url, status=status)
         except safe_client.Refused as error:
-            _log.warning("webhook not delivered", url=url, why=str(error))
+            _log.warning("webhook not delivered", url=url, reason=str(error))
         except Exception:  # noqa: BLE001  # the edge of the thread
             _log.exception("webhook failed", url=url)
         finally:

@@ -96,6 +96,9 @@ def test_cached_links_redirect_without_database_and_clicks_are_counted_later(ins
     # Click limits and aliases that are not cached need the database.
     assert [installation.visit(alias) for alias in ("away-limited", "away-never-seen")] == [503, 503]
     health = [installation.node.call("GET", path).status_code for path in ("/healthz", "/readyz")]
+    metrics = installation.node.call("GET", "/metrics").text
+    assert "waypost_database_up 0.0" in metrics
+    assert "waypost_journal_lag_bytes" not in metrics
     log_start = '{"reason": "connection failed: connection to server at'
     until(
         lambda: any(
@@ -105,6 +108,7 @@ def test_cached_links_redirect_without_database_and_clicks_are_counted_later(ins
     assert health == [200, 503]
     installation.proxy.restore()
     until(installation.can_write)
+    assert "waypost_database_up 1.0" in installation.node.call("GET", "/metrics").text
     assert redirects == dict.fromkeys(cached, 23)
     assert {alias: installation.clicks(alias) for alias in cached} == redirects
     assert installation.clicks("away-limited") == 1

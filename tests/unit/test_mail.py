@@ -82,7 +82,7 @@ def _send(url: str, *, to: str = "ana@example.com", **settings: str) -> list[str
         mailer = Mailer(Settings.model_validate({"smtp_url": url, "mail_from": "waypost@example.com", **settings}))
         mailer.send_later(lambda: Email(to, "Reset your password", "https://go.example.com/secret"))
         mailer.close()
-    return [entry["error"] for entry in logs]
+    return [entry["reason"] for entry in logs]
 
 
 @pytest.mark.usefixtures("trusted")

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
@@ -62,6 +63,7 @@ class Gauge(NamedTuple):
 
     help: str
     value: float
+    labels: Mapping[str, str] = MappingProxyType({})
 
 
 class Meter:
@@ -126,7 +128,9 @@ class _MetricsCollector(Collector):
         for histogram, help_text in _HISTOGRAMS.items():
             yield self._histogram(histogram, help_text)
         for gauge_name, gauge in self._gauges.items():
-            yield GaugeMetricFamily(f"waypost_{gauge_name}", gauge.help, value=gauge.value)
+            gauge_family = GaugeMetricFamily(f"waypost_{gauge_name}", gauge.help, labels=list(gauge.labels))
+            gauge_family.add_metric(list(gauge.labels.values()), gauge.value)
+            yield gauge_family
 
     def _samples(self, name: CounterName) -> Iterable[tuple[str, int]]:
         """Return the label values and counts. A counter without a label always has one sample."""

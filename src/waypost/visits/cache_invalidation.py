@@ -20,7 +20,7 @@ from waypost.errors import Problem
 from waypost.visits.cache import Cache
 
 T = TypeVar("T")
-_log = structlog.get_logger("watch")
+_log = structlog.get_logger("change log")
 _READ_TIMEOUT_SECONDS = 1.0  # less would treat busy connections as lost; requests can wait this long
 _NOTIFY_SECONDS = 0.02  # changes of so many seconds share one notification
 _POLL_SECONDS = 0.3  # finds changes whose notification was lost together with a connection

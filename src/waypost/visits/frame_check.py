@@ -14,7 +14,7 @@ import structlog
 from waypost.http import safe_client
 from waypost.urls.url_parts import origin_of
 
-_log = structlog.get_logger("framing")
+_log = structlog.get_logger("frame check")
 VISITOR_WAIT_SECONDS = 1.5
 """How long a visitor waits for the check of a destination. The check itself continues in the background."""
 _FETCH_SECONDS = 5.0

@@ -133,7 +133,7 @@ class Countries:
     def _report(self, problem: str) -> None:
         if problem != self._problem:
             self._problem = problem
-            _log.warning("country lookup failed", problem=problem)
+            _log.warning("country lookup failed", reason=problem)
 
 
 def _unknown(_address: str) -> str:

@@ -1,0 +1,50 @@
+"""The gauges of /metrics: values that are read at the time of the scrape."""
+
+import shutil
+from collections.abc import Mapping
+from contextlib import suppress
+
+from waypost import __version__
+from waypost.backup import last_backup
+from waypost.clicks.ingest import read_barrier
+from waypost.db.database import Database
+from waypost.errors import Problem
+from waypost.links import dead_links
+from waypost.observability.metrics import Gauge
+from waypost.settings import Settings
+from waypost.storage.store import Store
+from waypost.visits.cache import Cache
+
+
+def read(settings: Settings, database: Database, store: Store, cache: Cache) -> Mapping[str, Gauge]:
+    """Return the gauges by name. Those of the database are missing while it does not answer."""
+    gauges = {
+        "info": Gauge("The version in the label.", 1, {"version": __version__}),
+        "storage_up": Gauge("1 if the last check of the file storage succeeded, else 0.", not store.health.fault),
+        "hot_names": Gauge("Redirects in the memory of the worker that answers.", len(cache.hot)),
+        "hot_bytes": Gauge("Memory of these redirects.", cache.hot_bytes),
+    }
+    with suppress(OSError):
+        free = shutil.disk_usage(settings.data_dir).free
+        gauges["disk_free_bytes"] = Gauge("Free bytes of the file system with the data folder.", free)
+    is_up = True
+    try:
+        gauges |= _of_database(settings, database)
+    except Problem:
+        is_up = False
+    gauges["database_up"] = Gauge("1 if the database answers, else 0.", is_up)
+    return gauges
+
+
+def _of_database(settings: Settings, database: Database) -> dict[str, Gauge]:
+    lag = read_barrier.uncounted_bytes(settings.journal_dir, database)
+    backup = database.read(last_backup.get) or 0
+    text = "Unix time of the last backup by `waypost backup`, 0 if there was none."
+    gauges = {
+        "journal_lag_bytes": Gauge("Bytes of the journal that are not counted yet.", lag),
+        "last_backup_timestamp_seconds": Gauge(text, backup),
+    }
+    if settings.dead_links_days:
+        dead = database.read(dead_links.count_dead)
+        gauges["dead_links"] = Gauge("Links with a dead destination, of all nodes.", dead)
+    return gauges
