@@ -16,6 +16,7 @@ from waypost.clicks.geo.lookup import Countries
 from waypost.clicks.journal.writer import Journal
 from waypost.dashboard.app import Dashboard
 from waypost.db.database import Database
+from waypost.db.maintenance import MaintenanceMode
 from waypost.http.rate_limit import RateLimiter
 from waypost.http.security_headers import SecurityHeaders
 from waypost.interstitials.preview import render_preview
@@ -65,15 +66,7 @@ def build(settings: Settings, database: Database) -> ASGIApp:
     journal = Journal(settings.journal_dir, sync_always=settings.journal_sync == "always")
     cache = Cache(settings.cache_mb * 1_000_000 or default_cache_bytes())
     invalidator = CacheInvalidator(database, cache)
-    resources = WorkerResources(
-        settings=settings,
-        database=database,
-        publish_changes=invalidator.catch_up,
-        meter=Meter(settings.metrics_dir),
-        cleaner=StorageCleaner(database, open_store(settings), settings),
-        mailer=Mailer(settings),
-        rate_limiter=RateLimiter(settings.data_dir, database),
-    )
+    resources = _worker_resources(settings, database, invalidator)
     services = _visitor_services(resources, cache, journal)
     rules = {kind.record: kind.respond_fast for kind in ALIAS_KINDS if kind.respond_fast is not None}
     rules_of_all: dict[type, FastRule] = {**rules, RotatorChoice: fast_rotator}
@@ -93,12 +86,26 @@ def build(settings: Settings, database: Database) -> ASGIApp:
         invalidator=invalidator,
         meter=resources.meter,
         cleaner=resources.cleaner,
+        maintenance=resources.maintenance,
         resources=(journal, resources.cleaner.store, resources.mailer, resources.rate_limiter, database),
     )
     api = allow_cross_origin(ApiMiddleware(fastapi_app(), endpoint_table(), resources))
     visitors = PublicApp(PUBLIC_ROUTES, DOMAIN_ROUTES, services)
     dispatcher = Dispatcher(api, dashboard.app(), visitors, tasks, mcp=_mcp_server(resources))
     return SecurityHeaders(dispatcher, is_https_only=partial(is_https_only, settings=settings))
+
+
+def _worker_resources(settings: Settings, database: Database, invalidator: CacheInvalidator) -> WorkerResources:
+    return WorkerResources(
+        settings=settings,
+        database=database,
+        publish_changes=invalidator.catch_up,
+        meter=Meter(settings.metrics_dir),
+        cleaner=StorageCleaner(database, open_store(settings), settings),
+        mailer=Mailer(settings),
+        rate_limiter=RateLimiter(settings.data_dir, database),
+        maintenance=MaintenanceMode(database),
+    )
 
 
 def _mcp_server(resources: WorkerResources) -> McpServer | None:
@@ -128,4 +135,5 @@ def _visitor_services(resources: WorkerResources, cache: Cache, journal: Journal
         store=resources.cleaner.store,
         signer=InstallationSigner(database),
         publish_changes=partial(resources.publish_changes, ()),
+        maintenance=resources.maintenance,
     )

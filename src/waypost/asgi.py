@@ -16,6 +16,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from waypost.db.database import Database
+from waypost.db.maintenance import MaintenanceMode
 from waypost.db.upgrade import current_revision, latest_revision
 from waypost.errors import Problem
 from waypost.http.client_ip import is_direct_from
@@ -67,6 +68,7 @@ class BackgroundTasks:
     invalidator: CacheInvalidator
     meter: Meter
     cleaner: StorageCleaner
+    maintenance: MaintenanceMode
     resources: Sequence[Closable]
     """Closed, in order, when the worker stops."""
 
@@ -237,7 +239,9 @@ class Dispatcher:
         body: dict[str, Any] = {"status": "unavailable" if state != "ok" else "degraded" if storage else "ok"}
         if self._is_monitor(scope):
             lost = self._tasks.worker_state.journal.lost
+            is_in_maintenance = await anyio.to_thread.run_sync(self._tasks.maintenance.is_on)
             body |= {"database": state, "storage": storage or "ok", "clicks_lost": lost}
+            body["maintenance"] = is_in_maintenance
         await JSONResponse(body, 200 if state == "ok" else 503)(scope, receive, send)
 
     async def _metrics(self, scope: Scope, receive: Receive, send: Send) -> None:

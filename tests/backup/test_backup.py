@@ -19,7 +19,7 @@ from waypost.app import build
 from waypost.auth import api_keys
 from waypost.backup import archive
 from waypost.campaigns import ops as campaigns
-from waypost.db import schema, upgrade
+from waypost.db import maintenance, schema, upgrade
 from waypost.db.database import Database
 from waypost.errors import Problem
 from waypost.links import ops as links
@@ -43,6 +43,17 @@ def test_restore_returns_every_row_and_file(
     assert all_rows(empty_database) == before
     assert files_in(empty_folder) == contents
     assert empty_database.read(upgrade.current_revision) == upgrade.latest_revision()
+
+
+def test_restored_installation_is_not_in_maintenance(
+    database: Database, empty_database: Database, settings: Settings, empty_folder: Path
+) -> None:
+    database.write(maintenance.switch_on)
+    path = empty_folder / "saved.tar.gz"
+    archive.backup(database, store_in(settings.data_dir), path)
+    archive.restore(empty_database, store_in(empty_folder), path)
+    assert empty_database.read(maintenance.since) is None
+    assert database.read(maintenance.since) is not None
 
 
 def test_restored_installation_serves_requests(

@@ -153,3 +153,14 @@ def test_doctor_reports_broken_storage(run_migrated: RunCommand, monkeypatch: py
 def test_doctor_reports_incomplete_storage_credentials(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path, storage_url="s3://bucket", storage_key="somebody")
     assert [finding.id for finding in system_checks.run(settings)] == ["W032"]
+
+
+def test_maintenance_is_warning(run_migrated: RunCommand) -> None:
+    assert run_migrated("maintenance", "status").out == "Maintenance is off.\n"
+    run_migrated("maintenance", "on")
+    assert run_migrated("maintenance", "status").out.startswith("Maintenance is on since 20")
+    completed = run_migrated("doctor")
+    assert (completed.code, completed.out.startswith("No errors, 1 warning. ")) == (0, True)
+    assert completed.err.startswith("W041 ")
+    run_migrated("maintenance", "off")
+    assert run_migrated("doctor").out.startswith("All checks passed.")

@@ -145,7 +145,13 @@ class TestOfAService:
         cold = GET.replace(b"Host", b"Connection: close\r\nHost")
         for number, request in enumerate((GET, cold, GET, cold), 1):
             assert client.request(request)[9:12] == b"302"
-            assert self._ready(client) == {"status": "ok", "database": "ok", "storage": "ok", "clicks_lost": number}
+            assert self._ready(client) == {
+                "status": "ok",
+                "database": "ok",
+                "storage": "ok",
+                "clicks_lost": number,
+                "maintenance": False,
+            }
         folder.unlink()
         folder.mkdir()
         assert client.request(GET)[9:12] == b"302"

@@ -173,7 +173,10 @@ def test_metrics_and_details_are_for_known_monitors(
     with _running(settings, "127.0.0.1", **changes) as client:
         assert client.get("/metrics", headers=headers).status_code == (200 if is_monitor else 404)
         body = client.get("/readyz", headers=headers).json()
-    assert body == {"status": "ok", **({"database": "ok", "storage": "ok", "clicks_lost": 0} if is_monitor else {})}
+    assert body == {
+        "status": "ok",
+        **({"database": "ok", "storage": "ok", "clicks_lost": 0, "maintenance": False} if is_monitor else {}),
+    }
 
 
 def test_readiness_tells_strangers_no_revision(ana: Person) -> None:

@@ -68,7 +68,7 @@ def start_session(context: PageContext, login: Login, next_path: str, *, has_pas
             return None
         return sessions.begin(tx, login.account, agent=agent)
 
-    token = context.write(work)
+    token = context.write(work, in_maintenance=True)
     if token is None:
         return sign_in_again(context, "Your sign-in data was changed. Please sign in again.")
     return context.set_session_cookie(RedirectResponse(next_path, status_code=303), token, login.account)

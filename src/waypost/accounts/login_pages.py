@@ -61,7 +61,7 @@ def check_code(context: PageContext) -> Response:
 def sign_out(context: PageContext) -> Response:
     """End the session."""
     if context.session is not None:
-        context.write(lambda tx: sessions.end(tx, context.account, context.user.session))
+        context.write(lambda tx: sessions.end(tx, context.account, context.user.session), in_maintenance=True)
     response = context.redirect("/dashboard/signin", message="You signed out.")
     response.delete_cookie(
         context.services.cookie, path="/", secure=context.services.secure, httponly=True, samesite="lax"

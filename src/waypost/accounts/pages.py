@@ -84,7 +84,7 @@ def end_session(context: PageContext) -> Response:
     """End one session; without an id, all except this one."""
     ids = context.selected_ids()
     if ids:
-        context.write(lambda tx: sessions.end(tx, context.account, ids[0]))
+        context.write(lambda tx: sessions.end(tx, context.account, ids[0]), in_maintenance=True)
         return context.redirect(_SESSIONS, message="The session was ended.")
 
     def end_others(tx: Connection) -> None:
@@ -92,7 +92,7 @@ def end_session(context: PageContext) -> Response:
         if context.form().text("revoke"):
             api_keys.revoke_all(tx, context.account)
 
-    context.write(end_others)
+    context.write(end_others, in_maintenance=True)
     return context.redirect(_SESSIONS, message="The session was ended.")
 
 

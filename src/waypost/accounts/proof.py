@@ -31,7 +31,9 @@ def require_code(context: PageContext, account: int, code: str) -> None:
     """
     attempt = context.count_attempt(f"code {account}", account=account)
     is_known = bool(context.known_browser(account))
-    outcome = context.write(lambda tx: two_factor.accept(tx, account, code, is_known_browser=is_known))
+    outcome = context.write(
+        lambda tx: two_factor.accept(tx, account, code, is_known_browser=is_known), in_maintenance=True
+    )
     if outcome.warns:
         owner = context.read(lambda tx: ops.get(tx, account))
         subject = "Wrong sign-in codes for your waypost account"

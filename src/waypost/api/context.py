@@ -14,6 +14,7 @@ from waypost.clicks.stats import reports
 from waypost.db import account_rows, change_log
 from waypost.db.change_log import Change
 from waypost.db.database import Database
+from waypost.db.maintenance import MaintenanceMode
 from waypost.errors import Kind, Problem, account_deleted
 from waypost.http.rate_limit import RateLimiter
 from waypost.mail import Mailer
@@ -41,6 +42,7 @@ class WorkerResources:
     cleaner: StorageCleaner
     mailer: Mailer
     rate_limiter: RateLimiter
+    maintenance: MaintenanceMode
 
 
 @dataclass(frozen=True)
@@ -105,13 +107,15 @@ class RequestContext:
             self._require_account(error)
             raise
 
-    def write(self, work: Callable[[Connection], T]) -> T:
-        """Run `work` in a write transaction and commit it.
+    def write(self, work: Callable[[Connection], T], *, in_maintenance: bool = False) -> T:
+        """Run `work` in a write transaction and commit it. `in_maintenance`: also in maintenance mode.
 
-        Raises READ_ONLY_KEY, and NOT_FOUND if the account was deleted.
+        Raises READ_ONLY_KEY, NOT_FOUND if the account was deleted, and UNAVAILABLE in maintenance mode.
         """
         if not self.can_write:
             raise read_only_key()
+        if not in_maintenance:
+            self.resources.maintenance.require_off()
         changes: list[Change] = []
 
         def recording(tx: Connection) -> T:

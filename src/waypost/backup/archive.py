@@ -38,7 +38,7 @@ from waypost.backup import files as backup_files
 from waypost.backup import last_backup
 from waypost.clicks.ingest import partitions
 from waypost.clicks.ingest.bulk_upsert import batches
-from waypost.db import upgrade
+from waypost.db import maintenance, upgrade
 from waypost.db.database import Database
 from waypost.db.postgres import disable_timeouts, partition_names
 from waypost.db.schema import installation
@@ -132,6 +132,7 @@ def restore(database: Database, store: Store, source: Path) -> ArchiveSummary:
             with suppress(Problem, OSError):
                 store.remove(name)
     upgrade.upgrade(database)
+    database.write(maintenance.switch_off)  # it was that of the installation that was saved
     return summary
 
 

@@ -36,6 +36,12 @@ _COMMANDS = (
         "Check the settings, the data folder, the database and the file storage.",
     ),
     LazyCommand(
+        "maintenance",
+        "waypost.cli.maintenance:maintenance",
+        _SERVICE,
+        "Maintenance mode: refuse changes, while redirects and downloads go on.",
+    ),
+    LazyCommand(
         "settings",
         "waypost.cli.settings:list_settings",
         _SERVICE,

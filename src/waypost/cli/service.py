@@ -48,9 +48,11 @@ def doctor() -> None:
     findings = system_checks.run(settings)
     if _report(findings):
         raise typer.Exit(1)
-    installation.open_installation(settings).close()
-    if _report(system_checks.storage(settings)):
+    with closing(installation.open_installation(settings)) as database:
+        later = [*system_checks.database(database), *system_checks.storage(settings)]
+    if _report(later):
         raise typer.Exit(1)
+    findings += later
     warnings = f"{len(findings)} warning{'s' if len(findings) > 1 else ''}"
     console.stdout.print(
         f"{f'No errors, {warnings}.' if findings else 'All checks passed.'} Installation: {settings.location}"

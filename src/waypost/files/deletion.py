@@ -46,7 +46,7 @@ async def delete_by_url(request: Request, services: Services) -> Response:
     if request.method in ("GET", "HEAD"):
         return _confirmation(request, services, file)
     try:
-        await services.write(lambda tx: ops.remove(tx, file.account, file.id))
+        await services.change(lambda tx: ops.remove(tx, file.account, file.id))
     except Problem as problem:
         if problem.kind is not Kind.NOT_FOUND:
             raise

@@ -27,7 +27,7 @@ from sqlalchemy import (
 from waypost.backup import archive
 from waypost.clicks.ingest import partitions
 from waypost.clicks.ingest.lock import LOCK_FILE, try_lock
-from waypost.db import upgrade
+from waypost.db import maintenance, upgrade
 from waypost.db.database import Database, upsert
 from waypost.db.postgres import disable_timeouts
 from waypost.db.schema import metadata
@@ -135,6 +135,7 @@ def _prepare(tx: Connection, installation_id: str) -> None:
 
 def _finish(tx: Connection, ids: dict[str, int]) -> None:
     archive.set_next_ids(tx, metadata.sorted_tables, ids)
+    maintenance.switch_off(tx)
     _progress.drop(tx)
 
 

@@ -124,7 +124,7 @@ async def _store(request: Request, services: Services, form: _ReportForm) -> _Fa
     if stored_alias is None:
         return _NO_LINK
     reporter = _reporter_hash(await services.signer.get(), network)
-    is_stored = await services.write(
+    is_stored = await services.change(
         lambda tx: reports.add(
             tx, host=host, alias=stored_alias, reason=reason, comment=form.comment, reporter=reporter
         ),

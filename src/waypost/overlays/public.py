@@ -116,7 +116,7 @@ async def _submit(request: Request, services: Services, form: _SubmittedForm, an
     network = network_of(client_ip(request.scope, services.settings.proxies))
     if await services.visits.is_rate_limited("overlay form", subject=f"overlay {overlay.id}", network=network):
         return "flood"
-    is_stored = await services.write(
+    is_stored = await services.change(
         lambda tx: submissions.add(tx, overlay.account, overlay.id, answers, link=form.link)
     )
     if not is_stored:

@@ -7,6 +7,7 @@ from contextlib import suppress
 from waypost import __version__
 from waypost.backup import last_backup
 from waypost.clicks.ingest import read_barrier
+from waypost.db import maintenance
 from waypost.db.database import Database
 from waypost.errors import Problem
 from waypost.links import dead_links
@@ -40,7 +41,9 @@ def _of_database(settings: Settings, database: Database) -> dict[str, Gauge]:
     lag = read_barrier.uncounted_bytes(settings.journal_dir, database)
     backup = database.read(last_backup.get) or 0
     text = "Unix time of the last backup by `waypost backup`, 0 if there was none."
+    is_in_maintenance = database.read(maintenance.since) is not None
     gauges = {
+        "maintenance": Gauge("1 in maintenance mode, else 0.", is_in_maintenance),
         "journal_lag_bytes": Gauge("Bytes of the journal that are not counted yet.", lag),
         "last_backup_timestamp_seconds": Gauge(text, backup),
     }

@@ -14,7 +14,7 @@ from typing import Literal
 from sqlalchemy.exc import DatabaseError
 
 from waypost.clicks.geo import databases
-from waypost.db import notifications
+from waypost.db import maintenance, notifications
 from waypost.db.database import Database, error_reason
 from waypost.db.upgrade import current_revision, known_revisions, latest_revision
 from waypost.errors import Problem
@@ -52,6 +52,14 @@ def run(settings: Settings) -> list[Finding]:
         *_mcp(settings),
     ]
     return sorted(findings, key=lambda finding: finding.level)
+
+
+def database(opened: Database) -> list[Finding]:
+    """Check the state of the installation in its database."""
+    if opened.read(maintenance.since) is None:
+        return []
+    hint = "Run waypost maintenance off when the work is done."
+    return [Finding("W041", "warning", "Maintenance is on, so nothing can be changed.", hint)]
 
 
 def storage(settings: Settings) -> list[Finding]:

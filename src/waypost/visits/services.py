@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from waypost.db.database import Database, Durability
+from waypost.db.maintenance import MaintenanceMode
 from waypost.observability.metrics import Meter
 from waypost.settings import Settings
 from waypost.signing import Signer, installation_signer
@@ -53,6 +54,7 @@ class Services:
     signer: InstallationSigner
     publish_changes: Callable[[], None]
     """Applies committed changes. Called after every write that changes a page or redirect for visitors."""
+    maintenance: MaintenanceMode
     webhooks: Webhooks = field(default_factory=Webhooks)
     frame_checker: FrameChecker = field(default_factory=FrameChecker)
     image_queue: ImageQueue = field(default_factory=ImageQueue)
@@ -67,6 +69,11 @@ class Services:
     async def write(self, work: Callable[[Connection], T], *, durability: Durability = "full") -> T:
         """Run a write transaction in a thread."""
         return await anyio.to_thread.run_sync(partial(self.database.write, durability=durability), work)
+
+    async def change(self, work: Callable[[Connection], T], *, durability: Durability = "full") -> T:
+        """Like `write`, for changes that a visitor requests. Raises UNAVAILABLE in maintenance mode."""
+        await anyio.to_thread.run_sync(self.maintenance.require_off)
+        return await self.write(work, durability=durability)
 
 
 class Handler(Protocol):
