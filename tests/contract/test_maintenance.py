@@ -1,4 +1,4 @@
-"""Maintenance mode: no account and no visitor can change anything; redirects, downloads and reads go on."""
+"""Maintenance mode: no account and no visitor can change anything; redirects, downloads and reads continue."""
 
 import re
 import time

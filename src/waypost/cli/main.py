@@ -39,7 +39,7 @@ _COMMANDS = (
         "maintenance",
         "waypost.cli.maintenance:maintenance",
         _SERVICE,
-        "Maintenance mode: refuse changes, while redirects and downloads go on.",
+        "Maintenance mode: refuse changes, while redirects and downloads continue.",
     ),
     LazyCommand(
         "settings",

@@ -15,7 +15,7 @@ maintenance = typer.Typer(no_args_is_help=True)
 
 @maintenance.command("on")
 def switch_on() -> None:
-    """Refuse changes on all nodes. Redirects, downloads and their clicks go on, and everything can be read.
+    """Refuse changes on all nodes. Redirects, downloads and their clicks continue, and everything can be read.
 
     When the command ends, no further change begins. Changes in progress are completed.
     """

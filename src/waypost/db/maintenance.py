@@ -1,4 +1,4 @@
-"""Maintenance mode: changes are refused, redirects and downloads go on (decision 102)."""
+"""Maintenance mode: changes are refused, redirects and downloads continue (decision 102)."""
 
 import time
 
