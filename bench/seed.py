@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection, insert, text
 
-from waypost.backup.archive import set_next_ids
+from waypost.backup.tables import set_next_ids
 from waypost.db import page_counters
 from waypost.db.database import Database
 from waypost.db.postgres import disable_timeouts

@@ -4,8 +4,9 @@ import io
 import json
 import re
 import tarfile
-from collections.abc import Iterable, Iterator, Mapping
-from typing import IO, Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
+from typing import IO, Any, NamedTuple
 
 import structlog
 from sqlalchemy import Connection, select
@@ -16,25 +17,44 @@ from waypost.http.file_names import disposition
 from waypost.storage.store import ObjectNotFound, Readable, Store
 
 _log = structlog.get_logger("archive")
-_OBJECT_NAME = re.compile(r"[0-9A-Za-z_-]+(/[0-9A-Za-z_-]+)*")
+OBJECT_NAME = re.compile(r"[0-9A-Za-z_-]+(/[0-9A-Za-z_-]+)*")
 
 
-def object_names(tx: Connection) -> list[str]:
-    """Return the names of the stored objects of all files."""
-    return list(tx.execute(select(files.c.object).where(files.c.purged.is_(None)).order_by(files.c.object)).scalars())
+class StoredFile(NamedTuple):
+    """The object of a file in the storage."""
+
+    object: str
+    filename: str
+    size: int
+    sha256: bytes
 
 
-def save(store: Store, names: Iterable[str], tar: tarfile.TarFile) -> int:
+OpenObject = Callable[[StoredFile], IO[bytes] | None]
+"""Opens the saved bytes of a file; None if there are none."""
+
+
+def stored_files(tx: Connection) -> list[StoredFile]:
+    """Return all files whose bytes are in the storage."""
+    query = select(files.c.object, files.c.filename, files.c.size, files.c.sha256).where(files.c.purged.is_(None))
+    return [StoredFile(*row) for row in tx.execute(query.order_by(files.c.object))]
+
+
+def save(store: Store, stored: Iterable[StoredFile], tar: tarfile.TarFile) -> int:
     """Add objects to the archive; return how many the storage has."""
     count = 0
-    for name in names:
+    for file in stored:
         try:
-            size, chunks = store.load(name)
-            add_entry(tar, f"files/{name}", ChunkReader(chunks), size)
+            size, chunks = store.load(file.object)
+            add_entry(tar, f"files/{file.object}", ChunkReader(chunks), size)
             count += 1
         except ObjectNotFound:
-            _log.error("the bytes of a file are not in the storage", object=name)
+            log_missing(file)
     return count
+
+
+def log_missing(file: StoredFile) -> None:
+    """Log that the bytes of a file cannot be saved or restored."""
+    _log.error("the bytes of a file are missing", object=file.object)
 
 
 class ChunkReader:
@@ -71,25 +91,30 @@ def add_entry(tar: tarfile.TarFile, name: str, file: Readable, size: int) -> Non
     tar.addfile(entry, file)
 
 
-def load(tx: Connection, tar: tarfile.TarFile, store: Store, saved_objects: list[str]) -> tuple[int, int]:
-    """Copy the bytes of all files into the storage: (files, files without bytes in the archive).
+def load(tx: Connection, open_object: OpenObject, store: Store, saved_objects: list[str]) -> tuple[int, int]:
+    """Copy the bytes of all files into the storage: (files, files without bytes).
 
     Appends the name of each object to `saved_objects` before it is created, so that the caller can remove them.
     """
     count, missing = 0, 0
-    for name, filename in tx.execute(select(files.c.object, files.c.filename).where(files.c.purged.is_(None))).all():
-        file = _open_entry(tar, f"files/{name}")
-        if file is None or not _OBJECT_NAME.fullmatch(name):
+    for stored in stored_files(tx):
+        file = open_object(stored) if OBJECT_NAME.fullmatch(stored.object) else None
+        if file is None:
             missing += 1
             continue
-        saved_objects.append(name)
-        store.save(name, file, disposition=disposition(filename))
+        saved_objects.append(stored.object)
+        with closing(file):
+            store.save(stored.object, file, disposition=disposition(stored.filename))
         count += 1
     return count, missing
 
 
-def _open_entry(tar: tarfile.TarFile, name: str) -> IO[bytes] | None:
-    try:
-        return tar.extractfile(name)
-    except KeyError:
-        return None
+def opener(tar: tarfile.TarFile) -> OpenObject:
+    """Return the function that opens the bytes of a file in an archive. Call it in the order of `stored_files`."""
+    members = {member.name: member for member in tar.getmembers()}  # tarfile itself searches in a list
+
+    def open_object(file: StoredFile) -> IO[bytes] | None:
+        member = members.get(f"files/{file.object}")
+        return None if member is None else tar.extractfile(member)
+
+    return open_object

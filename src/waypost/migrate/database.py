@@ -24,7 +24,7 @@ from sqlalchemy import (
     tuple_,
 )
 
-from waypost.backup import archive
+from waypost.backup import tables
 from waypost.clicks.ingest import partitions
 from waypost.clicks.ingest.lock import LOCK_FILE, try_lock
 from waypost.db import maintenance, upgrade
@@ -98,7 +98,7 @@ def _migrate(source: Connection, target: Database, progress: ProgressCallback) -
         rows += _copy_table(source, target, table, present, progress)
     for table in metadata.sorted_tables:
         _verify(source, target, table, progress)
-    ids = archive.highest_ids(source, metadata.sorted_tables)
+    ids = tables.highest_ids(source, metadata.sorted_tables)
     target.write(lambda tx: _finish(tx, ids))
     return MigrationResult(len(metadata.sorted_tables), rows, resumed)
 
@@ -134,7 +134,7 @@ def _prepare(tx: Connection, installation_id: str) -> None:
 
 
 def _finish(tx: Connection, ids: dict[str, int]) -> None:
-    archive.set_next_ids(tx, metadata.sorted_tables, ids)
+    tables.set_next_ids(tx, metadata.sorted_tables, ids)
     maintenance.switch_off(tx)
     _progress.drop(tx)
 
@@ -173,7 +173,7 @@ def _copy(tx: Connection, table: Table, batch: _Batch) -> None:
     """Insert a batch and its position in one transaction."""
     tx.execute(insert(table), [dict(row) for row in batch])
     last = [batch[-1][column.name] for column in _key(table)]
-    position = json.dumps([[archive.to_json(part)] if isinstance(part, bytes) else part for part in last])
+    position = json.dumps([[tables.to_json(part)] if isinstance(part, bytes) else part for part in last])
     new = upsert(tx, _progress).values(name=table.name, position=position)
     tx.execute(new.on_conflict_do_update(index_elements=["name"], set_={"position": position}))
 
@@ -196,7 +196,7 @@ def _checksum(tx: Connection, table: Table, on_rows: Callable[[int], None]) -> t
     names = sorted(column.name for column in table.columns)
     with tx.execution_options(stream_results=True, yield_per=_BATCH_ROWS).execute(select(table)) as rows:
         for row in rows.mappings():
-            fields = json.dumps([archive.to_json(row[name]) for name in names], sort_keys=True)
+            fields = json.dumps([tables.to_json(row[name]) for name in names], sort_keys=True)
             total += int.from_bytes(hashlib.blake2b(fields.encode(), digest_size=8).digest())
             count += 1
             if count % _BATCH_ROWS == 0:

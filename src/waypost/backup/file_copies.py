@@ -1,0 +1,94 @@
+"""Copies of file contents in a folder: a backup adds only the objects that the folder lacks.
+
+Objects never change, so a copy is complete once its size is right. The time of a copy is that of the last backup that
+needed it.
+"""
+
+import hashlib
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import IO
+
+import structlog
+
+from waypost import clock
+from waypost.backup.files import OBJECT_NAME, StoredFile, log_missing
+from waypost.errors import Kind, Problem
+from waypost.ownership import make_folder
+from waypost.storage.store import ObjectNotFound, Store
+
+_log = structlog.get_logger("archive")
+_DAY = 86_400
+_PARTIAL = ".partial"
+
+
+class FileCopies:
+    """A folder with copies."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def save(self, store: Store, files: Iterable[StoredFile]) -> int:
+        """Copy the objects that the folder lacks; return how many of the files it has then. Raises INVALID."""
+        count = 0
+        try:
+            for file in files:
+                count += self._has(file) or self._copy(store, file)
+        except OSError as error:
+            reason = error.strerror or error
+            raise Problem(Kind.INVALID, f"{self._folder} cannot be written: {reason}.") from error
+        return count
+
+    def open(self, file: StoredFile) -> IO[bytes] | None:
+        """Open a copy; None if it is missing or damaged."""
+        try:
+            copy = (self._folder / file.object).open("rb")
+        except OSError:
+            log_missing(file)
+            return None
+        if hashlib.file_digest(copy, "sha256").digest() != file.sha256:
+            copy.close()
+            _log.error("the copy of a file is damaged", object=file.object)
+            return None
+        copy.seek(0)
+        return copy
+
+    def delete_unused(self, days: int) -> int:
+        """Delete the copies that no backup of the last days needed; return their number."""
+        deleted = 0
+        for path in self._folder.rglob("*"):
+            name = path.relative_to(self._folder).as_posix().removesuffix(_PARTIAL)
+            if OBJECT_NAME.fullmatch(name) and path.is_file() and path.stat().st_mtime < clock.now() - days * _DAY:
+                path.unlink()
+                deleted += 1
+        return deleted
+
+    def _has(self, file: StoredFile) -> bool:
+        path = self._folder / file.object
+        with suppress(FileNotFoundError):
+            if path.stat().st_size == file.size:
+                os.utime(path, (clock.now(), clock.now()))
+                return True
+        return False
+
+    def _copy(self, store: Store, file: StoredFile) -> bool:
+        """Copy an object; return whether the storage has it."""
+        path = self._folder / file.object
+        make_folder(path.parent)
+        partial = path.with_name(path.name + _PARTIAL)
+        try:
+            _, chunks = store.load(file.object)
+        except ObjectNotFound:
+            log_missing(file)
+            return False
+        partial.unlink(missing_ok=True)
+        # Readable by this user only, as archives are.
+        with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as target:
+            for chunk in chunks:
+                target.write(chunk)
+            target.flush()
+            os.fsync(target.fileno())
+        partial.replace(path)
+        return True
