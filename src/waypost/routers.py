@@ -31,6 +31,7 @@ from waypost.domains.api import router as domains_router
 from waypost.domains.ownership_check import PATH as CHALLENGE_PATH
 from waypost.domains.pages import pages as domains_pages
 from waypost.domains.public import answer_challenge
+from waypost.exports.pages import pages as export_pages
 from waypost.files.api import router as files_router
 from waypost.files.deletion import delete_by_url
 from waypost.files.pages import pages as files_pages
@@ -102,6 +103,7 @@ DASHBOARD_PAGES = (
     *pixels_pages.routes,
     *domains_pages.routes,
     *account_pages.routes,
+    *export_pages.routes,
     *key_pages.routes,
     *connections_pages.routes,
     *web_app_pages.routes,

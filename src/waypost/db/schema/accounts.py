@@ -112,6 +112,15 @@ recovery_codes = Table(
     sqlite_with_rowid=False,
 )
 
+# Exports of accounts: until when the running one keeps others out (seconds, 0 for none), and the end of the last one.
+account_exports = Table(
+    "account_exports",
+    metadata,
+    Column("account", Id, ForeignKey("accounts.id", ondelete="CASCADE"), primary_key=True, autoincrement=False),
+    number("running_until"),
+    timestamp("finished", optional=True),
+)
+
 # Responses to requests with an Idempotency-Key (waypost.api.idempotency). `request` is a digest of the request. Until
 # it has a response, `claim` identifies the request that runs; `until` is the end of the claim, then of the response.
 idempotency_keys = Table(

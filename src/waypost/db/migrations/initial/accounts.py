@@ -27,6 +27,7 @@ def create() -> None:
     _create_sessions()
     _create_totp_secrets()
     _create_recovery_codes()
+    _create_account_exports()
     _create_idempotency_keys()
 
 
@@ -115,6 +116,17 @@ def _create_recovery_codes() -> None:
         columns(BYTES, "digest"),
         reference("recovery_codes", "account", "accounts", "CASCADE"),
         key=("account", "digest"),
+    )
+
+
+def _create_account_exports() -> None:
+    create_table(
+        "account_exports",
+        columns(ID, "account"),
+        columns(NUMBER, "running_until"),
+        optional(NUMBER, "finished"),
+        reference("account_exports", "account", "accounts", "CASCADE"),
+        key=("account",),
     )
 
 
