@@ -6,7 +6,9 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
 
+from waypost.accounts.admin_api import router as admin_accounts_router
 from waypost.accounts.api import router as accounts_router
+from waypost.accounts.deletion_pages import pages as deletion_pages
 from waypost.accounts.key_pages import pages as key_pages
 from waypost.accounts.login_pages import pages as login_pages
 from waypost.accounts.pages import pages as account_pages
@@ -83,6 +85,7 @@ API_ROUTERS = (
     links_router,
     bios_router,
     statistics_router,
+    admin_accounts_router,
     bulk_api.create_router(_item_endpoints),
 )
 """Routers in the order of the API document."""
@@ -103,6 +106,7 @@ DASHBOARD_PAGES = (
     *pixels_pages.routes,
     *domains_pages.routes,
     *account_pages.routes,
+    *deletion_pages.routes,
     *export_pages.routes,
     *key_pages.routes,
     *connections_pages.routes,

@@ -46,11 +46,13 @@ accounts = Table(
     flag("suspended"),
     timestamp("expires", optional=True),
     timestamp("registered"),
+    timestamp("deletion_due", optional=True),
     number("stored"),
     number("revoked_start"),
     number("revoked_used"),
     UniqueConstraint("email_key"),
     UniqueConstraint("username_key"),
+    Index("accounts_deletion_due", "deletion_due"),
     sqlite_autoincrement=True,
 )
 

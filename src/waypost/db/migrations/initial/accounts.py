@@ -59,10 +59,13 @@ def _create_accounts() -> None:
         optional(NUMBER, "rate_limit"),
         columns(FLAG, "owner", "suspended"),
         optional(NUMBER, "expires"),
-        columns(NUMBER, "registered", "stored", "revoked_start", "revoked_used"),
+        columns(NUMBER, "registered"),
+        optional(NUMBER, "deletion_due"),
+        columns(NUMBER, "stored", "revoked_start", "revoked_used"),
         reference("accounts", "plan", "plans", "RESTRICT"),
         unique=[("email_key",), ("username_key",)],
     )
+    op.create_index("accounts_deletion_due", "accounts", ["deletion_due"])
 
 
 def _create_api_keys() -> None:
