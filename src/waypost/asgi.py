@@ -23,7 +23,7 @@ from waypost.http.client_ip import is_direct_from
 from waypost.http.security_headers import header_of
 from waypost.observability import metrics
 from waypost.observability.metrics import Meter
-from waypost.server import gauges
+from waypost.server import account_deletion, gauges
 from waypost.server.load_shedding import LoadShedder
 from waypost.settings import Settings
 from waypost.storage.cleanup import StorageCleaner
@@ -37,6 +37,7 @@ _CHANGE_LOG_SECONDS = 0.25  # polling interval; a change must be visible in all 
 _JOURNAL_SECONDS = 1.0
 _STORAGE_SECONDS = 5.0
 _STORAGE_CHECK_SECONDS = 15.0
+_DELETION_SECONDS = 30.0
 _UPLOADS = "/api/files/upload"
 _API_DOCS = "/api/docs"
 _MCP_PATHS = frozenset({"/mcp", "/mcp/"})
@@ -60,7 +61,7 @@ class Closable(Protocol):
 
 @dataclass(kw_only=True)
 class BackgroundTasks:
-    """Background tasks of a worker: follow the change log, maintain the journal, clean the storage."""
+    """Background tasks of a worker: follow the change log, maintain the journal, clean the storage, delete accounts."""
 
     settings: Settings
     database: Database
@@ -74,12 +75,18 @@ class BackgroundTasks:
 
     def __post_init__(self) -> None:
         self._reported = (0, 0, 0, 0)
-        self._limiter = anyio.CapacityLimiter(5)
+        self._limiter = anyio.CapacityLimiter(6)
         self._stopping = asyncio.Event()
 
     def start(self) -> list[asyncio.Task[None]]:
         """Start all tasks."""
-        tasks = (self._follow_change_log, self._maintain_journal, self._clean_storage, self._check_storage)
+        tasks = (
+            self._follow_change_log,
+            self._maintain_journal,
+            self._clean_storage,
+            self._check_storage,
+            self._delete_accounts,
+        )
         return [asyncio.create_task(task()) for task in tasks]
 
     def stop(self) -> None:
@@ -129,6 +136,13 @@ class BackgroundTasks:
         await self._in_thread(self.cleaner.store.check)
         while not await self._is_stopping(_STORAGE_CHECK_SECONDS):
             await self._in_thread(self.cleaner.store.check)
+
+    async def _delete_accounts(self) -> None:
+        while not await self._is_stopping(_DELETION_SECONDS):
+            await self._in_thread(lambda: account_deletion.delete_due(self.database, self._must_not_delete))
+
+    def _must_not_delete(self) -> bool:
+        return self._stopping.is_set() or self.maintenance.is_on()
 
     async def _in_thread(self, work: Callable[[], object]) -> None:
         """Run `work` in a thread of its own pool: requests that wait for the database cannot use it up."""

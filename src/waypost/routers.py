@@ -6,7 +6,9 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
 
+from waypost.accounts.admin_api import router as admin_accounts_router
 from waypost.accounts.api import router as accounts_router
+from waypost.accounts.deletion_pages import pages as deletion_pages
 from waypost.accounts.key_pages import pages as key_pages
 from waypost.accounts.login_pages import pages as login_pages
 from waypost.accounts.pages import pages as account_pages
@@ -31,6 +33,7 @@ from waypost.domains.api import router as domains_router
 from waypost.domains.ownership_check import PATH as CHALLENGE_PATH
 from waypost.domains.pages import pages as domains_pages
 from waypost.domains.public import answer_challenge
+from waypost.exports.pages import pages as export_pages
 from waypost.files.api import router as files_router
 from waypost.files.deletion import delete_by_url
 from waypost.files.pages import pages as files_pages
@@ -82,6 +85,7 @@ API_ROUTERS = (
     links_router,
     bios_router,
     statistics_router,
+    admin_accounts_router,
     bulk_api.create_router(_item_endpoints),
 )
 """Routers in the order of the API document."""
@@ -102,6 +106,8 @@ DASHBOARD_PAGES = (
     *pixels_pages.routes,
     *domains_pages.routes,
     *account_pages.routes,
+    *deletion_pages.routes,
+    *export_pages.routes,
     *key_pages.routes,
     *connections_pages.routes,
     *web_app_pages.routes,

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, func, select
 
 from tests.conftest import Person
 from tests.support.seed import fill_all_tables
-from waypost.accounts import ops
+from waypost.accounts import deletion, ops
 from waypost.db import schema
 from waypost.db.database import Database
 from waypost.errors import Problem
@@ -37,7 +37,7 @@ def test_deletion_leaves_no_row_of_account(
     _fill(ana, ben, database)
     monkeypatch.setattr(account_deletion, "_BATCH", 1)
     before = database.read(lambda tx: _rows(tx, ben.account))
-    contents = database.read(lambda tx: account_deletion.contents(tx, ana.account))
+    contents = database.read(lambda tx: deletion.contents(tx, ana.account))
     assert min(contents.items.values()) > 0
     assert contents.stored == 10_003
     assert len(database.read(lambda tx: _rows(tx, ana.account))) > 15
@@ -69,7 +69,7 @@ def test_interrupted_deletion_locks_account_out_and_resumes(
 ) -> None:
     _fill(ana, ben, database)
 
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise OSError("interrupted")
 
     with monkeypatch.context() as patch:

@@ -26,6 +26,7 @@ PATHS = (
     *("/dashboard/admin/accounts", "/dashboard/admin/accounts/1", "/dashboard/admin/plans", "/dashboard/admin/reports"),
     *("/dashboard/admin/reports/1", "/dashboard/admin/blocks", "/dashboard/admin/health?try=storage"),
     "/dashboard/account/connections",
+    "/dashboard/account/delete",
 )
 PUBLIC_PATHS = ("/dashboard/signin", "/dashboard/register", "/dashboard/forgot", "/dashboard/offline")
 

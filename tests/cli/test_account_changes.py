@@ -103,3 +103,12 @@ def test_only_administrator_is_not_deleted(run_migrated: RunCommand) -> None:
 @pytest.mark.parametrize("command", ["show", "delete"])
 def test_unknown_account_is_named(run_migrated: RunCommand, command: str) -> None:
     assert "id carla" in run_migrated("account", command, "carla").err
+
+
+def test_scheduled_deletion_is_shown_and_canceled(run_migrated: RunCommand) -> None:
+    run_migrated(*ANA)
+    scheduled = run_migrated("account", "delete", "ana", "--later", "--yes")
+    assert (scheduled.code, "ana will be deleted on" in scheduled.out) == (0, True)
+    assert run_migrated("account", "show", "ana", "--json").json["deletion"] in scheduled.out
+    assert run_migrated("account", "delete", "ana", "--cancel").out == "ana is not deleted.\n"
+    assert run_migrated("account", "show", "ana", "--json").json["deletion"] is None

@@ -124,6 +124,10 @@ The password of the waypost account {username} was changed. All browsers were si
 _CHANGED = """\
 The e-mail address of the waypost account {username} was changed to {detail}.
 """
+DELETION = """\
+The waypost account {username} will be deleted with everything in it on {detail}. Until then, sign in to cancel the
+deletion or to export the data.
+"""
 _REQUESTED = """\
 A new e-mail address was entered for the waypost account {username}. It is used once it is confirmed
 by a link that was sent to it. A new password makes that link invalid.

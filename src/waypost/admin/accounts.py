@@ -6,7 +6,7 @@ from pydantic import BeforeValidator, Field
 from sqlalchemy import Connection
 from starlette.responses import RedirectResponse, Response
 
-from waypost.accounts import email_links, ops
+from waypost.accounts import deletion, email_links, ops, proof
 from waypost.accounts.ops import Status
 from waypost.api.request_body import Body
 from waypost.api.types import MAX_INTEGER, Name
@@ -97,6 +97,29 @@ def suspend_account(context: PageContext, id: int) -> Response:
     return context.redirect(f"{_ACCOUNTS}/{id}", message=message)
 
 
+@pages.post("/dashboard/admin/accounts/{id:int}/delete")
+def delete_account(context: PageContext, id: int) -> Response:
+    """Schedule the deletion of an account, with the password of the administrator."""
+    form = context.form()
+
+    def work() -> int:
+        proof.require_password(context, form)
+        return context.write(lambda tx: deletion.schedule(tx, ops.get(tx, id).id))
+
+    form.attempt(work)
+    form.values["password"] = ""
+    if form.errors:
+        return _account_page(context, id, form, status=400)
+    return context.redirect(f"{_ACCOUNTS}/{id}", message="The deletion of the account is scheduled.")
+
+
+@pages.post("/dashboard/admin/accounts/{id:int}/keep")
+def keep_account(context: PageContext, id: int) -> Response:
+    """Cancel the deletion of an account."""
+    context.write(lambda tx: deletion.cancel(tx, ops.get(tx, id).id))
+    return context.redirect(f"{_ACCOUNTS}/{id}", message="The account is not deleted.")
+
+
 @pages.post("/dashboard/admin/accounts/{id:int}/reset")
 def create_reset_link(context: PageContext, id: int) -> Response:
     """Show a password reset link for the account's owner. It is shown once."""
@@ -119,10 +142,18 @@ def add_plan(context: PageContext) -> Response:
 
 
 def _account_page(context: PageContext, id: int, form: Form, *, status: int = 200, link: str = "") -> Response:
-    account, plans = context.read(lambda tx: (ops.get(tx, id), ops.all_plans(tx)))
+    account, plans, due = context.read(lambda tx: (ops.get(tx, id), ops.all_plans(tx), deletion.due_at(tx, id)))
     form.values.setdefault("plan", account.plan)
     names = [(plan.name, plan.name) for plan in plans]
-    return context.render("admin/account.html", status=status, form=form, account=account, plans=names, link=link)
+    return context.render(
+        "admin/account.html",
+        status=status,
+        form=form,
+        account=account,
+        plans=names,
+        link=link,
+        deletion_due=due,
+    )
 
 
 def _plans_page(context: PageContext, form: Form, *, status: int = 200) -> Response:

@@ -37,6 +37,7 @@ class SignedIn:
     username: str
     owner: bool
     suspended: bool
+    deletion_due: int | None
     stale: bool
 
 
@@ -59,7 +60,8 @@ def find(tx: Connection, token: str) -> SignedIn | None:
     now = clock.now()
     query = (
         select(sessions.c.id.label("session"), sessions.c.account, (sessions.c.seen < now - _SEEN_EVERY).label("stale"))
-        .add_columns(accounts.c.email, accounts.c.username, accounts.c.owner, accounts.c.suspended)
+        .add_columns(accounts.c.email, accounts.c.username, accounts.c.owner)
+        .add_columns(accounts.c.suspended, accounts.c.deletion_due)
         .join(accounts, accounts.c.id == sessions.c.account)
         .where(sessions.c.digest == credentials.digest(token), *_is_valid(now))
     )

@@ -6,13 +6,14 @@ from typing import Annotated, Any
 import typer
 
 from waypost import clock
-from waypost.accounts import email_links, ops
+from waypost.accounts import deletion, email_links, ops
 from waypost.accounts.ops import Account
 from waypost.auth import api_keys
 from waypost.auth.api_keys import Key, Scope
 from waypost.cli import access, console
 from waypost.cli.access import MAX_INTEGER, AccountArgument
 from waypost.cli.console import AsJson
+from waypost.db.database import Database
 from waypost.server import new_accounts
 
 account = typer.Typer(no_args_is_help=True)
@@ -56,12 +57,12 @@ def list_accounts(json: AsJson = False) -> None:
 @account.command("show")
 def show_account(identifier: AccountArgument, json: AsJson = False) -> None:
     """Show an account, the number of its items, and the total size of its files in bytes."""
-    from waypost.server import account_deletion  # noqa: PLC0415  # loads the modules of all items
-
     with access.database_and_account(identifier) as (database, account):
-        contents = database.read(lambda tx: account_deletion.contents(tx, account.id))
+        contents = database.read(lambda tx: deletion.contents(tx, account.id))
         rate_limit = database.read(lambda tx: ops.own_rate_limit(tx, account.id))
-    details = {**_account_row(account), "rate_limit": rate_limit, "stored": contents.stored}
+        due = database.read(lambda tx: deletion.due_at(tx, account.id))
+    deleted_on = None if due is None else clock.text(due)
+    details = {**_account_row(account), "rate_limit": rate_limit, "stored": contents.stored, "deletion": deleted_on}
     if json:
         console.as_json({**details, "items": contents.items})
     else:
@@ -109,20 +110,39 @@ def limit_account(
 
 
 @account.command("delete")
-def delete_account(identifier: AccountArgument, yes: console.Yes = False) -> None:
+def delete_account(
+    identifier: AccountArgument,
+    later: Annotated[bool, typer.Option("--later", help="In 7 days. Until then it can be canceled.")] = False,
+    cancel: Annotated[bool, typer.Option("--cancel", help="Cancel a deletion that is scheduled.")] = False,
+    yes: console.Yes = False,
+) -> None:
     """Delete an account with its items, statistics, API keys and sessions. If interrupted, run it again to resume.
 
-    Its short URLs answer 404. Their aliases stay reserved, so that no other account can use them.
+    Its short URLs answer 404. Their aliases stay reserved, so that no other account can use them. `waypost export`
+    saves its data.
     """
-    from waypost.server import account_deletion  # noqa: PLC0415  # loads the modules of all items
-
     with access.database_and_account(identifier) as (database, account):
-        contents = database.read(lambda tx: account_deletion.contents(tx, account.id))
+        if cancel:
+            database.write(lambda tx: deletion.cancel(tx, account.id))
+            console.stdout.print(f"{account.username} is not deleted.")
+            return
+        contents = database.read(lambda tx: deletion.contents(tx, account.id))
         items = ", ".join(_count(number, kind) for kind, number in contents.items.items() if number) or "no items"
         contained = f"the account {account.username} <{account.email}> with {items}, its statistics and API keys"
         console.confirm_deletion(contained, yes=yes)
-        account_deletion.delete_account(database, account.id)
-    console.stdout.print(f"{account.username} is deleted, with {items}.")
+        if later:
+            due = database.write(lambda tx: deletion.schedule(tx, account.id))
+            message = f"will be deleted on {clock.text(due)} UTC. --cancel keeps it."
+        else:
+            _delete_now(database, account.id)
+            message = f"is deleted, with {items}."
+    console.stdout.print(f"{account.username} {message}")
+
+
+def _delete_now(database: Database, account: int) -> None:
+    from waypost.server import account_deletion  # noqa: PLC0415  # loads the modules of all items
+
+    account_deletion.delete_account(database, account)
 
 
 @account.command("suspend")

@@ -67,6 +67,12 @@ _COMMANDS = (
         "Import links from a CSV file. Without --apply, only plan it: the fate of every row is written to a file.",
     ),
     LazyCommand(
+        "export",
+        "waypost.cli.exports:export_account",
+        _DATA,
+        "Export everything of an account to a ZIP archive, or only its links as CSV. The service may run.",
+    ),
+    LazyCommand(
         "migrate-database",
         "waypost.cli.migrate:migrate_database",
         _DATA,

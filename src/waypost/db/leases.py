@@ -21,6 +21,11 @@ def acquire(tx: Connection, work: str, *, every: int) -> bool:
     return tx.execute(take.returning(leases.c.name)).first() is not None
 
 
+def extend(tx: Connection, work: str, *, every: int) -> None:
+    """Keep the lease for `every` more seconds, because the work takes longer."""
+    tx.execute(update(leases).where(leases.c.name == work).values(until=clock.now() + every))
+
+
 def release(tx: Connection, work: str) -> None:
     """End the lease early, because there is more to do."""
     tx.execute(update(leases).where(leases.c.name == work).values(until=0))

@@ -7,6 +7,7 @@ from urllib.parse import quote
 from waypost.errors import Problem, invalid
 
 _MAX_BYTES = 255
+_MAX_PORTABLE = 150
 _INVALID_PERCENT = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 _ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})")
 # Characters that change the text direction: they can make `gpj.exe` look like `exe.jpg`.
@@ -52,6 +53,11 @@ def disposition(name: str) -> str:
     fallback = _fallback(exact)
     header = f'attachment; filename="{fallback}"'
     return header if fallback == exact else f"{header}; filename*=UTF-8''{quote(exact, safe=_ATTR_CHAR)}"
+
+
+def portable(name: str) -> str:
+    """Return the name in ASCII, as every system can save it."""
+    return _fallback(name)[-_MAX_PORTABLE:]
 
 
 def _fallback(name: str) -> str:

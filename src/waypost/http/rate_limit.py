@@ -29,7 +29,7 @@ REPORTS_PER_HOUR = 5
 """Abuse reports of a network, counted in the table of reports (`moderation/reports.py`)."""
 
 PolicyName = Literal[
-    "login", "known browser", "form", "e-mail", "notice", "password", "bad API key", "overlay form", "report"
+    "login", "known browser", "form", "e-mail", "notice", "password", "bad API key", "overlay form", "report", "export"
 ]
 _HOUR_MS = 60 * WINDOW_MS
 _DAY_MS = 24 * _HOUR_MS
@@ -79,6 +79,7 @@ POLICIES: dict[PolicyName, tuple[Limit, ...]] = {
     ),
     "e-mail": (Limit("e-mails to {subject}", 3, _HOUR_MS),),
     "notice": (Limit("notices to {subject}", 10, _HOUR_MS),),
+    "export": (Limit("exports of {subject}", 10, _HOUR_MS),),
     "password": (  # of links and files: only wrong passwords count
         Limit("password of {subject} from {network}", 10, failures_only=True),
         Limit("password of {subject} from site {site}", 20, failures_only=True),

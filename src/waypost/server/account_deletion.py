@@ -1,14 +1,17 @@
 """Delete an account with everything that belongs to it, in batches: no other writer waits long."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
 
+import structlog
 from sqlalchemy import Connection, Table, delete, select
 
+from waypost.accounts import deletion
 from waypost.bios import ops as bios
 from waypost.campaigns import ops as campaigns
 from waypost.channels import ops as channels
-from waypost.db import page_counters, postgres, schema
+from waypost.db import leases, postgres, schema
 from waypost.db.database import Database
 from waypost.domains import ops as domains
 from waypost.errors import Kind, Problem, account_deleted
@@ -20,16 +23,13 @@ from waypost.pixels import ops as pixels
 from waypost.qr import ops as qr_codes
 from waypost.splash import ops as splash_pages
 
+T = TypeVar("T")
 _BATCH = 500
+_LEASE = "delete accounts"
+LEASE_SECONDS = 300
+Remove = Callable[[Connection, int, Sequence[int]], None]
+_log = structlog.get_logger("accounts")
 _CLICKS = (schema.events, schema.click_times, schema.click_labels, schema.visitors)
-
-
-@dataclass(frozen=True)
-class Contents:
-    """The number of items of each kind, and the bytes of the files."""
-
-    items: Mapping[str, int]
-    stored: int
 
 
 def _each(remove: Callable[[Connection, int, int], None]) -> Callable[[Connection, int, Sequence[int]], None]:
@@ -40,66 +40,103 @@ def _each(remove: Callable[[Connection, int, int], None]) -> Callable[[Connectio
     return remove_all
 
 
-# Links come first: they refer to most of the others.
-_KINDS: Mapping[str, tuple[Table, Callable[[Connection, int, Sequence[int]], None]]] = {
-    "links": (schema.links, bulk_changes.remove),
-    "files": (schema.files, _each(files.remove)),
-    "QR codes": (schema.qrs, _each(qr_codes.remove)),
-    "bio pages": (schema.bios, _each(bios.remove)),
-    "campaigns": (schema.campaigns, _each(campaigns.remove)),
-    "channels": (schema.channels, _each(channels.remove)),
-    "splash pages": (schema.splashes, _each(splash_pages.remove)),
-    "CTA overlays": (schema.overlays, _each(overlays.remove)),
-    "pixels": (schema.pixels, _each(pixels.remove)),
-    "branded domains": (schema.domains, _each(domains.remove)),
+_REMOVERS: Mapping[str, Remove] = {
+    "links": bulk_changes.remove,
+    "files": _each(files.remove),
+    "QR codes": _each(qr_codes.remove),
+    "bio pages": _each(bios.remove),
+    "campaigns": _each(campaigns.remove),
+    "channels": _each(channels.remove),
+    "splash pages": _each(splash_pages.remove),
+    "CTA overlays": _each(overlays.remove),
+    "pixels": _each(pixels.remove),
+    "branded domains": _each(domains.remove),
 }
+_KINDS = tuple((table, _REMOVERS[noun]) for noun, table in deletion.TABLES.items())
 
 
-def contents(tx: Connection, account: int) -> Contents:
-    """Return the number of items that the deletion of an account deletes. Raises NOT_FOUND."""
-    stored = tx.execute(select(schema.accounts.c.stored).where(schema.accounts.c.id == account)).scalar_one_or_none()
-    if stored is None:
-        raise account_deleted()
-    totals = {noun: page_counters.total(tx, account, table.name) for noun, (table, _) in _KINDS.items()}
-    return Contents(totals, stored)
+class Interrupted(Exception):
+    """The process stops. The deletion resumes later."""
 
 
-def delete_account(database: Database, account: int) -> None:
+def delete_due(database: Database, is_stopping: Callable[[], bool]) -> None:
+    """Delete the accounts whose grace period has ended. One process of all nodes does it at a time.
+
+    Logs problems, raises none. A deletion that was interrupted resumes with the next call of any process.
+    """
+    try:
+        if not database.read(deletion.due_accounts, autocommit=True) or is_stopping():
+            return
+        if not database.write(lambda tx: leases.acquire(tx, _LEASE, every=LEASE_SECONDS)):
+            return
+        try:
+            for account in database.read(deletion.due_accounts):
+                _delete_due_account(database, account, is_stopping)
+        finally:
+            database.write(lambda tx: leases.release(tx, _LEASE))
+    except Interrupted:
+        pass
+    except (Problem, OSError) as problem:
+        _log.warning("accounts cannot be deleted now", reason=str(problem))
+
+
+def _delete_due_account(database: Database, account: int, is_stopping: Callable[[], bool]) -> None:
+    """Delete an account unless its deletion was canceled. The only administrator is kept."""
+
+    def on_batch(tx: Connection) -> None:
+        if is_stopping():
+            raise Interrupted
+        leases.extend(tx, _LEASE, every=LEASE_SECONDS)
+
+    try:
+        database.write(lambda tx: deletion.require_other_administrator(tx, account))
+    except Problem as problem:
+        if problem.kind is not Kind.INVALID:
+            return  # deleted
+        database.write(lambda tx: deletion.keep(tx, account))
+        _log.warning("account is not deleted, because it is the only administrator", account=account)
+        return
+    if database.write(lambda tx: deletion.begin(tx, account)):
+        delete_account(database, account, on_batch)
+        _log.info("account deleted", account=account)
+
+
+def delete_account(database: Database, account: int, on_batch: Callable[[Connection], object] = lambda _: None) -> None:
     """Delete an account, its items, statistics, API keys and sessions. Its aliases stay reserved: they answer 404.
 
     It loses access first. If interrupted, call it again to resume. Raises INVALID for the only administrator among
     other accounts, NOT_FOUND. Statistics of clicks that are in the journal at the end can remain; they name no item.
+    `on_batch` is called in each transaction.
     """
-    database.write(lambda tx: _close(tx, account))
-    for table, remove in _KINDS.values():
-        while database.write(lambda tx, table=table, remove=remove: _remove_batch(tx, account, table, remove)):  # type: ignore[misc]
+
+    def write(work: Callable[[Connection], T]) -> T:
+        def with_batch(tx: Connection) -> T:
+            on_batch(tx)
+            return work(tx)
+
+        return database.write(with_batch)
+
+    write(lambda tx: _close(tx, account))
+    for table, remove in _KINDS:
+        while write(partial(_remove_batch, account=account, table=table, remove=remove)):
             pass
     owned_plans = select(schema.import_plans.c.id).where(schema.import_plans.c.account == account)
     for plan in database.read(lambda tx: tx.execute(owned_plans).scalars().all()):
         import_plans.remove(database, account, plan)
     for clicks in _CLICKS:
-        database.write(lambda tx, clicks=clicks: _remove_clicks(tx, account, clicks))  # type: ignore[misc]
-    database.write(lambda tx: _remove_account(tx, account))
+        write(partial(_remove_clicks, account=account, table=clicks))
+    write(lambda tx: _remove_account(tx, account))
 
 
 def _close(tx: Connection, account: int) -> None:
     """Suspend the account, and revoke its keys and sessions."""
-    c = schema.accounts.c
-    owner = tx.execute(select(c.owner).where(c.id == account).with_for_update()).scalar_one_or_none()
-    if owner is None:
-        raise account_deleted()
-    others = tx.execute(select(c.owner).where(c.id != account).order_by(c.owner.desc()).limit(1)).scalar_one_or_none()
-    if owner and others is False:
-        message = "This is the only administrator. Give another account admin rights first."
-        raise Problem(Kind.INVALID, message)
-    tx.execute(schema.accounts.update().where(c.id == account).values(suspended=True))
+    deletion.require_other_administrator(tx, account)
+    tx.execute(schema.accounts.update().where(schema.accounts.c.id == account).values(suspended=True))
     for table in (schema.api_keys, schema.sessions):
         tx.execute(delete(table).where(table.c.account == account))
 
 
-def _remove_batch(
-    tx: Connection, account: int, table: Table, remove: Callable[[Connection, int, Sequence[int]], None]
-) -> bool:
+def _remove_batch(tx: Connection, account: int, table: Table, remove: Remove) -> bool:
     """Delete a batch of items. Return whether more can remain."""
     oldest = select(table.c.id).where(table.c.account == account).order_by(table.c.id).limit(_BATCH)
     ids = tx.execute(oldest.with_for_update()).scalars().all()
@@ -118,7 +155,7 @@ def _remove_account(tx: Connection, account: int) -> None:
     is_account = schema.accounts.c.id == account
     if tx.execute(select(schema.accounts.c.id).where(is_account).with_for_update()).first() is None:
         raise account_deleted()
-    for table, remove in _KINDS.values():
+    for table, remove in _KINDS:
         while _remove_batch(tx, account, table, remove):
             pass
     tx.execute(delete(schema.accounts).where(is_account))

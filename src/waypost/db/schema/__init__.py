@@ -6,6 +6,7 @@ Lists are ordered by `id`; every owned table has an index on (account, id) for i
 """
 
 from waypost.db.schema.accounts import (
+    account_exports,
     accounts,
     api_keys,
     idempotency_keys,

@@ -46,11 +46,13 @@ accounts = Table(
     flag("suspended"),
     timestamp("expires", optional=True),
     timestamp("registered"),
+    timestamp("deletion_due", optional=True),
     number("stored"),
     number("revoked_start"),
     number("revoked_used"),
     UniqueConstraint("email_key"),
     UniqueConstraint("username_key"),
+    Index("accounts_deletion_due", "deletion_due"),
     sqlite_autoincrement=True,
 )
 
@@ -110,6 +112,15 @@ recovery_codes = Table(
     Column("account", Id, ForeignKey("accounts.id", ondelete="CASCADE"), primary_key=True, autoincrement=False),
     Column("digest", LargeBinary, primary_key=True),
     sqlite_with_rowid=False,
+)
+
+# Exports of accounts: until when the running one keeps others out (seconds, 0 for none), and the end of the last one.
+account_exports = Table(
+    "account_exports",
+    metadata,
+    Column("account", Id, ForeignKey("accounts.id", ondelete="CASCADE"), primary_key=True, autoincrement=False),
+    number("running_until"),
+    timestamp("finished", optional=True),
 )
 
 # Responses to requests with an Idempotency-Key (waypost.api.idempotency). `request` is a digest of the request. Until

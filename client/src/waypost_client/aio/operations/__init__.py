@@ -2,6 +2,7 @@
 """All operations of the API."""
 
 from waypost_client.aio.operations.account import AsyncAccountOperations
+from waypost_client.aio.operations.administration import AsyncAdministrationOperations
 from waypost_client.aio.operations.bio_pages import AsyncBioPagesOperations
 from waypost_client.aio.operations.branded_domains import AsyncBrandedDomainsOperations
 from waypost_client.aio.operations.bulk import AsyncBulkOperations
@@ -29,6 +30,7 @@ class AsyncOperations(
     AsyncLinksOperations,
     AsyncBioPagesOperations,
     AsyncStatisticsOperations,
+    AsyncAdministrationOperations,
     AsyncBulkOperations,
 ):
     """One method for each operation."""

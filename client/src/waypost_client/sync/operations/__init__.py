@@ -2,6 +2,7 @@
 """All operations of the API."""
 
 from waypost_client.sync.operations.account import AccountOperations
+from waypost_client.sync.operations.administration import AdministrationOperations
 from waypost_client.sync.operations.bio_pages import BioPagesOperations
 from waypost_client.sync.operations.branded_domains import BrandedDomainsOperations
 from waypost_client.sync.operations.bulk import BulkOperations
@@ -29,6 +30,7 @@ class Operations(
     LinksOperations,
     BioPagesOperations,
     StatisticsOperations,
+    AdministrationOperations,
     BulkOperations,
 ):
     """One method for each operation."""

@@ -27,6 +27,7 @@ def create() -> None:
     _create_sessions()
     _create_totp_secrets()
     _create_recovery_codes()
+    _create_account_exports()
     _create_idempotency_keys()
 
 
@@ -58,10 +59,13 @@ def _create_accounts() -> None:
         optional(NUMBER, "rate_limit"),
         columns(FLAG, "owner", "suspended"),
         optional(NUMBER, "expires"),
-        columns(NUMBER, "registered", "stored", "revoked_start", "revoked_used"),
+        columns(NUMBER, "registered"),
+        optional(NUMBER, "deletion_due"),
+        columns(NUMBER, "stored", "revoked_start", "revoked_used"),
         reference("accounts", "plan", "plans", "RESTRICT"),
         unique=[("email_key",), ("username_key",)],
     )
+    op.create_index("accounts_deletion_due", "accounts", ["deletion_due"])
 
 
 def _create_api_keys() -> None:
@@ -115,6 +119,17 @@ def _create_recovery_codes() -> None:
         columns(BYTES, "digest"),
         reference("recovery_codes", "account", "accounts", "CASCADE"),
         key=("account", "digest"),
+    )
+
+
+def _create_account_exports() -> None:
+    create_table(
+        "account_exports",
+        columns(ID, "account"),
+        columns(NUMBER, "running_until"),
+        optional(NUMBER, "finished"),
+        reference("account_exports", "account", "accounts", "CASCADE"),
+        key=("account",),
     )
 
 

@@ -1,0 +1,62 @@
+"""`/admin/account/…`: accounts of others, for administrators (API document, section Administration)."""
+
+from fastapi import APIRouter
+from pydantic import Field
+from sqlalchemy import Connection
+
+from waypost import clock
+from waypost.accounts import deletion, ops
+from waypost.api.context import Context
+from waypost.api.responses import MessageResponse
+from waypost.api.types import PathId, Timestamp
+from waypost.errors import Kind, Problem, not_found
+
+router = APIRouter(tags=["Administration"])
+
+
+class DeletionOut(MessageResponse):
+    """The response to the deletion of an account."""
+
+    deletion: Timestamp = Field(description="Time of the deletion, in UTC. Until then it can be canceled.")
+
+
+@router.delete("/admin/account/{id}/delete")
+def delete_account(context: Context, id: PathId) -> DeletionOut:
+    """Delete an account of the installation in 7 days.
+
+    Everything of the account is deleted; its aliases stay reserved. Requires a key of an administrator with the scope
+    `account`.
+    """
+
+    def work(tx: Connection) -> int:
+        _require_administrator(context, tx)
+        return deletion.schedule(tx, _existing(tx, id))
+
+    def respond(due: int) -> DeletionOut:
+        date = clock.text(due)
+        return DeletionOut(message=f"Account will be deleted on {date} UTC.", deletion=date)
+
+    return context.change(work, respond)
+
+
+@router.post("/admin/account/{id}/keep")
+def keep_account(context: Context, id: PathId) -> MessageResponse:
+    """Cancel the deletion of an account. Requires a key of an administrator with the scope `account`."""
+
+    def work(tx: Connection) -> None:
+        _require_administrator(context, tx)
+        deletion.cancel(tx, _existing(tx, id))
+
+    return context.change(work, lambda _: MessageResponse(message="Account is not deleted."))
+
+
+def _require_administrator(context: Context, tx: Connection) -> None:
+    """Raise NOT_FOUND for other accounts, and ACCOUNT_KEY_REQUIRED for a key without the scope `account`."""
+    if not ops.get(tx, context.account).owner:
+        raise not_found("account")
+    if not context.can_change_login:
+        raise Problem(Kind.ACCOUNT_KEY_REQUIRED, "This API key cannot delete accounts. It needs the scope account.")
+
+
+def _existing(tx: Connection, account: int) -> int:
+    return ops.get(tx, account).id

@@ -1,0 +1,54 @@
+"""The page on which an account is deleted, after a grace period."""
+
+from starlette.responses import Response
+
+from waypost import clock
+from waypost.accounts import deletion, login_changes, ops, proof
+from waypost.auth import two_factor
+from waypost.dashboard.context import PageContext
+from waypost.dashboard.forms import Form
+from waypost.dashboard.routing import Router
+
+pages = Router()
+_ACCOUNT, _DELETE = "/dashboard/account", "/dashboard/account/delete"
+
+
+@pages.get("/dashboard/account/delete")
+def show_deletion(context: PageContext) -> Response:
+    """Show the items that a deletion deletes, and offer an export."""
+    return _deletion_page(context, Form({}))
+
+
+@pages.post("/dashboard/account/delete")
+def schedule_deletion(context: PageContext) -> Response:
+    """Schedule the deletion, with the password, and tell the owner."""
+    form = context.form()
+
+    def work() -> int:
+        proof.require_password_and_code(context, form)
+        return context.write(lambda tx: deletion.schedule(tx, context.account))
+
+    due = form.attempt(work)
+    form.values["password"] = ""
+    if due is None:
+        return _deletion_page(context, form, status=400)
+    account = context.read(lambda tx: ops.get(tx, context.account))
+    subject = "Your waypost account will be deleted"
+    login_changes.tell(context, account.email, subject, login_changes.DELETION, account, f"{clock.text(due)} UTC")
+    return context.redirect(_ACCOUNT, message="The deletion of your account is scheduled.")
+
+
+@pages.post("/dashboard/account/delete/cancel")
+def cancel_deletion(context: PageContext) -> Response:
+    """Keep the account."""
+    context.write(lambda tx: deletion.cancel(tx, context.account))
+    return context.redirect(_ACCOUNT, message="Your account is not deleted.")
+
+
+def _deletion_page(context: PageContext, form: Form, *, status: int = 200) -> Response:
+    contents, factor = context.read(
+        lambda tx: (deletion.contents(tx, context.account), two_factor.of(tx, context.account))
+    )
+    items = [(noun[0].upper() + noun[1:], number) for noun, number in contents.items.items() if number]
+    days = deletion.GRACE_SECONDS // 86_400
+    return context.render("account/delete.html", status=status, form=form, items=items, factor=factor, days=days)

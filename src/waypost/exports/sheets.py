@@ -1,0 +1,103 @@
+"""Sheets: the tables of an export, their columns, and the text that explains each column."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, FromClause, RowMapping, Select, String, Table, cast, func, select
+
+from waypost import clock
+from waypost.clicks.ingest.aggregate import DAY
+from waypost.settings import Settings
+
+Convert = Callable[[Any], Any]
+Derive = Callable[[RowMapping, Settings], Mapping[str, Any]]
+"""Returns the values of columns that the database does not store, such as a short URL."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a sheet. Without a `source` the sheet derives its value."""
+
+    name: str
+    text: str
+    source: ColumnElement[Any] | None = None
+    convert: Convert | None = None
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table of the export, which becomes `name.csv` and `name.jsonl`. `hidden` columns are for `derive` only."""
+
+    name: str
+    text: str
+    table: Table
+    columns: Sequence[Column]
+    joined: FromClause | None = None
+    hidden: Sequence[ColumnElement[Any]] = ()
+    derive: Derive | None = None
+
+    def query(self, account: int) -> Select[Any]:
+        """Select the rows of an account in the order of the primary key."""
+        stored = [column.source.label(column.name) for column in self.columns if column.source is not None]
+        query = select(*stored, *self.hidden).select_from(self.joined if self.joined is not None else self.table)
+        query = query.where(self.table.c.account == account)
+        return query.order_by(*(key for key in self.table.primary_key if key.name != "account"))
+
+    def values(self, row: RowMapping, settings: Settings) -> dict[str, Any]:
+        """Return the values of a row by column, as JSON."""
+        derived = self.derive(row, settings) if self.derive else {}
+        values = {}
+        for column in self.columns:
+            value = derived[column.name] if column.source is None else row[column.name]
+            values[column.name] = column.convert(value) if column.convert and value is not None else value
+        return values
+
+
+def of(table: Table, texts: Mapping[str, str], **converts: Convert) -> list[Column]:
+    """Return columns of a table with their texts."""
+    return [Column(name, text, table.c[name], converts.get(name)) for name, text in texts.items()]
+
+
+def cell(value: Any) -> Any:
+    """Return a value for CSV: lists and objects are JSON, and None is empty."""
+    if isinstance(value, list | dict):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None else value
+
+
+def related_ids(column: ColumnElement[int], matches: ColumnElement[bool]) -> ColumnElement[str]:
+    """Select the ids in `column` of the rows that belong to a row, separated by commas."""
+    ids = func.aggregate_strings(cast(column, String), ",")
+    return select(ids).where(matches).scalar_subquery()
+
+
+def as_time(second: int) -> str:
+    """Return seconds since 1970 as UTC text; the number itself if it is after the year 9999."""
+    try:
+        return clock.text(second)
+    except (ValueError, OverflowError):
+        return str(second)
+
+
+def as_time_ms(millisecond: int) -> str:
+    """Return milliseconds since 1970 as UTC text with milliseconds."""
+    return f"{as_time(millisecond // 1000)}.{millisecond % 1000:03}"
+
+
+def as_day(day: int) -> str | None:
+    """Return days since 1970 as YYYY-MM-DD; None for the sum of all days."""
+    return None if day < 0 else clock.day(day * DAY)
+
+
+def as_hex(value: bytes) -> str:
+    """Return bytes as hexadecimal digits."""
+    return bytes(value).hex()
+
+
+def as_ids(text: str) -> list[int]:
+    """Return the ids of `related_ids`, sorted."""
+    return sorted(map(int, text.split(",")))
