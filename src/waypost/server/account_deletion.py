@@ -19,6 +19,7 @@ from waypost.overlays import ops as overlays
 from waypost.pixels import ops as pixels
 from waypost.qr import ops as qr_codes
 from waypost.splash import ops as splash_pages
+from waypost.trash import ops as trash
 
 _BATCH = 500
 _CLICKS = (schema.events, schema.click_times, schema.click_labels, schema.visitors)
@@ -40,6 +41,11 @@ def _each(remove: Callable[[Connection, int, int], None]) -> Callable[[Connectio
     return remove_all
 
 
+def _purge(tx: Connection, account: int, ids: Sequence[int]) -> None:
+    if ids:
+        trash.purge(tx, account, ids)
+
+
 # Links come first: they refer to most of the others.
 _KINDS: Mapping[str, tuple[Table, Callable[[Connection, int, Sequence[int]], None]]] = {
     "links": (schema.links, bulk_changes.remove),
@@ -52,6 +58,7 @@ _KINDS: Mapping[str, tuple[Table, Callable[[Connection, int, Sequence[int]], Non
     "CTA overlays": (schema.overlays, _each(overlays.remove)),
     "pixels": (schema.pixels, _each(pixels.remove)),
     "branded domains": (schema.domains, _each(domains.remove)),
+    "items in the trash": (schema.trash, _purge),
 }
 
 
