@@ -29,6 +29,7 @@ from waypost.channels.api import router as channels_router
 from waypost.channels.pages import pages as channels_pages
 from waypost.connections.pages import pages as connections_pages
 from waypost.connections.web_app import pages as web_app_pages
+from waypost.dashboard.trash import pages as trash_pages
 from waypost.domains.api import router as domains_router
 from waypost.domains.ownership_check import PATH as CHALLENGE_PATH
 from waypost.domains.pages import pages as domains_pages
@@ -105,6 +106,7 @@ DASHBOARD_PAGES = (
     *overlays_pages.routes,
     *pixels_pages.routes,
     *domains_pages.routes,
+    *trash_pages.routes,
     *account_pages.routes,
     *deletion_pages.routes,
     *export_pages.routes,

@@ -8,6 +8,7 @@ from sqlalchemy import Connection, func, select
 from tests.conftest import Person
 from tests.support.seed import fill_all_tables
 from waypost.accounts import deletion, ops
+from waypost.backup.files import stored_files
 from waypost.db import schema
 from waypost.db.database import Database
 from waypost.errors import Problem
@@ -39,13 +40,14 @@ def test_deletion_leaves_no_row_of_account(
     before = database.read(lambda tx: _rows(tx, ben.account))
     contents = database.read(lambda tx: deletion.contents(tx, ana.account))
     assert min(contents.items.values()) > 0
-    assert contents.stored == 10_003
+    assert contents.stored == 10_008
     assert len(database.read(lambda tx: _rows(tx, ana.account))) > 15
-    stored = database.read(lambda tx: tx.execute(select(schema.files.c.object)).scalars().all())
+    stored = [file.object for file in database.read(stored_files)]
     account_deletion.delete_account(database, ana.account)
     assert database.read(lambda tx: _rows(tx, ana.account)) == {}
     assert database.read(lambda tx: _rows(tx, ben.account)) == before
     released = database.read(lambda tx: tx.execute(select(schema.orphan_objects.c.object)).scalars().all())
+    assert len(stored) == 3
     assert set(stored) <= set(released)
     with pytest.raises(Problem, match="This account was deleted"):
         account_deletion.delete_account(database, ana.account)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
 from tests.conftest import BASE, Person
 from tests.contract.resources import RESOURCES
@@ -19,7 +19,7 @@ from waypost.app import build
 from waypost.auth import api_keys
 from waypost.backup import archive
 from waypost.campaigns import ops as campaigns
-from waypost.db import maintenance, schema, upgrade
+from waypost.db import maintenance, upgrade
 from waypost.db.database import Database
 from waypost.errors import Problem
 from waypost.links import ops as links
@@ -32,11 +32,11 @@ def test_restore_returns_every_row_and_file(
     fill_all_tables(ana, ben)
     before = all_rows(database)
     assert all(before.values()), [name for name, rows in before.items() if not rows]
-    contents = {f"files/{name}": (tmp_path / "files" / name).read_bytes() for name in _object_names(database)}
-    assert sorted(contents.values()) == [b"\x00\xff" * 5000, b"a" * 3]
+    contents = {name: content for name, content in files_in(tmp_path).items() if name.startswith("files/")}
+    assert sorted(contents.values()) == [b"\x00\xff" * 5000, b"a" * 3, b"trash"]
     target = tmp_path / "saved.tar.gz"
     summary = archive.backup(database, store_in(tmp_path), target)
-    assert summary == archive.ArchiveSummary(sum(len(rows) for rows in before.values()), 2, 0)
+    assert summary == archive.ArchiveSummary(sum(len(rows) for rows in before.values()), 3, 0)
     assert all_rows(database) == before
 
     assert archive.restore(empty_database, store_in(empty_folder), target) == summary
@@ -158,10 +158,6 @@ def test_backup_of_empty_database_is_rejected(empty_database: Database, tmp_path
     with pytest.raises(Problem, match="never started"):
         archive.backup(empty_database, store_in(tmp_path), tmp_path / "saved.tar.gz")
     assert not list(tmp_path.glob("saved.tar.gz*"))
-
-
-def _object_names(database: Database) -> list[str]:
-    return list(database.read(lambda tx: tx.execute(select(schema.files.c.object)).scalars().all()))
 
 
 def _counted(rows: dict[str, list[tuple[Any, ...]]], noun: str) -> int:

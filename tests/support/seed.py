@@ -19,8 +19,11 @@ from sqlalchemy import (
 from tests.conftest import Person
 from tests.contract.alias_resources import BIO
 from tests.contract.resources import RESOURCES
+from waypost.dashboard.trash import one_by_one
 from waypost.db import schema
 from waypost.db.database import Database
+from waypost.files import ops as files
+from waypost.trash import ops as trash
 
 
 def fill_all_tables(ana: Person, ben: Person) -> None:
@@ -29,8 +32,8 @@ def fill_all_tables(ana: Person, ben: Person) -> None:
         for number in (1, 2):
             assert ana.call("POST", f"{resource.path}/add", resource.body(number)).json()["error"] == 0
     ben.post("/bio/add", BIO.body(3))
-    for name, content in (("a.bin", b"\x00\xff" * 5000), ("b.txt", b"aaa")):
-        assert ana.call("POST", f"/files/upload/{name}", content=content).json()["error"] == 0
+    contents = {"a.bin": b"\x00\xff" * 5000, "b.txt": b"aaa", "trash.bin": b"trash"}
+    uploaded = [ana.call("POST", f"/files/upload/{name}", content=content).json() for name, content in contents.items()]
     link = ana.add(
         "url",
         url="https://example.com/ünï?a=%20",
@@ -46,6 +49,8 @@ def fill_all_tables(ana: Person, ben: Person) -> None:
     )
     ana.post("/channel/2/assign/bio/1")
     ana.remove("url", link - 1)
+    in_trash = uploaded[-1]["id"]
+    ana.write(lambda tx: trash.move(tx, ana.account, "file", [in_trash], one_by_one(files.remove)))
     ana.write(_fill_empty_tables)
 
 

@@ -22,6 +22,7 @@ TABLES: Mapping[str, Table] = {
     "CTA overlays": schema.overlays,
     "pixels": schema.pixels,
     "branded domains": schema.domains,
+    "items in the trash": schema.trash,
 }
 """The kinds of items in the order of their deletion. Links come first: they refer to most of the others."""
 _MOST_DUE = 20

@@ -15,6 +15,7 @@ from waypost import clock
 from waypost.db.schema import files
 from waypost.http.file_names import disposition
 from waypost.storage.store import ObjectNotFound, Readable, Store
+from waypost.trash import ops as trash
 
 _log = structlog.get_logger("archive")
 OBJECT_NAME = re.compile(r"[0-9A-Za-z_-]+(/[0-9A-Za-z_-]+)*")
@@ -34,9 +35,10 @@ OpenObject = Callable[[StoredFile], IO[bytes] | None]
 
 
 def stored_files(tx: Connection) -> list[StoredFile]:
-    """Return all files whose bytes are in the storage."""
+    """Return all files whose bytes are in the storage, those in the trash included."""
     query = select(files.c.object, files.c.filename, files.c.size, files.c.sha256).where(files.c.purged.is_(None))
-    return [StoredFile(*row) for row in tx.execute(query.order_by(files.c.object))]
+    in_trash = (StoredFile(item.object, item.filename, item.size, item.sha256) for item in trash.stored_objects(tx))
+    return sorted([*(StoredFile(*row) for row in tx.execute(query)), *in_trash])
 
 
 def save(store: Store, stored: Iterable[StoredFile], tar: tarfile.TarFile) -> int:

@@ -11,10 +11,9 @@ from starlette.responses import Response
 
 from waypost.bios import block_errors, blocks, ops, themes
 from waypost.bios.schemas import BioChange, CardBlock, NewBio
-from waypost.dashboard import statistics
+from waypost.dashboard import statistics, trash
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape, Value, complete_url, parse_id
-from waypost.dashboard.i18n import ngettext
 from waypost.dashboard.routing import Router
 from waypost.urls.short_urls import short_url
 
@@ -107,8 +106,8 @@ def confirm_bulk_deletion(context: PageContext) -> Response:
 
 @pages.post("/dashboard/bios/delete")
 def delete_bios(context: PageContext) -> Response:
-    count = context.delete_selected(ops.remove)
-    return context.redirect(_LIST, message=ngettext("The page was deleted.", "%(count)s pages were deleted.", count))
+    ids, (singular, plural) = context.selected_ids(), ("The page was deleted.", "%(count)s pages were deleted.")
+    return trash.delete(context, "bio", ids, trash.one_by_one(ops.remove), singular=singular, plural=plural)
 
 
 @pages.get("/dashboard/bios/{id:int}/stats")

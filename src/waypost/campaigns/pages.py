@@ -9,7 +9,7 @@ from waypost.api.request_body import Body
 from waypost.api.types import ItemId
 from waypost.campaigns import ops
 from waypost.campaigns.api import Assignment, CampaignChange, NewCampaign
-from waypost.dashboard import periods, statistics
+from waypost.dashboard import periods, statistics, trash
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape, Value
 from waypost.dashboard.i18n import ngettext
@@ -186,8 +186,8 @@ def confirm_deletion(context: PageContext, id: int) -> Response:
 
 @pages.post("/dashboard/campaigns/{id:int}/delete")
 def delete_campaign(context: PageContext, id: int) -> Response:
-    context.write(lambda tx: ops.remove(tx, context.account, id))
-    return context.redirect(_LIST, message="The campaign was deleted. Its links were kept.")
+    message = "The campaign was deleted. Its links were kept."
+    return trash.delete(context, "campaign", [id], trash.one_by_one(ops.remove), singular=message)
 
 
 def _editor(

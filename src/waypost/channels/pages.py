@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from waypost.channels import ops
 from waypost.channels.api import ChannelChange, NewChannel, item_out
+from waypost.dashboard import trash
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape, Value
 from waypost.dashboard.i18n import ngettext
@@ -126,8 +127,8 @@ def confirm_deletion(context: PageContext, id: int) -> Response:
 
 @pages.post("/dashboard/channels/{id:int}/delete")
 def delete_channel(context: PageContext, id: int) -> Response:
-    context.write(lambda tx: ops.remove(tx, context.account, id))
-    return context.redirect(_LIST, message="The channel was deleted. Its items were kept.")
+    message = "The channel was deleted. Its items were kept."
+    return trash.delete(context, "channel", [id], trash.one_by_one(ops.remove), singular=message)
 
 
 def _for_selected(context: PageContext, id: int, change: Any, singular: str, plural: str) -> Response:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 from zoneinfo import ZoneInfo
 
 from sqlalchemy import Connection
@@ -47,6 +47,15 @@ CONTENT_SECURITY_POLICY = (
 Tone = Literal["good", "bad"]
 Preview = Callable[[str, Mapping[str, Any]], Response]
 """Renders a public page for a preview, from its kind and its fields."""
+
+
+class Flash(NamedTuple):
+    """A message. `copy_text` is a short URL with a copy button, `undo` the batch that an Undo button restores."""
+
+    tone: str
+    message: str
+    copy_text: str
+    undo: str
 
 
 class DryRun(Protocol):
@@ -225,17 +234,6 @@ class PageContext(RequestContext):
         values = self.fields.get(name, ())
         return [item for value in values if (item := forms.parse_id(value)) is not None]
 
-    def delete_selected(self, remove: Callable[[Connection, int, int], None]) -> int:
-        """Delete the selected rows, all or none. Return their number."""
-        ids = self.selected_ids()
-
-        def work(tx: Connection) -> None:
-            for item in sorted(ids):  # in one order, so that two requests cannot wait for each other
-                remove(tx, self.account, item)
-
-        self.write(work)
-        return len(ids)
-
     def render(self, template: str, *, status: int = 200, allow_frames: bool = False, **values: Any) -> Response:
         """Return a page. `allow_frames` lets it embed other pages of the dashboard."""
         body = self.services.render_template(template, context=self, **values).encode()
@@ -251,22 +249,25 @@ class PageContext(RequestContext):
         last = list_position.last_page(self.request, page, limit=limit)
         return last or self.render(template, page=page, limit=limit, **values)
 
-    def redirect(self, path: str, *, message: str = "", tone: Tone = "good", copy_text: str = "") -> Response:
-        """Redirect to a page that shows a flash message; `copy_text` is a short URL with a copy button.
+    def redirect(
+        self, path: str, *, message: str = "", tone: Tone = "good", copy_text: str = "", undo: str = ""
+    ) -> Response:
+        """Redirect to a page that shows a flash message; `copy_text` and `undo` as in `Flash`.
 
         A list is shown with the query that it had before (see `return_path`).
         """
         response = RedirectResponse(self.return_path(path), status_code=303)
         if message:
-            value = self.services.signer.sign(FLASH_COOKIE, tone, message[:500], copy_text[:500], life=_FLASH_SECONDS)
+            values = Flash(tone, message[:500], copy_text[:500], undo)
+            value = self.services.signer.sign(FLASH_COOKIE, *values, life=_FLASH_SECONDS)
             self.set_cookie(response, FLASH_COOKIE, value, max_age=_FLASH_SECONDS, path=HOME)
         return response
 
     @cached_property
-    def flash(self) -> tuple[str, str, str] | None:
-        """The flash message of the previous response: tone, message, text to copy."""
+    def flash(self) -> Flash | None:
+        """The flash message of the previous response."""
         values = self.services.signer.unsign(FLASH_COOKIE, self.request.cookies.get(FLASH_COOKIE, ""))
-        return (values[0], values[1], values[2]) if values else None
+        return Flash(*values) if values and len(values) == len(Flash._fields) else None
 
     @property
     def csrf_token(self) -> str:

@@ -29,6 +29,7 @@ MAIN = (
 """Top to bottom in the sidebar. On phones the first three are in the bottom bar, the others in its menu."""
 
 ACCOUNT = (
+    Entry("/dashboard/trash", "trash", "Trash"),
     Entry("/dashboard/account/keys", "key", "API keys"),
     Entry("/dashboard/account", "user-circle", "Account"),
 )

@@ -253,7 +253,13 @@ _SINGULAR = {
     "pixels": "pixel",
     "qrs": "QR code",
     "splashes": "splash page",
+    "trash": "item in the trash",
 }
+
+
+def singular(table: Table) -> str:
+    """Return the name of one row of a table in messages."""
+    return _SINGULAR[table.name]
 
 
 def _with_defaults(table: Table, values: Mapping[str, Any]) -> dict[str, Any]:

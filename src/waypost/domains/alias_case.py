@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, select, update
 
-from waypost.db.schema import aliases, files, links
+from waypost.db.schema import aliases, files, links, trash
 from waypost.errors import invalid
 from waypost.urls.alias_rules import fold_case
 
@@ -15,9 +15,9 @@ _RENAME = update(aliases).where(*_BY_OLD).values(alias=bindparam("new"))
 _DELETE = delete(aliases).where(*_BY_OLD)
 _RENAME_ITEM = {
     kind: update(table)
-    .where(table.c.id == bindparam("item"), table.c.account == bindparam("of_account"))
+    .where(table.c.id == bindparam("of_item"), table.c.account == bindparam("of_account"))
     .values(alias=bindparam("new"))
-    for kind, table in (("link", links), ("file", files))
+    for kind, table in (("link", links), ("file", files), (None, trash))
 }
 
 
@@ -36,16 +36,21 @@ def fold_aliases(tx: Connection, host: str) -> None:
     _execute(tx, _DELETE, [{"of_host": host, "old": row.alias} for row in dropped])
     _execute(tx, _RENAME, [{"of_host": host, "old": row.alias, "new": new} for new, row in changed])
     for kind, rename in _RENAME_ITEM.items():
-        items = [{"item": row.item, "of_account": row.account, "new": new} for new, row in changed if row.kind == kind]
+        items = [
+            {"of_item": row.item, "of_account": row.account, "new": new}
+            for new, row in changed
+            if row.kind == kind and row.item is not None
+        ]
         _execute(tx, rename, items)
 
 
 def _kept(same: Sequence[Any]) -> Any:
-    """Return the one of these aliases that remains: the one in use, or any of the previous aliases."""
-    used = [row for row in same if row.kind is not None]
+    """Return the one of these aliases that remains: the one in use or in the trash, or any of the previous aliases."""
+    used = [row for row in same if row.item is not None]
     if len(used) > 1:
         names = f"{used[0].alias} and {used[1].alias}"
-        raise invalid("ignorecase", f"ignorecase cannot be switched on: {names} differ only by case. Rename one.")
+        hint = "Rename one, or delete it from the trash."
+        raise invalid("ignorecase", f"ignorecase cannot be switched on: {names} differ only by case. {hint}")
     return (used or same)[0]
 
 

@@ -11,7 +11,7 @@ from waypost import clock
 from waypost.db import change_log, crud
 from waypost.db.crud import Page, PageRequest
 from waypost.db.schema import accounts, aliases, domains, files, orphan_objects, plans
-from waypost.errors import Kind, Problem, invalid, not_found, taken
+from waypost.errors import Kind, Problem, invalid, not_found
 from waypost.settings import Settings
 from waypost.storage import orphans
 from waypost.urls import alias_namespace, hostnames
@@ -125,8 +125,8 @@ def check_fields(tx: Connection, account: int, *, settings: Settings, **fields: 
         return
     alias = alias_namespace.pick(tx, host, custom)
     row = tx.execute(select(aliases).where(aliases.c.host == host, aliases.c.alias == alias)).first()
-    if row is not None and (row.kind is not None or row.account != account):
-        raise taken("custom", alias_namespace.TAKEN)
+    if row is not None and (row.kind is not None or row.item is not None or row.account != account):
+        raise alias_namespace.refusal(tx, account, host=host, alias=alias)
 
 
 def register_upload(tx: Connection, name: str) -> None:

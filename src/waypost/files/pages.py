@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 
 from waypost import clock
 from waypost.api.types import Line
-from waypost.dashboard import forms, qr_image, statistics
+from waypost.dashboard import forms, qr_image, statistics, trash
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape, Value
 from waypost.dashboard.i18n import ngettext
@@ -107,8 +107,8 @@ def confirm_bulk_deletion(context: PageContext) -> Response:
 
 @pages.post("/dashboard/files/delete")
 def delete_files(context: PageContext) -> Response:
-    count = context.delete_selected(ops.remove)
-    return context.redirect(_LIST, message=ngettext("The file was deleted.", "%(count)s files were deleted.", count))
+    ids, (singular, plural) = context.selected_ids(), ("The file was deleted.", "%(count)s files were deleted.")
+    return trash.delete(context, "file", ids, trash.one_by_one(ops.remove), singular=singular, plural=plural)
 
 
 @pages.get("/dashboard/files/{id:int}/stats")

@@ -146,7 +146,7 @@ def _claim(tx: Connection, account: int, applied: Sequence[_Applied]) -> set[tup
     statement = statement.on_conflict_do_update(
         index_elements=["host", "alias"],
         set_={name: statement.excluded[name] for name in ("kind", "item")},
-        where=(aliases.c.account == statement.excluded.account) & aliases.c.kind.is_(None),
+        where=(aliases.c.account == statement.excluded.account) & aliases.c.kind.is_(None) & aliases.c.item.is_(None),
     ).returning(aliases.c.host, aliases.c.alias)
     values = [
         {"host": row.host, "alias": row.alias, "account": account, "kind": "link", "item": link}

@@ -36,7 +36,7 @@ class Known:
     def is_taken(self, name: Name) -> bool:
         """Return whether the account cannot create a link with this name."""
         holder = self.holders.get(name)
-        is_released = holder is not None and holder.kind is None and holder.account == self.account
+        is_released = holder is not None and holder.item is None and holder.account == self.account
         return name in self.alias_lines or (holder is not None and not is_released)
 
     def add(self, candidate: _Candidate, *, takes_alias: bool) -> None:

@@ -19,7 +19,7 @@ from waypost.imports.plans import BATCH, Conflicts, Fate
 from waypost.imports.record import Record
 from waypost.settings import Settings
 from waypost.urls import alias_rules, blocklist, hostnames, validation
-from waypost.urls.alias_namespace import OWN
+from waypost.urls.alias_namespace import OWN, is_in_trash
 
 _MAX_SOURCE_ID = 300
 _MAX_HOST, _MAX_URL = 253, 8192
@@ -187,6 +187,8 @@ class _Planner:
         if holder is not None and is_own_link and line is None and self._conflicts == "replace":
             return "changed", "Replaces your link with this alias.", holder.item
         reason = f"The alias is taken by line {line}." if line else "The alias is taken."
+        if holder is not None and is_in_trash(holder, self._account):
+            reason = "The alias belongs to an item in your trash."
         if self._conflicts == "suffix":
             names = [f"{candidate.alias}-{number}" for number in _SUFFIXES]
             valid = [name for name in names if alias_rules.is_valid(name, host=candidate.host)]

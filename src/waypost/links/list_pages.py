@@ -6,6 +6,7 @@ from typing import Any, get_args
 from sqlalchemy import Connection
 from starlette.responses import Response, StreamingResponse
 
+from waypost.dashboard import trash
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import parse_id
 from waypost.dashboard.i18n import ngettext
@@ -85,9 +86,8 @@ def confirm_deletion(context: PageContext, id: int) -> Response:
 
 @pages.post("/dashboard/links/delete")
 def delete_links(context: PageContext) -> Response:
-    ids = context.selected_ids()
-    context.write(lambda tx: bulk_changes.remove(tx, context.account, ids))
-    return context.redirect(_LIST, message=ngettext("The link was deleted.", "%(count)s links were deleted.", len(ids)))
+    ids, (singular, plural) = context.selected_ids(), ("The link was deleted.", "%(count)s links were deleted.")
+    return trash.delete(context, "link", ids, bulk_changes.remove, singular=singular, plural=plural)
 
 
 @pages.post("/dashboard/links/bulk")

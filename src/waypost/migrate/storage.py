@@ -13,8 +13,9 @@ from waypost.db.schema import files
 from waypost.errors import Kind, Problem
 from waypost.http.file_names import disposition
 from waypost.storage.store import ObjectNotFound, Store
+from waypost.trash import ops as trash
 
-_File = Row[tuple[str, str, int, bytes]]
+_File = Row[tuple[str, str, int, bytes]] | trash.StoredObject
 ProgressCallback = Callable[[str, int, int], None]
 """Called with the step (a table, "files", or "check of …"), and the rows or bytes that are done, and in total."""
 
@@ -61,7 +62,8 @@ def _with_progress(rows: list[_File], step: str, progress: ProgressCallback) -> 
 
 def _files(tx: Connection) -> list[_File]:
     c = files.c
-    return list(tx.execute(select(c.object, c.filename, c.size, c.sha256).where(c.purged.is_(None)).order_by(c.id)))
+    stored = tx.execute(select(c.object, c.filename, c.size, c.sha256).where(c.purged.is_(None)).order_by(c.id))
+    return [*stored, *trash.stored_objects(tx)]
 
 
 def _copy(source: Store, target: Store, row: _File) -> bool:

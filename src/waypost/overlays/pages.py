@@ -6,6 +6,7 @@ from typing import Any, get_args
 from sqlalchemy import Connection
 from starlette.responses import Response, StreamingResponse
 
+from waypost.dashboard import trash
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape, Value
 from waypost.dashboard.i18n import ngettext
@@ -134,8 +135,10 @@ def confirm_deletion(context: PageContext, id: int) -> Response:
 
 @pages.post("/dashboard/overlays/{id:int}/delete")
 def delete_overlay(context: PageContext, id: int) -> Response:
-    context.write(lambda tx: ops.remove(tx, context.account, id))
-    return context.redirect(_LIST, message="The overlay was deleted. Its links redirect directly.")
+    remove = trash.one_by_one(ops.remove)
+    return trash.delete(
+        context, "overlay", [id], remove, singular="The overlay was deleted. Its links redirect directly."
+    )
 
 
 def _editor(context: PageContext, form: Form, overlay: ops.Overlay | None = None, *, status: int = 200) -> Response:

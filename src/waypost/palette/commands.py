@@ -47,6 +47,7 @@ _ADMIN = (
 _KEYWORDS = {
     "/dashboard/account": "settings password e-mail profile",
     "/dashboard/account/keys": "settings token",
+    "/dashboard/trash": "archive deleted restore undo",
 }
 
 

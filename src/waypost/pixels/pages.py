@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection
 from starlette.responses import Response
 
+from waypost.dashboard import trash
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Value
 from waypost.dashboard.routing import Router
@@ -101,8 +102,10 @@ def confirm_delete(context: PageContext, id: int) -> Response:
 
 @pages.post("/dashboard/pixels/{id:int}/delete")
 def delete_pixel(context: PageContext, id: int) -> Response:
-    context.write(lambda tx: ops.remove(tx, context.account, id))
-    return context.redirect(_LIST, message="The pixel was deleted. Links that used it work without it.")
+    remove = trash.one_by_one(ops.remove)
+    return trash.delete(
+        context, "pixel", [id], remove, singular="The pixel was deleted. Links that used it work without it."
+    )
 
 
 def _values(pixel: ops.Pixel) -> Mapping[str, Value]:

@@ -7,10 +7,9 @@ from datetime import UTC, datetime
 from sqlalchemy import Connection, select
 from starlette.responses import Response
 
-from waypost.dashboard import qr_image, statistics
+from waypost.dashboard import qr_image, statistics, trash
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape, Value, from_local_input, to_local_input
-from waypost.dashboard.i18n import ngettext
 from waypost.dashboard.routing import Router
 from waypost.db.schema import files
 from waypost.qr import ops, service
@@ -127,10 +126,8 @@ def confirm_bulk_deletion(context: PageContext) -> Response:
 
 @pages.post("/dashboard/qr/delete")
 def delete_codes(context: PageContext) -> Response:
-    count = context.delete_selected(ops.remove)
-    return context.redirect(
-        _LIST, message=ngettext("The QR code was deleted.", "%(count)s QR codes were deleted.", count)
-    )
+    ids, (singular, plural) = context.selected_ids(), ("The QR code was deleted.", "%(count)s QR codes were deleted.")
+    return trash.delete(context, "qr", ids, trash.one_by_one(ops.remove), singular=singular, plural=plural)
 
 
 @pages.get("/dashboard/qr/{id:int}/stats")

@@ -22,6 +22,7 @@ from waypost.overlays import ops as overlays
 from waypost.pixels import ops as pixels
 from waypost.qr import ops as qr_codes
 from waypost.splash import ops as splash_pages
+from waypost.trash import ops as trash
 
 T = TypeVar("T")
 _BATCH = 500
@@ -40,6 +41,11 @@ def _each(remove: Callable[[Connection, int, int], None]) -> Callable[[Connectio
     return remove_all
 
 
+def _purge(tx: Connection, account: int, ids: Sequence[int]) -> None:
+    if ids:
+        trash.purge(tx, account, ids)
+
+
 _REMOVERS: Mapping[str, Remove] = {
     "links": bulk_changes.remove,
     "files": _each(files.remove),
@@ -51,6 +57,7 @@ _REMOVERS: Mapping[str, Remove] = {
     "CTA overlays": _each(overlays.remove),
     "pixels": _each(pixels.remove),
     "branded domains": _each(domains.remove),
+    "items in the trash": _purge,
 }
 _KINDS = tuple((table, _REMOVERS[noun]) for noun, table in deletion.TABLES.items())
 

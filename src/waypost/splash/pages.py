@@ -6,6 +6,7 @@ from typing import Any
 from sqlalchemy import Connection
 from starlette.responses import Response
 
+from waypost.dashboard import trash
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape, Value
 from waypost.dashboard.routing import Router
@@ -82,8 +83,10 @@ def confirm_deletion(context: PageContext, id: int) -> Response:
 
 @pages.post("/dashboard/splash/{id:int}/delete")
 def delete_splash(context: PageContext, id: int) -> Response:
-    context.write(lambda tx: ops.remove(tx, context.account, id))
-    return context.redirect(_LIST, message="The splash page was deleted. Its links redirect directly.")
+    remove = trash.one_by_one(ops.remove)
+    return trash.delete(
+        context, "splash", [id], remove, singular="The splash page was deleted. Its links redirect directly."
+    )
 
 
 def _values(splash: ops.Splash) -> Mapping[str, Value]:

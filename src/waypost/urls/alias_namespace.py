@@ -4,18 +4,20 @@ A host is "" for the service's own, the name of a branded domain, or ROTATORS fo
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import Connection, bindparam, select, text, update
 
 from waypost.db import change_log
 from waypost.db.driver_statements import DriverChange
 from waypost.db.schema import aliases, domains
-from waypost.errors import taken, unavailable
+from waypost.errors import Problem, taken, unavailable
 from waypost.urls import alias_rules
 
 OWN = ""
 ROTATORS = "/r"
 TAKEN = "That alias is taken. Please choose another one."
+IN_TRASH = "That alias belongs to an item in your trash. Restore that item, or delete it from the trash."
 
 
 _USED = select(aliases.c.alias).where(aliases.c.host == bindparam("host"), aliases.c.alias == bindparam("alias"))
@@ -25,7 +27,7 @@ _CLAIM = DriverChange(
     text(
         "INSERT INTO aliases (host, alias, account, kind, item) VALUES (:host, :alias, :account, :kind, :item)"
         " ON CONFLICT (host, alias) DO UPDATE SET kind = excluded.kind, item = excluded.item"
-        " WHERE aliases.account = excluded.account AND aliases.kind IS NULL RETURNING alias"
+        " WHERE aliases.account = excluded.account AND aliases.kind IS NULL AND aliases.item IS NULL RETURNING alias"
     )
 )
 
@@ -54,10 +56,23 @@ def pick(tx: Connection, host: str, alias: str | None, *, field: str = "custom")
 def claim(tx: Connection, account: int, kind: str, item: int, *, host: str, alias: str, field: str = "custom") -> None:
     """Assign the alias to the item, in one statement. Raises TAKEN on `field` unless it is free for this account.
 
-    An alias is free if it was never used, or if this account used and released it (decision 19).
+    An alias is free if it was never used, or if this account used and released it (decision 19). An item in the trash
+    keeps its alias.
     """
     if not _try_to_claim(tx, account, kind, item, host, alias):
-        raise taken(field, TAKEN)
+        raise refusal(tx, account, host=host, alias=alias, field=field)
+
+
+def refusal(tx: Connection, account: int, *, host: str, alias: str, field: str = "custom") -> Problem:
+    """Return the TAKEN problem for an alias that is not free for the account."""
+    is_alias = (aliases.c.host == host, aliases.c.alias == alias)
+    row = tx.execute(select(aliases.c.account, aliases.c.kind, aliases.c.item).where(*is_alias)).first()
+    return taken(field, IN_TRASH if row and is_in_trash(row, account) else TAKEN)
+
+
+def is_in_trash(row: Any, account: int) -> bool:
+    """Return whether an alias, a row of its table, is that of an item in the trash of the account."""
+    return row.account == account and row.kind is None and row.item is not None
 
 
 def claim_generated(tx: Connection, account: int, kind: str, item: int, *, host: str, alias: str) -> str:

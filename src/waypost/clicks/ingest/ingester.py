@@ -15,7 +15,7 @@ from operator import itemgetter
 from threading import Event
 
 import structlog
-from sqlalchemy import Connection, Table, delete, select, update
+from sqlalchemy import Connection, delete, select, update
 
 from waypost import clock
 from waypost.clicks.geo.lookup import Countries
@@ -35,23 +35,10 @@ from waypost.clicks.ingest.lock import exclusive_lock, wait_for_wakeup
 from waypost.clicks.journal import reader
 from waypost.clicks.journal.reader import Chunk
 from waypost.db import notifications
+from waypost.db.click_totals import TOTALS
 from waypost.db.database import Database, error_reason, upsert
 from waypost.db.postgres import set_idle_timeout
-from waypost.db.schema import (
-    bio_blocks,
-    bios,
-    campaigns,
-    click_labels,
-    click_times,
-    events,
-    files,
-    installation,
-    links,
-    qrs,
-    segments,
-    visitor_salts,
-    visitors,
-)
+from waypost.db.schema import click_labels, click_times, events, installation, segments, visitor_salts, visitors
 from waypost.errors import Kind, Problem
 from waypost.observability.metrics import Meter
 from waypost.settings import Settings
@@ -63,16 +50,6 @@ _EVENTS_PER_INSERT = 5000
 EVENTS_COMPLETE_SINCE = "visits kept since"
 """Name of the installation value with the second since which events are stored without a gap."""
 _GRACE_SECONDS = 2 * 3600  # a day's salt and visitors are kept this long after midnight, for late journal lines
-# The totals of each kind: its table and the columns for clicks, unique clicks, and the counter of its click limit. A
-# click under a limit was added to the last one before the response.
-TOTALS: dict[str, tuple[Table, tuple[str, ...]]] = {
-    "link": (links, ("clicks", "uniqueclicks", "taken")),
-    "bio": (bios, ("clicks", "uniqueclicks")),
-    "block": (bio_blocks, ("clicks", "uniqueclicks")),
-    "qr": (qrs, ("scans", "uniquescans")),
-    "file": (files, ("downloads", "uniquedownloads", "taken")),
-    "campaign": (campaigns, ("views",)),
-}
 
 
 class Ingester:

@@ -1,4 +1,4 @@
-"""Delete expired data: salts and visitors of past days, old events, change-log entries and idempotency keys."""
+"""Delete expired data: salts and visitors of past days, old events, change-log entries, idempotency keys, the trash."""
 
 from sqlalchemy import Connection, column, delete, select, table
 
@@ -6,6 +6,7 @@ from waypost.clicks.ingest import partitions
 from waypost.clicks.ingest.aggregate import DAY
 from waypost.db import change_log, leases
 from waypost.db.schema import events, idempotency_keys, visitor_salts, visitors
+from waypost.trash import ops as trash
 
 INTERVAL_SECONDS = 60
 _MAX_ROWS = 20_000
@@ -31,7 +32,7 @@ def delete_expired(tx: Connection, now: int, *, first_kept_day: int, events_days
     source = events if tx.dialect.name == "sqlite" else _DEFAULT_PARTITION
     oldest = select(source.c.id).order_by(source.c.id).limit(_MAX_ROWS).scalar_subquery()
     deleted = tx.execute(delete(source).where(source.c.id.in_(oldest), source.c.at_ms < before * 1000)).rowcount
-    more_remains = deleted == _MAX_ROWS
+    more_remains = trash.purge_expired(tx, now) or deleted == _MAX_ROWS
     if more_remains:
         leases.release(tx, "tidy")
     return more_remains

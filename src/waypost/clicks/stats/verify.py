@@ -8,9 +8,10 @@ from typing import Any
 from sqlalchemy import Connection, Select, delete, func, insert, select, update
 
 from waypost.clicks.ingest.aggregate import ALL_DAYS, DAY, NOT_IN_ACCOUNT_TOTALS, QUARTER, VisitAttributes
-from waypost.clicks.ingest.ingester import EVENTS_COMPLETE_SINCE, TOTALS
+from waypost.clicks.ingest.ingester import EVENTS_COMPLETE_SINCE
 from waypost.clicks.ingest.label_limits import fold
 from waypost.clicks.stats.reports import COUNTS
+from waypost.db.click_totals import TOTALS
 from waypost.db.database import upsert
 from waypost.db.postgres import disable_timeouts
 from waypost.db.schema import click_labels, click_times, events, installation

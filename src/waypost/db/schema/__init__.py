@@ -51,3 +51,4 @@ from waypost.db.schema.resources import (
     submissions,
 )
 from waypost.db.schema.rotators import rotator_links, rotator_state
+from waypost.db.schema.trash import trash

@@ -28,7 +28,7 @@ from waypost.db.schema.columns import (
 )
 
 # The aliases of every host. A row is never deleted: without `kind` it is a tombstone that reserves the alias for the
-# account that had it before (decision 19).
+# account that had it before (decision 19); its `item` is then the id of a row of `trash` that has the alias, if any.
 aliases = Table(
     "aliases",
     metadata,

@@ -8,7 +8,17 @@ import secrets
 import sqlalchemy as sa
 from alembic import op
 
-from waypost.db.migrations.initial import accounts, clicks, imports, links, parts, resources, search, shared_state
+from waypost.db.migrations.initial import (
+    accounts,
+    clicks,
+    imports,
+    links,
+    parts,
+    resources,
+    search,
+    shared_state,
+    trash,
+)
 from waypost.db.migrations.initial.tables import BYTES, PARTITIONED, is_postgresql
 
 revision = "0001"
@@ -17,7 +27,7 @@ down_revision = None
 
 def upgrade() -> None:
     """Create everything."""
-    for tables in (accounts, resources, links, parts, imports, clicks, shared_state, search):
+    for tables in (accounts, resources, links, parts, imports, clicks, shared_state, search, trash):
         tables.create()
     if is_postgresql():
         for table in PARTITIONED:

@@ -1,0 +1,85 @@
+"""The kinds of items that the trash keeps, and how their rows belong together."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+
+from sqlalchemy import Table
+
+from waypost.db import schema
+from waypost.db.crud import UniqueErrors
+from waypost.errors import taken
+from waypost.urls.alias_namespace import OWN, ROTATORS
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of item. The first of the columns `names` that is not empty is shown as its name.
+
+    `alias` is the column of its alias, "" for none. `host` is that of all aliases; None for that in the column `host`.
+    """
+
+    table: Table
+    names: tuple[str, ...] = ("name",)
+    alias: str = ""
+    host: str | None = OWN
+    unique_errors: UniqueErrors = field(default_factory=dict)
+
+
+def _named_again(noun: str) -> UniqueErrors:
+    message = f"You have another {noun} with the name of a deleted one. Rename it, then restore the deleted one."
+    return {f"{noun}s_account_name_unique": taken("name", message)}
+
+
+KINDS: Mapping[str, Kind] = {
+    "campaign": Kind(schema.campaigns, alias="slug", host=ROTATORS, unique_errors=_named_again("campaign")),
+    "channel": Kind(schema.channels, unique_errors=_named_again("channel")),
+    "splash": Kind(schema.splashes),
+    "overlay": Kind(schema.overlays),
+    "pixel": Kind(schema.pixels),
+    "link": Kind(schema.links, names=("title", "alias"), alias="alias", host=None),
+    "file": Kind(schema.files, alias="alias", host=None),
+    "bio": Kind(schema.bios, alias="alias"),
+    "qr": Kind(schema.qrs, names=("name", "alias"), alias="alias"),
+}
+"""The kinds by name, those that others refer to first."""
+
+KIND_OF_TABLE: Mapping[str, str] = {kind.table.name: name for name, kind in KINDS.items()}
+COMPANIONS: Mapping[str, tuple[str, str, str]] = {
+    "links.splash": ("type", "splash", "direct"),
+    "links.overlay": ("type", "overlay", "direct"),
+}
+"""References that come with the value of a second column: its name, the value, and the value without the reference."""
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A column of `table` with ids of the rows of `parent`. A part is deleted with its parent."""
+
+    table: Table
+    column: str
+    parent: Table
+    is_part: bool
+
+    @property
+    def key(self) -> str:
+        """The name of the reference."""
+        return f"{self.table.name}.{self.column}"
+
+
+@cache
+def references_to(table: Table) -> tuple[Reference, ...]:
+    """Return the references to a table."""
+    tables = (other for other in schema.metadata.sorted_tables if other is not table)
+    return tuple(reference for other in tables for reference in references_of(other) if reference.parent is table)
+
+
+@cache
+def references_of(table: Table) -> tuple[Reference, ...]:
+    """Return the references of a table to items."""
+    keys = sorted(table.foreign_keys, key=lambda key: key.parent.name)
+    return tuple(
+        Reference(table, key.parent.name, key.column.table, key.ondelete == "CASCADE")
+        for key in keys
+        if key.column.table.name in KIND_OF_TABLE
+    )

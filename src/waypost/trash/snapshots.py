@@ -1,0 +1,122 @@
+"""The contents of deleted items as JSON: their rows, those that are deleted with them, and those that refer to them."""
+
+import base64
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, LargeBinary, Table, func, select
+from sqlalchemy.sql.schema import ScalarElementColumnDefault
+
+from waypost.db import crud
+from waypost.db.click_totals import TOTALS
+from waypost.db.schema import click_times
+from waypost.errors import not_found
+from waypost.trash.kinds import KIND_OF_TABLE, KINDS, Kind, references_to
+
+Values = dict[str, Any]
+_LATE_SECONDS = 30 * 86_400
+"""Clicks that are counted after the deletion are at most this much older than it."""
+_BATCH = 1000
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """An item. `values` are its columns, `content` is the JSON of the trash."""
+
+    item: int
+    values: Mapping[str, Any]
+    content: Mapping[str, Any]
+
+    def name(self, kind: Kind) -> str:
+        """Return the name to show."""
+        return next((str(self.values[name]) for name in kind.names if self.values[name]), "")
+
+
+def take(tx: Connection, account: int, name: str, ids: Iterable[int], now: int) -> list[Snapshot]:
+    """Lock items and all that belongs to them, in the order of their ids, and return their contents.
+
+    Raises NOT_FOUND if one of them does not exist.
+    """
+    table, unique_ids = KINDS[name].table, sorted(set(ids))
+    rows = _rows(tx, table, account, "id", unique_ids)
+    if len(rows) != len(unique_ids):
+        raise not_found(crud.singular(table))
+    contents: dict[int, Values] = {
+        row["id"]: {"row": encode(table, row), "parts": {}, "references": {}} for row in rows
+    }
+    for reference in references_to(table):
+        for row in _rows(tx, reference.table, account, reference.column, unique_ids, whole=reference.is_part):
+            content = contents[row[reference.column]]
+            if reference.is_part:
+                content["parts"].setdefault(reference.table.name, []).append(encode(reference.table, row))
+            else:
+                content["references"].setdefault(reference.key, []).append(row["id"])
+    counts = counted(tx, contents.values(), name, now)
+    for content in contents.values():
+        content["counts"] = {
+            kind: {str(item): counts[kind, item] for item in items} for kind, items in _clicked(name, content)
+        }
+    return [Snapshot(row["id"], row, contents[row["id"]]) for row in rows]
+
+
+def counted(
+    tx: Connection, contents: Iterable[Mapping[str, Any]], name: str, deleted: int
+) -> Mapping[tuple[str, int], tuple[int, int]]:
+    """Return the clicks and unique clicks in the statistics of items and their parts, of the time before the deletion
+    in which clicks can still be counted. The difference to an earlier result has been counted since.
+    """
+    ids: dict[str, list[int]] = {}
+    for content in contents:
+        for kind, items in _clicked(name, content):
+            ids.setdefault(kind, []).extend(items)
+    c = click_times.c
+    sums = {(kind, item): (0, 0) for kind, items in ids.items() for item in items}
+    for kind, items in ids.items():
+        for start in range(0, len(items), _BATCH):
+            of_items = (c.kind == kind, c.item.in_(items[start : start + _BATCH]), c.at >= deleted - _LATE_SECONDS)
+            query = select(c.item, func.sum(c.clicks), func.sum(c.uniques)).where(*of_items).group_by(c.item)
+            sums |= {(kind, item): (int(clicks), int(uniques)) for item, clicks, uniques in tx.execute(query)}
+    return sums
+
+
+def _clicked(name: str, content: Mapping[str, Any]) -> Iterable[tuple[str, Sequence[int]]]:
+    """Yield the kinds of clicks of an item and its parts, with their ids."""
+    for kind, (table, _) in TOTALS.items():
+        if KIND_OF_TABLE.get(table.name) == name:
+            yield kind, [content["row"]["id"]]
+        elif rows := content["parts"].get(table.name):
+            yield kind, [row["id"] for row in rows]
+
+
+def encode(table: Table, row: Mapping[str, Any]) -> Values:
+    """Return a row as JSON: bytes become Base64."""
+    values = dict(row)
+    for column in table.c:
+        if isinstance(column.type, LargeBinary) and values[column.name] is not None:
+            values[column.name] = base64.b64encode(values[column.name]).decode()
+    return values
+
+
+def decode(table: Table, values: Mapping[str, Any]) -> Values:
+    """Return the row of its JSON. Columns that were added since get their default."""
+    row: Values = {}
+    for column in table.c:
+        default = column.default.arg if isinstance(column.default, ScalarElementColumnDefault) else None
+        value = values.get(column.name, default)
+        is_encoded = isinstance(column.type, LargeBinary) and isinstance(value, str)
+        row[column.name] = base64.b64decode(value) if is_encoded else value
+    return row
+
+
+def _rows(
+    tx: Connection, table: Table, account: int, column: str, ids: Sequence[int], *, whole: bool = True
+) -> list[Values]:
+    """Return the rows of the account with one of these ids in a column, locked; only their ids unless `whole`."""
+    rows: list[Values] = []
+    order = list(table.primary_key.columns)
+    columns = list(table.c) if whole else [table.c.id, table.c[column]]
+    for start in range(0, len(ids), _BATCH):
+        query = select(*columns).where(table.c.account == account, table.c[column].in_(ids[start : start + _BATCH]))
+        rows.extend(dict(row) for row in tx.execute(query.order_by(*order).with_for_update()).mappings())
+    return rows
