@@ -76,7 +76,8 @@ def test_postgresql_database_without_tables_is_no_installation(
         monkeypatch.setenv("WAYPOST_DATABASE_URL", url)
         for words in (("account", "list"), ("doctor",), ("backup", "saved.tar.gz"), ("geo", "status"), ANA):
             completed = run(*words)
-            assert (completed.code, completed.out) == (2, ""), words
+            assert completed.code == 2, words
+            assert completed.out == "" or words == ("doctor",)
             assert "No installation found in postgresql://" in completed.err
         with psycopg.connect(url) as connection:
             present = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()

@@ -1,10 +1,12 @@
 """The `waypost serve` and `waypost doctor` commands."""
 
 import os
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from typing import Annotated
 
 import typer
+from rich.text import Text
 
 from waypost import __version__
 from waypost.accounts import email_links, ops
@@ -12,6 +14,7 @@ from waypost.cli import access, console
 from waypost.observability import logging
 from waypost.server import installation, new_accounts, private_files, startup, system_checks
 from waypost.server.new_accounts import NewAccount
+from waypost.server.system_checks import Check, Finding
 
 
 def serve(
@@ -42,24 +45,35 @@ def serve(
 
 
 def doctor() -> None:
-    """Check the settings, the data folder, the database and the file storage."""
+    """Check the settings, the data folder, the database and the file storage.
+
+    Prints each check with its result, and the repair of each problem. Changes nothing.
+    """
     settings = access.settings()
     logging.configure(settings)
-    findings = system_checks.run(settings)
-    if _report(findings):
-        raise typer.Exit(1)
+    findings = _print_checks(system_checks.before_start(settings))
     with closing(installation.open_installation(settings)) as database:
-        later = [*system_checks.database(database), *system_checks.storage(settings)]
-    if _report(later):
-        raise typer.Exit(1)
-    findings += later
+        findings += _print_checks(system_checks.of_installation(settings, database))
     warnings = f"{len(findings)} warning{'s' if len(findings) > 1 else ''}"
     console.stdout.print(
         f"{f'No errors, {warnings}.' if findings else 'All checks passed.'} Installation: {settings.location}"
     )
 
 
-def _report(findings: list[system_checks.Finding]) -> bool:
+def _print_checks(checks: Iterable[Check]) -> list[Finding]:
+    """Print each check when it is made, and its findings. Return the findings; exit with code 1 after errors."""
+    findings: list[Finding] = []
+    for check in checks:
+        color = {"ok": "green", "warning": "yellow", "error": "red"}[check.result]
+        console.stdout.print(Text.assemble((f"{check.result:7}", f"bold {color}"), f"  {check.text}"))
+        _report(check.findings)
+        findings += check.findings
+    if any(finding.level == "error" for finding in findings):
+        raise typer.Exit(1)
+    return findings
+
+
+def _report(findings: Sequence[Finding]) -> bool:
     """Print the findings. Return True if any is an error."""
     for finding in findings:
         color = "red" if finding.level == "error" else "yellow"

@@ -4,7 +4,7 @@ import os
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from importlib import metadata
@@ -37,32 +37,44 @@ class Finding:
     hint: str
 
 
+@dataclass(frozen=True)
+class Check:
+    """A check that was made: its text, and the problems."""
+
+    text: str
+    findings: Sequence[Finding]
+
+    @property
+    def result(self) -> Literal["error", "warning", "ok"]:
+        """The worst level of the problems."""
+        return min((finding.level for finding in self.findings), default="ok")
+
+
 def run(settings: Settings) -> list[Finding]:
     """Return all problems, errors first."""
-    findings = [
-        *_variables(),
-        *_data_dir(settings),
-        *_permissions(settings),
-        *_owners(settings),
-        *_sqlite(settings),
-        *_database(settings),
-        *_addresses(settings),
-        *_countries(settings),
-        *_storage_settings(settings),
-        *_mcp(settings),
-    ]
+    findings = [finding for check in before_start(settings) for finding in check.findings]
     return sorted(findings, key=lambda finding: finding.level)
 
 
-def database(opened: Database) -> list[Finding]:
-    """Check the state of the installation in its database."""
-    if opened.read(maintenance.since) is None:
-        return []
-    hint = "Run waypost maintenance off when the work is done."
-    return [Finding("W041", "warning", "Maintenance is on, so nothing can be changed.", hint)]
+def before_start(settings: Settings) -> Iterator[Check]:
+    """Make the checks that do not need a running installation."""
+    for text, check in _CHECKS.items():
+        yield Check(text, list(check(settings)))
 
 
-def storage(settings: Settings) -> list[Finding]:
+def of_installation(settings: Settings, opened: Database) -> Iterator[Check]:
+    """Make the checks of an installation. They change nothing."""
+    yield Check("Maintenance mode: is off", list(_maintenance(opened)))
+    yield Check("File storage: a test object was written, read and deleted", _storage(settings))
+
+
+def _maintenance(opened: Database) -> Iterator[Finding]:
+    if opened.read(maintenance.since) is not None:
+        hint = "Run waypost maintenance off when the work is done."
+        yield Finding("W041", "warning", "Maintenance is on, so nothing can be changed.", hint)
+
+
+def _storage(settings: Settings) -> list[Finding]:
     """Test the file storage with a small object. Not part of `run`: links work without the storage."""
     folder = settings.data_dir / "files"
     if not settings.storage_url and not folder.exists():
@@ -79,7 +91,7 @@ def storage(settings: Settings) -> list[Finding]:
     return [Finding("W030", "error", f"The file storage {where} does not work: {fault}.", hint)]
 
 
-def _variables() -> Iterator[Finding]:
+def _variables(_settings: Settings) -> Iterator[Finding]:
     for name, similar in unknown_variables().items():
         hint = f"Did you mean {similar}?" if similar else "Remove it."
         yield Finding("W004", "warning", f"There is no setting {name}, so it is ignored.", hint)
@@ -218,3 +230,17 @@ def _mcp(settings: Settings) -> Iterator[Finding]:
     if fault:
         text = f"WAYPOST_MCP is on, but the Python package mcp {fault}."
         yield Finding("W040", "error", text, "Run pip install 'waypost[mcp]', or set WAYPOST_MCP=off.")
+
+
+_CHECKS: Mapping[str, Callable[[Settings], Iterator[Finding]]] = {
+    "Settings: every WAYPOST_ variable is known": _variables,
+    "Data folder: can be written, and its disk has space": _data_dir,
+    "Permissions: other users cannot read the data folder": _permissions,
+    "Owners: all files belong to the owner of the data folder": _owners,
+    "SQLite: has the index for searches": _sqlite,
+    "Database: answers, and its version fits": _database,
+    "Addresses: visitors can open short URLs, and their own address arrives": _addresses,
+    "Countries: the file of WAYPOST_GEO_FILE can be read": _countries,
+    "File storage: its settings fit together": _storage_settings,
+    "MCP server: its package is installed if it is on": _mcp,
+}
