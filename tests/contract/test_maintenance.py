@@ -147,6 +147,7 @@ _ALWAYS_WRITE = {
     "dashboard/app.py": "last use of sessions",
     "db/notifications.py": "wake-ups of other processes",
     "db/upgrade.py": "migrations",
+    "exports/runner.py": "claims of exports",
     "files/file_server.py": "limits of downloads",
     "files/stream_route.py": "claims of keys",
     "files/upload.py": "uploads in progress",

@@ -38,6 +38,7 @@ NOT_EXPORTED = {
     "download_grants": "for a day",
     "visitors": "hashes, for a day",
     "rotator_state": "working state of rotators",
+    "trash": "deleted items",
     "link_pixels": "column pixels of links",
 }
 NOT_EXPORTED_COLUMNS = {
