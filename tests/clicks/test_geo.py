@@ -52,10 +52,10 @@ def tor(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def logged(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The problems that are logged."""
-    problems: list[str] = []
-    monkeypatch.setattr(lookup._log, "warning", lambda _event, *, problem: problems.append(problem), raising=False)
-    return problems
+    """The reasons that are logged."""
+    reasons: list[str] = []
+    monkeypatch.setattr(lookup._log, "warning", lambda _event, *, reason: reasons.append(reason), raising=False)
+    return reasons
 
 
 def _put(file: Path, content: bytes) -> Path:
