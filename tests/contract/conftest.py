@@ -5,11 +5,12 @@ import pytest
 from tests.conftest import Person
 from tests.contract.endpoints import ItemIds
 from tests.support.visits import DESTINATION
+from waypost.accounts import ops
 
 
 @pytest.fixture
 def item_ids(ana: Person) -> ItemIds:
-    """The ids of one resource of each kind of Ana: the link is in the campaign and on the channel."""
+    """The ids of Ana's resources, one of each kind, and of another account. The link is in campaign and channel."""
     ids = {
         "campaign": ana.add("campaign", name="Spring"),
         "channel": ana.add("channel", name="Friends"),
@@ -21,6 +22,7 @@ def item_ids(ana: Person) -> ItemIds:
         "qr": ana.add("qr", type="link", data=DESTINATION, name="Code"),
         "overlay": ana.add("overlay", name="Ask", type="poll", options=["Red", "Blue"]),
         "file": ana.call("POST", "/files/upload/a.bin", content=b"content").json()["id"],
+        "admin": ana.database.write(lambda tx: ops.add(tx, email="cyd@example.com", username="cyd", password="").id),
     }
     ana.post(f"/channel/{ids['channel']}/assign/links/{ids['url']}")
     return ids

@@ -25,6 +25,7 @@ from tests.contract.shapes import (
     SPLASH,
     SPLASH_ITEM,
     STATISTICS,
+    TIMESTAMP,
     URL,
     Shape,
 )
@@ -151,4 +152,6 @@ DECISIONS = (
     Row("POST /bio/add", {"id": int, "shorturl": URL}, {"name": "New", "alias": "new-bio"}),
     Row("PUT /bio/:id/update", DONE, {"title": "Else"}),
     Row("DELETE /bio/:id/delete", DONE),
+    Row("DELETE /admin/account/:id/delete", {**DONE, "deletion": TIMESTAMP}),
+    Row("POST /admin/account/:id/cancel-deletion", DONE),
 )

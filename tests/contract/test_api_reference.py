@@ -12,8 +12,8 @@ from waypost.errors import Kind
 from waypost.routers import api_document
 from waypost.settings import Settings
 
-VERBS = {"assign", "change", "create", "delete", "download", "export", "list", "preview", "put", "read", "update"}
-VERBS |= {"upload"}
+VERBS = {"assign", "cancel", "change", "create", "delete", "download", "export", "list", "preview", "put", "read"}
+VERBS |= {"update", "upload"}
 
 
 @pytest.fixture(scope="module")

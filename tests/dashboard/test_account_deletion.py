@@ -121,25 +121,25 @@ def test_deletion_interrupted_by_stop_resumes(ana: Person, ben: Person, monkeypa
     assert not _exists(ana.database, ana.account)
 
 
-def test_administrator_deletes_and_keeps_account_in_dashboard(ana: Person, ben: Person, dashboard: Browser) -> None:
+def test_administrator_deletes_account_and_cancels_in_dashboard(ana: Person, ben: Person, dashboard: Browser) -> None:
     path = f"/admin/accounts/{ben.account}"
     assert "Wrong password" in dashboard.submit(f"{path}/delete", at=path, password="wrong").text
     assert "scheduled" in dashboard.submit_for_message(f"{path}/delete", at=path, password=PASSWORD)
     assert "will be deleted on" in dashboard.get(path).text
-    assert "not deleted" in dashboard.submit_for_message(f"{path}/keep", at=path)
+    assert "not deleted" in dashboard.submit_for_message(f"{path}/cancel-deletion", at=path)
     assert ben.database.read(lambda tx: deletion.due_at(tx, ben.account)) is None
 
 
-def test_administrator_deletes_and_keeps_account_by_api(ana: Person, ben: Person) -> None:
-    delete, keep = f"/admin/account/{ben.account}/delete", f"/admin/account/{ben.account}/keep"
+def test_administrator_deletes_account_and_cancels_by_api(ana: Person, ben: Person) -> None:
+    delete, cancel = f"/admin/account/{ben.account}/delete", f"/admin/account/{ben.account}/cancel-deletion"
     limited = replace(ana, key=ana.database.write(lambda tx: api_keys.add(tx, ana.account, name="key", scope="write")))
     assert limited.call("DELETE", delete).json()["code"] == "account_key_required"
-    for path, method in ((delete, "DELETE"), (keep, "POST")):
+    for path, method in ((delete, "DELETE"), (cancel, "POST")):
         refused = ben.call(method, path)
         assert (refused.status_code, refused.json()["code"]) == (404, "not_found")
     deleted = ana.call("DELETE", delete).json()
     assert deleted["deletion"] in deleted["message"]
-    assert ana.call("POST", keep).json()["error"] == 0
+    assert ana.call("POST", cancel).json()["error"] == 0
     assert ben.database.read(lambda tx: deletion.due_at(tx, ben.account)) is None
     assert ana.call("DELETE", "/admin/account/999/delete").status_code == 404
     _run_later(ana.database)

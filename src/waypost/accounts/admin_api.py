@@ -39,8 +39,8 @@ def delete_account(context: Context, id: PathId) -> DeletionOut:
     return context.change(work, respond)
 
 
-@router.post("/admin/account/{id}/keep")
-def keep_account(context: Context, id: PathId) -> MessageResponse:
+@router.post("/admin/account/{id}/cancel-deletion")
+def cancel_account_deletion(context: Context, id: PathId) -> MessageResponse:
     """Cancel the deletion of an account. Requires a key of an administrator with the scope `account`."""
 
     def work(tx: Connection) -> None:

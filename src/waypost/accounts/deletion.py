@@ -81,7 +81,7 @@ def begin(tx: Connection, account: int) -> bool:
     return tx.execute(update(accounts).where(is_due).values(suspended=True)).rowcount == 1
 
 
-def keep(tx: Connection, account: int) -> None:
+def cancel_due(tx: Connection, account: int) -> None:
     """Cancel a deletion, also one that is due."""
     tx.execute(update(accounts).where(_c.id == account).values(deletion_due=None))
 

@@ -113,8 +113,8 @@ def delete_account(context: PageContext, id: int) -> Response:
     return context.redirect(f"{_ACCOUNTS}/{id}", message="The deletion of the account is scheduled.")
 
 
-@pages.post("/dashboard/admin/accounts/{id:int}/keep")
-def keep_account(context: PageContext, id: int) -> Response:
+@pages.post("/dashboard/admin/accounts/{id:int}/cancel-deletion")
+def cancel_account_deletion(context: PageContext, id: int) -> Response:
     """Cancel the deletion of an account."""
     context.write(lambda tx: deletion.cancel(tx, ops.get(tx, id).id))
     return context.redirect(f"{_ACCOUNTS}/{id}", message="The account is not deleted.")

@@ -100,7 +100,7 @@ def _delete_due_account(database: Database, account: int, is_stopping: Callable[
     except Problem as problem:
         if problem.kind is not Kind.INVALID:
             return  # deleted
-        database.write(lambda tx: deletion.keep(tx, account))
+        database.write(lambda tx: deletion.cancel_due(tx, account))
         _log.warning("account is not deleted, because it is the only administrator", account=account)
         return
     if database.write(lambda tx: deletion.begin(tx, account)):

@@ -1,17 +1,20 @@
-"""Startup: bind the port, run the ingester and the workers."""
+"""Startup: bind the port, migrate the database, run the ingester and the workers."""
 
 import resource
 import sys
 from socket import socket
 
+import structlog
 import uvicorn
 
 from waypost.clicks.ingest.process import IngesterProcess
+from waypost.errors import Problem
 from waypost.links import dead_link_checker
-from waypost.observability import metrics
-from waypost.server import workers
+from waypost.observability import logging, metrics
+from waypost.server import installation, system_checks, workers
 from waypost.settings import Settings
 
+_log = structlog.get_logger("startup")
 _OPEN_FILES = 65_536
 KEEP_ALIVE_SECONDS = 6  # longer than some clients keep idle connections; proxies get more
 """Seconds after which an idle connection is closed. The load balancers of deploy/ close theirs earlier."""
@@ -46,7 +49,24 @@ def serve(settings: Settings, listeners: list[socket]) -> None:
     workers.preload(config)
     background = dead_link_checker.run if settings.dead_links_days else None
     with IngesterProcess(settings, background, listeners) as ingester:
-        workers.run(config, listeners, on_tick=ingester.ensure_running)
+        hooks = workers.Hooks(ingester.ensure_running, migrate, ingester.replace)
+        workers.run(config, listeners, hooks)
+
+
+def migrate() -> None:
+    """Check the settings and migrate the database. Exits the process if the service cannot start."""
+    try:
+        settings = Settings()
+        logging.configure(settings)
+        findings = [finding.text for finding in system_checks.run(settings) if finding.level == "error"]
+        if not findings:
+            installation.open_database(settings).close()
+    except (Problem, ValueError, OSError) as error:
+        findings = [str(error)]
+    for reason in findings:
+        _log.error("the service cannot start", reason=reason)
+    if findings:
+        sys.exit(1)
 
 
 def _raise_open_files_limit() -> None:

@@ -2,7 +2,7 @@
 
 Workers are forked from the parent, which has loaded all modules: they start fast and share its memory (ADR 13). The
 parent must therefore have no other thread, whose locks a child would inherit. After SIGHUP workers are spawned instead
-of forked, because an upgrade can have installed newer code.
+of forked, because an upgrade can have installed newer code (decision 106).
 """
 
 import gc
@@ -12,6 +12,7 @@ import socket
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 
 import structlog
 import uvicorn
@@ -22,6 +23,7 @@ from waypost import module_loading
 from waypost.errors import Kind, Problem
 
 _READY_SECONDS = 60
+_POLL_SECONDS = 0.2
 _log = structlog.get_logger("workers")
 
 
@@ -62,12 +64,21 @@ def _bound(host: str, port: int, *, reuse_port: bool = False) -> socket.socket:
     return listener
 
 
-def run(config: uvicorn.Config, listeners: list[socket.socket], on_tick: Callable[[], None]) -> None:
-    """Serve until the process is stopped. Call `on_tick` twice a second.
+@dataclass(frozen=True)
+class Hooks:
+    """Functions that the supervisor calls."""
 
-    Exits the process if a worker cannot start.
-    """
-    supervisor = _Supervisor(config, listeners, on_tick)
+    on_tick: Callable[[], None]
+    """Called twice a second."""
+    migrate: Callable[[], None]
+    """Called in a new process, before the workers are replaced. Exits with a code if that is impossible."""
+    on_reload: Callable[[], None]
+    """Called after the workers were replaced."""
+
+
+def run(config: uvicorn.Config, listeners: list[socket.socket], hooks: Hooks) -> None:
+    """Serve until the process is stopped. Exits the process if a worker cannot start."""
+    supervisor = _Supervisor(config, listeners, hooks)
     supervisor.run()
     if supervisor.has_failed:
         sys.exit(STARTUP_FAILURE)
@@ -106,10 +117,10 @@ class _Supervisor(Multiprocess):
     handled.
     """
 
-    def __init__(self, config: uvicorn.Config, listeners: list[socket.socket], on_tick: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, listeners: list[socket.socket], hooks: Hooks) -> None:
         super().__init__(config, listeners)
         self.has_failed = False
-        self._on_tick = on_tick
+        self._hooks = hooks
         for number in (signal.SIGINT, signal.SIGTERM):  # takes effect at once, even while workers are replaced
             signal.signal(number, lambda *_: self.should_exit.set())
         self._forks = sys.platform == "linux"  # system libraries of macOS do not survive a fork
@@ -118,7 +129,7 @@ class _Supervisor(Multiprocess):
         self.processes = [self._start(index) for index in range(self.processes_num)]
 
     def keep_subprocess_alive(self) -> None:
-        self._on_tick()
+        self._hooks.on_tick()
         for index, worker in enumerate(self.processes):
             if worker.process.is_alive():
                 continue
@@ -132,8 +143,10 @@ class _Supervisor(Multiprocess):
             self.processes[index] = self._start(index)
 
     def restart_all(self) -> None:
-        """Handle SIGHUP: replace the workers one by one, each as soon as its successor is ready."""
+        """Handle SIGHUP: migrate the database, then replace the workers one by one, each as its successor is ready."""
         self._forks = False
+        if not self._migrate():
+            return
         for index, worker in enumerate(self.processes):
             successor = self._start(index)
             if not successor.wait_until_ready(_READY_SECONDS, self.should_exit):
@@ -145,6 +158,21 @@ class _Supervisor(Multiprocess):
             worker.terminate()
             worker.join()
             self.processes[index] = successor
+        self._hooks.on_reload()
+
+    def _migrate(self) -> bool:
+        """Return whether the database fits the installed code, which can be newer than the code of this process."""
+        process = multiprocessing.get_context("spawn").Process(target=self._hooks.migrate, name="waypost migration")
+        process.start()
+        while process.is_alive() and not self.should_exit.is_set():
+            process.join(_POLL_SECONDS)
+        if self.should_exit.is_set():
+            process.terminate()  # a migration is one transaction
+            process.join()
+            return False
+        if process.exitcode:
+            _log.error("the new version cannot start, keeping the old workers", exitcode=process.exitcode)
+        return process.exitcode == 0
 
     def _start(self, index: int) -> Process:
         listener = self.sockets[index]

@@ -56,6 +56,10 @@ class IngesterProcess:
             with suppress(OSError):  # out of memory: the next call tries again
                 self._process = self._start(_SPAWN)
 
+    def replace(self) -> None:
+        """End the process after its current batch. `ensure_running` starts another one, with the installed code."""
+        self._process.terminate()
+
     def __exit__(self, *_: object) -> None:
         self._process.terminate()
         self._process.join(timeout=20)

@@ -25,9 +25,9 @@ class AsyncAdministrationOperations(AsyncRequests):
         """
         return await self._fetch(Deletion, "DELETE", ("admin", "account", id, "delete"))
 
-    async def keep_account(self, id: int) -> MessageResponse:
+    async def cancel_account_deletion(self, id: int) -> MessageResponse:
         """Cancel the deletion of an account.
 
         Requires a key of an administrator with the scope `account`.
         """
-        return await self._fetch(MessageResponse, "POST", ("admin", "account", id, "keep"))
+        return await self._fetch(MessageResponse, "POST", ("admin", "account", id, "cancel-deletion"))

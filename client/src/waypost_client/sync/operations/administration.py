@@ -25,9 +25,9 @@ class AdministrationOperations(Requests):
         """
         return self._fetch(Deletion, "DELETE", ("admin", "account", id, "delete"))
 
-    def keep_account(self, id: int) -> MessageResponse:
+    def cancel_account_deletion(self, id: int) -> MessageResponse:
         """Cancel the deletion of an account.
 
         Requires a key of an administrator with the scope `account`.
         """
-        return self._fetch(MessageResponse, "POST", ("admin", "account", id, "keep"))
+        return self._fetch(MessageResponse, "POST", ("admin", "account", id, "cancel-deletion"))

@@ -1,0 +1,106 @@
+"""Upgrades of a running node with SIGHUP: the recipe of docs/upgrading.md loses no request and no click."""
+
+import signal
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.support.load import add_ana, until
+from tests.support.nodes import database_copy
+from tests.support.server import Server, processes, serving
+from tests.support.upgrades import NEW_VERSION, Releases, Traffic, version_of
+from waypost import __version__
+from waypost.db import upgrade
+from waypost.db.database import Database
+
+_HOST = "go.localhost:8000"
+
+
+@pytest.fixture
+def releases(tmp_path: Path) -> Releases:
+    """The old version is installed."""
+    releases = Releases(tmp_path / "releases")
+    releases.folder.mkdir()
+    releases.install_old()
+    return releases
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """An own database: its tables will change."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path / 'node' / 'waypost.db'}"
+        return
+    with database_copy(request.getfixturevalue("postgres"), "template") as url:
+        yield url
+
+
+@pytest.fixture
+def node(tmp_path: Path, releases: Releases, database_url: str) -> Iterator[Server]:
+    """A node with two workers of the old version."""
+    prefix = releases.command_prefix
+    base = f"http://{_HOST}"
+    folder = tmp_path / "node"
+    with serving(folder, database_url=database_url, workers=2, base_url=base, command_prefix=prefix) as server:
+        yield server
+
+
+@pytest.fixture
+def traffic(node: Server, database_url: str) -> Traffic:
+    """Traffic to a link of the node."""
+    with closing(Database(database_url)) as database:
+        key = database.write(add_ana)
+    port = urlsplit(node.url).port
+    assert port is not None
+    response = node.call("POST", "/api/url/add", key=key, json={"url": "https://example.com/", "custom": "spring"})
+    assert response.status_code == 200, response.text
+    return Traffic(port, key, "spring", _HOST)
+
+
+def _revision(database_url: str) -> str | None:
+    with closing(Database(database_url)) as database:
+        return database.read(upgrade.current_revision)
+
+
+def test_reload_upgrades_node_without_failed_request(
+    node: Server, releases: Releases, traffic: Traffic, database_url: str
+) -> None:
+    before = {process.pid for processes_of_kind in processes(node) for process in processes_of_kind}
+    assert (version_of(node), _revision(database_url)) == (__version__, "0001")
+    with traffic.running():
+        traffic.wait_for_progress()
+        releases.install_new()
+        traffic.wait_for_progress()
+        node.process.send_signal(signal.SIGHUP)
+
+        def is_replaced() -> bool:
+            workers, ingesters = processes(node)
+            return (len(workers), len(ingesters)) == (2, 1) and not before & {p.pid for p in (*workers, *ingesters)}
+
+        until(is_replaced)
+        traffic.wait_for_progress()
+    assert (traffic.failures, traffic.counts["added again"]) == ([], 0)
+    assert (version_of(node), _revision(database_url)) == (NEW_VERSION, "0002")
+    assert node.call("GET", "/readyz").json()["database"] == "ok"
+    listed = node.call("GET", "/api/urls", key=traffic.key, params={"short": "spring"}).json()["data"]
+    assert traffic.counts["visits"] <= listed["clicks"] <= traffic.counts["visits"] + traffic.counts["sent again"]
+    visits = {node.call("GET", f"/{alias}", follow_redirects=False).status_code for alias in traffic.created}
+    assert visits == {302}
+    assert "Traceback" not in node.output()
+
+
+def test_reload_with_failing_migration_keeps_old_workers(
+    node: Server, releases: Releases, traffic: Traffic, database_url: str
+) -> None:
+    before = {process.pid for process in processes(node)[0]}
+    with traffic.running():
+        releases.install_new(migration="revision = '0002'\ndown_revision = '0001'\nupgrade = None\n")
+        node.process.send_signal(signal.SIGHUP)
+        until(lambda: "the new version cannot start, keeping the old workers" in node.output())
+        traffic.wait_for_progress()
+    assert traffic.failures == []
+    assert {process.pid for process in processes(node)[0]} == before
+    assert (version_of(node), _revision(database_url)) == (__version__, "0001")
