@@ -18,7 +18,7 @@ MESSAGES := $(wildcard src/waypost/visits/locales/*/LC_MESSAGES/*.po) scripts/bu
 WEB_CODE := "web/src/*.{js,css}" "web/*.{js,mjs}" "src/waypost/visits/templates/styles/*.css"
 export UV_PYTHON_PREFERENCE := only-system
 
-.PHONY: run test quick lint check format install migration messages docs mcp-session docs-site release bench clean
+.PHONY: run test quick lint check format install migration messages docs mcp-session docs-site audit release bench clean
 
 run: .venv/.run
 	@exec $(BIN)/waypost serve
@@ -75,6 +75,10 @@ mcp-session: .venv/.dev
 # make docs-site: build the documentation site in .venv/site; view it with `python3 -m http.server -d .venv/site`
 docs-site: .venv/.dev
 	$(BIN)/python scripts/build_site.py
+
+# make audit: look up known vulnerabilities of all dependencies (needs the internet; exit status 2: not all were checked)
+audit: .venv/.dev
+	$(BIN)/python scripts/audit.py $(UV)
 
 release: .venv/.dev
 	$(BIN)/python scripts/release.py $(UV)

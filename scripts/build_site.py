@@ -2,9 +2,11 @@
 
 usage: .venv/bin/python scripts/build_site.py [FOLDER]        (default: .venv/site)
 
-View it with `python3 -m http.server -d .venv/site`, or copy the folder to a web server.
+The pages go to FOLDER/1.0/, where 1.0 is the version of waypost. Other versions in FOLDER are kept, and every page has
+a menu of all versions. View the site with `python3 -m http.server -d .venv/site`, or copy the folder to a web server.
 """
 
+import json
 import re
 import shutil
 import subprocess
@@ -13,14 +15,24 @@ import tempfile
 import tomllib
 from pathlib import Path
 
+from waypost import __version__
+
 ROOT = Path(__file__).resolve().parent.parent
 ROOT_PAGES = ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "PRIVACY.md", "SECURITY.md")
+_START_PAGE = """<!doctype html>
+<meta charset="utf-8">
+<title>waypost</title>
+<meta http-equiv="refresh" content="0; url={version}/">
+<p><a href="{version}/">Documentation of waypost</a></p>
+"""
+_VERSION = re.compile(r"\d+\.\d+")
 _LINK = re.compile(r"(?<=\]\()([^)#:\s]+)(?=[)#])")
 
 
 def main() -> None:
-    """Build the site into a folder, which is replaced."""
+    """Build the site of this version into a folder."""
     target = Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / ".venv" / "site").absolute()
+    version = minor_version()
     with tempfile.TemporaryDirectory() as folder:
         collect(Path(folder) / "docs")
         site = Path(folder) / "site"
@@ -31,9 +43,24 @@ def main() -> None:
         completed = subprocess.run(command, cwd=folder, check=False, capture_output=True, text=True)  # noqa: S603  # fixed
         if completed.returncode != 0:
             sys.exit(f"{completed.stdout}{completed.stderr}")
-        shutil.rmtree(target, ignore_errors=True)
-        shutil.copytree(site, target)
+        shutil.rmtree(target / version, ignore_errors=True)
+        shutil.copytree(site, target / version)
+    list_versions(target)
     print(target)
+
+
+def minor_version() -> str:
+    """Return the version of waypost without its last part, such as `1.0`."""
+    return ".".join(__version__.split(".")[:2])
+
+
+def list_versions(target: Path) -> None:
+    """Write the list for the menu of versions, newest first, and a start page that opens the newest."""
+    versions = [path.name for path in target.iterdir() if _VERSION.fullmatch(path.name)]
+    versions.sort(key=lambda name: [int(part) for part in name.split(".")], reverse=True)
+    entries = [{"version": name, "title": name, "aliases": []} for name in versions]
+    (target / "versions.json").write_text(json.dumps(entries))
+    (target / "index.html").write_text(_START_PAGE.format(version=versions[0]))
 
 
 def collect(target: Path) -> None:

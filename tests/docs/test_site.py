@@ -5,6 +5,8 @@ import runpy
 import subprocess
 import sys
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from html.parser import HTMLParser
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -48,12 +50,14 @@ class _QuietHandler(SimpleHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the built site."""
+    """The folder of the built pages, next to the folder of an older version."""
     folder = tmp_path_factory.mktemp("site") / "built"
+    (folder / "0.9").mkdir(parents=True)
+    (folder / "0.9" / "index.html").write_text("An older version")
     command = [sys.executable, "scripts/build_site.py", str(folder)]
     completed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert completed.returncode == 0, completed.stdout + completed.stderr
-    return folder
+    return folder / "1.0"
 
 
 def test_every_link_of_the_site_has_a_target(site: Path) -> None:
@@ -90,6 +94,19 @@ def test_site_contains_every_document(site: Path) -> None:
     ] == []
 
 
+@contextmanager
+def _served(folder: Path) -> Iterator[str]:
+    """Serve a folder; yield its URL."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_QuietHandler, directory=str(folder))) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://go.localhost:{server.server_port}"
+        finally:
+            server.shutdown()
+            join(thread)
+
+
 def _open_first_result(page: Page) -> bool:
     """Search with keys and press Enter. Return whether a page was opened: the index may not be loaded yet."""
     page.keyboard.press("Escape")
@@ -102,17 +119,21 @@ def _open_first_result(page: Page) -> bool:
 
 
 def test_page_loads_nothing_from_other_sites_and_has_search_and_dark_theme(site: Path) -> None:
-    handler = partial(_QuietHandler, directory=str(site))
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server, browser() as opened:
-        thread = Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            with window(opened) as seen:
-                seen.page.emulate_media(color_scheme="dark")
-                seen.page.goto(f"http://go.localhost:{server.server_port}/tour/", wait_until="networkidle")
-                assert seen.page.locator("body").get_attribute("data-md-color-scheme") == "slate"
-                until(lambda: _open_first_result(seen.page))
-                assert seen.foreign_urls == []
-        finally:
-            server.shutdown()
-            join(thread)
+    with _served(site.parent) as url, browser() as opened, window(opened) as seen:
+        seen.page.emulate_media(color_scheme="dark")
+        seen.page.goto(f"{url}/1.0/tour/", wait_until="networkidle")
+        assert seen.page.locator("body").get_attribute("data-md-color-scheme") == "slate"
+        until(lambda: _open_first_result(seen.page))
+        assert seen.foreign_urls == []
+
+
+def test_site_opens_newest_version_and_has_menu_of_versions(site: Path) -> None:
+    with _served(site.parent) as url, browser() as opened, window(opened) as seen:
+        seen.page.goto(f"{url}/")
+        seen.page.wait_for_url(f"{url}/1.0/")
+        menu = seen.page.locator(".md-version")
+        assert menu.locator(".md-version__link").all_text_contents() == ["1.0", "0.9"]
+        menu.hover()
+        menu.get_by_text("0.9").click()
+        seen.page.wait_for_url(f"{url}/0.9/")
+        assert seen.page.locator("body").inner_text() == "An older version"

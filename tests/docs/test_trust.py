@@ -1,7 +1,9 @@
 """SECURITY.md and PRIVACY.md match the code."""
 
+import json
 import re
 
+from scripts import audit
 from tests.support.source import ROOT, SOURCE
 
 _ROW = re.compile(r"^\| ([^|]+) \| ([^|]+) \| `([^`|]+)` \| `([^`|]+)::(\w+)` \|$", re.MULTILINE)
@@ -29,3 +31,24 @@ def test_documents_name_existing_settings() -> None:
     for page in ("SECURITY.md", "PRIVACY.md", "README.md"):
         for name in re.findall(r"`(WAYPOST_[A-Z_]+?)(?:_FILE)?[=`]", (ROOT / page).read_text()):
             assert f"`{name}`" in settings, (page, name)
+
+
+def test_audit_reports_vulnerable_and_unchecked_python_packages() -> None:
+    found = {"id": "PYSEC-2020-1", "fix_versions": ["1.1"]}
+    packages = [
+        {"name": "safe", "version": "2.0", "vulns": []},
+        {"name": "old", "version": "1.0", "vulns": [found]},
+        {"name": "private", "skip_reason": "Dependency not found on PyPI: private (1.0)"},
+    ]
+    report = audit.read_python_report(json.dumps({"dependencies": packages, "fixes": []}))
+    assert (report.checked, list(report.vulnerable)) == (2, ["old 1.0: PYSEC-2020-1, fixed in ['1.1']"])
+    assert list(report.unchecked) == ["Dependency not found on PyPI: private (1.0)"]
+
+
+def test_audit_reports_vulnerable_npm_packages_and_refusal_of_registry() -> None:
+    total = {"dependencies": {"total": 7}}
+    vulnerable = {"htmx": {"name": "htmx", "severity": "high", "range": "<2.0"}}
+    report = audit.read_npm_report(json.dumps({"vulnerabilities": vulnerable, "metadata": total}))
+    assert (report.checked, list(report.vulnerable), list(report.unchecked)) == (7, ["htmx: high, <2.0"], [])
+    refused = audit.read_npm_report(json.dumps({"message": "405 Method Not Allowed", "error": {"summary": ""}}))
+    assert (refused.checked, list(refused.unchecked)) == (0, ["all packages: 405 Method Not Allowed"])
