@@ -34,10 +34,10 @@ def test_documents_name_existing_settings() -> None:
 
 
 def test_audit_reports_vulnerable_and_unchecked_python_packages() -> None:
-    found = {"id": "PYSEC-2020-1", "fix_versions": ["1.1"]}
+    vulnerability = {"id": "PYSEC-2020-1", "fix_versions": ["1.1"]}
     packages = [
         {"name": "safe", "version": "2.0", "vulns": []},
-        {"name": "old", "version": "1.0", "vulns": [found]},
+        {"name": "old", "version": "1.0", "vulns": [vulnerability]},
         {"name": "private", "skip_reason": "Dependency not found on PyPI: private (1.0)"},
     ]
     report = audit.read_python_report(json.dumps({"dependencies": packages, "fixes": []}))
