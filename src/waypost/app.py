@@ -2,6 +2,7 @@
 
 import gc
 from functools import partial
+from typing import TYPE_CHECKING
 
 from starlette.types import ASGIApp
 
@@ -9,12 +10,14 @@ from waypost import module_loading
 from waypost.api.app import allow_cross_origin
 from waypost.api.context import WorkerResources
 from waypost.api.middleware import ApiMiddleware
+from waypost.api.threads import RequestThreads
 from waypost.asgi import BackgroundTasks, Dispatcher, McpServer
 from waypost.bios.public import render_draft
 from waypost.campaigns.fast_rotator import RotatorChoice, RotatorLoader, fast_rotator
 from waypost.clicks.geo.lookup import Countries
 from waypost.clicks.journal.writer import Journal
 from waypost.dashboard.app import Dashboard
+from waypost.dashboard.routing import route_of_page
 from waypost.db.database import Database
 from waypost.db.maintenance import MaintenanceMode
 from waypost.http.rate_limit import RateLimiter
@@ -39,8 +42,12 @@ from waypost.visits.responses import PageRenderer
 from waypost.visits.services import InstallationSigner, Services
 from waypost.visits.visit import VisitService
 
+if TYPE_CHECKING:
+    from waypost.server.tracing import Tracing
+
 _MCP = "waypost.mcp.app"
-"""Imported only if it is served: it needs an optional extra, and takes memory and time to start."""
+_TRACING = "waypost.server.tracing"
+"""Modules that are imported only if they are used: they need an optional extra, memory, and time to start."""
 
 
 def prepare() -> None:
@@ -55,14 +62,16 @@ def create() -> ASGIApp:
     """Return the service for the current settings. The server calls it once in every worker."""
     settings = Settings()
     logging.configure(settings)
-    app = build(settings, Database(settings.database))
+    tracing = module_loading.load(_TRACING).Tracing(settings.traces_url) if settings.traces_url else None
+    database = tracing.database(settings.database) if tracing else Database(settings.database)
+    app = build(settings, database, tracing)
     gc.collect()
     gc.freeze()  # objects that live as long as the process need no garbage collection
     return app
 
 
-def build(settings: Settings, database: Database) -> ASGIApp:
-    """Return the service over an open database. It closes the database when it shuts down."""
+def build(settings: Settings, database: Database, tracing: "Tracing | None" = None) -> ASGIApp:
+    """Return the service over an open database. It closes the database and the tracing when it shuts down."""
     journal = Journal(settings.journal_dir, sync_always=settings.journal_sync == "always")
     cache = Cache(settings.cache_mb * 1_000_000 or default_cache_bytes())
     invalidator = CacheInvalidator(database, cache)
@@ -79,6 +88,7 @@ def build(settings: Settings, database: Database) -> ASGIApp:
         preview=partial(render_preview, services.pages),
         dry_run=dry_run,
     )
+    traces = (tracing,) if tracing else ()
     tasks = BackgroundTasks(
         settings=settings,
         database=database,
@@ -87,11 +97,15 @@ def build(settings: Settings, database: Database) -> ASGIApp:
         meter=resources.meter,
         cleaner=resources.cleaner,
         maintenance=resources.maintenance,
-        resources=(journal, resources.cleaner.store, resources.mailer, resources.rate_limiter, database),
+        resources=(journal, resources.cleaner.store, resources.mailer, resources.rate_limiter, database, *traces),
     )
-    api = allow_cross_origin(ApiMiddleware(fastapi_app(), endpoint_table(), resources))
+    threads = tracing.threads() if tracing else RequestThreads()
+    api = allow_cross_origin(ApiMiddleware(fastapi_app(), endpoint_table(), resources, threads))
+    pages: ASGIApp = dashboard.app()
+    if tracing:
+        api, pages = tracing.app(api, endpoint_table().route_of), tracing.app(pages, route_of_page)
     visitors = PublicApp(PUBLIC_ROUTES, DOMAIN_ROUTES, services)
-    dispatcher = Dispatcher(api, dashboard.app(), visitors, tasks, mcp=_mcp_server(resources))
+    dispatcher = Dispatcher(api, pages, visitors, tasks, mcp=_mcp_server(resources))
     return SecurityHeaders(dispatcher, is_https_only=partial(is_https_only, settings=settings))
 
 

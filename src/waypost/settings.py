@@ -3,7 +3,6 @@
 import ipaddress
 import os
 import re
-from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
@@ -29,16 +28,6 @@ NEVER_SCHEMES = frozenset({"javascript", "data", "file", "vbscript"})
 def config_file() -> Path:
     """Path of the TOML file. It is optional, unless WAYPOST_CONFIG names it."""
     return Path(os.environ.get("WAYPOST_CONFIG") or "waypost.toml")
-
-
-def unknown_variables() -> dict[str, str]:
-    """Return each variable WAYPOST_… that is no setting, with the name of the most similar setting or ""."""
-    files = (f"{name.upper()}_FILE" for name in secret_files.SECRETS)
-    known = ["CONFIG", *map(str.upper, Settings.model_fields), *files]
-    present = {name: name.upper().removeprefix("WAYPOST_") for name in sorted(os.environ)}
-    unknown = {name: rest for name, rest in present.items() if rest != name.upper() and rest not in known}
-    similar = {name: get_close_matches(rest, known, 1) for name, rest in unknown.items()}
-    return {name: f"WAYPOST_{matches[0]}" if matches else "" for name, matches in similar.items()}
 
 
 class Settings(BaseSettings):
@@ -135,6 +124,11 @@ class Settings(BaseSettings):
         description="on: serve the MCP server for AI agents at /mcp. Needs the optional extra: pip install"
         " 'waypost[mcp]'.",
     )
+    traces_url: str = Field(
+        "",
+        description="URL to which OpenTelemetry traces are sent (OTLP by HTTP), such as"
+        " http://localhost:4318/v1/traces. Needs the optional extra: pip install 'waypost[otel]'. Default: no traces.",
+    )
     smtp_url: SecretStr = Field(
         SecretStr(""),
         description="SMTP server for password resets: smtp://user:password@host:587 (STARTTLS) or smtps://…:465.",
@@ -170,7 +164,7 @@ class Settings(BaseSettings):
     _origins = field_validator("base_url", "dashboard_url")(setting_urls.origin)
     _database_urls = field_validator("database_url")(setting_urls.database)
     _buckets = field_validator("storage_url")(setting_urls.bucket)
-    _endpoints = field_validator("storage_endpoint")(setting_urls.endpoint)
+    _endpoints = field_validator("storage_endpoint", "traces_url")(setting_urls.endpoint)
     _smtp_servers = field_validator("smtp_url")(setting_urls.smtp_server)
     _senders = field_validator("mail_from")(setting_urls.sender)
 

@@ -5,6 +5,7 @@ import re
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import psycopg
@@ -48,7 +49,7 @@ def _return_to(moment: str, server: Postgres, archive: Path) -> None:
     """Follow the guide: the server is stopped, and started from the base backup."""
     server.stop()
     server.data.rename(server.data.with_name("old"))
-    copy = ["cp", "-a", archive / "base", server.data]
+    copy = ["cp", "-a", str(archive / "base"), str(server.data)]
     subprocess.run(copy, check=True, cwd="/", **server.runner)
     assert _MOMENT in _BLOCKS[2][1]
     with (server.data / "postgresql.auto.conf").open("a") as settings:
@@ -82,8 +83,8 @@ def test_guide_returns_to_the_moment_before_a_mistake(archive: Path, tmp_path: P
     assert [language for language, _ in _BLOCKS] == ["ini", "bash", "ini"]
     with own_postgres(*FAST_OPTIONS, "-c", "full_page_writes=on", *_options(archive)) as server:
         url = f"{server.url}/postgres"
-        settings = {"database_url": url, "base_url": "http://go.localhost:8000"}
-        with serving(tmp_path / "node", **settings) as node:
+        run_node = partial(serving, tmp_path / "node", database_url=url, base_url="http://go.localhost:8000")
+        with run_node() as node:
             database = Database(url)
             key = database.write(add_ana)
             database.close()
@@ -100,6 +101,6 @@ def test_guide_returns_to_the_moment_before_a_mistake(archive: Path, tmp_path: P
             assert node.call("DELETE", f"/api/url/{link}/delete", key=key).status_code == 200
             assert _visit(node, "printed") == 404
         _return_to(moment, server, archive)
-        with serving(tmp_path / "node", **settings) as node:
+        with run_node() as node:
             assert _visit(node, "printed") == 302
             until(lambda: _clicks(node, key, "printed") == 4)

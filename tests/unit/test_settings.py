@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.cli import RunCommand
-from waypost.settings import Settings, unknown_variables
+from waypost.server.system_checks import unknown_variables
+from waypost.settings import Settings
 
 SETTINGS = {
     "WAYPOST_PORT": ("0", "99999", "x", ""),

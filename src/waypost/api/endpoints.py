@@ -15,6 +15,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, TypeAdapter, ValidationError
+from starlette.types import Scope
 
 from waypost.api.context import RequestContext, authenticated
 
@@ -152,6 +153,12 @@ class EndpointTable:
             if method in (endpoint.route.methods or ()) and (parameters := endpoint.match(segments)) is not None:
                 return endpoint, parameters
         return None
+
+    def route_of(self, scope: Scope) -> str:
+        """Return the route of a request, such as `/api/url/{id}`, or ""."""
+        method = "GET" if scope["method"] == "HEAD" else scope["method"]
+        match = self.find(method, scope["path"].removeprefix("/api"))
+        return f"/api{match[0].route.path}" if match else ""
 
     def methods(self, path: str) -> set[str]:
         """Return the methods of all endpoints of a path."""

@@ -41,12 +41,14 @@ class ApiMiddleware:
     `app` is the FastAPI app, which handles uploads and the documentation pages.
     """
 
-    def __init__(self, app: ASGIApp, endpoints: EndpointTable, resources: WorkerResources) -> None:
+    def __init__(
+        self, app: ASGIApp, endpoints: EndpointTable, resources: WorkerResources, threads: RequestThreads
+    ) -> None:
         self._app = app
         self._endpoints = endpoints
         self._resources = resources
         self._authenticator = Authenticator(resources)
-        self._threads = RequestThreads()
+        self._threads = threads
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

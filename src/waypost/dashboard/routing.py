@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from starlette.convertors import IntegerConvertor, register_url_convertor
 from starlette.responses import Response
+from starlette.types import Scope
 
 if TYPE_CHECKING:
     from waypost.dashboard.context import PageContext
@@ -89,3 +90,8 @@ class Router:
             return handler
 
         return register
+
+
+def route_of_page(scope: Scope) -> str:
+    """Return the route of a request that was answered, such as `/dashboard/links/{id}`, or ""."""
+    return str(getattr(scope.get("route"), "path_format", ""))

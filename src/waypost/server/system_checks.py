@@ -7,12 +7,14 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
+from difflib import get_close_matches
 from importlib import metadata
 from pathlib import Path
 from typing import Literal
 
 from sqlalchemy.exc import DatabaseError
 
+from waypost import secret_files
 from waypost.clicks.geo import databases
 from waypost.db import maintenance, notifications
 from waypost.db.database import Database, error_reason
@@ -20,7 +22,7 @@ from waypost.db.upgrade import current_revision, known_revisions, latest_revisio
 from waypost.errors import Problem
 from waypost.migrate import database as migrate_database
 from waypost.server import private_files
-from waypost.settings import Settings, unknown_variables
+from waypost.settings import Settings
 from waypost.storage.factory import PROBES, open_store, probe
 
 _MCP_SDK = (2, 3)  # the oldest version that works; the next major version may not
@@ -89,6 +91,16 @@ def _storage(settings: Settings) -> list[Finding]:
     hint = "Check WAYPOST_STORAGE_URL, its endpoint, region and keys." if settings.storage_url else "Check the disk."
     where = settings.storage_url or str(folder)
     return [Finding("W030", "error", f"The file storage {where} does not work: {fault}.", hint)]
+
+
+def unknown_variables() -> dict[str, str]:
+    """Return each variable WAYPOST_… that is no setting, with the name of the most similar setting or ""."""
+    files = (f"{name.upper()}_FILE" for name in secret_files.SECRETS)
+    known = ["CONFIG", *map(str.upper, Settings.model_fields), *files]
+    present = {name: name.upper().removeprefix("WAYPOST_") for name in sorted(os.environ)}
+    unknown = {name: rest for name, rest in present.items() if rest != name.upper() and rest not in known}
+    similar = {name: get_close_matches(rest, known, 1) for name, rest in unknown.items()}
+    return {name: f"WAYPOST_{matches[0]}" if matches else "" for name, matches in similar.items()}
 
 
 def _variables(_settings: Settings) -> Iterator[Finding]:
@@ -232,6 +244,17 @@ def _mcp(settings: Settings) -> Iterator[Finding]:
         yield Finding("W040", "error", text, "Run pip install 'waypost[mcp]', or set WAYPOST_MCP=off.")
 
 
+def _traces(settings: Settings) -> Iterator[Finding]:
+    if not settings.traces_url:
+        return
+    try:
+        for package in ("opentelemetry-sdk", "opentelemetry-exporter-otlp-proto-http"):
+            metadata.version(package)
+    except metadata.PackageNotFoundError as error:
+        text = f"WAYPOST_TRACES_URL is set, but the Python package {error.name} is not installed."
+        yield Finding("W041", "error", text, "Run pip install 'waypost[otel]', or remove WAYPOST_TRACES_URL.")
+
+
 _CHECKS: Mapping[str, Callable[[Settings], Iterator[Finding]]] = {
     "Settings: every WAYPOST_ variable is known": _variables,
     "Data folder: can be written, and its disk has space": _data_dir,
@@ -243,4 +266,5 @@ _CHECKS: Mapping[str, Callable[[Settings], Iterator[Finding]]] = {
     "Countries: the file of WAYPOST_GEO_FILE can be read": _countries,
     "File storage: its settings fit together": _storage_settings,
     "MCP server: its package is installed if it is on": _mcp,
+    "Traces: their packages are installed if traces are sent": _traces,
 }
