@@ -54,10 +54,15 @@ def _with_ports(text: str, ports: tuple[int, int]) -> str:
     return text
 
 
+def _nginx(ports: tuple[int, int], folder: Path) -> AbstractContextManager[httpx2.Client]:
+    return running_nginx(_with_ports((_DEPLOY / "nginx.conf").read_text(), ports), folder)
+
+
 @contextmanager
-def _nginx(ports: tuple[int, int], folder: Path) -> Iterator[httpx2.Client]:
+def running_nginx(site: str, folder: Path) -> Iterator[httpx2.Client]:
+    """Run nginx with a configuration that contains `listen 80;`; yields a client of it."""
     command, port = program("nginx", "nginx-light"), free_port()
-    site = _with_ports((_DEPLOY / "nginx.conf").read_text(), ports).replace("listen 80;", f"listen 127.0.0.1:{port};")
+    site = site.replace("listen 80;", f"listen 127.0.0.1:{port};")
     temporary = "".join(
         f"{kind}_temp_path {folder}/{kind};\n" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     )
