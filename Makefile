@@ -63,7 +63,7 @@ messages: .venv/.dev
 
 # make docs: write the generated parts of docs/, and the design tokens of the public pages
 docs: .venv/.dev
-	$(BIN)/python scripts/generate_docs.py
+	$(BIN)/python -m scripts.generate_docs
 	$(BIN)/python scripts/generate_tokens.py
 	$(BIN)/python scripts/generate_grafana.py
 	$(BIN)/python -m scripts.generate_client

@@ -1,6 +1,6 @@
 """Generate docs/settings.md, docs/commands.md and docs/api.md from the code.
 
-usage: .venv/bin/python scripts/generate_docs.py        (or: make docs)
+usage: .venv/bin/python -m scripts.generate_docs        (or: make docs)
 
 tests/docs/test_docs.py fails when a generated document is outdated.
 """
@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, get_args
 
 import typer
-from pydantic.fields import FieldInfo
 
-from waypost import secret_files
+from scripts import settings_reference
+from scripts.markdown import either, table, whole
 from waypost.cli.lazy_command import LazyCommand
 from waypost.cli.main import app
 from waypost.routers import api_document
@@ -22,25 +22,6 @@ from waypost.settings import Settings
 
 ROOT = Path(__file__).resolve().parent.parent
 _WRITTEN = "<!-- Written by `make docs`. Do not edit: change the code and run it again. -->\n"
-_SETTINGS = """\
-# Settings
-
-{written}
-Every setting works without being set. Set one in the environment under the name below, or in a TOML file
-under the same name in lower case without `WAYPOST_`. The environment has precedence. The file is
-`waypost.toml` in the folder in which the service starts, or the one that `WAYPOST_CONFIG` names.
-
-```toml
-base_url = "https://go.example.com"
-trusted_proxies = "127.0.0.1"
-```
-
-Secrets can be in files, as containers and systemd pass them: `WAYPOST_SMTP_URL_FILE=/run/secrets/smtp_url`
-instead of `WAYPOST_SMTP_URL`. The file contains one line. Setting both is an error.
-
-`waypost doctor` checks them all. A value that cannot be right keeps the service from starting.
-
-{table}"""
 _COMMANDS = """\
 # Commands
 
@@ -64,41 +45,10 @@ def main() -> None:
 def documents() -> dict[Path, str]:
     """Return the content of each generated file."""
     return {
-        ROOT / "docs" / "settings.md": _settings(),
+        ROOT / "docs" / "settings.md": settings_reference.page(_WRITTEN),
         ROOT / "docs" / "commands.md": _commands(),
         ROOT / "docs" / "api.md": _api(api_document(Settings(base_url="http://localhost:8000"))),
     }
-
-
-# Settings
-
-
-def _settings() -> str:
-    lines = [_SETTINGS.format(written=_WRITTEN, table=_settings_table())]
-    for name, field in Settings.model_fields.items():
-        lines += [f"## `WAYPOST_{name.upper()}`", "", str(field.description), ""]
-        lines += [f"- Default: {_default(field)}", f"- Values: {_values(field)}"]
-        is_secret = name in secret_files.SECRETS
-        lines += [f"- Or a file with the value: `{secret_files.variable(name)}`", ""] if is_secret else [""]
-    return "\n".join(lines).rstrip() + "\n"
-
-
-def _settings_table() -> str:
-    rows = ((f"`WAYPOST_{name.upper()}`", _default(f), str(f.description)) for name, f in Settings.model_fields.items())
-    return _table(("Setting", "Default", "Meaning"), rows)
-
-
-def _default(field: FieldInfo) -> str:
-    return f"`{field.default}`" if str(field.default) else "none"
-
-
-def _values(field: FieldInfo) -> str:
-    if choices := get_args(field.annotation):
-        return _either(choices)
-    if field.annotation is not int:
-        return "a path" if field.annotation is Path else "text"
-    bounds = {name: getattr(rule, name) for rule in field.metadata for name in ("ge", "le") if hasattr(rule, name)}
-    return _whole(bounds.get("ge"), bounds.get("le"))
 
 
 # Commands
@@ -111,7 +61,7 @@ def _commands() -> str:
         lines += [f"## `{name}`", "", str(command.help), "", "```", usage, "```", ""]
         rows = [(_param_label(p), _param_values(p), _param_default(p), p.help) for p in command.params]
         if rows:
-            lines += [_table(("", "Values", "Default", "Meaning"), rows)]
+            lines += [table(("", "Values", "Default", "Meaning"), rows)]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -155,9 +105,9 @@ def _param_values(param: Any) -> str:
     if kind is bool:
         return ""
     if int in (kind, *get_args(kind)):
-        return _whole(param.min, param.max)
+        return whole(param.min, param.max)
     if choices:
-        return _either(choices)
+        return either(choices)
     return "a path" if kind is Path else "text"
 
 
@@ -179,15 +129,15 @@ def _api(document: dict[str, Any]) -> str:
     lines += ["The body of every failure:", "", "```", *failure, "```", ""]
     shared = sorted(document["components"]["responses"].items())
     rows = ((status, " ".join(response["description"].split())) for status, response in shared)
-    lines += [_table(("Status", "When"), rows)]
+    lines += [table(("Status", "When"), rows)]
     sent = {
         p["name"]: p for *_, operation in operations for p in operation.get("parameters", ()) if p["in"] == "header"
     }
     lines += ["## Repeated requests", "", "Every POST, PUT and DELETE can have this header:", ""]
-    lines += [_table(("Header", "Meaning"), ((f"`{name}`", header["description"]) for name, header in sent.items()))]
+    lines += [table(("Header", "Meaning"), ((f"`{name}`", header["description"]) for name, header in sent.items()))]
     lines += ["## Rate limit", "", "Every response to a known key has these headers:", ""]
     headers = operations[0][2]["responses"]["200"]["headers"].items()
-    lines += [_table(("Header", "Meaning"), ((f"`{name}`", message["description"]) for name, message in headers))]
+    lines += [table(("Header", "Meaning"), ((f"`{name}`", message["description"]) for name, message in headers))]
     tag = ""
     for method, path, operation in operations:
         if operation["tags"][0] != tag:
@@ -203,7 +153,7 @@ def _operation(method: str, path: str, operation: dict[str, Any], schemas: Mappi
     yield " ".join([f"{operation['summary']}.", *operation.get("description", "").split()])
     if parameters := [p for p in operation.get("parameters", ()) if p["in"] == "query"]:
         rows = [(f"`{p['name']}`", _type(p["schema"], schemas), p.get("description", "")) for p in parameters]
-        yield from ("", _table(("Query", "Values", "Meaning"), rows).rstrip())
+        yield from ("", table(("Query", "Values", "Meaning"), rows).rstrip())
     if "requestBody" in operation:
         body = _resolved(next(iter(operation["requestBody"]["content"].values()))["schema"], schemas)
         needed = body.get("required", ())
@@ -211,7 +161,7 @@ def _operation(method: str, path: str, operation: dict[str, Any], schemas: Mappi
             (f"`{name}`", "needed" if name in needed else "", _type(field, schemas), field.get("description", ""))
             for name, field in body.get("properties", {}).items()
         ] or [("the bytes of the file", "needed", "", "")]
-        yield from ("", _table(("Body", "", "Values", "Meaning"), fields).rstrip())
+        yield from ("", table(("Body", "", "Values", "Meaning"), fields).rstrip())
     yield from ("", "```sh", operation["x-codeSamples"][0]["source"], "```")
     status, answer = next((code, message) for code, message in operation["responses"].items() if code < "300")
     schema = next((content["schema"] for content in answer.get("content", {}).values() if "schema" in content), None)
@@ -231,7 +181,7 @@ def _type(schema: Mapping[str, Any], schemas: Mapping[str, Any]) -> str:
         words = list(dict.fromkeys(_type(kind, schemas) for kind in kinds))
         text = " or ".join(words)
     elif "enum" in schema or "const" in schema:
-        text = _either(schema.get("enum") or [schema["const"]])
+        text = either(schema.get("enum") or [schema["const"]])
     elif schema.get("type") == "object":
         fields = (f"`{name}` {_type(field, schemas)}" for name, field in schema.get("properties", {}).items())
         text = f"{{{', '.join(fields)}}}"
@@ -249,7 +199,7 @@ def _simple(schema: Mapping[str, Any]) -> str:
     if kind == "integer":
         least = schema.get("minimum", schema.get("ge"))
         most = schema.get("maximum", schema.get("le"))
-        return _whole(None if least is None else int(least), None if most is None else int(most))
+        return whole(None if least is None else int(least), None if most is None else int(most))
     limit = f" of at most {schema['maxLength']} characters" if "maxLength" in schema else ""
     form = f" like `{schema['pattern']}`" if "pattern" in schema else ""
     return {"boolean": "true or false"}.get(kind, f"{kind}{limit}{form}")
@@ -279,21 +229,6 @@ def _shape(schema: Mapping[str, Any], schemas: Mapping[str, Any], *, indent: str
 
 
 # Words
-
-
-def _table(head: tuple[str, ...], rows: Any) -> str:
-    lines = [head, tuple("---" for _ in head), *rows]
-    return "".join(f"| {' | '.join(str(cell).replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
-
-
-def _either(choices: Any) -> str:
-    return " or ".join(f"`{choice}`" for choice in choices)
-
-
-def _whole(least: int | None, most: int | None) -> str:
-    if least is None:
-        return "whole number" if most is None else f"whole number up to {most}"
-    return f"whole number from {least}" if most is None or most >= 2**53 - 1 else f"{least} to {most}"
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
+from scripts import settings_reference
 from tests.support.source import ROOT, SOURCE, modules
 from waypost.errors import Problem
 from waypost.routers import api_document
@@ -41,10 +42,13 @@ def test_design_tokens_of_public_pages_are_generated_from_the_dashboard() -> Non
 
 def test_every_setting_is_documented() -> None:
     text = (ROOT / "docs" / "settings.md").read_text()
+    notes = {name: note for group in settings_reference.GROUPS.values() for name, note in group.items()}
+    assert notes.keys() == Settings.model_fields.keys()
     for name, field in Settings.model_fields.items():
-        assert f"`WAYPOST_{name.upper()}`" in text
         assert field.description, name
         assert field.description in text
+        assert f"`WAYPOST_{name.upper()}={notes[name].example}`" in text
+        Settings.model_validate({name: notes[name].example})
 
 
 def test_decisions_are_numbered_in_order_and_every_cited_one_exists() -> None:
