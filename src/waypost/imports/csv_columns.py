@@ -24,7 +24,7 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "tags": ("tags", "labels", "tag", "channel"),
     "clicks": ("clicks", "totalclicks", "hits", "visits", "visitcount", "engagements"),
     "created": ("created", "createdat", "datecreated", "creationdate", "date", "timestamp"),
-    "expiry": ("expiry", "expires", "expiresat", "expiredat", "expirein", "validuntil"),
+    "expiry": ("expiry", "expires", "expiresat", "expiredat", "expirein", "expirytime", "validuntil"),
     "clicklimit": ("clicklimit", "clickslimit", "maxvisits", "maxclicks"),
     "password": ("password",),
 }
