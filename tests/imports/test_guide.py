@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Person
-from tests.imports.test_planning import EXPORTS
-from tests.support.imports import SHOP, planned_rows, run
+from tests.support.imports import EXPORTS, SHOP, planned_rows, run
 from tests.support.source import ROOT
 from waypost.imports.csv_columns import CsvSource
 from waypost.settings import Settings

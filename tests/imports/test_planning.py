@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import func, select
 
 from tests.conftest import Person
-from tests.support.imports import SHOP, plan, planned_rows
+from tests.support.imports import EXPORTS, SHOP, plan, planned_rows
 from waypost.db import schema
 from waypost.db.database import Database
 from waypost.errors import Problem
@@ -24,19 +24,6 @@ def _table_sizes(database: Database) -> Mapping[str, int]:
     return database.read(
         lambda tx: {table.name: tx.execute(select(func.count()).select_from(table)).scalar_one() for table in tables}
     )
-
-
-EXPORTS = {
-    "bitly": f"Link,Custom Link,Destination URL,Title\nhttps://go.localhost/spring,,{SHOP},Spring",
-    "dub": f"Short link,Destination URL,Clicks,Created at\nhttps://go.localhost/spring,{SHOP},5,2024-05-06T07:08:09.000Z",
-    "short.io": f"Original URL,Path,Title,Clicks\n{SHOP},spring,T,7",
-    "rebrandly": f"slashtag;destination;domainName;createdAt\nspring;{SHOP};go.localhost;2021-02-03T04:05:06.000Z",
-    "kutt": f"address,target,description,visit_count,created_at\nspring,{SHOP},note,7,2024-01-02T03:04:05.000Z",
-    "chhoto": f"shortlink,longlink,hits,expiry_time,notes\nspring,{SHOP},3,0,",
-    "shlink": f"Long URL,Tags,Domain,Short code,Title\n{SHOP},foo|bar,,spring,",
-    "yourls": f"source,target,hits\n/spring/,{SHOP},12",
-    "tiny.cc": f'"url";"short_id";"note"\n{SHOP};spring;n',
-}
 
 
 @pytest.mark.parametrize("export", EXPORTS.values(), ids=EXPORTS)
