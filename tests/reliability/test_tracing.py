@@ -82,6 +82,8 @@ def _send_requests(node: Server, key: str) -> None:
     body = {"url": "https://example.com/secret", "custom": "traced"}
     assert node.call("POST", "/api/url/add", key=key, json=body, headers=traceparent).status_code == 200
     assert node.call("GET", "/api/url/999?token=secret", key=key).status_code == 404
+    unknown = {"url": "https://example.com/", "domain": "https://secret.example"}
+    assert node.call("POST", "/api/url/add", key=key, json=unknown).status_code == 400
     assert node.call("GET", "/dashboard/signin").status_code == 200
     assert node.call("GET", "/traced", follow_redirects=False).status_code == 302
     assert node.call("GET", "/api/nothing/here", key=key).status_code == 404
@@ -105,11 +107,13 @@ def test_requests_and_their_transactions_are_traced(database_url: str, tmp_path:
         writes = [span for span in collector.named("database write") if span.parent_span_id == add.span_id]
         system = "postgresql" if database_url.startswith("postgresql") else "sqlite"
         assert {_attributes(write)["db.system.name"] for write in writes} == {system}
+        (refused,) = [span for span in collector.named("database write") if "error.type" in _attributes(span)]
+        assert (_attributes(refused)["error.type"], len(refused.events)) == ("Problem", 0)
         transactions = [span for span in collector.spans if span.name.startswith("database ")]
         assert {span.parent_span_id for span in transactions} >= {add.span_id, read.span_id}
         assert page.parent_span_id == b""
         assert len(collector.named("GET")) == 1  # the unknown path
-        assert len([span for span in collector.spans if span.kind == Span.SPAN_KIND_SERVER]) == 4  # none of the visit
+        assert len([span for span in collector.spans if span.kind == Span.SPAN_KIND_SERVER]) == 5  # none of the visit
         assert b"secret" not in b"".join(export.SerializeToString() for export in collector.exports)
 
 

@@ -5,12 +5,14 @@ follow the semantic conventions for HTTP and databases. Spans contain no path, q
 no spans. The SDK reads the standard `OTEL_…` variables, such as those for sampling and headers.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from contextvars import copy_context
 from functools import partial
 from typing import Any, TypeVar
 
 from opentelemetry import trace
+from opentelemetry.context import Context
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
@@ -70,8 +72,7 @@ class _TracedApp:
         method = scope["method"] if scope["method"] in _METHODS else "_OTHER"
         attributes = {"http.request.method": method, "url.scheme": scope["scheme"]}
         parent = self._propagator.extract(headers)
-        start = partial(self._tracer.start_as_current_span, context=parent, kind=SpanKind.SERVER)
-        with start(method, attributes=attributes) as span:
+        with _span(self._tracer, method, SpanKind.SERVER, attributes, parent) as span:
 
             async def traced_send(message: Message) -> None:
                 if message["type"] == "http.response.start":
@@ -82,6 +83,20 @@ class _TracedApp:
             if route := self._route_of(scope):
                 span.set_attribute("http.route", route)
                 span.update_name(f"{method} {route}")
+
+
+def _span(
+    tracer: Tracer, name: str, kind: SpanKind, attributes: Mapping[str, str], parent: Context | None = None
+) -> AbstractContextManager[Span]:
+    """Start a span. It has no messages of exceptions, which can contain values of users, such as SQL parameters."""
+    return tracer.start_as_current_span(
+        name,
+        context=parent,
+        kind=kind,
+        attributes=attributes,
+        record_exception=False,
+        set_status_on_exception=False,
+    )
 
 
 def _set_status(span: Span, status: int) -> None:
@@ -115,5 +130,9 @@ class _TracedDatabase(Database):
         if not trace.get_current_span().is_recording():
             return transaction()
         attributes = {**self._attributes, "db.operation.name": name}
-        with self._tracer.start_as_current_span(f"database {name}", kind=SpanKind.CLIENT, attributes=attributes):
-            return transaction()
+        with _span(self._tracer, f"database {name}", SpanKind.CLIENT, attributes) as span:
+            try:
+                return transaction()
+            except Exception as error:
+                span.set_attribute("error.type", type(error).__qualname__)
+                raise
