@@ -16,7 +16,7 @@ import pytest
 SOURCE = Path(__file__).parents[2] / "src"
 LONGEST = 8192  # characters: the bound of URLs, fields and headers
 _NOTICEABLE = 0.02  # seconds; shorter times are noise
-_LINEAR = 10  # maximum growth of the time when the input grows fourfold; quadratic time grows by 16
+_LINEAR = 24  # maximum growth of the time when the input grows eightfold; quadratic time grows by 64
 _FUNCTIONS = frozenset({"match", "fullmatch", "search", "findall", "finditer", "split", "sub"})
 
 
@@ -149,11 +149,11 @@ def _slow_input(use: Use) -> str:
             return text.encode("latin-1", "replace") if isinstance(use.pattern.pattern, bytes) else text
 
         length = 16
-        while length < LONGEST and use.seconds(text(length)) < _NOTICEABLE:
+        while length < LONGEST and any(use.seconds(text(length)) < _NOTICEABLE for _ in range(3)):  # a busy machine
             length = length * 3 // 2
         length = min(length, LONGEST)
         if use.seconds(text(length)) >= _NOTICEABLE:
-            short, long = (min(use.seconds(text(size)) for _ in range(3)) for size in (length // 4, length))
+            short, long = (min(use.seconds(text(size)) for _ in range(3)) for size in (length // 8, length))
             if long > _NOTICEABLE and long > _LINEAR * short:
                 return f"{start!r} + {unit!r} * {length // len(unit)} + {end!r}: {long:.3f} s, {long / short:.0f} times"
     return ""
