@@ -152,6 +152,8 @@ _ALWAYS_WRITE = {
     "files/stream_route.py": "claims of keys",
     "files/upload.py": "uploads in progress",
     "imports/apply.py": "command of the operator",
+    "imports/click_history.py": "command of the operator",
+    "imports/undo.py": "command of the operator",
     "imports/planner.py": "command of the operator",
     "imports/plans.py": "command of the operator",
     "links/dead_link_checker.py": "results of checks",

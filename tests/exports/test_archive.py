@@ -33,6 +33,7 @@ NOT_EXPORTED = {
     "account_exports": "state of the export itself",
     "import_plans": "an import that is not applied",
     "import_rows": "an import that is not applied",
+    "import_clicks": "an import that is not applied",
     "link_checks": "checked again anyway",
     "page_counters": "derived from the tables",
     "download_grants": "for a day",

@@ -74,12 +74,12 @@ def test_second_import_creates_nothing_and_updates_changed_links(
     run(ana, settings, _many(600))
     before = _stored(ana)
     assert {fate for fate, _ in plan(ana, settings, _many(600))} == {"there"}
-    apply.apply(ana.database, ana.account)
+    apply.apply(ana.database, ana.account, settings)
     assert _stored(ana) == before
     assert service.get("/link-7").headers["location"] == f"{SHOP}/7"
     changed = _many(600).replace(f"{SHOP}/7,", "https://example.com/moved,")
     assert [item for item in plan(ana, settings, changed) if item[0] != "there"] == [("changed", "link-7")]
-    apply.apply(ana.database, ana.account)
+    apply.apply(ana.database, ana.account, settings)
     await_response(service, "/link-7", 302, "https://example.com/moved")
     assert len(_stored(ana)) == 600
 
@@ -100,7 +100,7 @@ def test_replaced_link_is_never_open_without_its_password(ana: Person, service: 
 def test_alias_taken_after_planning_is_conflict(ana: Person, ben: Person, settings: Settings) -> None:
     plan(ana, settings, f"alias,url\none,{SHOP}\ntwo,{SHOP}/2")
     taken = ben.add("url", url=SHOP, custom="one")
-    apply.apply(ana.database, ana.account)
+    apply.apply(ana.database, ana.account, settings)
     assert [alias for alias, _, _ in _stored(ana)] == ["two"]
     assert ben.details("url", taken)["alias"] == "one"
     current = ana.database.read(lambda tx: plans.current(tx, ana.account))
@@ -111,23 +111,23 @@ def test_alias_taken_after_planning_is_conflict(ana: Person, ben: Person, settin
 def test_interrupted_import_resumes_at_its_batch(ana: Person, settings: Settings) -> None:
     plan(ana, settings, _many())
     made = ana.database.read(lambda tx: plans.current(tx, ana.account))
-    assert ana.database.write(lambda tx: apply.apply_batch(tx, ana.account, made.id))
+    assert ana.database.write(lambda tx: apply.apply_batch(tx, ana.account, made.id, settings))
 
     def interrupted(tx: object) -> None:
-        apply.apply_batch(tx, ana.account, made.id)  # type: ignore[arg-type]
+        apply.apply_batch(tx, ana.account, made.id, settings)  # type: ignore[arg-type]
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         ana.database.write(interrupted)
     assert len(_stored(ana)) == 500
-    apply.apply(ana.database, ana.account)
+    apply.apply(ana.database, ana.account, settings)
     assert _stored(ana) == [(f"link-{n}", f"{SHOP}/{n}", n) for n in range(ROWS)]
     assert ana.get("/urls")["data"]["result"] == ROWS
 
 
 def test_two_runners_apply_each_batch_once(ana: Person, settings: Settings) -> None:
     plan(ana, settings, _many())
-    runners = [threading.Thread(target=apply.apply, args=(ana.database, ana.account)) for _ in range(2)]
+    runners = [threading.Thread(target=apply.apply, args=(ana.database, ana.account, settings)) for _ in range(2)]
     for runner in runners:
         runner.start()
     join(*runners)
@@ -155,5 +155,5 @@ def test_import_above_limit_of_plan_stops_before_batch(ana: Person, settings: Se
         run(ana, settings, _many())
     assert len(_stored(ana)) == 500
     ana.write(lambda tx: tx.execute(update(account_plans).values(item_limit=None)))
-    apply.apply(ana.database, ana.account)
+    apply.apply(ana.database, ana.account, settings)
     assert len(_stored(ana)) == ROWS

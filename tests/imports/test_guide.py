@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import Person
 from tests.support.imports import EXPORTS, SHOP, planned_rows, run
 from tests.support.source import ROOT
-from waypost.imports.csv_columns import CsvSource
+from waypost.imports.sources.csv_columns import CsvSource
 from waypost.settings import Settings
 
 _GUIDE = (ROOT / "docs" / "importing.md").read_text().partition("## From each service")[2]

@@ -48,7 +48,7 @@ def test_killed_import_resumes_and_ends_with_same_rows(ana: Person, settings: Se
             while _imported(ana) == before and process.poll() is None and time.monotonic() < deadline:
                 time.sleep(0.005)
         assert before < _imported(ana) < ROWS
-    apply.apply(ana.database, ana.account)
+    apply.apply(ana.database, ana.account, settings)
     query = select(links.c.alias, links.c.clicks).where(links.c.account == ana.account).order_by(links.c.id)
     stored = [tuple(row) for row in ana.database.read(lambda tx: tx.execute(query).all())]
     assert stored == [(f"link-{n}", 1) for n in range(ROWS)]

@@ -6,9 +6,9 @@ import time
 from tests.conftest import Person
 from tests.support.asgi_client import AsgiClient
 from waypost.imports import apply, planner, plans
-from waypost.imports.csv_columns import CsvSource
 from waypost.imports.planner import Options
 from waypost.imports.plans import Row
+from waypost.imports.sources.csv_columns import CsvSource
 from waypost.settings import Settings
 
 SHOP = "https://example.com/shop"
@@ -50,7 +50,7 @@ def planned_rows(
 def run(person: Person, settings: Settings, text: str, options: Options = _DEFAULTS) -> None:
     """Plan and apply the import of a CSV file."""
     planned_rows(person, settings, text, options)
-    apply.apply(person.database, person.account)
+    apply.apply(person.database, person.account, settings)
 
 
 def await_response(service: AsgiClient, path: str, status: int, location: str | None = None) -> None:

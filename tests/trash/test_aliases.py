@@ -105,7 +105,7 @@ def test_import_does_not_take_alias_that_moved_to_trash_after_its_plan(
     planned_rows(ana, settings, f"alias,url\nspring,{SHOP}")
     link = new_link(ana, "spring")
     move(database, ana, "url", link)
-    apply.apply(database, ana.account)
+    apply.apply(database, ana.account, settings)
     assert ana.get("/urls")["data"]["result"] == 0
     restore(database, ana, entries(database, ana))
     assert ana.details("url", link)["alias"] == "spring"

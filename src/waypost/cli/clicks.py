@@ -57,5 +57,8 @@ def verify_totals(
             counts = f"total {difference.counted}, visits {difference.stored}"
             console.stdout.print(f"{difference.kind} {difference.item} on {day}: {counts}", markup=False)
         console.stdout.print(f"{len(differences)} differences{' repaired' if repair and differences else ''}.")
-    if differences and not repair:
+    kept = [difference for difference in differences if difference.has_imported]
+    if repair and kept:
+        console.stderr.print(f"{len(kept)} of them stay: days with imported clicks cannot be recomputed.")
+    if kept or (differences and not repair):
         raise typer.Exit(1)

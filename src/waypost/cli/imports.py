@@ -1,31 +1,43 @@
 """The `waypost import` command: move links from another service."""
 
+import getpass
+import sys
 from pathlib import Path
 from typing import Annotated
+from zoneinfo import ZoneInfo
 
 import typer
 
-from waypost import csv_export
 from waypost.cli import access, console
 from waypost.db.database import Database
 from waypost.imports import apply as applying
-from waypost.imports import planner, plans
-from waypost.imports.csv_columns import CsvSource
-from waypost.imports.plans import Conflicts
+from waypost.imports import plan_report, planner, plans
+from waypost.imports import undo as undoing
+from waypost.imports.plans import Conflicts, Folders
+from waypost.imports.sources import registry
+from waypost.imports.sources.registry import Service
 
-_FATES = {
-    "create": "will be created",
-    "there": "are there already",
-    "changed": "change a link",
-    "conflict": "have a conflict",
-    "impossible": "are impossible",
-}
-_APPLIED = {"create": "were created", "changed": "have changed a link"}
+_SERVICE = "From a service"
 
 
 def import_links(
     identifier: access.AccountArgument,
-    file: Annotated[Path | None, typer.Argument(help="CSV file; without one, apply or resume the last plan.")] = None,
+    file: Annotated[
+        Path | None, typer.Argument(help="CSV, SQL dump, SQLite or JSON file; without one, apply the last plan.")
+    ] = None,
+    service: Annotated[
+        Service | None, typer.Option("--from", help="Read the API of this service.", rich_help_panel=_SERVICE)
+    ] = None,
+    url: Annotated[str, typer.Option(help="Address of your own server of the service.", rich_help_panel=_SERVICE)] = "",
+    token_file: Annotated[
+        Path | None,
+        typer.Option(
+            help="File with the token; - for standard input. Without it, you are asked.", rich_help_panel=_SERVICE
+        ),
+    ] = None,
+    history: Annotated[
+        bool, typer.Option(help="Read clicks by day or visit, not only totals.", rich_help_panel=_SERVICE)
+    ] = True,
     column: Annotated[
         list[str] | None, typer.Option(metavar="FIELD=NAME", help="Column of a field, such as url=Target.")
     ] = None,
@@ -36,30 +48,68 @@ def import_links(
     conflicts: Annotated[
         Conflicts, typer.Option(help="A taken alias: skip the row, add a suffix, or replace the account's own link.")
     ] = "skip",
+    folders: Annotated[Folders, typer.Option(help="Folders and groups become campaigns or channels.")] = "campaign",
+    timezone: Annotated[str, typer.Option(metavar="ZONE", help="Time zone of dates in YOURLS.")] = "UTC",
     report: Annotated[Path | None, typer.Option(help="Write the fate of every row to this CSV file.")] = None,
     apply: Annotated[bool, typer.Option("--apply", help="Apply the plan. If interrupted, run it again.")] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="Undo the last import, unless its links were edited.")] = False,
     json: console.AsJson = False,
 ) -> None:
     """Plan an import of links, and write it to a CSV file; with --apply, create the links."""
-    options = planner.Options(conflicts, _pairs(host, "--host"))
-    columns = _pairs(column, "--column")
-    if file is None and not apply:
-        raise typer.BadParameter("is required without --apply", param_hint="FILE")
+    has_source = file is not None or service is not None
+    if (file is not None and service is not None) or (undo and (apply or has_source)):
+        raise typer.BadParameter("use only one of FILE, --from and --undo")
+    if not (has_source or apply or undo):
+        raise typer.BadParameter("is required without --from, --apply or --undo", param_hint="FILE")
+    options = planner.Options(conflicts, folders, _pairs(host, "--host"))
     with access.database_and_account(identifier) as (database, account):
+        if undo:
+            _undo(database, account.id, json=json)
+            return
         if file is not None:
-            _plan(database, account.id, file, columns, options)
+            _plan_file(database, account.id, file, _pairs(column, "--column"), _zone(timezone), options)
+        elif service is not None:
+            source_options = registry.ServiceOptions(url, _zone(timezone), history, registry.hosts_of(url))
+            source = registry.of_service(service, _token(token_file), source_options)
+            planner.make(database, access.settings(), account.id, source, options)
         if apply:
-            applying.apply(database, account.id)
-        target = report or (None if apply else Path(f"{file.stem if file else 'import'}-plan.csv"))
-        _print_summary(database, account.id, target, json=json)
+            applying.apply(database, account.id, access.settings())
+        name = file.stem if file else service or "import"
+        _print_summary(database, account.id, report or (None if apply else Path(f"{name}-plan.csv")), json=json)
 
 
-def _plan(database: Database, account: int, file: Path, columns: dict[str, str], options: planner.Options) -> None:
+def _plan_file(
+    database: Database, account: int, file: Path, columns: dict[str, str], zone: ZoneInfo, options: planner.Options
+) -> None:
     try:
-        with file.open("rb") as opened:
-            planner.make(database, access.settings(), account, CsvSource(opened, columns), options)
+        with registry.of_file(file, columns, zone) as source:
+            planner.make(database, access.settings(), account, source, options)
     except OSError as error:
         raise typer.BadParameter(f"{file}: {error.strerror}", param_hint="FILE") from error
+
+
+def _token(file: Path | None) -> str:
+    """Return the token of the service. It is no option, because other users of the machine see those."""
+    if file is None and sys.stdin.isatty():
+        return getpass.getpass("Token: ").strip()
+    try:
+        return (sys.stdin.read() if file in (None, Path("-")) else file.read_text()).strip()
+    except OSError as error:
+        raise typer.BadParameter(f"{file}: {error.strerror}", param_hint="--token-file") from error
+
+
+def _undo(database: Database, account: int, *, json: bool) -> None:
+    preview = undoing.preview(database, account)
+    if not json and not preview.edited:
+        console.stdout.print(
+            f"{preview.deleted:,} items are deleted and {preview.restored:,} changed back."
+            f" They have {preview.clicks:,} clicks since the import."
+        )
+    done = undoing.undo(database, account)
+    if json:
+        console.as_json({"deleted": done.deleted, "restored": done.restored, "clicks": done.clicks})
+    else:
+        console.stdout.print("The import is undone. Its aliases stay reserved for the account.")
 
 
 def _print_summary(database: Database, account: int, target: Path | None, *, json: bool) -> None:
@@ -68,16 +118,10 @@ def _print_summary(database: Database, account: int, target: Path | None, *, jso
     if target is not None:
         _write(target, database, account, plan.id)
     if json:
-        counts = {fate: summary.counts.get(fate, 0) for fate in _FATES}
-        console.as_json({"state": plan.state, **counts, "losing": summary.losing, "ignored": list(plan.ignored)})
+        console.as_json(plan_report.as_json(plan, summary))
         return
-    texts = {**_FATES, **_APPLIED} if plan.state == "applied" else _FATES
-    for fate, text in texts.items():
-        console.stdout.print(f"{summary.counts.get(fate, 0):,} rows {text}.")
-    kept = summary.counts.get("create", 0) + summary.counts.get("changed", 0)
-    console.stdout.print(f"{summary.losing:,} of {kept:,} links lose something.")
-    if plan.ignored:
-        console.stdout.print(f"Columns that are not imported: {', '.join(plan.ignored)}.")
+    for line in plan_report.lines(plan, summary):
+        console.stdout.print(line, markup=False)
     if target is not None:
         console.stdout.print(f"The fate of every row is in {target}.")
     if plan.state == "planned":
@@ -85,14 +129,18 @@ def _print_summary(database: Database, account: int, target: Path | None, *, jso
 
 
 def _write(target: Path, database: Database, account: int, plan: int) -> None:
-    names = ("line", "fate", "reason", "losses", "host", "alias", "url")
     try:
         with target.open("w", encoding="utf-8", newline="") as opened:
-            opened.write(csv_export.lines([names]))
-            for row in plans.rows(database, account, plan):
-                opened.write(csv_export.lines([[getattr(row, name) for name in names]]))
+            opened.writelines(plan_report.csv_lines(database, account, plan))
     except OSError as error:
         raise typer.BadParameter(f"{target}: {error.strerror}", param_hint="--report") from error
+
+
+def _zone(name: str) -> ZoneInfo:
+    try:
+        return ZoneInfo(name)
+    except (ValueError, OSError):
+        raise typer.BadParameter(f"{name} is not a time zone such as Europe/Berlin", param_hint="--timezone") from None
 
 
 def _pairs(texts: list[str] | None, option: str) -> dict[str, str]:

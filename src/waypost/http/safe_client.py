@@ -7,7 +7,7 @@ import ipaddress
 import socket
 import ssl
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -82,6 +82,27 @@ def fetch(
     raise Refused("it redirects too often")
 
 
+def request(
+    url: str,
+    *,
+    headers: Mapping[str, str],
+    form: bytes | None = None,
+    max_bytes: int,
+    seconds: float,
+    trusted_hosts: Set[str] = frozenset(),
+    resolver: Resolver = resolve,
+) -> FetchedResponse:
+    """GET `url`, or POST a form, with headers such as a token. Follows no redirects, so the token stays with its host.
+
+    `trusted_hosts` may have internal addresses. Raises Refused as `fetch`.
+    """
+    with _open_pool(resolver, seconds, trusted_hosts=trusted_hosts) as pool:
+        method, media_type = ("GET", "") if form is None else ("POST", "application/x-www-form-urlencoded")
+        exchange = _exchange(pool, method, url, body=form, media_type=media_type, headers=headers)
+        with exchange as response:
+            return _read(response, max_bytes)
+
+
 def probe(
     url: str,
     *,
@@ -113,8 +134,10 @@ def post(url: str, body: bytes, *, media_type: str, seconds: float, resolver: Re
         return response.status
 
 
-def _open_pool(resolver: Resolver, seconds: float, *, verify: bool = True) -> httpcore2.ConnectionPool:
-    network = _GuardedBackend(resolver, time.monotonic() + seconds)
+def _open_pool(
+    resolver: Resolver, seconds: float, *, verify: bool = True, trusted_hosts: Set[str] = frozenset()
+) -> httpcore2.ConnectionPool:
+    network = _GuardedBackend(resolver, time.monotonic() + seconds, trusted_hosts)
     # Connections are not reused, so that every request is checked.
     return httpcore2.ConnectionPool(
         ssl_context=_ssl_context(verify=verify), network_backend=network, max_keepalive_connections=0, max_connections=1
@@ -154,13 +177,17 @@ def _redirect_url(url: str, location: str) -> str:
 
 
 def _get(pool: httpcore2.ConnectionPool, url: str, *, max_bytes: int) -> FetchedResponse:
-    body = bytearray()
     with _exchange(pool, "GET", url) as response:
-        for chunk in response.iter_stream():
-            body += chunk
-            if len(body) > max_bytes:
-                raise Refused(f"it is larger than {max_bytes} bytes")
-        return FetchedResponse(response.status, dict(_headers(response)), bytes(body))
+        return _read(response, max_bytes)
+
+
+def _read(response: httpcore2.Response, max_bytes: int) -> FetchedResponse:
+    body = bytearray()
+    for chunk in response.iter_stream():
+        body += chunk
+        if len(body) > max_bytes:
+            raise Refused(f"it is larger than {max_bytes} bytes")
+    return FetchedResponse(response.status, dict(_headers(response)), bytes(body))
 
 
 @contextmanager
@@ -172,15 +199,16 @@ def _exchange(
     body: bytes | None = None,
     media_type: str = "",
     agent: str = _AGENT,
+    headers: Mapping[str, str] | None = None,
 ) -> Iterator[httpcore2.Response]:
     """Send one request; the body of the response has not been read. Raises Refused."""
     if not url.lower().startswith(("http://", "https://")):
         raise Refused("it leads to something other than http and https")
-    headers = [("User-Agent", agent), ("Accept", "*/*"), ("Accept-Encoding", "identity")]
+    sent = [("User-Agent", agent), ("Accept", "*/*"), ("Accept-Encoding", "identity"), *(headers or {}).items()]
     if body is not None:
-        headers += [("Content-Type", media_type), ("Content-Length", str(len(body)))]
+        sent += [("Content-Type", media_type), ("Content-Length", str(len(body)))]
     try:
-        with pool.stream(method, quote(url, safe=_URL_SAFE), headers=headers, content=body) as response:
+        with pool.stream(method, quote(url, safe=_URL_SAFE), headers=sent, content=body) as response:
             yield response
     except httpcore2.TimeoutException as error:
         raise Unreachable("it takes too long") from error
@@ -193,10 +221,11 @@ def _headers(response: httpcore2.Response) -> tuple[tuple[str, str], ...]:
 
 
 class _GuardedBackend(httpcore2.NetworkBackend):
-    """Network backend that connects only to public addresses, until a deadline."""
+    """Network backend that connects only to public addresses and trusted hosts, until a deadline."""
 
-    def __init__(self, resolver: Resolver, deadline: float) -> None:
+    def __init__(self, resolver: Resolver, deadline: float, trusted_hosts: Set[str]) -> None:
         self._resolver = resolver
+        self._trusted_hosts = trusted_hosts
         self._deadline = deadline
         self._backend = httpcore2.SyncBackend()
 
@@ -209,7 +238,8 @@ class _GuardedBackend(httpcore2.NetworkBackend):
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.NetworkStream:
         addresses = self._resolve(host, port)
-        if not addresses or not all(is_public(address) for address in addresses):
+        is_trusted = host.lower() in self._trusted_hosts
+        if not addresses or not (is_trusted or all(is_public(address) for address in addresses)):
             raise Refused(f"{host} leads to an internal address")
         timeout = _seconds_left(self._deadline)
         return _DeadlineStream(

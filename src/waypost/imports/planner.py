@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Protocol
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, select
 
 from waypost import clock, credentials
 from waypost.db.database import Database
-from waypost.db.schema import domains, import_rows
+from waypost.db.schema import domains
 from waypost.errors import Problem, invalid
-from waypost.imports import known_names, plans
+from waypost.imports import click_history, item_fields, known_names, plans
 from waypost.imports.known_names import Known
-from waypost.imports.plans import BATCH, Conflicts, Fate
+from waypost.imports.plans import BATCH, Conflicts, Fate, Folders
 from waypost.imports.record import Record
 from waypost.settings import Settings
 from waypost.urls import alias_rules, blocklist, hostnames, validation
@@ -41,6 +41,7 @@ class Options:
     """Choices before an import: `hosts` maps hosts of the source to hosts of this service."""
 
     conflicts: Conflicts = "skip"
+    folders: Folders = "campaign"
     hosts: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -53,6 +54,7 @@ class Candidate:
     host: str = OWN
     alias: str = ""
     url: str = ""
+    columns: Mapping[str, Any] = field(default_factory=dict)
     problem: str = ""
 
     @property
@@ -62,22 +64,42 @@ class Candidate:
 
 
 def make(database: Database, settings: Settings, account: int, source: Source, options: Options) -> int:
-    """Replace the plan of the account; return its id. Raises INVALID on `file` for a file that cannot be read."""
-    plan = plans.start(database, account, source.name, conflicts=options.conflicts, ignored=source.ignored)
-    planner = _Planner(settings, account, plan, source.name, options)
-    records = iter(source)
+    """Replace the plan of the account; return its id. Raises as `read`."""
+    plan = plans.start(database, account, source.name, conflicts=options.conflicts)
     try:
-        while batch := list(islice(records, BATCH)):
-            passwords = [credentials.hash_password(item.password) if item.password else None for item in batch]
-            rows = database.read(lambda tx, batch=batch: planner.rows(tx, batch))  # type: ignore[misc]
-            for row, password in zip(rows, passwords, strict=True):
-                row["fields"]["password"] = password
-            database.write(lambda tx, rows=rows: tx.execute(insert(import_rows), rows))  # type: ignore[misc]
+        read(database, settings, account, plan, source, options)
     except Problem:
         plans.remove(database, account, plan)
         raise
-    database.write(lambda tx: plans.set_state(tx, account, plan, "planned"))
     return plan
+
+
+def read(database: Database, settings: Settings, account: int, plan: int, source: Source, options: Options) -> None:
+    """Store the fate of every row of the source. Raises INVALID for a source that cannot be read.
+
+    Raises SELECTION_CHANGED if another plan replaces this one.
+    """
+    planner = _Planner(settings, account, plan, source.name, options)
+    clicks = click_history.Sink(database, account, plan)
+    records = iter(source)
+    with plans.busy(database, account, plan):
+        while batch := list(islice(records, BATCH)):
+            passwords = [credentials.hash_password(item.password) if item.password else None for item in batch]
+            rows = database.read(lambda tx, batch=batch: planner.rows(tx, batch))  # type: ignore[misc]
+            for row, record, password in zip(rows, batch, passwords, strict=True):
+                if record.kind == "link":
+                    row["fields"]["columns"]["password"] = password
+                    _count_clicks(row, record, clicks)
+            clicks.flush()
+            database.write(lambda tx, rows=rows: plans.add_rows(tx, account, plan, rows))  # type: ignore[misc]
+        database.write(lambda tx: plans.finish_reading(tx, account, plan, ignored=source.ignored))
+
+
+def _count_clicks(row: dict[str, Any], record: Record, sink: click_history.Sink) -> None:
+    """Store the clicks whose time is known; all others are the baseline, `imported`."""
+    clicks, visits = sink.add(record.line, record.history) if row["fate"] == "create" else (0, 0)
+    imported = max(0, record.clicks - visits)
+    row["fields"] |= {"clicks": imported + clicks, "imported": imported}
 
 
 class _Planner:
@@ -85,7 +107,7 @@ class _Planner:
 
     def __init__(self, settings: Settings, account: int, plan: int, source: str, options: Options) -> None:
         self._settings, self._account, self._plan, self._source = settings, account, plan, source
-        self._conflicts = options.conflicts
+        self._conflicts, self._folders = options.conflicts, options.folders
         self._hosts = {name.lower(): target for name, target in options.hosts.items()}
         self._now = clock.now()
 
@@ -106,9 +128,13 @@ class _Planner:
             alias = alias_rules.check(record.alias, host=candidate.host, field="alias") if record.alias else ""
             alias = alias or alias_rules.generate()
             candidate.alias = alias_rules.fold_case(alias) if candidate.host in folding else alias
+            if record.kind == "bio":
+                candidate.columns = item_fields.bio_columns(tx, record, self._settings)
+                return candidate
             if len(record.url) > _MAX_URL:
                 raise invalid("url", f"url must have at most {_MAX_URL} characters.")
             candidate.url = validation.destination(record.url, field="url", settings=self._settings)
+            candidate.columns = item_fields.link_columns(tx, self._account, record, self._settings)
         except Problem as problem:
             candidate.problem = candidate.problem or problem.message
         return candidate
@@ -118,7 +144,7 @@ class _Planner:
         try:
             return hostnames.resolve_domain(tx, self._account, target, settings=self._settings) if target else OWN
         except Problem as problem:
-            hint = f"Import its links to another domain, such as --host {name}=go.example.com."
+            hint = f"Import its links to another domain, such as host {name}=go.example.com."
             problem.message = f"{target} is not one of your branded domains. {hint}"
             raise
 
@@ -127,7 +153,7 @@ class _Planner:
         blocked = blocklist.read(tx)
         foreign: dict[str, list[Candidate]] = {}
         for candidate in candidates:
-            if candidate.problem:
+            if candidate.problem or not candidate.url:
                 continue
             try:
                 host = validation.foreign_host(candidate.url, field="url", settings=self._settings)
@@ -148,6 +174,8 @@ class _Planner:
         return {
             "account": self._account,
             "plan": self._plan,
+            "kind": record.kind,
+            "stage": plans.LINKS if record.kind == "link" else plans.OTHERS,
             "line": record.line,
             "fate": fate,
             "reason": reason,
@@ -158,8 +186,28 @@ class _Planner:
             "url": _storable(candidate.url or record.url),
             "created": self._now if record.created is None else record.created,
             "digest": record.digest(),
-            "link": link,
-            "fields": _fields(record),
+            "item": link,
+            "fields": self._fields(candidate),
+        }
+
+    def _fields(self, candidate: Candidate) -> dict[str, Any]:
+        record = candidate.record
+        if record.kind == "bio":
+            return {"columns": dict(candidate.columns), "block_clicks": record.block_clicks}
+        is_campaign = self._folders == "campaign"
+        columns = {
+            "title": record.title,
+            "description": record.description,
+            "expiry": record.expiry,
+            "clicklimit": record.clicklimit,
+            "status": "public",
+            **candidate.columns,
+        }
+        return {
+            "columns": columns | ({"status": "disabled"} if record.is_disabled else {}),
+            "tags": [*record.tags, *([record.folder] if record.folder and self._folders == "channel" else [])],
+            "colors": {tag: color for tag, color in record.colors.items() if tag in record.tags},
+            "campaign": record.folder if is_campaign else "",
         }
 
     def _fate(self, tx: Connection, candidate: Candidate, known: Known) -> tuple[Fate, str, int | None]:
@@ -183,6 +231,9 @@ class _Planner:
         is_own_link = holder is not None and holder.account == self._account and holder.kind == "link"
         if holder is not None and is_own_link and holder.url == candidate.url:
             return "there", "Your link with this alias has this destination.", None
+        is_own = holder is not None and holder.account == self._account
+        if is_own and candidate.record.kind == "bio" and holder is not None and holder.kind == "bio":
+            return "there", "You have a bio page with this alias.", None
         line = known.alias_lines.get(candidate.name)
         if holder is not None and is_own_link and line is None and self._conflicts == "replace":
             return "changed", "Replaces your link with this alias.", holder.item
@@ -205,18 +256,6 @@ def _source_id(record: Record) -> str:
     if len(text) <= _MAX_SOURCE_ID and not _UNSTORABLE.search(text):
         return text
     return "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _fields(record: Record) -> dict[str, Any]:
-    return {
-        "title": record.title,
-        "description": record.description,
-        "expiry": record.expiry,
-        "clicklimit": record.clicklimit,
-        "status": "disabled" if record.is_disabled else "public",
-        "clicks": record.clicks,
-        "tags": record.tags,
-    }
 
 
 def _storable(text: str, length: int | None = None) -> str:

@@ -1,6 +1,8 @@
 """Plans of imports: an account has one. Its rows tell the fate of each row of the source."""
 
+import threading
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -8,27 +10,39 @@ from sqlalchemy import Connection, Select, case, delete, func, insert, select, u
 
 from waypost import clock
 from waypost.db.database import Database
-from waypost.db.schema import import_plans, import_rows
+from waypost.db.schema import import_clicks, import_plans, import_rows
 from waypost.errors import Kind, Problem, not_found
 
 Conflicts = Literal["skip", "suffix", "replace"]
 Fate = Literal["create", "there", "conflict", "changed", "impossible"]
+Folders = Literal["campaign", "channel", "ignore"]
+State = Literal["reading", "failed", "planned", "applying", "applied", "undoing", "undone"]
 BATCH = 500
+LINKS, OTHERS = 0, 1
+"""Stages of the rows, in the order in which they are applied."""
+BUSY_SECONDS = 60
 _LINES_PER_READ = 1000
 _row = import_rows.c
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A plan. `ignored` are the columns of the source that no field uses."""
+    """A plan. `ignored` are the columns of the source that no field uses, `row_count` the rows that were read."""
 
     id: int
     source: str
     conflicts: Conflicts
-    state: str
+    state: State
+    error: str
     ignored: Sequence[str]
-    created_position: int
-    row_position: int
+    row_count: int
+    busy_until: int
+    created: int
+
+    @property
+    def is_busy(self) -> bool:
+        """Return whether a process reads, applies or undoes the plan. If it was killed, for another minute."""
+        return 0 < self.busy_until - clock.now() <= 2 * BUSY_SECONDS
 
 
 @dataclass(frozen=True)
@@ -44,6 +58,7 @@ class Row:
     """A row of the source with its fate."""
 
     line: int
+    kind: str
     fate: Fate
     reason: str
     losses: str
@@ -56,35 +71,95 @@ _PLAN_COLUMNS = [import_plans.c[name] for name in Plan.__dataclass_fields__]
 _ROW_COLUMNS = [_row[name] for name in Row.__dataclass_fields__]
 
 
-def start(database: Database, account: int, source: str, *, conflicts: Conflicts, ignored: Sequence[str]) -> int:
-    """Replace the plan of the account by a new one; return its id."""
-    for plan in database.read(lambda tx: tx.execute(_plans_of(account)).scalars().all()):
-        remove(database, account, plan)
+def start(database: Database, account: int, source: str, *, conflicts: Conflicts) -> int:
+    """Replace the plan of the account by a new one; return its id.
+
+    Raises SELECTION_CHANGED while the old one is applied or undone.
+    """
+    for plan in database.read(lambda tx: tx.execute(_plans_of(account)).mappings().all()):
+        if plan["state"] in ("applying", "undoing") and Plan(**plan).is_busy:
+            message = "An import of this account is running. Wait for its end, at most a minute if it was interrupted."
+            raise Problem(Kind.SELECTION_CHANGED, message)
+        remove(database, account, plan["id"])
     values = {
         "account": account,
         "source": source,
         "conflicts": conflicts,
         "state": "reading",
-        "ignored": list(ignored),
         "created": clock.now(),
+        "busy_until": clock.now() + BUSY_SECONDS,
     }
     statement = insert(import_plans).values(**values).returning(import_plans.c.id)
     return int(database.write(lambda tx: tx.execute(statement).scalar_one()))
 
 
+@contextmanager
+def busy(database: Database, account: int, plan: int) -> Iterator[None]:
+    """Mark the plan as in work until the end, or for a minute after the process is killed."""
+    ended = threading.Event()
+
+    def extend() -> None:
+        while not ended.wait(BUSY_SECONDS / 3):
+            with suppress(Problem):  # a failed database fails the work itself
+                _set_busy(database, account, plan, clock.now() + BUSY_SECONDS)
+
+    _set_busy(database, account, plan, clock.now() + BUSY_SECONDS)
+    thread = threading.Thread(target=extend, name="import", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+        with suppress(Problem):
+            _set_busy(database, account, plan, 0)
+
+
+def _set_busy(database: Database, account: int, plan: int, until: int) -> None:
+    is_plan = (import_plans.c.id == plan, import_plans.c.account == account)
+    database.write(lambda tx: tx.execute(update(import_plans).where(*is_plan).values(busy_until=until)))
+
+
+def hold(tx: Connection, account: int, plan: int) -> None:
+    """Lock the plan until the commit. Raises SELECTION_CHANGED if another one has replaced it."""
+    query = select(import_plans.c.id).where(import_plans.c.id == plan, import_plans.c.account == account)
+    if tx.execute(query.with_for_update()).first() is None:
+        raise replaced()
+
+
+def add_rows(tx: Connection, account: int, plan: int, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Store rows of the source. Raises SELECTION_CHANGED if another plan has replaced it."""
+    is_plan = (import_plans.c.id == plan, import_plans.c.account == account)
+    values = {"row_count": import_plans.c.row_count + len(rows)}
+    if tx.execute(update(import_plans).where(*is_plan).values(values)).rowcount == 0:
+        raise replaced()
+    tx.execute(insert(import_rows), rows)
+
+
+def finish_reading(tx: Connection, account: int, plan: int, *, ignored: Sequence[str]) -> None:
+    """Make the plan complete. Raises SELECTION_CHANGED if another plan has replaced it."""
+    set_state(tx, account, plan, "planned", ignored=list(ignored))
+
+
+def fail(tx: Connection, account: int, plan: int, error: str) -> None:
+    """Note why the source could not be read. A plan that was replaced is left alone."""
+    is_plan = (import_plans.c.id == plan, import_plans.c.account == account)
+    tx.execute(update(import_plans).where(*is_plan).values(state="failed", error=error[:500]))
+
+
 def current(tx: Connection, account: int) -> Plan:
     """Return the plan of the account. Raises NOT_FOUND."""
-    query = select(*_PLAN_COLUMNS).where(import_plans.c.account == account).order_by(import_plans.c.id.desc())
+    query = _plans_of(account).order_by(import_plans.c.id.desc())
     row = tx.execute(query.limit(1)).mappings().first()
     if row is None:
         raise not_found("import plan")
     return Plan(**row)
 
 
-def set_state(tx: Connection, account: int, plan: int, state: str) -> None:
+def set_state(tx: Connection, account: int, plan: int, state: State, **values: Any) -> None:
     """Set the state of a plan. Raises SELECTION_CHANGED if another plan has replaced it."""
     is_plan = (import_plans.c.id == plan, import_plans.c.account == account)
-    if tx.execute(update(import_plans).where(*is_plan).values(state=state)).rowcount == 0:
+    if tx.execute(update(import_plans).where(*is_plan).values(state=state, **values)).rowcount == 0:
         raise replaced()
 
 
@@ -116,14 +191,15 @@ def rows(database: Database, account: int, plan: int) -> Iterator[Row]:
 
 
 def _plans_of(account: int) -> Select[Any]:
-    return select(import_plans.c.id).where(import_plans.c.account == account)
+    return select(*_PLAN_COLUMNS).where(import_plans.c.account == account)
 
 
 def remove(database: Database, account: int, plan: int) -> None:
     """Delete a plan, and its rows in batches, so that no other writer waits long."""
-    oldest = select(_row.id).where(_row.plan == plan, _row.account == account).limit(BATCH * 4)
-    statement = delete(import_rows).where(_row.id.in_(oldest), _row.account == account)
-    while database.write(lambda tx: tx.execute(statement).rowcount):
-        pass
+    for table in (import_rows, import_clicks):
+        oldest = select(table.c.id).where(table.c.plan == plan, table.c.account == account).limit(BATCH * 4)
+        statement = delete(table).where(table.c.id.in_(oldest), table.c.account == account)
+        while database.write(lambda tx, statement=statement: tx.execute(statement).rowcount):  # type: ignore[misc]
+            pass
     is_plan = (import_plans.c.id == plan, import_plans.c.account == account)
     database.write(lambda tx: tx.execute(delete(import_plans).where(*is_plan)))

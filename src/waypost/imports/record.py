@@ -2,11 +2,24 @@
 
 import hashlib
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+from waypost.clicks.ingest.aggregate import VisitAttributes
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\u2028\u2029]+")
 _CONTROL_IN_TEXT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]+")
 _MAX_TITLE, _MAX_DESCRIPTION, _MAX_TAG, _MAX_TAGS = 255, 5000, 255, 100
+
+
+class Clicks(NamedTuple):
+    """Clicks of people in one second, or from it on. `visits` are all visits among the clicks of the source."""
+
+    second: int
+    clicks: int
+    visits: int
+    attributes: VisitAttributes
 
 
 @dataclass
@@ -15,9 +28,13 @@ class Record:
 
     `source_id` identifies the row in its source; without one, alias or destination do. `problem` says why the row
     cannot be imported, `losses` what an imported link lacks. `host` is "" if the source has none.
+    `colors` are those of tags, #rrggbb. `folder` is the name of a group of links. `fields` are further fields of POST
+    /url/add, such as geotarget. `clicks` are all clicks in the source; `history` are those whose time is known, oldest
+    first. It is read only if the link is created. A bio page has the fields of POST /bio/add, with `block_clicks`.
     """
 
     line: int
+    kind: Literal["link", "bio"] = "link"
     url: str = ""
     alias: str = ""
     host: str = ""
@@ -31,6 +48,11 @@ class Record:
     clicklimit: int | None = None
     password: str = ""
     is_disabled: bool = False
+    folder: str = ""
+    colors: Mapping[str, str] = field(default_factory=dict)
+    fields: dict[str, Any] = field(default_factory=dict)
+    history: Iterable[Clicks] = ()
+    block_clicks: list[int] = field(default_factory=list)
     problem: str = ""
     losses: list[str] = field(default_factory=list)
 
@@ -40,13 +62,15 @@ class Record:
         self.description = self._cut("description", _CONTROL_IN_TEXT.sub(" ", self.description), _MAX_DESCRIPTION)
         names = dict.fromkeys(_CONTROL.sub(" ", tag).strip() for tag in self.tags)
         self.tags = [self._cut("tag", name, _MAX_TAG) for name in names if name]
+        self.folder = self._cut("folder", _CONTROL.sub(" ", self.folder).strip(), _MAX_TAG)
         if len(self.tags) > _MAX_TAGS:
             self.losses.append(f"only the first {_MAX_TAGS} of {len(self.tags)} tags are kept")
             del self.tags[_MAX_TAGS:]
 
     def digest(self) -> str:
         """Return a hash of everything that the source says about the link, except the password and the clicks."""
-        parts = (self.url, self.title, self.description, *self.tags, "", self.expiry, self.clicklimit, self.is_disabled)
+        parts = [self.url, self.title, self.description, *self.tags, "", self.expiry, self.clicklimit, self.is_disabled]
+        parts += [self.folder, *map(str, sorted(self.fields.items()))]
         return hashlib.sha256("\x1f".join(map(str, parts)).encode("utf-8", "replace")).hexdigest()
 
     def _cut(self, name: str, text: str, length: int) -> str:

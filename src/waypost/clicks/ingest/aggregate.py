@@ -17,6 +17,8 @@ Outcome = Literal["click", "bot", "preview", "late", "other"]
 ALL_DAYS = -1
 DAY = 86_400
 QUARTER = 900
+IMPORTED = "imported"
+"""The dimension, and its only label, that counts the imported ones of the clicks."""
 NOT_IN_ACCOUNT_TOTALS = frozenset({"campaign"})
 """Kinds that an account's totals leave out. A campaign visit is counted by its link."""
 _FIELDS = 10

@@ -174,7 +174,7 @@ def _top_labels(tx: Connection, kind: str, item: int, first: int, last: int) -> 
     """Return the most frequent labels of each dimension from day `first` to day `last`."""
     labels: dict[str, dict[str, int]] = {name: {} for name in _DIMENSIONS}
     for row in tx.execute(_LABELS, {"kind": kind, "item": item, "first": first, "last": last}):
-        counts = labels[row.dimension]
+        counts = labels.setdefault(row.dimension, {})
         if len(counts) < _MAX_LABELS:
             counts[row.label] = int(row.n)
     return labels

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, delete, func, insert, select, update
 
-from waypost.clicks.ingest.aggregate import ALL_DAYS, DAY, NOT_IN_ACCOUNT_TOTALS, QUARTER, VisitAttributes
+from waypost.clicks.ingest.aggregate import ALL_DAYS, DAY, IMPORTED, NOT_IN_ACCOUNT_TOTALS, QUARTER, VisitAttributes
 from waypost.clicks.ingest.ingester import EVENTS_COMPLETE_SINCE
 from waypost.clicks.ingest.label_limits import fold
 from waypost.clicks.stats.reports import COUNTS
@@ -24,13 +24,17 @@ DayKey = tuple[str, int, int]
 
 @dataclass(frozen=True)
 class Difference:
-    """A day of an item or account whose roll-ups (`counted`) differ from its events (`stored`)."""
+    """A day of an item or account whose roll-ups (`counted`) differ from its events (`stored`).
+
+    Imported clicks have no events and are left out. A day with some cannot be repaired: the events do not contain them.
+    """
 
     kind: str
     item: int
     day: int
     counted: Mapping[str, int]
     stored: Mapping[str, int]
+    has_imported: bool
 
 
 def differences(tx: Connection) -> list[Difference]:
@@ -45,12 +49,21 @@ def differences(tx: Connection) -> list[Difference]:
     first = max(oldest // 1000 // DAY + (lowest > 1), -(-int(since) // DAY))
     stored, counted = _stored_counts(tx, first), _rollup_counts(tx, first)
     keys = sorted(key for key in stored.keys() | counted.keys() if stored[key] != counted[key])
-    return [Difference(*key, counted=dict(counted[key]), stored=dict(stored[key])) for key in keys]
+    imported = _imported_counts(tx, first)
+    return [
+        Difference(*key, counted=dict(counted[key]), stored=dict(stored[key]), has_imported=key in imported)
+        for key in keys
+    ]
 
 
 def repair(tx: Connection, differences: list[Difference]) -> None:
-    """Rebuild the roll-ups of these days from events, and adjust the totals by the difference."""
+    """Rebuild the roll-ups of these days from events, and adjust the totals by the difference.
+
+    Days with imported clicks stay as they are.
+    """
     for difference in differences:
+        if difference.has_imported:
+            continue
         item = {"kind": difference.kind, "item": difference.item, "account": _account_of(tx, difference)}
         _repair_times(tx, difference, item)
         _repair_labels(tx, difference, item)
@@ -86,7 +99,16 @@ def _rollup_counts(tx: Connection, first: int) -> dict[DayKey, Counter[str]]:
     for row in tx.execute(query).mappings():
         key = (row["kind"], row["item"], int(row["day"]))
         counts[key] = Counter({name: int(row[name]) for name in COUNTS if row[name]})
+    for key, imported in _imported_counts(tx, first).items():
+        counts[key]["clicks"] -= imported
     return counts
+
+
+def _imported_counts(tx: Connection, first: int) -> dict[DayKey, int]:
+    """Return the imported clicks, which have no events, by item and day."""
+    c = click_labels.c
+    query = select(c.kind, c.item, c.day, c.n).where(c.day >= first, c.dimension == IMPORTED)
+    return {(row.kind, row.item, row.day): row.n for row in tx.execute(query)}
 
 
 def _account_of(tx: Connection, difference: Difference) -> int:

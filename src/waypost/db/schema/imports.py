@@ -4,26 +4,36 @@ from sqlalchemy import JSON, Column, Index, String, Table, Text, UniqueConstrain
 
 from waypost.db.schema.columns import Id, id_column, inherited_account, metadata, number, owned, parent, string
 
-# The plan of an import. `state` is reading, planned or applied; `ignored` are the columns that were not read. Rows up
-# to (`created_position`, `row_position`) have been applied.
+# The plan of an import. `state` is reading, failed (with `error`), planned, applying, applied, undoing or undone.
+# `ignored` are the columns that were not read. Rows up to (`stage_position`, `created_position`, `row_position`) and
+# clicks up to `clicks_position` have been applied; `added` are the ids of the channels and campaigns that this created.
+# `busy_until`: a process reads, applies or undoes the plan until then, and extends it.
 import_plans = owned(
     "import_plans",
     Column("source", String(16), nullable=False),
     Column("conflicts", String(8), nullable=False),
     Column("state", String(8), nullable=False),
     Column("ignored", JSON, nullable=False, default=[]),
+    Column("added", JSON, nullable=False, default={}),
+    string("error"),
+    number("busy_until"),
+    number("row_count"),
+    number("stage_position"),
     number("created_position"),
     number("row_position"),
+    number("clicks_position"),
 )
 
-# A row of the source and its fate. `line` is its line in the file; `fields` are the
-# columns of the link, and `tags`. Rows are applied in the order of (created, id).
+# A row of the source and its fate. `line` is its line in the file; `item` is the link that it changes or has created,
+# or another `kind` of item; `fields` describe it. Rows are applied in the order of (stage, created, id).
 import_rows = Table(
     "import_rows",
     metadata,
     id_column(),
     inherited_account(),
     parent("plan", "import_plans", "CASCADE"),
+    Column("kind", String(10), nullable=False),
+    number("stage"),
     number("line"),
     Column("fate", String(10), nullable=False),
     string("reason"),
@@ -34,11 +44,24 @@ import_rows = Table(
     string("url"),
     number("created"),
     Column("digest", String(64), nullable=False),
-    Column("link", Id),
+    Column("item", Id),
     Column("fields", JSON, nullable=False),
     Index("import_rows_plan_alias", "plan", "host", "alias"),
-    Index("import_rows_plan_created", "plan", "created", "id"),
+    Index("import_rows_plan_created", "plan", "stage", "created", "id"),
     Index("import_rows_plan_source_id", "plan", "source_id"),
+    sqlite_autoincrement=True,
+)
+
+# Clicks of a row of a plan, as lists: the beginning of a quarter of an hour, the number of clicks, and the labels.
+import_clicks = Table(
+    "import_clicks",
+    metadata,
+    id_column(),
+    inherited_account(),
+    parent("plan", "import_plans", "CASCADE"),
+    number("line"),
+    Column("clicks", JSON, nullable=False),
+    Index("import_clicks_plan", "plan", "id"),
     sqlite_autoincrement=True,
 )
 

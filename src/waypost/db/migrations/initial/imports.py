@@ -21,6 +21,7 @@ def create() -> None:
     """Create the tables, in the order of their references."""
     _create_import_plans()
     _create_import_rows()
+    _create_import_clicks()
     _create_import_origins()
 
 
@@ -29,8 +30,11 @@ def _create_import_plans() -> None:
         "import_plans",
         columns(String(16), "source"),
         columns(KIND, "conflicts", "state"),
-        columns(JSON, "ignored"),
-        columns(NUMBER, "created_position", "row_position"),
+        columns(JSON, "ignored", "added"),
+        columns(TEXT, "error"),
+        columns(
+            NUMBER, "busy_until", "row_count", "stage_position", "created_position", "row_position", "clicks_position"
+        ),
     )
 
 
@@ -38,18 +42,30 @@ def _create_import_rows() -> None:
     create_table(
         "import_rows",
         columns(ID, "account", "plan"),
-        columns(NUMBER, "line"),
+        columns(String(10), "kind"),
+        columns(NUMBER, "stage", "line"),
         columns(String(10), "fate"),
         columns(TEXT, "reason", "losses", "source_id", "host", "alias", "url"),
         columns(NUMBER, "created"),
         columns(String(64), "digest"),
-        optional(ID, "link"),
+        optional(ID, "item"),
         columns(JSON, "fields"),
         part_of("import_rows", "plan", "import_plans", "CASCADE"),
     )
     op.create_index("import_rows_plan_alias", "import_rows", ["plan", "host", "alias"])
-    op.create_index("import_rows_plan_created", "import_rows", ["plan", "created", "id"])
+    op.create_index("import_rows_plan_created", "import_rows", ["plan", "stage", "created", "id"])
     op.create_index("import_rows_plan_source_id", "import_rows", ["plan", "source_id"])
+
+
+def _create_import_clicks() -> None:
+    create_table(
+        "import_clicks",
+        columns(ID, "account", "plan"),
+        columns(NUMBER, "line"),
+        columns(JSON, "clicks"),
+        part_of("import_clicks", "plan", "import_plans", "CASCADE"),
+    )
+    op.create_index("import_clicks_plan", "import_clicks", ["plan", "id"])
 
 
 def _create_import_origins() -> None:

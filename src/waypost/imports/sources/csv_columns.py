@@ -7,8 +7,8 @@ from urllib.parse import unquote, urlsplit
 
 from waypost import clock
 from waypost.errors import invalid
-from waypost.imports.csv_lines import Cells, CsvFile
 from waypost.imports.record import Record
+from waypost.imports.sources.csv_lines import Cells, CsvFile
 
 FIELDS: Mapping[str, tuple[str, ...]] = {
     "id": ("linkid", "sourceid", "id"),

@@ -1,0 +1,220 @@
+"""Application of the rows of links: few statements for a batch."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Row, Table, bindparam, delete, insert, select, update
+
+from waypost import clock
+from waypost.db import change_log, crud, page_counters
+from waypost.db.database import upsert
+from waypost.db.schema import (
+    accounts,
+    aliases,
+    campaigns,
+    channel_items,
+    channels,
+    domains,
+    import_origins,
+    import_rows,
+    links,
+)
+from waypost.db.schema import plans as limits
+from waypost.errors import unavailable
+from waypost.links import dead_links
+from waypost.links.columns import search_text
+from waypost.urls.alias_rules import fold_case
+
+_row = import_rows.c
+_TAKEN = "The alias has been taken since the plan was made."
+_NO_DOMAIN = "The domain has been removed or changed since the plan was made."
+_NO_LINK = "The link has been deleted since the plan was made."
+_LIMIT = select(limits.c.item_limit).join(accounts, accounts.c.plan == limits.c.id)
+_KEPT = ("password", "status")
+"""Columns of a link that was imported before, which a new import does not change."""
+_SET_ITEM = update(import_rows).where(_row.id == bindparam("row_id"), _row.account == bindparam("owner"))
+Added = dict[str, list[int]]
+"""The ids of the channels and campaigns that the plan has created, by table."""
+
+
+def apply(tx: Connection, account: int, source: str, rows: Sequence[Row[Any]], added: Added) -> None:
+    """Create and change the links of the rows. New channels and campaigns are noted in `added`."""
+    created = _create(tx, account, [row for row in rows if row.fate == "create"])
+    changed = _change(tx, account, [row for row in rows if row.fate == "changed"])
+    applied = [*created, *changed]
+    _set_origins(tx, account, source, applied)
+    _set_channels(tx, account, applied, added)
+    _set_campaigns(tx, account, applied, added)
+
+
+_Applied = tuple[Row[Any], int]
+"""A row and the id of its link."""
+
+
+def _create(tx: Connection, account: int, rows: Sequence[Row[Any]]) -> list[_Applied]:
+    """Create the links of the rows whose aliases are still free."""
+    on_domains = _on_domains(tx, account, rows)
+    _refuse(tx, (row for row in rows if row not in on_domains), _NO_DOMAIN)
+    if not on_domains:
+        return []
+    statement = insert(links).returning(links.c.id, sort_by_parameter_order=True)
+    ids = tx.execute(statement, [_columns(account, row) for row in on_domains]).scalars().all()
+    applied = list(zip(on_domains, ids, strict=True))
+    claimed = _claim(tx, account, applied)
+    taken = [(row, link) for row, link in applied if (row.host, row.alias) not in claimed]
+    if taken:
+        _refuse(tx, (row for row, _ in taken), _TAKEN)
+        tx.execute(delete(links).where(links.c.id.in_([link for _, link in taken]), links.c.account == account))
+    created = [item for item in applied if item not in taken]
+    for _, link in created:
+        page_counters.increment(tx, account, "links", link, 1)
+    crud.check_item_limit(tx, account, links, tx.execute(_LIMIT.where(accounts.c.id == account)).scalar())
+    change_log.record(tx, "", change_log.NEW_ALIASES)
+    _set_items(tx, account, created)
+    return created
+
+
+def _set_items(tx: Connection, account: int, created: Sequence[_Applied]) -> None:
+    """Note the links in the rows, for their clicks and for undo."""
+    values = [{"row_id": row.id, "owner": account, "item": link} for row, link in created]
+    if values:
+        tx.execute(_SET_ITEM.values(item=bindparam("item")), values)
+
+
+def _on_domains(tx: Connection, account: int, rows: Sequence[Row[Any]]) -> list[Row[Any]]:
+    """Return the rows whose domains belong to the account and store such aliases."""
+    hosts = {row.host for row in rows if row.host}
+    query = select(domains.c.host, domains.c.ignorecase).where(domains.c.account == account, domains.c.host.in_(hosts))
+    ignores_case = {row.host: row.ignorecase for row in tx.execute(query.with_for_update(read=True))} if hosts else {}
+    ignores_case[""] = False
+    return [
+        row
+        for row in rows
+        if row.host in ignores_case and not (ignores_case[row.host] and row.alias != fold_case(row.alias))
+    ]
+
+
+def _columns(account: int, row: Row[Any]) -> dict[str, Any]:
+    clicks = row.fields["clicks"]
+    return {
+        **_DEFAULTS,
+        **columns_of(row, row.alias),
+        "account": account,
+        "created": row.created,
+        "host": row.host,
+        "alias": row.alias,
+        "taken": clicks,
+        "clicks": clicks,
+        "importedclicks": row.fields["imported"],
+    }
+
+
+_RULES = (
+    *("expiryurl", "type", "metatitle", "metadescription", "metaimage"),
+    *("geotarget", "devicetarget", "languagetarget", "deeplink", "parameters"),
+)
+_DEFAULTS = {name: getattr(links.c[name].default, "arg", None) for name in _RULES}
+"""The columns that not every row has: all rows of a statement have the same columns."""
+
+
+def columns_of(row: Row[Any], alias: str) -> dict[str, Any]:
+    """Return the columns of a link that the source describes."""
+    values = {name: value for name, value in row.fields["columns"].items() if value is not None or name not in _RULES}
+    values["url"] = row.url
+    return {**values, "search": search_text({**values, "alias": alias})}
+
+
+def _claim(tx: Connection, account: int, applied: Sequence[_Applied]) -> set[tuple[str, str]]:
+    """Assign the aliases to their links; return those that were free for this account."""
+    statement = upsert(tx, aliases)
+    statement = statement.on_conflict_do_update(
+        index_elements=["host", "alias"],
+        set_={name: statement.excluded[name] for name in ("kind", "item")},
+        where=(aliases.c.account == statement.excluded.account) & aliases.c.kind.is_(None) & aliases.c.item.is_(None),
+    ).returning(aliases.c.host, aliases.c.alias)
+    values = [
+        {"host": row.host, "alias": row.alias, "account": account, "kind": "link", "item": link}
+        for row, link in sorted(applied, key=lambda item: (item[0].host, item[0].alias))
+    ]
+    return {(host, alias) for host, alias in tx.execute(statement, values)}
+
+
+def _change(tx: Connection, account: int, rows: Sequence[Row[Any]]) -> list[_Applied]:
+    """Update the links that the rows change, and note their old values for undo."""
+    if not rows:
+        return []
+    query = select(links, import_origins.c.id.label("origin"))
+    query = query.select_from(links.outerjoin(import_origins, import_origins.c.link == links.c.id))
+    query = query.where(links.c.id.in_([row.item for row in rows]), links.c.account == account).order_by(links.c.id)
+    existing = {link["id"]: link for link in tx.execute(query.with_for_update(of=links)).mappings()}
+    _refuse(tx, (row for row in rows if row.item not in existing), _NO_LINK)
+    changed = [row for row in rows if row.item in existing]
+    for row in changed:
+        link = existing[row.item]
+        is_imported = link["origin"] is not None
+        values = columns_of(row, link["alias"])
+        values = {name: value for name, value in values.items() if not (is_imported and name in _KEPT)}
+        crud.change(tx, links, account, row.item, values)
+        before = {name: link[name] for name in values}
+        fields = {**row.fields, "before": before, "after": values}
+        tx.execute(_SET_ITEM.values(fields=bindparam("fields")), {"row_id": row.id, "owner": account, "fields": fields})
+        change_log.record(tx, link["host"], link["alias"])
+        dead_links.reset_if_moved(tx, account, row.item, old=link["url"], new=row.url)
+    return [(row, row.item) for row in changed]
+
+
+def _refuse(tx: Connection, rows: Iterable[Row[Any]], reason: str) -> None:
+    """Make the rows conflicts."""
+    if ids := [row.id for row in rows]:
+        tx.execute(update(import_rows).where(_row.id.in_(ids)).values(fate="conflict", reason=reason))
+
+
+def _set_origins(tx: Connection, account: int, source: str, applied: Sequence[_Applied]) -> None:
+    """Store the sources of the links, so that a second import knows them."""
+    values = [
+        {"account": account, "source": source, "source_id": row.source_id, "link": link, "digest": row.digest}
+        for row, link in sorted(applied, key=lambda item: item[0].source_id)
+    ]
+    if values:
+        statement = upsert(tx, import_origins)
+        excluded = {name: statement.excluded[name] for name in ("link", "digest")}
+        key = ["account", "source", "source_id"]
+        tx.execute(statement.on_conflict_do_update(index_elements=key, set_=excluded), values)
+
+
+def _set_channels(tx: Connection, account: int, applied: Sequence[_Applied], added: Added) -> None:
+    """Add the links to the channels of their tags. New channels are created."""
+    colors = {tag: color for row, _ in applied for tag, color in row.fields["colors"].items()}
+    names = {tag: {"color": colors[tag]} if tag in colors else {} for row, _ in applied for tag in row.fields["tags"]}
+    ids = _ids(tx, channels, account, names, added)
+    now = clock.now()
+    values = [
+        {"account": account, "channel": ids[tag], "link": link, "assigned": now}
+        for row, link in applied
+        for tag in row.fields["tags"]
+    ]
+    if values:
+        tx.execute(upsert(tx, channel_items).on_conflict_do_nothing(), values)
+
+
+def _set_campaigns(tx: Connection, account: int, applied: Sequence[_Applied], added: Added) -> None:
+    """Move the links to the campaigns of their folders. New campaigns are created."""
+    members = [(row.fields["campaign"], link) for row, link in applied if row.fields["campaign"]]
+    ids = _ids(tx, campaigns, account, {name: {} for name, _ in members}, added)
+    is_link = (links.c.id == bindparam("link_id"), links.c.account == bindparam("owner"))
+    statement = update(links).where(*is_link).values(campaign=bindparam("campaign"))
+    if members:
+        tx.execute(statement, [{"link_id": link, "owner": account, "campaign": ids[name]} for name, link in members])
+
+
+def _ids(
+    tx: Connection, table: Table, account: int, names: Mapping[str, Mapping[str, Any]], added: Added
+) -> dict[str, int]:
+    """Return the ids of channels or campaigns by name. Missing ones are created with these columns."""
+    query = select(table.c.name, table.c.id).where(table.c.account == account, table.c.name.in_(names))
+    ids = {row.name: row.id for row in tx.execute(query)} if names else {}
+    created_meanwhile = {f"{table.name}_account_name_unique": unavailable()}
+    for name in sorted(names.keys() - ids.keys()):
+        ids[name] = crud.add(tx, table, account, {**names[name], "name": name}, created_meanwhile)
+        added.setdefault(table.name, []).append(ids[name])
+    return ids

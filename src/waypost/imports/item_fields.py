@@ -1,0 +1,65 @@
+"""Fields of an imported item: each is checked as in the API, and left out if it is not valid."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from fastapi.exceptions import RequestValidationError
+from pydantic import ValidationError
+from sqlalchemy import Connection
+
+from waypost.api.responses import validation_problem
+from waypost.bios.blocks import validated
+from waypost.bios.schemas import BioChange
+from waypost.errors import Problem
+from waypost.imports.record import Record
+from waypost.links.columns import to_columns
+from waypost.links.schemas import LinkChange
+from waypost.settings import Settings
+
+_MAX_BLOCKS = 200
+_LISTS = frozenset({"geotarget", "devicetarget", "languagetarget", "parameters"})
+
+
+def link_columns(tx: Connection, account: int, record: Record, settings: Settings) -> dict[str, Any]:
+    """Return the columns of the valid fields, and note the others as losses. Each rule of a list counts by itself."""
+    values: dict[str, Any] = {}
+    for name, value in record.fields.items():
+        for part in [[item] for item in value] if name in _LISTS else [value]:
+            with _left_out(record, name):
+                sent = LinkChange.model_validate({name: part}).sent()
+                converted = to_columns(tx, account, sent, settings)  # type: ignore[arg-type]  # the fields of POST /url/add
+                for column, stored in converted.items():
+                    values[column] = [*values.get(column, ()), *stored] if column in _LISTS else stored
+    return values
+
+
+def bio_columns(tx: Connection, record: Record, settings: Settings) -> dict[str, Any]:
+    """Return the fields of a bio page with the valid blocks, and note the others as losses."""
+    values: dict[str, Any] = {}
+    for name, value in record.fields.items():
+        if name != "blocks":
+            with _left_out(record, name):
+                values |= BioChange.model_validate({name: value}).sent()
+    values["name"] = values.get("name") or record.alias
+    kept = list(_valid_blocks(tx, record, settings))[:_MAX_BLOCKS]
+    record.block_clicks = [clicks for _, clicks in kept]
+    return {**values, "blocks": [block for block, _ in kept]}
+
+
+def _valid_blocks(tx: Connection, record: Record, settings: Settings) -> Iterator[tuple[dict[str, Any], int]]:
+    for block, clicks in zip(record.fields["blocks"], record.block_clicks, strict=True):
+        name = block.get("title") or block.get("network") or block.get("text") or block["type"]
+        with _left_out(record, f"the block {name}"):
+            (sent,) = BioChange.model_validate({"blocks": [block]}).sent()["blocks"]
+            yield dict(validated(tx, [sent], settings)[0]), clicks
+
+
+@contextmanager
+def _left_out(record: Record, name: str) -> Iterator[None]:
+    """Note an invalid part as a loss."""
+    try:
+        yield
+    except (ValidationError, Problem) as error:
+        problem = error if isinstance(error, Problem) else validation_problem(RequestValidationError(error.errors()))
+        record.losses.append(f"{name} is left out: {problem.message.rstrip('.')}")

@@ -1,0 +1,73 @@
+"""Dub, by its API."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from waypost.imports.record import Record
+from waypost.imports.sources.fields import Fields
+from waypost.imports.sources.http_reader import HttpReader
+
+_API = "https://api.dub.co"
+_PAGE = 100
+_ROOT = "_root"
+_COLORS = {
+    "red": "#dc2626", "yellow": "#ca8a04", "green": "#16a34a", "blue": "#2563eb", "purple": "#9333ea",
+    "pink": "#db2777", "brown": "#92400e", "gray": "#4b5563",
+}  # fmt: skip
+
+
+class DubSource:
+    """The links of the workspace of the token."""
+
+    name = "dub"
+
+    def __init__(self, token: str, *, base: str = "", **options: Any) -> None:
+        self._reader = HttpReader(base or _API, {"Authorization": f"Bearer {token}"}, **options)
+        self.ignored: list[str] = []
+
+    def __iter__(self) -> Iterator[Record]:
+        """Yield the links. Raises INVALID on `url` or `token`."""
+        line, last = 0, ""
+        while True:
+            answer = self._reader.get("/links", {"pageSize": _PAGE, **({"startingAfter": last} if last else {})})
+            page = list(Fields({"links": answer}).items("links"))
+            for link in page:
+                line += 1
+                yield _record(line, link)
+            previous, last = last, page[-1].text("id") if page else ""
+            if not last or last == previous:
+                return
+
+
+def _record(line: int, link: Fields) -> Record:
+    record = Record(line, url=link.text("url"), host=link.text("domain"), alias=link.text("key"))
+    record.source_id, record.title = link.text("id"), link.text("title")
+    record.description = link.text("comments") or link.text("description")
+    record.tags = [tag.text("name") for tag in link.items("tags")]
+    record.colors = {tag.text("name"): _COLORS.get(tag.text("color"), "#000000") for tag in link.items("tags")}
+    record.clicks, record.created = link.number("clicks"), link.second("createdAt")
+    record.expiry, record.password = link.second("expiresAt"), link.text("password")
+    record.folder = link.text("folderId")
+    record.is_disabled = "disabledAt" in link
+    if link.text("key") == _ROOT:
+        record.problem = "this is the destination of the domain itself: set it in the domain, as root redirect"
+    record.fields = _fields(link)
+    for name, text in (("testVariants", "the A/B test"), ("video", "the video")):
+        if name in link:
+            record.losses.append(f"{text} is left out")
+    return record
+
+
+def _fields(link: Fields) -> dict[str, Any]:
+    fields: dict[str, Any] = {"expiryurl": link.text("expiredUrl")}
+    if link.is_true("proxy"):
+        names = {"metatitle": "title", "metadescription": "description", "metaimage": "image"}
+        fields |= {name: link.text(source) for name, source in names.items()}
+    if link.is_true("rewrite"):
+        fields["type"] = "frame"
+    if link.is_true("archived"):
+        fields["status"] = "private"
+    fields["geotarget"] = [{"location": country, "link": url} for country, url in link.pairs("geo").items()]
+    devices = {"iPhone": link.text("ios"), "iPad": link.text("ios"), "Android": link.text("android")}
+    fields["devicetarget"] = [{"device": device, "link": url} for device, url in devices.items() if url]
+    return {name: value for name, value in fields.items() if value}

@@ -1,0 +1,123 @@
+"""LinkStack: the file of *Export all data* becomes a bio page."""
+
+import html
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from typing import Any, BinaryIO
+
+from waypost.errors import invalid
+from waypost.imports.record import Record
+from waypost.imports.sources.fields import Fields, parse_json
+
+MAX_BYTES = 32 * 1024 * 1024
+_EMAIL, _HEADING, _SPACES, _PHONE, _TEXT, _ICON, _CARD = 6, 42, (43, 47), 44, 93, 94, 96
+_CUSTOM = (1, 2)
+_CARD_FIELDS = {
+    "first_name": "fname", "last_name": "lname", "organization": "org", "vtitle": "title", "work_phone": "phone",
+    "cell_phone": "cell", "home_phone": "phone", "email": "email", "work_url": "site",
+    "work_address_street": "street", "work_address_city": "city", "work_address_state": "state",
+    "work_address_zip": "zip", "work_address_country": "country",
+}  # fmt: skip
+_NETWORKS = {8: "Discord"}
+
+
+class LinkStackSource:
+    """The page of a LinkStack account, as one record."""
+
+    name = "linkstack"
+
+    def __init__(self, file: BinaryIO) -> None:
+        """Raises INVALID on `file`."""
+        content = file.read(MAX_BYTES + 1)
+        if len(content) > MAX_BYTES:
+            raise invalid("file", f"The file has more than {MAX_BYTES >> 20} MiB.")
+        value = parse_json(content, field="file")
+        self._account = Fields(value[0] if isinstance(value, list) and value else value)
+        if "littlelink_name" not in self._account:
+            raise invalid("file", "The file is not an export of LinkStack: littlelink_name is missing.")
+        self.ignored = ["image_data"] if "image_data" in self._account else []
+
+    def __iter__(self) -> Iterator[Record]:
+        """Yield the page."""
+        account = self._account
+        record = Record(1, kind="bio", alias=account.text("littlelink_name").strip().lstrip("@"))
+        record.source_id = account.text("id")
+        record.created = account.second("created_at")
+        name = _plain(account.text("name")) or record.alias
+        links = sorted(account.items("links"), key=lambda link: link.number("order"))
+        blocks = [(block, link.number("click_number")) for link in links for block in _blocks(record, link)]
+        record.fields = {
+            "name": name,
+            "title": name,
+            "description": _plain(account.text("littlelink_description")),
+            "blocks": [block for block, _ in blocks],
+        }
+        record.block_clicks = [clicks for _, clicks in blocks]
+        if "image_data" in account:
+            record.losses.append("the picture is left out")
+        if account.text("block") == "yes":
+            record.problem = "the account was blocked there"
+        yield record
+
+
+def _blocks(record: Record, link: Fields) -> Iterator[dict[str, Any]]:
+    """Yield the block of a link; none for a space."""
+    button, title, url = link.number("button_id"), _plain(link.text("title")), link.text("link").strip()
+    if link.text("custom_css"):
+        record.losses.append(f"the custom CSS of {title or url} is left out")
+    if button in _SPACES:
+        return
+    if button == _HEADING:
+        yield {"type": "heading", "text": title}
+    elif button == _TEXT:
+        yield {"type": "text", "text": title}
+    elif button == _CARD:
+        yield _card(record, link)
+    elif button == _EMAIL or url.startswith("mailto:"):
+        yield {"type": "vcard", "fname": title, "email": url.removeprefix("mailto:")}
+    elif button == _PHONE or url.startswith("tel:"):
+        yield {"type": "vcard", "fname": title, "phone": url.removeprefix("tel:")}
+    elif button == _ICON or button not in (0, *_CUSTOM):
+        yield {"type": "social", "network": title or _NETWORKS.get(button, "Website"), "url": url}
+    else:
+        yield {"type": "link", "title": title or url, "url": url}
+
+
+def _card(record: Record, link: Fields) -> dict[str, Any]:
+    text = link.text("type_params")
+    parameters = Fields(parse_json(text, field="file") if text else {})
+    card = {"type": "vcard"}
+    for source, name in _CARD_FIELDS.items():
+        if parameters.text(source):
+            card.setdefault(name, parameters.text(source))
+    if len(card) == 1:
+        record.losses.append("a contact card is empty")
+    return card
+
+
+class _TextParser(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.parts: list[str] = []
+        self._hidden = 0
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self._hidden += tag in ("script", "style")
+        self.parts.append("\n" if tag in ("p", "br", "li", "div", "h1", "h2", "h3") else "")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._hidden -= tag in ("script", "style")
+
+    def handle_data(self, data: str) -> None:
+        if not self._hidden:
+            self.parts.append(data)
+
+
+def _plain(text: str) -> str:
+    """Return HTML as text."""
+    parser = _TextParser()
+    parser.feed(text)
+    parser.close()
+    lines = (re.sub(r"[ \t]+", " ", line).strip() for line in html.unescape("".join(parser.parts)).splitlines())
+    return "\n".join(line for line in lines if line)

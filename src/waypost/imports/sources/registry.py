@@ -1,0 +1,105 @@
+"""The sources of imports: what each needs, and how a file tells its own."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO, Literal
+from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo
+
+from waypost.errors import invalid
+from waypost.imports.planner import Source
+from waypost.imports.sources import sqlite_files
+from waypost.imports.sources.bitly import BitlySource
+from waypost.imports.sources.chhoto import ChhotoSource
+from waypost.imports.sources.csv_columns import CsvSource
+from waypost.imports.sources.dub import DubSource
+from waypost.imports.sources.kutt import KuttSource
+from waypost.imports.sources.linkstack import LinkStackSource
+from waypost.imports.sources.rebrandly import RebrandlySource
+from waypost.imports.sources.shlink import ShlinkSource
+from waypost.imports.sources.short_io import ShortIoSource
+from waypost.imports.sources.yourls import YourlsSource
+from waypost.imports.sources.yourls_dump import YourlsDumpSource
+
+Service = Literal["bitly", "chhoto", "dub", "kutt", "rebrandly", "shlink", "short.io", "yourls"]
+LABELS: Mapping[Service, str] = {
+    "bitly": "Bitly",
+    "chhoto": "Chhoto URL",
+    "dub": "Dub",
+    "kutt": "Kutt",
+    "rebrandly": "Rebrandly",
+    "shlink": "Shlink",
+    "short.io": "Short.io",
+    "yourls": "YOURLS",
+}
+SELF_HOSTED = frozenset({"chhoto", "kutt", "shlink", "yourls"})
+"""The services of which everyone runs an own server, whose URL is needed."""
+_WITH_HISTORY = frozenset({"bitly", "shlink", "yourls"})
+_START = 65_536
+
+
+@dataclass(frozen=True)
+class ServiceOptions:
+    """Options of a service with an API. `history`: read single clicks too. `trusted_hosts` may have internal addresses.
+
+    `reader` are options of its HttpReader.
+    """
+
+    url: str = ""
+    zone: ZoneInfo | None = None
+    history: bool = True
+    trusted_hosts: frozenset[str] = frozenset()
+    reader: Mapping[str, Any] = field(default_factory=dict)
+
+
+def hosts_of(url: str) -> frozenset[str]:
+    """Return the host of a URL, for `trusted_hosts`."""
+    try:
+        return frozenset(filter(None, [urlsplit(url).hostname]))
+    except ValueError:
+        return frozenset()
+
+
+def of_service(service: Service, token: str, options: ServiceOptions) -> Source:
+    """Return the source for the API of a service. Raises INVALID on `url` or `token`."""
+    if service in SELF_HOSTED and not options.url:
+        raise invalid("url", f"url: enter the address of your {LABELS[service]} server.")
+    values: dict[str, Any] = {"base": options.url, "trusted_hosts": options.trusted_hosts, **options.reader}
+    if service in _WITH_HISTORY:
+        values["history"] = options.history
+    if service == "yourls":
+        values["zone"] = options.zone
+    sources: Mapping[Service, Any] = {
+        "bitly": BitlySource,
+        "chhoto": ChhotoSource,
+        "dub": DubSource,
+        "kutt": KuttSource,
+        "rebrandly": RebrandlySource,
+        "shlink": ShlinkSource,
+        "short.io": ShortIoSource,
+        "yourls": YourlsSource,
+    }
+    source: Source = sources[service](token, **values)
+    return source
+
+
+@contextmanager
+def of_file(path: Path, columns: Mapping[str, str], zone: ZoneInfo | None = None) -> Iterator[Source]:
+    """Open a file, whose content tells its kind. Raises INVALID on `file` or `column`, OSError."""
+    with path.open("rb") as file:
+        start = file.read(_START)
+        file.seek(0)
+        yield _source(path, file, start, columns, zone)
+
+
+def _source(path: Path, file: BinaryIO, start: bytes, columns: Mapping[str, str], zone: ZoneInfo | None) -> Source:
+    if start.startswith(sqlite_files.MAGIC):
+        return sqlite_files.SqliteSource(path)
+    text = start.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if text.startswith((b"{", b"[")):
+        return LinkStackSource(file)
+    if text.startswith((b"--", b"/*", b"SET ", b"CREATE ", b"DROP ", b"INSERT ")):
+        return YourlsDumpSource(file, zone=zone)
+    return CsvSource(file, columns)

@@ -1,0 +1,165 @@
+"""Undo of an applied import: its links are deleted, and those that it changed get their old values back."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlalchemy import Connection, Row, bindparam, select, update
+
+from waypost.bios import ops as bios
+from waypost.campaigns import ops as campaigns
+from waypost.channels import ops as channels
+from waypost.db import change_log, crud, page_counters
+from waypost.db.database import Database
+from waypost.db.schema import bios as bios_table
+from waypost.db.schema import campaigns as campaigns_table
+from waypost.db.schema import channel_items, import_origins, import_plans, import_rows, links
+from waypost.db.schema import channels as channels_table
+from waypost.errors import Kind, Problem
+from waypost.imports import apply_links, click_history, plans
+from waypost.imports.plans import BATCH
+from waypost.links import bulk_changes
+
+_row = import_rows.c
+_NAMED = 3  # edited items in the message
+_CLEAR = update(import_rows).where(_row.id == bindparam("row_id"), _row.account == bindparam("owner")).values(item=None)
+
+
+@dataclass(frozen=True)
+class Preview:
+    """The items that undo would delete and change back, their clicks since the import, and those that were edited."""
+
+    deleted: int = 0
+    restored: int = 0
+    clicks: int = 0
+    edited: Sequence[str] = ()
+
+
+def preview(database: Database, account: int) -> Preview:
+    """Return the effect of undo of the last import. It reads every item that the import created or changed.
+
+    Raises NOT_FOUND without an import; SELECTION_CHANGED if it was not applied.
+    """
+    plan = database.read(lambda tx: plans.current(tx, account))
+    _require_applied(plan)
+    total, last = Preview(), 0
+    while rows := database.read(lambda tx, last=last: _applied_rows(tx, account, plan.id, after=last)):  # type: ignore[misc]
+        total = database.read(lambda tx, rows=rows, total=total: _add(tx, account, rows, total))  # type: ignore[misc]
+        last = rows[-1].id
+    return total
+
+
+def undo(database: Database, account: int) -> Preview:
+    """Undo the last import. If interrupted, call it again to resume.
+
+    Raises as `preview`, and SELECTION_CHANGED if one of its items was edited since.
+    """
+    plan = database.read(lambda tx: plans.current(tx, account))
+    undone = preview(database, account)
+    if undone.edited and plan.state == "applied":
+        names = ", ".join(undone.edited[:_NAMED]) + (" …" if len(undone.edited) > _NAMED else "")
+        message = f"{len(undone.edited):,} items were edited since the import: {names}. Delete links by hand instead."
+        raise Problem(Kind.SELECTION_CHANGED, message)
+    with plans.busy(database, account, plan.id):
+        database.write(lambda tx: plans.set_state(tx, account, plan.id, "undoing"))
+        click_history.remove_all(database, account, plan.id)
+        while database.write(lambda tx: _undo_batch(tx, account, plan.id)):
+            pass
+        database.write(lambda tx: _remove_added(tx, account, plan.id))
+    return undone
+
+
+def _require_applied(plan: plans.Plan) -> None:
+    if plan.state not in ("applied", "undoing"):
+        raise Problem(Kind.SELECTION_CHANGED, "The last import was not applied, so there is nothing to undo.")
+
+
+def _applied_rows(tx: Connection, account: int, plan: int, *, after: int) -> Sequence[Row[Any]]:
+    is_applied = (
+        _row.plan == plan,
+        _row.account == account,
+        _row.fate.in_(("create", "changed")),
+        _row.item.is_not(None),
+    )
+    query = select(import_rows).where(*is_applied, _row.id > after).order_by(_row.id)
+    return tx.execute(query.limit(BATCH)).all()
+
+
+def _add(tx: Connection, account: int, rows: Sequence[Row[Any]], total: Preview) -> Preview:
+    items = _items(tx, account, rows)
+    existing = [(row, items[row.kind, row.item]) for row in rows if (row.kind, row.item) in items]
+    edited = [row.alias for row, item in existing if _is_edited(row, item)]
+    created = [(row, item) for row, item in existing if row.fate == "create"]
+    return replace(
+        total,
+        deleted=total.deleted + len(created),
+        restored=total.restored + len(existing) - len(created),
+        clicks=total.clicks + sum(item["clicks"] - row.fields.get("clicks", 0) for row, item in created),
+        edited=(*total.edited, *edited),
+    )
+
+
+def _items(tx: Connection, account: int, rows: Sequence[Row[Any]]) -> dict[tuple[str, int], Mapping[str, Any]]:
+    """Return the items of the rows that still exist, by kind and id."""
+    items: dict[tuple[str, int], Mapping[str, Any]] = {}
+    for kind, table in (("link", links), ("bio", bios_table)):
+        if ids := [row.item for row in rows if row.kind == kind]:
+            query = select(table).where(table.c.account == account, table.c.id.in_(ids))
+            items |= {(kind, item["id"]): dict(item) for item in tx.execute(query).mappings()}
+    return items
+
+
+def _is_edited(row: Row[Any], item: Mapping[str, Any]) -> bool:
+    """Return whether the item differs from what the import made of it. Its clicks do not matter."""
+    current: Mapping[str, Any] = item
+    if row.kind == "bio":
+        current = {**item, "blocks": [{n: v for n, v in block.items() if n != "id"} for block in item["blocks"]]}
+        expected: Mapping[str, Any] = {**row.fields["columns"], "alias": row.alias}
+    elif row.fate == "changed":
+        expected = row.fields["after"]
+    else:
+        expected = {**apply_links.columns_of(row, row.alias), "host": row.host, "alias": row.alias}
+    return any(current[name] != value for name, value in expected.items())
+
+
+def _undo_batch(tx: Connection, account: int, plan: int) -> bool:
+    plans.hold(tx, account, plan)
+    rows = _applied_rows(tx, account, plan, after=0)
+    items = _items(tx, account, rows)
+    existing = [row for row in rows if (row.kind, row.item) in items]
+    with change_log.in_one_batch(tx), page_counters.in_one_batch(tx):
+        created = [row for row in existing if row.fate == "create"]
+        bulk_changes.remove(tx, account, [row.item for row in created if row.kind == "link"])
+        for row in created:
+            if row.kind == "bio":
+                bios.remove(tx, account, row.item)
+        _change_back(tx, account, [(row, items["link", row.item]) for row in existing if row.fate == "changed"])
+    if rows:
+        tx.execute(_CLEAR, [{"row_id": row.id, "owner": account} for row in rows])
+    return bool(rows)
+
+
+def _change_back(tx: Connection, account: int, changed: Sequence[tuple[Row[Any], Mapping[str, Any]]]) -> None:
+    """Restore the old values of links. The next import changes them again."""
+    for row, link in changed:
+        crud.change(tx, links, account, row.item, row.fields["before"])
+        change_log.record(tx, link["host"], link["alias"])
+    is_changed = import_origins.c.link.in_([row.item for row, _ in changed])
+    tx.execute(update(import_origins).where(import_origins.c.account == account, is_changed).values(digest=""))
+
+
+def _remove_added(tx: Connection, account: int, plan: int) -> None:
+    """Delete the channels and campaigns that the import created, if they are empty, and end the undo."""
+    plans.hold(tx, account, plan)
+    added = tx.execute(select(import_plans.c.added).where(import_plans.c.id == plan)).scalar_one()
+    for table, member, remove in (
+        (channels_table, channel_items.c.channel, channels.remove),
+        (campaigns_table, links.c.campaign, campaigns.remove),
+    ):
+        is_added = table.c.id.in_(added.get(table.name, ()))
+        is_empty = ~select(member).where(member == table.c.id).exists()
+        for item in (
+            tx.execute(select(table.c.id).where(table.c.account == account, is_added, is_empty)).scalars().all()
+        ):
+            remove(tx, account, item)
+    plans.set_state(tx, account, plan, "undone", added={})
