@@ -113,6 +113,7 @@ GROUPS: Mapping[str, Mapping[str, Note]] = {
             "Visits are counted by country. Other visits stay unknown.",
         ),
         "pixel_consent": Note("on", "Visitors see a question first; links with pixels take one click more."),
+        "import_hosts": Note("shlink.internal", "Every account can send requests to that host."),
         "link_schemes": Note("mailto,tel", "Links can open other programs. Schemes that run scripts stay forbidden."),
         "dead_links_days": Note(
             "7",

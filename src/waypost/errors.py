@@ -22,6 +22,7 @@ class Kind(Enum):
         "The first request with this Idempotency-Key is running; see Retry-After.",
     )
     SELECTION_CHANGED = ("selection_changed", 409, "The links of a selection are not those that were expected.")
+    IMPORT_STATE = ("import_state", 409, "The import is in another state, or another import of the account runs.")
     TOO_LARGE = ("too_large", 413, "The body exceeds 8 MiB or 250,000 values, or the file the limit of the plan.")
     KEY_REUSED = ("idempotency_key_reused", 422, "This Idempotency-Key was used for another request.")
     ROLLED_BACK = ("rolled_back", 424, "Another item of the same atomic bulk request failed. Only in `results`.")

@@ -39,6 +39,8 @@ from waypost.files.api import router as files_router
 from waypost.files.deletion import delete_by_url
 from waypost.files.pages import pages as files_pages
 from waypost.files.public import FILES
+from waypost.imports.api import router as imports_router
+from waypost.imports.pages import pages as import_pages
 from waypost.interstitials.consent import answer_consent
 from waypost.links.api import router as links_router
 from waypost.links.list_pages import pages as link_list_pages
@@ -85,6 +87,7 @@ API_ROUTERS = (
     overlays_router,
     links_router,
     bios_router,
+    imports_router,
     statistics_router,
     admin_accounts_router,
     bulk_api.create_router(_item_endpoints),
@@ -110,6 +113,7 @@ DASHBOARD_PAGES = (
     *account_pages.routes,
     *deletion_pages.routes,
     *export_pages.routes,
+    *import_pages.routes,
     *key_pages.routes,
     *connections_pages.routes,
     *web_app_pages.routes,

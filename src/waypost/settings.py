@@ -110,6 +110,11 @@ class Settings(BaseSettings):
         "off",
         description="on: ask visitors for consent before tracking pixels run, and store the answer in a cookie.",
     )
+    import_hosts: str = Field(
+        "",
+        description="Comma-separated hosts of your own network from which accounts may import links, such as"
+        " shlink.internal. Other internal addresses are refused. The command line may read any host.",
+    )
     link_schemes: str = Field(
         "", description="Comma-separated app schemes that links may use in addition to http and https."
     )
@@ -271,6 +276,11 @@ class Settings(BaseSettings):
     def schemes(self) -> frozenset[str]:
         """The app schemes that the administrator allows."""
         return frozenset(_parts(self.link_schemes))
+
+    @cached_property
+    def trusted_import_hosts(self) -> frozenset[str]:
+        """The hosts of the own network from which accounts may import, in lower case."""
+        return frozenset(_parts(self.import_hosts.lower()))
 
     @cached_property
     def checks_domains(self) -> bool:

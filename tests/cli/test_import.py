@@ -40,7 +40,7 @@ def test_import_with_apply_creates_links_once(run_import: RunCommand, working_fo
 
 
 def test_apply_without_file_applies_last_plan(run_import: RunCommand, working_folder: Path) -> None:
-    assert "import plan" in run_import("import", "ana", "--apply").err
+    assert "No such import" in run_import("import", "ana", "--apply").err
     (working_folder / "links.csv").write_text(ROWS)
     run_import("import", "ana", "links.csv")
     assert run_import("import", "ana", "--apply", "--json").json["state"] == "applied"
@@ -50,7 +50,7 @@ def test_apply_without_file_applies_last_plan(run_import: RunCommand, working_fo
     ("arguments", "message"),
     [
         (("nothing.csv",), "No such file"),
-        ((), "is required without --apply"),
+        ((), "is required without --from, --apply or --undo"),
         (("links.csv", "--column", "url"), "must have the form NAME=VALUE"),
         (("links.csv", "--column", "url=Ziel"), "does not contain Ziel"),
         (("links.csv", "--column", "color=Farbe"), "there is no field color"),

@@ -136,7 +136,7 @@ def test_unreadable_file_reports_line_and_leaves_no_plan(
     with pytest.raises(Problem) as raised:
         plan(ana, settings, content)
     assert message in raised.value.message
-    with pytest.raises(Problem, match="import plan"):
+    with pytest.raises(Problem, match="No such import"):
         ana.database.read(lambda tx: plans.current(tx, ana.account))
 
 

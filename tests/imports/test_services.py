@@ -25,7 +25,9 @@ def _read(
     person: Person, settings: Settings, service: Service, name: str, *, options: Options | None = None, **reader: Any
 ) -> list[Row]:
     source_options = registry.ServiceOptions(
-        service.url, trusted_hosts=frozenset({"127.0.0.1"}), reader={"sleep": lambda _: None, **reader}
+        service.url if name in registry.SELF_HOSTED else "",
+        trusted_hosts=frozenset({"127.0.0.1"}),
+        reader={"sleep": lambda _: None, **({} if name in registry.SELF_HOSTED else {"base": service.url}), **reader},
     )
     source = registry.of_service(name, TOKEN, source_options)  # type: ignore[arg-type]
     options = options or Options(hosts=OWN)

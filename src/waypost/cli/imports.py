@@ -139,7 +139,7 @@ def _write(target: Path, database: Database, account: int, plan: int) -> None:
 def _zone(name: str) -> ZoneInfo:
     try:
         return ZoneInfo(name)
-    except (ValueError, OSError):
+    except (KeyError, ValueError, OSError):
         raise typer.BadParameter(f"{name} is not a time zone such as Europe/Berlin", param_hint="--timezone") from None
 
 

@@ -1,6 +1,6 @@
 """Application of a plan, in batches. Each one moves the position of the plan in its own transaction (decision 89)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -17,20 +17,27 @@ from waypost.settings import Settings
 _plan, _row = import_plans.c, import_rows.c
 
 
-def apply(database: Database, account: int, settings: Settings) -> None:
+def apply(database: Database, account: int, settings: Settings, check: Callable[[], object] = lambda: None) -> None:
     """Apply the plan of the account from its position. An interrupted one resumes when it is applied again.
 
-    Raises NOT_FOUND; SELECTION_CHANGED if the plan is not complete, is undone or is replaced; INVALID above the limit
+    `check` is called before every batch, and can raise to stop.
+
+    Raises NOT_FOUND; IMPORT_STATE if the plan is not complete, is undone or is replaced; INVALID above the limit
     of the account's plan.
     """
     plan = database.read(lambda tx: plans.current(tx, account))
-    if plan.state not in ("planned", "applying", "applied"):
-        raise Problem(Kind.SELECTION_CHANGED, "There is no plan that can be applied. Make a new one.")
+    require_state(plan)
     with plans.busy(database, account, plan.id):
         while database.write(lambda tx: apply_batch(tx, account, plan.id, settings)):
-            pass
-        click_history.apply_all(database, account, plan.id)
+            check()
+        click_history.apply_all(database, account, plan.id, check)
         database.write(lambda tx: plans.set_state(tx, account, plan.id, "applied"))
+
+
+def require_state(plan: plans.Plan) -> None:
+    """Raise IMPORT_STATE unless the plan can be applied, or resumed."""
+    if plan.state not in ("planned", "applying", "applied"):
+        raise Problem(Kind.IMPORT_STATE, "There is no plan that can be applied. Make a new one.")
 
 
 def apply_batch(tx: Connection, account: int, plan: int, settings: Settings) -> bool:

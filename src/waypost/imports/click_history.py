@@ -5,7 +5,7 @@ statistics show them apart and `waypost clicks verify` leaves them out.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -79,17 +79,18 @@ class Sink:
         tx.execute(insert(import_clicks), rows)
 
 
-def apply_all(database: Database, account: int, plan: int) -> None:
+def apply_all(database: Database, account: int, plan: int, check: Callable[[], object] = lambda: None) -> None:
     """Add the clicks of all created links to the statistics, from the position of the plan."""
     while days := database.read(lambda tx: _next_days(tx, account, plan)):
         database.write(lambda tx, days=days: partitions.ensure(tx, days, ("click_times", "click_labels")))  # type: ignore[misc]
         database.write(lambda tx: _apply_batch(tx, account, plan))
+        check()
 
 
-def remove_all(database: Database, account: int, plan: int) -> None:
+def remove_all(database: Database, account: int, plan: int, check: Callable[[], object]) -> None:
     """Remove the clicks again, whose rows are deleted: an interrupted removal resumes."""
     while database.write(lambda tx: _remove_batch(tx, account, plan)):
-        pass
+        check()
 
 
 def _next_days(tx: Connection, account: int, plan: int) -> set[int]:

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Protocol
@@ -74,10 +74,19 @@ def make(database: Database, settings: Settings, account: int, source: Source, o
     return plan
 
 
-def read(database: Database, settings: Settings, account: int, plan: int, source: Source, options: Options) -> None:
-    """Store the fate of every row of the source. Raises INVALID for a source that cannot be read.
+def read(
+    database: Database,
+    settings: Settings,
+    account: int,
+    plan: int,
+    source: Source,
+    options: Options,
+    check: Callable[[], object] = lambda: None,
+) -> None:
+    """Store the fate of every row of the source. `check` is called before every batch, and can raise to stop.
 
-    Raises SELECTION_CHANGED if another plan replaces this one.
+    Raises INVALID for a source that cannot be read.
+    Raises IMPORT_STATE if another plan replaces this one.
     """
     planner = _Planner(settings, account, plan, source.name, options)
     clicks = click_history.Sink(database, account, plan)
@@ -90,9 +99,10 @@ def read(database: Database, settings: Settings, account: int, plan: int, source
                 if record.kind == "link":
                     row["fields"]["columns"]["password"] = password
                     _count_clicks(row, record, clicks)
+            check()
             clicks.flush()
             database.write(lambda tx, rows=rows: plans.add_rows(tx, account, plan, rows))  # type: ignore[misc]
-        database.write(lambda tx: plans.finish_reading(tx, account, plan, ignored=source.ignored))
+        database.write(lambda tx: plans.finish_reading(tx, account, plan, source.name, ignored=source.ignored))
 
 
 def _count_clicks(row: dict[str, Any], record: Record, sink: click_history.Sink) -> None:

@@ -9,6 +9,8 @@ from typing import Any, Literal
 from sqlalchemy import Connection, Select, case, delete, func, insert, select, update
 
 from waypost import clock
+from waypost.db import crud
+from waypost.db.crud import Page, PageRequest
 from waypost.db.database import Database
 from waypost.db.schema import import_clicks, import_plans, import_rows
 from waypost.errors import Kind, Problem, not_found
@@ -21,6 +23,7 @@ BATCH = 500
 LINKS, OTHERS = 0, 1
 """Stages of the rows, in the order in which they are applied."""
 BUSY_SECONDS = 60
+UNEXPECTED = "An unexpected error, which is in the log of the service."
 _LINES_PER_READ = 1000
 _row = import_rows.c
 
@@ -74,12 +77,11 @@ _ROW_COLUMNS = [_row[name] for name in Row.__dataclass_fields__]
 def start(database: Database, account: int, source: str, *, conflicts: Conflicts) -> int:
     """Replace the plan of the account by a new one; return its id.
 
-    Raises SELECTION_CHANGED while the old one is applied or undone.
+    Raises IMPORT_STATE while a process works on the old one.
     """
     for plan in database.read(lambda tx: tx.execute(_plans_of(account)).mappings().all()):
-        if plan["state"] in ("applying", "undoing") and Plan(**plan).is_busy:
-            message = "An import of this account is running. Wait for its end, at most a minute if it was interrupted."
-            raise Problem(Kind.SELECTION_CHANGED, message)
+        if Plan(**plan).is_busy:
+            raise _running()
         remove(database, account, plan["id"])
     values = {
         "account": account,
@@ -95,7 +97,7 @@ def start(database: Database, account: int, source: str, *, conflicts: Conflicts
 
 @contextmanager
 def busy(database: Database, account: int, plan: int) -> Iterator[None]:
-    """Mark the plan as in work until the end, or for a minute after the process is killed."""
+    """Mark the plan as in work until the end, or for a minute after the process is killed. Notes a problem."""
     ended = threading.Event()
 
     def extend() -> None:
@@ -106,13 +108,20 @@ def busy(database: Database, account: int, plan: int) -> Iterator[None]:
     _set_busy(database, account, plan, clock.now() + BUSY_SECONDS)
     thread = threading.Thread(target=extend, name="import", daemon=True)
     thread.start()
+    error = ""
     try:
         yield
+    except Problem as problem:
+        error = problem.message
+        raise
+    except Exception:
+        error = UNEXPECTED
+        raise
     finally:
         ended.set()
         thread.join()
         with suppress(Problem):
-            _set_busy(database, account, plan, 0)
+            database.write(lambda tx: fail(tx, account, plan, error) if error else release(tx, account, plan))
 
 
 def _set_busy(database: Database, account: int, plan: int, until: int) -> None:
@@ -121,14 +130,14 @@ def _set_busy(database: Database, account: int, plan: int, until: int) -> None:
 
 
 def hold(tx: Connection, account: int, plan: int) -> None:
-    """Lock the plan until the commit. Raises SELECTION_CHANGED if another one has replaced it."""
+    """Lock the plan until the commit. Raises IMPORT_STATE if another one has replaced it."""
     query = select(import_plans.c.id).where(import_plans.c.id == plan, import_plans.c.account == account)
     if tx.execute(query.with_for_update()).first() is None:
         raise replaced()
 
 
 def add_rows(tx: Connection, account: int, plan: int, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Store rows of the source. Raises SELECTION_CHANGED if another plan has replaced it."""
+    """Store rows of the source. Raises IMPORT_STATE if another plan has replaced it."""
     is_plan = (import_plans.c.id == plan, import_plans.c.account == account)
     values = {"row_count": import_plans.c.row_count + len(rows)}
     if tx.execute(update(import_plans).where(*is_plan).values(values)).rowcount == 0:
@@ -136,28 +145,56 @@ def add_rows(tx: Connection, account: int, plan: int, rows: Sequence[Mapping[str
     tx.execute(insert(import_rows), rows)
 
 
-def finish_reading(tx: Connection, account: int, plan: int, *, ignored: Sequence[str]) -> None:
-    """Make the plan complete. Raises SELECTION_CHANGED if another plan has replaced it."""
-    set_state(tx, account, plan, "planned", ignored=list(ignored))
+def finish_reading(tx: Connection, account: int, plan: int, source: str, *, ignored: Sequence[str]) -> None:
+    """Make the plan complete. Raises IMPORT_STATE if another plan has replaced it."""
+    set_state(tx, account, plan, "planned", source=source, ignored=list(ignored))
 
 
 def fail(tx: Connection, account: int, plan: int, error: str) -> None:
-    """Note why the source could not be read. A plan that was replaced is left alone."""
+    """Note why the plan could not be made, applied or undone. Only a plan that is not complete cannot be resumed."""
+    c = import_plans.c
+    state = case((c.state == "reading", "failed"), else_=c.state)
+    values = {"state": state, "error": error[:500], "busy_until": 0}
+    tx.execute(update(import_plans).where(c.id == plan, c.account == account).values(values))
+
+
+def release(tx: Connection, account: int, plan: int) -> None:
+    """End work on the plan."""
     is_plan = (import_plans.c.id == plan, import_plans.c.account == account)
-    tx.execute(update(import_plans).where(*is_plan).values(state="failed", error=error[:500]))
+    tx.execute(update(import_plans).where(*is_plan).values(busy_until=0))
+
+
+def acquire(tx: Connection, account: int, plan: int, state: State) -> None:
+    """Begin work on the plan. Raises IMPORT_STATE while another process works on it."""
+    c, now = import_plans.c, clock.now()
+    is_busy = (c.busy_until > now) & (c.busy_until <= now + 2 * BUSY_SECONDS)
+    statement = update(import_plans).where(c.id == plan, c.account == account, ~is_busy)
+    if tx.execute(statement.values(state=state, error="", busy_until=now + BUSY_SECONDS)).rowcount == 0:
+        raise _running()
+
+
+def _running() -> Problem:
+    message = "An import of this account is running. Wait for its end, at most a minute if it was interrupted."
+    return Problem(Kind.IMPORT_STATE, message)
+
+
+def find(tx: Connection, account: int) -> Plan | None:
+    """Return the plan of the account, if it has one."""
+    query = _plans_of(account).order_by(import_plans.c.id.desc())
+    row = tx.execute(query.limit(1)).mappings().first()
+    return Plan(**row) if row is not None else None
 
 
 def current(tx: Connection, account: int) -> Plan:
     """Return the plan of the account. Raises NOT_FOUND."""
-    query = _plans_of(account).order_by(import_plans.c.id.desc())
-    row = tx.execute(query.limit(1)).mappings().first()
-    if row is None:
-        raise not_found("import plan")
-    return Plan(**row)
+    plan = find(tx, account)
+    if plan is None:
+        raise not_found("import")
+    return plan
 
 
 def set_state(tx: Connection, account: int, plan: int, state: State, **values: Any) -> None:
-    """Set the state of a plan. Raises SELECTION_CHANGED if another plan has replaced it."""
+    """Set the state of a plan. Raises IMPORT_STATE if another plan has replaced it."""
     is_plan = (import_plans.c.id == plan, import_plans.c.account == account)
     if tx.execute(update(import_plans).where(*is_plan).values(state=state, **values)).rowcount == 0:
         raise replaced()
@@ -166,7 +203,7 @@ def set_state(tx: Connection, account: int, plan: int, state: State, **values: A
 def replaced() -> Problem:
     """Return the problem of a plan that another import has replaced or is applying."""
     message = "Another import of this account has begun. Wait for its end, then start this one again."
-    return Problem(Kind.SELECTION_CHANGED, message)
+    return Problem(Kind.IMPORT_STATE, message)
 
 
 def summary(tx: Connection, account: int, plan: int) -> Summary:
@@ -188,6 +225,13 @@ def rows(database: Database, account: int, plan: int) -> Iterator[Row]:
             return
         yield from (Row(*row[1:]) for row in batch)
         last = batch[-1].id
+
+
+def page(tx: Connection, account: int, window: PageRequest, fate: Fate | None) -> Page[Row]:
+    """Return a page of the rows of the account's plan, in the order of the source. Raises NOT_FOUND."""
+    of_plan = (_row.plan == current(tx, account).id, _row.account == account)
+    query = select(*_ROW_COLUMNS).where(*of_plan, *([_row.fate == fate] if fate else [])).order_by(_row.id)
+    return crud.counted_page(tx, query, window, Row)
 
 
 def _plans_of(account: int) -> Select[Any]:

@@ -1,6 +1,6 @@
 """Undo of an applied import: its links are deleted, and those that it changed get their old values back."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Row, bindparam, select, update
 from waypost.bios import ops as bios
 from waypost.campaigns import ops as campaigns
 from waypost.channels import ops as channels
-from waypost.db import change_log, crud, page_counters
+from waypost.db import change_log, crud
 from waypost.db.database import Database
 from waypost.db.schema import bios as bios_table
 from waypost.db.schema import campaigns as campaigns_table
@@ -38,7 +38,7 @@ class Preview:
 def preview(database: Database, account: int) -> Preview:
     """Return the effect of undo of the last import. It reads every item that the import created or changed.
 
-    Raises NOT_FOUND without an import; SELECTION_CHANGED if it was not applied.
+    Raises NOT_FOUND without an import; IMPORT_STATE if it was not applied.
     """
     plan = database.read(lambda tx: plans.current(tx, account))
     _require_applied(plan)
@@ -49,29 +49,34 @@ def preview(database: Database, account: int) -> Preview:
     return total
 
 
-def undo(database: Database, account: int) -> Preview:
-    """Undo the last import. If interrupted, call it again to resume.
+def undo(database: Database, account: int, check: Callable[[], object] = lambda: None) -> Preview:
+    """Undo the last import. If interrupted, call it again to resume. `check` is called before every batch.
 
-    Raises as `preview`, and SELECTION_CHANGED if one of its items was edited since.
+    Raises as `preview`, and IMPORT_STATE if one of its items was edited since.
     """
     plan = database.read(lambda tx: plans.current(tx, account))
     undone = preview(database, account)
-    if undone.edited and plan.state == "applied":
-        names = ", ".join(undone.edited[:_NAMED]) + (" …" if len(undone.edited) > _NAMED else "")
-        message = f"{len(undone.edited):,} items were edited since the import: {names}. Delete links by hand instead."
-        raise Problem(Kind.SELECTION_CHANGED, message)
+    require_unedited(plan, undone)
     with plans.busy(database, account, plan.id):
         database.write(lambda tx: plans.set_state(tx, account, plan.id, "undoing"))
-        click_history.remove_all(database, account, plan.id)
+        click_history.remove_all(database, account, plan.id, check)
         while database.write(lambda tx: _undo_batch(tx, account, plan.id)):
-            pass
+            check()
         database.write(lambda tx: _remove_added(tx, account, plan.id))
     return undone
 
 
+def require_unedited(plan: plans.Plan, preview: Preview) -> None:
+    """Raise IMPORT_STATE if an item was edited since the import. An undo that has begun always resumes."""
+    if preview.edited and plan.state == "applied":
+        names = ", ".join(preview.edited[:_NAMED]) + (" …" if len(preview.edited) > _NAMED else "")
+        message = f"{len(preview.edited):,} items were edited since the import: {names}. Delete links by hand instead."
+        raise Problem(Kind.IMPORT_STATE, message)
+
+
 def _require_applied(plan: plans.Plan) -> None:
     if plan.state not in ("applied", "undoing"):
-        raise Problem(Kind.SELECTION_CHANGED, "The last import was not applied, so there is nothing to undo.")
+        raise Problem(Kind.IMPORT_STATE, "The last import was not applied, so there is nothing to undo.")
 
 
 def _applied_rows(tx: Connection, account: int, plan: int, *, after: int) -> Sequence[Row[Any]]:
@@ -127,13 +132,12 @@ def _undo_batch(tx: Connection, account: int, plan: int) -> bool:
     rows = _applied_rows(tx, account, plan, after=0)
     items = _items(tx, account, rows)
     existing = [row for row in rows if (row.kind, row.item) in items]
-    with change_log.in_one_batch(tx), page_counters.in_one_batch(tx):
-        created = [row for row in existing if row.fate == "create"]
-        bulk_changes.remove(tx, account, [row.item for row in created if row.kind == "link"])
-        for row in created:
-            if row.kind == "bio":
-                bios.remove(tx, account, row.item)
-        _change_back(tx, account, [(row, items["link", row.item]) for row in existing if row.fate == "changed"])
+    created = [row for row in existing if row.fate == "create"]
+    bulk_changes.remove(tx, account, [row.item for row in created if row.kind == "link"])
+    for row in created:
+        if row.kind == "bio":
+            bios.remove(tx, account, row.item)
+    _change_back(tx, account, [(row, items["link", row.item]) for row in existing if row.fate == "changed"])
     if rows:
         tx.execute(_CLEAR, [{"row_id": row.id, "owner": account} for row in rows])
     return bool(rows)

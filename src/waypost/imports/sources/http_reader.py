@@ -127,6 +127,6 @@ def _retry_after(response: FetchedResponse, attempt: int) -> float:
 
 
 def _valid_headers(headers: Mapping[str, str]) -> Mapping[str, str]:
-    if any(not value.isascii() or not value.isprintable() or not value.strip() for value in headers.values()):
-        raise invalid("token", "token is missing, or contains characters that no token has.")
+    if not all(value.isascii() and value.isprintable() for value in headers.values()):
+        raise invalid("token", "token contains characters that no token has.")
     return headers

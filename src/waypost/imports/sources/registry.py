@@ -64,9 +64,13 @@ def hosts_of(url: str) -> frozenset[str]:
 
 def of_service(service: Service, token: str, options: ServiceOptions) -> Source:
     """Return the source for the API of a service. Raises INVALID on `url` or `token`."""
+    if not token.strip():
+        raise invalid("token", f"token: enter a token of {LABELS[service]}.")
     if service in SELF_HOSTED and not options.url:
         raise invalid("url", f"url: enter the address of your {LABELS[service]} server.")
     values: dict[str, Any] = {"base": options.url, "trusted_hosts": options.trusted_hosts, **options.reader}
+    if service not in SELF_HOSTED and options.url:
+        raise invalid("url", f"url: {LABELS[service]} has only one address. Leave it out.")
     if service in _WITH_HISTORY:
         values["history"] = options.history
     if service == "yourls":

@@ -1,0 +1,108 @@
+"""`/import` and `/import/…`: move links from another service (decision 108)."""
+
+from typing import Annotated, Any
+from zoneinfo import ZoneInfo
+
+from fastapi import APIRouter, Query
+from fastapi.responses import StreamingResponse
+
+from waypost.api import pagination
+from waypost.api.context import Context, RequestContext
+from waypost.api.responses import MessageResponse
+from waypost.errors import invalid, not_found
+from waypost.files import ops as files
+from waypost.imports import plan_report, plans, runner, undo
+from waypost.imports.plans import Fate
+from waypost.imports.schemas import ImportAnswer, ImportDetails, ImportRow, NewImport, UndoAnswer
+from waypost.imports.sources import registry
+from waypost.storage.store import ObjectNotFound
+
+router = APIRouter(tags=["Imports"])
+_CSV: dict[int | str, dict[str, Any]] = {200: {"content": {"text/csv": {"schema": {"type": "string"}}}}}
+
+
+@router.get("/import")
+def read_import(context: Context) -> ImportAnswer:
+    """Read the last import: its state, and the number of rows of each fate."""
+    return ImportAnswer(details=_details(context))
+
+
+@router.get("/import/rows", response_model=pagination.list_model("rows", ImportRow))
+def list_import_rows(
+    context: Context,
+    page_request: pagination.RequestedPage,
+    fate: Annotated[Fate | None, Query(description="Only rows with this fate.", examples=["conflict"])] = None,
+) -> Any:
+    """List the rows of the last import with their fates, in the order of the source."""
+    page = context.read(lambda tx: plans.page(tx, context.account, page_request, fate))
+    return pagination.list_response("rows", page, ImportRow.model_validate)
+
+
+@router.get("/import/export", response_class=StreamingResponse, responses=_CSV)
+def export_import_rows(context: Context) -> StreamingResponse:
+    """Export the rows of the last import with their fates as CSV."""
+    plan = context.read(lambda tx: plans.current(tx, context.account))
+    lines = plan_report.csv_lines(context.database, context.account, plan.id)
+    headers = {"Content-Disposition": 'attachment; filename="import-plan.csv"'}
+    return StreamingResponse(lines, media_type="text/csv; charset=utf-8", headers=headers)
+
+
+@router.post("/import/add")
+def create_import(context: Context, new: NewImport) -> ImportAnswer:
+    """Read a source and plan its import, in the background. Nothing is imported yet. The plan replaces the last one."""
+    _start(context, new)
+    return ImportAnswer(details=_details(context))
+
+
+@router.post("/import/apply")
+def apply_import(context: Context) -> ImportAnswer:
+    """Import the planned links, in the background, or resume an import that was interrupted."""
+    runner.start_applying(context)
+    return ImportAnswer(details=_details(context))
+
+
+@router.get("/import/undo")
+def preview_import_undo(context: Context) -> UndoAnswer:
+    """Preview the effect of undo: the number of links, and their clicks since the import."""
+    return UndoAnswer.of(undo.preview(context.database, context.account))
+
+
+@router.post("/import/undo")
+def undo_import(context: Context) -> ImportAnswer:
+    """Undo the last import, in the background: its links are deleted or changed back, unless one was edited."""
+    runner.start_undoing(context)
+    return ImportAnswer(details=_details(context))
+
+
+@router.delete("/import/delete")
+def delete_import(context: Context) -> MessageResponse:
+    """Delete the plan of the last import. Its links stay, and undo is no longer possible."""
+    runner.remove(context)
+    return MessageResponse(message="The plan was deleted.")
+
+
+def _start(context: RequestContext, new: NewImport) -> None:
+    """Start to read the source. Raises INVALID, NOT_FOUND, and as `runner.start_reading`."""
+    if (new.service is None) == (new.file is None):
+        raise invalid("service", "service: name the service whose API is read, or give the id of a file.")
+    zone = ZoneInfo(new.timezone or "UTC")
+    if new.service is not None:
+        hosts = context.settings.trusted_import_hosts
+        options = registry.ServiceOptions(new.url or "", zone, new.history is not False, hosts)
+        runner.read_service(context, new.service, new.token or "", options, new.options)
+        return
+    file = context.read(lambda tx: files.get_owned(tx, context.account, new.file or 0))
+    try:
+        _, chunks = context.store.load(file.object)
+    except ObjectNotFound:
+        raise not_found("file") from None
+    copy = runner.copy_file(context.settings.data_dir, chunks)
+    runner.read_file(context, copy, new.columns or {}, zone, new.options)
+
+
+def _details(context: RequestContext) -> ImportDetails:
+    def read(tx: Any) -> ImportDetails:
+        plan = plans.current(tx, context.account)
+        return ImportDetails.of(plan, plans.summary(tx, context.account, plan.id))
+
+    return context.read(read)

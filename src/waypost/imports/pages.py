@@ -1,0 +1,167 @@
+"""Dashboard pages of imports: the form, the plan with the fate of every row, and undo."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import IO, Annotated, get_args
+from zoneinfo import ZoneInfo
+
+import anyio.to_thread
+from pydantic import AfterValidator, BeforeValidator
+from starlette.responses import Response, StreamingResponse
+
+from waypost.api.types import Paragraph
+from waypost.dashboard import forms
+from waypost.dashboard.context import PageContext
+from waypost.dashboard.forms import Form, Shape
+from waypost.dashboard.routing import Router
+from waypost.errors import Kind, Problem
+from waypost.http.multipart import MultipartReader, Part
+from waypost.imports import plan_report, plans, runner, undo
+from waypost.imports.plans import Fate
+from waypost.imports.schemas import NewImport, hosts_of_lines
+from waypost.imports.sources.registry import LABELS, SELF_HOSTED, ServiceOptions
+
+pages = Router()
+_PATH = "/dashboard/import"
+_SHAPE = Shape(flags=("history",), urls=("url",))
+_FORM_ERRORS = frozenset({Kind.INVALID, Kind.TOO_LARGE, Kind.TOO_SLOW, Kind.IMPORT_STATE, Kind.UNAVAILABLE})
+_FIRST = {"history": "1", "timezone": "UTC", "conflicts": "skip", "folders": "campaign"}
+
+
+class ImportForm(NewImport):
+    """The fields of the form. The token of the service is not called `token`, which is that of the form."""
+
+    key: Annotated[Paragraph, AfterValidator(str.strip)] | None = None
+    mapping: Annotated[dict[str, str], BeforeValidator(hosts_of_lines)] | None = None
+
+
+@pages.get(_PATH)
+def show_import(context: PageContext) -> Response:
+    plan = context.read(lambda tx: plans.find(tx, context.account))
+    if plan is None:
+        return _form_page(context, Form(_FIRST))
+    fate: Fate | None = next((value for value in get_args(Fate) if value == context.query("fate")), None)
+    window = context.page_request()
+    page = context.read(lambda tx: plans.page(tx, context.account, window, fate))
+    summary = context.read(lambda tx: plans.summary(tx, context.account, plan.id))
+    total = sum(summary.counts.values())
+    return context.render_list(
+        "imports/plan.html", page, plan=plan, summary=summary, fate=fate, total=total, labels=LABELS
+    )
+
+
+@pages.get(f"{_PATH}/new")
+def show_form(context: PageContext) -> Response:
+    return _form_page(context, Form(_FIRST))
+
+
+@pages.stream(f"{_PATH}/new")
+async def create_import(context: PageContext, parts: MultipartReader) -> Response:
+    fields: dict[str, list[str]] = {}
+    file: IO[bytes] | None = None
+    try:
+        while (part := await parts.next_part()) is not None:
+            if part.filename is None:
+                fields.setdefault(part.name, []).append(await part.text())
+            elif part.filename and file is None:
+                file = await anyio.to_thread.run_sync(runner.new_file, context.settings.data_dir)
+                await _receive(part, file)
+        return await anyio.to_thread.run_sync(_start, context, fields, file)
+    except Problem as problem:
+        return await anyio.to_thread.run_sync(_failed, context, fields, problem, file)
+    except BaseException:
+        if file is not None:
+            file.close()
+        raise
+
+
+@pages.get(f"{_PATH}/rows.csv")
+def export_rows(context: PageContext) -> Response:
+    plan = context.read(lambda tx: plans.current(tx, context.account))
+    headers = {"Content-Disposition": 'attachment; filename="import-plan.csv"'}
+    lines = plan_report.csv_lines(context.database, context.account, plan.id)
+    return StreamingResponse(lines, media_type="text/csv; charset=utf-8", headers=headers)
+
+
+@pages.post(f"{_PATH}/apply")
+def apply_import(context: PageContext) -> Response:
+    return _changed(context, lambda: runner.start_applying(context), "The import has started.")
+
+
+@pages.get(f"{_PATH}/undo")
+def confirm_undo(context: PageContext) -> Response:
+    preview = undo.preview(context.database, context.account)
+    plan = context.read(lambda tx: plans.current(tx, context.account))
+    return context.render("imports/undo.html", preview=preview, plan=plan)
+
+
+@pages.post(f"{_PATH}/undo")
+def undo_import(context: PageContext) -> Response:
+    return _changed(context, lambda: runner.start_undoing(context), "The import is being undone.")
+
+
+@pages.post(f"{_PATH}/delete")
+def delete_plan(context: PageContext) -> Response:
+    return _changed(context, lambda: runner.remove(context), "The plan was deleted.")
+
+
+async def _receive(part: Part, file: IO[bytes]) -> None:
+    size = 0
+    async for chunk in part.as_request().stream():
+        size += len(chunk)
+        if size > runner.MAX_FILE_BYTES:
+            raise runner.too_large()
+        await anyio.to_thread.run_sync(file.write, chunk)
+    await anyio.to_thread.run_sync(file.flush)
+
+
+def _start(context: PageContext, fields: dict[str, list[str]], file: IO[bytes] | None) -> Response:
+    form = _form(fields)
+    new = form.read(ImportForm, context.time_zone, _SHAPE)
+    options = replace(new.options, hosts=new.mapping or {})
+    zone = ZoneInfo(new.timezone or "UTC")
+    if new.service is not None:
+        hosts = context.settings.trusted_import_hosts
+        service_options = ServiceOptions(new.url or "", zone, bool(new.history), hosts)
+        runner.read_service(context, new.service, new.key or "", service_options, options)
+    elif file is not None:
+        runner.read_file(context, file, {}, zone, options)
+    else:
+        raise Problem(Kind.INVALID, "Choose a file, or a service.", field="file")
+    return context.redirect(_PATH, message="The source is being read. Nothing is imported yet.")
+
+
+def _failed(context: PageContext, fields: dict[str, list[str]], problem: Problem, file: IO[bytes] | None) -> Response:
+    """Show the form again, with everything but the token and the file."""
+    if file is not None:
+        file.close()
+    if problem.kind not in _FORM_ERRORS:
+        raise problem
+    form = _form({name: values for name, values in fields.items() if name != "key"})
+    name = {"token": "key", "hosts": "mapping"}.get(problem.field or "", problem.field or "")
+    form.errors[name if name in ImportForm.model_fields or name == "file" else ""] = problem.message
+    return _form_page(context, form, status=400)
+
+
+def _form(fields: dict[str, list[str]]) -> Form:
+    return Form({**dict.fromkeys(_SHAPE.flags, ""), **forms.apply_shape(fields, _SHAPE)})
+
+
+def _form_page(context: PageContext, form: Form, *, status: int = 200) -> Response:
+    plan = context.read(lambda tx: plans.find(tx, context.account))
+    return context.render(
+        "imports/new.html",
+        form=form,
+        status=status,
+        services=LABELS,
+        self_hosted=SELF_HOSTED,
+        has_plan=plan is not None,
+    )
+
+
+def _changed(context: PageContext, change: Callable[[], object], message: str) -> Response:
+    try:
+        change()
+    except Problem as problem:
+        return context.redirect(_PATH, message=problem.message, tone="bad")
+    return context.redirect(_PATH, message=message)
