@@ -278,11 +278,6 @@ class Settings(BaseSettings):
         return frozenset(_parts(self.link_schemes))
 
     @cached_property
-    def trusted_import_hosts(self) -> frozenset[str]:
-        """The hosts of the own network from which accounts may import, in lower case."""
-        return frozenset(_parts(self.import_hosts.lower()))
-
-    @cached_property
     def checks_domains(self) -> bool:
         """True if a branded domain must point to this server (decision 39)."""
         return self.has_public_name if self.domain_check == "auto" else self.domain_check == "on"

@@ -13,6 +13,7 @@ from tests.contract.shapes import (
     DOMAIN,
     FILE,
     FILE_DETAILS,
+    IMPORT,
     ITEM,
     LINK,
     LINK_DETAILS,
@@ -152,6 +153,7 @@ DECISIONS = (
     Row("POST /bio/add", {"id": int, "shorturl": URL}, {"name": "New", "alias": "new-bio"}),
     Row("PUT /bio/:id/update", DONE, {"title": "Else"}),
     Row("DELETE /bio/:id/delete", DONE),
+    Row("POST /import/add", {"details": IMPORT}, {"service": "kutt", "url": "http://127.0.0.1:1", "token": "x"}),
     Row("DELETE /admin/account/:id/delete", {**DONE, "deletion": TIMESTAMP}),
     Row("POST /admin/account/:id/cancel-deletion", DONE),
 )

@@ -111,6 +111,14 @@ FILE_DETAILS: Shape = {
     **dict.fromkeys(("password", "available", "kept"), bool),
     "maxdownloads": (int, None),
 }
+IMPORT: Shape = {
+    **dict.fromkeys(("state", "error", "source"), str),
+    **dict.fromkeys(("rows", "losing"), int),
+    "running": bool,
+    "fates": dict.fromkeys(("create", "there", "changed", "conflict", "impossible"), int),
+    "ignored": list,
+    "date": TIMESTAMP,
+}
 FAILURE: Shape = {"error": 1, "message": SENTENCE, "code": CODE}
 
 

@@ -12,8 +12,21 @@ from waypost.errors import Kind
 from waypost.routers import api_document
 from waypost.settings import Settings
 
-VERBS = {"assign", "cancel", "change", "create", "delete", "download", "export", "list", "preview", "put", "read"}
-VERBS |= {"update", "upload"}
+VERBS = {
+    "apply",
+    "assign",
+    "cancel",
+    "change",
+    "create",
+    "delete",
+    "download",
+    "export",
+    "list",
+    "preview",
+    "put",
+    "read",
+}
+VERBS |= {"undo", "update", "upload"}
 
 
 @pytest.fixture(scope="module")

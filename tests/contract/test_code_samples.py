@@ -4,7 +4,8 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,9 @@ for file in sys.argv[1:]:
     runpy.run_path(file)
 """
 _SUCCESS = re.compile(r"""["']?error["']?: ?0\b""")
+_LINKS = b"alias,url\nnew-link,https://example.com/"
+_IMPORT = ("post add", "get", "get rows", "get export", "post apply", "get undo", "post undo", "delete delete")
+"""The operations of imports in an order in which all are possible. They continue in the background."""
 Samples = dict[str, str]
 
 
@@ -39,7 +43,7 @@ def server(tmp_path: Path) -> Iterator[tuple[Server, str]]:
         for resource in RESOURCES:
             created = server.call("POST", f"/api{resource.path}/add", key=key, json=resource.body(9)).json()
             assert (created["error"], created["id"]) == (0, 1), created
-        uploaded = server.call("POST", "/api/files/upload/first.txt", key=key, content=b"first").json()
+        uploaded = server.call("POST", "/api/files/upload/first.txt", key=key, content=_LINKS).json()
         assert (uploaded["error"], uploaded["id"]) == (0, 1), uploaded
         yield server, key
 
@@ -95,13 +99,30 @@ def _with_python(sources: Samples, environment: dict[str, str], folder: Path) ->
 _RUNNERS = {"curl": _with_curl, "JavaScript": _with_node, "Python": _with_python}
 
 
+def _run_imports(sources: Samples, service: Server, key: str, run: Callable[[Samples], list[str]]) -> None:
+    names = [f"{method} /api/import{'/' if part else ''}{part}" for method, _, part in map(_partition, _IMPORT)]
+    assert sources.keys() == set(names)
+    for name in names:
+        (output,) = run({name: sources[name]})
+        assert "import-plan" in sources[name] or "export" in name or _SUCCESS.search(output), f"{name}: {output}"
+        while service.call("GET", "/api/import", key=key).json().get("details", {}).get("running"):
+            time.sleep(0.05)
+
+
+def _partition(text: str) -> tuple[str, str, str]:
+    return text.partition(" ")
+
+
 @pytest.mark.parametrize("language", _RUNNERS)
 def test_code_sample_of_every_operation_succeeds(language: str, server: tuple[Server, str], tmp_path: Path) -> None:
     service, key = server
+    environment = {"BASE_URL": service.url, "API_KEY": key}
     (tmp_path / "report.pdf").write_bytes(b"%PDF-1.7 report")
     sources = _samples(language)
     assert len(sources) > 60
-    outputs = _RUNNERS[language](sources, {"BASE_URL": service.url, "API_KEY": key}, tmp_path)
+    imports = {name: sources.pop(name) for name in list(sources) if "/import" in name}
+    _run_imports(imports, service, key, lambda source: _RUNNERS[language](source, environment, tmp_path))
+    outputs = _RUNNERS[language](sources, environment, tmp_path)
     downloads = {name for name, source in sources.items() if "qr-codes.zip" in source or "export.csv" in source}
     for name, output in zip(sources, outputs, strict=True):
         assert output == "" if name in downloads else _SUCCESS.search(output), f"{name}: {output}"

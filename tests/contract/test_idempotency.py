@@ -9,11 +9,13 @@ from sqlalchemy import func, select, update
 
 from tests.conftest import Person
 from tests.contract.endpoints import DECISIONS, DOCUMENT, ItemIds, Row
+from tests.support.imports import await_import, plan, run
 from waypost import clock
 from waypost.clicks.ingest import retention
 from waypost.db import schema
 from waypost.db.schema import idempotency_keys
 from waypost.routers import API_ROUTERS
+from waypost.settings import Settings
 
 URL = "https://example.com/"
 _MORE = (
@@ -23,6 +25,8 @@ _MORE = (
     Row("POST /files/upload", {}, content=b""),
 )
 _ROWS = [row for row in DOCUMENT + DECISIONS + _MORE if not row.name.startswith("GET ")]
+_IMPORTS = {"POST /import/apply", "POST /import/undo", "DELETE /import/delete"}
+"""Operations that need an import in a certain state; see below."""
 _UNSTORED = {"POST /qr/preview"}
 """Operations that change nothing: a repeated request is executed again."""
 _FORM = (
@@ -58,7 +62,7 @@ def test_every_writing_endpoint_is_tested() -> None:
         for route in routes
         for method in (route.methods or set()) - {"GET"}
     }
-    assert written == {row.name for row in _ROWS}
+    assert written == {row.name for row in _ROWS} | _IMPORTS
 
 
 @pytest.mark.parametrize("method", ["PUT", "POST", "DELETE"])
@@ -73,6 +77,18 @@ def test_repeated_request_gets_first_response_and_changes_nothing(method: str, a
         assert second.headers["content-type"] == "application/json"
         if row.name not in _UNSTORED:
             assert (_rows(ana), second.headers.get("Idempotency-Replayed")) == (before, "true"), row
+
+
+@pytest.mark.parametrize("operation", sorted(_IMPORTS))
+def test_repeated_change_of_an_import_gets_first_response(operation: str, ana: Person, settings: Settings) -> None:
+    make = run if operation == "POST /import/undo" else plan
+    make(ana, settings, f"alias,url\none,{URL}")
+    method, path = operation.split()
+    first = _send(ana, method, path)
+    assert (first.status_code, "Idempotency-Replayed" in first.headers) == (200, False), first.text
+    second = _send(ana, method, path)
+    assert (second.content, second.headers["Idempotency-Replayed"]) == (first.content, "true")
+    await_import(ana)
 
 
 def test_key_of_another_request_is_rejected(ana: Person) -> None:

@@ -154,6 +154,7 @@ _ALWAYS_WRITE = {
     "imports/apply.py": "command of the operator",
     "imports/click_history.py": "command of the operator",
     "imports/undo.py": "command of the operator",
+    "imports/runner.py": "notes the end of a work that `check` stops in the mode",
     "imports/planner.py": "command of the operator",
     "imports/plans.py": "command of the operator",
     "links/dead_link_checker.py": "results of checks",

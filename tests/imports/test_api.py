@@ -1,6 +1,5 @@
 """The API of imports: the plan is made, applied and undone in the background."""
 
-import time
 from typing import Any
 
 import pytest
@@ -9,18 +8,9 @@ from tests.conftest import Person
 from tests.support import import_services
 from tests.support.asgi_client import AsgiClient
 from tests.support.import_services import TOKEN, running
-from tests.support.imports import SHOP, await_response
+from tests.support.imports import SHOP, await_import, await_response
 
 CSV = f"alias,url,clicks\nspring,{SHOP},5\nsummer,{SHOP}/2,0\ntaken,{SHOP}/3,0\nbad name,{SHOP},0"
-
-
-def await_end(person: Person) -> dict[str, Any]:
-    """Wait until no process works on the import; return its details."""
-    deadline = time.monotonic() + 30
-    while (details := person.get("/import")["details"])["running"]:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    return details  # type: ignore[no-any-return]
 
 
 def _upload(person: Person, content: str) -> int:
@@ -31,18 +21,18 @@ def test_api_plans_applies_and_undoes(ana: Person, service: AsgiClient) -> None:
     file = _upload(ana, CSV)
     ana.add("url", url=SHOP, custom="taken")
     ana.post("/import/add", {"file": file, "conflicts": "suffix"})
-    details = await_end(ana)
+    details = await_import(ana)
     assert (details["state"], details["source"], details["rows"]) == ("planned", "csv", 4)
     assert details["fates"] == {"create": 3, "there": 0, "changed": 0, "conflict": 0, "impossible": 1}
     rows = ana.get("/import/rows", fate="impossible")["data"]
     assert (rows["result"], rows["rows"][0]["line"]) == (1, 5)
     assert ana.get("/urls")["data"]["result"] == 1
     ana.post("/import/apply")
-    assert await_end(ana)["state"] == "applied"
+    assert await_import(ana)["state"] == "applied"
     await_response(service, "/taken-2", 302)
     assert ana.get("/import/undo")["data"] == {"deleted": 3, "restored": 0, "clicks": 0, "edited": []}
     ana.post("/import/undo")
-    assert await_end(ana)["state"] == "undone"
+    assert await_import(ana)["state"] == "undone"
     assert ana.get("/urls")["data"]["result"] == 1
     await_response(service, "/taken-2", 404)
 
@@ -51,7 +41,7 @@ def test_api_reads_a_service(ana: Person, monkeypatch: pytest.MonkeyPatch) -> No
     with running(import_services.kutt()) as server:
         response = ana.call("POST", "/import/add", {"service": "kutt", "url": server.url, "token": TOKEN})
         assert response.status_code == 200
-        details = await_end(ana)
+        details = await_import(ana)
     assert (details["state"], "internal address" in details["error"]) == ("failed", True)
     assert ana.call("POST", "/import/apply").status_code == 409
 
@@ -74,7 +64,7 @@ def test_invalid_request_names_its_field(ana: Person, body: Any, field: str) -> 
 
 def test_import_belongs_to_its_account(ana: Person, ben: Person) -> None:
     ana.post("/import/add", {"file": _upload(ana, CSV)})
-    await_end(ana)
+    await_import(ana)
     for method, path in (
         ("GET", "/import"),
         ("GET", "/import/rows"),
@@ -90,9 +80,9 @@ def test_import_belongs_to_its_account(ana: Person, ben: Person) -> None:
 
 def test_import_that_was_edited_is_not_undone(ana: Person) -> None:
     ana.post("/import/add", {"file": _upload(ana, CSV)})
-    await_end(ana)
+    await_import(ana)
     ana.post("/import/apply")
-    await_end(ana)
+    await_import(ana)
     link = ana.get("/urls")["data"]["urls"][0]
     ana.put(f"/url/{link['id']}/update", {"title": "Mine"})
     response = ana.call("POST", "/import/undo")
@@ -103,7 +93,7 @@ def test_import_that_was_edited_is_not_undone(ana: Person) -> None:
 def test_rows_are_exported_as_csv(ana: Person) -> None:
     ana.add("url", url=SHOP, custom="taken")
     ana.post("/import/add", {"file": _upload(ana, CSV)})
-    await_end(ana)
+    await_import(ana)
     lines = ana.call("GET", "/import/export").text.splitlines()
     assert lines[0] == '"line","fate","reason","losses","host","alias","url"'
     assert lines[3].startswith('"4","conflict","The alias is taken."')
@@ -111,6 +101,6 @@ def test_rows_are_exported_as_csv(ana: Person) -> None:
 
 def test_plan_can_be_discarded(ana: Person) -> None:
     ana.post("/import/add", {"file": _upload(ana, CSV)})
-    await_end(ana)
+    await_import(ana)
     assert ana.call("DELETE", "/import/delete").status_code == 200
     assert ana.call("GET", "/import").status_code == 404

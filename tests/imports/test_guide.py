@@ -1,77 +1,70 @@
-"""The guide docs/importing.md: its queries and programs produce files that are imported with the fields it promises."""
+"""The guide docs/importing.md: it names every source, and the fields that come along are those that the code reads."""
 
-import csv
-import io
 import re
-import sqlite3
-from collections.abc import Sequence
-from typing import Any
 
-import pytest
-
-from tests.conftest import Person
-from tests.support.imports import EXPORTS, SHOP, planned_rows, run
+from tests.support.imports import EXPORTS
 from tests.support.source import ROOT
-from waypost.imports.sources.csv_columns import CsvSource
-from waypost.settings import Settings
+from waypost.imports.sources import registry
 
+_SOURCES = ROOT / "src" / "waypost" / "imports" / "sources"
 _GUIDE = (ROOT / "docs" / "importing.md").read_text().partition("## From each service")[2]
-_YOURLS = """
-CREATE TABLE yourls_url (keyword TEXT, url TEXT, title TEXT, timestamp TEXT, ip TEXT, clicks INTEGER);
-INSERT INTO yourls_url VALUES ('spring', 'https://example.com/shop', 'T', '2012-03-04 05:06:07', '192.0.2.1', 42);
-"""
-_KUTT = """
-CREATE TABLE domains (id INTEGER, address TEXT);
-CREATE TABLE links (id TEXT, address TEXT, description TEXT, banned INTEGER, domain_id INTEGER, password TEXT,
-  expire_in TEXT, target TEXT, visit_count INTEGER, created_at TEXT);
-INSERT INTO domains VALUES (1, 'go.localhost');
-INSERT INTO links VALUES ('u1', 'spring', 'note', 0, 1, NULL, '2090-01-01T00:00:00.000Z', 'https://example.com/shop', 7,
-  '2024-01-02T03:04:05.000Z');
-INSERT INTO links VALUES ('u2', 'locked', '', 0, NULL, '$2b$12$abc', NULL, 'https://example.com/shop', 0, '2024-01-03');
-INSERT INTO links VALUES ('u3', 'bad', '', 1, NULL, NULL, NULL, 'https://example.com/shop', 0, '2024-01-04');
-"""
+_TABLE = {
+    name.lower(): (how, fields.lower())
+    for name, how, fields in re.findall(r"^\| ([A-Z].*?) \| (.*?) \| (.*?) \|$", _GUIDE, re.MULTILINE)
+}
+_MODULES = {
+    "bitly": ("bitly",),
+    "chhoto url": ("chhoto",),
+    "dub": ("dub",),
+    "kutt": ("kutt", "sqlite_files"),
+    "linkstack": ("linkstack",),
+    "rebrandly": ("rebrandly",),
+    "shlink": ("shlink",),
+    "short.io": ("short_io",),
+    "yourls": ("yourls", "yourls_dump"),
+}
+_CODE = {
+    "tags": "record.tags",
+    "colors": "record.colors",
+    "title": "record.title",
+    "description": "record.description",
+    "notes": "record.description",
+    "expiry": "record.expiry",
+    "click limit": "record.clicklimit",
+    "country": "geotarget",
+    "device": "devicetarget",
+    "language": "languagetarget",
+    "password": "record.password",
+    "cloaking": '"frame"',
+    "archived": '"private"',
+    "folder": "record.folder",
+    "group": "folder=group",
+    "visits": "record.history",
+    "by day": "record.history",
+    "by hour": "record.history",
+    "clicks": "clicks",
+}
+"""The code that reads a field, by a word of the table."""
 
 
-def _result(tables: str, source: str, separator: str) -> str:
-    """Return the output of the guide's query that reads a table, as the database's program writes it."""
-    (query,) = (query for query in re.findall(r'"\n(SELECT .*?)\n"', _GUIDE, re.DOTALL) if f"FROM {source}" in query)
-    database = sqlite3.connect(":memory:")
-    database.executescript(tables)
-    cursor = database.execute(query)
-    out = io.StringIO()
-    rows: Sequence[Sequence[object]] = [[column[0] for column in cursor.description], *cursor.fetchall()]
-    csv.writer(out, delimiter=separator).writerows(rows)
-    database.close()
-    return out.getvalue()
+def test_every_source_is_in_the_guide() -> None:
+    assert _TABLE.keys() - {"from"} == _MODULES.keys()
+    assert {label.lower() for label in registry.LABELS.values()} <= _TABLE.keys()
+    assert {name.replace("chhoto", "chhoto url") for name in EXPORTS} - {"tiny.cc"} <= _TABLE.keys()
+    for service, label in registry.LABELS.items():
+        how = _TABLE[label.lower()][0]
+        assert f"--from {service}" in how
+        assert ("--url" in how) == (service in registry.SELF_HOSTED)
 
 
-def _details(person: Person, alias: str) -> dict[str, Any]:
-    (link,) = (link["id"] for link in person.get("/urls")["data"]["urls"] if link["alias"] == alias)
-    return person.details("url", link)
-
-
-def test_query_for_yourls_is_imported(ana: Person, settings: Settings) -> None:
-    run(ana, settings, _result(_YOURLS, "yourls_url", "\t"))
-    link = _details(ana, "spring")
-    assert (link["longurl"], link["title"], link["clicks"], link["date"]) == (SHOP, "T", 42, "2012-03-04 05:06:07")
-
-
-def test_query_for_kutt_is_imported(ana: Person, settings: Settings) -> None:
-    output = _result(_KUTT, "links", ",")
-    spring, locked = planned_rows(ana, settings, output)
-    assert (spring.alias, spring.losses, locked.alias) == ("spring", "", "locked")
-    assert "disabled" in locked.losses
-    run(ana, settings, output)
-    link = _details(ana, "spring")
-    assert (link["longurl"], link["description"], link["clicks"]) == (SHOP, "note", 7)
-    assert link["date"] == "2024-01-02 03:04:05"
-
-
-@pytest.mark.parametrize("fields", re.findall(r"echo (\w+(?:,\w+)+)", _GUIDE))
-def test_columns_of_programs_are_all_read(fields: str) -> None:
-    assert CsvSource(io.BytesIO(f"{fields}\n".encode()), {}).ignored == []
-
-
-def test_every_service_with_a_tested_export_is_in_the_guide() -> None:
-    listed = {name.lower() for name in re.findall(r"^\| ([A-Z][\w.]+)", _GUIDE, re.MULTILINE)}
-    assert set(EXPORTS) - {"tiny.cc"} == listed - {"from"}
+def test_fields_of_the_guide_are_those_that_the_code_reads() -> None:
+    for name, modules in _MODULES.items():
+        code = "".join((_SOURCES / f"{module}.py").read_text() for module in modules)
+        fields = _TABLE[name][1]
+        for word, reads in _CODE.items():
+            if word in fields:
+                assert reads in code, (name, word)
+        for reads in ("record.tags", "record.expiry", "record.clicklimit", "geotarget", "record.history", '"frame"'):
+            words = [word for word, code_of_word in _CODE.items() if code_of_word == reads]
+            if reads in code:
+                assert any(word in fields for word in words), (name, reads)

@@ -2,6 +2,7 @@
 
 import io
 import time
+from typing import Any
 
 from tests.conftest import Person
 from tests.support.asgi_client import AsgiClient
@@ -51,6 +52,18 @@ def run(person: Person, settings: Settings, text: str, options: Options = _DEFAU
     """Plan and apply the import of a CSV file."""
     planned_rows(person, settings, text, options)
     apply.apply(person.database, person.account, settings)
+
+
+def await_import(person: Person) -> dict[str, Any]:
+    """Wait until no process works on the import of a person, if there is one; return its details."""
+    deadline = time.monotonic() + 30
+    while True:
+        response = person.call("GET", "/import")
+        details: dict[str, Any] = response.json().get("details", {})
+        if not details.get("running"):
+            return details
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 def await_response(service: AsgiClient, path: str, status: int, location: str | None = None) -> None:

@@ -20,62 +20,81 @@ from waypost.imports.sources.registry import Service
 _SERVICE = "From a service"
 
 
+_File = Annotated[Path | None, typer.Argument(help="CSV, SQL dump, SQLite or JSON file; without one, the last plan.")]
+_Service = Annotated[
+    Service | None, typer.Option("--from", help="Read the API of this service.", rich_help_panel=_SERVICE)
+]
+_Url = Annotated[str, typer.Option(help="Address of your own server of the service.", rich_help_panel=_SERVICE)]
+_TokenFile = Annotated[
+    Path | None,
+    typer.Option(help="File with the token; - for standard input. Else you are asked.", rich_help_panel=_SERVICE),
+]
+_History = Annotated[bool, typer.Option(help="Read clicks by day or visit, not only totals.", rich_help_panel=_SERVICE)]
+_Columns = Annotated[
+    list[str] | None, typer.Option(metavar="FIELD=NAME", help="Column of a field, such as url=Target.")
+]
+_Hosts = Annotated[
+    list[str] | None,
+    typer.Option(metavar="OLD=NEW", help="Import links of a host of the source to a domain of the account."),
+]
+_Conflicts = Annotated[
+    Conflicts, typer.Option(help="A taken alias: skip the row, add a suffix, or replace the account's own link.")
+]
+_Folders = Annotated[Folders, typer.Option(help="Folders and groups become campaigns or channels.")]
+_TimeZone = Annotated[str, typer.Option(metavar="ZONE", help="Time zone of dates in YOURLS.")]
+_Report = Annotated[Path | None, typer.Option(help="Write the fate of every row to this CSV file.")]
+_Apply = Annotated[bool, typer.Option("--apply", help="Apply the plan. If interrupted, run it again.")]
+_Undo = Annotated[bool, typer.Option("--undo", help="Undo the last import, unless its links were edited.")]
+
+
 def import_links(
     identifier: access.AccountArgument,
-    file: Annotated[
-        Path | None, typer.Argument(help="CSV, SQL dump, SQLite or JSON file; without one, apply the last plan.")
-    ] = None,
-    service: Annotated[
-        Service | None, typer.Option("--from", help="Read the API of this service.", rich_help_panel=_SERVICE)
-    ] = None,
-    url: Annotated[str, typer.Option(help="Address of your own server of the service.", rich_help_panel=_SERVICE)] = "",
-    token_file: Annotated[
-        Path | None,
-        typer.Option(
-            help="File with the token; - for standard input. Without it, you are asked.", rich_help_panel=_SERVICE
-        ),
-    ] = None,
-    history: Annotated[
-        bool, typer.Option(help="Read clicks by day or visit, not only totals.", rich_help_panel=_SERVICE)
-    ] = True,
-    column: Annotated[
-        list[str] | None, typer.Option(metavar="FIELD=NAME", help="Column of a field, such as url=Target.")
-    ] = None,
-    host: Annotated[
-        list[str] | None,
-        typer.Option(metavar="OLD=NEW", help="Import links of a host of the source to a domain of the account."),
-    ] = None,
-    conflicts: Annotated[
-        Conflicts, typer.Option(help="A taken alias: skip the row, add a suffix, or replace the account's own link.")
-    ] = "skip",
-    folders: Annotated[Folders, typer.Option(help="Folders and groups become campaigns or channels.")] = "campaign",
-    timezone: Annotated[str, typer.Option(metavar="ZONE", help="Time zone of dates in YOURLS.")] = "UTC",
-    report: Annotated[Path | None, typer.Option(help="Write the fate of every row to this CSV file.")] = None,
-    apply: Annotated[bool, typer.Option("--apply", help="Apply the plan. If interrupted, run it again.")] = False,
-    undo: Annotated[bool, typer.Option("--undo", help="Undo the last import, unless its links were edited.")] = False,
+    file: _File = None,
+    service: _Service = None,
+    url: _Url = "",
+    token_file: _TokenFile = None,
+    history: _History = True,
+    column: _Columns = None,
+    host: _Hosts = None,
+    conflicts: _Conflicts = "skip",
+    folders: _Folders = "campaign",
+    timezone: _TimeZone = "UTC",
+    report: _Report = None,
+    apply: _Apply = False,
+    undo: _Undo = False,
     json: console.AsJson = False,
 ) -> None:
     """Plan an import of links, and write it to a CSV file; with --apply, create the links."""
-    has_source = file is not None or service is not None
-    if (file is not None and service is not None) or (undo and (apply or has_source)):
-        raise typer.BadParameter("use only one of FILE, --from and --undo")
-    if not (has_source or apply or undo):
-        raise typer.BadParameter("is required without --from, --apply or --undo", param_hint="FILE")
-    options = planner.Options(conflicts, folders, _pairs(host, "--host"))
-    with access.database_and_account(identifier) as (database, account):
-        if undo:
+    if undo:
+        _require_alone(file, service, apply=apply)
+        with access.database_and_account(identifier) as (database, account):
             _undo(database, account.id, json=json)
-            return
+        return
+    _require_source(file, service, apply=apply)
+    options = planner.Options(conflicts, folders, _pairs(host, "--host"))
+    source_options = registry.ServiceOptions(url, _zone(timezone), history, registry.hosts_of(url))
+    with access.database_and_account(identifier) as (database, account):
         if file is not None:
             _plan_file(database, account.id, file, _pairs(column, "--column"), _zone(timezone), options)
         elif service is not None:
-            source_options = registry.ServiceOptions(url, _zone(timezone), history, registry.hosts_of(url))
             source = registry.of_service(service, _token(token_file), source_options)
             planner.make(database, access.settings(), account.id, source, options)
         if apply:
             applying.apply(database, account.id, access.settings())
         name = file.stem if file else service or "import"
         _print_summary(database, account.id, report or (None if apply else Path(f"{name}-plan.csv")), json=json)
+
+
+def _require_alone(file: Path | None, service: str | None, *, apply: bool) -> None:
+    if file is not None or service is not None or apply:
+        raise typer.BadParameter("use it alone", param_hint="--undo")
+
+
+def _require_source(file: Path | None, service: str | None, *, apply: bool) -> None:
+    if file is not None and service is not None:
+        raise typer.BadParameter("use only one of FILE and --from", param_hint="FILE")
+    if file is None and service is None and not apply:
+        raise typer.BadParameter("is required without --from, --apply or --undo", param_hint="FILE")
 
 
 def _plan_file(

@@ -5,6 +5,7 @@ from zoneinfo import ZoneInfo
 
 from fastapi import APIRouter, Query
 from fastapi.responses import StreamingResponse
+from sqlalchemy import Connection
 
 from waypost.api import pagination
 from waypost.api.context import Context, RequestContext
@@ -24,7 +25,7 @@ _CSV: dict[int | str, dict[str, Any]] = {200: {"content": {"text/csv": {"schema"
 @router.get("/import")
 def read_import(context: Context) -> ImportAnswer:
     """Read the last import: its state, and the number of rows of each fate."""
-    return ImportAnswer(details=_details(context))
+    return context.read(lambda tx: _answer(tx, context))
 
 
 @router.get("/import/rows", response_model=pagination.list_model("rows", ImportRow))
@@ -51,14 +52,14 @@ def export_import_rows(context: Context) -> StreamingResponse:
 def create_import(context: Context, new: NewImport) -> ImportAnswer:
     """Read a source and plan its import, in the background. Nothing is imported yet. The plan replaces the last one."""
     _start(context, new)
-    return ImportAnswer(details=_details(context))
+    return _changed(context)
 
 
 @router.post("/import/apply")
 def apply_import(context: Context) -> ImportAnswer:
     """Import the planned links, in the background, or resume an import that was interrupted."""
     runner.start_applying(context)
-    return ImportAnswer(details=_details(context))
+    return _changed(context)
 
 
 @router.get("/import/undo")
@@ -71,14 +72,14 @@ def preview_import_undo(context: Context) -> UndoAnswer:
 def undo_import(context: Context) -> ImportAnswer:
     """Undo the last import, in the background: its links are deleted or changed back, unless one was edited."""
     runner.start_undoing(context)
-    return ImportAnswer(details=_details(context))
+    return _changed(context)
 
 
 @router.delete("/import/delete")
 def delete_import(context: Context) -> MessageResponse:
     """Delete the plan of the last import. Its links stay, and undo is no longer possible."""
     runner.remove(context)
-    return MessageResponse(message="The plan was deleted.")
+    return context.change(lambda _: None, lambda _: MessageResponse(message="The plan was deleted."))
 
 
 def _start(context: RequestContext, new: NewImport) -> None:
@@ -87,7 +88,7 @@ def _start(context: RequestContext, new: NewImport) -> None:
         raise invalid("service", "service: name the service whose API is read, or give the id of a file.")
     zone = ZoneInfo(new.timezone or "UTC")
     if new.service is not None:
-        hosts = context.settings.trusted_import_hosts
+        hosts = registry.trusted_hosts(context.settings)
         options = registry.ServiceOptions(new.url or "", zone, new.history is not False, hosts)
         runner.read_service(context, new.service, new.token or "", options, new.options)
         return
@@ -100,9 +101,11 @@ def _start(context: RequestContext, new: NewImport) -> None:
     runner.read_file(context, copy, new.columns or {}, zone, new.options)
 
 
-def _details(context: RequestContext) -> ImportDetails:
-    def read(tx: Any) -> ImportDetails:
-        plan = plans.current(tx, context.account)
-        return ImportDetails.of(plan, plans.summary(tx, context.account, plan.id))
+def _changed(context: RequestContext) -> ImportAnswer:
+    """Return the import after a change, and store this response for the idempotency key."""
+    return context.change(lambda tx: _answer(tx, context), lambda answer: answer)
 
-    return context.read(read)
+
+def _answer(tx: Connection, context: RequestContext) -> ImportAnswer:
+    plan = plans.current(tx, context.account)
+    return ImportAnswer(details=ImportDetails.of(plan, plans.summary(tx, context.account, plan.id)))

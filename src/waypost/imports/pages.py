@@ -19,12 +19,13 @@ from waypost.http.multipart import MultipartReader, Part
 from waypost.imports import plan_report, plans, runner, undo
 from waypost.imports.plans import Fate
 from waypost.imports.schemas import NewImport, hosts_of_lines
-from waypost.imports.sources.registry import LABELS, SELF_HOSTED, ServiceOptions
+from waypost.imports.sources.registry import LABELS, SELF_HOSTED, ServiceOptions, trusted_hosts
 
 pages = Router()
 _PATH = "/dashboard/import"
 _SHAPE = Shape(flags=("history",), urls=("url",))
 _FORM_ERRORS = frozenset({Kind.INVALID, Kind.TOO_LARGE, Kind.TOO_SLOW, Kind.IMPORT_STATE, Kind.UNAVAILABLE})
+_FILES = {"csv": "CSV file", "file": "File", "linkstack": "LinkStack"}
 _FIRST = {"history": "1", "timezone": "UTC", "conflicts": "skip", "folders": "campaign"}
 
 
@@ -35,7 +36,7 @@ class ImportForm(NewImport):
     mapping: Annotated[dict[str, str], BeforeValidator(hosts_of_lines)] | None = None
 
 
-@pages.get(_PATH)
+@pages.get("/dashboard/import")
 def show_import(context: PageContext) -> Response:
     plan = context.read(lambda tx: plans.find(tx, context.account))
     if plan is None:
@@ -44,18 +45,17 @@ def show_import(context: PageContext) -> Response:
     window = context.page_request()
     page = context.read(lambda tx: plans.page(tx, context.account, window, fate))
     summary = context.read(lambda tx: plans.summary(tx, context.account, plan.id))
-    total = sum(summary.counts.values())
     return context.render_list(
-        "imports/plan.html", page, plan=plan, summary=summary, fate=fate, total=total, labels=LABELS
+        "imports/plan.html", page, plan=plan, summary=summary, fate=fate, labels={**LABELS, **_FILES}
     )
 
 
-@pages.get(f"{_PATH}/new")
+@pages.get("/dashboard/import/new")
 def show_form(context: PageContext) -> Response:
     return _form_page(context, Form(_FIRST))
 
 
-@pages.stream(f"{_PATH}/new")
+@pages.stream("/dashboard/import/new")
 async def create_import(context: PageContext, parts: MultipartReader) -> Response:
     fields: dict[str, list[str]] = {}
     file: IO[bytes] | None = None
@@ -75,7 +75,7 @@ async def create_import(context: PageContext, parts: MultipartReader) -> Respons
         raise
 
 
-@pages.get(f"{_PATH}/rows.csv")
+@pages.get("/dashboard/import/rows.csv")
 def export_rows(context: PageContext) -> Response:
     plan = context.read(lambda tx: plans.current(tx, context.account))
     headers = {"Content-Disposition": 'attachment; filename="import-plan.csv"'}
@@ -83,24 +83,24 @@ def export_rows(context: PageContext) -> Response:
     return StreamingResponse(lines, media_type="text/csv; charset=utf-8", headers=headers)
 
 
-@pages.post(f"{_PATH}/apply")
+@pages.post("/dashboard/import/apply")
 def apply_import(context: PageContext) -> Response:
     return _changed(context, lambda: runner.start_applying(context), "The import has started.")
 
 
-@pages.get(f"{_PATH}/undo")
+@pages.get("/dashboard/import/undo")
 def confirm_undo(context: PageContext) -> Response:
     preview = undo.preview(context.database, context.account)
     plan = context.read(lambda tx: plans.current(tx, context.account))
     return context.render("imports/undo.html", preview=preview, plan=plan)
 
 
-@pages.post(f"{_PATH}/undo")
+@pages.post("/dashboard/import/undo")
 def undo_import(context: PageContext) -> Response:
     return _changed(context, lambda: runner.start_undoing(context), "The import is being undone.")
 
 
-@pages.post(f"{_PATH}/delete")
+@pages.post("/dashboard/import/delete")
 def delete_plan(context: PageContext) -> Response:
     return _changed(context, lambda: runner.remove(context), "The plan was deleted.")
 
@@ -121,7 +121,7 @@ def _start(context: PageContext, fields: dict[str, list[str]], file: IO[bytes] |
     options = replace(new.options, hosts=new.mapping or {})
     zone = ZoneInfo(new.timezone or "UTC")
     if new.service is not None:
-        hosts = context.settings.trusted_import_hosts
+        hosts = trusted_hosts(context.settings)
         service_options = ServiceOptions(new.url or "", zone, bool(new.history), hosts)
         runner.read_service(context, new.service, new.key or "", service_options, options)
     elif file is not None:

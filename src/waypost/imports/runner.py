@@ -1,4 +1,4 @@
-"""Imports in the background, for the API and the dashboard. The token of a service is only in the memory of its thread."""
+"""Imports in the background, for the API and the dashboard. Only the thread has the token of the service."""
 
 import threading
 import time
@@ -33,7 +33,7 @@ def new_file(folder: Path) -> IO[bytes]:
     for path in folder.glob(f"{_PREFIX}*"):
         if path.stat().st_mtime < time.time() - _OLD_SECONDS:
             path.unlink(missing_ok=True)
-    return NamedTemporaryFile(dir=folder, prefix=_PREFIX)  # noqa: SIM115  # closed when the plan is made
+    return NamedTemporaryFile(dir=folder, prefix=_PREFIX)  # closed when the plan is made
 
 
 def copy_file(folder: Path, chunks: Iterable[bytes]) -> IO[bytes]:
@@ -148,7 +148,7 @@ def _start(context: RequestContext, plan: int, work: Callable[[], object]) -> No
             error = problem.message
         except OSError as problem:
             error = f"The file cannot be read: {problem.strerror}."
-        except Exception:
+        except Exception:  # noqa: BLE001  # a thread has no caller
             _log.exception("import failed", account=account)
             error = plans.UNEXPECTED
         finally:

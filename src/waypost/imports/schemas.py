@@ -51,7 +51,7 @@ _Pairs = Annotated[dict[str, str], Field(max_length=100)]
 class NewImport(Body):
     """The source of an import, and how its links come along."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"service": "dub", "token": "dub_abc"}]})
+    model_config = ConfigDict(json_schema_extra={"examples": [{"file": 1, "conflicts": "suffix"}]})
 
     service: Annotated[
         Service | None, Field(description="Service whose API is read. Give this or `file`.", examples=["dub"])
@@ -101,8 +101,8 @@ class ImportDetails(BaseModel):
     source: str = Field(description="Service or kind of file.", examples=["dub"])
     rows: int = Field(description="Rows that were read so far.", examples=[1204])
     fates: Mapping[Fate, int] = Field(
-        description="Rows by fate: they `create` an item, are `there` already, have `changed` a link, have a `conflict`,"
-        " or are `impossible`.",
+        description="Rows by fate: they `create` an item, are `there` already, have `changed` a link, have a"
+        " `conflict`, or are `impossible`.",
         examples=[dict.fromkeys(FATES, 0) | {"create": 1204}],
     )
     losing: int = Field(description="Created and changed links that lose something.", examples=[37])
@@ -140,7 +140,7 @@ class ImportRow(BaseModel):
     kind: str = Field(description="`link` or `bio`.", examples=["link"])
     fate: Fate = Field(description="Fate of the row.", examples=["create"])
     reason: str = Field(description="Reason of the fate.", examples=[""])
-    losses: str = Field(description="What the link loses.", examples=["the A/B test is left out"])
+    losses: str = Field(description="Parts that the link loses.", examples=["the A/B test is left out"])
     host: str = Field(description="Host here; empty for the service's own.", examples=[""])
     alias: str = Field(description="Alias here.", examples=["spring"])
     url: str = Field(description="Destination.", examples=["https://example.com/spring-sale"])

@@ -22,6 +22,7 @@ from waypost.imports.sources.shlink import ShlinkSource
 from waypost.imports.sources.short_io import ShortIoSource
 from waypost.imports.sources.yourls import YourlsSource
 from waypost.imports.sources.yourls_dump import YourlsDumpSource
+from waypost.settings import Settings
 
 Service = Literal["bitly", "chhoto", "dub", "kutt", "rebrandly", "shlink", "short.io", "yourls"]
 LABELS: Mapping[Service, str] = {
@@ -52,6 +53,11 @@ class ServiceOptions:
     history: bool = True
     trusted_hosts: frozenset[str] = frozenset()
     reader: Mapping[str, Any] = field(default_factory=dict)
+
+
+def trusted_hosts(settings: Settings) -> frozenset[str]:
+    """Return the hosts of the own network from which accounts may import."""
+    return frozenset(host.strip().lower() for host in settings.import_hosts.split(",") if host.strip())
 
 
 def hosts_of(url: str) -> frozenset[str]:

@@ -10,6 +10,7 @@ from waypost_client.aio.operations.campaigns import AsyncCampaignsOperations
 from waypost_client.aio.operations.channels import AsyncChannelsOperations
 from waypost_client.aio.operations.cta_overlays import AsyncCtaOverlaysOperations
 from waypost_client.aio.operations.files import AsyncFilesOperations
+from waypost_client.aio.operations.imports import AsyncImportsOperations
 from waypost_client.aio.operations.links import AsyncLinksOperations
 from waypost_client.aio.operations.pixels import AsyncPixelsOperations
 from waypost_client.aio.operations.qr_codes import AsyncQrCodesOperations
@@ -29,6 +30,7 @@ class AsyncOperations(
     AsyncCtaOverlaysOperations,
     AsyncLinksOperations,
     AsyncBioPagesOperations,
+    AsyncImportsOperations,
     AsyncStatisticsOperations,
     AsyncAdministrationOperations,
     AsyncBulkOperations,

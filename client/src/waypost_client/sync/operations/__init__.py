@@ -10,6 +10,7 @@ from waypost_client.sync.operations.campaigns import CampaignsOperations
 from waypost_client.sync.operations.channels import ChannelsOperations
 from waypost_client.sync.operations.cta_overlays import CtaOverlaysOperations
 from waypost_client.sync.operations.files import FilesOperations
+from waypost_client.sync.operations.imports import ImportsOperations
 from waypost_client.sync.operations.links import LinksOperations
 from waypost_client.sync.operations.pixels import PixelsOperations
 from waypost_client.sync.operations.qr_codes import QrCodesOperations
@@ -29,6 +30,7 @@ class Operations(
     CtaOverlaysOperations,
     LinksOperations,
     BioPagesOperations,
+    ImportsOperations,
     StatisticsOperations,
     AdministrationOperations,
     BulkOperations,
