@@ -22,6 +22,7 @@ pytestmark = ON_SQLITE
 PATHS = (
     *("/dashboard", "/dashboard/links", "/dashboard/links/new", "/dashboard/links/1", "/dashboard/links/1/stats"),
     *("/dashboard/links/1/delete", "/dashboard/links?q=nothing", "/dashboard/account", "/dashboard/account/keys"),
+    *("/dashboard/import", "/dashboard/import/new"),
     *("/dashboard/account/sessions", "/dashboard/account/factor", "/dashboard/links/1/trial?device=iphone"),
     *("/dashboard/admin/accounts", "/dashboard/admin/accounts/1", "/dashboard/admin/plans", "/dashboard/admin/reports"),
     *("/dashboard/admin/reports/1", "/dashboard/admin/blocks", "/dashboard/admin/health?try=storage"),

@@ -1,0 +1,113 @@
+"""An import in a real browser: the form, the plan, the import and undo, with and without scripts."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.conftest import Person
+from tests.support.browser import served, window
+from tests.support.browser_login import examine, sign_in, signed_in_page
+from tests.support.databases import ON_SQLITE
+from waypost.app import build
+from waypost.db.database import Database
+from waypost.settings import Settings
+
+pytestmark = ON_SQLITE
+SHOP = "https://example.com/shop"
+_LONG = "x" * 400
+
+
+@pytest.fixture
+def address(settings: Settings) -> Iterator[str]:
+    with served(build(settings, Database(settings.database))) as url:
+        yield url
+
+
+@pytest.fixture
+def csv(tmp_path: Path) -> Path:
+    path = tmp_path / "links.csv"
+    path.write_text(f"alias,url,password\nspring,{SHOP},\nlocked,{SHOP}?{_LONG},$2b$12$abc\nbad name,{SHOP},\n")
+    return path
+
+
+def _plan(page: Page, address: str, csv: Path) -> None:
+    page.goto(f"{address}/dashboard/account")
+    page.get_by_role("link", name="Import links").click()
+    page.get_by_label("File", exact=True).set_input_files(csv)
+    page.get_by_role("button", name="Show the plan").click()
+
+
+def _expect_state(page: Page, text: str, *, scripts: bool = True) -> None:
+    """Wait for a state of the import; without scripts, the link Refresh asks again."""
+    for _ in range(50):
+        refresh = page.get_by_role("link", name="Refresh")
+        if refresh.count() and not scripts:
+            refresh.click()
+        if page.get_by_role("heading", name=text).count():
+            return
+        page.wait_for_timeout(200)
+    expect(page.get_by_role("heading", name=text)).to_be_visible()
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_file_is_planned_imported_and_undone(
+    ana: Person, chrome: Browser, address: str, csv: Path, *, scripts: bool
+) -> None:
+    with window(chrome, scripts=scripts) as seen:
+        page = seen.page
+        sign_in(page, address)
+        _plan(page, address, csv)
+        _expect_state(page, "Nothing is imported yet", scripts=scripts)
+        assert ana.get("/urls")["data"]["result"] == 0
+        page.get_by_role("navigation", name="Rows by fate").get_by_role("link", name="Impossible").click()
+        expect(page.get_by_text("bad name")).to_be_visible()
+        expect(page.get_by_text("locked")).to_have_count(0)
+        page.get_by_role("button", name="Import", exact=True).click()
+        _expect_state(page, "The import is complete", scripts=scripts)
+        assert ana.get("/urls")["data"]["result"] == 2
+        page.get_by_role("link", name="Undo import").click()
+        expect(page.get_by_text("2 items are deleted")).to_be_visible()
+        page.get_by_role("button", name="Undo import").click()
+        _expect_state(page, "The import is undone", scripts=scripts)
+        assert ana.get("/urls")["data"]["result"] == 0
+        page.get_by_role("button", name="Discard plan").click()
+        expect(page.get_by_role("heading", name="From a file")).to_be_visible()
+
+
+def test_pages_of_a_plan_are_accessible(ana: Person, chrome: Browser, address: str, csv: Path) -> None:
+    with signed_in_page(chrome, address) as page:
+        _plan(page, address, csv)
+        _expect_state(page, "Nothing is imported yet")
+        examine(page, "/dashboard/import")
+        page.get_by_role("button", name="Import", exact=True).click()
+        _expect_state(page, "The import is complete")
+        page.goto(f"{address}/dashboard/import/undo")
+        examine(page, "/dashboard/import/undo")
+
+
+def test_form_explains_its_errors_and_keeps_the_rest(ana: Person, chrome: Browser, address: str) -> None:
+    with signed_in_page(chrome, address) as page:
+        page.goto(f"{address}/dashboard/import/new")
+        page.get_by_role("button", name="Show the plan").click()
+        expect(page.get_by_role("alert")).to_contain_text("Choose a file, or a service.")
+        page.get_by_label("Service", exact=True).select_option("Shlink")
+        page.get_by_label("Token of the service").fill("secret-of-shlink")
+        page.get_by_label("Move links to another host").fill("bit.ly=")
+        page.get_by_role("button", name="Show the plan").click()
+        expect(page.get_by_role("alert")).to_contain_text("enter the address of your Shlink server")
+        expect(page.get_by_label("Service", exact=True)).to_have_value("shlink")
+        assert "secret-of-shlink" not in page.content()
+        examine(page, "/dashboard/import/new")
+        page.get_by_label("Move links to another host").fill("nonsense")
+        page.get_by_role("button", name="Show the plan").click()
+        expect(page.get_by_role("alert")).to_contain_text("old.example=new.example")
+
+
+def test_file_that_cannot_be_read_is_explained(ana: Person, chrome: Browser, address: str, csv: Path) -> None:
+    csv.write_bytes(b"alias,url\n\xff\xfe\xff")
+    with signed_in_page(chrome, address) as page:
+        _plan(page, address, csv)
+        _expect_state(page, "The source could not be read")
+        expect(page.get_by_role("alert")).to_contain_text("UTF-8")
