@@ -21,6 +21,7 @@ from sqlalchemy import func, select
 
 from bench.servers import environment, program, status, waypost
 from tests.support.postgres import FAST_OPTIONS, own_postgres
+from tests.support.threads import join
 from waypost.clicks.stats import verify
 from waypost.db.database import Database
 from waypost.db.schema import changes, click_times, links
@@ -158,7 +159,7 @@ def _other_writer(database: Database, run: _Run) -> Iterator[None]:
         yield
     finally:
         ended.set()
-        thread.join()
+        join(thread)
 
 
 def _count(database: Database, table: object) -> int:

@@ -111,10 +111,10 @@ def test_alias_taken_after_planning_is_conflict(ana: Person, ben: Person, settin
 def test_interrupted_import_resumes_at_its_batch(ana: Person, settings: Settings) -> None:
     plan(ana, settings, _many())
     made = ana.database.read(lambda tx: plans.current(tx, ana.account))
-    assert ana.database.write(lambda tx: apply.apply_batch(tx, ana.account, made.id, settings))
+    assert ana.database.write(lambda tx: apply.apply_batch(tx, ana.account, made.id, settings, 500))
 
     def interrupted(tx: object) -> None:
-        apply.apply_batch(tx, ana.account, made.id, settings)  # type: ignore[arg-type]
+        apply.apply_batch(tx, ana.account, made.id, settings, 500)  # type: ignore[arg-type]
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

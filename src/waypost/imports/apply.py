@@ -11,7 +11,8 @@ from waypost.db.database import Database
 from waypost.db.schema import import_plans, import_rows
 from waypost.errors import Kind, Problem
 from waypost.imports import apply_items, apply_links, click_history, plans
-from waypost.imports.plans import BATCH
+from waypost.imports.pace import Pace
+from waypost.imports.plans import BATCH, MAX_BATCH
 from waypost.settings import Settings
 
 _plan, _row = import_plans.c, import_rows.c
@@ -28,7 +29,8 @@ def apply(database: Database, account: int, settings: Settings, check: Callable[
     plan = database.read(lambda tx: plans.current(tx, account))
     require_state(plan)
     with plans.busy(database, account, plan.id):
-        while database.write(lambda tx: apply_batch(tx, account, plan.id, settings)):
+        pace = Pace(database, BATCH, MAX_BATCH)
+        while pace.write(lambda tx, size: apply_batch(tx, account, plan.id, settings, size)):
             check()
         click_history.apply_all(database, account, plan.id, check)
         database.write(lambda tx: plans.set_state(tx, account, plan.id, "applied"))
@@ -40,8 +42,8 @@ def require_state(plan: plans.Plan) -> None:
         raise Problem(Kind.IMPORT_STATE, "There is no plan that can be applied. Make a new one.")
 
 
-def apply_batch(tx: Connection, account: int, plan: int, settings: Settings) -> bool:
-    """Apply the next rows, in the order of their creation. Return whether there were any.
+def apply_batch(tx: Connection, account: int, plan: int, settings: Settings, size: int) -> bool:
+    """Apply the next `size` rows, in the order of their creation. Return whether there were any.
 
     The plan is locked, so a second process continues after the batch of the first.
     """
@@ -53,7 +55,7 @@ def apply_batch(tx: Connection, account: int, plan: int, settings: Settings) -> 
     is_next = tuple_(_row.stage, _row.created, _row.id) > tuple_(*position[:3])
     of_plan = (_row.plan == plan, _row.account == account, _row.fate.in_(("create", "changed")))
     query = select(import_rows).where(*of_plan, is_next).order_by(_row.stage, _row.created, _row.id)
-    rows = tx.execute(query.limit(BATCH)).all()
+    rows = tx.execute(query.limit(size)).all()
     if not rows:
         return False
     with change_log.in_one_batch(tx), page_counters.in_one_batch(tx):

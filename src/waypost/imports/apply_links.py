@@ -54,18 +54,21 @@ _Applied = tuple[Row[Any], int]
 def _create(tx: Connection, account: int, rows: Sequence[Row[Any]]) -> list[_Applied]:
     """Create the links of the rows whose aliases are still free."""
     on_domains = _on_domains(tx, account, rows)
-    _refuse(tx, (row for row in rows if row not in on_domains), _NO_DOMAIN)
+    importable = {row.id for row in on_domains}
+    _refuse(tx, (row for row in rows if row.id not in importable), _NO_DOMAIN)
     if not on_domains:
         return []
-    statement = insert(links).returning(links.c.id, sort_by_parameter_order=True)
-    ids = tx.execute(statement, [_columns(account, row) for row in on_domains]).scalars().all()
-    applied = list(zip(on_domains, ids, strict=True))
+    # In the order of the rows, SQLite would need a statement for each of them. No two rows have the same alias.
+    statement = insert(links).returning(links.c.id, links.c.host, links.c.alias)
+    inserted = tx.execute(statement, [_columns(account, row) for row in on_domains])
+    ids = {(host, alias): link for link, host, alias in inserted}
+    applied = [(row, ids[row.host, row.alias]) for row in on_domains]
     claimed = _claim(tx, account, applied)
     taken = [(row, link) for row, link in applied if (row.host, row.alias) not in claimed]
     if taken:
         _refuse(tx, (row for row, _ in taken), _TAKEN)
         tx.execute(delete(links).where(links.c.id.in_([link for _, link in taken]), links.c.account == account))
-    created = [item for item in applied if item not in taken]
+    created = [(row, link) for row, link in applied if (row.host, row.alias) in claimed]
     for _, link in created:
         page_counters.increment(tx, account, "links", link, 1)
     crud.check_item_limit(tx, account, links, tx.execute(_LIMIT.where(accounts.c.id == account)).scalar())

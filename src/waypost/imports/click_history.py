@@ -26,10 +26,11 @@ from waypost.clicks.ingest.label_limits import limit_labels
 from waypost.db.database import Database
 from waypost.db.schema import click_labels, click_times, import_clicks, import_plans, import_rows
 from waypost.imports import plans
+from waypost.imports.pace import Pace
 from waypost.imports.record import Clicks
 
 _ENTRIES = 1000  # of a row, so that a transaction is short
-_ROWS_PER_BATCH = 20
+_ROWS_PER_BATCH, _MAX_ROWS_PER_BATCH = 10, 1000
 _ROWS_PER_INSERT = 200
 _clicks = import_clicks.c
 _PLAN = import_plans.c
@@ -81,37 +82,46 @@ class Sink:
 
 def apply_all(database: Database, account: int, plan: int, check: Callable[[], object] = lambda: None) -> None:
     """Add the clicks of all created links to the statistics, from the position of the plan."""
-    while days := database.read(lambda tx: _next_days(tx, account, plan)):
-        database.write(lambda tx, days=days: partitions.ensure(tx, days, ("click_times", "click_labels")))  # type: ignore[misc]
-        database.write(lambda tx: _apply_batch(tx, account, plan))
+    _create_partitions(database, account, plan)
+    pace = Pace(database, _ROWS_PER_BATCH, _MAX_ROWS_PER_BATCH)
+    while pace.write(lambda tx, size: _apply_batch(tx, account, plan, size)):
         check()
 
 
 def remove_all(database: Database, account: int, plan: int, check: Callable[[], object]) -> None:
     """Remove the clicks again, whose rows are deleted: an interrupted removal resumes."""
-    while database.write(lambda tx: _remove_batch(tx, account, plan)):
+    pace = Pace(database, _ROWS_PER_BATCH, _MAX_ROWS_PER_BATCH)
+    while pace.write(lambda tx, size: _remove_batch(tx, account, plan, size)):
         check()
 
 
-def _next_days(tx: Connection, account: int, plan: int) -> set[int]:
-    position = tx.execute(select(_PLAN.clicks_position).where(_PLAN.id == plan, _PLAN.account == account)).scalar_one()
-    rows = tx.execute(_batch(account, plan, position)).all()
-    return {entry[0] // DAY for row in rows for entry in row.clicks}
+def _create_partitions(database: Database, account: int, plan: int) -> None:
+    """Create the partitions of the days that have clicks, in a transaction of their own, on PostgreSQL."""
+    days: set[int] = set()
+    position = 0
+    while not database.is_sqlite:
+        rows = database.read(lambda tx, last=position: tx.execute(_batch(account, plan, last, _ROWS_PER_INSERT)).all())  # type: ignore[misc]
+        if not rows:
+            break
+        days |= {entry[0] // DAY for row in rows for entry in row.clicks}
+        position = rows[-1].id
+    database.write(lambda tx: partitions.ensure(tx, days, ("click_times", "click_labels")))
 
 
-def _apply_batch(tx: Connection, account: int, plan: int) -> None:
+def _apply_batch(tx: Connection, account: int, plan: int, size: int) -> bool:
     is_plan = (_PLAN.id == plan, _PLAN.account == account)
     position = tx.execute(select(_PLAN.clicks_position).where(*is_plan).with_for_update()).scalar_one()
-    rows = tx.execute(_batch(account, plan, position)).all()
+    rows = tx.execute(_batch(account, plan, position, size)).all()
     if rows:
         tx.execute(update(import_plans).where(*is_plan).values(clicks_position=rows[-1].id))
         _add(tx, account, _by_item(tx, account, plan, rows), sign=1)
+    return bool(rows)
 
 
-def _remove_batch(tx: Connection, account: int, plan: int) -> bool:
+def _remove_batch(tx: Connection, account: int, plan: int, size: int) -> bool:
     is_plan = (_PLAN.id == plan, _PLAN.account == account)
     position = tx.execute(select(_PLAN.clicks_position).where(*is_plan).with_for_update()).scalar_one()
-    rows = tx.execute(_batch(account, plan, 0).where(_clicks.id <= position)).all()
+    rows = tx.execute(_batch(account, plan, 0, size).where(_clicks.id <= position)).all()
     if rows:
         _add(tx, account, _by_item(tx, account, plan, rows), sign=-1)
         is_removed = _clicks.id.in_([row.id for row in rows])
@@ -119,10 +129,10 @@ def _remove_batch(tx: Connection, account: int, plan: int) -> bool:
     return bool(rows)
 
 
-def _batch(account: int, plan: int, position: int) -> Any:
+def _batch(account: int, plan: int, position: int, size: int) -> Any:
     query = select(_clicks.id, _clicks.line, _clicks.clicks)
     query = query.where(_clicks.plan == plan, _clicks.account == account, _clicks.id > position)
-    return query.order_by(_clicks.id).limit(_ROWS_PER_BATCH)
+    return query.order_by(_clicks.id).limit(size)
 
 
 def _by_item(tx: Connection, account: int, plan: int, rows: Sequence[Any]) -> list[tuple[str, int, list[Entry]]]:

@@ -19,7 +19,7 @@ Conflicts = Literal["skip", "suffix", "replace"]
 Fate = Literal["create", "there", "conflict", "changed", "impossible"]
 Folders = Literal["campaign", "channel", "ignore"]
 State = Literal["reading", "failed", "planned", "applying", "applied", "undoing", "undone"]
-BATCH = 500
+BATCH, MAX_BATCH = 500, 4000
 LINKS, OTHERS = 0, 1
 """Stages of the rows, in the order in which they are applied."""
 BUSY_SECONDS = 60

@@ -17,7 +17,8 @@ from waypost.db.schema import channel_items, import_origins, import_plans, impor
 from waypost.db.schema import channels as channels_table
 from waypost.errors import Kind, Problem
 from waypost.imports import apply_links, click_history, plans
-from waypost.imports.plans import BATCH
+from waypost.imports.pace import Pace
+from waypost.imports.plans import BATCH, MAX_BATCH
 from waypost.links import bulk_changes
 
 _row = import_rows.c
@@ -43,7 +44,7 @@ def preview(database: Database, account: int) -> Preview:
     plan = database.read(lambda tx: plans.current(tx, account))
     _require_applied(plan)
     total, last = Preview(), 0
-    while rows := database.read(lambda tx, last=last: _applied_rows(tx, account, plan.id, after=last)):  # type: ignore[misc]
+    while rows := database.read(lambda tx, last=last: _applied_rows(tx, account, plan.id, after=last, limit=BATCH)):  # type: ignore[misc]
         total = database.read(lambda tx, rows=rows, total=total: _add(tx, account, rows, total))  # type: ignore[misc]
         last = rows[-1].id
     return total
@@ -60,7 +61,8 @@ def undo(database: Database, account: int, check: Callable[[], object] = lambda:
     with plans.busy(database, account, plan.id):
         database.write(lambda tx: plans.set_state(tx, account, plan.id, "undoing"))
         click_history.remove_all(database, account, plan.id, check)
-        while database.write(lambda tx: _undo_batch(tx, account, plan.id)):
+        pace = Pace(database, BATCH, MAX_BATCH)
+        while pace.write(lambda tx, size: _undo_batch(tx, account, plan.id, size)):
             check()
         database.write(lambda tx: _remove_added(tx, account, plan.id))
     return undone
@@ -79,7 +81,7 @@ def _require_applied(plan: plans.Plan) -> None:
         raise Problem(Kind.IMPORT_STATE, "The last import was not applied, so there is nothing to undo.")
 
 
-def _applied_rows(tx: Connection, account: int, plan: int, *, after: int) -> Sequence[Row[Any]]:
+def _applied_rows(tx: Connection, account: int, plan: int, *, after: int, limit: int) -> Sequence[Row[Any]]:
     is_applied = (
         _row.plan == plan,
         _row.account == account,
@@ -87,7 +89,7 @@ def _applied_rows(tx: Connection, account: int, plan: int, *, after: int) -> Seq
         _row.item.is_not(None),
     )
     query = select(import_rows).where(*is_applied, _row.id > after).order_by(_row.id)
-    return tx.execute(query.limit(BATCH)).all()
+    return tx.execute(query.limit(limit)).all()
 
 
 def _add(tx: Connection, account: int, rows: Sequence[Row[Any]], total: Preview) -> Preview:
@@ -127,9 +129,9 @@ def _is_edited(row: Row[Any], item: Mapping[str, Any]) -> bool:
     return any(current[name] != value for name, value in expected.items())
 
 
-def _undo_batch(tx: Connection, account: int, plan: int) -> bool:
+def _undo_batch(tx: Connection, account: int, plan: int, size: int) -> bool:
     plans.hold(tx, account, plan)
-    rows = _applied_rows(tx, account, plan, after=0)
+    rows = _applied_rows(tx, account, plan, after=0, limit=size)
     items = _items(tx, account, rows)
     existing = [row for row in rows if (row.kind, row.item) in items]
     created = [row for row in existing if row.fate == "create"]

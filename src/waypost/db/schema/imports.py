@@ -49,6 +49,7 @@ import_rows = Table(
     Index("import_rows_plan_alias", "plan", "host", "alias"),
     Index("import_rows_plan_created", "plan", "stage", "created", "id"),
     Index("import_rows_plan_source_id", "plan", "source_id"),
+    Index("import_rows_plan_line", "plan", "line"),
     sqlite_autoincrement=True,
 )
 

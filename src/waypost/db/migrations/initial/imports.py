@@ -55,6 +55,7 @@ def _create_import_rows() -> None:
     op.create_index("import_rows_plan_alias", "import_rows", ["plan", "host", "alias"])
     op.create_index("import_rows_plan_created", "import_rows", ["plan", "stage", "created", "id"])
     op.create_index("import_rows_plan_source_id", "import_rows", ["plan", "source_id"])
+    op.create_index("import_rows_plan_line", "import_rows", ["plan", "line"])
 
 
 def _create_import_clicks() -> None:
