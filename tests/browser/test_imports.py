@@ -111,3 +111,21 @@ def test_file_that_cannot_be_read_is_explained(ana: Person, chrome: Browser, add
         _plan(page, address, csv)
         _expect_state(page, "The source could not be read")
         expect(page.get_by_role("alert")).to_contain_text("UTF-8")
+
+
+def test_statistics_show_imported_clicks_apart(ana: Person, chrome: Browser, address: str, tmp_path: Path) -> None:
+    dump = tmp_path / "dump.sql"
+    visit = (
+        "(1,'2026-11-02 00:00:00','spring','','Mozilla/5.0 (X11; Linux x86_64) Gecko/20100101 Firefox/140.0','','DE')"
+    )
+    link = f"('spring','{SHOP}','T','2026-11-01 00:00:00','',42)"
+    dump.write_text(f"INSERT INTO `yourls_log` VALUES {visit};\nINSERT INTO `yourls_url` VALUES {link};\n")
+    with signed_in_page(chrome, address) as page:
+        _plan(page, address, dump)
+        _expect_state(page, "Nothing is imported yet")
+        page.get_by_role("button", name="Import", exact=True).click()
+        _expect_state(page, "The import is complete")
+        page.goto(f"{address}/dashboard/links/1/stats?from=2026-11-01&to=2026-11-03")
+        expect(page.get_by_text("One of these clicks was imported.")).to_be_visible()
+        expect(page.get_by_text("41 more clicks were imported without a time.")).to_be_visible()
+        examine(page, "/dashboard/links/1/stats")

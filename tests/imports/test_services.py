@@ -75,6 +75,7 @@ def test_dub_link_comes_with_rules_password_and_colors(ana: Person, settings: Se
     assert link["geotarget"] == [{"location": "DE", "link": "https://example.de/"}]
     assert [rule["device"] for rule in link["devicetarget"]] == ["iPhone", "iPad"]
     assert (link["metatitle"], link["description"]) == ("T", "n")
+    assert [campaign["name"] for campaign in ana.get("/campaigns")["data"]["campaigns"]] == ["Spring"]
     (channel,) = ana.get("/channels")["data"]["channels"]
     assert (channel["name"], channel["color"]) == ("mail", "#dc2626")
 
@@ -105,6 +106,7 @@ def test_short_io_utm_parameters_are_added_once(ana: Person, settings: Settings,
     link = _links(ana, settings)["a/b"]
     assert link["longurl"] == f"{SHOP}?a=1&utm_source=mail"
     assert (link["status"], link["clicklimit"], link["type"]) == ("disabled", 10, "frame")
+    assert [campaign["name"] for campaign in ana.get("/campaigns")["data"]["campaigns"]] == ["Summer"]
 
 
 def test_shlink_link_comes_with_visits_and_rules(ana: Person, settings: Settings, domain: None) -> None:

@@ -111,11 +111,16 @@ def dub() -> Service:
         "proxy": True, "title": "T", "description": None, "image": "https://img.example.com/x.png", "rewrite": True,
         "ios": "https://apps.apple.com/x", "android": None, "geo": {"DE": "https://example.de/", "XX": SHOP},
         "testVariants": [{"url": SHOP, "percentage": 50}], "tags": [{"id": "1", "name": "mail", "color": "red"}],
-        "comments": "n", "clicks": 5, "createdAt": "2024-05-06T07:08:09.000Z",
+        "folderId": "fold_1", "comments": "n", "clicks": 5, "createdAt": "2024-05-06T07:08:09.000Z",
     }  # fmt: skip
     root = {"id": "link_2", "domain": "go.localhost", "key": "_root", "url": SHOP}
     pages = {"": [link], "link_1": [root], "link_2": []}
-    return Service(answers={"/links": lambda parameters: pages[parameters.get("startingAfter", "")]})
+    folders = {"1": [{"id": "fold_1", "name": "Spring"}], "2": []}
+    answers: dict[str, Answer] = {
+        "/links": lambda parameters: pages[parameters.get("startingAfter", "")],
+        "/folders": lambda parameters: folders[parameters["page"]],
+    }
+    return Service(answers=answers)
 
 
 def kutt() -> Service:
@@ -158,8 +163,9 @@ def short_io() -> Service:
     }  # fmt: skip
     pages = {"": {"links": [], "nextPageToken": "p2"}, "p2": {"links": [link]}}
     answers: dict[str, Answer] = {
-        "/domains": lambda _: [{"id": 1, "hostname": "go.localhost"}],
-        "/links": lambda parameters: pages[parameters.get("pageToken", "")],
+        "/api/domains": lambda _: [{"id": 1, "hostname": "go.localhost"}],
+        "/links/folders/1": lambda _: {"linkFolders": [{"id": "f1", "name": "Summer"}]},
+        "/api/links": lambda parameters: pages[parameters.get("pageToken", "")],
     }
     return Service(answers=answers)
 

@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from waypost import csv_export
 from waypost.clicks.classify.language_names import LANGUAGE_NAMES
+from waypost.clicks.ingest.aggregate import IMPORTED
 from waypost.clicks.stats import reports
 from waypost.clicks.stats.reports import Report, VisitCounts
 from waypost.dashboard import periods
@@ -47,23 +48,28 @@ def page(
     back: str,
     template: str = "statistics.html",
     apart: str = "",
+    baseline: int = 0,
     **more: Any,
 ) -> Response:
     """Return the statistics page of an item. The caller has checked that it belongs to the account.
 
-    `back` is the item's page. `template` extends statistics.html and shows the dimension `apart` itself.
+    `back` is the item's page. `template` extends statistics.html and shows the dimension `apart` itself. `baseline` are
+    clicks that were imported without a time.
     """
     period = periods.requested(context)
 
-    def work(tx: Connection) -> tuple[Report, Comparison]:
-        return reports.report(tx, kind, item, period.span), compare(tx, kind, item, period)
+    def work(tx: Connection) -> tuple[Report, Comparison, int]:
+        imported = sum(reports.label_counts(tx, kind, item, IMPORTED, period.span).values())
+        return reports.report(tx, kind, item, period.span), compare(tx, kind, item, period), imported
 
-    report, comparison = context.read_after_ingest(work)
+    report, comparison, imported = context.read_after_ingest(work)
     if context.query("format") == "csv":
         return _csv_response(report, title)
     visits_path = f"/dashboard/visits?kind={kind}&item={item}"
     shown = report_context(report, comparison, period, kind=kind, visits_path=visits_path)
-    return context.render(template, title=title, back=back, apart=apart, **shown, **more)
+    return context.render(
+        template, title=title, back=back, apart=apart, imported=imported, baseline=baseline, **shown, **more
+    )
 
 
 def compare(tx: Connection, kind: str, item: int, period: Period) -> Comparison:

@@ -88,10 +88,11 @@ def update_link(context: PageContext, id: int) -> Response:
 
 @pages.get("/dashboard/links/{id:int}/stats")
 def show_statistics(context: PageContext, id: int) -> Response:
-    link = context.read(lambda tx: ops.get_owned(tx, context.account, id))
+    link, details = context.read(lambda tx: ops.get_details(tx, context.account, id))
     url = context.short_url(link)
     title = link.title or url.partition("://")[2]
-    return statistics.page(context, "link", id, title=title, back=f"{_LIST}/{id}", short=url)
+    baseline = details.importedclicks
+    return statistics.page(context, "link", id, title=title, back=f"{_LIST}/{id}", short=url, baseline=baseline)
 
 
 @pages.get("/dashboard/links/{id:int}/trial")

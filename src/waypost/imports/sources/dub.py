@@ -8,7 +8,7 @@ from waypost.imports.sources.fields import Fields
 from waypost.imports.sources.http_reader import HttpReader
 
 _API = "https://api.dub.co"
-_PAGE = 100
+_PAGE, _FOLDERS_PAGE = 100, 50
 _ROOT = "_root"
 _COLORS = {
     "red": "#dc2626", "yellow": "#ca8a04", "green": "#16a34a", "blue": "#2563eb", "purple": "#9333ea",
@@ -27,16 +27,30 @@ class DubSource:
 
     def __iter__(self) -> Iterator[Record]:
         """Yield the links. Raises INVALID on `url` or `token`."""
+        folders = self._folders()
         line, last = 0, ""
         while True:
             answer = self._reader.get("/links", {"pageSize": _PAGE, **({"startingAfter": last} if last else {})})
             page = list(Fields({"links": answer}).items("links"))
             for link in page:
                 line += 1
-                yield _record(line, link)
+                record = _record(line, link)
+                record.folder = folders.get(link.text("folderId"), link.text("folderId"))
+                yield record
             previous, last = last, page[-1].text("id") if page else ""
             if not last or last == previous:
                 return
+
+    def _folders(self) -> dict[str, str]:
+        """Return the names of folders by id. Workspaces without folders have none, and those of old plans no list."""
+        names: dict[str, str] = {}
+        page = 1
+        while True:
+            answer = self._reader.get("/folders", {"page": page, "pageSize": _FOLDERS_PAGE}, optional=True)
+            folders = {item.text("id"): item.text("name") for item in Fields({"folders": answer}).items("folders")}
+            if not folders.keys() - names.keys():
+                return names
+            names, page = names | folders, page + 1
 
 
 def _record(line: int, link: Fields) -> Record:
@@ -47,7 +61,6 @@ def _record(line: int, link: Fields) -> Record:
     record.colors = {tag.text("name"): _COLORS.get(tag.text("color"), "#000000") for tag in link.items("tags")}
     record.clicks, record.created = link.number("clicks"), link.second("createdAt")
     record.expiry, record.password = link.second("expiresAt"), link.text("password")
-    record.folder = link.text("folderId")
     record.is_disabled = "disabledAt" in link
     if link.text("key") == _ROOT:
         record.problem = "this is the destination of the domain itself: set it in the domain, as root redirect"

@@ -9,7 +9,7 @@ from waypost.imports.sources.fields import Fields
 from waypost.imports.sources.http_reader import HttpReader
 from waypost.imports.sources.kutt import DISABLED
 
-_API = "https://api.short.io/api"
+_API = "https://api.short.io"
 _PAGE = 50
 _UTM = {f"utm{name.title()}": f"utm_{name}" for name in ("source", "medium", "campaign", "term", "content")}
 
@@ -26,16 +26,20 @@ class ShortIoSource:
     def __iter__(self) -> Iterator[Record]:
         """Yield the links. Raises INVALID on `url` or `token`."""
         line = 0
-        for domain in Fields({"domains": self._reader.get("/domains")}).items("domains"):
+        for domain in Fields({"domains": self._reader.get("/api/domains")}).items("domains"):
+            answer = self._reader.get(f"/links/folders/{domain.number('id')}", optional=True)
+            folders = {item.text("id"): item.text("name") for item in Fields(answer).items("linkFolders")}
             for link in self._links(domain.number("id")):
                 line += 1
-                yield _record(line, link, domain.text("hostname"))
+                record = _record(line, link, domain.text("hostname"))
+                record.folder = folders.get(link.text("FolderId"), link.text("FolderId"))
+                yield record
 
     def _links(self, domain: int) -> Iterator[Fields]:
         token, is_more = "", True
         while is_more:
             parameters = {"domain_id": domain, "limit": _PAGE, **({"pageToken": token} if token else {})}
-            page = Fields(self._reader.get("/links", parameters))
+            page = Fields(self._reader.get("/api/links", parameters))
             yield from page.items("links")
             previous, token = token, page.text("nextPageToken")
             is_more = token not in ("", previous)
@@ -44,7 +48,7 @@ class ShortIoSource:
 def _record(line: int, link: Fields, host: str) -> Record:
     record = Record(line, url=_with_utm(link), host=host, alias=link.text("path"))
     record.source_id, record.title = link.text("idString") or link.text("id"), link.text("title")
-    record.tags, record.folder = link.texts("tags"), link.text("FolderId")
+    record.tags = link.texts("tags")
     record.created, record.expiry = link.second("createdAt"), link.second("expiresAt")
     record.clicklimit = link.number("clicksLimit") or None
     record.fields = _fields(link)
