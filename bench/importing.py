@@ -123,7 +123,8 @@ def _write_dump(path: Path, count: int) -> None:
 def _import(settings: Mapping[str, str], database: Database, *arguments: str) -> _Run:
     """Run `waypost import` to its end beside another writer."""
     run = _Run()
-    command = [program(), "import", "ana", *arguments, "--report", "/dev/null"]
+    report = () if arguments == ("--apply",) else ("--report", "/dev/null")
+    command = [program(), "import", "ana", *arguments, *report]
     began = time.perf_counter()
     with (
         _other_writer(database, run),

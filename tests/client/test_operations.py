@@ -1,12 +1,13 @@
 """Every operation of both clients against a running service."""
 
 import io
+import time
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
-from waypost_client.errors import InvalidError, KeyRequiredError, NotFoundError, TakenError
+from waypost_client.errors import ImportStateError, InvalidError, KeyRequiredError, NotFoundError, TakenError
 
 from tests.client.conftest import Caller, Service, opened
 from waypost.routers import api_document
@@ -136,6 +137,33 @@ def _settings(wp: Caller, name: str, folder: Path) -> None:
     wp.delete_link(done.raw["results"][0]["id"])
 
 
+def _imports(wp: Caller, name: str) -> None:
+    file = wp.upload_file("links.csv", f"alias,url\n{name}-old,{_URL}".encode()).id
+    assert wp.create_import(file=file).state in ("reading", "planned")
+    assert _await_import(wp).fates["create"] == 1
+    assert [row.alias for row in wp.list_import_rows(fate="create")] == [f"{name}-old"]
+    assert len(wp.import_rows()) == 1
+    target = io.BytesIO()
+    assert wp.export_import_rows(target).size == len(target.getvalue())
+    wp.apply_import()
+    assert _await_import(wp).state == "applied"
+    assert wp.preview_import_undo().deleted == 1
+    wp.undo_import()
+    assert _await_import(wp).state == "undone"
+    with pytest.raises(ImportStateError):
+        wp.apply_import()
+    assert wp.delete_import().message
+    wp.delete_file(file)
+
+
+def _await_import(wp: Caller) -> Any:
+    deadline = time.monotonic() + 60
+    while (details := wp.read_import()).running:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    return details
+
+
 @pytest.mark.parametrize("kind", ["sync", "async"])
 def test_every_operation_works(service: Service, kind: str, tmp_path: Path) -> None:
     with opened(kind, service.url, service.ana) as wp:
@@ -144,6 +172,7 @@ def test_every_operation_works(service: Service, kind: str, tmp_path: Path) -> N
         _codes(wp, kind)
         _pages(wp, kind)
         _settings(wp, kind, tmp_path)
+        _imports(wp, kind)
         methods = api_document(Settings())["paths"].values()
         operations = {operation["operationId"] for operation in methods for operation in operation.values()}
         assert operations - wp.called == set()

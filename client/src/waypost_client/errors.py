@@ -124,6 +124,10 @@ class SelectionChangedError(ConflictError):
     """The links of a selection are not those that were expected."""
 
 
+class ImportStateError(ConflictError):
+    """The import is in another state, or another import of the account runs."""
+
+
 class IdempotencyKeyReusedError(ConflictError):
     """The Idempotency-Key was used for another request."""
 
@@ -173,6 +177,7 @@ CODES: dict[str, type[ApiError]] = {
     "too_slow": TooSlowError,
     "request_running": RequestRunningError,
     "selection_changed": SelectionChangedError,
+    "import_state": ImportStateError,
     "too_large": TooLargeError,
     "idempotency_key_reused": IdempotencyKeyReusedError,
     "rolled_back": RolledBackError,

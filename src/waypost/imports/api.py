@@ -97,8 +97,7 @@ def _start(context: RequestContext, new: NewImport) -> None:
         _, chunks = context.store.load(file.object)
     except ObjectNotFound:
         raise not_found("file") from None
-    copy = runner.copy_file(context.settings.data_dir, chunks)
-    runner.read_file(context, copy, new.columns or {}, zone, new.options)
+    runner.read_stored_file(context, chunks, new.columns or {}, zone, new.options)
 
 
 def _changed(context: RequestContext) -> ImportAnswer:

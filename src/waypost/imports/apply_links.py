@@ -71,7 +71,7 @@ def _create(tx: Connection, account: int, rows: Sequence[Row[Any]]) -> list[_App
     created = [(row, link) for row, link in applied if (row.host, row.alias) in claimed]
     for _, link in created:
         page_counters.increment(tx, account, "links", link, 1)
-    crud.check_item_limit(tx, account, links, tx.execute(_LIMIT.where(accounts.c.id == account)).scalar())
+    crud.check_item_limit(tx, account, links, item_limit(tx, account))
     change_log.record(tx, "", change_log.NEW_ALIASES)
     _set_items(tx, account, created)
     return created
@@ -82,6 +82,11 @@ def _set_items(tx: Connection, account: int, created: Sequence[_Applied]) -> Non
     values = [{"row_id": row.id, "owner": account, "item": link} for row, link in created]
     if values:
         tx.execute(_SET_ITEM.values(item=bindparam("item")), values)
+
+
+def item_limit(tx: Connection, account: int) -> int | None:
+    """Return the number of links that the plan of the account allows; None for no limit."""
+    return tx.execute(_LIMIT.where(accounts.c.id == account)).scalar()
 
 
 def _on_domains(tx: Connection, account: int, rows: Sequence[Row[Any]]) -> list[Row[Any]]:

@@ -1,5 +1,6 @@
 """Dashboard pages of imports: the form, the plan with the fate of every row, and undo."""
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from typing import IO, Annotated, get_args
@@ -25,6 +26,7 @@ pages = Router()
 _PATH = "/dashboard/import"
 _SHAPE = Shape(flags=("history",), urls=("url",))
 _FORM_ERRORS = frozenset({Kind.INVALID, Kind.TOO_LARGE, Kind.TOO_SLOW, Kind.IMPORT_STATE, Kind.UNAVAILABLE})
+_MIN_PROGRESS = 64 * 1024  # bytes that must arrive within `transfer_seconds`
 _FILES = {"csv": "CSV file", "file": "File", "linkstack": "LinkStack"}
 _FIRST = {"history": "1", "timezone": "UTC", "conflicts": "skip", "folders": "campaign"}
 
@@ -65,7 +67,7 @@ async def create_import(context: PageContext, parts: MultipartReader) -> Respons
                 fields.setdefault(part.name, []).append(await part.text())
             elif part.filename and file is None:
                 file = await anyio.to_thread.run_sync(runner.new_file, context.settings.data_dir)
-                await _receive(part, file)
+                await _receive(part, file, context.settings.transfer_seconds)
         return await anyio.to_thread.run_sync(_start, context, fields, file)
     except Problem as problem:
         return await anyio.to_thread.run_sync(_failed, context, fields, problem, file)
@@ -105,13 +107,21 @@ def delete_plan(context: PageContext) -> Response:
     return _changed(context, lambda: runner.remove(context), "The plan was deleted.")
 
 
-async def _receive(part: Part, file: IO[bytes]) -> None:
-    size = 0
-    async for chunk in part.as_request().stream():
-        size += len(chunk)
-        if size > runner.MAX_FILE_BYTES:
-            raise runner.too_large()
-        await anyio.to_thread.run_sync(file.write, chunk)
+async def _receive(part: Part, file: IO[bytes], seconds: float) -> None:
+    """Write the bytes of the form's file. Raises TOO_LARGE, and TOO_SLOW without progress."""
+    size = counted = 0
+    try:
+        async with asyncio.timeout(seconds) as limit:
+            async for chunk in part.as_request().stream():
+                size += len(chunk)
+                if size > runner.MAX_FILE_BYTES:
+                    raise runner.too_large()
+                await anyio.to_thread.run_sync(file.write, chunk)
+                if size - counted >= _MIN_PROGRESS:
+                    counted = size
+                    limit.reschedule(asyncio.get_running_loop().time() + seconds)
+    except TimeoutError:
+        raise Problem(Kind.TOO_SLOW, "The file arrives too slowly. Please try again.", field="file") from None
     await anyio.to_thread.run_sync(file.flush)
 
 

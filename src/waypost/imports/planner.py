@@ -13,7 +13,7 @@ from waypost import clock, credentials
 from waypost.db.database import Database
 from waypost.db.schema import domains
 from waypost.errors import Problem, invalid
-from waypost.imports import click_history, item_fields, known_names, plans
+from waypost.imports import apply_links, click_history, item_fields, known_names, plans
 from waypost.imports.known_names import Known
 from waypost.imports.plans import BATCH, Conflicts, Fate, Folders
 from waypost.imports.record import Record
@@ -24,6 +24,7 @@ from waypost.urls.alias_namespace import OWN, is_in_trash
 _MAX_SOURCE_ID = 300
 _MAX_HOST, _MAX_URL = 253, 8192
 _UNSTORABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
+_ROWS_ABOVE_LIMIT = 10_000
 _SUFFIXES = range(2, 100)
 
 
@@ -88,7 +89,8 @@ def read(
     Raises INVALID for a source that cannot be read.
     Raises IMPORT_STATE if another plan replaces this one.
     """
-    planner = _Planner(settings, account, plan, source.name, options)
+    limit = database.read(lambda tx: apply_links.item_limit(tx, account))
+    planner = _Planner(settings, account, plan, source.name, options, limit)
     clicks = click_history.Sink(database, account, plan)
     records = iter(source)
     with plans.busy(database, account, plan):
@@ -100,6 +102,7 @@ def read(
                     row["fields"]["columns"]["password"] = password
                     _count_clicks(row, record, clicks)
             check()
+            planner.check_limit(len(batch))
             clicks.flush()
             database.write(lambda tx, rows=rows: plans.add_rows(tx, account, plan, rows))  # type: ignore[misc]
         database.write(lambda tx: plans.finish_reading(tx, account, plan, source.name, ignored=source.ignored))
@@ -115,11 +118,21 @@ def _count_clicks(row: dict[str, Any], record: Record, sink: click_history.Sink)
 class _Planner:
     """The state of a planning."""
 
-    def __init__(self, settings: Settings, account: int, plan: int, source: str, options: Options) -> None:
+    def __init__(
+        self, settings: Settings, account: int, plan: int, source: str, options: Options, limit: int | None
+    ) -> None:
+        self._limit = limit
         self._settings, self._account, self._plan, self._source = settings, account, plan, source
         self._conflicts, self._folders = options.conflicts, options.folders
         self._hosts = {name.lower(): target for name, target in options.hosts.items()}
         self._now = clock.now()
+        self._rows = 0
+
+    def check_limit(self, rows: int) -> None:
+        """Count rows. Raises INVALID on `file` if they are far more than the links that the account may have."""
+        self._rows += rows
+        if self._limit is not None and self._rows > self._limit + _ROWS_ABOVE_LIMIT:
+            raise invalid("file", f"The source has more rows than the {self._limit:,} links that your plan allows.")
 
     def rows(self, tx: Connection, records: Sequence[Record]) -> list[dict[str, Any]]:
         """Return the rows of the plan for the next records."""

@@ -20,7 +20,7 @@ from waypost.imports.sources import registry
 from waypost.imports.sources.registry import Service, ServiceOptions
 
 MAX_FILE_BYTES = 1 << 30
-_MOST_RUNNING = 4
+_MOST_RUNNING = 8
 _OLD_SECONDS = 86_400
 _PREFIX = "import-"
 _running = threading.BoundedSemaphore(_MOST_RUNNING)
@@ -61,6 +61,20 @@ def read_service(
     """Start to read the API of a service. Raises INVALID on `url` or `token`, and as `start_reading`."""
     source = registry.of_service(service, token, service_options)
     start_reading(context, source.name, lambda: nullcontext(source), options)
+
+
+def read_stored_file(
+    context: RequestContext, chunks: Iterable[bytes], columns: Mapping[str, str], zone: ZoneInfo, options: Options
+) -> None:
+    """Start to read a file of the storage. Raises as `start_reading`."""
+
+    @contextmanager
+    def open_copy() -> Iterator[Source]:
+        copy = copy_file(context.settings.data_dir, chunks)
+        with _closing(copy, registry.of_file(Path(copy.name), columns, zone)) as source:
+            yield source
+
+    start_reading(context, "file", open_copy, options)
 
 
 def read_file(

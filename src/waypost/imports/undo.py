@@ -46,7 +46,7 @@ def preview(database: Database, account: int) -> Preview:
     total, last = Preview(), 0
     while rows := database.read(lambda tx, last=last: _applied_rows(tx, account, plan.id, after=last, limit=BATCH)):  # type: ignore[misc]
         total = database.read(lambda tx, rows=rows, total=total: _add(tx, account, rows, total))  # type: ignore[misc]
-        last = rows[-1].id
+        last = rows[-1].line
     return total
 
 
@@ -61,8 +61,8 @@ def undo(database: Database, account: int, check: Callable[[], object] = lambda:
     with plans.busy(database, account, plan.id):
         database.write(lambda tx: plans.set_state(tx, account, plan.id, "undoing"))
         click_history.remove_all(database, account, plan.id, check)
-        pace = Pace(database, BATCH, MAX_BATCH)
-        while pace.write(lambda tx, size: _undo_batch(tx, account, plan.id, size)):
+        pace, last = Pace(database, BATCH, MAX_BATCH), 0
+        while last := pace.write(lambda tx, size, last=last: _undo_batch(tx, account, plan.id, last, size)):  # type: ignore[misc]
             check()
         database.write(lambda tx: _remove_added(tx, account, plan.id))
     return undone
@@ -88,7 +88,7 @@ def _applied_rows(tx: Connection, account: int, plan: int, *, after: int, limit:
         _row.fate.in_(("create", "changed")),
         _row.item.is_not(None),
     )
-    query = select(import_rows).where(*is_applied, _row.id > after).order_by(_row.id)
+    query = select(import_rows).where(*is_applied, _row.line > after).order_by(_row.line)
     return tx.execute(query.limit(limit)).all()
 
 
@@ -129,9 +129,10 @@ def _is_edited(row: Row[Any], item: Mapping[str, Any]) -> bool:
     return any(current[name] != value for name, value in expected.items())
 
 
-def _undo_batch(tx: Connection, account: int, plan: int, size: int) -> bool:
+def _undo_batch(tx: Connection, account: int, plan: int, after: int, size: int) -> int:
+    """Undo the next rows after a line. Return the line of the last one; 0 if there were none."""
     plans.hold(tx, account, plan)
-    rows = _applied_rows(tx, account, plan, after=0, limit=size)
+    rows = _applied_rows(tx, account, plan, after=after, limit=size)
     items = _items(tx, account, rows)
     existing = [row for row in rows if (row.kind, row.item) in items]
     created = [row for row in existing if row.fate == "create"]
@@ -142,7 +143,7 @@ def _undo_batch(tx: Connection, account: int, plan: int, size: int) -> bool:
     _change_back(tx, account, [(row, items["link", row.item]) for row in existing if row.fate == "changed"])
     if rows:
         tx.execute(_CLEAR, [{"row_id": row.id, "owner": account} for row in rows])
-    return bool(rows)
+    return rows[-1].line if rows else 0
 
 
 def _change_back(tx: Connection, account: int, changed: Sequence[tuple[Row[Any], Mapping[str, Any]]]) -> None:
