@@ -174,7 +174,7 @@ def show_statistics(context: PageContext, id: int) -> Response:
         targets=sorted(links, key=lambda link: -link.clicks),
         winner=winner,
         short_url=context.short_url,
-        **({"short": rotator} if rotator else {}),
+        short=rotator,
     )
 
 

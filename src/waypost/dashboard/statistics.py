@@ -49,12 +49,13 @@ def page(
     template: str = "statistics.html",
     apart: str = "",
     baseline: int = 0,
+    short: str = "",
     **more: Any,
 ) -> Response:
     """Return the statistics page of an item. The caller has checked that it belongs to the account.
 
     `back` is the item's page. `template` extends statistics.html and shows the dimension `apart` itself. `baseline` are
-    clicks that were imported without a time.
+    clicks that were imported without a time. `short` is the item's short URL, if it has one.
     """
     period = periods.requested(context)
 
@@ -68,7 +69,15 @@ def page(
     visits_path = f"/dashboard/visits?kind={kind}&item={item}"
     shown = report_context(report, comparison, period, kind=kind, visits_path=visits_path)
     return context.render(
-        template, title=title, back=back, apart=apart, imported=imported, baseline=baseline, **shown, **more
+        template,
+        title=title,
+        back=back,
+        apart=apart,
+        imported=imported,
+        baseline=baseline,
+        short=short,
+        **shown,
+        **more,
     )
 
 
