@@ -121,7 +121,7 @@ def _write_dump(path: Path, count: int) -> None:
 
 
 def _import(settings: Mapping[str, str], database: Database, *arguments: str) -> _Run:
-    """Run `waypost import` to its end beside another writer."""
+    """Run `waypost import` to its end next to another writer."""
     run = _Run()
     report = () if arguments == ("--apply",) else ("--report", "/dev/null")
     command = [program(), "import", "ana", *arguments, *report]
