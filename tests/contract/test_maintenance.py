@@ -153,6 +153,7 @@ _ALWAYS_WRITE = {
     "files/upload.py": "uploads in progress",
     "imports/apply.py": "command of the operator",
     "imports/click_history.py": "command of the operator",
+    "imports/pace.py": "batches of imports, each after `check`",
     "imports/undo.py": "command of the operator",
     "imports/runner.py": "notes the end of a work that `check` stops in the mode",
     "imports/planner.py": "command of the operator",
