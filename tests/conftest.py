@@ -242,16 +242,18 @@ class Person:
 @pytest.fixture
 def ana(service: AsgiClient, database: Database) -> Person:
     """The first account of every test, with administrator rights."""
-    return _create_person(service, database, "ana")
+    return create_person(service, database, "ana")
 
 
 @pytest.fixture
 def ben(service: AsgiClient, database: Database, ana: Person) -> Person:  # created second
     """The second account, which must never see or change resources of `ana`."""
-    return _create_person(service, database, "ben")
+    return create_person(service, database, "ben")
 
 
-def _create_person(service: AsgiClient, database: Database, name: str) -> Person:
+def create_person(service: AsgiClient, database: Database, name: str) -> Person:
+    """Create an account with a key of the scope `account`, and no practical rate limit."""
+
     def work(tx: Connection) -> tuple[int, str]:
         hashed = credentials.hash_password(PASSWORD)
         account = ops.add(tx, email=f"{name}@example.com", username=name, password=hashed, rate_limit=1_000_000)

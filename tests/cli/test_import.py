@@ -22,7 +22,7 @@ def test_import_without_apply_writes_plan_and_creates_nothing(run_import: RunCom
     result = run_import("import", "ana", "links.csv")
     assert result.code == 0, result.err
     assert "1 rows will be created." in result.out
-    assert "Columns that are not imported: Farbe." in result.out
+    assert "Not imported: Farbe." in result.out
     with (working_folder / "links-plan.csv").open() as file:
         assert [(row["line"], row["fate"], row["alias"]) for row in csv.DictReader(file)] == [
             ("2", "create", "one"),

@@ -34,6 +34,7 @@ NOT_EXPORTED = {
     "import_plans": "an import that is not applied",
     "import_rows": "an import that is not applied",
     "import_clicks": "an import that is not applied",
+    "import_parts": "an import that is not applied",
     "link_checks": "checked again anyway",
     "page_counters": "derived from the tables",
     "download_grants": "for a day",

@@ -2,6 +2,7 @@
 
 import getpass
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 from zoneinfo import ZoneInfo
@@ -13,14 +14,18 @@ from waypost.db.database import Database
 from waypost.imports import apply as applying
 from waypost.imports import plan_report, planner, plans
 from waypost.imports import undo as undoing
+from waypost.imports.archives.staging import Staging
 from waypost.imports.plans import Conflicts, Folders
 from waypost.imports.sources import registry
 from waypost.imports.sources.registry import Service
+from waypost.storage.factory import open_store
 
 _SERVICE = "From a service"
 
 
-_File = Annotated[Path | None, typer.Argument(help="CSV, SQL dump, SQLite or JSON file; without one, the last plan.")]
+_File = Annotated[
+    Path | None, typer.Argument(help="CSV, SQL dump, SQLite, JSON or ZIP archive; without one, the last plan.")
+]
 _Service = Annotated[
     Service | None, typer.Option("--from", help="Read the API of this service.", rich_help_panel=_SERVICE)
 ]
@@ -101,8 +106,12 @@ def _plan_file(
     database: Database, account: int, file: Path, columns: dict[str, str], zone: ZoneInfo, options: planner.Options
 ) -> None:
     try:
-        with registry.of_file(file, columns, zone) as source:
-            planner.make(database, access.settings(), account, source, options)
+        settings = access.settings()
+        with (
+            closing(open_store(settings)) as store,
+            registry.of_file(file, columns, zone, Staging(database, store, settings, account)) as source,
+        ):
+            planner.make(database, settings, account, source, options)
     except OSError as error:
         raise typer.BadParameter(f"{file}: {error.strerror}", param_hint="FILE") from error
 

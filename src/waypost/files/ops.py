@@ -129,9 +129,17 @@ def check_fields(tx: Connection, account: int, *, settings: Settings, **fields: 
         raise alias_namespace.refusal(tx, account, host=host, alias=alias)
 
 
-def register_upload(tx: Connection, name: str) -> None:
-    """Record an object before it is written, so that cleanup removes it if the upload is abandoned."""
-    tx.execute(insert(orphan_objects).values(object=name, due=clock.now() + _UPLOAD_SECONDS, deleting=False))
+def refuse_over_quota(size: int, quota: UploadQuota) -> None:
+    """Raise TOO_LARGE or STORAGE_FULL for a file of `size` bytes that the account may not store."""
+    if size > quota.upload_limit:
+        raise Problem(Kind.TOO_LARGE, f"The file is too large: your plan allows {quota.upload_limit} bytes per file.")
+    if quota.left is not None and size > quota.left:
+        raise storage_full(quota.left)
+
+
+def register_upload(tx: Connection, name: str, *, seconds: int = _UPLOAD_SECONDS) -> None:
+    """Record an object before it is written, so that cleanup removes it if no file owns it in time."""
+    tx.execute(insert(orphan_objects).values(object=name, due=clock.now() + seconds, deleting=False))
 
 
 def extend_upload(tx: Connection, name: str) -> None:

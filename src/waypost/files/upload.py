@@ -160,15 +160,7 @@ class UploadBody:
         if len(self.head) < media_types.SNIFF_BYTES:
             self.head = (self.head + chunk)[: media_types.SNIFF_BYTES]
         self.size += len(chunk)
-        _refuse_over_quota(self.size, self._quota)
-
-
-def _refuse_over_quota(size: int, quota: UploadQuota) -> None:
-    """Raise TOO_LARGE or STORAGE_FULL for a file of `size` bytes that the account may not store."""
-    if size > quota.upload_limit:
-        raise Problem(Kind.TOO_LARGE, f"The file is too large: your plan allows {quota.upload_limit} bytes per file.")
-    if quota.left is not None and size > quota.left:
-        raise ops.storage_full(quota.left)
+        ops.refuse_over_quota(self.size, self._quota)
 
 
 def _refuse_early(request: Request, quota: UploadQuota, free: int | None) -> None:
@@ -177,7 +169,7 @@ def _refuse_early(request: Request, quota: UploadQuota, free: int | None) -> Non
     size = int(declared) if declared.isdecimal() and len(declared) <= 18 else 1
     if not size:
         raise invalid("body", "The body must contain the file, but it is empty.")
-    _refuse_over_quota(size, quota)
+    ops.refuse_over_quota(size, quota)
     if free is not None and size > free:
         raise storage_full()
 

@@ -11,6 +11,7 @@ from waypost.db.database import Database
 from waypost.db.schema import import_plans, import_rows
 from waypost.errors import Kind, Problem
 from waypost.imports import apply_items, apply_links, click_history, plans
+from waypost.imports.archives import apply_parts, references
 from waypost.imports.pace import Pace
 from waypost.imports.plans import BATCH, MAX_BATCH
 from waypost.settings import Settings
@@ -33,6 +34,7 @@ def apply(database: Database, account: int, settings: Settings, check: Callable[
         while pace.write(lambda tx, size: apply_batch(tx, account, plan.id, settings, size)):
             check()
         click_history.apply_all(database, account, plan.id, check)
+        apply_parts.apply_all(database, account, plan.id, check)
         database.write(lambda tx: plans.set_state(tx, account, plan.id, "applied"))
 
 
@@ -48,7 +50,10 @@ def apply_batch(tx: Connection, account: int, plan: int, settings: Settings, siz
     The plan is locked, so a second process continues after the batch of the first.
     """
     is_plan = (_plan.id == plan, _plan.account == account)
-    columns = (_plan.stage_position, _plan.created_position, _plan.row_position, _plan.source, _plan.added)
+    columns = (
+        *(_plan.stage_position, _plan.created_position, _plan.row_position),
+        *(_plan.id, _plan.source, _plan.added),
+    )
     position = tx.execute(select(*columns).where(*is_plan).with_for_update()).first()
     if position is None:
         raise plans.replaced()
@@ -71,7 +76,8 @@ def _apply(tx: Connection, account: int, plan: Any, rows: Sequence[Row[Any]], se
     added = {name: list(ids) for name, ids in plan.added.items()}
     for kind, group in groupby(rows, lambda row: row.kind):
         if kind == "link":
-            apply_links.apply(tx, account, plan.source, list(group), added)
+            applied = apply_links.apply(tx, account, plan.source, list(group), added)
+            references.assign(tx, account, plan.id, applied)
         else:
             for row in group:
                 apply_items.apply(tx, account, row, settings)

@@ -1,13 +1,28 @@
 """Application of the rows of other items than links, one by one."""
 
+import base64
+import secrets
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from sqlalchemy import Connection, Row, update
 
+from waypost import credentials
 from waypost.bios import ops as bios
+from waypost.campaigns import ops as campaigns
+from waypost.channels import ops as channels
 from waypost.db.schema import bio_blocks, import_rows
+from waypost.domains import ops as domains
 from waypost.errors import Problem
+from waypost.files import ops as files
+from waypost.files.ops import StoredObject
+from waypost.imports.archives.kinds import KINDS
+from waypost.overlays import ops as overlays
+from waypost.pixels import ops as pixels
+from waypost.qr import ops as qr_codes
+from waypost.qr import service
 from waypost.settings import Settings
+from waypost.splash import ops as splash_pages
 
 _row = import_rows.c
 
@@ -18,19 +33,77 @@ def apply(tx: Connection, account: int, row: Row[Any], settings: Settings) -> No
         return
     try:
         with tx.begin_nested():
-            item = _add_bio_page(tx, account, row, settings)
+            item = _add(tx, account, row, settings)
+            table = KINDS[row.kind].table
+            values: dict[str, Any] = {**row.fields.get("totals", {}), "created": row.created}
+            tx.execute(update(table).where(table.c.id == item, table.c.account == account).values(values))
     except Problem as problem:
-        values: dict[str, Any] = {"fate": "conflict", "reason": problem.message}
+        values = {"fate": "conflict", "reason": problem.message}
     else:
         values = {"item": item}
     tx.execute(update(import_rows).where(_row.id == row.id, _row.account == account).values(values))
 
 
+def _add(tx: Connection, account: int, row: Row[Any], settings: Settings) -> int:
+    """Create the item by the operation of its kind; return its id."""
+    match row.kind:
+        case "domain":
+            return domains.add(tx, account, settings=settings, **row.fields["columns"]).id
+        case "bio":
+            return _add_bio_page(tx, account, row, settings)
+        case "qr":
+            return _add_qr_code(tx, account, row, settings)
+        case "file":
+            return _add_file(tx, account, row, settings)
+        case kind:
+            return int(_ADD[kind](tx, account, **row.fields["columns"]).id)
+
+
+_ADD: Mapping[str, Callable[..., Any]] = {
+    "pixel": pixels.add,
+    "splash": splash_pages.add,
+    "overlay": overlays.add,
+    "channel": channels.add,
+    "campaign": campaigns.add,
+}
+
+
 def _add_bio_page(tx: Connection, account: int, row: Row[Any], settings: Settings) -> int:
-    """Create a bio page, and set the clicks of its blocks."""
-    bio = bios.add(tx, account, settings=settings, alias=row.alias, **row.fields["columns"])
-    for block, clicks in zip(bio.blocks, row.fields["block_clicks"], strict=True):
-        if clicks and "id" in block:
+    """Create a bio page, and set the clicks of its blocks. The row notes their ids by those of the source."""
+    bio = bios.add(tx, account, settings=settings, **{**row.fields["columns"], "alias": row.alias})
+    ids: dict[str, int] = {}
+    for block, (old, clicks, uniques) in zip(bio.blocks, row.fields["blocks"], strict=True):
+        if "id" not in block:
+            continue
+        ids[str(old)] = block["id"]
+        if clicks:
             is_block = (bio_blocks.c.id == block["id"], bio_blocks.c.account == account)
-            tx.execute(update(bio_blocks).where(*is_block).values(clicks=clicks))
+            tx.execute(update(bio_blocks).where(*is_block).values(clicks=clicks, uniqueclicks=uniques))
+    fields = {**row.fields, "block_ids": ids}
+    tx.execute(update(import_rows).where(_row.id == row.id, _row.account == account).values(fields=fields))
     return bio.id
+
+
+def _add_qr_code(tx: Connection, account: int, row: Row[Any], settings: Settings) -> int:
+    """Create a QR code. The plan has proven that it scans, unless its alias got a suffix."""
+    fields = dict(row.fields["columns"])
+    fields["logo"] = base64.b64decode(fields["logo"]) if fields["logo"] else None
+    is_proven = fields.pop("proven_alias") == row.alias
+    draft = qr_codes.draft(tx, settings=settings, **{**fields, "custom": row.alias})
+    if not is_proven:
+        service.prove(draft)
+    return qr_codes.add(tx, account, draft)
+
+
+def _add_file(tx: Connection, account: int, row: Row[Any], settings: Settings) -> int:
+    """Make a file of the bytes that the plan has stored. A locked one gets a random password."""
+    stored = row.fields["stored"]
+    content = StoredObject(**{**stored, "sha256": bytes.fromhex(stored["sha256"])})
+    password = credentials.hash_password(secrets.token_urlsafe(32)) if row.fields["is_locked"] else None
+    fields = {**row.fields["columns"], "custom": row.alias, "password": password, "domain": row.host or None}
+    file = files.add(tx, account, content, settings=settings, **fields).id
+    expiry = row.fields["expiry"]
+    if expiry is not None:
+        table = KINDS["file"].table
+        tx.execute(update(table).where(table.c.id == file, table.c.account == account).values(expiry=expiry))
+    return file

@@ -37,21 +37,22 @@ Added = dict[str, list[int]]
 """The ids of the channels and campaigns that the plan has created, by table."""
 
 
-def apply(tx: Connection, account: int, source: str, rows: Sequence[Row[Any]], added: Added) -> None:
-    """Create and change the links of the rows. New channels and campaigns are noted in `added`."""
+Applied = tuple[Row[Any], int]
+"""A row and the id of its link."""
+
+
+def apply(tx: Connection, account: int, source: str, rows: Sequence[Row[Any]], added: Added) -> list[Applied]:
+    """Create and change the links of the rows; return them. New channels and campaigns are noted in `added`."""
     created = _create(tx, account, [row for row in rows if row.fate == "create"])
     changed = _change(tx, account, [row for row in rows if row.fate == "changed"])
     applied = [*created, *changed]
     _set_origins(tx, account, source, applied)
     _set_channels(tx, account, applied, added)
     _set_campaigns(tx, account, applied, added)
+    return applied
 
 
-_Applied = tuple[Row[Any], int]
-"""A row and the id of its link."""
-
-
-def _create(tx: Connection, account: int, rows: Sequence[Row[Any]]) -> list[_Applied]:
+def _create(tx: Connection, account: int, rows: Sequence[Row[Any]]) -> list[Applied]:
     """Create the links of the rows whose aliases are still free."""
     on_domains = _on_domains(tx, account, rows)
     importable = {row.id for row in on_domains}
@@ -77,7 +78,7 @@ def _create(tx: Connection, account: int, rows: Sequence[Row[Any]]) -> list[_App
     return created
 
 
-def _set_items(tx: Connection, account: int, created: Sequence[_Applied]) -> None:
+def _set_items(tx: Connection, account: int, created: Sequence[Applied]) -> None:
     """Note the links in the rows, for their clicks and for undo."""
     values = [{"row_id": row.id, "owner": account, "item": link} for row, link in created]
     if values:
@@ -114,6 +115,7 @@ def _columns(account: int, row: Row[Any]) -> dict[str, Any]:
         "taken": clicks,
         "clicks": clicks,
         "importedclicks": row.fields["imported"],
+        **row.fields.get("totals", {}),
     }
 
 
@@ -132,7 +134,7 @@ def columns_of(row: Row[Any], alias: str) -> dict[str, Any]:
     return {**values, "search": search_text({**values, "alias": alias})}
 
 
-def _claim(tx: Connection, account: int, applied: Sequence[_Applied]) -> set[tuple[str, str]]:
+def _claim(tx: Connection, account: int, applied: Sequence[Applied]) -> set[tuple[str, str]]:
     """Assign the aliases to their links; return those that were free for this account."""
     statement = upsert(tx, aliases)
     statement = statement.on_conflict_do_update(
@@ -147,7 +149,7 @@ def _claim(tx: Connection, account: int, applied: Sequence[_Applied]) -> set[tup
     return {(host, alias) for host, alias in tx.execute(statement, values)}
 
 
-def _change(tx: Connection, account: int, rows: Sequence[Row[Any]]) -> list[_Applied]:
+def _change(tx: Connection, account: int, rows: Sequence[Row[Any]]) -> list[Applied]:
     """Update the links that the rows change, and note their old values for undo."""
     if not rows:
         return []
@@ -177,7 +179,7 @@ def _refuse(tx: Connection, rows: Iterable[Row[Any]], reason: str) -> None:
         tx.execute(update(import_rows).where(_row.id.in_(ids)).values(fate="conflict", reason=reason))
 
 
-def _set_origins(tx: Connection, account: int, source: str, applied: Sequence[_Applied]) -> None:
+def _set_origins(tx: Connection, account: int, source: str, applied: Sequence[Applied]) -> None:
     """Store the sources of the links, so that a second import knows them."""
     values = [
         {"account": account, "source": source, "source_id": row.source_id, "link": link, "digest": row.digest}
@@ -190,7 +192,7 @@ def _set_origins(tx: Connection, account: int, source: str, applied: Sequence[_A
         tx.execute(statement.on_conflict_do_update(index_elements=key, set_=excluded), values)
 
 
-def _set_channels(tx: Connection, account: int, applied: Sequence[_Applied], added: Added) -> None:
+def _set_channels(tx: Connection, account: int, applied: Sequence[Applied], added: Added) -> None:
     """Add the links to the channels of their tags. New channels are created."""
     colors = {tag: color for row, _ in applied for tag, color in row.fields["colors"].items()}
     names = {tag: {"color": colors[tag]} if tag in colors else {} for row, _ in applied for tag in row.fields["tags"]}
@@ -205,7 +207,7 @@ def _set_channels(tx: Connection, account: int, applied: Sequence[_Applied], add
         tx.execute(upsert(tx, channel_items).on_conflict_do_nothing(), values)
 
 
-def _set_campaigns(tx: Connection, account: int, applied: Sequence[_Applied], added: Added) -> None:
+def _set_campaigns(tx: Connection, account: int, applied: Sequence[Applied], added: Added) -> None:
     """Move the links to the campaigns of their folders. New campaigns are created."""
     members = [(row.fields["campaign"], link) for row, link in applied if row.fields["campaign"]]
     ids = _ids(tx, campaigns, account, {name: {} for name, _ in members}, added)

@@ -1,5 +1,6 @@
 """Fields of an imported item: each is checked as in the API, and left out if it is not valid."""
 
+import base64
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -12,9 +13,12 @@ from waypost.api.responses import validation_problem
 from waypost.bios.blocks import validated
 from waypost.bios.schemas import BioChange
 from waypost.errors import Problem
+from waypost.imports.archives.kinds import KINDS
 from waypost.imports.record import Record
 from waypost.links.columns import to_columns
 from waypost.links.schemas import LinkChange
+from waypost.qr import logos, service
+from waypost.qr import ops as qr_codes
 from waypost.settings import Settings
 
 _MAX_BLOCKS = 200
@@ -43,13 +47,30 @@ def bio_columns(tx: Connection, record: Record, settings: Settings) -> dict[str,
                 values |= BioChange.model_validate({name: value}).sent()
     values["name"] = values.get("name") or record.alias
     kept = list(_valid_blocks(tx, record, settings))[:_MAX_BLOCKS]
-    record.block_clicks = [clicks for _, clicks in kept]
+    record.blocks = [counts for _, counts in kept]
     return {**values, "blocks": [block for block, _ in kept]}
 
 
-def _valid_blocks(tx: Connection, record: Record, settings: Settings) -> Iterator[tuple[dict[str, Any], int]]:
-    for block, clicks in zip(record.fields["blocks"], record.block_clicks, strict=True):
-        name = block.get("title") or block.get("network") or block.get("text") or block["type"]
+def item_columns(tx: Connection, record: Record, settings: Settings) -> dict[str, Any]:
+    """Return the fields of an item of an archive, without its alias. Raises INVALID on a field."""
+    try:
+        sent = KINDS[record.kind].model.model_validate(record.fields).sent()
+    except ValidationError as error:
+        raise validation_problem(RequestValidationError(error.errors())) from None
+    if record.kind == "qr":
+        logo = logos.own_copy(logos.from_data(sent["logo"])) if sent.get("logo") else None
+        sent["logo"] = None if logo is None else base64.b64encode(logo).decode()
+        draft = qr_codes.draft(tx, settings=settings, custom=record.alias, **{**sent, "logo": logo})
+        service.prove(draft)
+        sent["proven_alias"] = draft.alias
+    return sent
+
+
+def _valid_blocks(
+    tx: Connection, record: Record, settings: Settings
+) -> Iterator[tuple[dict[str, Any], tuple[int, int, int]]]:
+    for block, clicks in zip(record.fields["blocks"], record.blocks, strict=True):
+        name = block.get("title") or block.get("network") or block.get("text") or block.get("type")
         with _left_out(record, f"the block {name}"):
             (sent,) = BioChange.model_validate({"blocks": [block]}).sent()["blocks"]
             yield dict(validated(tx, [sent], settings)[0]), clicks

@@ -27,7 +27,18 @@ _PATH = "/dashboard/import"
 _SHAPE = Shape(flags=("history",), urls=("url",))
 _FORM_ERRORS = frozenset({Kind.INVALID, Kind.TOO_LARGE, Kind.TOO_SLOW, Kind.IMPORT_STATE, Kind.UNAVAILABLE})
 _MIN_PROGRESS = 64 * 1024  # bytes that must arrive within `transfer_seconds`
-_FILES = {"csv": "CSV file", "file": "File", "linkstack": "LinkStack"}
+_KINDS = {
+    "domain": "Domain",
+    "pixel": "Pixel",
+    "splash": "Splash page",
+    "overlay": "Overlay",
+    "channel": "Channel",
+    "campaign": "Campaign",
+    "bio": "Bio page",
+    "qr": "QR code",
+    "file": "File",
+}
+_FILES = {"csv": "CSV file", "file": "File", "linkstack": "LinkStack", "waypost": "waypost"}
 _FIRST = {"history": "1", "timezone": "UTC", "conflicts": "skip", "folders": "campaign"}
 
 
@@ -48,7 +59,7 @@ def show_import(context: PageContext) -> Response:
     page = context.read(lambda tx: plans.page(tx, context.account, window, fate))
     summary = context.read(lambda tx: plans.summary(tx, context.account, plan.id))
     return context.render_list(
-        "imports/plan.html", page, plan=plan, summary=summary, fate=fate, labels={**LABELS, **_FILES}
+        "imports/plan.html", page, plan=plan, summary=summary, fate=fate, labels={**LABELS, **_FILES}, kinds=_KINDS
     )
 
 

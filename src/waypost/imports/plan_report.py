@@ -33,7 +33,7 @@ def lines(plan: Plan, summary: Summary) -> Iterator[str]:
     kept = summary.counts.get("create", 0) + summary.counts.get("changed", 0)
     yield f"{summary.losing:,} of {kept:,} links lose something."
     if plan.ignored:
-        yield f"Columns that are not imported: {', '.join(plan.ignored)}."
+        yield f"Not imported: {', '.join(plan.ignored)}."
 
 
 def csv_lines(database: Database, account: int, plan: int) -> Iterator[str]:

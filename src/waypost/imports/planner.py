@@ -1,6 +1,5 @@
 """Planning of an import: the fate of every row of a source (decision 88). Only the plan is written."""
 
-import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,19 +12,21 @@ from waypost import clock, credentials
 from waypost.db.database import Database
 from waypost.db.schema import domains
 from waypost.errors import Problem, invalid
-from waypost.imports import apply_links, click_history, item_fields, known_names, plans
+from waypost.imports import apply_links, click_history, fates, item_fields, known_names, plans
+from waypost.imports.archives import parts
+from waypost.imports.archives.kinds import FOUNDATIONS, equal_item
+from waypost.imports.archives.source import ArchiveSource
+from waypost.imports.fates import Candidate, find_fate
 from waypost.imports.known_names import Known
-from waypost.imports.plans import BATCH, Conflicts, Fate, Folders
+from waypost.imports.plans import BATCH, Conflicts, Folders
 from waypost.imports.record import Record
 from waypost.settings import Settings
 from waypost.urls import alias_rules, blocklist, hostnames, validation
-from waypost.urls.alias_namespace import OWN, is_in_trash
+from waypost.urls.alias_namespace import OWN
 
-_MAX_SOURCE_ID = 300
 _MAX_HOST, _MAX_URL = 253, 8192
 _UNSTORABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 _ROWS_ABOVE_LIMIT = 10_000
-_SUFFIXES = range(2, 100)
 
 
 class Source(Protocol):
@@ -44,24 +45,6 @@ class Options:
     conflicts: Conflicts = "skip"
     folders: Folders = "campaign"
     hosts: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass
-class Candidate:
-    """A record with the address of its link here. `problem` says why it cannot be imported."""
-
-    record: Record
-    source_id: str
-    host: str = OWN
-    alias: str = ""
-    url: str = ""
-    columns: Mapping[str, Any] = field(default_factory=dict)
-    problem: str = ""
-
-    @property
-    def name(self) -> tuple[str, str]:
-        """The host and the alias."""
-        return self.host, self.alias
 
 
 def make(database: Database, settings: Settings, account: int, source: Source, options: Options) -> int:
@@ -105,6 +88,8 @@ def read(
             planner.check_limit(len(batch))
             clicks.flush()
             database.write(lambda tx, rows=rows: plans.add_rows(tx, account, plan, rows))  # type: ignore[misc]
+        if isinstance(source, ArchiveSource):
+            parts.store(database, account, plan, source, check)
         database.write(lambda tx: plans.finish_reading(tx, account, plan, source.name, ignored=source.ignored))
 
 
@@ -127,6 +112,7 @@ class _Planner:
         self._hosts = {name.lower(): target for name, target in options.hosts.items()}
         self._now = clock.now()
         self._rows = 0
+        self._new_hosts: set[str] = set()
 
     def check_limit(self, rows: int) -> None:
         """Count rows. Raises INVALID on `file` if they are far more than the links that the account may have."""
@@ -145,7 +131,9 @@ class _Planner:
         return [self._row(tx, candidate, known) for candidate in candidates]
 
     def _candidate(self, tx: Connection, record: Record, folding: set[str]) -> Candidate:
-        candidate = Candidate(record, _source_id(record), problem=record.problem)
+        candidate = Candidate(record, fates.source_id(record), problem=record.problem)
+        if record.kind in FOUNDATIONS:
+            return self._foundation(tx, candidate)
         try:
             candidate.host = self._host(tx, record.host)
             alias = alias_rules.check(record.alias, host=candidate.host, field="alias") if record.alias else ""
@@ -153,6 +141,9 @@ class _Planner:
             candidate.alias = alias_rules.fold_case(alias) if candidate.host in folding else alias
             if record.kind == "bio":
                 candidate.columns = item_fields.bio_columns(tx, record, self._settings)
+                return candidate
+            if record.kind != "link":
+                candidate.columns = item_fields.item_columns(tx, record, self._settings)
                 return candidate
             if len(record.url) > _MAX_URL:
                 raise invalid("url", f"url must have at most {_MAX_URL} characters.")
@@ -162,8 +153,26 @@ class _Planner:
             candidate.problem = candidate.problem or problem.message
         return candidate
 
+    def _foundation(self, tx: Connection, candidate: Candidate) -> Candidate:
+        """Complete an item that links refer to, and find the account's one that is like it."""
+        record = candidate.record
+        try:
+            candidate.columns = item_fields.item_columns(tx, record, self._settings)
+            owner = tx.execute(select(domains.c.account).where(domains.c.host == record.host)).scalar()
+            if record.kind == "domain" and owner not in (None, self._account):
+                raise invalid("domain", "Another account has this domain.")
+            known = {**candidate.columns, "host": record.host}
+            candidate.existing = equal_item(tx, self._account, record.kind, known)
+        except Problem as problem:
+            candidate.problem = candidate.problem or problem.message
+        if record.kind == "domain" and not candidate.problem:
+            self._new_hosts.add(record.host)
+        return candidate
+
     def _host(self, tx: Connection, name: str) -> str:
         target = self._hosts.get(name.lower(), name)
+        if target in self._new_hosts:
+            return target
         try:
             return hostnames.resolve_domain(tx, self._account, target, settings=self._settings) if target else OWN
         except Problem as problem:
@@ -191,32 +200,41 @@ class _Planner:
 
     def _row(self, tx: Connection, candidate: Candidate, known: Known) -> dict[str, Any]:
         record, original = candidate.record, candidate.alias
-        fate, reason, link = self._fate(tx, candidate, known)
-        known.add(candidate, takes_alias=fate == "create")
+        fate, reason, item = find_fate(tx, candidate, known, plan=self._plan, conflicts=self._conflicts)
+        known.add(candidate, takes_alias=fate == "create" and record.kind not in FOUNDATIONS)
         alias = record.alias if fate == "impossible" else candidate.alias if fate == "create" else original
         return {
             "account": self._account,
             "plan": self._plan,
             "kind": record.kind,
-            "stage": plans.LINKS if record.kind == "link" else plans.OTHERS,
+            "stage": _stage(record),
             "line": record.line,
             "fate": fate,
             "reason": reason,
             "losses": "; ".join(record.losses),
             "source_id": candidate.source_id,
-            "host": _storable(record.host if fate == "impossible" else candidate.host, _MAX_HOST),
+            "host": _storable(
+                record.host if fate == "impossible" or record.kind == "domain" else candidate.host, _MAX_HOST
+            ),
             "alias": _storable(alias, alias_rules.MAX_LENGTH),
-            "url": _storable(candidate.url or record.url),
+            "url": _storable(candidate.url or record.url or str(record.fields.get("name") or "")),
             "created": self._now if record.created is None else record.created,
             "digest": record.digest(),
-            "item": link,
+            "item": item,
             "fields": self._fields(candidate),
         }
 
     def _fields(self, candidate: Candidate) -> dict[str, Any]:
         record = candidate.record
-        if record.kind == "bio":
-            return {"columns": dict(candidate.columns), "block_clicks": record.block_clicks}
+        if record.kind != "link":
+            values: dict[str, Any] = {
+                "columns": dict(candidate.columns),
+                "blocks": record.blocks,
+                "totals": record.totals,
+            }
+            if record.kind == "file":
+                values |= {"stored": record.stored, "expiry": record.expiry, "is_locked": record.is_disabled}
+            return values
         is_campaign = self._folders == "campaign"
         columns = {
             "title": record.title,
@@ -231,54 +249,15 @@ class _Planner:
             "tags": [*record.tags, *([record.folder] if record.folder and self._folders == "channel" else [])],
             "colors": {tag: color for tag, color in record.colors.items() if tag in record.tags},
             "campaign": record.folder if is_campaign else "",
+            "totals": record.totals,
+            "references": record.references,
         }
 
-    def _fate(self, tx: Connection, candidate: Candidate, known: Known) -> tuple[Fate, str, int | None]:
-        """Return the fate of a row, its reason, and the link that it changes."""
-        if candidate.problem:
-            return "impossible", candidate.problem, None
-        if (line := known.source_lines.get(candidate.source_id)) is not None:
-            return "there", f"Line {line} has the same link.", None
-        if (origin := known.origins.get(candidate.source_id)) is not None:
-            if origin.digest == candidate.record.digest():
-                return "there", "Imported before.", None
-            return "changed", "Changed in the source since the last import.", origin.link
-        while not candidate.record.alias and known.is_taken(candidate.name):
-            candidate.alias = alias_rules.generate(7)  # one of 8 billion
-        if not known.is_taken(candidate.name):
-            return "create", "" if candidate.record.alias else "Without an alias: it gets a random one.", None
-        return self._fate_of_conflict(tx, candidate, known)
 
-    def _fate_of_conflict(self, tx: Connection, candidate: Candidate, known: Known) -> tuple[Fate, str, int | None]:
-        holder = known.holders.get(candidate.name)
-        is_own_link = holder is not None and holder.account == self._account and holder.kind == "link"
-        if holder is not None and is_own_link and holder.url == candidate.url:
-            return "there", "Your link with this alias has this destination.", None
-        is_own = holder is not None and holder.account == self._account
-        if is_own and candidate.record.kind == "bio" and holder is not None and holder.kind == "bio":
-            return "there", "You have a bio page with this alias.", None
-        line = known.alias_lines.get(candidate.name)
-        if holder is not None and is_own_link and line is None and self._conflicts == "replace":
-            return "changed", "Replaces your link with this alias.", holder.item
-        reason = f"The alias is taken by line {line}." if line else "The alias is taken."
-        if holder is not None and is_in_trash(holder, self._account):
-            reason = "The alias belongs to an item in your trash."
-        if self._conflicts == "suffix":
-            names = [f"{candidate.alias}-{number}" for number in _SUFFIXES]
-            valid = [name for name in names if alias_rules.is_valid(name, host=candidate.host)]
-            free = known_names.first_free(tx, self._plan, candidate.host, valid, known)
-            if free is not None:
-                candidate.alias = free
-                return "create", f"{reason} The link becomes {free}.", None
-        return "conflict", reason, None
-
-
-def _source_id(record: Record) -> str:
-    """Return the name of a row in its source. Without an id it is the address, without an alias the destination."""
-    text = record.source_id or (f"{record.host.lower()}/{record.alias}" if record.alias else f"url:{record.url}")
-    if len(text) <= _MAX_SOURCE_ID and not _UNSTORABLE.search(text):
-        return text
-    return "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+def _stage(record: Record) -> int:
+    if record.kind in FOUNDATIONS:
+        return plans.FOUNDATIONS
+    return plans.LINKS if record.kind == "link" else plans.OTHERS
 
 
 def _storable(text: str, length: int | None = None) -> str:

@@ -12,7 +12,7 @@ from waypost import clock
 from waypost.db import crud
 from waypost.db.crud import Page, PageRequest
 from waypost.db.database import Database
-from waypost.db.schema import import_clicks, import_plans, import_rows
+from waypost.db.schema import import_clicks, import_parts, import_plans, import_rows, orphan_objects
 from waypost.errors import Kind, Problem, not_found
 
 Conflicts = Literal["skip", "suffix", "replace"]
@@ -20,7 +20,7 @@ Fate = Literal["create", "there", "conflict", "changed", "impossible"]
 Folders = Literal["campaign", "channel", "ignore"]
 State = Literal["reading", "failed", "planned", "applying", "applied", "undoing", "undone"]
 BATCH, MAX_BATCH = 500, 4000
-LINKS, OTHERS = 0, 1
+FOUNDATIONS, LINKS, OTHERS = 0, 1, 2
 """Stages of the rows, in the order in which they are applied."""
 BUSY_SECONDS = 60
 UNEXPECTED = "An unexpected error, which is in the log of the service."
@@ -240,11 +240,28 @@ def _plans_of(account: int) -> Select[Any]:
 
 
 def remove(database: Database, account: int, plan: int) -> None:
-    """Delete a plan, and its rows in batches, so that no other writer waits long."""
-    for table in (import_rows, import_clicks):
+    """Delete a plan, and its rows in batches, so that no other writer waits long. Its staged files are released."""
+    _release_files(database, account, plan)
+    for table in (import_rows, import_clicks, import_parts):
         oldest = select(table.c.id).where(table.c.plan == plan, table.c.account == account).limit(BATCH * 4)
         statement = delete(table).where(table.c.id.in_(oldest), table.c.account == account)
         while database.write(lambda tx, statement=statement: tx.execute(statement).rowcount):  # type: ignore[misc]
             pass
     is_plan = (import_plans.c.id == plan, import_plans.c.account == account)
     database.write(lambda tx: tx.execute(delete(import_plans).where(*is_plan)))
+
+
+def _release_files(database: Database, account: int, plan: int) -> None:
+    """Let cleanup delete the bytes that the plan stored and of which it made no file."""
+    query = select(_row.line, _row.fields).where(_row.plan == plan, _row.account == account, _row.kind == "file")
+    last = 0
+    while True:
+        page = query.where(_row.line > last).order_by(_row.line).limit(BATCH)
+        rows = database.read(lambda tx, page=page: tx.execute(page).all())  # type: ignore[misc]
+        if not rows:
+            return
+        last = rows[-1].line
+        names = [row.fields["stored"]["object"] for row in rows if row.fields.get("stored")]
+        is_staged = (orphan_objects.c.object.in_(names), orphan_objects.c.deleting.is_(False))
+        statement = update(orphan_objects).where(*is_staged).values(due=clock.now())
+        database.write(lambda tx, statement=statement: tx.execute(statement))  # type: ignore[misc]

@@ -8,9 +8,12 @@ from typing import Any, Literal, NamedTuple
 
 from waypost.clicks.ingest.aggregate import VisitAttributes
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f\u2028\u2029]+")
-_CONTROL_IN_TEXT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]+")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f\u2028\u2029\ud800-\udfff]+")
+_CONTROL_IN_TEXT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]+")
 _MAX_TITLE, _MAX_DESCRIPTION, _MAX_TAG, _MAX_TAGS = 255, 5000, 255, 100
+
+
+ItemKind = Literal["domain", "pixel", "splash", "overlay", "channel", "campaign", "link", "bio", "qr", "file"]
 
 
 class Clicks(NamedTuple):
@@ -30,11 +33,15 @@ class Record:
     cannot be imported, `losses` what an imported link lacks. `host` is "" if the source has none.
     `colors` are those of tags, #rrggbb. `folder` is the name of a group of links. `fields` are further fields of POST
     /url/add, such as geotarget. `clicks` are all clicks in the source; `history` are those whose time is known, oldest
-    first. It is read only if the link is created. A bio page has the fields of POST /bio/add, with `block_clicks`.
+    first. It is read only if the link is created. A bio page has the fields of POST /bio/add; `blocks` has the id in
+    the source, the clicks and the unique clicks of each block.
+
+    Only records of an archive have `totals`, which are columns of counters, `references`, which are ids in the source,
+    and `stored`, the metadata of the bytes of a file.
     """
 
     line: int
-    kind: Literal["link", "bio"] = "link"
+    kind: ItemKind = "link"
     url: str = ""
     alias: str = ""
     host: str = ""
@@ -52,7 +59,10 @@ class Record:
     colors: Mapping[str, str] = field(default_factory=dict)
     fields: dict[str, Any] = field(default_factory=dict)
     history: Iterable[Clicks] = ()
-    block_clicks: list[int] = field(default_factory=list)
+    blocks: list[tuple[int, int, int]] = field(default_factory=list)
+    totals: dict[str, int] = field(default_factory=dict)
+    references: dict[str, Any] = field(default_factory=dict)
+    stored: dict[str, Any] = field(default_factory=dict)
     problem: str = ""
     losses: list[str] = field(default_factory=list)
 

@@ -14,6 +14,7 @@ import structlog
 from waypost.api.context import RequestContext
 from waypost.errors import Kind, Problem, not_found
 from waypost.imports import apply, planner, plans, undo
+from waypost.imports.archives.staging import Staging
 from waypost.imports.planner import Options, Source
 from waypost.imports.plans import Plan
 from waypost.imports.sources import registry
@@ -71,7 +72,7 @@ def read_stored_file(
     @contextmanager
     def open_copy() -> Iterator[Source]:
         copy = copy_file(context.settings.data_dir, chunks)
-        with _closing(copy, registry.of_file(Path(copy.name), columns, zone)) as source:
+        with _closing(copy, registry.of_file(Path(copy.name), columns, zone, _staging(context))) as source:
             yield source
 
     start_reading(context, "file", open_copy, options)
@@ -83,7 +84,10 @@ def read_file(
     """Start to read a temporary file, which is deleted at the end. Raises as `start_reading`."""
     try:
         start_reading(
-            context, "file", lambda: _closing(file, registry.of_file(Path(file.name), columns, zone)), options
+            context,
+            "file",
+            lambda: _closing(file, registry.of_file(Path(file.name), columns, zone, _staging(context))),
+            options,
         )
     except BaseException:
         file.close()
@@ -130,6 +134,10 @@ def remove(context: RequestContext) -> None:
     plan = _plan(context)
     context.write(lambda tx: plans.acquire(tx, context.account, plan.id, plan.state))
     plans.remove(context.database, context.account, plan.id)
+
+
+def _staging(context: RequestContext) -> Staging:
+    return Staging(context.database, context.store, context.settings, context.account)
 
 
 @contextmanager

@@ -69,7 +69,10 @@ class NewImport(Body):
     ] = None
     file: Annotated[
         ItemId | None,
-        Field(description="Id of your file: CSV, SQL dump of YOURLS, SQLite, or JSON of LinkStack.", examples=[1]),
+        Field(
+            description="Id of your file: CSV, SQL dump of YOURLS, SQLite, JSON of LinkStack, or archive of waypost.",
+            examples=[1],
+        ),
     ] = None
     columns: Annotated[
         _Pairs | None,
@@ -106,7 +109,7 @@ class ImportDetails(BaseModel):
         examples=[dict.fromkeys(FATES, 0) | {"create": 1204}],
     )
     losing: int = Field(description="Created and changed links that lose something.", examples=[37])
-    ignored: list[str] = Field(description="Columns that are not imported.", examples=[["leads"]])
+    ignored: list[str] = Field(description="Columns and invalid rows that are not imported.", examples=[["leads"]])
     date: CreatedAt
 
     @classmethod
@@ -137,13 +140,15 @@ class ImportRow(BaseModel):
     model_config = ConfigDict(from_attributes=True)
 
     line: int = Field(description="Line in the file, or number of the row.", examples=[2])
-    kind: str = Field(description="`link` or `bio`.", examples=["link"])
+    kind: str = Field(description="Kind of the item: `link`, `bio`, or another one of an archive.", examples=["link"])
     fate: Fate = Field(description="Fate of the row.", examples=["create"])
     reason: str = Field(description="Reason of the fate.", examples=[""])
     losses: str = Field(description="Parts that the link loses.", examples=["the A/B test is left out"])
     host: str = Field(description="Host here; empty for the service's own.", examples=[""])
     alias: str = Field(description="Alias here.", examples=["spring"])
-    url: str = Field(description="Destination.", examples=["https://example.com/spring-sale"])
+    url: str = Field(
+        description="Destination, or the name of an item without one.", examples=["https://example.com/spring-sale"]
+    )
 
 
 class UndoData(BaseModel):

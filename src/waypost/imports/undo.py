@@ -2,26 +2,28 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection, Row, bindparam, select, update
 
-from waypost.bios import ops as bios
 from waypost.campaigns import ops as campaigns
 from waypost.channels import ops as channels
 from waypost.db import change_log, crud
 from waypost.db.database import Database
-from waypost.db.schema import bios as bios_table
 from waypost.db.schema import campaigns as campaigns_table
 from waypost.db.schema import channel_items, import_origins, import_plans, import_rows, links
 from waypost.db.schema import channels as channels_table
 from waypost.errors import Kind, Problem
 from waypost.imports import apply_links, click_history, plans
+from waypost.imports.archives import apply_parts
+from waypost.imports.archives.kinds import FOUNDATIONS, KINDS, is_used
 from waypost.imports.pace import Pace
 from waypost.imports.plans import BATCH, MAX_BATCH
 from waypost.links import bulk_changes
 
 _row = import_rows.c
+_INTERSTITIAL = ("type", "splash", "overlay")
 _NAMED = 3  # edited items in the message
 _CLEAR = update(import_rows).where(_row.id == bindparam("row_id"), _row.account == bindparam("owner")).values(item=None)
 
@@ -61,9 +63,12 @@ def undo(database: Database, account: int, check: Callable[[], object] = lambda:
     with plans.busy(database, account, plan.id):
         database.write(lambda tx: plans.set_state(tx, account, plan.id, "undoing"))
         click_history.remove_all(database, account, plan.id, check)
-        pace, last = Pace(database, BATCH, MAX_BATCH), 0
-        while last := pace.write(lambda tx, size, last=last: _undo_batch(tx, account, plan.id, last, size)):  # type: ignore[misc]
-            check()
+        apply_parts.remove_all(database, account, plan.id, check)
+        for are_foundations in (False, True):  # items are deleted before those that they refer to
+            pace, last = Pace(database, BATCH, MAX_BATCH), 0
+            undo_batch = partial(_undo_batch, account=account, plan=plan.id, are_foundations=are_foundations)
+            while last := pace.write(lambda tx, size, last=last, work=undo_batch: work(tx, after=last, size=size)):  # type: ignore[misc]
+                check()
         database.write(lambda tx: _remove_added(tx, account, plan.id))
     return undone
 
@@ -81,7 +86,9 @@ def _require_applied(plan: plans.Plan) -> None:
         raise Problem(Kind.IMPORT_STATE, "The last import was not applied, so there is nothing to undo.")
 
 
-def _applied_rows(tx: Connection, account: int, plan: int, *, after: int, limit: int) -> Sequence[Row[Any]]:
+def _applied_rows(
+    tx: Connection, account: int, plan: int, *, after: int, limit: int, are_foundations: bool | None = None
+) -> Sequence[Row[Any]]:
     is_applied = (
         _row.plan == plan,
         _row.account == account,
@@ -89,6 +96,9 @@ def _applied_rows(tx: Connection, account: int, plan: int, *, after: int, limit:
         _row.item.is_not(None),
     )
     query = select(import_rows).where(*is_applied, _row.line > after).order_by(_row.line)
+    if are_foundations is not None:
+        is_foundation = _row.kind.in_(FOUNDATIONS)
+        query = query.where(is_foundation if are_foundations else ~is_foundation)
     return tx.execute(query.limit(limit)).all()
 
 
@@ -101,7 +111,7 @@ def _add(tx: Connection, account: int, rows: Sequence[Row[Any]], total: Preview)
         total,
         deleted=total.deleted + len(created),
         restored=total.restored + len(existing) - len(created),
-        clicks=total.clicks + sum(item["clicks"] - row.fields.get("clicks", 0) for row, item in created),
+        clicks=total.clicks + sum(_clicks_since(row, item) for row, item in created),
         edited=(*total.edited, *edited),
     )
 
@@ -109,11 +119,22 @@ def _add(tx: Connection, account: int, rows: Sequence[Row[Any]], total: Preview)
 def _items(tx: Connection, account: int, rows: Sequence[Row[Any]]) -> dict[tuple[str, int], Mapping[str, Any]]:
     """Return the items of the rows that still exist, by kind and id."""
     items: dict[tuple[str, int], Mapping[str, Any]] = {}
-    for kind, table in (("link", links), ("bio", bios_table)):
-        if ids := [row.item for row in rows if row.kind == kind]:
-            query = select(table).where(table.c.account == account, table.c.id.in_(ids))
-            items |= {(kind, item["id"]): dict(item) for item in tx.execute(query).mappings()}
+    for kind in {row.kind for row in rows}:
+        table = KINDS[kind].table
+        query = select(table).where(
+            table.c.account == account, table.c.id.in_([r.item for r in rows if r.kind == kind])
+        )
+        items |= {(kind, item["id"]): dict(item) for item in tx.execute(query).mappings()}
     return items
+
+
+def _clicks_since(row: Row[Any], item: Mapping[str, Any]) -> int:
+    """Return the visits of an item since the import."""
+    names = KINDS[row.kind].totals
+    if not names:
+        return 0
+    before = row.fields.get("totals", {}).get(names[0], row.fields.get("clicks", 0))
+    return int(item[names[0]] - before)
 
 
 def _is_edited(row: Row[Any], item: Mapping[str, Any]) -> bool:
@@ -124,22 +145,29 @@ def _is_edited(row: Row[Any], item: Mapping[str, Any]) -> bool:
         expected: Mapping[str, Any] = {**row.fields["columns"], "alias": row.alias}
     elif row.fate == "changed":
         expected = row.fields["after"]
+    elif row.kind == "qr":
+        return bool(item["version"] != 1 or item["alias"] != row.alias)
+    elif row.kind != "link":
+        columns = row.fields["columns"].items()
+        expected = {name: value for name, value in columns if name in current and value is not None}
     else:
         expected = {**apply_links.columns_of(row, row.alias), "host": row.host, "alias": row.alias}
+        if row.fields.get("references"):  # set after the link was created
+            expected = {name: value for name, value in expected.items() if name not in _INTERSTITIAL}
     return any(current[name] != value for name, value in expected.items())
 
 
-def _undo_batch(tx: Connection, account: int, plan: int, after: int, size: int) -> int:
+def _undo_batch(tx: Connection, *, account: int, plan: int, after: int, size: int, are_foundations: bool) -> int:
     """Undo the next rows after a line. Return the line of the last one; 0 if there were none."""
     plans.hold(tx, account, plan)
-    rows = _applied_rows(tx, account, plan, after=after, limit=size)
+    rows = _applied_rows(tx, account, plan, after=after, limit=size, are_foundations=are_foundations)
     items = _items(tx, account, rows)
     existing = [row for row in rows if (row.kind, row.item) in items]
     created = [row for row in existing if row.fate == "create"]
     bulk_changes.remove(tx, account, [row.item for row in created if row.kind == "link"])
     for row in created:
-        if row.kind == "bio":
-            bios.remove(tx, account, row.item)
+        if row.kind != "link" and not (are_foundations and is_used(tx, account, row.kind, row.item)):
+            KINDS[row.kind].remove(tx, account, row.item)
     _change_back(tx, account, [(row, items["link", row.item]) for row in existing if row.fate == "changed"])
     if rows:
         tx.execute(_CLEAR, [{"row_id": row.id, "owner": account} for row in rows])

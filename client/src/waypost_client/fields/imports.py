@@ -22,7 +22,7 @@ class NewImport(TypedDict, total=False):
     history: bool | None
     """False to import only the totals of clicks, which is faster."""
     file: int | None
-    """Id of your file: CSV, SQL dump of YOURLS, SQLite, or JSON of LinkStack."""
+    """Id of your file: CSV, SQL dump of YOURLS, SQLite, JSON of LinkStack, or archive of waypost."""
     columns: Mapping[str, str] | None
     """Columns of a CSV file by field, where they have other names."""
     timezone: str | None

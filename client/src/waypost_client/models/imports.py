@@ -28,7 +28,7 @@ class ImportDetails(Record):
     losing: int = 0
     """Created and changed links that lose something."""
     ignored: tuple[str, ...] = ()
-    """Columns that are not imported."""
+    """Columns and invalid rows that are not imported."""
     date: str = ""
     """Time of creation, in UTC."""
 
@@ -40,7 +40,7 @@ class ImportRow(Record):
     line: int = 0
     """Line in the file, or number of the row."""
     kind: str = ""
-    """`link` or `bio`."""
+    """Kind of the item: `link`, `bio`, or another one of an archive."""
     fate: str = ""
     """Fate of the row."""
     reason: str = ""
@@ -52,7 +52,7 @@ class ImportRow(Record):
     alias: str = ""
     """Alias here."""
     url: str = ""
-    """Destination."""
+    """Destination, or the name of an item without one."""
 
 
 @dataclass(frozen=True, kw_only=True)

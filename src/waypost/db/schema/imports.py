@@ -5,9 +5,9 @@ from sqlalchemy import JSON, Column, Index, String, Table, Text, UniqueConstrain
 from waypost.db.schema.columns import Id, id_column, inherited_account, metadata, number, owned, parent, string
 
 # The plan of an import. `state` is reading, failed (with `error`), planned, applying, applied, undoing or undone.
-# `ignored` are the columns that were not read. Rows up to (`stage_position`, `created_position`, `row_position`) and
-# clicks up to `clicks_position` have been applied; `added` are the ids of the channels and campaigns that this created.
-# `busy_until`: a process reads, applies or undoes the plan until then, and extends it.
+# `ignored` are the columns that were not read. Rows up to (`stage_position`, `created_position`, `row_position`),
+# clicks up to `clicks_position` and parts up to `parts_position` have been applied; `added` are the ids of channels and
+# campaigns that this created. `busy_until`: a process reads, applies or undoes the plan until then, and extends it.
 import_plans = owned(
     "import_plans",
     Column("source", String(16), nullable=False),
@@ -22,6 +22,7 @@ import_plans = owned(
     number("created_position"),
     number("row_position"),
     number("clicks_position"),
+    number("parts_position"),
 )
 
 # A row of the source and its fate. `line` is its line in the file; `item` is the link that it changes or has created,
@@ -63,6 +64,19 @@ import_clicks = Table(
     number("line"),
     Column("clicks", JSON, nullable=False),
     Index("import_clicks_plan", "plan", "id"),
+    sqlite_autoincrement=True,
+)
+
+# Rows of tables of an archive that belong to its items, such as statistics, as JSON.
+import_parts = Table(
+    "import_parts",
+    metadata,
+    id_column(),
+    inherited_account(),
+    parent("plan", "import_plans", "CASCADE"),
+    Column("sheet", String(16), nullable=False),
+    Column("content", JSON, nullable=False),
+    Index("import_parts_plan", "plan", "id"),
     sqlite_autoincrement=True,
 )
 

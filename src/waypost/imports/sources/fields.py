@@ -17,6 +17,7 @@ from waypost.imports.record import Clicks
 
 MAX_SECOND = 253_402_300_799  # the end of the year 9999
 _MAX_NUMBER = 10**15
+_SURROGATE = re.compile("[\ud800-\udfff]")
 NO_ATTRIBUTES = VisitAttributes(*[""] * len(VisitAttributes._fields))
 """The labels of clicks of which only the time is known."""
 
@@ -28,9 +29,10 @@ class Fields:
         self._object: Mapping[str, Any] = value if isinstance(value, Mapping) else {}
 
     def text(self, name: str) -> str:
-        """Return a text or number as text; "" if it is missing."""
+        """Return a text or number as text, without lone surrogates; "" if it is missing."""
         value = self._object.get(name)
-        return str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
+        text = str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
+        return _SURROGATE.sub("\ufffd", text)
 
     def number(self, name: str) -> int:
         """Return a whole number, also as text; 0 if it is missing."""

@@ -53,7 +53,7 @@ class LinkStackSource:
             "description": _plain(account.text("littlelink_description")),
             "blocks": [block for block, _ in blocks],
         }
-        record.block_clicks = [clicks for _, clicks in blocks]
+        record.blocks = [(0, clicks, 0) for _, clicks in blocks]
         if "image_data" in account:
             record.losses.append("the picture is left out")
         if account.text("block") == "yes":

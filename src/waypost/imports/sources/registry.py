@@ -9,6 +9,9 @@ from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
 from waypost.errors import invalid
+from waypost.imports.archives import reader
+from waypost.imports.archives.source import ArchiveSource
+from waypost.imports.archives.staging import Staging
 from waypost.imports.planner import Source
 from waypost.imports.sources import sqlite_files
 from waypost.imports.sources.bitly import BitlySource
@@ -96,11 +99,19 @@ def of_service(service: Service, token: str, options: ServiceOptions) -> Source:
 
 
 @contextmanager
-def of_file(path: Path, columns: Mapping[str, str], zone: ZoneInfo | None = None) -> Iterator[Source]:
-    """Open a file, whose content tells its kind. Raises INVALID on `file` or `column`, OSError."""
+def of_file(
+    path: Path, columns: Mapping[str, str], zone: ZoneInfo | None = None, staging: Staging | None = None
+) -> Iterator[Source]:
+    """Open a file, whose content tells its kind. `staging` is for archives.
+
+    Raises INVALID on `file` or `column`, OSError.
+    """
     with path.open("rb") as file:
         start = file.read(_START)
         file.seek(0)
+        if start.startswith(reader.MAGIC) and staging is not None:
+            yield ArchiveSource(file, staging)
+            return
         yield _source(path, file, start, columns, zone)
 
 

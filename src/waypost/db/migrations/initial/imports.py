@@ -22,6 +22,7 @@ def create() -> None:
     _create_import_plans()
     _create_import_rows()
     _create_import_clicks()
+    _create_import_parts()
     _create_import_origins()
 
 
@@ -32,9 +33,8 @@ def _create_import_plans() -> None:
         columns(KIND, "conflicts", "state"),
         columns(JSON, "ignored", "added"),
         columns(TEXT, "error"),
-        columns(
-            NUMBER, "busy_until", "row_count", "stage_position", "created_position", "row_position", "clicks_position"
-        ),
+        columns(NUMBER, "busy_until", "row_count", "stage_position", "created_position", "row_position"),
+        columns(NUMBER, "clicks_position", "parts_position"),
     )
 
 
@@ -67,6 +67,17 @@ def _create_import_clicks() -> None:
         part_of("import_clicks", "plan", "import_plans", "CASCADE"),
     )
     op.create_index("import_clicks_plan", "import_clicks", ["plan", "id"])
+
+
+def _create_import_parts() -> None:
+    create_table(
+        "import_parts",
+        columns(ID, "account", "plan"),
+        columns(String(16), "sheet"),
+        columns(JSON, "content"),
+        part_of("import_parts", "plan", "import_plans", "CASCADE"),
+    )
+    op.create_index("import_parts_plan", "import_parts", ["plan", "id"])
 
 
 def _create_import_origins() -> None:

@@ -1,0 +1,99 @@
+"""The kinds of items in an archive: how each is validated, found, created and deleted."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Table, exists, select
+
+from waypost.api.request_body import Body
+from waypost.bios import ops as bios
+from waypost.bios.schemas import BioChange
+from waypost.campaigns import ops as campaigns
+from waypost.campaigns.api import NewCampaign
+from waypost.channels import ops as channels
+from waypost.channels.api import NewChannel
+from waypost.db import schema
+from waypost.domains import ops as domains
+from waypost.domains.api import NewDomain
+from waypost.files import ops as files
+from waypost.files.schemas import FileChange
+from waypost.links import ops as links
+from waypost.links.schemas import LinkChange
+from waypost.overlays import ops as overlays
+from waypost.overlays.api import NewOverlay
+from waypost.pixels import ops as pixels
+from waypost.pixels.api import NewPixel
+from waypost.qr import ops as qr_codes
+from waypost.qr.schemas import NewCode
+from waypost.splash import ops as splash_pages
+from waypost.splash.api import NewSplash
+
+
+@dataclass(frozen=True)
+class ItemKind:
+    """A kind of item. `model` is the body of the API; `totals` are columns of counters, the first one of visits.
+
+    `same` are the columns that make two items equal. `uses` are columns that refer to it: undo keeps one in use.
+    """
+
+    table: Table
+    model: type[Body]
+    remove: Callable[[Connection, int, int], object]
+    totals: tuple[str, ...] = ()
+    same: tuple[str, ...] = ()
+    uses: tuple[ColumnElement[Any], ...] = ()
+
+
+_channel_items, _links = schema.channel_items.c, schema.links.c
+KINDS: Mapping[str, ItemKind] = {
+    "domain": ItemKind(schema.domains, NewDomain, domains.remove, same=("host",)),
+    "pixel": ItemKind(
+        schema.pixels, NewPixel, pixels.remove, same=("type", "name", "tag"), uses=(schema.link_pixels.c.pixel,)
+    ),
+    "splash": ItemKind(
+        schema.splashes,
+        NewSplash,
+        splash_pages.remove,
+        same=("name", "title", "message", "counter", "skip", "link", "banner", "logo"),
+        uses=(_links.splash,),
+    ),
+    "overlay": ItemKind(
+        schema.overlays,
+        NewOverlay,
+        overlays.remove,
+        same=("name", "type", "message", "label", "link", "position", "delay", "button", "code", "image", "webhook"),
+        uses=(_links.overlay,),
+    ),
+    "channel": ItemKind(schema.channels, NewChannel, channels.remove, same=("name",), uses=(_channel_items.channel,)),
+    "campaign": ItemKind(
+        schema.campaigns, NewCampaign, campaigns.remove, ("views",), same=("name",), uses=(_links.campaign,)
+    ),
+    "link": ItemKind(schema.links, LinkChange, links.remove, ("clicks", "uniqueclicks", "importedclicks", "taken")),
+    "bio": ItemKind(schema.bios, BioChange, bios.remove, ("clicks", "uniqueclicks")),
+    "qr": ItemKind(schema.qrs, NewCode, qr_codes.remove, ("scans", "uniquescans")),
+    "file": ItemKind(schema.files, FileChange, files.remove, ("downloads", "uniquedownloads", "taken")),
+}
+FOUNDATIONS = frozenset({"domain", "pixel", "splash", "overlay", "channel", "campaign"})
+"""The kinds that links refer to. They have no alias."""
+
+
+def equal_item(tx: Connection, account: int, kind: str, columns: Mapping[str, Any]) -> int | None:
+    """Return the account's item that is like a new one with these columns."""
+    table = KINDS[kind].table
+    values = {name: columns.get(name) for name in KINDS[kind].same}
+    is_same = [table.c[name] == (_default(table, name) if value is None else value) for name, value in values.items()]
+    query = select(table.c.id).where(table.c.account == account, *is_same).order_by(table.c.id)
+    return tx.execute(query.limit(1)).scalar()
+
+
+def is_used(tx: Connection, account: int, kind: str, item: int) -> bool:
+    """Return whether another item refers to this one, or a domain has aliases."""
+    if kind == "domain":
+        return bool(domains.uses(tx, account, domains.get_owned(tx, account, item).host))
+    uses = KINDS[kind].uses
+    return any(tx.execute(select(exists().where(column == item))).scalar_one() for column in uses)
+
+
+def _default(table: Table, name: str) -> Any:
+    return getattr(table.c[name].default, "arg", None)

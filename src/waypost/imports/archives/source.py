@@ -1,0 +1,150 @@
+"""The items of an archive as records: first those that links refer to, then links, then all others."""
+
+import base64
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, BinaryIO
+
+from waypost.errors import Problem
+from waypost.http import file_names
+from waypost.imports.archives.kinds import KINDS
+from waypost.imports.archives.reader import ArchiveReader
+from waypost.imports.archives.staging import Staging
+from waypost.imports.record import ItemKind, Record
+from waypost.imports.sources.fields import Fields
+
+_SHEETS: Mapping[ItemKind, str] = {
+    "domain": "domains",
+    "pixel": "pixels",
+    "splash": "splash_pages",
+    "overlay": "overlays",
+    "channel": "channels",
+    "campaign": "campaigns",
+    "link": "links",
+    "bio": "bio_pages",
+    "qr": "qr_codes",
+    "file": "files",
+}
+_LINK_FIELDS = (
+    *("expiryurl", "metatitle", "metadescription", "metaimage"),
+    *("geotarget", "devicetarget", "languagetarget", "deeplink", "parameters"),
+)
+_MAX_LOGO = 2 << 20
+
+
+class ArchiveSource:
+    """The records of an archive of an account."""
+
+    name = "waypost"
+
+    def __init__(self, file: BinaryIO, staging: Staging) -> None:
+        """Raises INVALID on `file`."""
+        self.reader = ArchiveReader(file)
+        self.ignored: list[str] = []
+        self._staging = staging
+        self._block_clicks: dict[int, tuple[int, int]] = {}
+        self._campaigns: dict[int, str] = {}
+
+    def source_id(self, kind: str, item: int) -> str:
+        """Return the id of an item in the source, which is the same in each archive of that service."""
+        return source_id(self.reader.service, kind, item)
+
+    def __iter__(self) -> Iterator[Record]:
+        """Yield all items. Raises INVALID on `file`."""
+        for _, row in self.reader.rows("bio_blocks"):
+            block = Fields(row)
+            self._block_clicks[block.number("id")] = (block.number("clicks"), block.number("uniqueclicks"))
+        makers: Mapping[ItemKind, Callable[[Record, Fields], None]] = {
+            "domain": self._add_domain,
+            "campaign": self._add_campaign,
+            "link": self._add_link,
+            "bio": self._add_bio_page,
+            "qr": self._add_qr_code,
+            "file": self._add_file,
+        }
+        line = 0
+        for kind, sheet in _SHEETS.items():
+            for _, row in self.reader.rows(sheet):
+                line += 1
+                fields = Fields(row)
+                record = Record(line, kind=kind, alias=fields.text("alias"), created=fields.second("created"))
+                record.source_id = self.source_id(kind, fields.number("id"))
+                record.totals = {name: fields.number(name) for name in KINDS[kind].totals}
+                record.fields = _body(kind, row)
+                if kind in makers:
+                    makers[kind](record, fields)
+                yield record
+
+    def _add_domain(self, record: Record, row: Fields) -> None:
+        scheme, record.host = row.text("scheme"), row.text("host")
+        record.fields["domain"] = f"{scheme}://{record.host}"
+        record.problem = self._staging.domain_problem(scheme, record.host)
+
+    def _add_campaign(self, record: Record, row: Fields) -> None:
+        self._campaigns[row.number("id")] = row.text("name")
+
+    def _add_link(self, record: Record, row: Fields) -> None:
+        record.host, record.url = row.text("host"), row.text("url")
+        record.title, record.description = row.text("title"), row.text("description")
+        record.expiry = row.second("expiry")
+        record.clicklimit = row.number("clicklimit") or None
+        record.folder = self._campaigns.get(row.number("campaign"), "")
+        if row.text("status") == "private":
+            record.fields["status"] = "private"
+        if row.text("type") in ("frame", "splash"):
+            record.fields["type"] = row.text("type")
+        record.is_disabled = row.text("status") == "disabled" or row.is_true("haspassword")
+        if row.is_true("haspassword"):
+            record.losses.append("it had a password, which no archive contains: it is disabled until you set one")
+        record.references = {
+            "splash": row.number("splash"),
+            "overlay": row.number("overlay"),
+            "pixels": list(filter(None, (Fields({"id": pixel}).number("id") for pixel in row.values("pixels")[:100]))),
+        }
+
+    def _add_bio_page(self, record: Record, row: Fields) -> None:
+        blocks = [block for block in row.values("blocks") if isinstance(block, dict)]
+        ids = (Fields(block).number("id") for block in blocks)
+        record.fields["blocks"] = [{name: value for name, value in block.items() if name != "id"} for block in blocks]
+        record.blocks = [(block, *self._block_clicks.get(block, (0, 0))) for block in ids]
+
+    def _add_qr_code(self, record: Record, row: Fields) -> None:
+        if row.is_true("haslogo"):
+            logo = self.reader.content(f"qr/{row.number('id')}-logo.png", _MAX_LOGO)
+            if logo is None:
+                record.losses.append("its logo is not in the archive")
+            else:
+                record.fields["logo"] = "data:image/png;base64," + base64.b64encode(logo).decode()
+
+    def _add_file(self, record: Record, row: Fields) -> None:
+        record.host, record.url = row.text("host"), row.text("filename")
+        record.expiry = row.second("expiry")
+        record.fields = {"name": row.text("name"), "maxdownloads": row.number("maxdownloads") or None}
+        if row.is_true("haspassword"):
+            record.is_disabled = True
+            record.losses.append("it had a password, which no archive contains: it is locked until you set one")
+        entry = self.reader.file_entry(row.number("id"))
+        if entry is None:
+            record.problem = "Its bytes are not in the archive."
+            return
+        try:
+            filename = file_names.validate(record.url)
+            with self.reader.open(entry) as content:
+                record.stored = self._staging.save(content, filename, entry.file_size)
+        except Problem as problem:
+            if problem.kind.status == 503:
+                raise
+            record.problem = problem.message
+            return
+        if record.stored["sha256"] != row.text("sha256"):
+            record.problem = "Its bytes in the archive are not those of the file: the checksum differs."
+
+
+def source_id(service: str, kind: str, item: int) -> str:
+    """Return the id of an item of a service, by its kind and its number there."""
+    return f"{service} {kind} {item}"
+
+
+def _body(kind: ItemKind, row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of the item that the API takes, without empty ones."""
+    names = _LINK_FIELDS if kind == "link" else KINDS[kind].model.model_fields
+    return {name: row[name] for name in names if row.get(name) not in (None, "", [], {})}

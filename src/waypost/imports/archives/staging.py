@@ -1,0 +1,85 @@
+"""Work for an archive outside of transactions: bytes of files go to the storage, and domains are asked."""
+
+import hashlib
+import secrets
+from dataclasses import asdict, dataclass
+from typing import IO, Any
+
+from sqlalchemy import Connection, select
+
+from waypost.db.database import Database
+from waypost.db.schema import domains
+from waypost.domains import ownership_check
+from waypost.errors import Problem
+from waypost.files import ops as files
+from waypost.files.ops import StoredObject
+from waypost.http import file_names, media_types
+from waypost.settings import Settings
+from waypost.storage.store import Store
+
+KEPT_SECONDS = 7 * 86_400
+"""The time between the plan and its application for which the bytes of files are kept."""
+_CHUNK = 1 << 20
+
+
+@dataclass
+class Staging:
+    """Where the plan of an archive is made. `staged` counts the bytes that were stored for it."""
+
+    database: Database
+    store: Store
+    settings: Settings
+    account: int
+    staged: int = 0
+
+    def save(self, content: IO[bytes], filename: str, size: int) -> dict[str, Any]:
+        """Store the bytes of a file for the plan; return its metadata. Raises TOO_LARGE, STORAGE_FULL.
+
+        The record of an upload names them, so that they are deleted if no plan makes a file of them in time.
+        """
+        quota = self.database.read(lambda tx: files.upload_quota(tx, self.account))
+        files.refuse_over_quota(size, quota)
+        if quota.left is not None and self.staged + size > quota.left:
+            raise files.storage_full(quota.left)
+        random = secrets.token_hex(16)
+        name = f"{random[:2]}/{random}"
+        self.database.write(lambda tx: files.register_upload(tx, name, seconds=KEPT_SECONDS))
+        reader = _HashingReader(content)
+        self.store.save(name, reader, disposition=file_names.disposition(filename))
+        self.staged += reader.size
+        stored = StoredObject(name, filename, reader.size, reader.sha256.digest(), media_types.detect(reader.head))
+        return {**asdict(stored), "sha256": stored.sha256.hex()}
+
+    def domain_problem(self, scheme: str, host: str) -> str:
+        """Return why the domain cannot be added now; "" if it can, or is the account's own."""
+        if not self.settings.checks_domains or self.database.read(lambda tx: _owner(tx, host)) == self.account:
+            return ""
+        challenge = ownership_check.new_challenge()
+        expected = self.database.read(lambda tx: ownership_check.proof(tx, challenge))
+        try:
+            ownership_check.must_point_here(scheme, host, challenge=challenge, expected=expected)
+        except Problem as problem:
+            return problem.message
+        return ""
+
+
+def _owner(tx: Connection, host: str) -> int | None:
+    return tx.execute(select(domains.c.account).where(domains.c.host == host)).scalar()
+
+
+class _HashingReader:
+    """Hashes the bytes that the store reads."""
+
+    def __init__(self, content: IO[bytes]) -> None:
+        self._content = content
+        self.sha256 = hashlib.sha256()
+        self.size = 0
+        self.head = b""
+
+    def read(self, size: int = -1, /) -> bytes:
+        chunk = self._content.read(size if size >= 0 else _CHUNK)
+        if len(self.head) < media_types.SNIFF_BYTES:
+            self.head = (self.head + chunk)[: media_types.SNIFF_BYTES]
+        self.sha256.update(chunk)
+        self.size += len(chunk)
+        return chunk

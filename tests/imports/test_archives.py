@@ -1,0 +1,176 @@
+"""An account moves to another installation by its archive."""
+
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select
+
+from tests.conftest import BASE, Person
+from tests.support.archives import Move, answers, counts, export, fill, normalized, plan, shift_ids, totals
+from tests.support.asgi_client import AsgiClient
+from tests.support.databases import ON_SQLITE
+from tests.support.imports import await_import
+from waypost import clock
+from waypost.clicks.stats import verify
+from waypost.db import schema
+from waypost.imports import apply, plans, undo
+from waypost.imports.planner import Options
+from waypost.settings import Settings
+
+
+def test_account_is_equal_after_its_archive_was_imported(
+    ana: Person, service: AsgiClient, settings: Settings, cleo: Move, tmp_path: Path
+) -> None:
+    fill(ana, service)
+    ana.get("/urls")  # waits until all clicks are counted
+    archive = export(ana, settings, tmp_path / "ana.zip")
+    new, new_settings = cleo
+    shift_ids(new)
+    before = counts(new)
+    fates = plan(new, new_settings, archive)
+    assert set(fates) == {"create"}, new.get("/import/rows", limit=100)
+    assert counts(new) == before
+    apply.apply(new.database, new.account, new_settings)
+    rows = new.get("/import/rows", limit=100)["data"]["rows"]
+    assert {row["fate"] for row in rows} == {"create"}, rows
+    old_answers, new_answers = normalized(answers(ana)), normalized(answers(new))
+    differences = {
+        key: (value, old_answers.get(key)) for key, value in new_answers.items() if value != old_answers.get(key)
+    }
+    assert differences == {}
+    assert new_answers.keys() == old_answers.keys()
+    assert new.database.read(verify.differences) == []
+    old_file, new_file = (person.get("/files")["list"][0]["shorturl"] for person in (ana, new))
+    assert old_file == new_file
+    assert new.client.get(new_file[len(BASE) :]).content == b"\x00\xff" * 5000
+
+
+def test_second_import_of_archive_creates_nothing(
+    ana: Person, service: AsgiClient, settings: Settings, cleo: Move, tmp_path: Path
+) -> None:
+    fill(ana, service)
+    ana.get("/urls")
+    archive = export(ana, settings, tmp_path / "ana.zip")
+    new, new_settings = cleo
+    plan(new, new_settings, archive)
+    apply.apply(new.database, new.account, new_settings)
+    before = counts(new), totals(new)
+    assert set(plan(new, new_settings, archive)) == {"there"}
+    apply.apply(new.database, new.account, new_settings)
+    assert (counts(new), totals(new)) == before
+
+
+def test_undo_removes_everything_that_archive_created(
+    ana: Person, service: AsgiClient, settings: Settings, cleo: Move, tmp_path: Path
+) -> None:
+    fill(ana, service)
+    ana.get("/urls")
+    archive = export(ana, settings, tmp_path / "ana.zip")
+    new, new_settings = cleo
+    new.add("channel", name="Mine")
+    new.add("url", url="https://example.com/mine", custom="mine")
+    new.client.get("/mine")
+    new.get("/urls")
+    before = totals(new)
+    plan(new, new_settings, archive)
+    apply.apply(new.database, new.account, new_settings)
+    assert new.database.read(verify.differences) == []
+    assert totals(new) != before
+    assert undo.preview(new.database, new.account).clicks == 0
+    undo.undo(new.database, new.account)
+    assert totals(new) == before
+    assert [item["name"] for item in new.get("/channels")["data"]["channels"]] == ["Mine"]
+    assert new.database.read(verify.differences) == []
+
+
+def test_taken_aliases_and_domains_of_others_are_conflicts(
+    ana: Person, ben: Person, service: AsgiClient, settings: Settings, tmp_path: Path
+) -> None:
+    fill(ana, service)
+    archive = export(ana, settings, tmp_path / "ana.zip")
+    fates = plan(ben, settings, archive)
+    rows = ben.get("/import/rows", limit=100)["data"]["rows"]
+    by_kind = {(row["kind"], row["fate"]) for row in rows}
+    assert {("domain", "impossible"), ("bio", "conflict"), ("qr", "conflict"), ("file", "conflict")} <= by_kind
+    assert {("channel", "create"), ("splash", "create")} <= by_kind
+    assert fates["conflict"] > 0
+    suffixed = plan(ben, settings, archive, Options(conflicts="suffix"))
+    assert "conflict" not in suffixed
+    apply.apply(ben.database, ben.account, settings)
+    assert all(code["link"] for code in ben.get("/qr")["data"]["qrs"])
+    assert ben.database.read(verify.differences) == []
+
+
+def test_interrupted_application_resumes_with_the_same_result(
+    ana: Person, service: AsgiClient, settings: Settings, cleo: Move, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(ana, service)
+    ana.get("/urls")
+    archive = export(ana, settings, tmp_path / "ana.zip")
+    new, new_settings = cleo
+    plan(new, new_settings, archive)
+    monkeypatch.setattr(apply, "BATCH", 1)
+    monkeypatch.setattr(apply, "MAX_BATCH", 1)
+    interruptions = 0
+
+    def interrupt() -> None:
+        nonlocal interruptions
+        interruptions += 1
+        raise _Interruption
+
+    while interruptions < 100:
+        try:
+            apply.apply(new.database, new.account, new_settings, interrupt)
+        except _Interruption:
+            continue
+        break
+    assert interruptions > 20
+    old_answers, new_answers = normalized(answers(ana)), normalized(answers(new))
+    assert new_answers == old_answers
+
+
+class _Interruption(Exception):
+    """The process was interrupted."""
+
+
+def test_staged_files_are_deleted_with_their_plan(
+    ana: Person, service: AsgiClient, settings: Settings, cleo: Move, tmp_path: Path
+) -> None:
+    fill(ana, service)
+    archive = export(ana, settings, tmp_path / "ana.zip")
+    new, new_settings = cleo
+    plan(new, new_settings, archive)
+    due = select(schema.orphan_objects.c.due)
+    assert min(new.database.read(lambda tx: tx.execute(due).scalars().all())) > clock.now() + 86_400
+    plans.remove(new.database, new.account, 1)
+    assert max(new.database.read(lambda tx: tx.execute(due).scalars().all())) <= clock.now()
+
+
+def test_password_of_link_and_file_is_never_dropped(
+    ana: Person, settings: Settings, cleo: Move, tmp_path: Path
+) -> None:
+    ana.add("url", url="https://example.com/secret", custom="locked", password="a secret")
+    ana.call("POST", "/files/upload/a.bin?custom=afile&password=secret", content=b"abc")
+    archive = export(ana, settings, tmp_path / "ana.zip")
+    new, new_settings = cleo
+    plan(new, new_settings, archive)
+    apply.apply(new.database, new.account, new_settings)
+    assert new.client.get("/locked").status_code == 403
+    assert new.client.get("/afile").status_code == 401
+    assert new.get("/import")["details"]["losing"] == 2
+
+
+@ON_SQLITE
+def test_api_imports_archive_from_own_file(
+    ana: Person, service: AsgiClient, settings: Settings, cleo: Move, tmp_path: Path
+) -> None:
+    fill(ana, service)
+    content = export(ana, settings, tmp_path / "ana.zip").read_bytes()
+    new, _ = cleo
+    file = new.call("POST", "/files/upload/ana.zip?password=secret", content=content).json()["id"]
+    new.post("/import/add", {"file": file})
+    details = await_import(new)
+    assert (details["state"], details["source"], details["fates"]["impossible"]) == ("planned", "waypost", 0)
+    new.post("/import/apply")
+    assert await_import(new)["state"] == "applied"
+    assert len(new.get("/bios")["data"]["bios"]) == 2

@@ -1,0 +1,86 @@
+"""Archives that are damaged or forged: a reason for each, and nothing else is lost."""
+
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Person
+from tests.support.archives import Move, export, plan
+from tests.support.databases import ON_SQLITE
+from waypost.errors import Problem
+from waypost.imports import apply
+from waypost.imports.archives.reader import MAGIC
+from waypost.settings import Settings
+
+
+def _changed(path: Path, target: Path, name: str, content: bytes | None) -> Path:
+    """Copy an archive with another content of an entry, or without it."""
+    with zipfile.ZipFile(path) as source, zipfile.ZipFile(target, "w") as copy:
+        for entry in source.namelist():
+            if entry != name:
+                copy.writestr(entry, source.read(entry))
+        if content is not None:
+            copy.writestr(name, content, zipfile.ZIP_DEFLATED)
+    return target
+
+
+@ON_SQLITE
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("manifest.json", None, "manifest.json is missing"),
+        ("manifest.json", b'{"format": 2}', "format that this version cannot read"),
+        ("manifest.json", b"[", "not valid JSON"),
+        ("links.jsonl", b'{"id": 1', "links.jsonl: line 1 is not valid JSON"),
+        ("links.jsonl", b"7\n", "links.jsonl: line 1 is not an object"),
+        ("links.jsonl", b'{"a": ' + b"[" * 200_000, "not valid JSON"),
+        ("links.jsonl", b" " * (9 << 20), "line 1 has more than 8 MiB"),
+        ("links.jsonl", bytes(200 << 20), "too large for its size"),
+    ],
+)
+def test_faulty_archive_is_rejected_with_reason(
+    ana: Person, settings: Settings, tmp_path: Path, name: str, content: bytes | None, message: str
+) -> None:
+    ana.add("url", url="https://example.com/")
+    archive = _changed(export(ana, settings, tmp_path / "a.zip"), tmp_path / "b.zip", name, content)
+    with pytest.raises(Problem, match=message):
+        plan(ana, settings, archive)
+
+
+@ON_SQLITE
+def test_cut_or_damaged_archive_is_rejected(ana: Person, settings: Settings, tmp_path: Path) -> None:
+    ana.add("url", url="https://example.com/")
+    archive = export(ana, settings, tmp_path / "a.zip")
+    content = archive.read_bytes()
+    for damaged in (
+        content[: len(content) // 2],
+        content.replace(b"links.jsonl", b"links.xxxxx", 1),
+        MAGIC + bytes(50),
+    ):
+        archive.write_bytes(damaged)
+        with pytest.raises(Problem, match="damaged or not complete"):
+            plan(ana, settings, archive)
+
+
+@ON_SQLITE
+def test_invalid_rows_of_archive_lose_nothing_else(ana: Person, settings: Settings, cleo: Move, tmp_path: Path) -> None:
+    ana.add("url", url="https://example.com/", custom="good")
+    archive = export(ana, settings, tmp_path / "a.zip")
+    rows = [
+        {"id": 1, "alias": "script", "url": "javascript:alert(1)"},
+        {"id": "x", "alias": None, "url": 7, "geotarget": "text", "channels": {}, "pixels": ["a", 1 << 70]},
+        {"id": -1, "alias": "a/../b", "url": "https://example.com/", "title": "\x00\ud800", "clicks": -5},
+        {"id": 2, "alias": "good", "url": "https://example.com/", "clicks": 1 << 80, "expiry": "never"},
+    ]
+    lines = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    visits = b'{"kind": "link", "item": 2, "at": "36812-01-01 00:00:00", "clicks": 1}\n{"kind": "account", "item": 1}\n'
+    changed = _changed(archive, tmp_path / "b.zip", "links.jsonl", lines)
+    changed = _changed(changed, tmp_path / "c.zip", "clicks_by_time.jsonl", visits)
+    new, new_settings = cleo
+    fates = plan(new, new_settings, changed)
+    assert (fates["create"], fates["impossible"]) == (1, 3)
+    assert "2 invalid rows of clicks_by_time" in new.get("/import")["details"]["ignored"]
+    apply.apply(new.database, new.account, new_settings)
+    assert new.client.get("/good").status_code == 302
