@@ -17,7 +17,14 @@ from waypost.settings import Settings
 
 pytestmark = ON_SQLITE
 PATHS = (
-    *("/campaigns", "/campaigns/new", "/campaigns/1", "/campaigns/1/add", "/campaigns/1/stats"),
+    *(
+        "/campaigns",
+        "/campaigns/new",
+        "/campaigns/1",
+        "/campaigns/1/add",
+        "/campaigns/1/stats",
+        "/campaigns/1/settings",
+    ),
     *("/campaigns/1/delete", "/channels", "/channels/new", "/channels/1", "/channels/1/edit", "/channels/1/add"),
     *("/splash", "/splash/1", "/overlays", "/overlays/new", "/overlays/1", "/overlays/1/answers", "/pixels"),
     *("/pixels/new", "/pixels/1", "/domains", "/domains/new", "/domains/new?domain=go.brand.example", "/domains/1"),

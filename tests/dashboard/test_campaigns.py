@@ -7,7 +7,7 @@ import pytest
 
 from tests.conftest import Person
 from tests.support.asgi_client import AsgiClient
-from tests.support.dashboard_client import Browser, form_version, hidden_field
+from tests.support.dashboard_client import Browser, form_version
 from tests.support.visits import new_link, visit
 
 
@@ -29,16 +29,12 @@ def test_campaign_is_created_changed_and_deleted(ana: Person, dashboard: Browser
     address = details["list"].partition("://")[2]
     assert address in page.text
     assert details["list"] not in page.text, "a private list is no link: its page is 404"
+    settings = f"/campaigns/{spring}/settings"
     form = {"name": "Summer", "slug": "", "rotation": "weighted", "winner": "", "public": "on"}
-    saved = dashboard.submit(f"/campaigns/{spring}", **form, version=hidden_field(page, "version"))
-    assert saved.status_code == 400, "the version belongs to the form of the links"
+    saved = dashboard.submit(settings, **form, version="of another form")
+    assert saved.status_code == 400
     assert "changed since you opened it" in saved.text
-    assert (
-        dashboard.submit_for_message(
-            f"/campaigns/{spring}", **form, version=form_version(saved, f"/campaigns/{spring}")
-        )
-        == "Saved."
-    )
+    assert dashboard.submit_for_message(settings, **form, version=form_version(saved, settings)) == "Saved."
     details = ana.details("campaign", spring)
     assert [details[name] for name in ("name", "rotation", "sticky", "winner", "public", "rotator")] == [
         *("Summer", "weighted", False, None, True, False)
@@ -65,9 +61,10 @@ def test_invalid_campaign_shows_error_at_field_and_keeps_entered_values(
 ) -> None:
     ana.post("/campaign/add", {"name": "Taken"})
     spring = _campaign(ana)
-    page = dashboard.get(f"/campaigns/{spring}")
+    settings = f"/campaigns/{spring}/settings"
+    page = dashboard.get(settings)
     form = {"name": "Mine <b>", "slug": "spring", "rotation": "random", "winner": "", **fields}
-    response = dashboard.submit(f"/campaigns/{spring}", **form, version=form_version(page, f"/campaigns/{spring}"))
+    response = dashboard.submit(settings, **form, version=form_version(page, settings))
     assert response.status_code == 400
     assert message in response.text
     assert 'id="slug"' in response.text
@@ -116,6 +113,40 @@ def test_links_are_searched_added_weighted_and_removed(ana: Person, ben: Person,
     assert [link["id"] for link in ana.get(f"/campaign/{spring}/stats")["links"]] == [links[0], links[2]]
 
 
+def test_campaign_without_name_is_rejected_with_its_values(dashboard: Browser) -> None:
+    rejected = dashboard.submit("/campaigns/new", name=" ", slug="spring", rotation="random")
+    assert rejected.status_code == 400
+    assert "<span>Name must" in rejected.text
+    assert 'value="spring"' in rejected.text
+
+
+def test_pages_of_campaign_are_tabs_with_25_links_a_page_and_top_10_in_statistics(
+    ana: Person, dashboard: Browser
+) -> None:
+    spring = _campaign(ana, rotation="weighted")
+    for n in range(27):
+        ana.post(f"/campaign/{spring}/assign/{new_link(ana, f'landing-{n}')}")
+    for path, current in (("", "Links"), ("/settings", "Settings"), ("/stats", "Statistics")):
+        page = dashboard.get(f"/campaigns/{spring}{path}").text
+        assert re.findall(r'aria-current="page">(Links|Settings|Statistics)<', page) == [current]
+    assert dashboard.get(f"/campaigns/{spring}").text.count('name="place.id"') == 25
+    last = f"/campaigns/{spring}?page=2"
+    page = dashboard.get(last)
+    ids = re.findall(r'name="place.id" value="(\d+)"', page.text)
+    assert len(ids) == 2
+    assert 'name="winner"' not in page.text
+    save = f"/campaigns/{spring}/links?page=2"
+    rows = {"place.id": ids, "place.weight": ["7", "1"], "place.quota": ["", ""]}
+    version = re.findall(r'name="version" value="([^"]*)"', page.text)[0]
+    saved = dashboard.submit(save, at=last, **rows, version=version)
+    assert saved.headers["location"].endswith("?page=2#links"), "saving keeps the page"
+    weights = {link["id"]: link["weight"] for link in ana.get(f"/campaign/{spring}/stats")["links"]}
+    assert weights[int(ids[0])] == 7
+    statistics = dashboard.get(f"/campaigns/{spring}/stats").text
+    shown, more = statistics.split("Show all 27")
+    assert [part.count('<a href="/dashboard/links/') for part in (shown, more)] == [10, 17]
+
+
 def test_campaign_statistics_show_clicks_by_link(ana: Person, dashboard: Browser, service: AsgiClient) -> None:
     spring = _campaign(ana, rotation="ordered")
     for n in range(2):
@@ -146,7 +177,13 @@ def test_campaign_pages_of_another_account_return_404(ana: Person, ben: Person, 
 @pytest.mark.parametrize("name", ["<script>alert(1)</script>", "حملة الربيع", "x" * 255])
 def test_campaign_names_are_escaped(ana: Person, dashboard: Browser, name: str) -> None:
     spring = ana.add("campaign", name=name)
-    for page in (f"/campaigns/{spring}", f"/campaigns/{spring}/stats", f"/campaigns/{spring}/delete", "/campaigns"):
+    for page in (
+        f"/campaigns/{spring}",
+        f"/campaigns/{spring}/settings",
+        f"/campaigns/{spring}/stats",
+        f"/campaigns/{spring}/delete",
+        "/campaigns",
+    ):
         response = dashboard.get(page)
         assert response.status_code == 200
         assert "<script>alert" not in response.text

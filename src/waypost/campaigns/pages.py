@@ -1,12 +1,14 @@
-"""Dashboard pages of campaigns: list, editor with rotator and links, statistics by link."""
+"""Dashboard pages of campaigns: list, and a tab each for the links, the settings and the statistics."""
 
 from collections.abc import Mapping
+from typing import Annotated
 
+from pydantic import Field
 from sqlalchemy import Connection
 from starlette.responses import Response
 
 from waypost.api.request_body import Body
-from waypost.api.types import ItemId
+from waypost.api.types import ItemId, Name
 from waypost.campaigns import ops
 from waypost.campaigns.api import Assignment, CampaignChange, NewCampaign
 from waypost.dashboard import periods, statistics, trash
@@ -22,7 +24,6 @@ _SHAPE = Shape(flags=("public", "sticky"))
 _ROTATOR_SHAPE = Shape(rows={"place": ("id", "weight", "quota")})
 _LIST = "/dashboard/campaigns"
 _ADD_LINKS = "/dashboard/campaigns/{}/add"
-_LINKS_PER_PAGE = 200
 _MAX_CANDIDATES = 25
 
 
@@ -30,6 +31,12 @@ class _LinkRow(Assignment):
     """A row of the editor's table of links."""
 
     id: ItemId
+
+
+class _NamedCampaign(NewCampaign):
+    """A new campaign of the dashboard; the API gives it a name if there is none."""
+
+    name: Annotated[Name, Field(examples=["Spring sale"])]
 
 
 class _LinkRows(Body):
@@ -60,7 +67,7 @@ def show_new_form(context: PageContext) -> Response:
 @pages.post("/dashboard/campaigns/new")
 def create_campaign(context: PageContext) -> Response:
     form = context.form(_SHAPE)
-    campaign = context.create(form, NewCampaign, ops.add, _SHAPE)
+    campaign = context.create(form, _NamedCampaign, ops.add, _SHAPE)
     if campaign is None:
         return context.render("campaigns/new.html", status=400, form=form, base=context.settings.base)
     return context.redirect(_ADD_LINKS.format(campaign.id), message="Your campaign is ready. Select its links.")
@@ -68,10 +75,15 @@ def create_campaign(context: PageContext) -> Response:
 
 @pages.get("/dashboard/campaigns/{id:int}")
 def show_campaign(context: PageContext, id: int) -> Response:
-    return _editor(context, id)
+    return _links_page(context, id)
 
 
-@pages.post("/dashboard/campaigns/{id:int}")
+@pages.get("/dashboard/campaigns/{id:int}/settings")
+def show_settings(context: PageContext, id: int) -> Response:
+    return _settings_page(context, id)
+
+
+@pages.post("/dashboard/campaigns/{id:int}/settings")
 def update_campaign(context: PageContext, id: int) -> Response:
     values = _values(context.read(lambda tx: ops.get_owned(tx, context.account, id)))
     # The name always counts as changed, because the API requires it in every change.
@@ -81,8 +93,8 @@ def update_campaign(context: PageContext, id: int) -> Response:
         return _values(ops.get_owned(tx, context.account, id))
 
     if not context.update(form, CampaignChange, ops.change, id, stored, _SHAPE):
-        return _editor(context, id, form=form, status=400)
-    return context.redirect(f"{_LIST}/{id}", message="Saved.")
+        return _settings_page(context, id, form=form, status=400)
+    return context.redirect(f"{_LIST}/{id}/settings", message="Saved.")
 
 
 @pages.post("/dashboard/campaigns/{id:int}/links")
@@ -92,7 +104,7 @@ def update_links(context: PageContext, id: int) -> Response:
 
     def work(tx: Connection) -> None:
         ops.get_owned(tx, context.account, id)
-        page = ops.page_of_links(tx, id, context.page_request(_LINKS_PER_PAGE))
+        page = ops.page_of_links(tx, id, context.page_request())
         form.reject_stale(_rows(page))
         links = {link.id: link for link in page.items}
         for row in form.read(_LinkRows, context.time_zone, _ROTATOR_SHAPE).place:
@@ -104,8 +116,9 @@ def update_links(context: PageContext, id: int) -> Response:
 
     form.attempt(lambda: context.write(work))
     if form.errors:
-        return _editor(context, id, rotator_form=form, status=400)
-    return context.redirect(f"{_LIST}/{id}#links", message="Saved.")
+        return _links_page(context, id, rotator_form=form, status=400)
+    page = context.page_request().page
+    return context.redirect(f"{_LIST}/{id}{f'?page={page}' if page > 1 else ''}#links", message="Saved.")
 
 
 @pages.get("/dashboard/campaigns/{id:int}/add")
@@ -167,7 +180,7 @@ def show_statistics(context: PageContext, id: int) -> Response:
         "campaign",
         id,
         title=campaign.name,
-        back=f"{_LIST}/{id}",
+        back=_LIST,
         template="campaigns/stats.html",
         apart="sources",
         campaign=campaign,
@@ -190,28 +203,35 @@ def delete_campaign(context: PageContext, id: int) -> Response:
     return trash.delete(context, "campaign", [id], trash.one_by_one(ops.remove), singular=message)
 
 
-def _editor(
-    context: PageContext, id: int, *, form: Form | None = None, rotator_form: Form | None = None, status: int = 200
-) -> Response:
+def _links_page(context: PageContext, id: int, *, rotator_form: Form | None = None, status: int = 200) -> Response:
     def work(tx: Connection) -> tuple[ops.Campaign, Page[ops.CampaignLink], int | None, str]:
         campaign = ops.get_owned(tx, context.account, id)
-        page = ops.page_of_links(tx, id, context.page_request(_LINKS_PER_PAGE))
+        page = ops.page_of_links(tx, id, context.page_request())
         return campaign, page, ops.get_winner(tx, id), ops.get_username(tx, context.account)
 
     campaign, page, winner, username = context.read_after_ingest(work)
     submitted_rows = rotator_form["place"] if rotator_form else ()
     return context.render(
-        "campaigns/edit.html",
+        "campaigns/links.html",
         status=status,
         campaign=campaign,
         page=page,
         winner=winner,
-        base=context.settings.base,
         addresses=_addresses(context, campaign, username),
         short_url=context.short_url,
-        form=form or Form(_values(campaign)),
         rotator_form=rotator_form or Form(_rows(page)),
         entered_rows={row["id"]: row for row in submitted_rows if isinstance(row, dict)},
+    )
+
+
+def _settings_page(context: PageContext, id: int, *, form: Form | None = None, status: int = 200) -> Response:
+    campaign = context.read(lambda tx: ops.get_owned(tx, context.account, id))
+    return context.render(
+        "campaigns/settings.html",
+        status=status,
+        campaign=campaign,
+        base=context.settings.base,
+        form=form or Form(_values(campaign)),
     )
 
 
