@@ -4,33 +4,14 @@ BEGIN and COMMIT are not counted, nor reads of the change log, and on SQLite not
 itself.
 """
 
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, event
 
 from tests.conftest import Person
+from tests.support.statements import recorded_statements
 
 URL = "https://example.com/"
-
-
-@contextmanager
-def _recorded() -> Iterator[list[str]]:
-    """Record the statements of the threads that run requests; background tasks have others."""
-    statements: list[str] = []
-
-    def record(_tx: Any, _cursor: Any, statement: str, *_details: Any) -> None:
-        if threading.current_thread().name.startswith("api ") and "FROM changes" not in statement:
-            statements.append(statement)
-
-    event.listen(Engine, "before_cursor_execute", record)
-    try:
-        yield statements
-    finally:
-        event.remove(Engine, "before_cursor_execute", record)
 
 
 @pytest.mark.parametrize(
@@ -51,6 +32,6 @@ def test_request_executes_few_statements(ana: Person, method: str, path: str, bo
     path = path.format(link=link)
     bodies = [body and {name: value.format(n=n) for name, value in body.items()} for n in (1, 2)]
     ana.call(method, path, bodies[0])  # the first request with a key reads it first
-    with _recorded() as statements:
+    with recorded_statements() as statements:
         assert ana.call(method, path, bodies[1]).status_code == 200
     assert len(statements) <= limit, "\n".join(statements)

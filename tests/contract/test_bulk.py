@@ -9,7 +9,9 @@ from tests.conftest import Person
 from tests.contract.endpoints import ItemIds
 from tests.contract.resource import Resource
 from tests.contract.resources import RESOURCES
+from tests.support.statements import recorded_statements
 from waypost.db.schema import accounts, changes, plans
+from waypost.moderation import blocklist
 
 URL = "https://example.com/"
 EVERY_RESOURCE = pytest.mark.parametrize("resource", RESOURCES, ids=str)
@@ -201,3 +203,59 @@ def test_repeated_bulk_request_is_executed_once(ana: Person) -> None:
     first, second = (ana.call("POST", "/bulk", body, headers={"Idempotency-Key": "key"}) for _ in range(2))
     assert (first.content, second.headers["Idempotency-Replayed"]) == (second.content, "true")
     assert ana.get("/urls")["data"]["result"] == 3
+
+
+def test_links_are_created_and_deleted_with_few_statements(ana: Person, item_ids: ItemIds) -> None:
+    ana.add("domain", domain="https://go.ana.example")
+    fields = {"pixels": [item_ids["pixel"]], "channel": [item_ids["channel"]], "campaign": item_ids["campaign"]}
+    items: list[dict[str, Any]] = [
+        {
+            "action": "create",
+            "noun": "url",
+            "fields": {"url": f"https://n{n}.example/", "custom": f"Bulk-{n}", "domain": domain, **fields},
+        }
+        for n in range(200)
+        for domain in (None, "go.ana.example")
+    ]
+    with recorded_statements() as statements:
+        results = _bulk(ana, *items)
+    assert {result["status"] for result in results} == {200}
+    assert len(statements) < 40, "\n".join(statements)
+    assert [result["short"].rpartition("/")[2] for result in results] == [item["fields"]["custom"] for item in items]
+    link = ana.details("url", results[7]["id"])
+    assert (link["longurl"], link["channel"], link["pixels"], link["campaign"]) == (
+        "https://n3.example/",
+        fields["channel"],
+        fields["pixels"],
+        fields["campaign"],
+    )
+    with recorded_statements() as statements:
+        deleted = _bulk(ana, *({"action": "delete", "noun": "url", "id": result["id"]} for result in results))
+    assert {result["status"] for result in deleted} == {200}
+    assert len(statements) < 25, "\n".join(statements)
+    assert ana.get("/urls")["data"]["result"] == 1
+
+
+def test_joined_items_fail_as_they_would_alone(ana: Person, ben: Person) -> None:
+    ana.write(lambda tx: blocklist.block(tx, "blocked.example", kind="host"))
+    ben.add("domain", domain="https://go.ben.example")
+    ben.add("url", url=URL, custom="theirs")
+    fields: list[dict[str, Any]] = [
+        {"url": URL, "custom": "one"},
+        {"url": "https://blocked.example/"},
+        {"url": "https://go.ben.example/loop"},
+        {"url": URL, "custom": "theirs"},
+        {"url": URL, "domain": "go.ben.example"},
+        {"url": URL, "campaign": 999},
+        {"url": URL, "channel": [999]},
+        {"url": URL, "pixels": [999]},
+        {"url": URL, "custom": "one"},
+        {"url": URL},
+    ]
+    results = _bulk(ana, *({"action": "create", "noun": "url", "fields": each} for each in fields))
+    assert [result.get("field") for result in results] == [
+        *(None, "url", "url", "custom", "domain", "campaign", "channel", "pixels", "custom", None)
+    ]
+    twice = {"action": "delete", "noun": "url", "id": results[0]["id"]}
+    assert [result["status"] for result in _bulk(ana, twice, twice)] == [200, 404]
+    assert ana.get("/urls")["data"]["result"] == 1

@@ -26,6 +26,7 @@ from waypost.urls.short_urls import Addressed, short_url
 
 T = TypeVar("T")
 R = TypeVar("R")
+V = TypeVar("V")
 REQUEST_CONTEXT = "waypost.context"
 """The key of the request context in the ASGI scope."""
 
@@ -137,6 +138,12 @@ class RequestContext:
         Every endpoint that changes data ends with it. Raises REQUEST_RUNNING.
         """
         return self.write(lambda tx: self.answer(tx, respond(work(tx))))
+
+    def change_each(
+        self, work: Callable[[Connection, Sequence[V]], Sequence[T]], value: V, respond: Callable[[T], R]
+    ) -> R:
+        """Like `change`, for a `work` that makes many such changes with few statements: a bulk request joins them."""
+        return self.change(lambda tx: work(tx, [value])[0], respond)
 
     def answer(self, tx: Connection, response: R) -> R:
         """Return the response of the request; with an idempotency key, store it in the transaction of the change."""

@@ -1,6 +1,7 @@
 """Bulk requests: up to 1,000 changes of any kind in one request and one transaction (decision 79)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Response
@@ -121,12 +122,29 @@ def _run(tx: Connection, prepared: Sequence[Prepared | Problem], *, is_atomic: b
     """
     try:
         with tx.begin_nested(), page_counters.in_one_batch(tx):
-            results = [failure(item) if isinstance(item, Problem) else item.run(tx) for item in prepared]
+            results = [result for group in _groups(prepared) for result in _run_group(tx, group)]
     except Problem:
         results = [failure(item) if isinstance(item, Problem) else _run_alone(tx, item) for item in prepared]
     if is_atomic and any(result["error"] for result in results):
         raise _ItemFailed(results)
     return results
+
+
+def _groups(prepared: Sequence[Prepared | Problem]) -> Iterator[list[Prepared | Problem]]:
+    """Yield items that follow each other and can be changed together; others alone."""
+
+    def endpoint(item: Prepared | Problem) -> Any:
+        return item.endpoint if isinstance(item, Prepared) and item.is_joinable else item
+
+    for _, group in groupby(prepared, endpoint):
+        yield list(group)
+
+
+def _run_group(tx: Connection, group: Sequence[Prepared | Problem]) -> list[dict[str, Any]]:
+    first, *others = group
+    if isinstance(first, Problem):
+        return [failure(item) for item in group if isinstance(item, Problem)]
+    return first.run_with(tx, others) if others else [first.run(tx)]  # type: ignore[arg-type]  # of one endpoint
 
 
 def _run_alone(tx: Connection, item: Prepared) -> dict[str, Any]:

@@ -4,7 +4,7 @@ An item is prepared first, which validates it and does all slow work without a t
 items run in one transaction.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -12,7 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import Field, ValidationError
 from sqlalchemy import Connection
 
-from waypost.api.context import R, RequestContext, T
+from waypost.api.context import R, RequestContext, T, V
 from waypost.api.endpoints import Endpoint, EndpointTable, Input
 from waypost.api.request_body import Body
 from waypost.api.responses import failure_body, validation_problem
@@ -56,10 +56,15 @@ class Item(Body):
 
 @dataclass(frozen=True)
 class _Change:
-    """The change of an item, and the response that its result gets."""
+    """The change of an item, and the response that its result gets.
+
+    `work_each`, if there is one, makes the changes of several such items, each described by its `value`.
+    """
 
     work: Callable[[Connection], Any]
     respond: Callable[[Any], Any]
+    work_each: Callable[[Connection, Sequence[Any]], Sequence[Any]] | None = None
+    value: Any = None
 
 
 class _Preparation(RequestContext):
@@ -67,6 +72,11 @@ class _Preparation(RequestContext):
 
     def change(self, work: Callable[[Connection], T], respond: Callable[[T], R]) -> R:
         return _Change(work, respond)  # type: ignore[return-value]  # read by `prepare`
+
+    def change_each(
+        self, work: Callable[[Connection, Sequence[V]], Sequence[T]], value: V, respond: Callable[[T], R]
+    ) -> R:
+        return _Change(lambda tx: work(tx, [value])[0], respond, work, value)  # type: ignore[return-value]  # as above
 
 
 @dataclass(frozen=True)
@@ -78,7 +88,23 @@ class Prepared:
 
     def run(self, tx: Connection) -> dict[str, Any]:
         """Make the change; return its result. Raises the problem of the single request."""
-        response = self.change.respond(self.change.work(tx))
+        return self.result(self.change.work(tx))
+
+    @property
+    def is_joinable(self) -> bool:
+        """True if several such items can be changed together."""
+        return self.change.work_each is not None
+
+    def run_with(self, tx: Connection, others: Sequence["Prepared"]) -> list[dict[str, Any]]:
+        """Make the changes of this item and of others of the same endpoint, with few statements; return the results."""
+        assert self.change.work_each is not None
+        together = [self, *others]
+        done = self.change.work_each(tx, [item.change.value for item in together])
+        return [item.result(each) for item, each in zip(together, done, strict=True)]
+
+    def result(self, done: Any) -> dict[str, Any]:
+        """Return the result of an item whose change was made."""
+        response = self.change.respond(done)
         return {"status": self.endpoint.route.status_code or 200, **self.endpoint.plain(response)}
 
 

@@ -80,8 +80,12 @@ def record_links(tx: Connection, where: ColumnElement[bool]) -> None:
 def in_one_batch(tx: Connection) -> Iterator[None]:
     """Log the changes of the block after it, in one statement, each name once.
 
-    A savepoint that was rolled back leaves its names in the log, which drops a cached response without need.
+    A savepoint that was rolled back leaves its names in the log, which drops a cached response without need. A block in
+    another one ends with it.
     """
+    if tx in _pending:
+        yield
+        return
     names = _pending[tx] = {}
     try:
         yield

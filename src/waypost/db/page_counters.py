@@ -36,8 +36,12 @@ _pending: WeakKeyDictionary[Connection, Counter[tuple[int, str, int]]] = WeakKey
 def in_one_batch(tx: Connection) -> Iterator[None]:
     """Count the rows of the block after it, with a statement for each block of ids. Nothing is counted on an error.
 
-    The block must not roll back to a savepoint: what it counted since would be counted.
+    The block must not roll back to a savepoint: what it counted since would be counted. A block in another one ends
+    with it.
     """
+    if tx in _pending:
+        yield
+        return
     _pending[tx] = Counter()
     try:
         yield

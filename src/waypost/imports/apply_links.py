@@ -3,25 +3,21 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, Table, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, Row, Table, bindparam, select, update
 
 from waypost import clock
-from waypost.db import change_log, crud, page_counters
+from waypost.db import change_log, crud
 from waypost.db.database import upsert
 from waypost.db.schema import (
-    accounts,
-    aliases,
     campaigns,
     channel_items,
     channels,
-    domains,
     import_origins,
     import_rows,
     links,
 )
-from waypost.db.schema import plans as limits
 from waypost.errors import unavailable
-from waypost.links import dead_links
+from waypost.links import creation, dead_links
 from waypost.links.columns import search_text
 from waypost.urls.alias_rules import fold_case
 
@@ -29,7 +25,6 @@ _row = import_rows.c
 _TAKEN = "The alias has been taken since the plan was made."
 _NO_DOMAIN = "The domain has been removed or changed since the plan was made."
 _NO_LINK = "The link has been deleted since the plan was made."
-_LIMIT = select(limits.c.item_limit).join(accounts, accounts.c.plan == limits.c.id)
 _KEPT = ("password", "status")
 """Columns of a link that was imported before, which a new import does not change."""
 _SET_ITEM = update(import_rows).where(_row.id == bindparam("row_id"), _row.account == bindparam("owner"))
@@ -59,20 +54,9 @@ def _create(tx: Connection, account: int, rows: Sequence[Row[Any]]) -> list[Appl
     _refuse(tx, (row for row in rows if row.id not in importable), _NO_DOMAIN)
     if not on_domains:
         return []
-    # In the order of the rows, SQLite would need a statement for each of them. No two rows have the same alias.
-    statement = insert(links).returning(links.c.id, links.c.host, links.c.alias)
-    inserted = tx.execute(statement, [_columns(account, row) for row in on_domains])
-    ids = {(host, alias): link for link, host, alias in inserted}
-    applied = [(row, ids[row.host, row.alias]) for row in on_domains]
-    claimed = _claim(tx, account, applied)
-    taken = [(row, link) for row, link in applied if (row.host, row.alias) not in claimed]
-    if taken:
-        _refuse(tx, (row for row, _ in taken), _TAKEN)
-        tx.execute(delete(links).where(links.c.id.in_([link for _, link in taken]), links.c.account == account))
-    created = [(row, link) for row, link in applied if (row.host, row.alias) in claimed]
-    for _, link in created:
-        page_counters.increment(tx, account, "links", link, 1)
-    crud.check_item_limit(tx, account, links, item_limit(tx, account))
+    ids = creation.insert_many(tx, account, [_columns(account, row) for row in on_domains])
+    _refuse(tx, (row for row in on_domains if (row.host, row.alias) not in ids), _TAKEN)
+    created = [(row, ids[row.host, row.alias]) for row in on_domains if (row.host, row.alias) in ids]
     change_log.record(tx, "", change_log.NEW_ALIASES)
     _set_items(tx, account, created)
     return created
@@ -85,16 +69,10 @@ def _set_items(tx: Connection, account: int, created: Sequence[Applied]) -> None
         tx.execute(_SET_ITEM.values(item=bindparam("item")), values)
 
 
-def item_limit(tx: Connection, account: int) -> int | None:
-    """Return the number of links that the plan of the account allows; None for no limit."""
-    return tx.execute(_LIMIT.where(accounts.c.id == account)).scalar()
-
-
 def _on_domains(tx: Connection, account: int, rows: Sequence[Row[Any]]) -> list[Row[Any]]:
     """Return the rows whose domains belong to the account and store such aliases."""
     hosts = {row.host for row in rows if row.host}
-    query = select(domains.c.host, domains.c.ignorecase).where(domains.c.account == account, domains.c.host.in_(hosts))
-    ignores_case = {row.host: row.ignorecase for row in tx.execute(query.with_for_update(read=True))} if hosts else {}
+    ignores_case = {host: row.ignorecase for host, row in creation.lock_domains(tx, account, hosts).items()}
     ignores_case[""] = False
     return [
         row
@@ -132,21 +110,6 @@ def columns_of(row: Row[Any], alias: str) -> dict[str, Any]:
     values = {name: value for name, value in row.fields["columns"].items() if value is not None or name not in _RULES}
     values["url"] = row.url
     return {**values, "search": search_text({**values, "alias": alias})}
-
-
-def _claim(tx: Connection, account: int, applied: Sequence[Applied]) -> set[tuple[str, str]]:
-    """Assign the aliases to their links; return those that were free for this account."""
-    statement = upsert(tx, aliases)
-    statement = statement.on_conflict_do_update(
-        index_elements=["host", "alias"],
-        set_={name: statement.excluded[name] for name in ("kind", "item")},
-        where=(aliases.c.account == statement.excluded.account) & aliases.c.kind.is_(None) & aliases.c.item.is_(None),
-    ).returning(aliases.c.host, aliases.c.alias)
-    values = [
-        {"host": row.host, "alias": row.alias, "account": account, "kind": "link", "item": link}
-        for row, link in sorted(applied, key=lambda item: (item[0].host, item[0].alias))
-    ]
-    return {(host, alias) for host, alias in tx.execute(statement, values)}
 
 
 def _change(tx: Connection, account: int, rows: Sequence[Row[Any]]) -> list[Applied]:

@@ -12,7 +12,7 @@ from waypost import clock, credentials
 from waypost.db.database import Database
 from waypost.db.schema import domains
 from waypost.errors import Problem, invalid
-from waypost.imports import apply_links, click_history, fates, item_fields, known_names, plans
+from waypost.imports import click_history, fates, item_fields, known_names, plans
 from waypost.imports.archives import parts
 from waypost.imports.archives.kinds import FOUNDATIONS, equal_item
 from waypost.imports.archives.source import ArchiveSource
@@ -20,6 +20,7 @@ from waypost.imports.fates import Candidate, find_fate
 from waypost.imports.known_names import Known
 from waypost.imports.plans import BATCH, Conflicts, Folders
 from waypost.imports.record import Record
+from waypost.links import creation
 from waypost.settings import Settings
 from waypost.urls import alias_rules, blocklist, hostnames, validation
 from waypost.urls.alias_namespace import OWN
@@ -72,7 +73,7 @@ def read(
     Raises INVALID for a source that cannot be read.
     Raises IMPORT_STATE if another plan replaces this one.
     """
-    limit = database.read(lambda tx: apply_links.item_limit(tx, account))
+    limit = database.read(lambda tx: creation.item_limit(tx, account))
     planner = _Planner(settings, account, plan, source.name, options, limit)
     clicks = click_history.Sink(database, account, plan)
     records = iter(source)

@@ -15,7 +15,7 @@ from waypost.api.types import MultilineText, PathId
 from waypost.clicks.stats import reports
 from waypost.clicks.stats.reports import StatisticsBlock
 from waypost.errors import Kind, Problem
-from waypost.links import ops, search
+from waypost.links import bulk_changes, creation, ops, search
 from waypost.links.schemas import (
     FoundLink,
     LinkAnswer,
@@ -84,9 +84,10 @@ def read_link_statistics(context: Context, id: PathId, span: RequestedSpan) -> R
 @router.post("/url/add")
 def create_link(context: Context, body: NewLink) -> LinkDone:
     """Create a link."""
-    fields = body.sent()
-    return context.change(
-        lambda tx: ops.add(tx, context.account, settings=context.settings, **fields),
+    fields: Any = body.sent()
+    return context.change_each(
+        lambda tx, items: creation.add_many(tx, context.account, items, settings=context.settings),
+        fields,
         lambda link: LinkDone(**_address(link, context)),
     )
 
@@ -109,8 +110,9 @@ def update_link(context: Context, id: PathId, body: LinkChange) -> LinkUpdated:
 @router.delete("/url/{id}/delete")
 def delete_link(context: Context, id: PathId) -> MessageResponse:
     """Delete a link. Its alias stays reserved for your account."""
-    return context.change(
-        lambda tx: ops.remove(tx, context.account, id),
+    return context.change_each(
+        lambda tx, ids: bulk_changes.remove_each(tx, context.account, ids),
+        id,
         lambda _: MessageResponse(message="Link has been deleted successfully."),
     )
 

@@ -10,6 +10,7 @@ from waypost.db import change_log, crud, page_counters
 from waypost.db.database import upsert
 from waypost.db.schema import aliases, campaigns, channel_items, channels, links, submissions
 from waypost.errors import not_found
+from waypost.links import ops
 from waypost.links.columns import Status
 
 _RELEASE = (
@@ -58,6 +59,17 @@ def remove(tx: Connection, account: int, ids: Collection[int]) -> None:
     with page_counters.in_one_batch(tx):
         for link in locked:
             page_counters.increment(tx, account, links.name, link.id, -1)
+
+
+def remove_each(tx: Connection, account: int, ids: Sequence[int]) -> Sequence[None]:
+    """Delete links as separate requests would. Raises NOT_FOUND if one of them does not exist, or is there twice."""
+    if len(ids) == 1:
+        ops.remove(tx, account, ids[0])
+    elif len(set(ids)) < len(ids):
+        raise not_found("link")
+    else:
+        remove(tx, account, ids)
+    return [None] * len(ids)
 
 
 def _update(tx: Connection, account: int, ids: Collection[int], values: dict[str, Any]) -> None:

@@ -3,12 +3,14 @@
 A host is "" for the service's own, the name of a branded domain, or ROTATORS for the slugs below `/r/`.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, select, text, update
 
 from waypost.db import change_log
+from waypost.db.database import upsert
 from waypost.db.driver_statements import DriverChange
 from waypost.db.schema import aliases, domains
 from waypost.errors import Problem, taken, unavailable
@@ -84,9 +86,30 @@ def claim_generated(tx: Connection, account: int, kind: str, item: int, *, host:
 
 def canonical(tx: Connection, host: str, alias: str) -> str:
     """Return a valid alias as the host stores it."""
-    if host in (OWN, ROTATORS) or not tx.execute(_IGNORES_CASE, {"host": host}).scalar():
-        return alias
-    return alias_rules.fold_case(alias)
+    return alias_rules.fold_case(alias) if ignores_case(tx, host) else alias
+
+
+def ignores_case(tx: Connection, host: str) -> bool:
+    """Return whether the host is a branded domain that ignores the case of aliases."""
+    return host not in (OWN, ROTATORS) and bool(tx.execute(_IGNORES_CASE, {"host": host}).scalar())
+
+
+def claim_many(tx: Connection, account: int, kind: str, items: Mapping[tuple[str, str], int]) -> set[tuple[str, str]]:
+    """Assign the aliases, keys of `items`, to these items. Return the hosts and aliases that were free.
+
+    The caller records the change, and must hold the branded domains against a change of `ignorecase`.
+    """
+    statement = upsert(tx, aliases)
+    statement = statement.on_conflict_do_update(
+        index_elements=["host", "alias"],
+        set_={name: statement.excluded[name] for name in ("kind", "item")},
+        where=(aliases.c.account == statement.excluded.account) & aliases.c.kind.is_(None) & aliases.c.item.is_(None),
+    ).returning(aliases.c.host, aliases.c.alias)
+    values = [
+        {"host": host, "alias": alias, "account": account, "kind": kind, "item": item}
+        for (host, alias), item in sorted(items.items())
+    ]
+    return {(host, alias) for host, alias in tx.execute(statement, values)}
 
 
 def _try_to_claim(tx: Connection, account: int, kind: str, item: int, host: str, alias: str) -> bool:

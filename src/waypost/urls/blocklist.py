@@ -2,14 +2,16 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
+from weakref import WeakKeyDictionary
 
 from sqlalchemy import Connection, bindparam, literal_column, select, union_all
 
 from waypost.db.schema import blocklist_entries, domains
-from waypost.errors import invalid
+from waypost.errors import Problem, invalid
 from waypost.settings import Settings
 from waypost.urls import validation
 from waypost.urls.validation import ascii_host
@@ -69,8 +71,7 @@ def refuse(tx: Connection, urls: Iterable[str], *, field: str, foreign_host: str
     hosts = sorted({host for url in checked for host in _hosts(url)})
     words: set[str] = set()
     for start in range(0, max(1, len(hosts)) if checked else 0, _QUERY_SIZE):
-        parameters = {"hosts": hosts[start : start + _QUERY_SIZE], "foreign_host": foreign_host}
-        for kind, value in tx.execute(_ENTRIES, parameters):
+        for kind, value in _entries(tx, hosts[start : start + _QUERY_SIZE], foreign_host):
             if kind == _DOMAIN:
                 raise validation.loop(field)
             if kind == HOST:
@@ -84,9 +85,47 @@ def refuse(tx: Connection, urls: Iterable[str], *, field: str, foreign_host: str
             raise invalid(field, message)
 
 
+@contextmanager
+def preloaded(tx: Connection, destinations: Iterable[str], *, settings: Settings) -> Iterator[None]:
+    """Let the block check many URLs with two statements: one for the list, one for the domains of `destinations`."""
+    hosts = set()
+    for url in destinations:
+        with suppress(Problem):  # the check of the URL itself raises it
+            hosts.add(validation.foreign_host(url, field="url", settings=settings))
+    branded = set(tx.execute(_BRANDED_HOSTS, {"hosts": sorted(hosts)}).scalars()) if hosts else set()
+    _preloaded[tx] = _Preloaded(read(tx), frozenset(hosts), frozenset(branded))
+    try:
+        yield
+    finally:
+        del _preloaded[tx]
+
+
+@dataclass(frozen=True)
+class _Preloaded:
+    """The blocklist, and which of the hosts are branded domains."""
+
+    blocklist: Blocklist
+    hosts: frozenset[str]
+    branded: frozenset[str]
+
+
+_preloaded: "WeakKeyDictionary[Connection, _Preloaded]" = WeakKeyDictionary()
+
+
+def _entries(tx: Connection, hosts: Sequence[str], foreign_host: str) -> Iterable[tuple[str, str]]:
+    """Return the foreign host if it is a branded domain, the blocked ones of the hosts, and all words."""
+    known = _preloaded.get(tx)
+    if known is None or (foreign_host and foreign_host not in known.hosts):
+        return [(row[0], row[1]) for row in tx.execute(_ENTRIES, {"hosts": hosts, "foreign_host": foreign_host})]
+    branded = [(_DOMAIN, foreign_host)] if foreign_host in known.branded else []
+    blocked = [(HOST, host) for host in hosts if host in known.blocklist.hosts]
+    return [*branded, *blocked, *((WORD, word) for word in known.blocklist.words)]
+
+
 _entry = blocklist_entries.c
 _is_match = (_entry.kind == WORD) | ((_entry.kind == HOST) & _entry.value.in_(bindparam("hosts", expanding=True)))
 _branded = select(literal_column(f"'{_DOMAIN}'"), domains.c.host).where(domains.c.host == bindparam("foreign_host"))
+_BRANDED_HOSTS = select(domains.c.host).where(domains.c.host.in_(bindparam("hosts", expanding=True)))
 _ENTRIES = union_all(_branded, select(_entry.kind, _entry.value).where(_is_match))
 """The foreign host if it is a branded domain, the given hosts that are blocked, and all words."""
 
