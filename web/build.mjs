@@ -8,6 +8,7 @@ import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "nod
 import { basename, dirname, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+import { flags, worldMap } from "./world.mjs";
 
 const root = dirname(fileURLToPath(import.meta.url));
 const target = process.argv[2];
@@ -58,18 +59,23 @@ for (const name of JSON.parse(readFileSync(join(root, "icons.json"), "utf8"))) {
     .replace(/\s*\n\s*/g, "");
 }
 
+const { svg, ...world } = worldMap(modules);
+names["world.svg"] = write("world.svg", Buffer.from(svg), true);
+const flagNames = {};
+for (const [code, bytes] of flags(modules)) flagNames[code] = write(`flag-${code}.svg`, bytes, true);
+
 const licenses = write("licenses.txt", Buffer.from(notices()), true);
 names["licenses.txt"] = licenses;
-writeFileSync(join(target, "manifest.json"), JSON.stringify({ files: names, icons }));
+writeFileSync(join(target, "manifest.json"), JSON.stringify({ files: names, icons, flags: flagNames, world }));
 
-/** Writes a file, and the compressed versions of a text file. With `hashed`, its name gets the content hash. */
+/** Writes a file, and the compressed versions of a text file; flags are too small for them. With `hashed`, its name gets the content hash. */
 function write(name, bytes, hashed = false) {
   if (hashed) {
     const hash = createHash("sha256").update(bytes).digest("hex").slice(0, 8).toUpperCase();
     name = name.replace(extname(name), `-${hash}${extname(name)}`);
   }
   writeFileSync(join(target, name), bytes);
-  if (extname(name) !== ".woff2") {
+  if (extname(name) !== ".woff2" && !name.startsWith("flag-")) {
     const best = { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } };
     writeFileSync(join(target, `${name}.br`), brotliCompressSync(bytes, best));
     writeFileSync(join(target, `${name}.gz`), gzipSync(bytes, { level: 9 }));

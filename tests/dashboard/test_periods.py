@@ -36,6 +36,7 @@ def _days(page: str) -> tuple[str, str]:
     [
         ("", 29, 0),
         ("?period=today", 0, 0),
+        ("?period=24h", 1, 0),
         ("?period=yesterday", 1, 1),
         ("?period=7", 6, 0),
         ("?days=7", 6, 0),
@@ -103,9 +104,9 @@ def test_shares_and_names_of_labels_are_shown(ana: Person, dashboard: Browser) -
         for _ in range(count):
             visit(dashboard.client, "spring", agent=CHROME, headers={"Accept-Language": language})
     page = dashboard.get(f"/links/{link}/stats").text
-    assert re.findall(r"(German|English)</a>.*?<small>([^<]+)</small>", page, re.DOTALL) == [
+    assert re.findall(r"(German|English)</bdi></a>.*?<small>([^<]+)</small>", page, re.DOTALL) == [
         ("German", "67 %"),
         ("English", "33 %"),
     ]
-    assert f"/dashboard/visits?kind=link&amp;item={link}&amp;language=de" in page
+    assert f"/dashboard/links/{link}/stats?language=de" in page
     assert "Short link" in page

@@ -38,6 +38,7 @@ NOT_EXPORTED = {
     "link_checks": "checked again anyway",
     "page_counters": "derived from the tables",
     "download_grants": "for a day",
+    "visit_blocks": "derived from the visits",
     "visitors": "hashes, for a day",
     "rotator_state": "working state of rotators",
     "trash": "deleted items",

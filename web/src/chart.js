@@ -21,6 +21,7 @@ function draw(canvas) {
   const visitors = rows.map((row) => Number(row.cells[2].textContent));
   const before = rows.map((row) => Number(row.cells[4].textContent));
   const unfinished = table.dataset.unfinished;
+  const events = eventsOf(canvas.dataset.chart);
   const headings = [...table.tHead.rows[0].cells].map((cell) => cell.textContent);
   // The value of a variable is light-dark(…); only a computed color is the one of the current scheme.
   const color = (name) => {
@@ -88,6 +89,7 @@ function draw(canvas) {
         { show: before.some(Boolean), stroke: color("--muted"), width: 1.5, dash: [5, 4], points: { show: false } },
       ],
       hooks: {
+        draw: [(self) => drawEvents(self, events.keys(), color("--muted"))],
         setCursor: [
           (self) => {
             const index = self.cursor.idx;
@@ -101,7 +103,12 @@ function draw(canvas) {
             const line = (number, series) => `${headings[number]}: ${formatNumber(series[index])}`;
             const earlier = document.createElement("div");
             earlier.textContent = line(4, before);
-            tooltip.replaceChildren(heading, `${line(1, clicks)} · ${line(2, visitors)}`, earlier);
+            const happened = (events.get(index) ?? []).map((text) => {
+              const row = document.createElement("div");
+              row.textContent = text;
+              return row;
+            });
+            tooltip.replaceChildren(heading, `${line(1, clicks)} · ${line(2, visitors)}`, earlier, ...happened);
             tooltip.hidden = false;
             const left = self.bbox.left / devicePixelRatio + self.valToPos(index, "x");
             tooltip.style.left = `${Math.min(Math.max(0, left - tooltip.offsetWidth / 2), canvas.clientWidth - tooltip.offsetWidth)}px`;
@@ -116,6 +123,39 @@ function draw(canvas) {
   plot.root.append(tooltip);
   plot.root.style.position = "relative";
   return () => plot.setSize(size());
+}
+
+/** Returns the texts of the events below a chart by the number of their point. */
+function eventsOf(id) {
+  const events = new Map();
+  for (const row of document.querySelectorAll(`[data-events="${id}"] [data-point]`)) {
+    const point = Number(row.dataset.point);
+    events.set(point, [...(events.get(point) ?? []), row.lastElementChild.textContent.trim()]);
+  }
+  return events;
+}
+
+/** Draws a line with a flag at each point that has events. */
+function drawEvents(plot, points, color) {
+  const { ctx, bbox } = plot;
+  const size = 4 * devicePixelRatio;
+  ctx.save();
+  ctx.strokeStyle = ctx.fillStyle = color;
+  ctx.lineWidth = devicePixelRatio;
+  ctx.setLineDash([size / 2, size / 2]);
+  for (const point of points) {
+    const x = Math.round(plot.valToPos(point, "x", true));
+    ctx.beginPath();
+    ctx.moveTo(x, bbox.top);
+    ctx.lineTo(x, bbox.top + bbox.height);
+    ctx.stroke();
+    ctx.beginPath();
+    ctx.moveTo(x, bbox.top - size);
+    ctx.lineTo(x + 2 * size, bbox.top);
+    ctx.lineTo(x, bbox.top + size);
+    ctx.fill();
+  }
+  ctx.restore();
 }
 
 function label(name, interval) {

@@ -7,7 +7,7 @@ from typing import TypedDict, Unpack
 from sqlalchemy import Connection, select
 
 from waypost.bios.blocks import Block, assign_ids, validated
-from waypost.db import change_log, crud
+from waypost.db import change_log, crud, edits
 from waypost.db.crud import Page, PageRequest
 from waypost.db.schema import bio_blocks, bios
 from waypost.settings import Settings
@@ -81,6 +81,7 @@ def change(tx: Connection, account: int, bio: int, *, settings: Settings, **fiel
         blocks = validated(tx, fields["blocks"] or (), settings)
         values["blocks"] = assign_ids(tx, account, bio, blocks, old_blocks=before.blocks)
     crud.change(tx, bios, account, bio, values)
+    edits.record(tx, account, "bio", bio)
     change_log.record(tx, alias_namespace.OWN, alias)
 
 

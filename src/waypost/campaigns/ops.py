@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Select, func, or_, select, update
 from waypost.clicks.ingest.aggregate import link_of
 from waypost.clicks.stats import reports
 from waypost.clicks.stats.reports import Span
-from waypost.db import crud
+from waypost.db import crud, edits
 from waypost.db.crud import Page, PageRequest
 from waypost.db.database import upsert
 from waypost.db.schema import accounts, campaigns, domains, links, rotator_links, rotator_state
@@ -127,6 +127,7 @@ def change(tx: Connection, account: int, campaign: int, **fields: Unpack[Fields]
             _release(tx, before.slug)
             _claim(tx, account, campaign, fields["slug"])
     crud.change(tx, campaigns, account, campaign, fields, _TAKEN)
+    edits.record(tx, account, "campaign", campaign)
     if fields.get("winner", before.winner) != before.winner:  # restart the count for the new threshold
         owned_by = (rotator_state.c.campaign == campaign, rotator_state.c.account == account)
         tx.execute(update(rotator_state).where(*owned_by).values(clicks=0, winner=None))
@@ -196,7 +197,11 @@ def links_by_clicks(tx: Connection, account: int, campaign: int, span: Span) -> 
 
     The caller has checked the owner with `get_owned`.
     """
-    sources = reports.label_counts(tx, "campaign", campaign, "source", span)
+    return links_of_sources(tx, account, campaign, reports.label_counts(tx, "campaign", campaign, "source", span))
+
+
+def links_of_sources(tx: Connection, account: int, campaign: int, sources: Mapping[str, int]) -> list[CampaignLink]:
+    """Return the links as `links_by_clicks`, from the clicks by source."""
     clicks = {link: n for label, n in sources.items() if (link := link_of(label)) is not None}
     was_used = (links.c.account == account) & links.c.id.in_(list(clicks)[:_MAX_LINKS])
     query = _select_links(campaign).where(or_(links.c.campaign == campaign, was_used))  # an index for each side

@@ -167,13 +167,17 @@ def remove_links(context: PageContext, id: int) -> Response:
 @pages.get("/dashboard/campaigns/{id:int}/stats")
 def show_statistics(context: PageContext, id: int) -> Response:
     period = periods.requested(context)
-    context.wait_for_ingest()
+    campaign = context.read(lambda tx: ops.get_owned(tx, context.account, id))
+    loaded = statistics.load_requested(context, "campaign", id, period)
 
-    def work(tx: Connection) -> tuple[ops.Campaign, list[ops.CampaignLink], int | None]:
-        links = ops.links_by_clicks(tx, context.account, id, period.span)
-        return ops.get_owned(tx, context.account, id), links, ops.get_winner(tx, id)
+    def work(tx: Connection) -> tuple[list[ops.CampaignLink], int | None]:
+        if loaded.is_filtered:
+            links = ops.links_of_sources(tx, context.account, id, loaded.report.dimensions["sources"])
+        else:
+            links = ops.links_by_clicks(tx, context.account, id, period.span)
+        return links, ops.get_winner(tx, id)
 
-    campaign, links, winner = context.read(work)
+    links, winner = context.read(work)
     rotator = rotator_url(context.settings.base, campaign.slug)
     return statistics.page(
         context,
@@ -183,6 +187,7 @@ def show_statistics(context: PageContext, id: int) -> Response:
         back=_LIST,
         template="campaigns/stats.html",
         apart="sources",
+        loaded=loaded,
         campaign=campaign,
         targets=sorted(links, key=lambda link: -link.clicks),
         winner=winner,

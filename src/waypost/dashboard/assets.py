@@ -13,6 +13,7 @@ from waypost.http.compression import accepted_encodings
 _MEDIA_TYPES = {
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
     ".txt": "text/plain; charset=utf-8",
     ".woff2": "font/woff2",
 }
@@ -34,7 +35,7 @@ def _files() -> dict[str, Path]:
 
 @cache
 def content(name: str) -> bytes:
-    """The bytes of a file. All together are less than 1 MB, so that no request waits for a disk or a thread."""
+    """The bytes of a file. All together are less than 2 MB, so that no request waits for a disk or a thread."""
     return _files()[name].read_bytes()
 
 

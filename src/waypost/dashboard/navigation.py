@@ -16,6 +16,7 @@ MAIN = (
     Entry(_HOME, "home", "Overview"),
     Entry("/dashboard/links", "link", "Links"),
     Entry("/dashboard/files", "folder", "Files"),
+    Entry("/dashboard/statistics", "chart-bar", "Statistics"),
     Entry("/dashboard/visits", "cursor-arrow-rays", "Visits"),
     Entry("/dashboard/qr", "qr-code", "QR codes"),
     Entry("/dashboard/bios", "device-phone-mobile", "Bio pages"),

@@ -13,8 +13,10 @@ from waypost.dashboard.context import PageContext
 from waypost.db.schema import accounts
 from waypost.errors import Problem, invalid
 
+DAY_PRESET = "24h"
 PRESETS = (
     ("today", "Today"),
+    (DAY_PRESET, "24 hours"),
     ("yesterday", "Yesterday"),
     ("7", "7 days"),
     ("30", "30 days"),
@@ -43,11 +45,16 @@ class Period:
     @property
     def is_running(self) -> bool:
         """True if the period ends today, so that its last day is not complete."""
+        if self.span.part:
+            return self.span.part[1] > clock.now()
         return self.span.end == _today(self.span.zone)
 
     @property
     def previous(self) -> Span:
         """The span of the same length before this one."""
+        if self.span.part:
+            first, after = self.span.part
+            return _hours(first - (after - first), first, self.span.zone)
         days = (self.span.end - self.span.start).days + 1
         shift = timedelta(days=min(days, (self.span.start - date.min).days))
         return Span(self.span.start - shift, self.span.end - shift, self.span.interval, self.span.zone)
@@ -87,6 +94,10 @@ def _chosen_span(context: PageContext, zone: ZoneInfo) -> Span:
 
 
 def _preset_span(context: PageContext, preset: str, zone: ZoneInfo) -> Span:
+    if preset == DAY_PRESET:
+        hour = clock.local(clock.now(), zone).replace(minute=0, second=0)
+        after = int(hour.timestamp()) + 3600
+        return _hours(after - 24 * 3600, after, zone)
     today = _today(zone)
     first = {
         "today": today,
@@ -99,6 +110,12 @@ def _preset_span(context: PageContext, preset: str, zone: ZoneInfo) -> Span:
     last = today - timedelta(days=1) if preset == "yesterday" else today
     first = min(first or today - timedelta(days=int(preset) - 1), last)
     return span(first.isoformat(), last.isoformat(), _interval(context, (last - first).days + 1), zone.key)
+
+
+def _hours(first: int, after: int, zone: ZoneInfo) -> Span:
+    """Return the span of these seconds by hour."""
+    days = (clock.local(first, zone).date(), clock.local(after - 1, zone).date())
+    return Span(*days, "hour", zone, (first, after))
 
 
 def _interval(context: PageContext, days: int) -> Interval:

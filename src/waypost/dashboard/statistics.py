@@ -1,9 +1,9 @@
-"""The statistics page of an item: report of a span as a page and as CSV."""
+"""The statistics page of an item or account: the report of a period, as a page and as CSV, with or without a filter."""
 
-from collections.abc import Iterator
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from sqlalchemy import Connection
 from starlette.responses import Response
@@ -11,11 +11,15 @@ from starlette.responses import Response
 from waypost import csv_export
 from waypost.clicks.classify.language_names import LANGUAGE_NAMES
 from waypost.clicks.ingest.aggregate import IMPORTED
-from waypost.clicks.stats import reports
-from waypost.clicks.stats.reports import Report, VisitCounts
-from waypost.dashboard import periods
+from waypost.clicks.stats import filtered_report, reports
+from waypost.clicks.stats.reports import Report, Times, VisitCounts
+from waypost.clicks.stats.visit_search import VisitFilter
+from waypost.dashboard import periods, statistics_filter, statistics_parts
+from waypost.dashboard.annotations import Annotation, annotations
 from waypost.dashboard.context import PageContext
-from waypost.dashboard.periods import Period
+from waypost.dashboard.periods import DAY_PRESET, Period
+from waypost.dashboard.statistics_filter import ACCOUNT
+from waypost.dashboard.visit_items import Item, Key, find_items
 
 _DIMENSION_TITLES = {
     "countries": ("country", "Countries"),
@@ -39,6 +43,25 @@ class Comparison(NamedTuple):
     clicks: list[int]
 
 
+@dataclass(frozen=True)
+class Loaded:
+    """The statistics of a period. `since` is the second since which single visits are kept, None if none are.
+
+    `clicks_by_item` is counted from single visits, and empty except for an account. `items` are their names.
+    """
+
+    visit_filter: VisitFilter
+    is_filtered: bool
+    since: int | None
+    report: Report
+    times: Times
+    comparison: Comparison
+    imported: int
+    clicks_by_item: Mapping[Key, int]
+    items: Mapping[Key, Item]
+    annotations: list[Annotation]
+
+
 def page(
     context: PageContext,
     kind: str,
@@ -50,34 +73,77 @@ def page(
     apart: str = "",
     baseline: int = 0,
     short: str = "",
+    loaded: Loaded | None = None,
     **more: Any,
 ) -> Response:
     """Return the statistics page of an item. The caller has checked that it belongs to the account.
 
     `back` is the item's page. `template` extends statistics.html and shows the dimension `apart` itself. `baseline` are
-    clicks that were imported without a time. `short` is the item's short URL, if it has one.
+    clicks that were imported without a time. `short` is the item's short URL, if it has one. `loaded` is the result of
+    `load_requested`, if the caller needed it.
     """
     period = periods.requested(context)
-
-    def work(tx: Connection) -> tuple[Report, Comparison, int]:
-        imported = sum(reports.label_counts(tx, kind, item, IMPORTED, period.span).values())
-        return reports.report(tx, kind, item, period.span), compare(tx, kind, item, period), imported
-
-    report, comparison, imported = context.read_after_ingest(work)
+    loaded = loaded or load_requested(context, kind, item, period)
     if context.query("format") == "csv":
-        return _csv_response(report, title)
-    visits_path = f"/dashboard/visits?kind={kind}&item={item}"
-    shown = report_context(report, comparison, period, kind=kind, visits_path=visits_path)
+        return _csv_response(loaded.report, title)
+    shown = report_context(loaded, period, kind=kind)
     return context.render(
         template,
         title=title,
         back=back,
         apart=apart,
-        imported=imported,
         baseline=baseline,
         short=short,
         **shown,
         **more,
+    )
+
+
+def load_requested(context: PageContext, kind: str, item: int, period: Period) -> Loaded:
+    """Return the statistics that the query asks for, with every click that was answered before the request."""
+    visit_filter = statistics_filter.requested(context, kind, item)
+    days = context.settings.events_days
+    return context.read_after_ingest(
+        lambda tx: load(tx, context.account, kind, item, period, visit_filter, events_days=days)
+    )
+
+
+def load(
+    tx: Connection, account: int, kind: str, item: int, period: Period, visit_filter: VisitFilter, *, events_days: int
+) -> Loaded:
+    """Return the statistics of an item, or of the account as the item of kind `account`.
+
+    With a filter, they are counted from single visits; otherwise from totals, which have no limit in time.
+    """
+    span = period.span
+    since = filtered_report.kept_since(tx, events_days)
+    is_filtered = statistics_filter.is_set(visit_filter, kind) and since is not None
+    clicks_by_item: Mapping[Key, int] = {}
+    if since is not None and (is_filtered or period.preset == DAY_PRESET):
+        filtered = filtered_report.read(tx, account, visit_filter, span, since)
+        report, times, clicks_by_item = filtered.report, filtered.times, filtered.items
+    else:
+        report, times = reports.with_times(tx, kind, item, span)
+        if kind == ACCOUNT and since is not None:
+            clicks_by_item = filtered_report.clicks_by_item(tx, account, span, since)
+    if kind != ACCOUNT:
+        clicks_by_item = {}
+    filter_item = statistics_filter.item_key(visit_filter, kind)
+    if is_filtered and since is not None:
+        comparison = _compare_filtered(tx, account, visit_filter, period, since)
+    else:
+        comparison = compare(tx, kind, item, period)
+    return Loaded(
+        visit_filter,
+        is_filtered,
+        since,
+        report,
+        times,
+        comparison,
+        sum(reports.label_counts(tx, kind, item, IMPORTED, span).values()),
+        clicks_by_item,
+        find_items(tx, account, {*clicks_by_item, *([filter_item] if filter_item else [])}),
+        annotations(tx, account, kind, item, span),
     )
 
 
@@ -88,32 +154,53 @@ def compare(tx: Connection, kind: str, item: int, period: Period) -> Comparison:
     return Comparison(total, [point.clicks for point in series])
 
 
-def report_context(
-    report: Report, comparison: Comparison, period: Period, *, visits_path: str, kind: str = ""
-) -> dict[str, Any]:
-    """Return the template context of the report. `visits_path` is the page of its single visits."""
+def _compare_filtered(
+    tx: Connection, account: int, visit_filter: VisitFilter, period: Period, since: int
+) -> Comparison:
+    """Return the visits of the period before; nothing if they are not kept any more."""
+    first, after = period.previous_seconds()
+    if first < since:
+        return Comparison(VisitCounts(), [])
+    times = filtered_report.times_until(tx, account, visit_filter, period.previous, after)
+    total, series = reports.summarize(period.previous, times)
+    return Comparison(total, [point.clicks for point in series])
+
+
+def report_context(loaded: Loaded, period: Period, *, kind: str) -> dict[str, Any]:
+    """Return the template context of the report, for parts/statistics_body.html and parts/statistics_lists.html."""
+    report = loaded.report
     lists = [
-        {
-            "key": key,
-            "name": name,
-            "dimension": dimension,
-            "rows": list(report.dimensions[key].items()),
-            "sum": sum(report.dimensions[key].values()),
-        }
+        _breakdown(key, name, dimension, report.dimensions[key])
         for key, (dimension, name) in _DIMENSION_TITLES.items()
         if report.dimensions[key]
     ]
+    query = urlencode(statistics_filter.visits_query(loaded.visit_filter))
     return {
         "report": report,
-        "comparison": comparison,
+        "comparison": loaded.comparison,
         "period": period,
         "presets": periods.PRESETS,
         "intervals": periods.INTERVALS,
         "lists": lists,
         "counted": _COUNT_TITLES.get(kind, "Clicks"),
-        "visits_path": visits_path,
+        "visits_path": "/dashboard/visits" + (f"?{query}" if query else ""),
         "label_text": label_text,
+        "imported": loaded.imported,
+        "is_filtered": loaded.is_filtered,
+        "has_filter": statistics_filter.is_set(loaded.visit_filter, kind),
+        "can_filter": loaded.since is not None,
+        "chips": statistics_filter.chips(loaded.visit_filter, kind, loaded.items),
+        "since": loaded.since,
+        "is_cut": loaded.since is not None and period.span.seconds()[0] < loaded.since,
+        "world_map": statistics_parts.world_map(report.dimensions["countries"]),
+        "heat_map": statistics_parts.heat_map(loaded.times, period.span.zone),
+        "visited": statistics_parts.visited(loaded.clicks_by_item, loaded.items),
+        "annotations": loaded.annotations,
     }
+
+
+def _breakdown(key: str, name: str, dimension: str, counts: Mapping[str, int]) -> dict[str, Any]:
+    return {"key": key, "name": name, "dimension": dimension, "rows": list(counts.items()), "sum": sum(counts.values())}
 
 
 def label_text(dimension: str, label: str) -> str:

@@ -14,6 +14,7 @@ from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
 from waypost import clock
+from waypost.clicks.geo import countries
 from waypost.dashboard import navigation
 from waypost.dashboard.i18n import format_number, gettext, ngettext
 from waypost.http import media_types
@@ -60,6 +61,8 @@ def _environment() -> Environment:
         "ngettext": ngettext,
         "static": static,
         "icon": icon,
+        "flag": flag,
+        "world": manifest()["world"],
         "current_url": current_url,
         "render_options": render_options,
         "render_checkboxes": render_checkboxes,
@@ -121,14 +124,26 @@ def render_checkboxes(name: str, pairs: Pairs, checked: Collection[object]) -> M
     return Markup("".join(boxes))  # noqa: S704  # each part is escaped
 
 
+def flag(country: str) -> Markup:
+    """Return the flag of a country as a picture that loads when it is visible; nothing for an unknown name."""
+    name = manifest()["flags"].get(countries.code_of(country))
+    if name is None:
+        return Markup()
+    source = STATIC + name
+    return Markup(f'<img class="flag" src="{source}" alt="" width="18" height="12" loading="lazy">')  # noqa: S704  # from our own build
+
+
 @pass_context
-def current_url(context: Context, **changes: object) -> str:
-    """Return this page's URL with a changed query: "" and None remove a parameter; any change resets the page."""
+def current_url(context: Context, *, path: str = "", **changes: object) -> str:
+    """Return this page's URL, or that of another `path`, with a changed query: "" and None remove a parameter.
+
+    Any change resets the page.
+    """
     request = context["context"].request
     query = {**request.query_params, **({} if "page" in changes else {"page": ""}), **changes}
     parameters = {name: value for name, value in query.items() if value not in ("", None)}
-    path: str = request.url.path
-    return path + (f"?{urlencode(parameters)}" if parameters else "")
+    address: str = path or request.url.path
+    return address + (f"?{urlencode(parameters)}" if parameters else "")
 
 
 @pass_context

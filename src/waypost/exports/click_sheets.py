@@ -1,6 +1,6 @@
 """The sheets of statistics: totals by time and label, and single visits."""
 
-from waypost.db.schema import click_labels, click_times, events
+from waypost.db.schema import click_labels, click_times, edits, events
 from waypost.exports.sheets import Column, Sheet, as_day, as_time, as_time_ms, of
 
 _KIND = "Kind of the visited item: link, qr, file, bio, block or campaign; account for all of them; missing for none."
@@ -71,4 +71,15 @@ _VISITS = Sheet(
     ],
 )
 
-SHEETS = (_TIMES, _LABELS, _VISITS)
+_EDITS = Sheet(
+    "edits",
+    "Times when items were edited, with a precision of a quarter of an hour.",
+    edits,
+    of(
+        edits,
+        {"kind": "Kind of the item: link, qr, file, bio or campaign.", "item": _ITEM, "at": "Time, UTC."},
+        at=as_time,
+    ),
+)
+
+SHEETS = (_TIMES, _LABELS, _VISITS, _EDITS)

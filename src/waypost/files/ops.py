@@ -8,7 +8,7 @@ from typing import Any, Literal, TypedDict, TypeVar, Unpack
 from sqlalchemy import Connection, delete, func, insert, or_, select, update
 
 from waypost import clock
-from waypost.db import change_log, crud
+from waypost.db import change_log, crud, edits
 from waypost.db.crud import Page, PageRequest
 from waypost.db.schema import accounts, aliases, domains, files, orphan_objects, plans
 from waypost.errors import Kind, Problem, invalid, not_found
@@ -173,6 +173,7 @@ def change(tx: Connection, account: int, file: int, **fields: Unpack[Fields]) ->
     crud.lock_row(tx, files, account, file)
     before = get_owned(tx, account, file)
     crud.change(tx, files, account, file, _columns(fields, before.filename))
+    edits.record(tx, account, "file", file)
     after = get_owned(tx, account, file)
     if before.purged is not None and not after.has_ended(clock.now()):
         field = "expiry" if "expiry" in fields else "maxdownloads"

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, delete, select, update
 
 from waypost import clock
-from waypost.db import change_log, crud, page_counters
+from waypost.db import change_log, crud, edits, page_counters
 from waypost.db.database import upsert
 from waypost.db.schema import aliases, campaigns, channel_items, channels, links, submissions
 from waypost.errors import not_found
@@ -76,6 +76,7 @@ def _update(tx: Connection, account: int, ids: Collection[int], values: dict[str
     locked = _lock(tx, account, ids)
     is_selected = links.c.id.in_([link.id for link in locked])
     tx.execute(update(links).where(links.c.account == account, is_selected).values(values))
+    edits.record(tx, account, "link", *(link.id for link in locked))
     _record(tx, locked)
 
 

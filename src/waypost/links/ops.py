@@ -22,7 +22,7 @@ from sqlalchemy import (
 )
 
 from waypost import clock
-from waypost.db import change_log, crud
+from waypost.db import change_log, crud, edits
 from waypost.db.database import upsert
 from waypost.db.schema import channel_items, channels, domains, link_pixels, links, pixels, submissions
 from waypost.errors import not_found
@@ -211,6 +211,7 @@ def change(tx: Connection, account: int, link: int, *, settings: Settings, **fie
         validation.refuse_own(tx, before.url, field="domain", settings=settings)
     values = {**columns, "host": host, "alias": alias}
     crud.change(tx, links, account, link, {**values, "search": search_text({**vars(before), **values})})
+    edits.record(tx, account, "link", link)
     dead_links.reset_if_moved(tx, account, link, old=before.url, new=values.get("url", before.url))
     _set_relations(tx, account, link, **relations)
     return Address(link, host, alias, before.scheme if host == before.host else _scheme(tx, host))

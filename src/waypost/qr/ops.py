@@ -6,7 +6,7 @@ from typing import Any, TypedDict, Unpack
 
 from sqlalchemy import Connection, select, update
 
-from waypost.db import change_log, crud
+from waypost.db import change_log, crud, edits
 from waypost.db.crud import Page, PageRequest
 from waypost.db.schema import qrs
 from waypost.errors import invalid
@@ -129,6 +129,7 @@ def change(tx: Connection, account: int, code: int, new: Draft) -> bool:
     if tx.execute(update(qrs).where(*own_items).values(now)).rowcount == 0:
         get_owned(tx, account, code)
         return False
+    edits.record(tx, account, "qr", code)
     change_log.record(tx, alias_namespace.OWN, new.alias)
     return True
 

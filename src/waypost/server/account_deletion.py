@@ -30,7 +30,7 @@ _LEASE = "delete accounts"
 LEASE_SECONDS = 300
 Remove = Callable[[Connection, int, Sequence[int]], None]
 _log = structlog.get_logger("accounts")
-_CLICKS = (schema.events, schema.click_times, schema.click_labels, schema.visitors)
+_CLICKS = (schema.events, schema.visit_blocks, schema.click_times, schema.click_labels, schema.visitors)
 
 
 def _each(remove: Callable[[Connection, int, int], None]) -> Callable[[Connection, int, Sequence[int]], None]:

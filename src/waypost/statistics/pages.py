@@ -6,15 +6,17 @@ from typing import Any
 from sqlalchemy import Connection, func, select, true
 from starlette.responses import Response
 
-from waypost.clicks.stats import raw_events, reports
+from waypost.clicks.stats import raw_events
+from waypost.clicks.stats.visit_search import VisitFilter
 from waypost.dashboard import periods, preferences, statistics
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form
 from waypost.dashboard.preferences import CHECKLISTS, CHECKLISTS_COOKIE
 from waypost.dashboard.routing import Router
+from waypost.dashboard.statistics_filter import ACCOUNT
+from waypost.dashboard.visit_items import find_items
 from waypost.db.schema import domains, link_checks, links
 from waypost.statistics import checklists
-from waypost.statistics.visit_items import find_items
 from waypost.urls.short_urls import short_url
 
 pages = Router()
@@ -26,18 +28,23 @@ _LATEST_VISITS = 8
 def overview(context: PageContext) -> Response:
     period = periods.requested(context)
 
-    def work(tx: Connection) -> tuple[reports.Report, statistics.Comparison, Mapping[str, Any]]:
-        report = reports.report(tx, "account", context.account, period.span)
-        comparison = statistics.compare(tx, "account", context.account, period)
+    def work(tx: Connection) -> tuple[statistics.Loaded, Mapping[str, Any]]:
+        days = context.settings.events_days
+        loaded = statistics.load(tx, context.account, ACCOUNT, context.account, period, VisitFilter(), events_days=days)
         recent = raw_events.latest(tx, context.account, _LATEST_VISITS)
         items = find_items(tx, context.account, ((visit["kind"], visit["item"]) for visit in recent))
         sections = {"top": _top_links(tx, context), "recent": recent, "items": items}
         sections |= {"broken": _dead_links(tx, context), "checklists": _checklists(tx, context)}
-        return report, comparison, sections
+        return loaded, sections
 
-    report, comparison, sections = context.read_after_ingest(work)
-    shown = statistics.report_context(report, comparison, period, visits_path="/dashboard/visits")
+    loaded, sections = context.read_after_ingest(work)
+    shown = statistics.report_context(loaded, period, kind=ACCOUNT)
     return context.render("overview.html", form=Form({}), **sections, **shown)
+
+
+@pages.get("/dashboard/statistics")
+def show_statistics(context: PageContext) -> Response:
+    return statistics.page(context, ACCOUNT, context.account, title="Statistics", back="")
 
 
 @pages.post("/dashboard/checklists")

@@ -10,7 +10,7 @@ from waypost.clicks.stats import raw_events, visit_search
 from waypost.clicks.stats.visit_search import DIMENSIONS, VisitFilter, VisitPage
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.routing import Router
-from waypost.statistics.visit_items import Item, Key, find_items
+from waypost.dashboard.visit_items import Item, Key, find_items
 
 pages = Router()
 _KINDS = ("link", "qr", "file", "bio", "campaign", "missing")

@@ -18,6 +18,7 @@ import structlog
 from sqlalchemy import Connection, delete, select, update
 
 from waypost import clock
+from waypost.clicks.blocks import compaction
 from waypost.clicks.geo.lookup import Countries
 from waypost.clicks.ingest import partitions, retention, throttle
 from waypost.clicks.ingest.aggregate import (
@@ -228,8 +229,9 @@ class Ingester:
         def work(tx: Connection) -> bool:
             return retention.delete_expired(tx, now, first_kept_day=first_kept_day, events_days=self._events_days)
 
-        if self._database.write(work, durability="relaxed"):
-            self._cleaned_at = 0  # more remains
+        more_remains = self._database.write(work, durability="relaxed")
+        if compaction.compact(self._database, events_days=self._events_days, now=now) or more_remains:
+            self._cleaned_at = 0
 
 
 def _advance_position(tx: Connection, chunk: Chunk) -> bool:

@@ -1,8 +1,9 @@
 """Click statistics of one item or of a whole account, read from roll-ups, never from events."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
+from itertools import islice
 from typing import Annotated, Literal
 from zoneinfo import ZoneInfo
 
@@ -34,6 +35,9 @@ _DIMENSIONS = {
 Clicks = Annotated[int, Field(description="Visits by people, without bots and link previews.", examples=[128])]
 UniqueClicks = Annotated[int, Field(description="Distinct visitors, counted per day.", examples=[97])]
 _Labels = Mapping[str, str]
+_NO_LABELS: Mapping[str, int] = {}
+Times = Mapping[int, Sequence[int]]
+"""The counts (`COUNTS`) of each quarter of an hour, by its first second."""
 _DATE = "2026-11-01"
 
 
@@ -107,15 +111,18 @@ class Report:
 
 @dataclass(frozen=True)
 class Span:
-    """Whole days from `start` to `end`, inclusive, in a time zone."""
+    """Whole days from `start` to `end`, inclusive, in a time zone; with `part` only these seconds of them."""
 
     start: date
     end: date
     interval: Interval
     zone: ZoneInfo
+    part: tuple[int, int] | None = None
 
     def seconds(self) -> tuple[int, int]:
         """Return the first second and the second after the last, since 1970."""
+        if self.part:
+            return self.part
         first = datetime.combine(self.start, time.min, self.zone)
         after = datetime.combine(self.end + timedelta(days=1), time.min, self.zone)
         return int(first.timestamp()), int(after.timestamp())
@@ -131,9 +138,19 @@ def block(tx: Connection, kind: str, item: int, *, clicks: int, uniques: int) ->
 
 def report(tx: Connection, kind: str, item: int, span: Span) -> Report:
     """Return the report of a span (uses the primary keys of click_times and click_labels)."""
+    return with_times(tx, kind, item, span)[0]
+
+
+def with_times(tx: Connection, kind: str, item: int, span: Span) -> tuple[Report, Times]:
+    """Return the report of a span, and its counts by time."""
     first, after = span.seconds()
-    total, series = over_time(tx, kind, item, span, after)
-    labels = _top_labels(tx, kind, item, first // DAY, (after - 1) // DAY)
+    times = times_of(tx, kind, item, first, after)
+    return compose(span, times, _top_labels(tx, kind, item, first // DAY, (after - 1) // DAY)), times
+
+
+def compose(span: Span, times: Times, labels: Mapping[str, Mapping[str, int]]) -> Report:
+    """Return the report of a span from its counts by time, and by dimension and label, the most frequent ones first."""
+    total, series = summarize(span, times)
     return Report(
         start=span.start.isoformat(),
         end=span.end.isoformat(),
@@ -141,25 +158,53 @@ def report(tx: Connection, kind: str, item: int, span: Span) -> Report:
         timezone=span.zone.key,
         total=total,
         series=series,
-        dimensions={key: labels[name] for name, key in _DIMENSIONS.items()},
+        dimensions={
+            key: dict(islice(labels.get(name, _NO_LABELS).items(), _MAX_LABELS)) for name, key in _DIMENSIONS.items()
+        },
     )
 
 
 def over_time(tx: Connection, kind: str, item: int, span: Span, after: int) -> tuple[VisitCounts, list[Point]]:
-    """Return the visits of a span before the second `after`: the total, and each point (primary key of click_times)."""
+    """Return the visits of a span before the second `after`: the total, and each point."""
+    return summarize(span, times_of(tx, kind, item, span.seconds()[0], after))
+
+
+def times_of(tx: Connection, kind: str, item: int, first: int, after: int) -> Times:
+    """Return the counts by quarter of an hour from second `first` to before `after` (primary key of click_times)."""
     c = click_times.c
     query = select(c.at, *(c[name] for name in COUNTS)).where(
-        c.kind == kind, c.item == item, c.at >= span.seconds()[0], c.at < after
+        c.kind == kind, c.item == item, c.at >= first, c.at < after
     )
+    return {row[0]: row[1:] for row in tx.execute(query)}
+
+
+def summarize(span: Span, times: Times) -> tuple[VisitCounts, list[Point]]:
+    """Return the total of a span, and each point, from counts by quarter of an hour."""
     buckets = {start: [0] * len(COUNTS) for start in _starts(span)}
     total = [0] * len(COUNTS)
-    for row in tx.execute(query):
-        bucket = buckets[_start_of(row.at, span)]
-        for index, n in enumerate(row[1:]):
+    for second, counts in times.items():
+        bucket = buckets[_start_of(second, span)]
+        for index, n in enumerate(counts):
             bucket[index] += n
             total[index] += n
     points = [Point(*sums, at=start.strftime("%Y-%m-%d %H:%M:%S")) for start, sums in buckets.items()]
     return VisitCounts(*total), points
+
+
+def point_starts(span: Span) -> Callable[[int], int]:
+    """Return a function from a second of the span to the number of its point."""
+    numbers = {start: number for number, start in enumerate(_starts(span))}
+    return lambda second: numbers[_start_of(second, span)]
+
+
+def clicks_by_hour_of_week(times: Times, zone: ZoneInfo) -> list[list[int]]:
+    """Return the clicks of each hour of each weekday, Monday first."""
+    hours = [[0] * 24 for _ in range(7)]
+    for second, counts in times.items():
+        if clicks := counts[0]:
+            local = datetime.fromtimestamp(second, zone)
+            hours[local.weekday()][local.hour] += clicks
+    return hours
 
 
 def label_counts(tx: Connection, kind: str, item: int, dimension: str, span: Span) -> dict[str, int]:

@@ -20,9 +20,11 @@ from waypost.db.schema.clicks import (
     changes,
     click_labels,
     click_times,
+    edits,
     events,
     leases,
     segments,
+    visit_blocks,
     visitor_salts,
     visitors,
 )

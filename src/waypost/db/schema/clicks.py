@@ -7,7 +7,7 @@ has one account.
 
 from sqlalchemy import BigInteger, Column, Index, Integer, LargeBinary, PrimaryKeyConstraint, String, Table, Text
 
-from waypost.db.schema.columns import Id, flag, id_column, metadata, number, string, timestamp
+from waypost.db.schema.columns import Id, flag, id_column, metadata, number, parent, string, timestamp
 
 # Names whose response changed, for cache invalidation (waypost.db.change_log). Purged after an hour.
 changes = Table(
@@ -101,6 +101,31 @@ events = Table(
     Index("events_account_id", "account", "id"),
     sqlite_autoincrement=True,
     postgresql_partition_by="RANGE (at_ms)",
+)
+
+# Copies of the visits from `first_id` to `last_id` in columns, for filters (waypost.clicks.blocks).
+visit_blocks = Table(
+    "visit_blocks",
+    metadata,
+    Column("account", Id, primary_key=True),
+    Column("last_id", BigInteger, primary_key=True),
+    number("first_id"),
+    number("first_ms"),
+    number("last_ms"),
+    number("visits"),
+    Column("layout", Text, nullable=False),
+    Column("content", LargeBinary, nullable=False),
+)
+
+# Edits of items by quarter of an hour, for the events on charts.
+edits = Table(
+    "edits",
+    metadata,
+    parent("account", "accounts", "CASCADE"),
+    Column("kind", String(8), primary_key=True),
+    Column("item", Id, primary_key=True),
+    Column("at", BigInteger, primary_key=True),
+    Index("edits_account_at", "account", "at"),
 )
 
 # Work that one process does for all others (waypost.db.leases), and until when.

@@ -3,15 +3,28 @@
 from alembic import op
 from sqlalchemy import PrimaryKeyConstraint, String
 
-from waypost.db.migrations.initial.tables import BYTES, DAY, FLAG, ID, KIND, NUMBER, TEXT, columns, create_table
+from waypost.db.migrations.initial.tables import (
+    BYTES,
+    DAY,
+    FLAG,
+    ID,
+    KIND,
+    NUMBER,
+    TEXT,
+    columns,
+    create_table,
+    reference,
+)
 
 
 def create() -> None:
     """Create the tables, in the order of their references."""
     _create_click_labels()
     _create_click_times()
+    _create_edits()
     _create_events()
     _create_segments()
+    _create_visit_blocks()
     _create_visitor_salts()
     _create_visitors()
 
@@ -42,6 +55,19 @@ def _create_click_times() -> None:
     )
 
 
+def _create_edits() -> None:
+    create_table(
+        "edits",
+        columns(ID, "account"),
+        columns(KIND, "kind"),
+        columns(ID, "item"),
+        columns(NUMBER, "at"),
+        reference("edits", "account", "accounts", "CASCADE"),
+        key=("kind", "item", "at"),
+    )
+    op.create_index("edits_account_at", "edits", ["account", "at"])
+
+
 def _create_events() -> None:
     create_table(
         "events",
@@ -61,6 +87,17 @@ def _create_events() -> None:
 
 def _create_segments() -> None:
     create_table("segments", columns(String(80), "name"), columns(NUMBER, "position"), key=("name",))
+
+
+def _create_visit_blocks() -> None:
+    create_table(
+        "visit_blocks",
+        columns(ID, "account"),
+        columns(NUMBER, "last_id", "first_id", "first_ms", "last_ms", "visits"),
+        columns(TEXT, "layout"),
+        columns(BYTES, "content"),
+        key=("account", "last_id"),
+    )
 
 
 def _create_visitor_salts() -> None:

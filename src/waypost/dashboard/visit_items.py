@@ -22,7 +22,7 @@ def _named(table: Table, name: str, other: str) -> ColumnElement[str]:
     return func.coalesce(func.nullif(table.c[name], ""), table.c[other])
 
 
-_KINDS = {
+KINDS = {
     "link": _Kind("links", links, _named(links, "title", "alias")),
     "qr": _Kind("qr", qrs, _named(qrs, "name", "alias")),
     "file": _Kind("files", files, _named(files, "name", "alias")),
@@ -47,9 +47,9 @@ def find_items(tx: Connection, account: int, keys: Iterable[Key]) -> Mapping[Key
         ids[kind].add(item)
     items = defaultdict[Key, Item](Item)
     for kind, of_kind in ids.items():
-        if kind not in _KINDS:
+        if kind not in KINDS:
             continue
-        folder, table, name = _KINDS[kind]
+        folder, table, name = KINDS[kind]
         query = select(table.c.id, name).where(table.c.account == account, table.c.id.in_(sorted(of_kind)))
         for item, text in tx.execute(query):
             items[kind, item] = Item(str(text), f"/dashboard/{folder}/{item}")

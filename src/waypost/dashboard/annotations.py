@@ -1,0 +1,94 @@
+"""Events on the chart of a statistics page: an item was created, edited or imported, a campaign started."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from sqlalchemy import ColumnElement, Connection, and_, exists, select
+
+from waypost.clicks.stats.reports import Span, point_starts
+from waypost.dashboard.statistics_filter import ACCOUNT
+from waypost.dashboard.visit_items import KINDS
+from waypost.db.schema import campaigns, edits, import_origins, import_plans, import_rows, links
+
+_MAX_ROWS = 5000  # of a kind of event, newest first
+_MAX_ANNOTATIONS = 100
+_APPLIED = "applied"
+_WITH_EDITS = {kind: entry.table for kind, entry in KINDS.items() if kind != "missing"}
+_Event = tuple[int, str, str, str]
+"""The second, and the fields of an annotation."""
+
+
+class Annotation(NamedTuple):
+    """Events of one point of the chart: `event` is created, edited, imported or started.
+
+    `kind` is that of the item, `name` that of the campaign or import, `number` that of the events.
+    """
+
+    point: int
+    event: str
+    kind: str
+    name: str
+    number: int
+
+
+def annotations(tx: Connection, account: int, kind: str, item: int, span: Span) -> list[Annotation]:
+    """Return the events of an item or account in a span by point, oldest first."""
+    first, after = span.seconds()
+    events = (
+        _of_account(tx, account, first, after) if kind == ACCOUNT else _of_item(tx, account, kind, item, first, after)
+    )
+    point_of = point_starts(span)
+    counts = Counter((point_of(second), event, of_kind, name) for second, event, of_kind, name in events)
+    return sorted(Annotation(*key, count) for key, count in counts.items())[-_MAX_ANNOTATIONS:]
+
+
+def _of_account(tx: Connection, account: int, first: int, after: int) -> Iterator[_Event]:
+    c = links.c
+    created = select(c.created).where(c.account == account, c.created >= first, c.created < after)
+    for second in tx.execute(created.order_by(c.id.desc()).limit(_MAX_ROWS)).scalars():
+        yield second, "created", "link", ""
+    edited = select(edits.c.at, edits.c.kind).where(edits.c.account == account, edits.c.at.between(first, after - 1))
+    for second, of_kind in tx.execute(edited.order_by(edits.c.at.desc()).limit(_MAX_ROWS)):
+        yield second, "edited", of_kind, ""
+    yield from _campaigns(tx, first, after, campaigns.c.account == account)
+    yield from _imports(tx, first, after, import_plans.c.account == account)
+
+
+def _of_item(tx: Connection, account: int, kind: str, item: int, first: int, after: int) -> Iterator[_Event]:
+    table = _WITH_EDITS.get(kind)
+    if table is None:
+        return
+    c = table.c
+    own = select(c.created).where(c.id == item, c.account == account, c.created >= first, c.created < after)
+    for second in tx.execute(own).scalars():
+        yield second, "created", kind, ""
+    edited = select(edits.c.at).where(edits.c.kind == kind, edits.c.item == item, edits.c.account == account)
+    for second in tx.execute(edited.where(edits.c.at >= first, edits.c.at < after)).scalars():
+        yield second, "edited", kind, ""
+    if kind == "link":
+        of_link = select(links.c.campaign).where(links.c.id == item, links.c.account == account)
+        own_campaign = and_(campaigns.c.account == account, campaigns.c.id == of_link.scalar_subquery())
+        yield from _campaigns(tx, first, after, own_campaign)
+        origin, row = import_origins.c, import_rows.c
+        is_imported = exists().where(
+            origin.link == item,
+            row.plan == import_plans.c.id,
+            row.source_id == origin.source_id,
+            origin.source == import_plans.c.source,
+        )
+        yield from _imports(tx, first, after, and_(import_plans.c.account == account, is_imported))
+
+
+def _campaigns(tx: Connection, first: int, after: int, which: ColumnElement[bool]) -> Iterator[_Event]:
+    c = campaigns.c
+    query = select(c.created, c.name).where(which, c.created >= first, c.created < after)
+    for second, name in tx.execute(query.order_by(c.id.desc()).limit(_MAX_ROWS)):
+        yield second, "started", "campaign", name
+
+
+def _imports(tx: Connection, first: int, after: int, which: ColumnElement[bool]) -> Iterator[_Event]:
+    c = import_plans.c
+    query = select(c.created, c.source).where(which, c.state == _APPLIED, c.created >= first, c.created < after)
+    for second, source in tx.execute(query.order_by(c.id.desc()).limit(_MAX_ROWS)):
+        yield second, "imported", "", source

@@ -1,0 +1,238 @@
+"""Statistics that are filtered by labels and items, the 24-hour period, the map, the week, and the events."""
+
+import csv
+import re
+from collections.abc import Mapping
+
+import pytest
+from sqlalchemy import Connection, delete, insert, update
+
+from tests.conftest import Person
+from tests.support.asgi_client import AsgiClient
+from tests.support.dashboard_client import Browser
+from tests.support.visits import FIREFOX, GOOGLEBOT, IPHONE, new_link, visit
+from waypost import clock
+from waypost.clicks.blocks import compaction
+from waypost.clicks.ingest.aggregate import DAY
+from waypost.clicks.stats.verify import differences
+from waypost.db.schema import click_times, events, import_origins, import_plans, import_rows, leases, links
+from waypost.settings import Settings
+
+
+def _visit(service: AsgiClient, alias: str, agent: str = FIREFOX, referrer: str = "", language: str = "pt") -> None:
+    headers = {"Referer": referrer, "Accept-Language": language}
+    assert visit(service, alias, agent=agent, headers=headers).status_code == 302
+
+
+@pytest.fixture
+def spring(ana: Person, service: AsgiClient) -> int:
+    """Ana's link `spring` with three clicks, two of them by Firefox, and one of a bot; `autumn` has one."""
+    spring = new_link(ana, "spring", title="Spring <sale>")
+    new_link(ana, "autumn")
+    _visit(service, "spring", referrer="https://news.example/")
+    _visit(service, "spring", language="de")
+    _visit(service, "spring", IPHONE)
+    _visit(service, "spring", GOOGLEBOT)
+    _visit(service, "autumn")
+    return spring
+
+
+def _tiles(page: str) -> tuple[int, ...]:
+    """Return clicks, visitors and bots of the page."""
+    return tuple(int(n) for n in re.findall(r"<dd>\s*(\d+)\s*</dd>", page)[:3])
+
+
+def _list(page: str, name: str) -> Mapping[str, int]:
+    """Return the rows of a list."""
+    section = re.search(rf'<h2 id="list-{name}">.*?</section>', page, re.DOTALL)
+    rows = re.findall(r"<bdi>(.*?)</bdi>.*?(\d+) <small>", section[0] if section else "", re.DOTALL)
+    return {label: int(n) for label, n in rows}
+
+
+@pytest.mark.parametrize(
+    ("query", "tiles", "browsers"),
+    [
+        ("", (3, 2, 1), {"Firefox": 2, "Safari": 1}),
+        ("?browser=Firefox", (2, 1, 0), {"Firefox": 2}),
+        ("?browser=Firefox&referrer=news.example", (1, 1, 0), {"Firefox": 1}),
+        ("?browser=Firefox&language=de", (1, 0, 0), {"Firefox": 1}),
+        ("?device=Mobile&os=iOS&source=link", (1, 1, 0), {"Safari": 1}),
+        ("?country=Unknown&period=24h", (3, 2, 1), {"Firefox": 2, "Safari": 1}),
+        ("?browser=nonsense", (0, 0, 0), {}),
+        ("?browser=%00%27&visited=link-x", (0, 0, 0), {}),
+        ("?visited=link-99999", (3, 2, 1), {"Firefox": 2, "Safari": 1}),
+    ],
+)
+def test_filter_applies_to_tiles_chart_and_lists(
+    dashboard: Browser, spring: int, query: str, tiles: tuple[int, ...], browsers: Mapping[str, int]
+) -> None:
+    page = dashboard.get(f"/links/{spring}/stats{query}").text
+    assert _tiles(page) == tiles
+    assert _list(page, "browsers") == browsers
+    points = re.findall(r'<th scope="row">[\d: -]+</th>\s*<td>(\d+)</td>', page)
+    assert sum(map(int, points)) == tiles[0]
+
+
+def test_filter_parts_are_links_that_remove_them(dashboard: Browser, spring: int) -> None:
+    page = dashboard.get(f"/links/{spring}/stats?period=7&browser=Firefox&language=pt").text
+    path = f"/dashboard/links/{spring}/stats"
+    assert f'href="{path}?period=7&amp;language=pt"' in page
+    assert f'href="{path}?period=7&amp;browser=Firefox"' in page
+    assert f'href="{path}?period=7">Clear filters' in page
+    assert "Portuguese" in page
+    assert "Counted from single visits" in page
+    assert f'href="/dashboard/visits?kind=link&amp;item={spring}&amp;' in page
+    assert '<input type="hidden" name="browser" value="Firefox">' in page
+    assert f'href="{path}?period=7&amp;browser=Firefox&amp;language=pt&amp;referrer=news.example"' in page
+
+
+def test_account_is_filtered_by_item(dashboard: Browser, spring: int) -> None:
+    page = dashboard.get("/statistics").text
+    assert _tiles(page) == (4, 3, 1)
+    assert _list(page, "visited") == {"Spring &lt;sale&gt;": 3, "autumn": 1}
+    assert f"/dashboard/statistics?visited=link-{spring}" in page
+    filtered = dashboard.get(f"/statistics?visited=link-{spring}&browser=Firefox").text
+    assert _tiles(filtered) == (2, 1, 0)
+    assert "Item: <bdi>Spring &lt;sale&gt;</bdi>" in filtered
+
+
+def test_items_and_visits_of_other_accounts_are_not_shown(ben: Person, browser: Browser, spring: int) -> None:
+    browser.sign_in("ben")
+    page = browser.get(f"/statistics?visited=link-{spring}").text
+    assert _tiles(page) == (0, 0, 0)
+    assert "Spring" not in page
+    assert "Deleted item" in page
+    assert browser.get(f"/links/{spring}/stats?browser=Firefox").status_code == 404
+
+
+def test_filtered_csv_has_the_filtered_numbers(dashboard: Browser, spring: int) -> None:
+    text = dashboard.get(f"/links/{spring}/stats?browser=Safari&format=csv").text
+    rows = list(csv.reader(text.splitlines()))
+    assert ["browsers", "Safari", "1"] in rows
+    assert not [row for row in rows if row[1] == "Firefox"]
+
+
+def test_unfiltered_and_filtered_numbers_are_equal(ana: Person, dashboard: Browser, spring: int) -> None:
+    """A filter that every visit matches changes nothing."""
+    whole = dashboard.get("/statistics?period=7").text
+    for query in ("country=Unknown", "country=Unknown&source=link"):
+        page = dashboard.get(f"/statistics?period=7&{query}").text
+        assert _tiles(page) == _tiles(whole)
+        for name in ("browsers", "os", "devices", "languages", "referrers", "visited"):
+            assert _list(page, name) == _list(whole, name), name
+    assert ana.database.read(differences) == []
+
+
+def test_numbers_stay_after_compaction(
+    ana: Person, dashboard: Browser, spring: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compaction, "SMALL", 2)
+    before = dashboard.get("/statistics?browser=Firefox").text
+    ana.write(lambda tx: tx.execute(delete(leases)))
+    compaction.compact(ana.database, events_days=30, now=clock.now())
+    after = dashboard.get("/statistics?browser=Firefox").text
+    assert (_tiles(after), _list(after, "visited")) == (_tiles(before), _list(before, "visited"))
+    assert _tiles(after)[0] == 3
+
+
+def test_page_says_when_period_begins_before_single_visits(
+    dashboard: Browser, settings: Settings, spring: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "The period begins earlier" not in dashboard.get(f"/links/{spring}/stats?browser=Firefox&period=7").text
+    page = dashboard.get(f"/links/{spring}/stats?browser=Firefox&period=90").text
+    assert "The period begins earlier, so the filter finds only a part of its visits." in page
+    monkeypatch.setitem(settings.__dict__, "events_days", 0)
+    page = dashboard.get(f"/links/{spring}/stats?browser=Safari").text
+    assert "keeps no single visits, so statistics cannot be filtered" in page
+    assert _tiles(page) == (3, 2, 1)
+    assert f"/dashboard/links/{spring}/stats?browser=Firefox" not in page
+
+
+def test_filtered_period_before_is_compared_only_if_its_visits_are_kept(
+    ana: Person, dashboard: Browser, spring: int
+) -> None:
+    dashboard.get("/statistics")  # counts the visits
+    is_german, moved = events.c.language == "de", events.c.at_ms - 8 * DAY * 1000
+    ana.write(lambda tx: tx.execute(update(events).where(is_german).values(at_ms=moved)))
+    week = dashboard.get(f"/links/{spring}/stats?browser=Firefox&period=7").text
+    assert _tiles(week) == (1, 1, 0)
+    assert "1 in the period before" in week
+    assert "in the period before</span>" not in dashboard.get(f"/links/{spring}/stats?browser=Firefox&period=30").text
+
+
+def test_last_24_hours_are_counted_by_hour(ana: Person, dashboard: Browser, spring: int) -> None:
+    now = clock.now()
+    times = [now - 3600 * hours for hours in (2, 22, 25, 40)]
+    rows = [
+        {"account": ana.account, "kind": "link", "item": spring, "at_ms": at * 1000, "sort": "click", "country": "Peru"}
+        for at in times
+    ]
+    ana.write(lambda tx: tx.execute(insert(events), rows))
+    page = dashboard.get(f"/links/{spring}/stats?period=24h").text
+    assert _tiles(page)[0] == 5
+    assert _list(page, "countries") == {"Unknown": 3, "Peru": 2}
+    assert len(re.findall(r'<th scope="row">\d{4}-\d\d-\d\d \d\d:00</th>', page)) == 24
+
+
+def test_countries_have_flags_and_are_drawn_on_the_map(ana: Person, dashboard: Browser, spring: int) -> None:
+    country = {"Peru": 30, "Singapore": 1, "Unknown": 9}
+    for name, n in country.items():
+        row = {"account": ana.account, "kind": "link", "item": spring, "sort": "click", "country": name}
+        ana.write(lambda tx: tx.execute(insert(events), [{**row, "at_ms": clock.now_ms()}] * n))  # noqa: B023  # called at once
+    page = dashboard.get(f"/links/{spring}/stats?period=24h").text
+    (path,) = re.findall(r'src="(/dashboard/static/flag-PE-\w+\.svg)"', page)
+    flag = dashboard.client.get(path)
+    assert (flag.status_code, flag.headers["content-type"]) == (200, "image/svg+xml")
+    assert re.search(r'<a href="[^"]*country=Peru" aria-label="Peru: 30 \(70 %\)">', page)
+    assert re.search(r'world-\w+\.svg#SG" class="share-2"', page)
+    assert 'aria-label="Unknown' not in page
+    (world,) = set(re.findall(r"(/dashboard/static/world-\w+\.svg)#", page))
+    assert 'id="PE"' in dashboard.client.get(world).text
+
+
+def test_week_is_in_the_time_zone_of_the_viewer(ana: Person, dashboard: Browser, spring: int) -> None:
+    monday = clock.now() // (7 * DAY) * 7 * DAY - 3 * DAY  # 1970-01-01 was a Thursday
+    row = {"account": ana.account, "kind": "link", "item": spring, "at": monday + 23 * 3600, "clicks": 7}
+    ana.write(lambda tx: tx.execute(insert(click_times), row))
+    page = dashboard.get(f"/links/{spring}/stats").text
+    assert 'title="Monday, 23:00: 7"' in page
+    dashboard.client.cookies.set("waypost_zone", "Asia/Tokyo")
+    assert 'title="Tuesday, 8:00: 7"' in dashboard.get(f"/links/{spring}/stats").text
+
+
+def _import(tx: Connection, account: int, link: int) -> None:
+    """Store an applied import of the link."""
+    plan = {"account": account, "source": "bitly", "conflicts": "skip", "state": "applied", "created": clock.now()}
+    new_plan = insert(import_plans).returning(import_plans.c.id)
+    number = tx.execute(new_plan, {**plan, "ignored": [], "added": {}}).scalar()
+    row = {"account": account, "plan": number, "kind": "link", "fate": "create", "source_id": "x", "digest": ""}
+    tx.execute(insert(import_rows), {**row, "fields": {}})
+    origin = {"account": account, "source": "bitly", "source_id": "x", "link": link, "digest": ""}
+    tx.execute(insert(import_origins), origin)
+
+
+def test_events_are_listed_below_the_chart(ana: Person, dashboard: Browser, spring: int) -> None:
+    ana.write(lambda tx: tx.execute(update(links).where(links.c.id == spring).values(created=clock.now() - 3 * DAY)))
+    campaign = ana.add("campaign", name="Easter <b>")
+    ana.update("url", spring, campaign=campaign)
+    ana.update("url", spring, title="Spring")
+    ana.write(lambda tx: _import(tx, ana.account, spring))
+    page = dashboard.get(f"/links/{spring}/stats?period=7").text
+    rows = re.findall(r'<li data-point="(\d+)">.*?<span>(.*?)</span>', page, re.DOTALL)
+    texts = [(int(point), " ".join(text.split())) for point, text in rows]
+    assert texts == [
+        (3, "Link created"),
+        (6, "Link edited"),
+        (6, "Import from bitly"),
+        (6, "Campaign started: Easter &lt;b&gt;"),
+    ]
+    page = dashboard.get("/statistics?period=today").text
+    assert "Campaign started: Easter" in page
+    assert re.search(r"<span>\s*Link created", page)
+
+
+def test_edits_of_an_hour_are_stored_once(ana: Person, dashboard: Browser, spring: int) -> None:
+    for title in ("a", "b", "c"):
+        ana.update("url", spring, title=title)
+    page = dashboard.get(f"/links/{spring}/stats?period=7").text
+    assert len(re.findall("Link edited", page)) == 1
