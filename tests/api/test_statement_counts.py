@@ -22,7 +22,7 @@ URL = "https://example.com/"
         ("GET", "/urls", None, 5),
         ("GET", "/channels", None, 3),
         ("POST", "/url/add", {"url": URL}, 6),
-        ("PUT", "/url/{link}/update", {"title": "New"}, 4),
+        ("PUT", "/url/{link}/update", {"title": "New"}, 5),
         ("POST", "/channel/add", {"name": "News {n}"}, 4),
     ],
 )
