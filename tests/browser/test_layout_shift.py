@@ -17,7 +17,7 @@ _FONT_SECONDS = 0.3
 _PATHS = (
     *("", "/links", "/links/new", "/links/1", "/links/1/stats", "/visits", "/files", "/qr", "/qr/new", "/qr/1"),
     *("/bios", "/bios/1", "/campaigns", "/campaigns/1", "/campaigns/1/stats", "/channels", "/channels/1"),
-    *("/splash", "/overlays", "/pixels/new", "/domains", "/domains/1", "/account", "/account/keys"),
+    *("/splash", "/overlays", "/pixels/new", "/domains", "/domains/1", "/account", "/account/keys", "/statistics"),
 )
 _RECORD = """
   window.layoutShift = 0;
