@@ -45,6 +45,7 @@ from waypost.interstitials.consent import answer_consent
 from waypost.links.api import router as links_router
 from waypost.links.list_pages import pages as link_list_pages
 from waypost.links.pages import pages as links_pages
+from waypost.links.preview_pages import pages as link_preview_pages
 from waypost.links.public import LINKS
 from waypost.moderation.pages import pages as moderation_pages
 from waypost.moderation.public import report
@@ -100,6 +101,7 @@ DASHBOARD_PAGES = (
     *palette_pages.routes,
     *link_list_pages.routes,
     *links_pages.routes,
+    *link_preview_pages.routes,
     *files_pages.routes,
     *qr_pages.routes,
     *bios_pages.routes,

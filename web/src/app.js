@@ -1,6 +1,8 @@
 // Progressive enhancement of all dashboard pages: everything also works without scripts.
 import { copyText } from "./copy.js";
 import { cancelConfirmation, closeOnBackdropClick, openConfirmation, openCreateDialog } from "./dialogs.js";
+import "./card.js";
+import "./channels.js";
 import "./quick.js";
 import { addRow } from "./forms.js";
 import "./htmx.js";

@@ -29,7 +29,17 @@ REPORTS_PER_HOUR = 5
 """Abuse reports of a network, counted in the table of reports (`moderation/reports.py`)."""
 
 PolicyName = Literal[
-    "login", "known browser", "form", "e-mail", "notice", "password", "bad API key", "overlay form", "report", "export"
+    "login",
+    "known browser",
+    "form",
+    "e-mail",
+    "notice",
+    "password",
+    "bad API key",
+    "overlay form",
+    "report",
+    "export",
+    "preview",
 ]
 _HOUR_MS = 60 * WINDOW_MS
 _DAY_MS = 24 * _HOUR_MS
@@ -79,6 +89,7 @@ POLICIES: dict[PolicyName, tuple[Limit, ...]] = {
     ),
     "e-mail": (Limit("e-mails to {subject}", 3, _HOUR_MS),),
     "notice": (Limit("notices to {subject}", 10, _HOUR_MS),),
+    "preview": (Limit("previews of {subject}", 30),),  # each fetches a page and an image
     "export": (Limit("exports of {subject}", 10, _HOUR_MS),),
     "password": (  # of links and files: only wrong passwords count
         Limit("password of {subject} from {network}", 10, failures_only=True),

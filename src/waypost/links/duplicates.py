@@ -1,4 +1,4 @@
-"""Copies of links: every setting of a link under a new alias."""
+"""Copies of links: every setting of a link under a new alias, and other links to the same destination."""
 
 from sqlalchemy import Connection, select
 
@@ -7,6 +7,13 @@ from waypost.db.schema import links
 from waypost.links import ops
 from waypost.links.columns import Fields
 from waypost.settings import Settings
+
+
+def find_by_destination(tx: Connection, account: int, url: str, *, without: int = 0) -> ops.Link | None:
+    """Return the newest link to this destination, or None. Reads all links of the account if there is none."""
+    query = select(links.c.id).where(links.c.account == account, links.c.url == url, links.c.id != without)
+    ids = tx.execute(query.order_by(links.c.id.desc()).limit(1)).scalars().all()
+    return next(iter(ops.get_many(tx, ids)), None)
 
 
 def duplicate(tx: Connection, account: int, link: int, *, settings: Settings) -> ops.Address:

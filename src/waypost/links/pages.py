@@ -14,7 +14,7 @@ from waypost.dashboard import forms, qr_image, statistics
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape, Value
 from waypost.dashboard.routing import Router
-from waypost.links import dead_links, form_options, ops, targeting
+from waypost.links import dead_links, form_options, new_channels, ops, targeting
 from waypost.links.schemas import LinkChange, NewLink
 
 pages = Router()
@@ -60,7 +60,7 @@ def show_new_form(context: PageContext) -> Response:
 @pages.post("/dashboard/links/new")
 def create_link(context: PageContext) -> Response:
     form = context.form(SHAPE)
-    link = context.create(form, NewLink, partial(ops.add, settings=context.settings), SHAPE)
+    link = context.create(form, NewLink, partial(_add, context, form), SHAPE)
     if (place := form.text("quick")) in ("create", "quick"):
         invalid_form = form if link is None else None
         return context.render(
@@ -120,6 +120,19 @@ def show_dry_run(context: PageContext, id: int) -> Response:
     )
 
 
+def _add(context: PageContext, form: Form, tx: Connection, account: int, **fields: Any) -> ops.Address:
+    _add_typed_channels(tx, account, form, fields)
+    return ops.add(tx, account, settings=context.settings, **fields)
+
+
+def _add_typed_channels(tx: Connection, account: int, form: Form, fields: dict[str, Any]) -> None:
+    """Add the channels that were typed to those of `fields`, or else to the selected ones."""
+    if "newchannel" not in form.errors and (typed := new_channels.ensure(tx, account, form.text("newchannel"))):
+        selected = fields.get("channel")
+        selected_ids = map(int, filter(str.isdecimal, map(str, form["channel"]))) if selected is None else selected
+        fields["channel"] = list(dict.fromkeys([*selected_ids, *typed]))
+
+
 def _update(context: PageContext, id: int, form: Form) -> ops.Address | None:
     """Save the changed fields. Return None if the form is invalid or the link was changed since the form was shown."""
 
@@ -127,6 +140,7 @@ def _update(context: PageContext, id: int, form: Form) -> ops.Address | None:
         if form.text("unlock"):
             fields["password"] = None
         form.reject_stale(_values(tx, context, id))
+        _add_typed_channels(tx, context.account, form, fields)
         return ops.change(tx, context.account, id, settings=context.settings, **fields)
 
     if form.text("clicklimit"):

@@ -1,0 +1,130 @@
+"""The card that social networks show for a destination: its title, description and image, read from the page itself."""
+
+import re
+from base64 import b64encode
+from dataclasses import dataclass, replace
+from html.parser import HTMLParser
+from io import BytesIO
+from threading import BoundedSemaphore
+from urllib.parse import urljoin
+
+from PIL import Image
+
+from waypost.errors import Problem
+from waypost.http import safe_client
+from waypost.http.safe_client import FetchedResponse, Resolver
+from waypost.urls import validation
+
+_MAX_PAGE_BYTES = 1024 * 1024
+_MAX_IMAGE_BYTES = 2 * 1024 * 1024
+_MAX_SIDE = 4096  # pixels of an image that is decoded
+_SHOWN_SIZE = (600, 600)
+_SECONDS = 5
+_MAX_TEXT = 300
+_FORMATS = ("PNG", "JPEG", "WEBP", "GIF")
+_CHARSET = re.compile(rb"charset=[\"']?([\w-]{1,40})", re.IGNORECASE)
+_HEAD_BYTES = 4096
+_MAX_PARSED = 100_000  # characters: the parser can be slow with malformed text
+_TITLES = ("og:title", "twitter:title", "title")
+_DESCRIPTIONS = ("og:description", "twitter:description", "description")
+_IMAGES = ("og:image", "og:image:url", "twitter:image", "twitter:image:src")
+_decoding = BoundedSemaphore(1)  # an image needs up to 64 MB while it is decoded
+
+
+@dataclass(frozen=True)
+class Card:
+    """The texts of a page; `image` is its URL."""
+
+    title: str = ""
+    description: str = ""
+    image: str = ""
+
+
+def read(url: str, *, resolver: Resolver = safe_client.resolve) -> Card:
+    """Return the card of a page. Raises INVALID on `url` if it cannot be read."""
+    url = validation.web_url(url, field="url")
+    response = safe_client.fetch(url, max_bytes=_MAX_PAGE_BYTES, seconds=_SECONDS, resolver=resolver)
+    if response.status >= 400 or "html" not in response.headers.get("content-type", "html"):
+        return Card()
+    parser = _CardParser()
+    parser.feed(_text(response).partition("</head>")[0][:_MAX_PARSED])
+    card = parser.card()
+    return replace(card, image=_absolute(url, card.image))
+
+
+def image_data(url: str, *, resolver: Resolver = safe_client.resolve) -> str:
+    """Return an image as a `data:` URL, or "" if it cannot be fetched or shown.
+
+    It is decoded and written again as a JPEG of at most 600 pixels a side, so nothing else of the file gets to the
+    dashboard, and the browser does not contact its server (decision 114).
+    """
+    try:
+        url = validation.web_url(url, field="metaimage")
+        response = safe_client.fetch(url, max_bytes=_MAX_IMAGE_BYTES, seconds=_SECONDS, resolver=resolver)
+        return "data:image/jpeg;base64," + b64encode(_shrunk(response.body)).decode() if response.status < 400 else ""
+    except (Problem, safe_client.Refused):
+        return ""
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning, OSError, ValueError, SyntaxError, EOFError):
+        return ""  # all that Pillow raises for broken files
+
+
+def _shrunk(body: bytes) -> bytes:
+    with _decoding, Image.open(BytesIO(body), formats=_FORMATS) as image:
+        if max(image.size) > _MAX_SIDE:
+            raise ValueError("too large")
+        image.draft("RGB", _SHOWN_SIZE)
+        image.thumbnail(_SHOWN_SIZE)
+        output = BytesIO()
+        image.convert("RGB").save(output, "JPEG", quality=80)
+        return output.getvalue()
+
+
+def _absolute(url: str, image: str) -> str:
+    try:
+        return urljoin(url, image) if image else ""
+    except ValueError:  # an invalid IPv6 address
+        return ""
+
+
+def _text(response: FetchedResponse) -> str:
+    declared = response.headers.get("content-type", "").encode("latin-1", "replace")
+    match = _CHARSET.search(declared) or _CHARSET.search(response.body[:_HEAD_BYTES])
+    try:
+        return response.body.decode(match[1].decode() if match else "utf-8", "replace")
+    except (LookupError, ValueError):  # an unknown encoding, or one that is none of text
+        return response.body.decode("utf-8", "replace")
+
+
+class _CardParser(HTMLParser):
+    """Collects the first value of each <meta>, and the <title>."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._values: dict[str, str] = {}
+        self._in_title = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "title":
+            self._in_title = "title" not in self._values
+        if tag == "meta":
+            values = {name: value or "" for name, value in attrs}
+            key = (values.get("property") or values.get("name") or "").lower()
+            self._values.setdefault(key, values.get("content", ""))
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "title":
+            self._in_title = False
+
+    def handle_data(self, data: str) -> None:
+        if self._in_title:
+            self._values["title"] = self._values.get("title", "") + data
+
+    def card(self) -> Card:
+        """Return the collected texts, in one line each."""
+        first = (
+            next((self._values[key] for key in keys if self._values.get(key, "").strip()), "")
+            for keys in (_TITLES, _DESCRIPTIONS)
+        )
+        title, description = (" ".join(text.split())[:_MAX_TEXT] for text in first)
+        image = next((self._values[key].strip() for key in _IMAGES if self._values.get(key, "").strip()), "")
+        return Card(title, description, image)

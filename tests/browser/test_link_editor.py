@@ -1,0 +1,54 @@
+"""The link editor in a real browser: channels that are typed, the preview of the shared link, accessibility."""
+
+from playwright.sync_api import Browser, expect
+
+from tests.conftest import Person
+from tests.support.accessibility import faults
+from tests.support.browser_login import signed_in_page
+from tests.support.databases import ON_SQLITE
+from tests.support.fake_internet import PUBLIC, FakeInternet, ok, server
+
+pytestmark = ON_SQLITE
+PAGE = b"<title>Boots</title><meta name=description content='Warm and dry'>"
+
+
+def test_link_is_created_with_typed_channels_and_preview(
+    ana: Person, chrome: Browser, address: str, internet: FakeInternet
+) -> None:
+    ana.add("channel", name="Newsletter")
+    internet.add_host("shop.example", PUBLIC)
+    with (
+        server(lambda _: [ok(PAGE, b"Content-Type: text/html")]) as internet.routes[PUBLIC],
+        signed_in_page(chrome, address) as page,
+    ):
+        for width in (390, 1280):
+            page.set_viewport_size({"width": width, "height": 900})
+            page.goto(f"{address}/dashboard/links/new")
+            page.get_by_label("Destination URL").first.fill("http://shop.example/")
+            card = page.locator(".social-card")
+            expect(card.locator(".title")).to_have_text("Boots")
+            page.locator("summary", has_text="Link preview").last.click()
+            page.get_by_label("Preview title").fill("My boots")
+            expect(card.locator(".title")).to_have_text("My boots")
+            page.get_by_label("Preview title").fill("")
+            expect(card.locator(".title")).to_have_text("Boots")
+            page.get_by_text("WhatsApp").click()
+            channels = page.get_by_role("combobox", name="Find or create a channel")
+            channels.fill("news")
+            expect(page.get_by_role("listbox").get_by_role("option")).to_have_text(
+                ["Newsletter", "Create the channel “news”"]
+            )
+            assert faults(page) == []
+            channels.press("Enter")
+            expect(page.get_by_label("Newsletter")).to_be_checked()
+            expect(page.locator("[data-picker-status]")).to_have_text("Added: Newsletter")
+            channels.fill("Spring sale")
+            channels.press("ArrowDown")
+            channels.press("Enter")
+            expect(page.get_by_label("Spring sale")).to_be_checked()
+            assert faults(page) == []
+        page.get_by_role("button", name="Create link").last.click()
+        expect(page.get_by_role("status").first).to_contain_text("Your link is ready.")
+    assert [channel["name"] for channel in ana.get("/channels")["data"]["channels"]] == ["Spring sale", "Newsletter"]
+    link = ana.get("/urls")["data"]["urls"][0]["id"]
+    assert len(ana.details("url", link)["channel"]) == 2
