@@ -18,7 +18,7 @@ MESSAGES := $(wildcard src/waypost/visits/locales/*/LC_MESSAGES/*.po) scripts/bu
 WEB_CODE := "web/src/*.{js,css}" "web/*.{js,mjs}" "src/waypost/visits/templates/styles/*.css"
 export UV_PYTHON_PREFERENCE := only-system
 
-.PHONY: run test quick lint check format install migration messages docs mcp-session docs-site audit release bench clean
+.PHONY: run test quick lint check format install migration messages docs mcp-session docs-site audit audit-pages page-pictures release bench clean
 
 run: .venv/.run
 	@exec $(BIN)/waypost serve
@@ -79,6 +79,14 @@ docs-site: .venv/.dev
 # make audit: look up known vulnerabilities of all dependencies (needs the internet; exit status 2: not all were checked)
 audit: .venv/.dev
 	$(BIN)/python scripts/audit.py $(UV)
+
+# make audit-pages: Lighthouse on every page of the demo (needs Chromium and the npm registry; about 20 minutes)
+audit-pages: .venv/.dev
+	$(BIN)/python -m scripts.audit_pages
+
+# make page-pictures: pictures of every page of the demo at two widths, light and dark, in dist/pages (needs Chromium)
+page-pictures: .venv/.dev
+	$(BIN)/python -m scripts.page_pictures dist/pages
 
 release: .venv/.dev
 	$(BIN)/python scripts/release.py $(UV)

@@ -150,6 +150,21 @@ def test_deleted_item_keeps_its_visits(ana: Person, dashboard: Browser, spring: 
     assert all("Deleted item" in row for row in rows[1:])
 
 
+def test_click_on_block_of_bio_page_is_listed_by_its_title(
+    ana: Person, dashboard: Browser, service: AsgiClient
+) -> None:
+    blocks = [{"type": "link", "title": "My shop", "url": "https://shop.example/"}]
+    bio = ana.add("bio", name="Ana", alias="ana-page", blocks=blocks)
+    match = re.search(r"/ana-page/(\d+)", visit(service, "ana-page").text)
+    assert match is not None
+    block = int(match[1])
+    _visit(service, f"ana-page/{block}")
+    (row,) = _rows(dashboard, f"?kind=block&item={block}")
+    assert "My shop" in row
+    ana.update("bio", bio, blocks=[])
+    assert "Deleted item" in _rows(dashboard)[0]
+
+
 def test_page_says_when_single_visits_are_not_kept(
     dashboard: Browser, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

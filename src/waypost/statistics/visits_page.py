@@ -13,7 +13,7 @@ from waypost.dashboard.routing import Router
 from waypost.dashboard.visit_items import Item, Key, find_items
 
 pages = Router()
-_KINDS = ("link", "qr", "file", "bio", "campaign", "missing")
+_KINDS = ("link", "qr", "file", "bio", "block", "campaign", "missing")
 _SORTS = ("click", "bot", "preview", "other", "late")
 _ALL_SORTS = "all"
 _MAX_MS = 2**62
