@@ -136,6 +136,7 @@ PUBLIC_ROUTES = (
     PublicRoute("/favicon.ico", host_routes.favicon),
     PublicRoute("/u/{username}/avatar.svg", account_avatar),
     PublicRoute("/u/{username}/{name}", visit_list),
+    PublicRoute("/u/{username}", host_routes.profile),
     PublicRoute("/r/{slug}", visit_rotator),
     PublicRoute("/report", report, ("GET", "HEAD", "POST")),
     PublicRoute("/overlay/{overlay}", submit_form, ("POST",)),

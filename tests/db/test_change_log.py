@@ -13,7 +13,8 @@ from waypost.db.change_log import Change, LogPosition
 from waypost.db.database import Database
 from waypost.visits.cache import Cache, HotResponse
 from waypost.visits.cache_invalidation import CacheInvalidator
-from waypost.visits.lookup import OWN_HOST, LinkView
+from waypost.visits.domain_view import OWN_HOST
+from waypost.visits.lookup import LinkView
 
 NOW = 1_800_000_000
 TARGET = LinkView(1, 1, "spring", "https://example.com/", "", None, None, None, "", "public")
@@ -111,8 +112,7 @@ def test_own_changes_after_those_of_another_process_lead_to_a_read(database: Dat
 
 
 def test_value_read_before_change_is_not_cached_after_it(database: Database) -> None:
-    cache = Cache()
-    invalidator = CacheInvalidator(database, cache)
+    invalidator = CacheInvalidator(database, cache := Cache())
     version = cache.version
     _record(database, "", "spring")
     invalidator.catch_up()

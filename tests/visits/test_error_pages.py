@@ -60,6 +60,36 @@ def test_error_is_page_for_browsers_and_json_for_programs(
 
 
 @ON_SQLITE
+def test_error_page_links_to_front_page_of_hosts_that_have_one(ana: Person) -> None:
+    ana.post("/domain/add", {"domain": "https://bare.example"})
+    ana.post("/domain/add", {"domain": "https://home.example", "redirectroot": "https://example.com/"})
+    for host, has_link in (("go.localhost", True), ("home.example", True), ("bare.example", False)):
+        page = ana.client.get("/unknown", headers={"Host": host, **ACCEPT_HTML})
+        assert (page.status_code, 'href="/">Go to the front page' in page.text) == (404, has_link), host
+
+
+@ON_SQLITE
+def test_address_of_account_explains_that_only_lists_have_pages(ana: Person) -> None:
+    page = visit(ana.client, "u/ana", headers=ACCEPT_HTML)
+    assert page.status_code == 404
+    assert "Accounts have no public page" in page.text
+    assert visit(ana.client, "u/nobody", headers=ACCEPT_HTML).text == page.text
+
+
+@ON_SQLITE
+def test_page_is_compressed_except_in_response_to_form(ana: Person, links: None) -> None:
+    plain = visit(ana.client, "locked", headers={**ACCEPT_HTML, "Accept-Encoding": "identity"})
+    page = visit(ana.client, "locked", headers={**ACCEPT_HTML, "Accept-Encoding": "gzip"})
+    assert "content-encoding" not in plain.headers
+    assert page.headers["content-encoding"] == "gzip"
+    assert int(page.headers["content-length"]) < int(plain.headers["content-length"]) / 2
+    assert page.text == plain.text
+    headers = {**ACCEPT_HTML, "Accept-Encoding": "gzip"}
+    form = visit(ana.client, "locked", "POST", data={"password": "wrong"}, headers=headers)
+    assert "content-encoding" not in form.headers
+
+
+@ON_SQLITE
 def test_too_many_wrong_passwords_return_429_with_retry_after(ana: Person, links: None) -> None:
     for _ in range(10):
         visit(ana.client, "locked", "POST", data={"password": "wrong"}, headers=ACCEPT_HTML)

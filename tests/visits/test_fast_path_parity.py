@@ -115,6 +115,7 @@ VALUES: dict[bytes, list[bytes]] = {
     b"X-Forwarded-For": [b"203.0.113.7", b"203.0.113.7, 127.0.0.2", b"", b"nonsense", b"2001:db8::1", b"1.2.3.4\t"],
     b"CF-IPCountry": [b"DE", b"de", b"", b"a\tb", b"XX", b"\xff\xff"],
     b"Accept": [b"text/html", b"*/*", b""],
+    b"Accept-Encoding": [b"gzip, deflate, br", b"identity", b""],
     b"Cookie": [b"a=b; c=d", b"z" * 4000],
     b"X-Odd": [b"", b"  spaced  ", b"a,b", b"\xff"],
     b"Sec-Purpose": [b"prefetch", b"", b"prefetch;prerender"],

@@ -6,7 +6,7 @@ from datetime import date
 from functools import cache
 from importlib.resources import files
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 from jinja2.filters import do_truncate
@@ -19,15 +19,10 @@ from waypost.dashboard import navigation
 from waypost.dashboard.i18n import format_number, gettext, ngettext
 from waypost.http import media_types
 from waypost.urls.url_parts import display_host
+from waypost.visits.responses import FAVICON
 
 STATIC = "/dashboard/static/"
 Pairs = Iterable[tuple[object, str]]
-FAVICON = "data:image/svg+xml," + quote(
-    "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32' fill='#0d7a58'>"
-    "<path d='M14.5 3h3v27h-3z' opacity='.55'/>"
-    "<path d='M6 6h18l5 4.5-5 4.5H6a1.5 1.5 0 0 1-1.5-1.5v-6A1.5 1.5 0 0 1 6 6z'/>"
-    "<path d='M26 17H11l-4 3.5 4 3.5h15a1.5 1.5 0 0 0 1.5-1.5v-4A1.5 1.5 0 0 0 26 17z'/></svg>"
-)
 
 
 @cache

@@ -14,8 +14,10 @@ from starlette.types import Receive, Scope, Send
 
 from waypost.errors import Kind, Problem
 from waypost.http.security_headers import header_of
+from waypost.urls.alias_namespace import OWN
 from waypost.urls.hostnames import host_of, is_own
-from waypost.visits.responses import Failure, PageRenderer
+from waypost.visits.domain_view import DomainView
+from waypost.visits.responses import DOMAIN_KEY, Failure, PageRenderer
 from waypost.visits.services import Handler, Services
 
 
@@ -37,12 +39,13 @@ class PublicApp:
         self._services = services
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        app = self._domain_app if await self._is_for_domain(scope) else self._app
+        scope[DOMAIN_KEY] = domain = await self._find_domain(scope)
+        app = self._domain_app if domain is not None and domain.id else self._app
         await app(scope, receive, send)
 
     async def has_alias(self, scope: Scope) -> bool:
         """Return whether a branded domain has an alias with this path, also one that the service uses elsewhere."""
-        if not await self._is_for_domain(scope):
+        if is_own(header_of(scope, b"host"), self._services.settings) or await self._find_domain(scope) is None:
             return False
         visits, host = self._services.visits, host_of(header_of(scope, b"host"))
         path = scope["path"].removeprefix("/").removesuffix("+")
@@ -51,13 +54,12 @@ class PublicApp:
             return any([await visits.resolve(host, name) for name in {alias, alias.removesuffix("/qr")}])
         return False
 
-    async def _is_for_domain(self, scope: Scope) -> bool:
+    async def _find_domain(self, scope: Scope) -> DomainView | None:
         header = header_of(scope, b"host")
-        if is_own(header, self._services.settings):
-            return False
+        host = OWN if is_own(header, self._services.settings) else host_of(header)
         with suppress(Problem):  # the routes respond with the problem
-            return await self._services.visits.find_domain(host_of(header)) is not None
-        return False
+            return await self._services.visits.find_domain(host)
+        return None
 
 
 def _create_app(routes: Iterable[PublicRoute], services: Services) -> Starlette:

@@ -12,7 +12,8 @@ from typing import TypeVar
 
 from waypost.db.change_log import NEW_ALIASES, Name
 from waypost.urls.blocklist import Blocklist
-from waypost.visits.lookup import DomainView, Resolved
+from waypost.visits.domain_view import DomainView
+from waypost.visits.lookup import Resolved
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -183,9 +184,9 @@ class Cache:
         self._body_bytes = 0
 
 
-def page_key(name: Name, language: str, is_html: bool) -> bytes:  # noqa: FBT001  # a part of the key
+def page_key(name: Name, language: str, is_html: bool, is_gzip: bool) -> bytes:  # noqa: FBT001  # parts of the key
     """Return the key of a page in `Cache.bodies`. A target of a request contains no blank."""
-    return b"%b %b %d" % (_key(name), language.encode(), is_html)
+    return b"%b %b %d %d" % (_key(name), language.encode(), is_html, is_gzip)
 
 
 def _key(name: Name) -> bytes:

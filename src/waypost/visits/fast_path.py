@@ -30,7 +30,6 @@ from waypost.visits.fast_outcomes import JournalFields
 from waypost.visits.fast_visits import FastVisits, LimitedResponse, RequestedHost, RotatedResponse
 from waypost.visits.request import VisitRequest
 from waypost.visits.request_sniffer import (
-    ACCEPT,
     AGENT,
     COUNTRY,
     FORWARDED,
@@ -39,6 +38,7 @@ from waypost.visits.request_sniffer import (
     REFERRER,
     HeaderValues,
     RequestSniffer,
+    accepted,
 )
 
 STATE_KEY = "waypost.worker_state"
@@ -236,7 +236,7 @@ class FastPathProtocol(LimitedProtocol):
 
     def _respond_with(self, record: Any, request: _Request) -> bool:
         visits = self._worker_state.visits
-        response = visits.respond(request.visit, record, request.headers[ACCEPT], version=request.version)
+        response = visits.respond(request.visit, record, accepted(request.headers), version=request.version)
         if response is None or isinstance(response, LimitedResponse):
             return response is not None and self._take_click(response, request)
         self._worker_state.record_redirects += response.status_line is REDIRECT_LINE

@@ -25,9 +25,11 @@ from waypost.urls.hostnames import host_of, is_https_only, is_own
 from waypost.visits import i18n
 from waypost.visits.cache import MAX_AGE_SECONDS, Cache, HotBody, HotResponse, page_key
 from waypost.visits.click_limits import LinkKey
+from waypost.visits.domain_view import DomainView
 from waypost.visits.fast_outcomes import FastPage, FastRedirect, JournalFields
 from waypost.visits.request import URL_SAFE, VisitRequest
-from waypost.visits.responses import PageRenderer, redirect
+from waypost.visits.request_sniffer import Accepted
+from waypost.visits.responses import DOMAIN_KEY, PageRenderer, redirect
 from waypost.visits.visit import MAX_HOST, VisitService
 
 R = TypeVar("R", bound=HotResponse)
@@ -36,6 +38,7 @@ _TARGET = re.compile(rb"/([A-Za-z0-9_-]{1,%d})" % alias_rules.MAX_OWN_LENGTH + _
 _ROTATOR_TARGET = re.compile(rb"/r/([A-Za-z0-9_-]{3,50})" + _QUERY)
 _DOMAIN_TARGET = re.compile(rb"/([A-Za-z0-9_.~/-]{1,%d})" % alias_rules.MAX_LENGTH + _QUERY)
 _MAX_HOSTS = 10_000
+_MAX_NOT_FOUND = 200  # pages of hosts, languages and encodings
 _HSTS_LINE = b"strict-transport-security: %b\r\n" % HSTS.encode()
 
 
@@ -85,10 +88,11 @@ class RotatorLoader(Protocol):
 
 
 class _View(NamedTuple):
-    """The properties of a visitor that a page may depend on."""
+    """The properties of a visitor that a page may depend on, next to the host."""
 
     language: str
     is_html: bool
+    is_gzip: bool
 
 
 class FastVisits:
@@ -112,7 +116,7 @@ class FastVisits:
         self._rules = rules
         self.hosts: dict[bytes, RequestedHost] = {}
         """By `Host` header, what `learn_host` returned."""
-        self._not_found: dict[_View, bytes] = {}
+        self._not_found: dict[tuple[_View, DomainView | None], bytes] = {}
 
     def close(self) -> None:
         """Stop the threads."""
@@ -146,17 +150,17 @@ class FastVisits:
             alias = alias.lower()
         return Target(alias, quote(query, safe=URL_SAFE) if query else "", is_rotator)
 
-    def respond(self, visit: VisitRequest, record: Any, accept: bytes, *, version: int) -> HotResponse | None:
+    def respond(self, visit: VisitRequest, record: Any, accepted: Accepted, *, version: int) -> HotResponse | None:
         """Return the response to a visit; None if it needs the slow path. `version`: the cache's before the read."""
         if record is None:
             may_be_path = "/" in visit.alias or visit.alias.lower() in alias_rules.RESERVED  # of a branded domain
-            return None if may_be_path else self._not_found_response(visit, accept)
+            return None if may_be_path else self._not_found_response(visit, accepted)
         rule = self._rules.get(type(record))
         outcome = rule(self._visits, visit, record) if rule else None
         if outcome is None:
             return None
         if isinstance(outcome, FastPage):
-            return self._page(visit, outcome, accept, version)
+            return self._page(visit, outcome, accepted, version)
         if outcome.limited_link is not None:
             return _copy(_redirect(outcome), LimitedResponse, link=outcome.limited_link)
         response = _redirect(outcome)
@@ -170,7 +174,7 @@ class FastVisits:
     def _cache(self) -> Cache:
         return self._visits.cache
 
-    def _not_found_response(self, visit: VisitRequest, accept: bytes) -> HotResponse | None:
+    def _not_found_response(self, visit: VisitRequest, accepted: Accepted) -> HotResponse | None:
         """Log the visit for the domain, and redirect or show the error page (waypost.visits.alias)."""
         is_cached, domain = self._cache.get_domain(visit.host)
         if not is_cached:
@@ -182,16 +186,18 @@ class FastVisits:
             blocklist = self._cache.blocklist
             is_allowed = blocklist is not None and not blocklist.blocks(domain.redirect404)
             return _redirect(FastRedirect(domain.redirect404, target)) if is_allowed else None
-        view = _page_view(visit, accept)
-        page = self._not_found.get(view)
+        view = _page_view(visit, accepted)
+        page = self._not_found.get((view, domain))
         if page is None:
-            page = self._not_found[view] = _content(self._pages.refuse(_request(view), "missing"))
+            if len(self._not_found) >= _MAX_NOT_FOUND:
+                self._not_found.clear()
+            page = self._not_found[view, domain] = _content(self._pages.refuse(_request(view, domain), "missing"))
         else:
             self._meter.count("refusals", "missing")
         return HotResponse(page, target, 0, status_line=STATUS_LINE[404])
 
-    def _page(self, visit: VisitRequest, page: FastPage, accept: bytes, version: int) -> HotResponse | None:
-        view = _page_view(visit, accept)
+    def _page(self, visit: VisitRequest, page: FastPage, accepted: Accepted, version: int) -> HotResponse | None:
+        view = _page_view(visit, accepted)
         if page.needs_html and not view.is_html:
             return None
         name = (visit.host, visit.alias)
@@ -199,7 +205,10 @@ class FastVisits:
         cached = self._cache.bodies.get(key)
         if cached is not None and cached.until_ms > clock.now_ms():
             return cached
-        response = page.render(_request(view), self._pages)
+        is_host_cached, domain = self._cache.get_domain(visit.host)
+        if not is_host_cached:
+            return None
+        response = page.render(_request(view, domain), self._pages)
         body = HotBody(
             unique=_content(response),
             journal_target=page.journal_target,
@@ -211,14 +220,19 @@ class FastVisits:
         return body
 
 
-def _page_view(visit: VisitRequest, accept: bytes) -> "_View":
-    return _View(i18n.negotiate_language(visit.accept_language.decode("latin-1")), b"text/html" in accept)
+def _page_view(visit: VisitRequest, accepted: Accepted) -> _View:
+    language = i18n.negotiate_language(visit.accept_language.decode("latin-1"))
+    return _View(language, b"text/html" in accepted.types, b"gzip" in accepted.encodings)
 
 
-def _request(view: "_View") -> Request:
+def _request(view: _View, domain: DomainView | None) -> Request:
     """Return a request with only the headers that a page may depend on."""
-    accept = b"text/html" if view.is_html else b""
-    return Request({"type": "http", "headers": [(b"accept", accept), (b"accept-language", view.language.encode())]})
+    headers = [
+        (b"accept", b"text/html" if view.is_html else b""),
+        (b"accept-encoding", b"gzip" if view.is_gzip else b""),
+        (b"accept-language", view.language.encode()),
+    ]
+    return Request({"type": "http", "method": "GET", "headers": headers, DOMAIN_KEY: domain})
 
 
 def _content(response: Response) -> bytes:

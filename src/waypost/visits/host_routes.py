@@ -67,6 +67,11 @@ async def domain_redirect(request: Request, services: Services, url: str) -> Res
     return redirect(url)
 
 
+async def profile(request: Request, services: Services) -> Response:
+    """`/u/<username>`: explain that only lists of links have pages."""
+    return services.pages.fail(request, "no_profile", code="missing")
+
+
 async def not_found(request: Request, services: Services) -> Response:
     """Every path without a route."""
     return services.pages.refuse(request, "missing")

@@ -16,7 +16,7 @@ from waypost.db.schema import aliases, bios, domains, files, link_pixels, links,
 from waypost.errors import Problem
 from waypost.qrcode import payloads
 from waypost.qrcode.payloads import Content, Data, Type
-from waypost.settings import ROOT_PAGE, Settings
+from waypost.settings import Settings
 from waypost.urls.alias_namespace import OWN
 from waypost.visits.interstitials import InterstitialColumns, Interstitials, read_interstitials
 
@@ -79,18 +79,6 @@ class QrView:
 
 
 @dataclass(frozen=True, slots=True)
-class DomainView:
-    """A branded domain as a visit needs it. The service's own host has id 0 and account 0."""
-
-    id: int
-    account: int
-    scheme: str
-    redirectroot: str
-    redirect404: str
-    ignorecase: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class FileView:
     """A file as a visit needs it, without its download count. `expiry` is in seconds; `password` is a hash."""
 
@@ -131,7 +119,6 @@ class BioView:
         return len(self.description) + sum(len(str(value)) for block in self.blocks for value in block.values())
 
 
-OWN_HOST = DomainView(0, 0, "", "", "")
 Resolved = LinkView | QrView | FileView | BioView
 """Everything that an alias can resolve to."""
 
@@ -283,15 +270,3 @@ NAMED_RECORDS = {
         *(func.json_extract_path_text(_JSON_ELEMENTS.c.value, index, type_=String) for index in ("0", "1")),
     ),
 }
-
-
-_DOMAIN = crud.select_columns(domains, DomainView).where(domains.c.host == bindparam("host"))
-
-
-def find_domain(tx: Connection, host: str, settings: Settings) -> DomainView | None:
-    """Return the branded domain with that host name; None for an unregistered host."""
-    if host == OWN:
-        root = "" if settings.root_redirect == ROOT_PAGE else settings.root_redirect
-        return replace(OWN_HOST, redirectroot=root, redirect404=settings.not_found_redirect)
-    row = tx.execute(_DOMAIN, {"host": host}).first()
-    return DomainView(*row) if row else None

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 from operator import itemgetter
+from typing import NamedTuple
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 
 from waypost.http.connection import MAX_HEADER_BYTES, MAX_HEADERS
 
-HOST, AGENT, REFERRER, LANGUAGE, ACCEPT, FORWARDED, COUNTRY, _CONNECTION, _UNSUPPORTED = range(9)
+HOST, AGENT, REFERRER, LANGUAGE, ACCEPT, ENCODING, FORWARDED, COUNTRY, _CONNECTION, _UNSUPPORTED = range(10)
 """Indexes of the header values that RequestSniffer returns."""
 # Headers that matter to a click or to the response. A request with an unsupported one takes the slow path.
 _HEADERS = {
@@ -16,6 +17,7 @@ _HEADERS = {
     b"referer": REFERRER,
     b"accept-language": LANGUAGE,
     b"accept": ACCEPT,
+    b"accept-encoding": ENCODING,
     b"x-forwarded-for": FORWARDED,
     b"connection": _CONNECTION,
     **dict.fromkeys((b"content-length", b"transfer-encoding", b"expect", b"upgrade", b"if-none-match"), _UNSUPPORTED),
@@ -27,6 +29,18 @@ _MAX_CACHED_BYTES = 2048  # of the header names of one kind of client
 HeaderValues = tuple[bytes, ...]
 """The values of the headers above, by their indexes; empty for those that were not sent."""
 _Picker = Callable[[dict[bytes, bytes]], HeaderValues]
+
+
+class Accepted(NamedTuple):
+    """The headers Accept and Accept-Encoding of a request."""
+
+    types: bytes
+    encodings: bytes
+
+
+def accepted(values: HeaderValues) -> Accepted:
+    """Return what a client accepts."""
+    return Accepted(values[ACCEPT], values[ENCODING])
 
 
 class RequestSniffer:

@@ -9,9 +9,11 @@ from jinja2 import Environment, PackageLoader
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
+from waypost.http.compression import compress
 from waypost.observability.metrics import Meter
 from waypost.visits import i18n
 from waypost.visits.decide import RefusalReason
+from waypost.visits.domain_view import DomainView
 from waypost.visits.i18n import translatable
 from waypost.visits.request import URL_SAFE
 
@@ -26,27 +28,47 @@ PAGE_HEADERS = {
 }
 """The headers of a page: it loads nothing from other sites, runs no scripts and cannot be framed."""
 WEB_SCHEMES = ("http://", "https://")
+DOMAIN_KEY = "waypost.domain"
+"""Key of the request's scope for the DomainView of the host, None for unknown hosts."""
+FAVICON = "data:image/svg+xml," + quote(
+    "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32' fill='#0d7a58'>"
+    "<path d='M14.5 3h3v27h-3z' opacity='.55'/>"
+    "<path d='M6 6h18l5 4.5-5 4.5H6a1.5 1.5 0 0 1-1.5-1.5v-6A1.5 1.5 0 0 1 6 6z'/>"
+    "<path d='M26 17H11l-4 3.5 4 3.5h15a1.5 1.5 0 0 0 1.5-1.5v-4A1.5 1.5 0 0 0 26 17z'/></svg>"
+)
 
 
 class _Error(NamedTuple):
-    """An error page. `file_text` replaces `text` for files."""
+    """An error page. `file_text` replaces `text` for files; `help` says what the visitor can do."""
 
     status: int
     title: str
     text: str
     file_text: str = ""
+    help: str = ""
 
 
-Failure = Literal["method", "internal", "unavailable", "storage_full"]
+Failure = Literal["no_profile", "method", "internal", "unavailable", "storage_full"]
+_ASK_FOR_ANOTHER = translatable("Ask the person that sent it to you for another one.")
+_RETYPE = translatable("Upper and lower case can matter, and the end is easily lost when an address is copied.")
 _ERRORS: dict[RefusalReason | Failure, _Error] = {
     "missing": _Error(
-        404, translatable("Not found"), translatable("This short link does not exist. Please check the address.")
+        404,
+        translatable("Not found"),
+        translatable("This short link does not exist. Please check the address."),
+        help=_RETYPE,
+    ),
+    "no_profile": _Error(
+        404,
+        translatable("No page here"),
+        translatable("Accounts have no public page. The address of a list of links ends with the name of the list."),
     ),
     "disabled": _Error(
         403,
         translatable("Disabled"),
         translatable("The owner of this short link has disabled it."),
         translatable("The owner of this file has disabled it."),
+        help=_ASK_FOR_ANOTHER,
     ),
     "blocked": _Error(
         403, translatable("Blocked"), translatable("The administrator of this service has blocked this destination.")
@@ -56,6 +78,7 @@ _ERRORS: dict[RefusalReason | Failure, _Error] = {
         translatable("No longer available"),
         translatable("This short link has expired or reached its limit."),
         translatable("This file has expired or reached its download limit."),
+        help=_ASK_FOR_ANOTHER,
     ),
     "locked": _Error(
         401,
@@ -113,8 +136,14 @@ class PageRenderer:
     ) -> Response:
         """Return a page as a response."""
         language = _language(request)
-        headers = {**headers, "Content-Language": language, "Vary": "Accept, Accept-Language"}
-        return HTMLResponse(self.render(template, language=language, **values), status, headers=headers)
+        domain: DomainView | None = request.scope.get(DOMAIN_KEY)
+        values = {"favicon": FAVICON, "has_front_page": domain is not None and domain.has_front_page, **values}
+        text = self.render(template, language=language, **values).encode()
+        # Responses to forms are never compressed, like those of the dashboard.
+        accepted = "" if request.method == "POST" else request.headers.get("accept-encoding", "")
+        body, encoding = compress(text, accepted)
+        vary = {"Content-Language": language, "Vary": "Accept, Accept-Language, Accept-Encoding"}
+        return HTMLResponse(body, status, headers={**headers, **encoding, **vary})
 
     def preview(
         self, request: Request, *, url: str, alias: str, title: str, report: str, default_title: str = ""

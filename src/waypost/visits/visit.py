@@ -24,7 +24,8 @@ from waypost.visits.alias_loader import AliasLoader
 from waypost.visits.cache import Cache
 from waypost.visits.click_limits import ClickTaker, LinkKey, has_clicks_left
 from waypost.visits.decide import Facts, Outcome, Redirect, Refusal, decide, expired_outcome
-from waypost.visits.lookup import DomainView, LinkView, Resolved, find_domain
+from waypost.visits.domain_view import DomainView, find_domain
+from waypost.visits.lookup import LinkView, Resolved
 from waypost.visits.password_check import PasswordCheck
 from waypost.visits.request import VisitRequest
 

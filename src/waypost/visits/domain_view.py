@@ -1,0 +1,40 @@
+"""Branded domains and the service's own host, as a visit needs them."""
+
+from dataclasses import dataclass, replace
+
+from sqlalchemy import Connection, bindparam
+
+from waypost.db import crud
+from waypost.db.schema import domains
+from waypost.settings import ROOT_PAGE, Settings
+from waypost.urls.alias_namespace import OWN
+
+
+@dataclass(frozen=True, slots=True)
+class DomainView:
+    """A branded domain as a visit needs it. The service's own host has id 0 and account 0."""
+
+    id: int
+    account: int
+    scheme: str
+    redirectroot: str
+    redirect404: str
+    ignorecase: bool = False
+
+    @property
+    def has_front_page(self) -> bool:
+        """Return whether the root URL shows something. On the service's own host it always does."""
+        return not self.id or bool(self.redirectroot)
+
+
+OWN_HOST = DomainView(0, 0, "", "", "")
+_DOMAIN = crud.select_columns(domains, DomainView).where(domains.c.host == bindparam("host"))
+
+
+def find_domain(tx: Connection, host: str, settings: Settings) -> DomainView | None:
+    """Return the branded domain with that host name; None for an unregistered host."""
+    if host == OWN:
+        root = "" if settings.root_redirect == ROOT_PAGE else settings.root_redirect
+        return replace(OWN_HOST, redirectroot=root, redirect404=settings.not_found_redirect)
+    row = tx.execute(_DOMAIN, {"host": host}).first()
+    return DomainView(*row) if row else None
