@@ -4,9 +4,9 @@ import { readFileSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { feature } from "topojson-client";
 
-const WIDTH = 800;
-const HEIGHT = 392;
-const DOT = 3;
+const WIDTH = 560;
+const HEIGHT = 274;
+const DOT = 2;
 /** Countries without a number in the map, by their name there. */
 const UNNUMBERED = { Kosovo: "XK" };
 
