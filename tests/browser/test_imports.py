@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.conftest import Person
+from tests.support.archives import export
 from tests.support.browser import served, window
 from tests.support.browser_login import examine, sign_in, signed_in_page
 from tests.support.databases import ON_SQLITE
@@ -129,3 +130,24 @@ def test_statistics_show_imported_clicks_apart(ana: Person, chrome: Browser, add
         expect(page.get_by_text("One of these clicks was imported.")).to_be_visible()
         expect(page.get_by_text("41 more clicks were imported without a time.")).to_be_visible()
         examine(page, "/dashboard/links/1/stats")
+
+
+def test_plan_of_archive_names_kinds_of_items(
+    ana: Person, ben: Person, chrome: Browser, address: str, settings: Settings, tmp_path: Path
+) -> None:
+    ben.add("channel", name="Newsletter")
+    ben.add("url", url=SHOP, custom="theirs")
+    ben.add("bio", name="Ben", alias="ben-page")
+    archive = export(ben, settings, tmp_path / "ben.zip")
+    with signed_in_page(chrome, address) as page:
+        _plan(page, address, archive)
+        _expect_state(page, "Nothing is imported yet")
+        rows = page.get_by_role("listitem")
+        expect(rows.filter(has_text="Newsletter")).to_contain_text("Channel")
+        expect(rows.filter(has_text="Newsletter")).to_contain_text("New")
+        expect(rows.filter(has_text="ben-page")).to_contain_text("Bio page")
+        expect(rows.filter(has_text="ben-page")).to_contain_text("Conflict")
+        examine(page, "/dashboard/import")
+        page.get_by_role("button", name="Import", exact=True).click()
+        _expect_state(page, "The import is complete")
+    assert [channel["name"] for channel in ana.get("/channels")["data"]["channels"]] == ["Newsletter"]

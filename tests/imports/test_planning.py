@@ -10,7 +10,7 @@ from tests.support.imports import EXPORTS, SHOP, plan, planned_rows
 from waypost.db import schema
 from waypost.db.database import Database
 from waypost.errors import Problem
-from waypost.imports import plans
+from waypost.imports import plan_report, plans
 from waypost.imports.planner import Options
 from waypost.moderation import blocklist
 from waypost.settings import Settings
@@ -152,3 +152,13 @@ def test_encodings_and_separators_of_spreadsheets_are_read(
         + "\r\n"
     )
     assert plan(ana, settings, text.encode(encoding)) == [("create", "one")]
+
+
+def test_formula_cell_is_text_and_escaped_in_report(ana: Person, settings: Settings) -> None:
+    plan(ana, settings, f"alias,url,title\none,{SHOP},'=1+1\n=cmd|' /C calc'!A0,{SHOP},x")
+    current = ana.database.read(lambda tx: plans.current(tx, ana.account))
+    titles = select(schema.import_rows.c.fields).where(schema.import_rows.c.fate == "create")
+    (fields,) = ana.database.read(lambda tx: tx.execute(titles).scalars().all())
+    assert fields["columns"]["title"] == "=1+1"
+    report = "".join(plan_report.csv_lines(ana.database, ana.account, current.id))
+    assert "\"'=cmd|' /C calc'!A0\"" in report
