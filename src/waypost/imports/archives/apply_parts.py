@@ -1,60 +1,23 @@
 """Application of the parts of an archive: rows are added to the items that the import created, and removed by undo."""
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Table, delete, insert, select, update
+from sqlalchemy import Connection, delete, select, update
 
 from waypost.clicks.ingest import partitions
-from waypost.clicks.ingest.aggregate import (
-    DAY,
-    IMPORTED,
-    NOT_IN_ACCOUNT_TOTALS,
-    LabelCounts,
-    VisitAttributes,
-    label_columns,
-    label_of,
-    link_of,
-)
-from waypost.clicks.ingest.bulk_upsert import transpose, upsert_counts
-from waypost.clicks.ingest.label_limits import limit_labels
-from waypost.db.database import Database, upsert
-from waypost.db.schema import (
-    channel_items,
-    click_labels,
-    click_times,
-    events,
-    import_parts,
-    import_plans,
-    rotator_links,
-    submissions,
-)
+from waypost.clicks.ingest.aggregate import DAY
+from waypost.db.database import Database
+from waypost.db.schema import import_parts, import_plans
 from waypost.imports.archives import references
-from waypost.imports.archives.parts import ACCOUNT_KIND, Row
-from waypost.imports.archives.references import Items, Key
+from waypost.imports.archives.part_rows import APPLY, KEYS, REMOVE
+from waypost.imports.archives.parts import ACCOUNT_KIND
+from waypost.imports.archives.references import Items
 from waypost.imports.pace import Pace
 
 _PLAN, _PART = import_plans.c, import_parts.c
 _PARTS_PER_BATCH, _MAX_PARTS_PER_BATCH = 2, 25
 _PARTS_PER_READ = 100
-_TIME_KEY = ("kind", "item", "at", "account", "clicks", "uniques", "bots", "previews", "others", "late")
-_LABEL_KEY = ("kind", "item", "day", "dimension", "label", "account", "n")
-_EVENT = (
-    "kind",
-    "item",
-    "at_ms",
-    "sort",
-    "first",
-    "country",
-    "referrer",
-    "browser",
-    "os",
-    "device",
-    "language",
-    "source",
-)
-_STATISTICS = frozenset({"clicks_by_time", "clicks_by_label", "visits"})
 
 
 def apply_all(database: Database, account: int, plan: int, check: Callable[[], object] = lambda: None) -> None:
@@ -79,7 +42,7 @@ def _apply_batch(tx: Connection, account: int, plan: int, size: int) -> bool:
         tx.execute(update(import_plans).where(*is_plan).values(parts_position=parts[-1].id))
         items = _items(tx, account, plan, parts)
         for part in parts:
-            _APPLY[part.sheet](tx, account, part.content, items)
+            APPLY[part.sheet](tx, account, part.content, items)
     return bool(parts)
 
 
@@ -89,8 +52,8 @@ def _remove_batch(tx: Connection, account: int, plan: int, size: int) -> bool:
     if parts:
         items = _items(tx, account, plan, parts)
         for part in parts:
-            if part.sheet in _STATISTICS:
-                _REMOVE[part.sheet](tx, account, part.content, items)
+            if remove := REMOVE.get(part.sheet):
+                remove(tx, account, part.content, items)
         is_removed = _PART.id.in_([part.id for part in parts])
         tx.execute(delete(import_parts).where(_PART.account == account, is_removed))
     return bool(parts)
@@ -109,7 +72,7 @@ def _next_parts(tx: Connection, account: int, plan: int, size: int, after: int) 
 
 def _items(tx: Connection, account: int, plan: int, parts: Sequence[Any]) -> Items:
     """Return the items here of all keys in the parts."""
-    keys = {key for part in parts for row in part.content["rows"] for key in _KEYS[part.sheet](row)}
+    keys = {key for part in parts for row in part.content["rows"] for key in KEYS[part.sheet](row)}
     if not keys:
         return Items()
     by_source = references.find(tx, account, plan, parts[0].content["service"], keys)
@@ -117,153 +80,6 @@ def _items(tx: Connection, account: int, plan: int, parts: Sequence[Any]) -> Ite
     blocks = references.blocks(tx, account, plan) if any(kind == "block" for kind, _ in keys) else {}
     own = {(ACCOUNT_KIND, item): account for kind, item in keys if kind == ACCOUNT_KIND}
     return Items(by_source.all, {**by_source.created, **domains, **blocks, **own})
-
-
-def _statistics_keys(row: Row) -> Iterable[Key]:
-    kind, item = row[0], row[1]
-    yield ("domain", item) if kind == "missing" else (kind, item)
-    yield (kind, item)
-    if kind == "campaign" and (link := link_of(str(row[4]))) is not None:
-        yield "link", link
-
-
-_KEYS: Mapping[str, Callable[[Row], Iterable[Key]]] = {
-    "channel_items": lambda row: (("channel", row[0]), (row[1], row[2])),
-    "rotator_links": lambda row: (("campaign", row[0]), ("link", row[1])),
-    "submissions": lambda row: (("overlay", row[0]), ("link", row[1])),
-    "clicks_by_time": _statistics_keys,
-    "clicks_by_label": _statistics_keys,
-    "visits": _statistics_keys,
-}
-
-
-def _add_channel_items(tx: Connection, account: int, content: Any, items: Items) -> None:
-    values = [
-        {"link": None, "bio": None, "qr": None}
-        | {
-            "account": account,
-            "channel": items.all["channel", channel],
-            kind: items.created[kind, item],
-            "assigned": at,
-        }
-        for channel, kind, item, at in content["rows"]
-        if ("channel", channel) in items.all and (kind, item) in items.created
-    ]
-    _insert_new(tx, channel_items, values)
-
-
-def _add_rotator_links(tx: Connection, account: int, content: Any, items: Items) -> None:
-    values = [
-        {
-            "account": account,
-            "campaign": items.all["campaign", campaign],
-            "link": items.created["link", link],
-            "weight": weight,
-            "quota": quota,
-            "given": given,
-        }
-        for campaign, link, weight, quota, given in content["rows"]
-        if ("campaign", campaign) in items.all and ("link", link) in items.created
-    ]
-    _insert_new(tx, rotator_links, values)
-
-
-def _add_submissions(tx: Connection, account: int, content: Any, items: Items) -> None:
-    names = ("name", "email", "message", "choice", "created")
-    values = [
-        {"account": account, "overlay": items.created["overlay", overlay], "link": items.all.get(("link", link))}
-        | dict(zip(names, rest, strict=True))
-        for overlay, link, *rest in content["rows"]
-        if ("overlay", overlay) in items.created
-    ]
-    if values:
-        tx.execute(insert(submissions), values)
-
-
-def _insert_new(tx: Connection, table: Table, values: list[dict[str, Any]]) -> None:
-    if values:
-        tx.execute(upsert(tx, table).on_conflict_do_nothing(), values)
-
-
-def _add_times(tx: Connection, account: int, content: Any, items: Items, *, sign: int = 1) -> None:
-    rows: dict[tuple[str, int, int], list[int]] = {}
-    for kind, item, at, *counts in content["rows"]:
-        if (kind, item) not in items.created:
-            continue
-        for owner in _owners(kind, items.created[kind, item], account, content):
-            row = rows.setdefault((*owner, at), [0] * len(counts))
-            row[:] = [total + sign * count for total, count in zip(row, counts, strict=True)]
-    values = [(*key, account, *counts) for key, counts in sorted(rows.items())]
-    upsert_counts(tx, click_times, transpose(_TIME_KEY, values))
-
-
-def _add_labels(tx: Connection, account: int, content: Any, items: Items, *, sign: int = 1) -> None:
-    rows: Counter[tuple[str, int, int, str, str]] = Counter()
-    whole: dict[int, list[Counter[str]]] = defaultdict(lambda: [Counter() for _ in VisitAttributes._fields])
-    for kind, item, day, dimension, label, number in content["rows"]:
-        if (kind, item) not in items.created:
-            continue
-        own, *others = _owners(kind, items.created[kind, item], account, content)
-        rows[*own, day, dimension, _label_here(kind, label, items)] += number
-        for owner in others:
-            if dimension == IMPORTED:
-                rows[*owner, day, dimension, label] += number
-            else:
-                whole[day][VisitAttributes._fields.index(dimension)][label] += number
-    values = [(*key, account, sign * number) for key, number in sorted(rows.items())]
-    upsert_counts(tx, click_labels, transpose(_LABEL_KEY, values))
-    counts = [LabelCounts(ACCOUNT_KIND, account, day, account, tuple(each)) for day, each in sorted(whole.items())]
-    columns = label_columns(limit_labels(tx, counts))
-    upsert_counts(tx, click_labels, {**columns, "n": [sign * number for number in columns["n"]]})
-
-
-def _owners(kind: str, item: int, account: int, content: Any) -> list[tuple[str, int]]:
-    """Return what a row counts for: its item, and the account if that has statistics of its own."""
-    counts_for_account = content["adds_to_account"] and kind not in NOT_IN_ACCOUNT_TOTALS
-    return [(kind, item), *([(ACCOUNT_KIND, account)] if counts_for_account else [])]
-
-
-def _label_here(kind: str, label: str, items: Items) -> str:
-    """Return a label with the id here of the link that it names."""
-    link = link_of(label) if kind == "campaign" else None
-    return label if link is None else label_of(items.created.get(("link", link), 0))
-
-
-def _add_visits(tx: Connection, account: int, content: Any, items: Items) -> None:
-    rows = _visits_here(account, content, items)
-    if rows:
-        tx.execute(insert(events), rows)
-
-
-def _remove_visits(tx: Connection, account: int, content: Any, items: Items) -> None:
-    c = events.c
-    for row in _visits_here(account, content, items):
-        is_visit = (c.account == account, c.kind == row["kind"], c.item == row["item"], c.at_ms == row["at_ms"])
-        tx.execute(delete(events).where(*is_visit))
-
-
-def _visits_here(account: int, content: Any, items: Items) -> list[dict[str, Any]]:
-    rows = (dict(zip(_EVENT, row, strict=True)) for row in content["rows"])
-    return [
-        row | {"account": account, "item": items.created[row["kind"], row["item"]]}
-        for row in rows
-        if (row["kind"], row["item"]) in items.created
-    ]
-
-
-_APPLY: Mapping[str, Callable[..., None]] = {
-    "channel_items": _add_channel_items,
-    "rotator_links": _add_rotator_links,
-    "submissions": _add_submissions,
-    "clicks_by_time": _add_times,
-    "clicks_by_label": _add_labels,
-    "visits": _add_visits,
-}
-_REMOVE: Mapping[str, Callable[..., None]] = {
-    "clicks_by_time": lambda *values: _add_times(*values, sign=-1),
-    "clicks_by_label": lambda *values: _add_labels(*values, sign=-1),
-    "visits": _remove_visits,
-}
 
 
 def _create_partitions(database: Database, account: int, plan: int) -> None:

@@ -18,6 +18,7 @@ from waypost.imports.sources.fields import Fields
 
 _ROWS, _PARTS_PER_INSERT = 200, 20
 _KINDS = frozenset({"link", "qr", "file", "bio", "block", "campaign", "missing"})
+_EDITED_KINDS = frozenset({"link", "qr", "file", "bio", "campaign"})
 _SORTS = frozenset({"click", "bot", "preview", "late", "other"})
 _COUNTS = ("clicks", "uniques", "bots", "previews", "others", "late")
 _DIMENSIONS = frozenset({*VisitAttributes._fields, IMPORTED})
@@ -130,6 +131,13 @@ def _visit(row: Fields) -> Row | None:
     ]
 
 
+def _edit(row: Fields) -> Row | None:
+    at = row.second("at")
+    if row.text("kind") not in _EDITED_KINDS or at is None or at % QUARTER or not _is_past(at):
+        return None
+    return [row.text("kind"), row.number("item"), at]
+
+
 def _is_counted(row: Fields) -> bool:
     return row.text("kind") in _KINDS or row.text("kind") == ACCOUNT_KIND
 
@@ -149,6 +157,7 @@ _SHEETS: Mapping[str, Callable[[Fields], Row | None]] = {
     "clicks_by_time": _time,
     "clicks_by_label": _label,
     "visits": _visit,
+    "edits": _edit,
 }
 
 
