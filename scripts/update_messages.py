@@ -1,9 +1,10 @@
-"""Update the message catalogs of the pages for visitors (.po) from the sources: `make messages`.
+"""Update the message catalogs (.po) of the pages for visitors and of the dashboard from the sources: `make messages`.
 
-The texts are those of the templates for visitors, and in Python the arguments of `translatable`. The dashboard has no
-catalogs.
+Texts of the pages for visitors are those of their templates, and in Python the arguments of `translatable`.
+Texts of the dashboard are those of its templates, and in Python the texts that `scripts/python_messages.py` finds.
 """
 
+import runpy
 from io import BytesIO
 from pathlib import Path
 
@@ -15,10 +16,11 @@ from waypost.http import media_types
 
 _MARKER = {"translatable": None}
 _TEMPLATE_KEYWORDS = {"_": None, "gettext": None, "ngettext": (1, 2)}
+_python_messages = runpy.run_path(str(Path(__file__).with_name("python_messages.py")))["python_messages"]
 
 
 def extracted_messages(root: Path) -> Catalog:
-    """Return the texts of the checkout at `root`."""
+    """Return the texts for visitors of the checkout at `root`."""
     package = root / "src" / "waypost"
     catalog = Catalog()
     for path in sorted(package.rglob("*.py")):
@@ -32,6 +34,19 @@ def extracted_messages(root: Path) -> Catalog:
     return catalog
 
 
+def dashboard_messages(root: Path) -> Catalog:
+    """Return the texts of the dashboard of the checkout at `root`."""
+    package = root / "src" / "waypost"
+    catalog = Catalog()
+    for path in sorted((package / "dashboard" / "templates").rglob("*.html")):
+        _add(catalog, "jinja2", path.read_bytes(), _TEMPLATE_KEYWORDS)
+    for text in (*media_types.DESCRIPTIONS.values(), *media_types.FAMILY_DESCRIPTIONS.values()):
+        catalog.add(text)
+    for message in _python_messages(package):
+        catalog.add(message)
+    return catalog
+
+
 def updated_catalog(po: str, messages: Catalog) -> str:
     """Return a catalog with exactly these messages. Its header and its translations stay; new texts have none."""
     header, _, _ = po.partition("\n\n")
@@ -42,9 +57,9 @@ def updated_catalog(po: str, messages: Catalog) -> str:
     return f"{header}\n\n{output.getvalue().decode().strip()}\n"
 
 
-def catalogs(root: Path) -> list[Path]:
-    """Return the files of the catalogs."""
-    return sorted((root / "src" / "waypost" / "visits" / "locales").glob("*/LC_MESSAGES/*.po"))
+def catalogs(root: Path, package: str = "visits") -> list[Path]:
+    """Return the files of the catalogs of a package."""
+    return sorted((root / "src" / "waypost" / package / "locales").glob("*/LC_MESSAGES/*.po"))
 
 
 def _add(catalog: Catalog, method: str, content: bytes, keywords: dict[str, tuple[int, ...] | None]) -> None:
@@ -54,6 +69,6 @@ def _add(catalog: Catalog, method: str, content: bytes, keywords: dict[str, tupl
 
 if __name__ == "__main__":
     checkout = Path(__file__).resolve().parent.parent
-    messages = extracted_messages(checkout)
-    for file in catalogs(checkout):
-        file.write_text(updated_catalog(file.read_text(), messages))
+    for package, found in (("visits", extracted_messages(checkout)), ("dashboard", dashboard_messages(checkout))):
+        for file in catalogs(checkout, package):
+            file.write_text(updated_catalog(file.read_text(), found))

@@ -124,6 +124,7 @@ class Settings(BaseSettings):
         " users must confirm their e-mail address. Without SMTP, the form reveals whether an address is registered. The"
         " plan free is then limited to 1 GiB of files and 10,000 items of each kind, unless it has other limits.",
     )
+    pseudo_language: Literal["off", "on"] = Field("off", description="on: allow ar-XB, a language for tests.")
     mcp: Literal["off", "on"] = Field(
         "off",
         description="on: serve the MCP server for AI agents at /mcp. Needs the optional extra: pip install"

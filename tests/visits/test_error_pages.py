@@ -132,8 +132,9 @@ def test_error_page_does_not_reveal_destination(ana: Person, links: None, path: 
         ("", "en"),
         ("de", "de"),
         ("DE-at", "de"),
-        ("fr", "en"),
-        ("fr, de;q=0.5", "de"),
+        ("pt-BR", "pt"),
+        ("it", "en"),
+        ("it, de;q=0.5", "de"),
         ("en, de;q=0.9", "en"),
         ("en;q=0.5, de;q=0.9", "de"),
         ("de;q=0", "en"),
@@ -155,7 +156,7 @@ def test_every_page_text_is_in_every_catalog() -> None:
         *media_types.FAMILY_DESCRIPTIONS.values(),
     }
     assert len(texts) > 40
-    for language in i18n.LANGUAGES[1:]:
+    for language in list(i18n.LANGUAGES)[1:]:
         with (LOCALES / language / "LC_MESSAGES" / "messages.po").open("rb") as file:
             catalog = read_po(file, locale=language)
         messages = [message for message in catalog if message.id]
@@ -168,7 +169,7 @@ def test_every_page_text_is_in_every_catalog() -> None:
 
 
 def test_installed_catalogs_are_current() -> None:
-    for language in i18n.LANGUAGES[1:]:
+    for language in list(i18n.LANGUAGES)[1:]:
         with (LOCALES / language / "LC_MESSAGES" / "messages.po").open("rb") as file:
             catalog = read_po(file, locale=language)
         translations = i18n.translations(language)

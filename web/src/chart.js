@@ -166,7 +166,7 @@ function label(name, interval) {
 }
 
 /** Formats a number as the page does, with thin spaces. */
-const formatNumber = (n) => n.toLocaleString("en").replaceAll(",", "\u202f");
+const formatNumber = (n) => n.toLocaleString("en").replaceAll(",", document.documentElement.dataset.thousands);
 
 function abbreviate(n) {
   if (n >= 1e6) return `${n / 1e6}M`;

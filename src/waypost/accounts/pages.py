@@ -7,14 +7,15 @@ from sqlalchemy import Connection
 from starlette.responses import Response
 
 from waypost import credentials
-from waypost.accounts import login_changes, ops, proof
+from waypost.accounts import account_language, login_changes, ops, proof
 from waypost.auth import api_keys, sessions, two_factor
 from waypost.dashboard import preferences, qr_image
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form
-from waypost.dashboard.preferences import SHORTCUTS_COOKIE, THEME_COOKIE, THEMES
+from waypost.dashboard.preferences import LANGUAGE_COOKIE, SHORTCUTS_COOKIE, THEME_COOKIE, THEMES
 from waypost.dashboard.routing import Router
 from waypost.errors import invalid
+from waypost.languages import LANGUAGES
 
 pages = Router()
 _ACCOUNT, _SESSIONS = "/dashboard/account", "/dashboard/account/sessions"
@@ -172,6 +173,15 @@ def choose_theme(context: PageContext) -> Response:
     """Set the theme: light, dark or the system's."""
     theme = context.form().text("theme")
     return preferences.store(context, THEME_COOKIE, theme if theme in THEMES else "")
+
+
+@pages.post("/dashboard/language", public=True)
+def choose_language(context: PageContext) -> Response:
+    """Set the language of the browser, and of the account if there is a session."""
+    language = context.form().text("language")
+    if language in LANGUAGES and context.session:
+        context.write(lambda tx: account_language.choose(tx, context.account, language))
+    return preferences.store(context, LANGUAGE_COOKIE, language if language in LANGUAGES else "")
 
 
 @pages.post("/dashboard/shortcuts")

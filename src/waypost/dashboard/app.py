@@ -18,7 +18,7 @@ from waypost import credentials
 from waypost.api.context import WorkerResources
 from waypost.auth import sessions
 from waypost.auth.sessions import SignedIn
-from waypost.dashboard import forms
+from waypost.dashboard import forms, preferences
 from waypost.dashboard.assets import asset
 from waypost.dashboard.context import (
     CONTENT_SECURITY_POLICY,
@@ -29,6 +29,7 @@ from waypost.dashboard.context import (
     PageServices,
     Preview,
 )
+from waypost.dashboard.i18n import current_language
 from waypost.dashboard.list_position import HOME
 from waypost.dashboard.routing import ID_CONVERTOR, PageRoute, StreamHandler, pages_above_forms
 from waypost.dashboard.templating import render_template
@@ -161,7 +162,12 @@ class Dashboard:
             session=session,
             fields=fields,
         )
+        self._set_language(context)
         return context, bool(cookie)
+
+    def _set_language(self, context: PageContext) -> None:
+        pseudo = self.resources.settings.pseudo_language == "on"
+        current_language.set(preferences.language(context.request, context.session, pseudo=pseudo))
 
     def _session(self, token: str) -> SignedIn | None:
         session = self.resources.database.read(lambda tx: sessions.find(tx, token))
@@ -193,6 +199,7 @@ class Dashboard:
     async def _handle_stream(self, request: Request, handler: StreamHandler) -> Response:
         """Handle a form with files. The CSRF token must be its first part, so that nothing is stored without one."""
         context, _ = await anyio.to_thread.run_sync(self._context, request, {})
+        self._set_language(context)  # again, because the thread has variables of its own
         if context.session is None:
             return _redirect_to_sign_in(context)
         try:

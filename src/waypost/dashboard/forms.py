@@ -129,17 +129,18 @@ class Form:
 
         `parts` are (name, label, …) of the parts of a row; `place` names the group of the field in the summary.
         """
-        message = gettext(self.errors[name])
+        message = self.errors[name]
         labels = {part[0]: part[1] for part in parts}
         field, _, rest = message.partition(" ")
         if field != name:
+            message = gettext(message)
             self._shown[name] = (name, f"{place}: {label}" if place else label, f": {message}")
             return message
         number, row = _take(rest, str.isdecimal)
         part, rest = _take(row, labels.__contains__)
         row_label = gettext("row %(number)s", number=number) if number else ""
         label = ", ".join(filter(None, (label, row_label, labels.get(part))))
-        rest = f" {rest}"
+        rest = _translate_after(name, rest)
         self._shown[name] = (name, f"{place}: {label}" if place else label, rest)
         return label + rest
 
@@ -219,6 +220,13 @@ def apply_shape(fields: Mapping[str, Sequence[str]], shape: Shape) -> dict[str, 
             rows = [{**row, **{part: complete_url(row[part]) for part in urls}} for row in rows]
             values[name] = [row for row in rows if any(row.values())]
     return values
+
+
+def _translate_after(name: str, text: str) -> str:
+    """Return the translation of a message that begins with the name of a field, without the name."""
+    message = f"{name} {text}"
+    translated = gettext(message)
+    return f" {text}" if not translated.startswith(f"{name} ") else translated.removeprefix(name)
 
 
 def _take(text: str, is_taken: Callable[[str], bool]) -> tuple[str, str]:

@@ -1,27 +1,64 @@
-"""Texts of the dashboard: `gettext` (in templates `_`) and `ngettext`, through which every text passes."""
+"""Texts of the dashboard in the viewer's language: `gettext` (in templates `_`), `ngettext`, numbers and dates."""
 
+from contextvars import ContextVar
+from datetime import date
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 from markupsafe import Markup, escape
 
+from waypost.languages import SOURCE_LANGUAGE, translations
+
+current_language: ContextVar[str] = ContextVar("language", default=SOURCE_LANGUAGE)
+"""The language of the page that is rendered, or of the e-mail that is written."""
+_THOUSANDS = {"de": ".", "es": ".", "pt": "."}
+_MONTHS = {
+    "de": "Jan. Feb. März Apr. Mai Juni Juli Aug. Sept. Okt. Nov. Dez.",
+    "fr": "janv. févr. mars avr. mai juin juil. août sept. oct. nov. déc.",
+    "es": "ene feb mar abr may jun jul ago sept oct nov dic",
+    "pt": "jan. fev. mar. abr. mai. jun. jul. ago. set. out. nov. dez.",
+}
+_DAYS = {"de": "{day}. {month} {year}", "pt": "{day} de {month} de {year}"}
+
 
 def gettext(message: str, **values: object) -> str:
     """Return the text in the viewer's language; values are escaped."""
+    text = translations("waypost.dashboard", current_language.get()).gettext(message) if message else ""
     if not values:
-        return message
-    # The message is escaped too, so that the whole may count as markup.
-    return Markup(escape(message)) % {name: escape(value) for name, value in values.items()}  # noqa: S704
+        return text
+    # The text is escaped too, so that the whole may count as markup.
+    return Markup(escape(text)) % {name: escape(value) for name, value in values.items()}  # noqa: S704
 
 
-def ngettext(singular: str, plural: str, count: int) -> str:
-    """Return the text for that number of things, not escaped; `%(count)s` in it is the formatted number."""
-    return (singular if count == 1 else plural) % {"count": format_number(count)}
+def ngettext(singular: str, plural: str, count: int, **values: object) -> str:
+    """Return the text for that number of things; `%(count)s` in it is the formatted number.
+
+    Without other values the text is not escaped; with them, it is, and so are they.
+    """
+    text = translations("waypost.dashboard", current_language.get()).ngettext(singular, plural, count)
+    if not values:
+        return text % {"count": format_number(count)}
+    escaped = {name: escape(value) for name, value in values.items()}
+    return Markup(escape(text)) % {"count": format_number(count), **escaped}  # noqa: S704  # both escaped
+
+
+def gettext_noop(message: str) -> str:
+    """Mark a message for `make messages` that is translated later."""
+    return message
 
 
 def format_number(value: int) -> str:
-    """Format with thin spaces between thousands, which is readable in every language."""
-    return f"{value:,}".replace(",", "\u202f")
+    """Format with the separator of the language between thousands; in English and French a thin space."""
+    return f"{value:,}".replace(",", _THOUSANDS.get(current_language.get(), "\u202f"))
+
+
+def format_day(value: date) -> str:
+    """Format a day with the short name of its month."""
+    language = current_language.get()
+    if language not in _MONTHS:
+        return f"{value.day} {value:%b %Y}"
+    month = _MONTHS[language].split()[value.month - 1]
+    return _DAYS.get(language, "{day} {month} {year}").format(day=value.day, month=month, year=value.year)
 
 
 @lru_cache(64)

@@ -1,18 +1,22 @@
-"""Preferences of one browser, which cookies keep: colors, keyboard shortcuts and dismissed checklists."""
+"""Preferences of one browser, which cookies keep: colors, language, keyboard shortcuts and dismissed checklists."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
+from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from waypost.auth.sessions import SignedIn
 from waypost.dashboard.list_position import HOME, safe_redirect_path
+from waypost.languages import LANGUAGES, PSEUDO_LANGUAGE, negotiate_language
 
 if TYPE_CHECKING:
     from waypost.dashboard.context import PageContext
 
 THEME_COOKIE, SHORTCUTS_COOKIE, CHECKLISTS_COOKIE = "waypost_theme", "waypost_keys", "waypost_lists"
+LANGUAGE_COOKIE = "waypost_language"
 _COOKIE_SECONDS = 365 * 86_400
 CHECKLISTS = ("user", "administrator")
 THEMES = ("light", "dark")
@@ -40,6 +44,19 @@ class Preferences:
         """Names of CHECKLISTS that the user does not want to see again."""
         names = self.cookies.get(CHECKLISTS_COOKIE, "").split(".")
         return [name for name in CHECKLISTS if name in names]
+
+
+def language(request: Request, session: SignedIn | None, *, pseudo: bool) -> str:
+    """Return the language of a page: that of the account, else of the cookie, else the one that the browser prefers.
+
+    `pseudo` allows the pseudo-language for tests.
+    """
+    chosen = request.cookies.get(LANGUAGE_COOKIE, "")
+    if pseudo and chosen == PSEUDO_LANGUAGE:
+        return chosen
+    if session and session.language in LANGUAGES:
+        return session.language
+    return chosen if chosen in LANGUAGES else negotiate_language(request.headers.get("accept-language", ""))
 
 
 def store(context: "PageContext", cookie: str, value: str) -> Response:

@@ -16,8 +16,9 @@ from markupsafe import Markup, escape
 from waypost import clock
 from waypost.clicks.geo import countries
 from waypost.dashboard import navigation
-from waypost.dashboard.i18n import format_number, gettext, ngettext
+from waypost.dashboard.i18n import current_language, format_day, format_number, gettext, ngettext
 from waypost.http import media_types
+from waypost.languages import LANGUAGES, direction
 from waypost.urls.url_parts import display_host
 from waypost.visits.responses import FAVICON
 
@@ -54,6 +55,9 @@ def _environment() -> Environment:
     environment.globals |= {
         "_": gettext,
         "ngettext": ngettext,
+        "page_language": current_language.get,
+        "page_direction": lambda: direction(current_language.get()),
+        "page_languages": LANGUAGES,
         "static": static,
         "icon": icon,
         "flag": flag,
@@ -165,7 +169,7 @@ def local_date(context: Context, second: int) -> Markup:
 
 def day(value: date) -> str:
     """Return a day as in `local_date`."""
-    return f"{value.day} {value:%b %Y}"
+    return format_day(value)
 
 
 def _iso(second: int) -> str:

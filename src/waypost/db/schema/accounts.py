@@ -47,6 +47,7 @@ accounts = Table(
     timestamp("expires", optional=True),
     timestamp("registered"),
     timestamp("deletion_due", optional=True),
+    Column("language", String(8), nullable=False, default=""),
     number("stored"),
     number("revoked_start"),
     number("revoked_used"),

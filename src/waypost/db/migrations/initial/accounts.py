@@ -61,6 +61,7 @@ def _create_accounts() -> None:
         optional(NUMBER, "expires"),
         columns(NUMBER, "registered"),
         optional(NUMBER, "deletion_due"),
+        columns(String(8), "language"),
         columns(NUMBER, "stored", "revoked_start", "revoked_used"),
         reference("accounts", "plan", "plans", "RESTRICT"),
         unique=[("email_key",), ("username_key",)],

@@ -1,0 +1,131 @@
+"""Find the texts of the dashboard in Python: arguments of `gettext` and `ngettext`, messages of errors, and labels.
+
+A formatted string becomes a message with a placeholder per value: `f"{field} is required."` is `%(field)s is required.`
+The dashboard translates the formatted text by matching it with these messages (docs/decisions.md, "Translated errors").
+"""
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+Message = str | tuple[str, str]
+# Parts whose texts are never shown in the dashboard, or come from other catalogs.
+_OTHER_PARTS = {
+    *("cli", "migrate", "server", "db", "backup", "observability", "mcp", "clicks", "demo", "qrcode", "storage"),
+    "visits",
+}
+_OTHER_MODULES = {"schemas.py", "api.py", "settings.py", "public.py", "openapi.py", "readme.py", "i18n.py"}
+_OTHER_API_MODULES = {"types.py", "pagination.py", "app.py", "lenient_input.py", "idempotency.py", "middleware.py"} | {
+    "date_range.py"
+}
+_SENTENCE = re.compile(r"(%\(\w+\)s )?[A-Za-z%].*[a-z].* .*[.?]", re.DOTALL)
+_LABEL = re.compile(r"[A-Z][a-z]+([ ,.'()/A-Za-z0-9-]*[a-z.)0-9])?")
+_HEADER = re.compile(r"[A-Z][A-Za-z]*(-[A-Z][A-Za-z]*)+|[A-Z][a-z]+[A-Z]\w*")
+_MIN_LETTERS = 10
+_MODULES_WITH_LABELS = {
+    *("dashboard/navigation.py", "dashboard/periods.py", "dashboard/statistics.py", "dashboard/trash.py"),
+    *("palette/commands.py", "statistics/checklists.py", "dashboard/app.py", "pixels/pages.py"),
+}
+_VALIDATION = "api/responses.py"
+
+
+def python_messages(package: Path) -> Iterator[Message]:
+    """Return the texts of the dashboard in the modules of a package, in the order of the modules."""
+    for path in sorted(package.rglob("*.py")):
+        name = path.relative_to(package)
+        if name.parts[0] in _OTHER_PARTS or _is_other_module(name):
+            continue
+        tree = ast.parse(path.read_text())
+        if name.as_posix() == _VALIDATION:
+            yield from _validation_messages(tree)
+            continue
+        yield from _messages(tree, labels=name.as_posix() in _MODULES_WITH_LABELS)
+
+
+def _is_other_module(name: Path) -> bool:
+    in_api = name.parts[0] == "api" and name.name in _OTHER_API_MODULES
+    return in_api or name.name in _OTHER_MODULES or name.name.endswith("_sheets.py")
+
+
+def _messages(tree: ast.Module, *, labels: bool) -> Iterator[Message]:
+    ignored = set(_documentation(tree))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            yield from _marked(node, ignored)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            ignored |= {id(part) for part in node.values}
+        if isinstance(node, ast.ClassDef) and node.name == "Kind":
+            ignored |= {id(part) for part in ast.walk(node)}
+        if id(node) in ignored or not (text := _text(node)):
+            continue
+        is_label = labels and _LABEL.fullmatch(text) and not _HEADER.fullmatch(text)
+        if is_label or (_SENTENCE.fullmatch(text) and _has_words(text)):
+            yield text
+
+
+def _has_words(message: str) -> bool:
+    """Return whether a message is specific enough to be recognized with its values."""
+    words = re.sub(r"%\(\w+\)s", "", message)
+    return len(re.findall(r"[A-Za-z]", words)) >= _MIN_LETTERS and not re.search(r"\\d|://\.", words)
+
+
+def _marked(call: ast.Call, used: set[int]) -> Iterator[Message]:
+    """Return the texts of `gettext` and `ngettext`, and add them to `used`."""
+    name = getattr(call.func, "id", getattr(call.func, "attr", ""))
+    texts = [arg.value for arg in call.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
+    if name in ("gettext", "gettext_noop") and texts:
+        used.add(id(call.args[0]))
+        yield texts[0]
+    if name == "ngettext" and len(texts) == len(("singular", "plural")):
+        used |= {id(call.args[0]), id(call.args[1])}
+        yield texts[0], texts[1]
+    for keyword in call.keywords:
+        if keyword.arg in ("message", "title") and id(keyword.value) not in used and (text := _text(keyword.value)):
+            used.add(id(keyword.value))
+            if _LABEL.fullmatch(text) or _SENTENCE.fullmatch(text):
+                yield text
+
+
+def _documentation(tree: ast.Module) -> Iterable[int]:
+    return (id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr))
+
+
+def _text(node: ast.AST) -> str:
+    """Return the message of a string or formatted string; "" for other nodes."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if not isinstance(node, ast.JoinedStr):
+        return ""
+    parts, names = [], set[str]()
+    for part in node.values:
+        if isinstance(part, ast.Constant):
+            parts.append(str(part.value).replace("%", "%%"))
+        elif isinstance(part, ast.FormattedValue):
+            name = _name(part.value)
+            while name in names:
+                name += "2"
+            names.add(name)
+            parts.append(f"%({name})s")
+    return "".join(parts)
+
+
+def _name(value: ast.expr) -> str:
+    """Return a name for the placeholder of an expression: its last attribute or name."""
+    for node in ast.walk(value):
+        name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+        if name.strip("_"):
+            return name.strip("_").lower()
+    return "value"
+
+
+def _validation_messages(tree: ast.Module) -> Iterator[Message]:
+    """Return the descriptions of invalid values: each follows the name of a field."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Dict):
+            for value in node.values:
+                text = _text(value)
+                if text and " " in text:
+                    description = re.sub(r"{(\w+)}", r"%(\1)s", text)
+                    yield f"%(field)s {description}."
