@@ -23,7 +23,6 @@ _PLACEHOLDER = re.compile(r"%\((\w+)\)s")
 _PSEUDO_KEPT = re.compile(r"(%\(\w+\)s)")
 
 
-
 class Catalog(gettext.GNUTranslations):
     """A catalog that also translates texts whose placeholders are already replaced, such as messages of errors."""
 

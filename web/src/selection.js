@@ -26,7 +26,10 @@ export function showSelection(form) {
   const selected = boxes(form).filter((box) => box.checked).length;
   const allMatching = $("[data-all-matching]", form);
   const count = allMatching?.checked ? Number(allMatching.dataset.allMatching) : selected;
-  label.textContent = label.dataset.selected.replace("{count}", count.toLocaleString("en").replaceAll(",", document.documentElement.dataset.thousands));
+  label.textContent = label.dataset.selected.replace(
+    "{count}",
+    count.toLocaleString("en").replaceAll(",", document.documentElement.dataset.thousands),
+  );
 }
 
 // Browsers restore checkboxes after scripts were loaded.
