@@ -16,9 +16,6 @@ _OTHER_PARTS = {
     "visits",
 }
 _OTHER_MODULES = {"schemas.py", "api.py", "settings.py", "public.py", "openapi.py", "readme.py", "i18n.py"}
-_OTHER_API_MODULES = {"types.py", "pagination.py", "app.py", "lenient_input.py", "idempotency.py", "middleware.py"} | {
-    "date_range.py"
-}
 _SENTENCE = re.compile(r"(%\(\w+\)s )?[A-Za-z%].*[a-z].* .*[.?]", re.DOTALL)
 _LABEL = re.compile(r"[A-Z][a-z]+([ ,.'()/A-Za-z0-9-]*[a-z.)0-9])?")
 _HEADER = re.compile(r"[A-Z][A-Za-z]*(-[A-Z][A-Za-z]*)+|[A-Z][a-z]+[A-Z]\w*")
@@ -44,8 +41,8 @@ def python_messages(package: Path) -> Iterator[Message]:
 
 
 def _is_other_module(name: Path) -> bool:
-    in_api = name.parts[0] == "api" and name.name in _OTHER_API_MODULES
-    return in_api or name.name in _OTHER_MODULES or name.name.endswith("_sheets.py")
+    is_protocol = name.parts[0] in ("api", "bulk", "http") and name.as_posix() != _VALIDATION
+    return is_protocol or name.name in _OTHER_MODULES or name.name.endswith("_sheets.py")
 
 
 def _messages(tree: ast.Module, *, labels: bool) -> Iterator[Message]:

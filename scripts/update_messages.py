@@ -69,6 +69,6 @@ def _add(catalog: Catalog, method: str, content: bytes, keywords: dict[str, tupl
 
 if __name__ == "__main__":
     checkout = Path(__file__).resolve().parent.parent
-    for package, found in (("visits", extracted_messages(checkout)), ("dashboard", dashboard_messages(checkout))):
+    for package, messages in (("visits", extracted_messages(checkout)), ("dashboard", dashboard_messages(checkout))):
         for file in catalogs(checkout, package):
-            file.write_text(updated_catalog(file.read_text(), found))
+            file.write_text(updated_catalog(file.read_text(), messages))

@@ -45,8 +45,8 @@ class _Formatted(gettext.NullTranslations):
     @cached_property
     def _parts(self) -> list[tuple[list[str], str]]:
         """Messages with placeholders: texts and names in turn, and the translation. The most specific come first."""
-        found = [(_PLACEHOLDER.split(key), text) for key, text in self._messages.items() if _PLACEHOLDER.search(key)]
-        return sorted(found, key=lambda item: -sum(map(len, item[0][::2])))
+        formatted = [(_PLACEHOLDER.split(key), text) for key, text in self._messages.items() if _PLACEHOLDER.search(key)]
+        return sorted(formatted, key=lambda item: -sum(map(len, item[0][::2])))
 
     def gettext(self, message: str) -> str:
         """Return the translation with the values of `message`, or `message`."""

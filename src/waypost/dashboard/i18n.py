@@ -53,7 +53,7 @@ def format_number(value: int) -> str:
 
 
 def format_day(value: date) -> str:
-    """Format a day with the short name of its month."""
+    """Format a day with the abbreviation of its month."""
     language = current_language.get()
     if language not in _MONTHS:
         return f"{value.day} {value:%b %Y}"

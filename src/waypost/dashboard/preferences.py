@@ -51,12 +51,12 @@ def language(request: Request, session: SignedIn | None, *, pseudo: bool) -> str
 
     `pseudo` allows the pseudo-language for tests.
     """
-    chosen = request.cookies.get(LANGUAGE_COOKIE, "")
-    if pseudo and chosen == PSEUDO_LANGUAGE:
-        return chosen
+    stored = request.cookies.get(LANGUAGE_COOKIE, "")
+    if pseudo and stored == PSEUDO_LANGUAGE:
+        return stored
     if session and session.language in LANGUAGES:
         return session.language
-    return chosen if chosen in LANGUAGES else negotiate_language(request.headers.get("accept-language", ""))
+    return stored if stored in LANGUAGES else negotiate_language(request.headers.get("accept-language", ""))
 
 
 def store(context: "PageContext", cookie: str, value: str) -> Response:
