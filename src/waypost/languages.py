@@ -45,7 +45,9 @@ class _Formatted(gettext.NullTranslations):
     @cached_property
     def _parts(self) -> list[tuple[list[str], str]]:
         """Messages with placeholders: texts and names in turn, and the translation. The most specific come first."""
-        formatted = [(_PLACEHOLDER.split(key), text) for key, text in self._messages.items() if _PLACEHOLDER.search(key)]
+        formatted = [
+            (_PLACEHOLDER.split(key), text) for key, text in self._messages.items() if _PLACEHOLDER.search(key)
+        ]
         return sorted(formatted, key=lambda item: -sum(map(len, item[0][::2])))
 
     def gettext(self, message: str) -> str:
