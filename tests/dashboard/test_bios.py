@@ -196,3 +196,20 @@ def test_page_list_supports_bulk_deletion_of_own_pages_only(ana: Person, ben: Pe
     assert dashboard.submit_for_message("/bios/delete", at="/bios", id=own_ids) == "2 pages were deleted."
     assert (ana.get("/bios")["data"]["result"], ben.get("/bios")["data"]["result"]) == (0, 1)
     assert BASE in ben.details("bio", foreign_id)["shorturl"]
+
+
+def test_block_is_hidden_by_its_switch_and_stays_hidden_when_saved_again(ana: Person, dashboard: Browser) -> None:
+    blocks = [{**FORM_BLOCKS[0], "hidden": "on"}, FORM_BLOCKS[1]]
+    _send(dashboard, "/bios/new", blocks)
+    bio = ana.get("/bios")["data"]["bios"][0]["id"]
+    assert [block.get("hidden", False) for block in ana.details("bio", bio)["blocks"]] == [True, False]
+    path = f"/bios/{bio}"
+    page = dashboard.get(path)
+    assert len(re.findall(r'name="b\d+\.hidden"\s+value="on"\s+checked', page.text)) == 1
+    preview = dashboard.get(f"{path}/phone").text
+    assert FORM_BLOCKS[0]["title"] not in preview
+    assert FORM_BLOCKS[1]["text"] in preview
+    moved = _send(dashboard, path, blocks, at=path, do="down-0")
+    assert "checked" in moved.text[moved.text.index("b2.hidden") :][:80]
+    _send(dashboard, path, [FORM_BLOCKS[0], FORM_BLOCKS[1]], at=path, version=hidden_field(page, "version"))
+    assert not any(block.get("hidden") for block in ana.details("bio", bio)["blocks"])

@@ -198,3 +198,29 @@ def test_large_bio_page_is_served_completely(ana: Person) -> None:
     assert len(hrefs) == len({b["id"] for b in ana.get(f"/bio/{bio}")["blocks"]}) == 199
     ana.update("bio", bio, blocks=blocks[::-1])
     assert open_bio(ana).status_code == 200
+
+
+def test_hidden_block_is_not_shown_until_it_is_unhidden(ana: Person) -> None:
+    """Hide a link, an image and the first contact card: page, JSON, policy and short URLs leave them out."""
+    bio = new_bio(ana)
+    blocks = ana.details("bio", bio)["blocks"]
+    sent = [{name: value for name, value in block.items() if name != "id"} for block in blocks]
+    ids = [row["id"] for row in ana.get(f"/bio/{bio}")["blocks"]]
+    shop, card = ids[0], ids[-1]
+    assert "Shop" in open_bio(ana).text  # the page is cached now
+    hidden = [
+        {**block, "hidden": block["type"] in ("vcard", "image") or block.get("title") == "Shop"} for block in sent
+    ]
+    ana.put(f"/bio/{bio}/update", {"blocks": hidden})
+    response = open_bio(ana)
+    assert "Shop" not in response.text
+    assert "Blog" in response.text
+    assert "pictures.example" not in response.text + response.headers["content-security-policy"]
+    public = visit(ana.client, "ana-costa", agent=CURL).json()["blocks"]
+    assert [block["type"] for block in public] == ["link", "heading", "text", "social"]
+    assert all("hidden" not in block for block in public)
+    for segment in (shop, card, "vcard"):
+        assert visit(ana.client, f"ana-costa/{segment}").status_code == 404, segment
+    ana.put(f"/bio/{bio}/update", {"blocks": sent})
+    assert "Shop" in open_bio(ana).text
+    assert [row["id"] for row in ana.get(f"/bio/{bio}")["blocks"]] == ids

@@ -27,7 +27,7 @@ PARTS: Mapping[str, Sequence[str]] = {
     "text": ("text",),
     "image": ("image", "link", "alt"),
     "social": ("network", "url"),
-    "vcard": tuple(name for name in CardBlock.model_fields if name != "type"),
+    "vcard": tuple(name for name in CardBlock.model_fields if name not in ("type", "hidden")),
 }
 """Parts of each type of block. A block's fields are called `<key>.<part>`; the field `order` lists the keys."""
 _URL_PARTS = frozenset({"link.url", "image.image", "image.link", "social.url", "vcard.site"})
@@ -129,7 +129,7 @@ def _submitted_form(context: PageContext, current: Mapping[str, Value] | None = 
             part: complete_url(value) if f"{block_type}.{part}" in _URL_PARTS else value.replace("\r\n", "\n").strip()
             for part, value in values.items()
         }
-        rows.append({"type": block_type, **values})
+        rows.append({"type": block_type, **values, **_hidden(f"{key}.hidden" in context.fields)})
     mode = form.text("mode")
     form.values |= {"blocks": rows, "theme": form.text("base") + (f"-{mode}" if mode else "")}
     return form
@@ -182,11 +182,17 @@ def _values(bio: ops.Bio) -> Mapping[str, Value]:
     """Return the values of the builder's fields."""
     base, _, mode = bio.theme.rpartition("-") if bio.theme.endswith(("-light", "-dark")) else (bio.theme, "", "")
     rows = [
-        {"type": str(block["type"]), **{part: str(block.get(part, "")) for part in ("id", *PARTS[block["type"]])}}
+        {part: str(block.get(part, "")) for part in ("type", "id", *PARTS[block["type"]])}
+        | _hidden(block.get("hidden"))
         for block in bio.blocks
     ]
     fields = {name: getattr(bio, name) for name in ("name", "alias", "title", "description", "theme")}
     return {**fields, "base": base, "mode": mode, "blocks": rows, "sensitive": "on" if bio.sensitive else ""}
+
+
+def _hidden(hidden: object) -> dict[str, str]:
+    """Return the value of a block's switch, which forms send only if it is on."""
+    return {"hidden": "on"} if hidden else {}
 
 
 def _preview(context: PageContext, form: Form) -> Response:
@@ -194,7 +200,7 @@ def _preview(context: PageContext, form: Form) -> Response:
     rows: Any = form["blocks"] or []
     complete_blocks = []
     for index, block in enumerate(rows):
-        if block["type"] in PARTS and block.get(_REQUIRED_PARTS.get(block["type"], "type")):
+        if not block.get("hidden") and block["type"] in PARTS and block.get(_REQUIRED_PARTS.get(block["type"], "type")):
             fields = {part: block.get(part, "") for part in ("type", *PARTS[block["type"]])}
             complete_blocks.append({**fields, "id": index} if blocks.is_clickable(fields) else fields)
     page = context.services.bio_page(

@@ -74,7 +74,19 @@ class BioDone(Success):
     shorturl: ShortUrl
 
 
-class LinkBlock(Body):
+class _Block(Body):
+    """The field of every block."""
+
+    hidden: Annotated[
+        bool,
+        Field(
+            description="True to hide the block from visitors. It keeps its clicks; its short URL answers 404.",
+            examples=[False],
+        ),
+    ] = False
+
+
+class LinkBlock(_Block):
     """A button."""
 
     type: Annotated[Literal["link"], _BLOCK_TYPE]
@@ -82,14 +94,14 @@ class LinkBlock(Body):
     url: _BLOCK_URL
 
 
-class TextBlock(Body):
+class TextBlock(_Block):
     """A heading or a text."""
 
     type: Annotated[Literal["heading", "text"], _BLOCK_TYPE]
     text: Annotated[Paragraph, Field(min_length=1, description="The text.", examples=["Open on Saturdays."])]
 
 
-class ImageBlock(Body):
+class ImageBlock(_Block):
     """A picture."""
 
     type: Annotated[Literal["image"], _BLOCK_TYPE]
@@ -98,7 +110,7 @@ class ImageBlock(Body):
     alt: Annotated[Line, Field(description="Alternative text of the picture.", examples=["A blue bowl"])] = ""
 
 
-class SocialBlock(Body):
+class SocialBlock(_Block):
     """A profile in a social network."""
 
     type: Annotated[Literal["social"], _BLOCK_TYPE]
@@ -106,7 +118,7 @@ class SocialBlock(Body):
     url: _BLOCK_URL
 
 
-class CardBlock(Body):
+class CardBlock(_Block):
     """A contact card."""
 
     type: Annotated[Literal["vcard"], _BLOCK_TYPE]

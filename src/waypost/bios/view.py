@@ -90,10 +90,11 @@ def image_sources(bio: BioView) -> str:
 
 
 def find_block(bio: BioView, segment: str) -> Block | None:
-    """Return the block of a path segment: its id, or `vcard` for the first contact card."""
+    """Return the block of a path segment: its id, or `vcard` for the first contact card. Hidden blocks have none."""
+    shown = [block for block in bio.blocks if not block.get("hidden")]
     if segment == "vcard":
-        return next((block for block in bio.blocks if block["type"] == "vcard"), None)
-    return next((block for block in bio.blocks if "id" in block and str(block["id"]) == segment), None)
+        return next((block for block in shown if block["type"] == "vcard"), None)
+    return next((block for block in shown if "id" in block and str(block["id"]) == segment), None)
 
 
 def contact_card(bio: BioView, block: Block) -> Content:
@@ -113,15 +114,15 @@ def as_json(bio: BioView, base: str) -> dict[str, Any]:
     url = f"{base}/{bio.alias}"
     items = []
     for block in _visible_blocks(bio):
-        item = {name: value for name, value in block.items() if name != "id"}
+        item = {name: value for name, value in block.items() if name not in ("id", "hidden")}
         items.append({**item, "visit": f"{url}/{block['id']}"} if "id" in block else item)
     fields = {"title": heading(bio), "description": bio.description, "sensitive": bio.sensitive}
     return {"error": 0, "shorturl": url, **fields, "blocks": items}
 
 
 def _visible_blocks(bio: BioView) -> list[Block]:
-    """Return the blocks without those that contain blocked URLs (visits.lookup)."""
-    return [block for block in bio.blocks if "blocked" not in block]
+    """Return the blocks without hidden ones and those that contain blocked URLs (visits.lookup)."""
+    return [block for block in bio.blocks if not block.get("hidden") and "blocked" not in block]
 
 
 def _item(bio: BioView, block: Block) -> Item:

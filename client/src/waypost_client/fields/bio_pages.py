@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 class LinkBlock(TypedDict, total=False):
     """A button."""
 
+    hidden: bool
+    """True to hide the block from visitors. It keeps its clicks; its short URL answers 404."""
     type: Required[Literal["link"]]
     """Kind of the block."""
     title: Required[str]
@@ -24,6 +26,8 @@ class LinkBlock(TypedDict, total=False):
 class TextBlock(TypedDict, total=False):
     """A heading or a text."""
 
+    hidden: bool
+    """True to hide the block from visitors. It keeps its clicks; its short URL answers 404."""
     type: Required[Literal["heading", "text"]]
     """Kind of the block."""
     text: Required[str]
@@ -33,6 +37,8 @@ class TextBlock(TypedDict, total=False):
 class ImageBlock(TypedDict, total=False):
     """A picture."""
 
+    hidden: bool
+    """True to hide the block from visitors. It keeps its clicks; its short URL answers 404."""
     type: Required[Literal["image"]]
     """Kind of the block."""
     image: Required[str]
@@ -46,6 +52,8 @@ class ImageBlock(TypedDict, total=False):
 class SocialBlock(TypedDict, total=False):
     """A profile in a social network."""
 
+    hidden: bool
+    """True to hide the block from visitors. It keeps its clicks; its short URL answers 404."""
     type: Required[Literal["social"]]
     """Kind of the block."""
     network: Required[str]
@@ -57,6 +65,8 @@ class SocialBlock(TypedDict, total=False):
 class CardBlock(TypedDict, total=False):
     """A contact card."""
 
+    hidden: bool
+    """True to hide the block from visitors. It keeps its clicks; its short URL answers 404."""
     type: Required[Literal["vcard"]]
     """Kind of the block."""
     fname: str
