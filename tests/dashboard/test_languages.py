@@ -1,0 +1,75 @@
+"""The dashboard in the viewer's language: the choice of the language, translated errors, formats and catalogs."""
+
+import re
+from pathlib import Path
+
+import pytest
+from babel.messages.pofile import read_po
+
+from tests.support.dashboard_client import Browser
+from tests.support.databases import ON_SQLITE
+from waypost.dashboard.i18n import current_language, format_number, gettext, ngettext
+from waypost.languages import LANGUAGES, direction
+
+CATALOGS = sorted(Path("src/waypost/dashboard/locales").glob("*/LC_MESSAGES/messages.po"))
+COMPLETE = ("de", "fr")
+"""Languages without an untranslated text. A text of another one can be English."""
+
+
+@pytest.mark.parametrize("language", COMPLETE)
+def test_catalog_has_every_text(language: str) -> None:
+    path = next(path for path in CATALOGS if path.parts[-3] == language)
+    with path.open("rb") as file:
+        untranslated = [message.id for message in read_po(file) if message.id and not _is_translated(message.string)]
+    assert untranslated == []
+
+
+@pytest.mark.parametrize("path", CATALOGS, ids=lambda path: path.parts[-3])
+def test_translations_have_the_placeholders_of_their_message(path: Path) -> None:
+    with path.open("rb") as file:
+        for message in read_po(file):
+            if message.id and isinstance(message.id, str) and message.string:
+                assert _placeholders(str(message.string)) == _placeholders(message.id), message.id
+
+
+@ON_SQLITE
+def test_switch_changes_language_and_account_keeps_it(dashboard: Browser) -> None:
+    assert '<html lang="en" dir="ltr"' in dashboard.get("/links").text
+    dashboard.submit("/language", at="/links", language="de")
+    page = dashboard.get("/links").text
+    assert '<html lang="de" dir="ltr"' in page
+    assert "Neuer Link" in page
+    dashboard.client.cookies.delete("waypost_language")
+    assert '<html lang="de"' in dashboard.get("/links").text
+
+
+@ON_SQLITE
+def test_signed_out_page_has_the_language_of_the_browser(browser: Browser) -> None:
+    page = browser.client.get("/dashboard/signin", headers={"Accept-Language": "fr-CA, en;q=0.5"}).text
+    assert '<html lang="fr"' in page
+    assert "Mot de passe" in page
+
+
+def test_formatted_error_is_translated_with_its_values() -> None:
+    token = current_language.set("de")
+    try:
+        assert gettext("name must be at most 5 characters.") == "name darf höchstens 5 Zeichen haben."
+        assert gettext("Not a text of the catalog at all.") == "Not a text of the catalog at all."
+        assert ngettext("%(count)s click", "%(count)s clicks", 1234) == "1.234 Klicks"
+        assert format_number(1000) == "1.000"
+    finally:
+        current_language.reset(token)
+    assert gettext("name must be at most 5 characters.") == "name must be at most 5 characters."
+
+
+def test_pseudo_language_is_written_from_right_to_left() -> None:
+    assert direction("ar-XB") == "rtl"
+    assert {direction(language) for language in LANGUAGES} == {"ltr"}
+
+
+def _is_translated(text: str | tuple[str, ...] | list[str]) -> bool:
+    return bool(text) if isinstance(text, str) else all(text)
+
+
+def _placeholders(text: str) -> set[str]:
+    return set(re.findall(r"%\(\w+\)s", text))
