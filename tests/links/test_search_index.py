@@ -1,10 +1,11 @@
 """The search index of PostgreSQL: queries use it, and counted clicks leave it alone (decision 81)."""
 
 import pytest
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, event, text
 
 from tests.conftest import Person
 from tests.support.databases import ON_POSTGRESQL
+from waypost.db.crud import PageRequest
 from waypost.db.database import Database
 from waypost.links import search
 from waypost.links.filters import NO_FILTER
@@ -53,6 +54,27 @@ def test_search_of_many_links_uses_index(
     plans = database.write(explain)
     assert all("Bitmap Index Scan on links_search_index" in plan for plan in plans.values()), plans
     assert all("Seq Scan" not in plan for plan in plans.values()), plans
+
+
+@ON_POSTGRESQL
+@pytest.mark.parametrize("q", ["e.com", "e."])
+def test_frequent_text_is_counted_exactly_without_reading_links(
+    ana: Person, ben: Person, database: Database, monkeypatch: pytest.MonkeyPatch, q: str
+) -> None:
+    monkeypatch.setattr(search, "FEW_LINKS", -1)
+    account = ana.get("/account")["data"]["id"]
+    ana.add("url", url="https://other.org/")
+    ben.add("url", url="https://e.com/")
+    statements: list[str] = []
+
+    def find(tx: Connection) -> int:
+        tx.execute(text(f"{_FILL} WHERE account = {account}"), {"count": 100})
+        event.listen(tx, "before_cursor_execute", lambda *arguments: statements.append(arguments[2]))
+        return search.page(tx, account, PageRequest(), q=q).result
+
+    assert database.write(find) == 100  # neither the first link nor that of the other account
+    (count,) = (statement for statement in statements if "count(*)" in statement)
+    assert "FROM links_search" in count
 
 
 @ON_POSTGRESQL

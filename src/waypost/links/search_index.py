@@ -64,6 +64,16 @@ def newest_matches(account: int, words: Sequence[str]) -> Select[int]:
     return select(newest.c.link).where(*(newest.c.search.contains(word, autoescape=True) for word in words))
 
 
+def tested_matches(account: int, words: Sequence[str]) -> Select[int]:
+    """PostgreSQL: select the ids of the account's links that contain all words, without the index, in any order.
+
+    Rows of the index's table are narrower than those of `links`, so testing them takes half the time.
+    """
+    c = _POSTGRESQL.c
+    is_match = (c.search.contains(word, autoescape=True) for word in words)
+    return select(c.link).where(c.account == account, *is_match)
+
+
 def is_selective(words: Sequence[str], texts: Sequence[str], total: int, limit: int | None) -> bool:
     """Return whether a GIN index finds the `limit` newest matches, or all of them, for less than testing the links.
 
