@@ -37,7 +37,7 @@ def test_switch_changes_language_and_account_keeps_it(dashboard: Browser) -> Non
     assert '<html lang="en" dir="ltr"' in dashboard.get("/links").text
     dashboard.submit("/language", at="/links", language="de")
     page = dashboard.get("/links").text
-    assert '<html lang="de" dir="ltr"' in page
+    assert '<html lang="de" dir="ltr" data-thousands="."' in page
     assert "Neuer Link" in page
     dashboard.client.cookies.delete("waypost_language")
     assert '<html lang="de"' in dashboard.get("/links").text

@@ -55,6 +55,7 @@ def _environment() -> Environment:
     environment.globals |= {
         "_": gettext,
         "ngettext": ngettext,
+        "format_number": format_number,  # unlike a filter, a call is never computed when a template is compiled
         "page_language": current_language.get,
         "page_direction": lambda: direction(current_language.get()),
         "page_languages": LANGUAGES,
