@@ -52,3 +52,39 @@ def test_link_is_created_with_typed_channels_and_preview(
     assert [channel["name"] for channel in ana.get("/channels")["data"]["channels"]] == ["Spring sale", "Newsletter"]
     link = ana.get("/urls")["data"]["urls"][0]["id"]
     assert len(ana.details("url", link)["channel"]) == 2
+
+
+def test_utm_fields_read_and_write_the_destination(ana: Person, chrome: Browser, address: str) -> None:
+    ana.add("url", url="https://example.com/old?utm_medium=email", custom="old")
+    with signed_in_page(chrome, address) as page:
+        page.goto(f"{address}/dashboard/links/new")
+        url = page.get_by_label("Destination URL").first
+        page.locator("summary", has_text="UTM parameters").click()
+        source, medium = page.locator("#utm_source"), page.locator("#utm_medium")
+        expect(page.locator("#utm_medium-used option")).to_have_attribute("value", "email")
+        for width in (320, 1280):
+            page.set_viewport_size({"width": width, "height": 900})
+            assert faults(page) == []
+        source.fill("news & more")
+        source.press("Tab")
+        expect(url).to_have_value("")
+        url.fill("https://example.com/a?x=%7e&flag&utm_medium=e+mail&utm_medium=b&bad=%zz#top?utm_source=no")
+        url.press("Tab")
+        expect(medium).to_have_value("e mail")
+        start = "https://example.com/a?x=%7e&flag"
+        source_part = "utm_source=news%20%26%20more"
+        expect(url).to_have_value(f"{start}&utm_medium=e+mail&utm_medium=b&bad=%zz&{source_part}#top?utm_source=no")
+        medium.fill("post")
+        medium.press("Tab")
+        expect(url).to_have_value(f"{start}&utm_medium=post&bad=%zz&{source_part}#top?utm_source=no")
+        for field in (medium, source):
+            field.fill("")
+            field.press("Tab")
+        expect(url).to_have_value(f"{start}&bad=%zz#top?utm_source=no")
+        url.fill("https://example.com/b?utm_source=web")
+        expect(source).to_have_value("web")
+        medium.fill("print")
+        page.get_by_role("button", name="Create link").last.click()
+        expect(page.get_by_role("status").first).to_contain_text("Your link is ready.")
+    stored = ana.get("/urls")["data"]["urls"][0]["longurl"]
+    assert stored == "https://example.com/b?utm_source=web&utm_medium=print"

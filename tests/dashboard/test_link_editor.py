@@ -130,3 +130,16 @@ def test_options_show_their_values_as_badges(ana: Person, dashboard: Browser) ->
         *("Spring &lt;b&gt;", "3 pixels", "2999-12-31", "5\u202f000 clicks", "Frame", "Germany, France", "A card")
     ]
     assert 'class="tag" dir="auto"' not in dashboard.get("/links/new").text
+
+
+def test_utm_fields_suggest_values_of_own_destinations(ana: Person, ben: Person, dashboard: Browser) -> None:
+    new_link(ben, "theirs", url="https://example.com/?utm_source=theirs")
+    for number, query in enumerate(("utm_source=a%22%3E%3Cb%3E&x=1", "utm_source=news+letter", "utm_source=")):
+        new_link(ana, f"own-{number}", url=f"https://example.com/?{query}")
+    edited = new_link(ana, "again", url="https://example.com/?utm_source=news+letter&utm_term=boots#utm_source=no")
+    for path in ("/links/new", f"/links/{edited}"):
+        page = dashboard.get(path).text
+        options = re.findall(r'<datalist id="utm_source-used">(.*?)</datalist>', page)[0]
+        assert re.findall('value="([^"]*)"', options) == ["news letter", "a&#34;&gt;&lt;b&gt;"]
+        assert '<datalist id="utm_term-used"><option value="boots">' in page
+        assert 'name="utm_source"' not in page, "the destination holds the parameters"

@@ -14,6 +14,7 @@ import "./selection.js";
 import "./shortcuts.js";
 import "./timezone.js";
 import "./unsaved.js";
+import "./utm.js";
 
 /** Actions of clicks, by the selector of the clicked element; the first match wins. */
 const CLICK_ACTIONS = [

@@ -14,7 +14,7 @@ from waypost.dashboard import forms, qr_image, statistics
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape, Value
 from waypost.dashboard.routing import Router
-from waypost.links import dead_links, form_options, new_channels, ops, targeting
+from waypost.links import dead_links, form_options, new_channels, ops, targeting, utm
 from waypost.links.schemas import LinkChange, NewLink
 
 pages = Router()
@@ -181,6 +181,7 @@ def _form_context(context: PageContext, form: Form) -> dict[str, Any]:
     return {
         "form": form,
         "choices": _options(context, form),
+        "used_utm": context.read(lambda tx: utm.used_values(tx, context.account)),
         "own_host": context.settings.own_host,
         "targeting": targeting,
         "languages": _LANGUAGE_OPTIONS,
