@@ -65,7 +65,7 @@ def test_rotator_distributes_visits_and_counts_them(
         page.get_by_role("button", name="Save quotas").click()
         for _ in range(4):
             _follow(page, f"{address}/r/spring")
-        page.get_by_role("link", name="0 visits").click()
+        page.get_by_role("navigation", name="Campaign", exact=True).get_by_role("link", name="Statistics").click()
         expect(page.locator(".tiles div", has_text="Visits").locator("dd")).to_have_text("4")
         rows = page.locator("section", has_text="Clicks by link").get_by_role("row")
         expect(rows.nth(0)).to_contain_text("Landing 0")
