@@ -1,4 +1,4 @@
-"""The message catalogs of the pages for visitors have every text, and nothing else."""
+"""The message catalogs of the dashboard and of the pages for visitors have every text, and nothing else."""
 
 import runpy
 from typing import Any
@@ -10,11 +10,16 @@ from tests.support.source import ROOT
 _UPDATER: dict[str, Any] = runpy.run_path(str(ROOT / "scripts" / "update_messages.py"))
 
 
-@pytest.mark.parametrize("file", _UPDATER["catalogs"](ROOT), ids=lambda file: file.parts[-3])
-def test_updating_messages_changes_nothing(file: Any) -> None:
-    messages = _UPDATER["extracted_messages"](ROOT)
+@pytest.mark.parametrize(
+    ("package", "extract"), [("visits", "extracted_messages"), ("dashboard", "dashboard_messages")]
+)
+def test_updating_messages_changes_nothing(package: str, extract: str) -> None:
+    messages = _UPDATER[extract](ROOT)
     assert len(messages) > 100
-    assert _UPDATER["updated_catalog"](file.read_text(), messages) == file.read_text()
+    files = _UPDATER["catalogs"](ROOT, package)
+    assert [file.parts[-3] for file in files] == ["de", "es", "fr", "pt"]
+    for file in files:
+        assert _UPDATER["updated_catalog"](file.read_text(), messages) == file.read_text(), file
 
 
 def test_only_texts_for_visitors_are_extracted() -> None:
