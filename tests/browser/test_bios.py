@@ -66,6 +66,7 @@ def test_block_is_moved_by_dragging_its_handle(ana: Person, chrome: Browser, add
     ana.post("/bio/add", {"name": "Ana", "blocks": FORM_BLOCKS[:3]})
     with signed_in_page(chrome, address) as page:
         page.goto(f"{address}/dashboard/bios/1")
+        page.set_viewport_size({"width": 1280, "height": 2400})  # all blocks are in view during the drag
         page.locator("[data-grip]").nth(2).drag_to(
             page.locator("[data-block]").first, target_position={"x": 20, "y": 4}
         )

@@ -181,7 +181,7 @@ def test_escape_closes_menus_and_more_is_marked_as_current(ana: Person, chrome: 
         expect(dates.locator("summary")).to_be_focused()
         page.set_viewport_size({"width": 390, "height": 800})
         page.goto(f"{address}/dashboard/campaigns")
-        more = page.locator(".bottom-nav summary")
+        more = page.locator(".bottom-nav summary", has_text="More")
         expect(more).to_have_attribute("aria-current", "true")
         more.click()
         sheet = page.locator(".nav-sheet")
