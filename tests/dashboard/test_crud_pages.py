@@ -208,7 +208,9 @@ def test_submissions_are_listed_counted_exported_and_deleted(ana: Person, dashbo
     assert "No submissions yet" in dashboard.get(page).text
     ana.write(sent)
     text = dashboard.get(page).text
-    votes = re.findall(r'<th scope="row">(.*?)</th><td class="num">(\d+)\s*<small>(\d+) %</small></td>', text)
+    votes = re.findall(
+        r'<th scope="row"><bdi>(.*?)</bdi></th><td class="num">(\d+)\s*<small>(\d+) %</small></td>', text
+    )
     assert votes == [("Yes", "2", "67"), ("=No", "1", "33")]
     sheet = dashboard.get(f"{page}/export")
     assert sheet.headers["content-type"].startswith("text/csv")
