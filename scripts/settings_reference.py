@@ -152,6 +152,9 @@ GROUPS: Mapping[str, Mapping[str, Note]] = {
         ),
         "log_level": Note("warning", "Requests of the API are no longer logged."),
         "log_format": Note("json", "A log collector can read the fields; people read them less easily."),
+        "pseudo_language": Note(
+            "on", "Translators see which texts are not translated, and how pages look from right to left."
+        ),
     },
 }
 """Every setting by group, in the order of the page."""
