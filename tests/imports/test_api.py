@@ -1,6 +1,7 @@
 """The API of imports: the plan is made, applied and undone in the background."""
 
-from typing import Any
+import threading
+from typing import Any, NoReturn
 
 import pytest
 
@@ -9,6 +10,8 @@ from tests.support import import_services
 from tests.support.asgi_client import AsgiClient
 from tests.support.import_services import TOKEN, running
 from tests.support.imports import SHOP, await_import, await_response
+from waypost.errors import unavailable
+from waypost.imports import plans
 
 CSV = f"alias,url,clicks\nspring,{SHOP},5\nsummer,{SHOP}/2,0\ntaken,{SHOP}/3,0\nbad name,{SHOP},0"
 
@@ -44,6 +47,21 @@ def test_api_reads_a_service(ana: Person, monkeypatch: pytest.MonkeyPatch) -> No
         details = await_import(ana)
     assert (details["state"], "internal address" in details["error"]) == ("failed", True)
     assert ana.call("POST", "/import/apply").status_code == 409
+
+
+def test_import_ends_while_the_database_is_down(ana: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    failed = threading.Event()
+
+    def fail(*_: object) -> NoReturn:
+        failed.set()
+        raise unavailable()
+
+    monkeypatch.setattr(plans, "fail", fail)
+    ana.call("POST", "/import/add", {"service": "kutt", "url": "http://127.0.0.1:1", "token": TOKEN})
+    assert failed.wait(10)
+    for thread in threading.enumerate():
+        if thread.name == "import":
+            thread.join()  # pytest fails if the thread raised
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import IO
@@ -176,6 +176,7 @@ def _start(context: RequestContext, plan: int, work: Callable[[], object]) -> No
         finally:
             _running.release()
         if error:
-            database.write(lambda tx: plans.fail(tx, account, plan, error))
+            with suppress(Problem):  # without a database the plan counts as interrupted after a minute
+                database.write(lambda tx: plans.fail(tx, account, plan, error))
 
     threading.Thread(target=run, name="import", daemon=True).start()
