@@ -96,7 +96,7 @@ def _burst(folder: Path, ours: Server, nginx: Server, rounds: int, seconds: int)
         servers_of_round = (("ours", ours), ("nginx", nginx))
         for name, server in servers_of_round if number % 2 else reversed(servers_of_round):
             spent = server.processor_seconds()
-            load = _load(folder, server, seconds)
+            load = send_load(folder, server, seconds)
             costs[name].append((server.processor_seconds() - spent) / load.answers * 1e6)
             rates[name].append(load.a_second)
             responses += load.answers if name == "ours" else 0
@@ -117,7 +117,7 @@ def _latency(folder: Path, ours: Server, nginx: Server, seconds: int) -> int:
         rates: list[float] = []
         for _ in range(3):
             for name, server in (("ours", ours), ("nginx", nginx)):
-                load = _load(folder, server, seconds, delay_ms=f"math.random({max_delay_ms})")
+                load = send_load(folder, server, seconds, delay_ms=f"math.random({max_delay_ms})")
                 times[name].append(load.p99_ms)
                 if name == "ours":
                     responses += load.answers
@@ -134,8 +134,8 @@ def _sustained(folder: Path, ours: Server, nginx: Server, seconds: int) -> int:
     """A long run with the ingester on the same core as the worker."""
     for pid in ours.processes():
         servers.pin(pid, "0")
-    load = _load(folder, ours, seconds)
-    nginx_load = _load(folder, nginx, max(5, seconds // 6))
+    load = send_load(folder, ours, seconds)
+    nginx_load = send_load(folder, nginx, max(5, seconds // 6))
     _print_ratio(f"{seconds} s with the ingester on the same core", load.a_second, nginx_load.a_second, "at least 0.35")
     return load.answers
 
@@ -153,7 +153,7 @@ def _scaling(folder: Path, sites: tuple[Server, Server], key: str, rounds: int, 
         for site, cores, site_rates in zip(sites, ("0", "0,1"), rates, strict=True):
             for other in sites:
                 _clicks(other, key)
-            site_rates.append(_load(folder, site, seconds, cores=cores).a_second)
+            site_rates.append(send_load(folder, site, seconds, cores=cores).a_second)
     one_site, two_sites = (median(site_rates) for site_rates in rates)
     print(
         f"one worker with its load on one core {one_site:,.0f}, two on two cores {two_sites:,.0f}, "
@@ -165,7 +165,7 @@ def _warm_all(folder: Path, server: Server, seconds: int) -> None:
     """Send load until each worker has the complete redirect of every alias in memory."""
     before = servers.redirects(server)
     for _ in range(_MAX_WARM_ROUNDS):
-        _load(folder, server, seconds, cores="0,1")
+        send_load(folder, server, seconds, cores="0,1")
         time.sleep(1.5)  # workers save their metrics once a second
         now = servers.redirects(server)
         new = now - before
@@ -191,7 +191,8 @@ def _print_ratio(title: str, ours: float, nginx: float, bar: str) -> None:
     print(f"{title}: ours {ours:,.0f}, nginx {nginx:,.0f}, {ours / nginx:.2f} x (bar: {bar})")
 
 
-def _load(folder: Path, server: Server, seconds: int, *, delay_ms: str = "", cores: str = "1") -> Load:
+def send_load(folder: Path, server: Server, seconds: int, *, delay_ms: str = "", cores: str = "1") -> Load:
+    """Send redirect requests of browsers, each connection waiting `delay_ms` in between. Exit on other responses."""
     script = folder / "wrk.lua"
     delay = f"function delay() return {delay_ms} end" if delay_ms else ""
     script.write_text(SCRIPT.format(folder=folder, delay=delay))

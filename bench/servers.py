@@ -82,11 +82,13 @@ def pin(process: int, cores: str) -> None:
 
 
 @contextlib.contextmanager
-def waypost(folder: Path, settings: Mapping[str, str] | None = None) -> Iterator[Server]:
+def waypost(
+    folder: Path, settings: Mapping[str, str] | None = None, *, executable: Path | None = None
+) -> Iterator[Server]:
     """Run `waypost serve` in the data folder, on the first core; its ingester on the second."""
     port = free_port()
     environment_settings = {"data_dir": str(folder), "log_level": "warning", "port": str(port), **(settings or {})}
-    command = ["taskset", "-c", "0", program(), "serve"]
+    command = ["taskset", "-c", "0", str(executable or program()), "serve"]
     with running(command, port, folder, environment(environment_settings)) as server:
         for pid in set(server.processes()) - {server.answering()}:
             pin(pid, "1")

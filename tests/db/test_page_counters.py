@@ -1,8 +1,11 @@
 """Page counters always agree with the plain list of rows (ADR 2)."""
 
 import itertools
+import threading
+import time
 from collections import defaultdict
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import pytest
@@ -136,3 +139,27 @@ def test_rejected_insert_is_not_counted(database: Database, accounts: tuple[int,
         with pytest.raises(Exception, match=r"(?i)unique"):
             database.write(work)
     assert database.read(lambda tx: page_counters.total(tx, accounts[0], "channels")) == 1
+
+
+def test_concurrent_changes_of_an_account_do_not_deadlock(database: Database, accounts: tuple[int, int]) -> None:
+    """One transaction counts rows of two blocks, the other one meanwhile a row of the second block."""
+    has_begun, attempts = threading.Event(), []
+
+    def add_one(tx: Connection) -> None:
+        attempts.append("one")
+        page_counters.increment(tx, accounts[0], "links", 2**10, 1)
+
+    def add_two(tx: Connection) -> None:
+        attempts.append("two")
+        page_counters.increment(tx, accounts[0], "links", 1, 1)
+        has_begun.set()
+        time.sleep(0.3)  # until the other one waits
+        page_counters.increment(tx, accounts[0], "links", 2**10 + 1, 1)
+
+    with ThreadPoolExecutor(1) as threads:
+        second = threads.submit(database.write, add_two)
+        assert has_begun.wait(10)
+        database.write(add_one)
+        second.result()
+    assert sorted(attempts) == ["one", "two"]  # after a deadlock, a transaction runs again
+    assert database.read(lambda tx: page_counters.total(tx, accounts[0], "links")) == 3

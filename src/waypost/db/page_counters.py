@@ -18,11 +18,12 @@ _BLOCK_BITS = (10, 20)
 _SKIPPED_ROWS = 500
 """Skipping this many rows costs less than reading the counts."""
 _ABOVE_ALL_IDS = 2**63 - 1
-# In SQL, because SQLAlchemy does not cache the compiled form of an INSERT with several rows.
+# In SQL, because SQLAlchemy does not cache the compiled form of an INSERT with several rows. The larger block first: a
+# transaction that waits for it holds no smaller one, so two transactions of the same blocks cannot deadlock.
 _INCREMENT = DriverChange(
     text(
         "INSERT INTO page_counters (account, noun, level, block, rows)"
-        " VALUES (:account, :noun, 0, :block0, :change), (:account, :noun, 1, :block1, :change)"
+        " VALUES (:account, :noun, 1, :block1, :change), (:account, :noun, 0, :block0, :change)"
         " ON CONFLICT (account, noun, level, block) DO UPDATE SET rows = page_counters.rows + excluded.rows"
     )
 )
