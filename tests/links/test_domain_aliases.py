@@ -1,15 +1,19 @@
 """Aliases on branded domains: letters and digits of any script, dots and slashes (decision 61)."""
 
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import quote
 
 import pytest
+from sqlalchemy import Connection
 
 from tests.conftest import Person
 from tests.support.asgi_client import AsgiClient
 from tests.support.assertions import refused
 from tests.support.databases import ON_SQLITE
 from tests.support.visits import ACCEPT_HTML, DESTINATION, clicks, new_link, visit
-from waypost.urls import alias_rules
+from waypost.urls import alias_namespace, alias_rules
 
 BRAND = "https://brand.example"
 
@@ -177,3 +181,26 @@ def test_previous_aliases_stay_reserved_on_domain_that_ignores_case(ana: Person,
     assert visit(service, f"{BRAND}/sale").status_code == 404
     new_link(ana, "Sale", domain=BRAND)
     assert _location(service, "sale") == DESTINATION
+
+
+@pytest.mark.parametrize(("before", "meanwhile"), [("Sale", "SALE"), ("SALE", "sale")])
+def test_alias_of_other_case_cannot_appear_while_domain_begins_to_ignore_case(
+    ana: Person, before: str, meanwhile: str
+) -> None:
+    domain, is_claimed = _brand(ana), threading.Event()
+    link = new_link(ana, before, domain=BRAND)
+    other = new_link(ana, "other", domain=BRAND)
+
+    def rename(tx: Connection) -> None:
+        alias_namespace.claim(tx, ana.account, "link", other, host="brand.example", alias=meanwhile)
+        is_claimed.set()
+        time.sleep(0.3)  # until the request waits for this transaction
+
+    with ThreadPoolExecutor(1) as threads:
+        renamed = threads.submit(ana.database.write, rename)
+        assert is_claimed.wait(10)
+        response = ana.call("PUT", f"/domain/{domain}/update", {"ignorecase": True})
+        renamed.result()
+    assert response.status_code in (400, 503)
+    assert refused(ana.call("PUT", f"/domain/{domain}/update", {"ignorecase": True}), 400, "ignorecase")
+    assert ana.details("url", link)["alias"] == before

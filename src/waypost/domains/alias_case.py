@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, select, update
+from sqlalchemy.exc import IntegrityError
 
 from waypost.db.schema import aliases, files, links, trash
-from waypost.errors import invalid
+from waypost.errors import invalid, unavailable
 from waypost.urls.alias_rules import fold_case
 
 _MAX_CHANGES = 100_000  # in one transaction
@@ -22,7 +23,10 @@ _RENAME_ITEM = {
 
 
 def fold_aliases(tx: Connection, host: str) -> None:
-    """Store the aliases of a host in lower case. Raises INVALID on `ignorecase` if two differ only by case."""
+    """Store the aliases of a host in lower case. Raises INVALID on `ignorecase` if two differ only by case.
+
+    Raises UNAVAILABLE if another transaction adds such an alias at the same time.
+    """
     a = aliases.c
     rows = tx.execute(select(a.alias, a.account, a.kind, a.item).where(a.host == host)).all()
     by_folded: dict[str, list[Any]] = {}
@@ -34,7 +38,10 @@ def fold_aliases(tx: Connection, host: str) -> None:
     if len(changed) > _MAX_CHANGES:
         raise invalid("ignorecase", f"ignorecase can be switched on with at most {_MAX_CHANGES:,} mixed-case aliases.")
     _execute(tx, _DELETE, [{"of_host": host, "old": row.alias} for row in dropped])
-    _execute(tx, _RENAME, [{"of_host": host, "old": row.alias, "new": new} for new, row in changed])
+    try:
+        _execute(tx, _RENAME, [{"of_host": host, "old": row.alias, "new": new} for new, row in changed])
+    except IntegrityError as error:  # another transaction has just added the lower-case alias
+        raise unavailable() from error
     for kind, rename in _RENAME_ITEM.items():
         items = [
             {"of_item": row.item, "of_account": row.account, "new": new}

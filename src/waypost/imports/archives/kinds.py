@@ -31,8 +31,8 @@ from waypost.splash.api import NewSplash
 
 
 @dataclass(frozen=True)
-class ItemKind:
-    """A kind of item. `model` is the body of the API; `totals` are columns of counters, the first one of visits.
+class Noun:
+    """A noun in an archive. `model` is the body of the API; `totals` are columns of counters, the first one of visits.
 
     `same` are the columns that make two items equal. `uses` are columns that refer to it: undo keeps one in use.
     """
@@ -46,33 +46,33 @@ class ItemKind:
 
 
 _channel_items, _links = schema.channel_items.c, schema.links.c
-KINDS: Mapping[str, ItemKind] = {
-    "domain": ItemKind(schema.domains, NewDomain, domains.remove, same=("host",)),
-    "pixel": ItemKind(
+KINDS: Mapping[str, Noun] = {
+    "domain": Noun(schema.domains, NewDomain, domains.remove, same=("host",)),
+    "pixel": Noun(
         schema.pixels, NewPixel, pixels.remove, same=("type", "name", "tag"), uses=(schema.link_pixels.c.pixel,)
     ),
-    "splash": ItemKind(
+    "splash": Noun(
         schema.splashes,
         NewSplash,
         splash_pages.remove,
         same=("name", "title", "message", "counter", "skip", "link", "banner", "logo"),
         uses=(_links.splash,),
     ),
-    "overlay": ItemKind(
+    "overlay": Noun(
         schema.overlays,
         NewOverlay,
         overlays.remove,
         same=("name", "type", "message", "label", "link", "position", "delay", "button", "code", "image", "webhook"),
         uses=(_links.overlay,),
     ),
-    "channel": ItemKind(schema.channels, NewChannel, channels.remove, same=("name",), uses=(_channel_items.channel,)),
-    "campaign": ItemKind(
+    "channel": Noun(schema.channels, NewChannel, channels.remove, same=("name",), uses=(_channel_items.channel,)),
+    "campaign": Noun(
         schema.campaigns, NewCampaign, campaigns.remove, ("views",), same=("name",), uses=(_links.campaign,)
     ),
-    "link": ItemKind(schema.links, LinkChange, links.remove, ("clicks", "uniqueclicks", "importedclicks", "taken")),
-    "bio": ItemKind(schema.bios, BioChange, bios.remove, ("clicks", "uniqueclicks")),
-    "qr": ItemKind(schema.qrs, NewCode, qr_codes.remove, ("scans", "uniquescans")),
-    "file": ItemKind(schema.files, FileChange, files.remove, ("downloads", "uniquedownloads", "taken")),
+    "link": Noun(schema.links, LinkChange, links.remove, ("clicks", "uniqueclicks", "importedclicks", "taken")),
+    "bio": Noun(schema.bios, BioChange, bios.remove, ("clicks", "uniqueclicks")),
+    "qr": Noun(schema.qrs, NewCode, qr_codes.remove, ("scans", "uniquescans")),
+    "file": Noun(schema.files, FileChange, files.remove, ("downloads", "uniquedownloads", "taken")),
 }
 FOUNDATIONS = frozenset({"domain", "pixel", "splash", "overlay", "channel", "campaign"})
 """The kinds that links refer to. They have no alias."""
