@@ -1,6 +1,7 @@
 """Threads of API requests: two at a time, and slow requests do not delay others."""
 
 import gc
+import os
 import threading
 
 import anyio
@@ -108,3 +109,12 @@ def test_threads_end_with_their_event_loop() -> None:
     gc.collect()
     thread.join(timeout=30)
     assert not thread.is_alive()
+
+
+def test_event_loop_has_priority_over_requests() -> None:
+    def niceness() -> int:
+        return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+
+    before = niceness()
+    assert anyio.run(RequestThreads().run, niceness) == min(before + 10, 19)
+    assert niceness() == before

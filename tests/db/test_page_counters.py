@@ -142,7 +142,7 @@ def test_rejected_insert_is_not_counted(database: Database, accounts: tuple[int,
 
 
 def test_concurrent_changes_of_an_account_do_not_deadlock(database: Database, accounts: tuple[int, int]) -> None:
-    """One transaction counts rows of two blocks, the other one meanwhile a row of the second block."""
+    """One transaction counts rows of two blocks; between them, the other one counts a row of the second block."""
     has_begun, attempts = threading.Event(), []
 
     def add_one(tx: Connection) -> None:

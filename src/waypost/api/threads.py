@@ -4,6 +4,8 @@ Not anyio's: its queue, limiter and context for each call take a tenth of a smal
 """
 
 import asyncio
+import os
+import sys
 import threading
 import weakref
 from collections import deque
@@ -17,6 +19,7 @@ T = TypeVar("T")
 _TURNS = 2
 _TURN_SECONDS = 0.05
 _MAX_THREADS = 40
+_NICENESS = 10  # the event loop, which answers redirects, has priority
 
 
 class RequestThreads:
@@ -94,6 +97,8 @@ class _Job:
 
 def _run_jobs(jobs: "SimpleQueue[_Job | None]") -> None:
     """Work until the event loop's threads are not used any more."""
+    if sys.platform == "linux":  # has a niceness per thread, others per process
+        os.nice(_NICENESS)
     while (job := jobs.get()) is not None:
         result, error = None, None
         try:
