@@ -65,6 +65,8 @@ from waypost.splash.pages import pages as splash_pages
 from waypost.statistics.api import router as statistics_router
 from waypost.statistics.pages import pages as overview_pages
 from waypost.statistics.visits_page import pages as visits_pages
+from waypost.utm.api import router as utm_router
+from waypost.utm.pages import pages as utm_pages
 from waypost.visits import host_routes
 from waypost.visits.alias import alias_handler, domain_alias_handler
 from waypost.visits.app import PublicRoute
@@ -84,6 +86,7 @@ API_ROUTERS = (
     qr_router,
     channels_router,
     pixels_router,
+    utm_router,
     domains_router,
     overlays_router,
     links_router,
@@ -110,6 +113,7 @@ DASHBOARD_PAGES = (
     *splash_pages.routes,
     *overlays_pages.routes,
     *pixels_pages.routes,
+    *utm_pages.routes,
     *domains_pages.routes,
     *trash_pages.routes,
     *account_pages.routes,

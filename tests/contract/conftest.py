@@ -17,6 +17,7 @@ def item_ids(ana: Person) -> ItemIds:
         "url": ana.add("url", url=DESTINATION, custom="a-link"),
         "bio": ana.add("bio", name="Me", blocks=[{"type": "link", "title": "Shop", "url": DESTINATION}]),
         "pixel": ana.add("pixel", type="analyticspixel", name="Site", tag="G-1"),
+        "utm": ana.add("utm", name="Newsletter", utm_source="newsletter"),
         "domain": ana.add("domain", domain="https://brand.example"),
         "splash": ana.add("splash", name="Wait"),
         "qr": ana.add("qr", type="link", data=DESTINATION, name="Code"),

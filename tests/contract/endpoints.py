@@ -28,6 +28,7 @@ from tests.contract.shapes import (
     STATISTICS,
     TIMESTAMP,
     URL,
+    UTM,
     Shape,
 )
 from tests.support.qr_decoders import LOGO
@@ -125,6 +126,11 @@ DECISIONS = (
     Row("DELETE /file/:id/delete", DONE),
     Row("GET /campaign/:id", {"details": CAMPAIGN_DETAILS}),
     Row("GET /pixel/:id", {"details": PIXEL}),
+    Row("GET /utms", _list("utms", UTM)),
+    Row("GET /utm/:id", {"details": UTM}),
+    Row("POST /utm/add", {**DONE, **UTM}, {"name": "New", "utm_source": "newsletter"}),
+    Row("PUT /utm/:id/update", {**DONE, **UTM}, {"utm_source": None}),
+    Row("DELETE /utm/:id/delete", DONE),
     Row("GET /domain/:id", {"details": DOMAIN}),
     Row("GET /splash/:id", {"details": SPLASH}),
     Row("POST /splash/add", CREATED, NEW_SPLASH),

@@ -67,6 +67,21 @@ PIXEL = Resource(
         "tag": (*NOT_NAME, "a b", "a'b", 'a"b', "<script>", "a;b", "x" * 65, "é"),
     },
 )
+UTM = Resource(
+    noun="UTM template",
+    list_path="/utms",
+    collection="utms",
+    path="/utm",
+    new={"name": "Template {n}", "utm_source": "news letter", "utm_medium": "email", "utm_campaign": "a&b"},
+    required=("name",),
+    item=shapes.UTM,
+    update={"name": "Renamed", "utm_content": "button"},
+    cleared=dict.fromkeys(("utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content"), ""),
+    invalid={
+        "name": NOT_NAME,
+        **dict.fromkeys(("utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content"), NOT_LINE),
+    },
+)
 DOMAIN = Resource(
     noun="domain",
     list_path="/domains",
@@ -179,4 +194,4 @@ OVERLAY = Resource(
     },
 )
 
-RESOURCES = (CHANNEL, CAMPAIGN, PIXEL, DOMAIN, SPLASH, OVERLAY, LINK, BIO, QR)
+RESOURCES = (CHANNEL, CAMPAIGN, PIXEL, UTM, DOMAIN, SPLASH, OVERLAY, LINK, BIO, QR)

@@ -43,6 +43,11 @@ CAMPAIGN_DETAILS: Shape = {
 CHANNEL: Shape = {"id": int, "name": str, "description": str, "color": COLOUR, "starred": bool}
 ITEM: Shape = {"type": ("links", "bio"), "id": int, "title": str, "preview": URL, "link": URL, "date": DAY}
 PIXEL: Shape = {"id": int, "type": "analyticspixel", "name": str, "tag": str, "date": TIMESTAMP}
+UTM: Shape = {
+    "id": int,
+    **dict.fromkeys(("name", "utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content"), str),
+    "date": TIMESTAMP,
+}
 DOMAIN: Shape = {"id": int, "domain": URL, "redirectroot": str, "redirect404": str}
 SPLASH_ITEM: Shape = {"id": int, "name": str, "date": TIMESTAMP}
 SPLASH: Shape = {

@@ -40,7 +40,19 @@ def switch(database: Database) -> Iterator[Callable[[bool], None]]:
 
 def _tables(database: Database) -> dict[str, Any]:
     """The rows of all items."""
-    names = ("links", "files", "qrs", "bios", "campaigns", "channels", "pixels", "domains", "splashes", "overlays")
+    names = (
+        "links",
+        "files",
+        "qrs",
+        "bios",
+        "campaigns",
+        "channels",
+        "pixels",
+        "domains",
+        "splashes",
+        "overlays",
+        "utm_templates",
+    )
     query = " UNION ALL ".join(f"SELECT '{name}' AS name, count(*) AS rows FROM {name}" for name in names)
     return database.read(lambda tx: {row.name: row.rows for row in tx.exec_driver_sql(query)})
 

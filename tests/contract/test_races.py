@@ -16,7 +16,7 @@ from tests.contract.service import Service, running
 from tests.support.server import at_once
 from waypost.routers import API_ROUTERS, DASHBOARD_PAGES
 
-_NOUNS = ("url", "file", "qr", "bio", "campaign", "channel", "pixel", "domain", "splash", "overlay")
+_NOUNS = ("url", "file", "qr", "bio", "campaign", "channel", "pixel", "utm", "domain", "splash", "overlay")
 _UPDATES: Mapping[str, Mapping[str, Any]] = {
     "file": {"name": "Renamed"},
     **{resource.path[1:]: resource.update for resource in RESOURCES},
@@ -28,7 +28,7 @@ _ITEM_TYPES = {"links": "url", "bio": "bio", "qr": "qr"}
 _PAGES = {"links": "url", "files": "file", "qr": "qr", "bios": "bio", "overlays": "overlay"} | {
     f"{noun}s": noun for noun in ("campaign", "channel", "pixel", "domain")
 }
-_PAGES["splash"] = "splash"
+_PAGES |= {"splash": "splash", "utm": "utm"}
 _ROUNDS = 4
 _COPIES = 5
 """Concurrent requests of each operation."""

@@ -56,6 +56,14 @@ RESOURCES: dict[str, dict[str, Any]] = {
         "error": "Tag must be 1 to 64 characters",
         "edit": "",
     },
+    "utm": {
+        "api": "/utm",
+        "form": {"name": "Newsletter", "utm_source": "newsletter", "utm_medium": "email"},
+        "change": {"name": "Post", "utm_source": "", "utm_medium": "<b>"},
+        "wrong": {"utm_term": "x" * 256},
+        "error": "Term must be at most 255 characters",
+        "edit": "",
+    },
     "domains": {
         "api": "/domain",
         "form": {"domain": "https://go.brand.example", "redirectroot": "https://brand.example/"},

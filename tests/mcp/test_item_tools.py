@@ -22,6 +22,7 @@ FIELDS: dict[str, dict[str, Any]] = {
     "splash": {"name": "Wait", "title": "Wait", "message": "A moment."},
     "overlay": {"name": "Ask", "type": "contact", "message": "Ask us"},
     "pixel": {"type": "gtmpixel", "name": "Tag", "tag": "GTM-1"},
+    "utm": {"name": "Newsletter", "utm_source": "newsletter"},
     "domain": {"domain": "https://go.brand.example"},
 }
 _API_NOUNS = {"link": "url"}

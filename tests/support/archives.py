@@ -41,6 +41,7 @@ LISTS = {
     "campaigns": ("campaign", "campaigns"),
     "channels": ("channel", "channels"),
     "pixels": ("pixel", "pixels"),
+    "utms": ("utm", "utms"),
     "domains": ("domain", "domains"),
     "splash": ("splash", "splash"),
     "overlay": ("overlay", "cta"),

@@ -23,6 +23,7 @@ from waypost.pixels import ops as pixels
 from waypost.qr import ops as qr_codes
 from waypost.splash import ops as splash_pages
 from waypost.trash import ops
+from waypost.utm import ops as utm_templates
 
 NOUNS = {
     "url": "link",
@@ -34,6 +35,7 @@ NOUNS = {
     "splash": "splash",
     "overlay": "overlay",
     "pixel": "pixel",
+    "utm": "utm",
 }
 """The kinds in the trash, by the noun of the API."""
 LIST_PAGES = {
@@ -46,6 +48,7 @@ LIST_PAGES = {
     "splash": "splash",
     "overlay": "overlays",
     "pixel": "pixels",
+    "utm": "utm",
 }
 _REMOVE: Mapping[str, ops.Remove] = {
     "link": bulk_changes.remove,
@@ -57,6 +60,7 @@ _REMOVE: Mapping[str, ops.Remove] = {
     "splash": one_by_one(splash_pages.remove),
     "overlay": one_by_one(overlays.remove),
     "pixel": one_by_one(pixels.remove),
+    "utm": one_by_one(utm_templates.remove),
 }
 _OTHER_TABLES = {
     *("accounts", "api_keys", "attempt_limits", "changes", "idempotency_keys", "installation", "leases"),

@@ -37,6 +37,7 @@ _LISTS = {
     "splash": ("/splash", "splash"),
     "overlay": ("/overlay", "cta"),
     "pixel": ("/pixels", "pixels"),
+    "utm": ("/utms", "utms"),
 }
 _UPDATES: Mapping[str, Mapping[str, Any]] = {
     "file": {"name": "Renamed"},

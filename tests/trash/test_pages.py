@@ -199,7 +199,7 @@ def test_emptying_deletes_items_that_were_shown_and_no_later_ones(
     assert len(entries(database, ana)) == 1
 
 
-@pytest.mark.parametrize("noun", ["campaign", "channel"])
+@pytest.mark.parametrize("noun", ["campaign", "channel", "utm"])
 def test_restoration_is_refused_if_name_is_in_use(
     noun: str, ana: Person, dashboard: Browser, database: Database
 ) -> None:
@@ -207,7 +207,8 @@ def test_restoration_is_refused_if_name_is_in_use(
     move(database, ana, noun, item)
     newer = ana.add(noun, name="Spring")
     message = restore_in_dashboard(dashboard, *entries(database, ana))
-    assert message.startswith(f"You have another {noun} with the name of a deleted one.")
+    shown = {"utm": "UTM template"}.get(noun, noun)
+    assert message.startswith(f"You have another {shown} with the name of a deleted one.")
     assert len(entries(database, ana)) == 1
     ana.update(noun, newer, name="Summer")
     assert restore_in_dashboard(dashboard, *entries(database, ana)) == "The item was restored."

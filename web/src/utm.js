@@ -4,6 +4,8 @@ import { $ } from "./dom.js";
 
 const fields = [...document.querySelectorAll("[data-utm] input")];
 const url = $("form.editor #url");
+const template = $("[data-utm-template]");
+const saveLink = $("[data-utm-save]");
 
 /** Returns the URL in parts: before the query, the query's pairs, and the fragment with its "#". */
 function split() {
@@ -28,6 +30,13 @@ function read() {
     const pair = pairs.find((each) => nameOf(each) === field.id);
     field.value = pair === undefined ? "" : valueOf(pair);
   }
+  showSaveLink();
+}
+
+/** Lets the link to a new template take the values along. */
+function showSaveLink() {
+  const filled = fields.filter((field) => field.value.trim()).map((field) => [field.id, field.value.trim()]);
+  saveLink.search = new URLSearchParams(filled);
 }
 
 /** Writes one field: in place of the parameter that is there, else as the last one. An empty field removes it. */
@@ -43,6 +52,15 @@ function write(field) {
 }
 
 if (fields.length && url) {
+  // A template sets its own parameters and keeps the others.
+  template?.addEventListener("change", () => {
+    for (const [name, value] of new URLSearchParams(template.value)) {
+      const field = fields.find((each) => each.id === name);
+      field.value = value;
+      field.dispatchEvent(new Event("input", { bubbles: true }));
+    }
+    url.dispatchEvent(new Event("input", { bubbles: true }));
+  });
   // Fields that were filled in first are applied to the destination once it was typed.
   let areWaiting = false;
   const apply = () => {
@@ -58,6 +76,7 @@ if (fields.length && url) {
     field.addEventListener("input", () => {
       if (url.value.trim()) write(field);
       else areWaiting = true;
+      showSaveLink();
     });
     field.addEventListener("change", () => url.dispatchEvent(new Event("input", { bubbles: true })));
   }

@@ -21,6 +21,7 @@ TABLES: Mapping[str, Table] = {
     "splash pages": schema.splashes,
     "CTA overlays": schema.overlays,
     "pixels": schema.pixels,
+    "UTM templates": schema.utm_templates,
     "branded domains": schema.domains,
     "items in the trash": schema.trash,
 }

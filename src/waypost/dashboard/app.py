@@ -18,12 +18,11 @@ from waypost import credentials
 from waypost.api.context import WorkerResources
 from waypost.auth import sessions
 from waypost.auth.sessions import SignedIn
-from waypost.dashboard import forms, preferences
+from waypost.dashboard import flash, forms, preferences
 from waypost.dashboard.assets import asset
 from waypost.dashboard.context import (
     CONTENT_SECURITY_POLICY,
     CSRF_FIELD,
-    FLASH_COOKIE,
     DryRun,
     PageContext,
     PageServices,
@@ -143,7 +142,7 @@ class Dashboard:
                 secure = self._services.secure
                 response.set_cookie(name, context.cookie, path="/", httponly=True, samesite="lax", secure=secure)
         if context.flash and response.status_code == 200:  # shown now, so not again
-            response.delete_cookie(FLASH_COOKIE, path=HOME, secure=self._services.secure, httponly=True, samesite="lax")
+            response.delete_cookie(flash.COOKIE, path=HOME, secure=self._services.secure, httponly=True, samesite="lax")
         return response
 
     def _context(self, request: Request, fields: dict[str, list[str]]) -> tuple[PageContext, bool]:

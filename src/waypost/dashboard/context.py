@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, Literal, NamedTuple, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 from zoneinfo import ZoneInfo
 
 from sqlalchemy import Connection
@@ -15,11 +15,13 @@ from waypost import credentials
 from waypost.api.context import RequestContext
 from waypost.api.request_body import Body
 from waypost.auth.sessions import SignedIn
-from waypost.dashboard import forms, list_position
+from waypost.dashboard import flash, forms, list_position, quick_create
+from waypost.dashboard.flash import Flash, Tone
 from waypost.dashboard.forms import PLAIN, VERSION, Form, Shape, Value
 from waypost.dashboard.i18n import find_zone
 from waypost.dashboard.list_position import HOME
 from waypost.dashboard.preferences import Preferences
+from waypost.dashboard.quick_create import QuickOptions
 from waypost.db.crud import Page, PageRequest
 from waypost.errors import Kind, Problem, invalid
 from waypost.http import csrf
@@ -29,11 +31,10 @@ from waypost.http.rate_limit import Attempt
 from waypost.signing import Signer
 
 T = TypeVar("T")
-TIME_ZONE_COOKIE, FLASH_COOKIE = "waypost_zone", "waypost_said"
+TIME_ZONE_COOKIE = "waypost_zone"
 CSRF_FIELD = "token"
 PER_PAGE = 25
 _CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f]")
-_FLASH_SECONDS = 60
 _MAX_ERRORS = 20  # of a form, that are reported at once
 _SESSION_COOKIE_SECONDS = 180 * 86_400
 KNOWN_COOKIE = "waypost_known"
@@ -44,18 +45,8 @@ CONTENT_SECURITY_POLICY = (
     " connect-src 'self'; manifest-src 'self'; worker-src 'self';"
     " form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 )
-Tone = Literal["good", "bad"]
 Preview = Callable[[str, Mapping[str, Any]], Response]
 """Renders a public page for a preview, from its kind and its fields."""
-
-
-class Flash(NamedTuple):
-    """A message. `copy_text` is a short URL with a copy button, `undo` the batch that an Undo button restores."""
-
-    tone: str
-    message: str
-    copy_text: str
-    undo: str
 
 
 class DryRun(Protocol):
@@ -258,16 +249,19 @@ class PageContext(RequestContext):
         """
         response = RedirectResponse(self.return_path(path), status_code=303)
         if message:
-            values = Flash(tone, message[:500], copy_text[:500], undo)
-            value = self.services.signer.sign(FLASH_COOKIE, *values, life=_FLASH_SECONDS)
-            self.set_cookie(response, FLASH_COOKIE, value, max_age=_FLASH_SECONDS, path=HOME)
+            value = flash.sign(self.services.signer, Flash(tone, message, copy_text, undo))
+            self.set_cookie(response, flash.COOKIE, value, max_age=flash.SECONDS, path=HOME)
         return response
 
     @cached_property
     def flash(self) -> Flash | None:
         """The flash message of the previous response."""
-        values = self.services.signer.unsign(FLASH_COOKIE, self.request.cookies.get(FLASH_COOKIE, ""))
-        return Flash(*values) if values and len(values) == len(Flash._fields) else None
+        return flash.read(self.services.signer, self.request.cookies.get(flash.COOKIE, ""))
+
+    @cached_property
+    def quick_options(self) -> QuickOptions:
+        """The options of the form for a new link, which every page has."""
+        return self.read(lambda tx: quick_create.options(tx, self.account))
 
     @property
     def csrf_token(self) -> str:

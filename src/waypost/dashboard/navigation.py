@@ -25,6 +25,7 @@ MAIN = (
     Entry("/dashboard/splash", "window", "Splash pages"),
     Entry("/dashboard/overlays", "chat-bubble-left-right", "Overlays"),
     Entry("/dashboard/pixels", "code-bracket", "Pixels"),
+    Entry("/dashboard/utm", "tag", "UTM templates"),
     Entry("/dashboard/domains", "globe-alt", "Domains"),
 )
 """Top to bottom in the sidebar. On phones the first three are in the bottom bar, the others in its menu."""

@@ -35,6 +35,7 @@ NOUNS = {
     "splash": Noun("/dashboard/splash", "window", "Splash page"),
     "overlay": Noun("/dashboard/overlays", "chat-bubble-left-right", "Overlay"),
     "pixel": Noun("/dashboard/pixels", "code-bracket", "Pixel"),
+    "utm": Noun("/dashboard/utm", "tag", "UTM template"),
 }
 
 

@@ -254,6 +254,7 @@ _SINGULAR = {
     "qrs": "QR code",
     "splashes": "splash page",
     "trash": "item in the trash",
+    "utm_templates": "UTM template",
 }
 
 

@@ -14,6 +14,7 @@ from waypost.domains import ops as domains
 from waypost.links import ops as links
 from waypost.qr import ops as qr
 from waypost.settings import Settings
+from waypost.utm import ops as utm_templates
 
 _SHOP, _EVENTS = "go.juniper.example", "events.juniper.example"
 _AGE_SECONDS = 34 * 86_400
@@ -69,6 +70,8 @@ def add(tx: Connection, account: int, settings: Settings) -> list[Target]:
         campaigns.add(tx, account, name="Autumn launch", slug="autumn-launch", rotation="weighted", public=True).id,
         campaigns.add(tx, account, name="Gift season", slug="gift-season", rotation="ordered").id,
     ]
+    for name, source, medium in (("Newsletter", "newsletter", "email"), ("Instagram", "instagram", "social")):
+        utm_templates.add(tx, account, name=name, utm_source=source, utm_medium=medium, utm_campaign="autumn")
     targets = [_add_link(tx, account, settings, row, channel_ids, campaign_ids) for row in _LINKS]
     targets += _add_codes(tx, account, settings)
     targets += _add_bio(tx, account, settings)

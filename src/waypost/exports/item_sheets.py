@@ -2,9 +2,21 @@
 
 from sqlalchemy import func
 
-from waypost.db.schema import bio_blocks, bios, domains, files, overlays, pixels, qrs, splashes, submissions
+from waypost.db.schema import (
+    bio_blocks,
+    bios,
+    domains,
+    files,
+    overlays,
+    pixels,
+    qrs,
+    splashes,
+    submissions,
+    utm_templates,
+)
 from waypost.exports.link_sheets import CREATED, HOST, with_short_url
 from waypost.exports.sheets import Column, Sheet, as_hex, as_time, of
+from waypost.urls.utm import NAMES
 
 _QR_CODES = Sheet(
     "qr_codes",
@@ -227,4 +239,15 @@ _PIXELS = Sheet(
     ),
 )
 
-SHEETS = (_QR_CODES, _BIOS, _BIO_BLOCKS, _FILES, _DOMAINS, _SPLASHES, _OVERLAYS, _PIXELS, _SUBMISSIONS)
+_UTM_TEMPLATES = Sheet(
+    "utm_templates",
+    "UTM templates.",
+    utm_templates,
+    of(
+        utm_templates,
+        {"id": "Id.", "name": "Name.", **{name: f"Value of {name}." for name in NAMES}, "created": CREATED},
+        created=as_time,
+    ),
+)
+
+SHEETS = (_QR_CODES, _BIOS, _BIO_BLOCKS, _FILES, _DOMAINS, _SPLASHES, _OVERLAYS, _PIXELS, _UTM_TEMPLATES, _SUBMISSIONS)

@@ -23,6 +23,7 @@ from waypost.qr import ops as qr_codes
 from waypost.qr import service
 from waypost.settings import Settings
 from waypost.splash import ops as splash_pages
+from waypost.utm import ops as utm_templates
 
 _row = import_rows.c
 
@@ -61,6 +62,7 @@ def _add(tx: Connection, account: int, row: Row[Any], settings: Settings) -> int
 
 _ADD: Mapping[str, Callable[..., Any]] = {
     "pixel": pixels.add,
+    "utm": utm_templates.add,
     "splash": splash_pages.add,
     "overlay": overlays.add,
     "channel": channels.add,

@@ -30,6 +30,7 @@ _MIN_PROGRESS = 64 * 1024  # bytes that must arrive within `transfer_seconds`
 _KINDS = {
     "domain": "Domain",
     "pixel": "Pixel",
+    "utm": "UTM template",
     "splash": "Splash page",
     "overlay": "Overlay",
     "channel": "Channel",

@@ -13,7 +13,7 @@ _CONTROL_IN_TEXT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]+")
 _MAX_TITLE, _MAX_DESCRIPTION, _MAX_TAG, _MAX_TAGS = 255, 5000, 255, 100
 
 
-ItemKind = Literal["domain", "pixel", "splash", "overlay", "channel", "campaign", "link", "bio", "qr", "file"]
+ItemKind = Literal["domain", "pixel", "utm", "splash", "overlay", "channel", "campaign", "link", "bio", "qr", "file"]
 
 
 class Clicks(NamedTuple):

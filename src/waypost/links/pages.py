@@ -16,6 +16,7 @@ from waypost.dashboard.forms import Form, Shape, Value
 from waypost.dashboard.routing import Router
 from waypost.links import dead_links, form_options, new_channels, ops, targeting, utm
 from waypost.links.schemas import LinkChange, NewLink
+from waypost.urls.utm import set_parameters
 
 pages = Router()
 SHAPE = Shape(
@@ -122,6 +123,7 @@ def show_dry_run(context: PageContext, id: int) -> Response:
 
 def _add(context: PageContext, form: Form, tx: Connection, account: int, **fields: Any) -> ops.Address:
     _add_typed_channels(tx, account, form, fields)
+    _apply_template(tx, account, form, fields)
     return ops.add(tx, account, settings=context.settings, **fields)
 
 
@@ -133,6 +135,13 @@ def _add_typed_channels(tx: Connection, account: int, form: Form, fields: dict[s
         fields["channel"] = list(dict.fromkeys([*selected_ids, *typed]))
 
 
+def _apply_template(tx: Connection, account: int, form: Form, fields: dict[str, Any]) -> None:
+    """Write the parameters of the selected UTM template into the destination."""
+    if (selected := form.text("utm_template")) and "utm_template" not in form.errors:
+        template = utm.template(tx, account, forms.parse_id(selected))
+        fields["url"] = set_parameters(fields.get("url", form.text("url")), template.values)
+
+
 def _update(context: PageContext, id: int, form: Form) -> ops.Address | None:
     """Save the changed fields. Return None if the form is invalid or the link was changed since the form was shown."""
 
@@ -141,6 +150,7 @@ def _update(context: PageContext, id: int, form: Form) -> ops.Address | None:
             fields["password"] = None
         form.reject_stale(_values(tx, context, id))
         _add_typed_channels(tx, context.account, form, fields)
+        _apply_template(tx, context.account, form, fields)
         return ops.change(tx, context.account, id, settings=context.settings, **fields)
 
     if form.text("clicklimit"):
@@ -178,10 +188,14 @@ def _new_page(context: PageContext, form: Form, *, status: int = 200) -> Respons
 def _form_context(context: PageContext, form: Form) -> dict[str, Any]:
     """Return the template context of the form's fields."""
     rules = {name: form[name] for name in targeting.READERS}
+    used_utm, utm_templates = context.read(
+        lambda tx: (utm.used_values(tx, context.account), utm.templates(tx, context.account))
+    )
     return {
         "form": form,
         "choices": _options(context, form),
-        "used_utm": context.read(lambda tx: utm.used_values(tx, context.account)),
+        "used_utm": used_utm,
+        "utm_templates": utm_templates,
         "own_host": context.settings.own_host,
         "targeting": targeting,
         "languages": _LANGUAGE_OPTIONS,

@@ -1,16 +1,44 @@
-"""UTM parameters of destinations: the values that an account uses, as suggestions of the link editor."""
+"""UTM parameters of destinations: values that an account uses, as suggestions, and its templates."""
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, RowMapping, select
 
-from waypost.db.schema import links
+from waypost.db.schema import links, utm_templates
+from waypost.errors import invalid
+from waypost.urls.utm import NAMES
 
-NAMES = ("utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content")
 _READ_LINKS = 200
 _MAX_VALUES = 50
 _MAX_LENGTH = 255
+_MAX_TEMPLATES = 200
+_TEMPLATES = select(utm_templates.c.id, utm_templates.c.name, *(utm_templates.c[name] for name in NAMES))
+
+
+class Template(NamedTuple):
+    """A template that the link editor offers; `values` has the parameters that it sets."""
+
+    id: int
+    name: str
+    values: Mapping[str, str]
+
+
+def templates(tx: Connection, account: int) -> Sequence[Template]:
+    """Return the newest templates of the account, by name."""
+    newest = _TEMPLATES.where(utm_templates.c.account == account).order_by(utm_templates.c.id.desc())
+    rows = tx.execute(newest.limit(_MAX_TEMPLATES)).mappings()
+    return sorted((_template(row) for row in rows), key=lambda template: template.name.casefold())
+
+
+def template(tx: Connection, account: int, id: int | None) -> Template:
+    """Return the template with this id. Raises INVALID on `utm_template` if the account has none."""
+    is_owned = (utm_templates.c.id == id, utm_templates.c.account == account)
+    row = tx.execute(_TEMPLATES.where(*is_owned)).mappings().first() if id is not None else None
+    if row is None:
+        raise invalid("utm_template", "utm_template must be one of your UTM templates. Select another one.")
+    return _template(row)
 
 
 def used_values(tx: Connection, account: int) -> Mapping[str, Sequence[str]]:
@@ -22,6 +50,16 @@ def used_values(tx: Connection, account: int) -> Mapping[str, Sequence[str]]:
             if name in used and len(value) <= _MAX_LENGTH:
                 used[name][value] = None
     return {name: list(values)[:_MAX_VALUES] for name, values in used.items()}
+
+
+def values_of(url: str) -> Mapping[str, str]:
+    """Return the UTM parameters in a URL."""
+    return {name: value for name, value in reversed(_parameters(url)) if name in NAMES}
+
+
+def _template(row: RowMapping) -> Template:
+    values = {name: str(row[name]) for name in NAMES if row[name]}
+    return Template(row["id"], row["name"], values)
 
 
 def _parameters(url: str) -> Sequence[tuple[str, str]]:

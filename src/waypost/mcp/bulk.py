@@ -22,6 +22,7 @@ NOUNS: Mapping[Kind, str] = {
     "splash": "splash",
     "overlay": "overlay",
     "pixel": "pixel",
+    "utm": "utm",
     "domain": "domain",
 }
 """The nouns of bulk requests by kind."""

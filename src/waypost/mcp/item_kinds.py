@@ -5,10 +5,22 @@ from typing import Literal, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Table, func, select
 
-from waypost.db.schema import bios, campaigns, channels, domains, files, links, overlays, pixels, qrs, splashes
+from waypost.db.schema import (
+    bios,
+    campaigns,
+    channels,
+    domains,
+    files,
+    links,
+    overlays,
+    pixels,
+    qrs,
+    splashes,
+    utm_templates,
+)
 from waypost.errors import invalid
 
-Kind = Literal["link", "file", "qr", "bio", "campaign", "channel", "splash", "overlay", "pixel", "domain"]
+Kind = Literal["link", "file", "qr", "bio", "campaign", "channel", "splash", "overlay", "pixel", "utm", "domain"]
 
 
 class ItemTable(NamedTuple):
@@ -34,6 +46,7 @@ TABLES: Mapping[Kind, ItemTable] = {
     "splash": _named(splashes, "splash"),
     "overlay": _named(overlays, "overlays"),
     "pixel": _named(pixels, "pixels"),
+    "utm": _named(utm_templates, "utm"),
     "domain": _named(domains, "domains", "host"),
 }
 

@@ -22,6 +22,7 @@ from waypost.palette import search
 from waypost.pixels import api as pixels_api
 from waypost.qr import api as qr_api
 from waypost.splash import api as splash_api
+from waypost.utm import api as utm_api
 
 MAX_DELETIONS = 1000
 _LISTS: Mapping[Kind, tuple[Callable[[ToolContext, PageRequest], Any], str]] = {
@@ -34,6 +35,7 @@ _LISTS: Mapping[Kind, tuple[Callable[[ToolContext, PageRequest], Any], str]] = {
     "splash": (splash_api.list_splash_pages, "splash"),
     "overlay": (overlays_api.list_overlays, "cta"),
     "pixel": (pixels_api.list_pixels, "pixels"),
+    "utm": (utm_api.list_utm_templates, "utms"),
     "domain": (domains_api.list_domains, "domains"),
 }
 """By kind: the endpoint of the list, and the field with its items."""
@@ -41,7 +43,7 @@ _NAMES = ("title", "name", "domain", "alias")
 _KIND_BY_FOLDER: Mapping[str, Kind] = {table.folder: kind for kind, table in item_kinds.TABLES.items()}
 _KIND = Field(
     description="Kind of the items: `qr` are QR codes, `bio` bio pages, `splash` splash pages, `overlay` overlays"
-    " with messages or forms, `pixel` tracking pixels, `domain` branded domains."
+    " with messages or forms, `pixel` tracking pixels, `utm` UTM templates, `domain` branded domains."
 )
 
 

@@ -29,6 +29,7 @@ ACTIONS = (
     Command("/dashboard/splash/new", "window", "New splash page", "create"),
     Command("/dashboard/overlays/new", "chat-bubble-left-right", "New overlay", "create"),
     Command("/dashboard/pixels/new", "code-bracket", "New pixel", "create tracking"),
+    Command("/dashboard/utm/new", "tag", "New UTM template", "create parameters analytics"),
     Command("/dashboard/import", "arrow-up-tray", "Import links", "move bitly dub kutt shlink yourls csv undo"),
     Command("/dashboard/theme", "moon", "Use dark colors", "theme mode", {"theme": "dark"}),
     Command("/dashboard/theme", "sun", "Use light colors", "theme mode", {"theme": "light"}),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sqlalchemy import CompoundSelect, Connection, Table, bindparam, literal, select, union_all
 
 from waypost.db.crud import PageRequest
-from waypost.db.schema import bios, campaigns, channels, domains, overlays, pixels, qrs, splashes
+from waypost.db.schema import bios, campaigns, channels, domains, overlays, pixels, qrs, splashes, utm_templates
 from waypost.files import ops as files
 from waypost.links import words
 from waypost.links.quick_search import quick_page
@@ -36,6 +36,7 @@ _TABLES: dict[str, tuple[Table, str, str | None]] = {
     "splash": (splashes, "name", None),
     "overlays": (overlays, "name", None),
     "pixels": (pixels, "name", None),
+    "utm": (utm_templates, "name", None),
     "domains": (domains, "host", None),
 }
 """By folder: the table, its column with the name, and the one with the alias."""

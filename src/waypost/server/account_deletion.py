@@ -23,6 +23,7 @@ from waypost.pixels import ops as pixels
 from waypost.qr import ops as qr_codes
 from waypost.splash import ops as splash_pages
 from waypost.trash import ops as trash
+from waypost.utm import ops as utm_templates
 
 T = TypeVar("T")
 _BATCH = 500
@@ -56,6 +57,7 @@ _REMOVERS: Mapping[str, Remove] = {
     "splash pages": _each(splash_pages.remove),
     "CTA overlays": _each(overlays.remove),
     "pixels": _each(pixels.remove),
+    "UTM templates": _each(utm_templates.remove),
     "branded domains": _each(domains.remove),
     "items in the trash": _purge,
 }

@@ -26,17 +26,20 @@ class Kind:
     unique_errors: UniqueErrors = field(default_factory=dict)
 
 
-def _named_again(noun: str) -> UniqueErrors:
+def _named_again(noun: str, table: Table) -> UniqueErrors:
     message = f"You have another {noun} with the name of a deleted one. Rename it, then restore the deleted one."
-    return {f"{noun}s_account_name_unique": taken("name", message)}
+    return {f"{table.name}_account_name_unique": taken("name", message)}
 
 
 KINDS: Mapping[str, Kind] = {
-    "campaign": Kind(schema.campaigns, alias="slug", host=ROTATORS, unique_errors=_named_again("campaign")),
-    "channel": Kind(schema.channels, unique_errors=_named_again("channel")),
+    "campaign": Kind(
+        schema.campaigns, alias="slug", host=ROTATORS, unique_errors=_named_again("campaign", schema.campaigns)
+    ),
+    "channel": Kind(schema.channels, unique_errors=_named_again("channel", schema.channels)),
     "splash": Kind(schema.splashes),
     "overlay": Kind(schema.overlays),
     "pixel": Kind(schema.pixels),
+    "utm": Kind(schema.utm_templates, unique_errors=_named_again("UTM template", schema.utm_templates)),
     "link": Kind(schema.links, names=("title", "alias"), alias="alias", host=None),
     "file": Kind(schema.files, alias="alias", host=None),
     "bio": Kind(schema.bios, alias="alias"),

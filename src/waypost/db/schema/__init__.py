@@ -54,3 +54,4 @@ from waypost.db.schema.resources import (
 )
 from waypost.db.schema.rotators import rotator_links, rotator_state
 from waypost.db.schema.trash import trash
+from waypost.db.schema.utm_templates import utm_templates

@@ -28,6 +28,8 @@ from waypost.qr import ops as qr_codes
 from waypost.qr.schemas import NewCode
 from waypost.splash import ops as splash_pages
 from waypost.splash.api import NewSplash
+from waypost.utm import ops as utm_templates
+from waypost.utm.api import NewTemplate
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,7 @@ KINDS: Mapping[str, Noun] = {
     "pixel": Noun(
         schema.pixels, NewPixel, pixels.remove, same=("type", "name", "tag"), uses=(schema.link_pixels.c.pixel,)
     ),
+    "utm": Noun(schema.utm_templates, NewTemplate, utm_templates.remove, same=("name",)),
     "splash": Noun(
         schema.splashes,
         NewSplash,
@@ -74,8 +77,8 @@ KINDS: Mapping[str, Noun] = {
     "qr": Noun(schema.qrs, NewCode, qr_codes.remove, ("scans", "uniquescans")),
     "file": Noun(schema.files, FileChange, files.remove, ("downloads", "uniquedownloads", "taken")),
 }
-FOUNDATIONS = frozenset({"domain", "pixel", "splash", "overlay", "channel", "campaign"})
-"""The kinds that links refer to. They have no alias."""
+FOUNDATIONS = frozenset({"domain", "pixel", "utm", "splash", "overlay", "channel", "campaign"})
+"""The kinds that links refer to, and UTM templates. They have no alias."""
 
 
 def equal_item(tx: Connection, account: int, kind: str, columns: Mapping[str, Any]) -> int | None:

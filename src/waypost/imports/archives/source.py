@@ -15,6 +15,7 @@ from waypost.imports.sources.fields import Fields
 _SHEETS: Mapping[ItemKind, str] = {
     "domain": "domains",
     "pixel": "pixels",
+    "utm": "utm_templates",
     "splash": "splash_pages",
     "overlay": "overlays",
     "channel": "channels",

@@ -16,6 +16,7 @@ from waypost_client.aio.operations.pixels import AsyncPixelsOperations
 from waypost_client.aio.operations.qr_codes import AsyncQrCodesOperations
 from waypost_client.aio.operations.splash_pages import AsyncSplashPagesOperations
 from waypost_client.aio.operations.statistics import AsyncStatisticsOperations
+from waypost_client.aio.operations.utm_templates import AsyncUtmTemplatesOperations
 
 
 class AsyncOperations(
@@ -26,6 +27,7 @@ class AsyncOperations(
     AsyncQrCodesOperations,
     AsyncChannelsOperations,
     AsyncPixelsOperations,
+    AsyncUtmTemplatesOperations,
     AsyncBrandedDomainsOperations,
     AsyncCtaOverlaysOperations,
     AsyncLinksOperations,

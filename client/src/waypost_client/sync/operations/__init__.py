@@ -16,6 +16,7 @@ from waypost_client.sync.operations.pixels import PixelsOperations
 from waypost_client.sync.operations.qr_codes import QrCodesOperations
 from waypost_client.sync.operations.splash_pages import SplashPagesOperations
 from waypost_client.sync.operations.statistics import StatisticsOperations
+from waypost_client.sync.operations.utm_templates import UtmTemplatesOperations
 
 
 class Operations(
@@ -26,6 +27,7 @@ class Operations(
     QrCodesOperations,
     ChannelsOperations,
     PixelsOperations,
+    UtmTemplatesOperations,
     BrandedDomainsOperations,
     CtaOverlaysOperations,
     LinksOperations,

@@ -31,6 +31,7 @@ def create() -> None:
     _create_splashes()
     _create_overlays()
     _create_pixels()
+    _create_utm_templates()
     _create_channels()
     _create_bios()
     _create_qrs()
@@ -111,6 +112,15 @@ def _create_overlays() -> None:
 
 def _create_pixels() -> None:
     create_owned("pixels", columns(String(32), "type"), columns(TEXT, "name"), columns(String(64), "tag"))
+
+
+def _create_utm_templates() -> None:
+    create_owned(
+        "utm_templates",
+        columns(TEXT, "name"),
+        columns(TEXT, "utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content"),
+        unique=[("account", "name")],
+    )
 
 
 def _create_channels() -> None:

@@ -1,0 +1,30 @@
+"""Messages that the next page shows: in a signed cookie, for a minute."""
+
+from typing import Literal, NamedTuple
+
+from waypost.signing import Signer
+
+COOKIE = "waypost_said"
+SECONDS = 60
+Tone = Literal["good", "bad"]
+
+
+class Flash(NamedTuple):
+    """A message. `copy_text` is a short URL with a copy button, `undo` the batch that an Undo button restores."""
+
+    tone: str
+    message: str
+    copy_text: str
+    undo: str
+
+
+def sign(signer: Signer, flash: Flash) -> str:
+    """Return the value of the cookie; long texts are cut."""
+    short = flash._replace(message=flash.message[:500], copy_text=flash.copy_text[:500])
+    return signer.sign(COOKIE, *short, life=SECONDS)
+
+
+def read(signer: Signer, cookie: str) -> Flash | None:
+    """Return the message of a cookie; None for an invalid or expired one."""
+    values = signer.unsign(COOKIE, cookie)
+    return Flash(*values) if values and len(values) == len(Flash._fields) else None

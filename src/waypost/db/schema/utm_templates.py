@@ -1,0 +1,17 @@
+"""The table of UTM templates."""
+
+from sqlalchemy import Column, Text, UniqueConstraint
+
+from waypost.db.schema.columns import owned, string
+
+# Values of UTM parameters, under a name. Links do not refer to them: they are written into destinations.
+utm_templates = owned(
+    "utm_templates",
+    Column("name", Text, nullable=False),
+    string("utm_source"),
+    string("utm_medium"),
+    string("utm_campaign"),
+    string("utm_term"),
+    string("utm_content"),
+    UniqueConstraint("account", "name"),
+)
