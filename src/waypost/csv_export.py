@@ -12,6 +12,7 @@ from typing import Any
 _START = re.compile(
     r"""((?:^|[;\t\n\v\f\r\x85\u2028\u2029])[\s\x00-\x1f;"\xad\u200b-\u200f\u2060\ufeff]*+)([-=+@\uff1d\uff0b\uff0d\uff20]?)"""
 )
+_SIGN = re.compile(r"[-=+@\uff1d\uff0b\uff0d\uff20]")
 
 
 def lines(rows: Iterable[Iterable[Any]]) -> str:
@@ -23,7 +24,7 @@ def lines(rows: Iterable[Iterable[Any]]) -> str:
 
 def _escape(cell: Any) -> Any:
     """Insert an apostrophe before every sign that could start a formula."""
-    return _START.sub(_with_apostrophe, cell) if isinstance(cell, str) else cell
+    return _START.sub(_with_apostrophe, cell) if isinstance(cell, str) and _SIGN.search(cell) else cell
 
 
 def _with_apostrophe(start: re.Match[str]) -> str:

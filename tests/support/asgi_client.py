@@ -1,5 +1,6 @@
 """In-process client for the whole service, faster than Starlette's test client."""
 
+import threading
 from functools import partial
 from typing import Any
 
@@ -9,6 +10,10 @@ from starlette.testclient import TestClient
 from starlette.types import ASGIApp, Message
 
 from tests.support.compact import compact
+from tests.support.threads import join
+
+_BACKGROUND = ("import", "export")
+"""Names of threads that continue after the response to their request."""
 
 
 class AsgiClient(TestClient):
@@ -28,6 +33,11 @@ class AsgiClient(TestClient):
         super().__init__(app, base_url, follow_redirects=False)
         self.address = address
         self._transport = _Transport(self, address, raises=raises)
+
+    def __exit__(self, *error: object) -> None:
+        """Wait for imports and exports, so that they do not run in the next test, and stop the service."""
+        join(*(thread for thread in threading.enumerate() if thread.name in _BACKGROUND))
+        super().__exit__(*error)
 
     def another(self, *, raises: bool = True) -> "AsgiClient":
         """Return a client of the same service without the cookies of this one."""

@@ -5,11 +5,11 @@ archive, with one record per entry, is in memory until the end.
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, func, select
+from sqlalchemy import Connection, Row, func, select
 
 from waypost import __version__, clock, csv_export
 from waypost.accounts import ops as accounts
@@ -18,7 +18,7 @@ from waypost.db import schema
 from waypost.db.database import Database
 from waypost.db.postgres import disable_timeouts
 from waypost.exports import click_sheets, item_sheets, link_sheets, readme
-from waypost.exports.sheets import Sheet, cell
+from waypost.exports.sheets import Sheet, cell, to_json
 from waypost.exports.zip_stream import ZipStream
 from waypost.http import file_names
 from waypost.qr import ops as qr_codes
@@ -95,27 +95,25 @@ def _write_tables(tx: Connection, source: Source, stream: ZipStream) -> tuple[Ac
 
 
 def _write_sheet(tx: Connection, source: Source, stream: ZipStream, sheet: Sheet) -> None:
-    names = [column.name for column in sheet.columns]
     with stream.entry(f"{sheet.name}.csv") as entry:
         entry.rows = 0
-        entry.write(csv_export.lines([names]).encode())
+        entry.write(csv_export.lines([sheet.names]).encode())
         for rows in _batches(tx, sheet, source.account):
-            values = [sheet.values(row, source.settings) for row in rows]
-            entry.write(csv_export.lines([[cell(value) for value in row.values()] for row in values]).encode())
+            values = (sheet.values(row, source.settings).values() for row in rows)
+            entry.write(csv_export.lines(map(cell, row) for row in values).encode())
             entry.rows += len(rows)
     with stream.entry(f"{sheet.name}.jsonl") as entry:
         entry.rows = 0
         for rows in _batches(tx, sheet, source.account):
-            values = [sheet.values(row, source.settings) for row in rows]
-            entry.write("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in values).encode())
+            lines = (to_json(sheet.values(row, source.settings)) + "\n" for row in rows)
+            entry.write("".join(lines).encode())
             entry.rows += len(rows)
 
 
-def _batches(tx: Connection, sheet: Sheet, account: int) -> Iterator[list[RowMapping]]:
+def _batches(tx: Connection, sheet: Sheet, account: int) -> Iterator[Sequence[Row[Any]]]:
     """Yield the rows from a cursor of the database, which does not load all of them."""
     with tx.execute(sheet.query(account), execution_options={"yield_per": _BATCH_ROWS}) as result:
-        for rows in result.mappings().partitions():
-            yield list(rows)
+        yield from result.partitions()
 
 
 def _write_pictures(tx: Connection, source: Source, stream: ZipStream) -> None:

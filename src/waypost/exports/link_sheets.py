@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import RowMapping
-
 from waypost.db.schema import (
     aliases,
     campaigns,
@@ -25,7 +23,7 @@ ACCOUNT_CLICKS = {"clicks": "Clicks.", "uniqueclicks": "Clicks of distinct visit
 HOST = "Branded domain; empty for the own host of the service."
 
 
-def with_short_url(row: RowMapping, settings: Settings) -> Mapping[str, Any]:
+def with_short_url(row: Mapping[str, Any], settings: Settings) -> Mapping[str, Any]:
     """Return the short URL of a row with host, scheme and alias."""
     return {"shorturl": short_urls.short_url(settings.base, row["host"], row["scheme"], row["alias"])}
 

@@ -3,17 +3,18 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-from sqlalchemy import ColumnElement, FromClause, RowMapping, Select, String, Table, cast, func, select
+from sqlalchemy import ColumnElement, FromClause, Select, String, Table, cast, func, select
 
 from waypost import clock
 from waypost.clicks.ingest.aggregate import DAY
 from waypost.settings import Settings
 
 Convert = Callable[[Any], Any]
-Derive = Callable[[RowMapping, Settings], Mapping[str, Any]]
-"""Returns the values of columns that the database does not store, such as a short URL."""
+Derive = Callable[[Mapping[str, Any], Settings], Mapping[str, Any]]
+"""Returns the values of columns that the database does not store, such as a short URL, from those that it stores."""
 
 
 @dataclass(frozen=True)
@@ -45,13 +46,30 @@ class Sheet:
         query = query.where(self.table.c.account == account)
         return query.order_by(*(key for key in self.table.primary_key if key.name != "account"))
 
-    def values(self, row: RowMapping, settings: Settings) -> dict[str, Any]:
-        """Return the values of a row by column, as JSON."""
-        derived = self.derive(row, settings) if self.derive else {}
-        values = {}
-        for column in self.columns:
-            value = derived[column.name] if column.source is None else row[column.name]
-            values[column.name] = column.convert(value) if column.convert and value is not None else value
+    @cached_property
+    def names(self) -> Sequence[str]:
+        """The names of the columns."""
+        return [column.name for column in self.columns]
+
+    @cached_property
+    def _selected(self) -> Sequence[str]:
+        """The names of the columns of the query."""
+        stored = [column.name for column in self.columns if column.source is not None]
+        return [*stored, *(column.key or "" for column in self.hidden)]
+
+    @cached_property
+    def _converts(self) -> Sequence[tuple[str, Convert]]:
+        return [(column.name, column.convert) for column in self.columns if column.convert is not None]
+
+    def values(self, row: Sequence[Any], settings: Settings) -> dict[str, Any]:
+        """Return the values of a row of the query by column, as JSON."""
+        values = dict(zip(self._selected, row, strict=True))
+        if self.derive is not None:
+            values |= self.derive(values, settings)
+            values = {name: values[name] for name in self.names}
+        for name, convert in self._converts:
+            if (value := values[name]) is not None:
+                values[name] = convert(value)
         return values
 
 
@@ -62,11 +80,18 @@ def of(table: Table, texts: Mapping[str, str], **converts: Convert) -> list[Colu
 
 def cell(value: Any) -> Any:
     """Return a value for CSV: lists and objects are JSON, and None is empty."""
-    if isinstance(value, list | dict):
-        return json.dumps(value, ensure_ascii=False)
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return "" if value is None else value
+    convert = _CELLS.get(type(value))
+    return value if convert is None else convert(value)
+
+
+to_json = json.JSONEncoder(ensure_ascii=False).encode
+"""Return a value as JSON on one line. Faster than `json.dumps`, which makes an encoder for each call."""
+_CELLS: Mapping[type, Convert] = {
+    list: to_json,
+    dict: to_json,
+    bool: lambda value: "true" if value else "false",
+    type(None): lambda _: "",
+}
 
 
 def related_ids(column: ColumnElement[int], matches: ColumnElement[bool]) -> ColumnElement[str]:
