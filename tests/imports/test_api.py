@@ -10,6 +10,7 @@ from tests.support import import_services
 from tests.support.asgi_client import AsgiClient
 from tests.support.import_services import TOKEN, running
 from tests.support.imports import SHOP, await_import, await_response
+from tests.support.threads import join
 from waypost.errors import unavailable
 from waypost.imports import plans
 
@@ -61,7 +62,7 @@ def test_import_ends_while_the_database_is_down(ana: Person, monkeypatch: pytest
     assert failed.wait(10)
     for thread in threading.enumerate():
         if thread.name == "import":
-            thread.join()  # pytest fails if the thread raised
+            join(thread)  # pytest fails if the thread raised
 
 
 @pytest.mark.parametrize(
