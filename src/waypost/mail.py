@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from email.message import EmailMessage
-from email.utils import formatdate, make_msgid
+from email.utils import formataddr, formatdate, make_msgid
 from math import inf
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
@@ -26,11 +26,12 @@ _NO_TLS = "the SMTP server does not offer STARTTLS; set WAYPOST_SMTP_TLS=off to 
 
 
 class Email(NamedTuple):
-    """An e-mail to one recipient."""
+    """An e-mail to one recipient. `service` is the name of the sender, unless the settings have one."""
 
     to: str
     subject: str
     text: str
+    service: str = ""
 
 
 class Mailer:
@@ -72,9 +73,11 @@ class Mailer:
         finally:
             self._queued -= 1
 
-    def _message(self, to: str, subject: str, text: str) -> EmailMessage:
+    def _message(self, to: str, subject: str, text: str, service: str = "") -> EmailMessage:
         message = EmailMessage()
-        message["From"], message["To"], message["Subject"] = self._sender, to, subject
+        is_named = "<" in self._sender or not service
+        message["From"] = self._sender if is_named else formataddr((service, self._sender))
+        message["To"], message["Subject"] = to, subject
         message["Date"], message["Message-ID"] = formatdate(), make_msgid(domain=self._sender.rpartition("@")[2])
         message["Auto-Submitted"] = "auto-generated"
         message.set_content(text)

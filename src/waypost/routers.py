@@ -13,6 +13,7 @@ from waypost.accounts.key_pages import pages as key_pages
 from waypost.accounts.login_pages import pages as login_pages
 from waypost.accounts.pages import pages as account_pages
 from waypost.admin.accounts import pages as admin_account_pages
+from waypost.admin.brand import pages as brand_pages
 from waypost.admin.status import pages as status_pages
 from waypost.api import openapi
 from waypost.api.app import create_routes
@@ -29,8 +30,10 @@ from waypost.channels.api import router as channels_router
 from waypost.channels.pages import pages as channels_pages
 from waypost.connections.pages import pages as connections_pages
 from waypost.connections.web_app import pages as web_app_pages
+from waypost.dashboard.brand_assets import pages as brand_asset_pages
 from waypost.dashboard.trash import pages as trash_pages
 from waypost.domains.api import router as domains_router
+from waypost.domains.brand_pages import pages as domain_brand_pages
 from waypost.domains.ownership_check import PATH as CHALLENGE_PATH
 from waypost.domains.pages import pages as domains_pages
 from waypost.domains.public import answer_challenge
@@ -115,6 +118,7 @@ DASHBOARD_PAGES = (
     *pixels_pages.routes,
     *utm_pages.routes,
     *domains_pages.routes,
+    *domain_brand_pages.routes,
     *trash_pages.routes,
     *account_pages.routes,
     *deletion_pages.routes,
@@ -126,6 +130,8 @@ DASHBOARD_PAGES = (
     *login_pages.routes,
     *admin_account_pages.routes,
     *moderation_pages.routes,
+    *brand_pages.routes,
+    *brand_asset_pages.routes,
     *status_pages.routes,
 )
 

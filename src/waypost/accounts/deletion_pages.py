@@ -33,7 +33,7 @@ def schedule_deletion(context: PageContext) -> Response:
     if due is None:
         return _deletion_page(context, form, status=400)
     account = context.read(lambda tx: ops.get(tx, context.account))
-    subject = "Your waypost account will be deleted"
+    subject = "Your {service} account will be deleted"
     login_changes.tell(context, account.email, subject, login_changes.DELETION, account, f"{clock.text(due)} UTC")
     return context.redirect(_ACCOUNT, message="The deletion of your account is scheduled.")
 

@@ -53,8 +53,9 @@ def change(
     if password is not None:
         tell_new_password(context, account)
     if link and new_email is not None:
-        send_limited(context, Email(new_email, "Confirm your e-mail address", _CONFIRM.format(link=link)))
-        tell(context, account.email, "A new e-mail address was entered for your waypost account", _REQUESTED, account)
+        text = _CONFIRM.format(link=link, service=context.service_name)
+        send_limited(context, Email(new_email, "Confirm your e-mail address", text, context.brand.name))
+        tell(context, account.email, "A new e-mail address was entered for your {service} account", _REQUESTED, account)
     elif new_email not in (None, account.email):
         tell_new_address(context, account, new_email or "")
     return Change(bool(link), result)
@@ -74,25 +75,29 @@ def confirm(context: RequestContext, token: str) -> None:
 
 def tell_new_password(context: RequestContext, account: ops.Account) -> None:
     """Tell the owner that the password was changed."""
-    tell(context, account.email, "The password of your waypost account was changed", _LOGIN_CHANGED, account)
+    tell(context, account.email, "The password of your {service} account was changed", _LOGIN_CHANGED, account)
 
 
 def tell_new_address(context: RequestContext, account: ops.Account, email: str) -> None:
     """Tell the old and the new address of an account that its e-mail address was changed."""
     for recipient in (account.email, email):
-        tell(context, recipient, "The e-mail address of your waypost account was changed", _CHANGED, account, email)
+        tell(context, recipient, "The e-mail address of your {service} account was changed", _CHANGED, account, email)
 
 
 def tell(
     context: RequestContext, recipient: str, subject: str, text: str, account: ops.Account, detail: str = ""
 ) -> None:
-    """Tell an owner about a change of the account. At most ten an hour are sent to an address."""
-    base = context.settings.dashboard
-    body = (text + _ADVICE).format(username=account.username, detail=detail, base=base)
+    """Tell an owner about a change of the account. At most ten an hour are sent to an address.
+
+    `{service}` in `subject` and `text` is the name of the service.
+    """
+    base, service = context.settings.dashboard, context.service_name
+    subject = subject.format(service=service)
+    body = (text + _ADVICE).format(username=account.username, detail=detail, base=base, service=service)
 
     def prepare() -> Email | None:
         is_allowed = not context.rate_limiter.acquire("notice", network="", subject=recipient.casefold())
-        return Email(recipient, subject, body) if is_allowed else None
+        return Email(recipient, subject, body, context.brand.name) if is_allowed else None
 
     context.mailer.send_later(prepare)
 
@@ -109,27 +114,27 @@ def limited(context: RequestContext, email: Email) -> Email | None:
 
 
 NEW_KEY = """\
-A new API key, "{detail}", was created for the waypost account {username}.
+A new API key, "{detail}", was created for the {service} account {username}.
 """
 FACTOR = """\
-Two-factor authentication of the waypost account {username} was {detail}. All other browsers were signed out.
+Two-factor authentication of the {service} account {username} was {detail}. All other browsers were signed out.
 """
 WRONG_CODES = """\
-Many wrong codes were entered to sign in to the waypost account {username}, after the right password.
+Many wrong codes were entered to sign in to the {service} account {username}, after the right password.
 Further codes have to wait.
 """
 _LOGIN_CHANGED = """\
-The password of the waypost account {username} was changed. All browsers were signed out.
+The password of the {service} account {username} was changed. All browsers were signed out.
 """
 _CHANGED = """\
-The e-mail address of the waypost account {username} was changed to {detail}.
+The e-mail address of the {service} account {username} was changed to {detail}.
 """
 DELETION = """\
-The waypost account {username} will be deleted with everything in it on {detail}. Until then, sign in to cancel the
+The {service} account {username} will be deleted with everything in it on {detail}. Until then, sign in to cancel the
 deletion or to export the data.
 """
 _REQUESTED = """\
-A new e-mail address was entered for the waypost account {username}. It is used once it is confirmed
+A new e-mail address was entered for the {service} account {username}. It is used once it is confirmed
 by a link that was sent to it. A new password makes that link invalid.
 """
 _ADVICE = """
@@ -140,7 +145,7 @@ If you did not do this, choose a new password, revoke all API keys and end all s
 If you cannot sign in any more, contact the administrator.
 """
 _CONFIRM = """\
-This address was entered for a waypost account. Confirm it here within one hour:
+This address was entered for an account of {service}. Confirm it here within one hour:
 
 {link}
 

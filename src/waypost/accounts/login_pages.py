@@ -196,8 +196,10 @@ def _registration_email(context: PageContext, email: str) -> Email | None:
     existing = context.read(lambda tx: ops.password_of(tx, email))
     link = email_links.register_link(context.services.signer, context.settings.dashboard, email)
     sign_in_url = f"{context.settings.dashboard}/dashboard/signin"
-    text = _EXISTING_ACCOUNT_EMAIL.format(link=sign_in_url) if existing else _REGISTRATION_EMAIL.format(link=link)
-    return login_changes.limited(context, Email(email, "Your waypost account", text))
+    service = context.service_name
+    values = (_EXISTING_ACCOUNT_EMAIL, sign_in_url) if existing else (_REGISTRATION_EMAIL, link)
+    text = values[0].format(link=values[1], service=service)
+    return login_changes.limited(context, Email(email, f"Your {service} account", text, context.brand.name))
 
 
 def _reset_email(context: PageContext, name: str) -> Email | None:
@@ -210,8 +212,9 @@ def _reset_email(context: PageContext, name: str) -> Email | None:
 
     if (recipient := context.read(read)) is None:
         return None
-    email, link = recipient
-    return login_changes.limited(context, Email(email, "Reset your waypost password", _RESET_EMAIL.format(link=link)))
+    (email, link), service = recipient, context.service_name
+    text = _RESET_EMAIL.format(link=link, service=service)
+    return login_changes.limited(context, Email(email, f"Reset your {service} password", text, context.brand.name))
 
 
 def _account_to_reset(context: PageContext, token: str) -> ops.Account:
@@ -224,7 +227,7 @@ def _require_registration(context: PageContext) -> None:
 
 
 _RESET_EMAIL = """\
-A password reset was requested for your waypost account.
+A password reset was requested for your {service} account.
 Choose a new password here within one hour:
 
 {link}
@@ -232,7 +235,7 @@ Choose a new password here within one hour:
 If you did not request it, ignore this e-mail.
 """
 _REGISTRATION_EMAIL = """\
-Welcome to waypost. Create your account here within one hour:
+Welcome to {service}. Create your account here within one hour:
 
 {link}
 

@@ -210,7 +210,7 @@ def _two_factor_page(context: PageContext, form: Form, *, status: int = 200) -> 
     values = context.services.signer.unsign(_SETUP, form.text("sealed"), bound=context.cookie)
     secret = values[0] if values else two_factor.new_secret()
     form.values["sealed"] = context.services.signer.sign(_SETUP, secret, life=_SETUP_SECONDS, bound=context.cookie)
-    issuer = f"waypost ({context.settings.own_host})"
+    issuer = f"{context.service_name.replace(':', ' ')} ({context.settings.own_host})"
     uri = two_factor.provisioning_uri(secret, username=context.user.username, issuer=issuer)
     image = qr_image.qr_data_url(uri)
     return context.render("account/two_factor.html", status=status, form=form, factor=None, secret=secret, image=image)

@@ -36,7 +36,7 @@ def require_code(context: PageContext, account: int, code: str) -> None:
     )
     if outcome.warns:
         owner = context.read(lambda tx: ops.get(tx, account))
-        subject = "Wrong sign-in codes for your waypost account"
+        subject = "Wrong sign-in codes for your {service} account"
         login_changes.tell(context, owner.email, subject, login_changes.WRONG_CODES, owner)
     if outcome.wait:
         raise too_many_attempts(outcome.wait)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Annotated, TypeVar
 
 from fastapi import Depends, Request
@@ -9,6 +10,8 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError, NoResultFound, SQLAlchemyError
 
 from waypost.api.idempotency import Claim
+from waypost.branding import store as brands
+from waypost.branding.brand import NO_BRAND, PRODUCT, Brand
 from waypost.clicks.ingest import read_barrier
 from waypost.clicks.stats import reports
 from waypost.db import account_rows, change_log
@@ -92,6 +95,19 @@ class RequestContext:
     def store(self) -> Store:
         """The storage of file contents."""
         return self.cleaner.store
+
+    @cached_property
+    def brand(self) -> Brand:
+        """The brand of the installation; none while the database is unavailable."""
+        try:
+            return self.database.read(brands.of_installation, autocommit=True)
+        except Problem:
+            return NO_BRAND
+
+    @property
+    def service_name(self) -> str:
+        """The name of the service for people."""
+        return self.brand.name or PRODUCT
 
     def short_url(self, item: Addressed) -> str:
         """Return the short URL of a link or file."""

@@ -47,6 +47,7 @@ _COMMANDS = (
         _SERVICE,
         "List all settings: the value in effect, and the place that sets it.",
     ),
+    LazyCommand("brand", "waypost.cli.brand:brand", _SERVICE, "Name, color and logo of this installation."),
     LazyCommand("version", "waypost.cli.main:print_version", _SERVICE, "Print the version."),
     LazyCommand(
         "backup",

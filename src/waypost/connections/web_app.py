@@ -2,14 +2,16 @@
 
 import json
 import re
-from functools import cache
+from functools import lru_cache
 from io import BytesIO
 from urllib.parse import urlencode
 
 from PIL import Image, ImageDraw
 from starlette.responses import RedirectResponse, Response
 
+from waypost.branding.brand import Brand, logo_bytes
 from waypost.dashboard.assets import content
+from waypost.dashboard.brand_assets import version
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.list_position import HOME
 from waypost.dashboard.routing import Router
@@ -18,6 +20,7 @@ from waypost.errors import Kind, Problem
 
 pages = Router()
 _SIZES = (180, 192, 512)
+_RESAMPLING = Image.Resampling.LANCZOS
 _OVERSIZE = 4  # drawn larger and reduced, so that edges are smooth
 _SAFE_ZONE = 0.62  # systems cut icons to a circle or another shape
 _GREEN, _WHITE, _LIGHT = "#0d6b4f", "#ffffff", "#a9d3c1"
@@ -35,21 +38,27 @@ _SHORTCUTS = (
 @pages.get("/dashboard/app.webmanifest", public=True)
 def show_manifest(context: PageContext) -> Response:
     """Return the web app manifest. `share_target` lets phones share a page to this app."""
+    brand = context.brand
     icons = [
-        {"src": f"/dashboard/icon-{size}.png", "sizes": f"{size}x{size}", "type": "image/png", "purpose": purpose}
+        {
+            "src": f"/dashboard/icon-{size}.png{version(brand)}",
+            "sizes": f"{size}x{size}",
+            "type": "image/png",
+            "purpose": purpose,
+        }
         for size in _SIZES[1:]
         for purpose in ("any", "maskable")
     ]
     manifest = {
         "id": "/dashboard",
-        "name": f"waypost ({context.settings.own_host})",
-        "short_name": "waypost",
+        "name": f"{context.service_name} ({context.settings.own_host})",
+        "short_name": context.service_name,
         "description": "Short links, files and QR codes.",
         "start_url": "/dashboard",
         "scope": "/dashboard",
         "display": "standalone",
         "background_color": "#f6f6f3",
-        "theme_color": _GREEN,
+        "theme_color": _color(brand),
         "icons": icons,
         "shortcuts": [{"name": name, "url": url} for name, url in _SHORTCUTS],
         "share_target": {
@@ -62,10 +71,10 @@ def show_manifest(context: PageContext) -> Response:
 
 
 @pages.get("/dashboard/icon-{size:int}.png", public=True)
-def show_icon(context: PageContext, size: int) -> Response:  # noqa: ARG001  # the signature of a handler
+def show_icon(context: PageContext, size: int) -> Response:
     if size not in _SIZES:
         raise Problem(Kind.NOT_FOUND, "This icon does not exist.")
-    return Response(_icon(size), headers=_PUBLIC, media_type="image/png")
+    return Response(_icon(size, _color(context.brand), context.brand.logo), headers=_PUBLIC, media_type="image/png")
 
 
 @pages.get("/dashboard/service-worker.js", public=True)
@@ -91,11 +100,35 @@ def share(context: PageContext) -> Response:
     return RedirectResponse(f"/dashboard/links/new?{urlencode({'url': url, 'title': title})}", status_code=303)
 
 
-@cache
-def _icon(size: int) -> bytes:
+def _color(brand: Brand) -> str:
+    return brand.accents[0].accent if brand.accents else _GREEN
+
+
+@lru_cache(maxsize=8)
+def _icon(size: int, color: str, logo: str) -> bytes:
     """Draw the logo on a square that fills the icon. Return a PNG."""
+    image = _picture(size, logo) if logo else _sign(size, color)
+    buffer = BytesIO()
+    image.save(buffer, "PNG", optimize=True)
+    return buffer.getvalue()
+
+
+def _picture(size: int, logo: str) -> Image.Image:
+    """Place the logo of a brand on white, or on the color of its corner if it is opaque."""
+    with Image.open(BytesIO(logo_bytes(logo))) as opened:
+        picture = opened.convert("RGBA")
+    corner = picture.getpixel((0, 0))
+    is_opaque = picture.getchannel("A").getextrema()[0] == 255
+    image = Image.new("RGBA", (size, size), corner if is_opaque else _WHITE)
+    scale = size * _SAFE_ZONE / max(picture.size)
+    picture = picture.resize((max(1, round(picture.width * scale)), max(1, round(picture.height * scale))), _RESAMPLING)
+    image.alpha_composite(picture, ((size - picture.width) // 2, (size - picture.height) // 2))
+    return image.convert("RGB")
+
+
+def _sign(size: int, color: str) -> Image.Image:
     side = size * _OVERSIZE
-    image = Image.new("RGB", (side, side), _GREEN)
+    image = Image.new("RGB", (side, side), color)
     draw = ImageDraw.Draw(image)
     scale = side * _SAFE_ZONE / 32
 
@@ -103,9 +136,7 @@ def _icon(size: int) -> bytes:
         margin = side * (1 - _SAFE_ZONE) / 2
         return [(margin + x * scale, margin + y * scale) for x, y in points]
 
-    draw.rectangle(place(_POST), fill=_LIGHT)
+    draw.rectangle(place(_POST), fill=_LIGHT if color == _GREEN else _WHITE)
     for arm in _ARMS:
         draw.polygon(place(arm), fill=_WHITE)
-    buffer = BytesIO()
-    image.resize((size, size), Image.Resampling.LANCZOS).save(buffer, "PNG", optimize=True)
-    return buffer.getvalue()
+    return image.resize((size, size), _RESAMPLING)

@@ -30,7 +30,7 @@ from waypost.dashboard.context import (
 )
 from waypost.dashboard.i18n import current_language
 from waypost.dashboard.list_position import HOME
-from waypost.dashboard.routing import ID_CONVERTOR, PageRoute, StreamHandler, pages_above_forms
+from waypost.dashboard.routing import ID_CONVERTOR, PageRoute, pages_above_forms
 from waypost.dashboard.templating import render_template
 from waypost.errors import Kind, Problem
 from waypost.http.csrf import verify_csrf_token
@@ -99,7 +99,7 @@ class Dashboard:
             body = BodyTracker(request)
             try:
                 if route.stream_handler is not None:
-                    response = await self._handle_stream(Request(request.scope, body), route.stream_handler)
+                    response = await self._handle_stream(Request(request.scope, body), route)
                 else:
                     form = await self._read_form(request, route)
                     response = await anyio.to_thread.run_sync(self._handle, request, route, form)
@@ -185,8 +185,7 @@ class Dashboard:
         if context.request.method == "POST" and not self._is_csrf_token_valid(context):
             return _stale_form(context)
         try:
-            if route.admin_only and not context.user.owner:
-                raise _page_not_found()
+            _require_admin(context, route)
             return route.handler(context, **context.request.path_params)
         except Problem as problem:
             return _error_page(context, problem)
@@ -195,21 +194,29 @@ class Dashboard:
         token = (context.fields.get(CSRF_FIELD) or [""])[-1]
         return verify_csrf_token(self._services.signer, context.cookie, token)
 
-    async def _handle_stream(self, request: Request, handler: StreamHandler) -> Response:
+    async def _handle_stream(self, request: Request, route: PageRoute) -> Response:
         """Handle a form with files. The CSRF token must be its first part, so that nothing is stored without one."""
         context, _ = await anyio.to_thread.run_sync(self._context, request, {})
         self._set_language(context)  # again, because the thread has variables of its own
         if context.session is None:
             return _redirect_to_sign_in(context)
         try:
+            _require_admin(context, route)
             reader = MultipartReader(request, field_seconds=self.resources.settings.transfer_seconds)
             first = await reader.next_part()
             token = await first.text() if first is not None and first.name == CSRF_FIELD else ""
             if not verify_csrf_token(self._services.signer, context.cookie, token):
                 return _stale_form(context)
-            return await handler(context, reader, **request.path_params)
+            assert route.stream_handler is not None
+            return await route.stream_handler(context, reader, **request.path_params)
         except Problem as problem:
             return _error_page(context, problem)
+
+
+def _require_admin(context: PageContext, route: PageRoute) -> None:
+    """Raise NOT_FOUND for a page of administrators if the user is none."""
+    if route.admin_only and not context.user.owner:
+        raise _page_not_found()
 
 
 def _stale_form(context: PageContext) -> Response:

@@ -79,7 +79,8 @@ class Router:
         """Register the handler of a form with files, which reads the body itself; it needs a valid CSRF token too."""
 
         def register(handler: StreamHandler) -> StreamHandler:
-            self.routes.append(PageRoute("POST", path, None, public=False, stream_handler=handler))
+            route = PageRoute("POST", path, None, public=False, admin_only=self._admin_only, stream_handler=handler)
+            self.routes.append(route)
             return handler
 
         return register

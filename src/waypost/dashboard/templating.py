@@ -15,12 +15,11 @@ from markupsafe import Markup, escape
 
 from waypost import clock
 from waypost.clicks.geo import countries
-from waypost.dashboard import navigation
+from waypost.dashboard import brand_assets, navigation
 from waypost.dashboard.i18n import current_language, format_day, format_number, gettext, ngettext
 from waypost.http import media_types
 from waypost.languages import LANGUAGES, direction
 from waypost.urls.url_parts import display_host
-from waypost.visits.responses import FAVICON
 
 STATIC = "/dashboard/static/"
 Pairs = Iterable[tuple[object, str]]
@@ -67,7 +66,9 @@ def _environment() -> Environment:
         "render_options": render_options,
         "render_checkboxes": render_checkboxes,
         "navigation": navigation,
-        "favicon": FAVICON,
+        "brand_style": brand_assets.style_path,
+        "brand_logo": brand_assets.logo_path,
+        "brand_version": brand_assets.version,
     }
     environment.filters |= {
         "local_time": local_time,

@@ -1,23 +1,43 @@
 """`/domains` and `/domain/…` (API document, section Branded domains; decisions 39 and 41)."""
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from sqlalchemy import Connection
 
 from waypost.api import pagination
 from waypost.api.context import Context, RequestContext
 from waypost.api.date_range import RequestedSpan
 from waypost.api.request_body import Body
 from waypost.api.responses import CreatedResponse, MessageResponse, ReportResponse, Success
-from waypost.api.types import Id, PathId, Url
+from waypost.api.types import Color, Id, PathId, Url
+from waypost.branding import store as brands
+from waypost.branding.brand import MAX_NAME, checked_name
 from waypost.domains import ops, ownership_check
+from waypost.errors import Problem
+from waypost.pictures import brand_logos
 from waypost.urls.short_urls import origin
 
+_MAX_LOGO_LENGTH = 3 * 1024 * 1024  # characters: Base64 takes four for three bytes
 router = APIRouter(tags=["Branded domains"])
 _DOMAIN = Field(description="Scheme and host name of the domain.", examples=["https://go.brand.example"])
 _ROOT = Field(description="Destination of visits to the root of the domain.", examples=["https://brand.example/"])
 _IGNORE_CASE = Field(description="True if aliases are found in upper and lower case alike.", examples=[False])
+_BRAND_NAME = Field(
+    description=f"Name on the pages of the domain, at most {MAX_NAME} characters; the installation's by default.",
+    examples=["Brand"],
+)
+_BRAND_COLOR = Field(description="Color of these pages, `#RRGGBB`.", examples=["#0A5CFF"])
+_BRAND_LOGO = Field(
+    max_length=_MAX_LOGO_LENGTH,
+    description="Logo on these pages: a PNG or JPEG picture of at most 2 MiB as a `data:` URL. The service keeps a PNG"
+    " of at most 24 KiB.",
+    examples=[
+        "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGPgivkPAAHZAWb+dIQ1AAAAAElFTkSuQmCC"
+    ],
+)
 _NOT_FOUND = Field(description="Destination of visits to unknown aliases.", examples=["https://brand.example/404"])
 
 
@@ -30,10 +50,35 @@ class DomainOut(BaseModel):
     redirect404: str = _NOT_FOUND
 
 
+class DomainWithBrand(DomainOut):
+    """A branded domain, with the brand of its pages."""
+
+    brandname: str = _BRAND_NAME
+    brandcolor: str = _BRAND_COLOR
+    brandlogo: str = _BRAND_LOGO
+
+
 class DomainDetails(Success):
     """One branded domain."""
 
-    details: DomainOut = Field(description="The domain.")
+    details: DomainWithBrand = Field(description="The domain.")
+
+
+def _brand_field(field: str, check: Callable[..., str]) -> AfterValidator:
+    """Validate a field of the brand. Here and not in `ops`: the copy of a logo takes long and needs no transaction."""
+
+    def validate(value: str) -> str:
+        try:
+            return check(value, field=field) if value else ""
+        except Problem as problem:
+            raise ValueError(problem.message.removeprefix(f"{field} ").removesuffix(".")) from None
+
+    return AfterValidator(validate)
+
+
+_BrandName = Annotated[str, _brand_field("brandname", checked_name), _BRAND_NAME]
+_BrandColor = Annotated[Color, _BRAND_COLOR]
+_BrandLogo = Annotated[str, _brand_field("brandlogo", brand_logos.from_data_url), _BRAND_LOGO]
 
 
 class NewDomain(Body):
@@ -45,6 +90,9 @@ class NewDomain(Body):
     redirectroot: Annotated[Url | None, _ROOT] = None
     redirect404: Annotated[Url | None, _NOT_FOUND] = None
     ignorecase: Annotated[bool | None, _IGNORE_CASE] = None
+    brandname: _BrandName | None = None
+    brandcolor: _BrandColor | None = None
+    brandlogo: _BrandLogo | None = None
 
 
 class DomainChange(Body):
@@ -55,6 +103,9 @@ class DomainChange(Body):
     redirectroot: Annotated[Url | None, _ROOT] = None
     redirect404: Annotated[Url | None, _NOT_FOUND] = None
     ignorecase: Annotated[bool | None, _IGNORE_CASE] = None
+    brandname: _BrandName | None = None
+    brandcolor: _BrandColor | None = None
+    brandlogo: _BrandLogo | None = None
 
 
 @router.get("/domains", response_model=pagination.list_model("domains", DomainOut))
@@ -68,7 +119,13 @@ def list_domains(context: Context, page_request: pagination.RequestedPage) -> An
 @router.get("/domain/{id}")
 def read_domain(context: Context, id: PathId) -> DomainDetails:
     """Read a branded domain."""
-    return DomainDetails(details=_shown(context.read(lambda tx: ops.get_owned(tx, context.account, id))))
+
+    def work(tx: Connection) -> DomainDetails:
+        shown, brand = _shown(ops.get_owned(tx, context.account, id)), brands.of_domain(tx, context.account, id)
+        fields = {"brandname": brand.name, "brandcolor": brand.color, "brandlogo": brand.logo}
+        return DomainDetails(details=DomainWithBrand(**shown.model_dump(), **fields))
+
+    return context.read(work)
 
 
 @router.get("/domain/{id}/stats")
@@ -90,7 +147,7 @@ def create_domain(context: Context, body: NewDomain) -> CreatedResponse:
 
 @router.put("/domain/{id}/update")
 def update_domain(context: Context, id: PathId, body: DomainChange) -> MessageResponse:
-    """Update the redirects of a branded domain.
+    """Update the redirects and the brand of a branded domain.
 
     Fields that are not sent keep their values; `null` sets the default.
     """

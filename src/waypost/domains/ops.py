@@ -7,6 +7,8 @@ from typing import TypedDict, Unpack
 
 from sqlalchemy import Connection, func, select
 
+from waypost.branding import store as brands
+from waypost.branding.brand import NO_BRAND, Brand, require_name
 from waypost.db import change_log, crud
 from waypost.db.crud import Page, PageRequest
 from waypost.db.schema import aliases, domains
@@ -16,6 +18,7 @@ from waypost.settings import Settings
 from waypost.urls import blocklist, validation
 
 _TAKEN = {"domains_host_unique": taken("domain", "That domain is in use already.")}
+_URLS = ("redirectroot", "redirect404")
 _FORM = re.compile(r"(https?)://([^/?#@:\\\s]+)/?\Z", re.IGNORECASE)
 
 
@@ -37,6 +40,9 @@ class Fields(TypedDict, total=False):
     redirectroot: str | None
     redirect404: str | None
     ignorecase: bool | None
+    brandname: str | None
+    brandcolor: str | None
+    brandlogo: str | None
 
 
 def page(tx: Connection, account: int, window: PageRequest) -> Page[Domain]:
@@ -66,6 +72,7 @@ def add(tx: Connection, account: int, *, domain: str, settings: Settings, **fiel
     """Register a domain. Raises INVALID or TAKEN."""
     scheme, host = parse(domain, settings)
     values = {"scheme": scheme, "host": host, **_checked(tx, host, fields, settings)}
+    _require_name(NO_BRAND, fields)
     change_log.record(tx, host)
     added = get_owned(tx, account, crud.add(tx, domains, account, values, _TAKEN))
     if added.ignorecase:  # it may have had aliases before
@@ -77,6 +84,7 @@ def change(tx: Connection, account: int, domain: int, *, settings: Settings, **f
     """Set the given fields."""
     crud.lock_row(tx, domains, account, domain)
     before = get_owned(tx, account, domain)
+    _require_name(brands.of_domain(tx, account, domain), fields)
     crud.change(tx, domains, account, domain, _checked(tx, before.host, fields, settings))
     change_log.record(tx, before.host)
     if fields.get("ignorecase") and not before.ignorecase:
@@ -101,7 +109,7 @@ def _checked(tx: Connection, host: str, fields: Fields, settings: Settings) -> d
     checked: dict[str, str | bool | None] = {}
     for name, value in fields.items():
         assert value is None or isinstance(value, str | bool)
-        if not isinstance(value, str):
+        if not isinstance(value, str) or name not in _URLS:
             checked[name] = value
             continue
         url = checked[name] = validation.web_url(value, field=name) if value else None
@@ -109,6 +117,12 @@ def _checked(tx: Connection, host: str, fields: Fields, settings: Settings) -> d
             _refuse_redirect_loop(tx, url, host=host, field=name, settings=settings)
             blocklist.refuse(tx, [url], field=name)
     return checked
+
+
+def _require_name(before: Brand, fields: Fields) -> None:
+    """Raise INVALID on `brandname` for a logo without a name."""
+    name, logo = (fields.get(f"brand{part}", getattr(before, part)) for part in ("name", "logo"))
+    require_name(Brand(name=str(name or ""), logo=str(logo or "")), field="brandname")
 
 
 def _refuse_redirect_loop(tx: Connection, url: str, *, host: str, field: str, settings: Settings) -> None:

@@ -10,11 +10,12 @@ from urllib.parse import urlsplit
 
 from starlette.responses import HTMLResponse, Response
 
+from waypost.branding.brand import Brand
 from waypost.interstitials import csp
 from waypost.interstitials.render import Destination, is_dark
 from waypost.urls.url_parts import display_host
 from waypost.visits.interstitials import OVERLAYS_WITH_FORM, Overlay, Splash
-from waypost.visits.responses import PageRenderer
+from waypost.visits.responses import ERRORS, PAGE_HEADERS, PageRenderer
 
 _SPLASH = {"title": "", "message": "", "counter": 0, "skip": 0, "link": "", "banner": "", "logo": ""}
 _OVERLAY = {
@@ -35,9 +36,18 @@ def render_preview(pages: PageRenderer, kind: str, fields: Mapping[str, Any]) ->
     for name in ("link", "banner", "logo", "image"):
         if name in values and urlsplit(values[name]).scheme not in ("http", "https"):
             values[name] = ""
+    if kind == "brand":
+        return _branded(pages, **fields)
     if kind == "splash":
         return _splash(pages, {**_SPLASH, **values})
     return _overlay(pages, {**_OVERLAY, **values})
+
+
+def _branded(pages: PageRenderer, brand: Brand, language: str) -> Response:
+    """Return the page that asks for a password, which has a field and a button."""
+    values = {"brand": brand, "error": ERRORS["locked"], "message": ERRORS["locked"].text}
+    headers = _framed({**PAGE_HEADERS}, sandbox="")
+    return HTMLResponse(pages.render("password.html", language=language, favicon=brand.icon, **values), headers=headers)
 
 
 def _splash(pages: PageRenderer, fields: Mapping[str, Any]) -> Response:
@@ -66,9 +76,7 @@ def _overlay(pages: PageRenderer, fields: Mapping[str, Any]) -> Response:
 
 def _page(pages: PageRenderer, template: str, destination: Destination, images: list[str], **context: Any) -> Response:
     code = pages.render("interstitial.js", pixel_starters="{}", has_overlay=template == "overlay.html")
-    headers = csp.headers(script=code, images=images)
-    policy = headers["Content-Security-Policy"].replace("frame-ancestors 'none'", "frame-ancestors 'self'")
-    headers |= {"Content-Security-Policy": f"{policy}; sandbox allow-scripts", "X-Frame-Options": "SAMEORIGIN"}
+    headers = _framed(csp.headers(script=code, images=images), sandbox="allow-scripts")
     script: dict[str, Any] = {
         "script": code,
         "script_config": {**_SCRIPT_CONFIG, "url": destination.url},
@@ -76,3 +84,10 @@ def _page(pages: PageRenderer, template: str, destination: Destination, images: 
         "names": [],
     }
     return HTMLResponse(pages.render(template, destination=destination, **script, **context), headers=headers)
+
+
+def _framed(headers: Mapping[str, str], *, sandbox: str) -> dict[str, str]:
+    """Return headers that let the dashboard show a page in a frame, in a sandbox."""
+    policy = headers["Content-Security-Policy"].replace("frame-ancestors 'none'", "frame-ancestors 'self'")
+    sandboxed = f"{policy}; sandbox {sandbox}".rstrip()
+    return {**headers, "Content-Security-Policy": sandboxed, "X-Frame-Options": "SAMEORIGIN"}

@@ -44,6 +44,7 @@ _ADMIN = (
     Command("/dashboard/admin/plans", "adjustments-horizontal", "Plans", "administration limits"),
     Command("/dashboard/admin/reports", "shield-exclamation", "Reports", "administration abuse"),
     Command("/dashboard/admin/blocks", "hand-raised", "Blocklist", "administration hosts words"),
+    Command("/dashboard/admin/brand", "swatch", "Brand", "administration name logo color"),
     Command("/dashboard/admin/health", "server-stack", "Health", "administration status"),
 )
 _KEYWORDS = {

@@ -22,6 +22,7 @@ _ENTRY_BYTES = 340  # memory of an entry of `hot` without its text
 _SECOND_CHANCES = 32
 _MAX_RESOLVED = 20_000
 _MAX_HOSTS = 10_000
+_MAX_LOGO_LENGTH = 16 * 1024 * 1024  # characters of the logos of all cached domains
 MAX_BODY_BYTES = 32 * 1024 * 1024
 _MISSING = (-1.0, None)  # an entry that has expired
 REDIRECT_LINE = b"HTTP/1.1 302 Found\r\n"
@@ -65,6 +66,7 @@ class Cache:
         self.version = 0
         self._resolved: OrderedDict[Name, tuple[float, Resolved | None]] = OrderedDict()
         self._domains: OrderedDict[str, tuple[float, DomainView | None]] = OrderedDict()
+        self._logo_length = 0
         self.blocklist: Blocklist | None = None
         """The administrator's blocklist; None until it is read."""
         self.bodies: dict[bytes, HotBody] = {}
@@ -93,6 +95,10 @@ class Cache:
         """Cache the branded domain of a host, read at `version`."""
         with self._write_lock:
             if version == self.version:
+                self._logo_length += len(domain.brand.logo) if domain else 0
+                if self._logo_length > _MAX_LOGO_LENGTH:
+                    self._domains.clear()
+                    self._logo_length = 0
                 _make_room(self._domains, _MAX_HOSTS)[host] = (time.monotonic() + MAX_AGE_SECONDS, domain)
 
     def put_blocklist(self, blocklist: Blocklist, *, version: int) -> None:
@@ -178,6 +184,7 @@ class Cache:
         self.hot_bytes = 0
         self._resolved.clear()
         self._domains.clear()
+        self._logo_length = 0
         self.blocklist = None
         self.bodies.clear()
         self._body_keys.clear()

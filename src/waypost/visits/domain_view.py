@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass, replace
 
-from sqlalchemy import Connection, bindparam
+from sqlalchemy import Connection, bindparam, select
 
-from waypost.db import crud
+from waypost.branding import store
+from waypost.branding.brand import NO_BRAND, Brand
 from waypost.db.schema import domains
 from waypost.settings import ROOT_PAGE, Settings
 from waypost.urls.alias_namespace import OWN
@@ -20,6 +21,8 @@ class DomainView:
     redirectroot: str
     redirect404: str
     ignorecase: bool = False
+    brand: Brand = NO_BRAND
+    """That of the domain, or of the installation."""
 
     @property
     def has_front_page(self) -> bool:
@@ -28,13 +31,19 @@ class DomainView:
 
 
 OWN_HOST = DomainView(0, 0, "", "", "")
-_DOMAIN = crud.select_columns(domains, DomainView).where(domains.c.host == bindparam("host"))
+_COLUMNS = ("id", "account", "scheme", "redirectroot", "redirect404", "ignorecase")
+_BRAND_COLUMNS = ("brandname", "brandcolor", "brandlogo")
+_DOMAIN = select(*(domains.c[name] for name in (*_COLUMNS, *_BRAND_COLUMNS))).where(domains.c.host == bindparam("host"))
 
 
 def find_domain(tx: Connection, host: str, settings: Settings) -> DomainView | None:
     """Return the branded domain with that host name; None for an unregistered host."""
     if host == OWN:
         root = "" if settings.root_redirect == ROOT_PAGE else settings.root_redirect
-        return replace(OWN_HOST, redirectroot=root, redirect404=settings.not_found_redirect)
+        brand = store.of_installation(tx)
+        return replace(OWN_HOST, redirectroot=root, redirect404=settings.not_found_redirect, brand=brand)
     row = tx.execute(_DOMAIN, {"host": host}).first()
-    return DomainView(*row) if row else None
+    if row is None:
+        return None
+    brand = Brand(*row[len(_COLUMNS) :]).or_else(store.of_installation(tx))
+    return replace(DomainView(*row[: len(_COLUMNS)]), brand=brand)

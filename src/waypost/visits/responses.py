@@ -9,6 +9,7 @@ from jinja2 import Environment, PackageLoader
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
+from waypost.branding.brand import NO_BRAND
 from waypost.http.compression import compress
 from waypost.observability.metrics import Meter
 from waypost.visits import i18n
@@ -30,12 +31,6 @@ PAGE_HEADERS = {
 WEB_SCHEMES = ("http://", "https://")
 DOMAIN_KEY = "waypost.domain"
 """Key of the request's scope for the DomainView of the host, None for unknown hosts."""
-FAVICON = "data:image/svg+xml," + quote(
-    "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32' fill='#0d7a58'>"
-    "<path d='M14.5 3h3v27h-3z' opacity='.55'/>"
-    "<path d='M6 6h18l5 4.5-5 4.5H6a1.5 1.5 0 0 1-1.5-1.5v-6A1.5 1.5 0 0 1 6 6z'/>"
-    "<path d='M26 17H11l-4 3.5 4 3.5h15a1.5 1.5 0 0 0 1.5-1.5v-4A1.5 1.5 0 0 0 26 17z'/></svg>"
-)
 
 
 class _Error(NamedTuple):
@@ -51,7 +46,7 @@ class _Error(NamedTuple):
 Failure = Literal["no_profile", "method", "internal", "unavailable", "storage_full"]
 _ASK_FOR_ANOTHER = translatable("Ask the person that sent it to you for another one.")
 _RETYPE = translatable("Upper and lower case can matter, and the end is easily lost when an address is copied.")
-_ERRORS: dict[RefusalReason | Failure, _Error] = {
+ERRORS: dict[RefusalReason | Failure, _Error] = {
     "missing": _Error(
         404,
         translatable("Not found"),
@@ -123,6 +118,7 @@ class PageRenderer:
 
     def render(self, template: str, *, language: str = i18n.SOURCE_LANGUAGE, **values: object) -> str:
         """Return a rendered template."""
+        values = {"brand": NO_BRAND, **values}
         return _environment(language).get_template(template).render(values, language=language)
 
     def page(
@@ -137,7 +133,9 @@ class PageRenderer:
         """Return a page as a response."""
         language = _language(request)
         domain: DomainView | None = request.scope.get(DOMAIN_KEY)
-        values = {"favicon": FAVICON, "has_front_page": domain is not None and domain.has_front_page, **values}
+        brand = NO_BRAND if domain is None else domain.brand
+        values = {"favicon": brand.icon, "brand": brand, **values}
+        values.setdefault("has_front_page", domain is not None and domain.has_front_page)
         text = self.render(template, language=language, **values).encode()
         # Responses to forms are never compressed, like those of the dashboard.
         accepted = "" if request.method == "POST" else request.headers.get("accept-encoding", "")
@@ -177,7 +175,7 @@ class PageRenderer:
         if reason == "locked" and not wants_html(request):
             headers["WWW-Authenticate"] = f'Basic realm="protected {kind}", charset="UTF-8"'
         if detail and not wants_html(request):
-            return json_error(detail, code=reason, status=_ERRORS[reason].status, field=field)
+            return json_error(detail, code=reason, status=ERRORS[reason].status, field=field)
         context: dict[str, Any] = {"wrong_password": wrong_password, "detail": detail}
         return self._error(request, reason, code=reason, kind=kind, headers=headers, **context)
 
@@ -196,7 +194,7 @@ class PageRenderer:
         kind: str = "",
         **context: Any,
     ) -> Response:
-        error = _ERRORS[reason]
+        error = ERRORS[reason]
         message = (error.file_text if kind == "file" else "") or error.text
         if reason in _RETRY_AFTER:
             headers = {"Retry-After": str(_RETRY_AFTER[reason]), **headers}

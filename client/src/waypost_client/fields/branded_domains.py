@@ -18,6 +18,14 @@ class NewDomain(TypedDict, total=False):
     """Destination of visits to unknown aliases."""
     ignorecase: bool | None
     """True if aliases are found in upper and lower case alike."""
+    brandname: str | None
+    """Name on the pages of the domain, at most 60 characters; the installation's by default."""
+    brandcolor: str | None
+    """Color of these pages, `#RRGGBB`."""
+    brandlogo: str | None
+    """Logo on these pages: a PNG or JPEG picture of at most 2 MiB as a `data:` URL. The service keeps a PNG of
+    at most 24 KiB.
+    """
 
 
 class DomainChange(TypedDict, total=False):
@@ -29,3 +37,11 @@ class DomainChange(TypedDict, total=False):
     """Destination of visits to unknown aliases."""
     ignorecase: bool | None
     """True if aliases are found in upper and lower case alike."""
+    brandname: str | None
+    """Name on the pages of the domain, at most 60 characters; the installation's by default."""
+    brandcolor: str | None
+    """Color of these pages, `#RRGGBB`."""
+    brandlogo: str | None
+    """Logo on these pages: a PNG or JPEG picture of at most 2 MiB as a `data:` URL. The service keeps a PNG of
+    at most 24 KiB.
+    """

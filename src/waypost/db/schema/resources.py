@@ -47,6 +47,9 @@ domains = owned(
     string("redirectroot"),
     string("redirect404"),
     flag("ignorecase"),
+    string("brandname"),
+    string("brandcolor"),
+    string("brandlogo"),
     UniqueConstraint("host"),
 )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from waypost_client.calls import check_fields
 from waypost_client.fields.branded_domains import DomainChange, NewDomain
-from waypost_client.models.branded_domains import Domain
+from waypost_client.models.branded_domains import Domain, DomainWithBrand
 from waypost_client.models.shared import CreatedResponse, MessageResponse, Report
 from waypost_client.pages import PAGE_SIZE
 from waypost_client.sync.requests import Requests
@@ -30,9 +30,9 @@ class BrandedDomainsOperations(Requests):
         """Iterate over the items of all pages of `list_domains`."""
         return self._pages(lambda page: self.list_domains(limit=page_size, page=page))
 
-    def read_domain(self, id: int) -> Domain:
+    def read_domain(self, id: int) -> DomainWithBrand:
         """Read a branded domain."""
-        return self._fetch(Domain, "GET", ("domain", id), part="details")
+        return self._fetch(DomainWithBrand, "GET", ("domain", id), part="details")
 
     def read_domain_statistics(
         self,
@@ -65,7 +65,7 @@ class BrandedDomainsOperations(Requests):
         )
 
     def update_domain(self, id: int, **fields: Unpack[DomainChange]) -> MessageResponse:
-        """Update the redirects of a branded domain.
+        """Update the redirects and the brand of a branded domain.
 
         Fields that are not sent keep their values; `null` sets the default.
         """

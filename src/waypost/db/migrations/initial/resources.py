@@ -70,6 +70,7 @@ def _create_domains() -> None:
         columns(String(5), "scheme"),
         columns(TEXT, "redirectroot", "redirect404"),
         columns(FLAG, "ignorecase"),
+        columns(TEXT, "brandname", "brandcolor", "brandlogo"),
         unique=[("host",)],
     )
 

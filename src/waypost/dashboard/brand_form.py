@@ -1,0 +1,82 @@
+"""The form of a brand, which administrators fill in for the installation and users for their domains."""
+
+import asyncio
+from collections.abc import Callable
+
+from sqlalchemy import Connection
+from starlette.responses import Response
+
+from waypost.branding.brand import Brand, checked_color, checked_name, require_name
+from waypost.dashboard.context import PageContext
+from waypost.dashboard.forms import VERSION, Form, Value
+from waypost.dashboard.i18n import current_language
+from waypost.errors import Kind, Problem
+from waypost.http.multipart import MultipartReader, Part
+from waypost.pictures import brand_logos
+
+
+def values(brand: Brand) -> dict[str, Value]:
+    """Return the values that the form shows."""
+    return {"name": brand.name, "color": brand.color}
+
+
+async def receive(context: PageContext, parts: MultipartReader) -> tuple[dict[str, str], bytes]:
+    """Return the fields of the form and the bytes of the logo, if one is sent.
+
+    Of a logo that is too large, one byte too many is kept, so that its validation fails.
+    """
+    fields: dict[str, str] = {}
+    logo = b""
+    while (part := await parts.next_part()) is not None:
+        if part.filename is None:
+            fields[part.name] = await part.text()
+        elif part.filename and part.name == "logo":
+            logo = await _receive_logo(part, context.settings.transfer_seconds)
+    return fields, logo
+
+
+def read(fields: dict[str, str], logo: bytes, stored: Brand) -> tuple[Form, Brand]:
+    """Return the form and the brand in it. The form has the errors of all fields."""
+    form = Form({name: fields.get(name, "") for name in values(stored)}, version=fields.get(VERSION, ""))
+    name = form.attempt(lambda: checked_name(form.text("name"), field="name"))
+    color = form.attempt(lambda: checked_color(form.text("color"), field="color"))
+    kept = "" if fields.get("removelogo") else stored.logo
+    picture = form.attempt(lambda: brand_logos.own_copy(logo, field="logo")) if logo else kept
+    brand = Brand(name or "", color or "", picture or "")
+    if name is not None:
+        form.attempt(lambda: require_name(brand, field="name"))
+    return form, brand
+
+
+def save(
+    context: PageContext,
+    form: Form,
+    stored: Callable[[Connection], Brand],
+    change: Callable[[Connection], object],
+) -> None:
+    """Run `change` in a transaction if the form is valid. It then has an error if the brand changed in between."""
+    if form.errors:
+        return
+
+    def work(tx: Connection) -> None:
+        form.reject_stale(values(stored(tx)))
+        change(tx)
+
+    form.attempt(lambda: context.write(work))
+
+
+def preview(context: PageContext, brand: Brand) -> Response:
+    """Return a page for visitors with the brand, for a frame."""
+    return context.services.preview("brand", {"brand": brand, "language": current_language.get()})
+
+
+async def _receive_logo(part: Part, seconds: float) -> bytes:
+    """Return the bytes of the logo. Raises TOO_SLOW."""
+    logo = bytearray()
+    try:
+        async with asyncio.timeout(seconds):
+            async for chunk in part.as_request().stream():
+                logo += chunk[: brand_logos.MAX_BYTES + 1 - len(logo)]
+    except TimeoutError:
+        raise Problem(Kind.TOO_SLOW, "The file arrives too slowly. Please try again.", field="logo") from None
+    return bytes(logo)
