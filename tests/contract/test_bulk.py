@@ -6,22 +6,14 @@ import pytest
 from sqlalchemy import func, select
 
 from tests.conftest import Person
+from tests.contract.bulk_requests import bulk
 from tests.contract.endpoints import ItemIds
 from tests.contract.resource import Resource
 from tests.contract.resources import RESOURCES
-from tests.support.statements import recorded_statements
 from waypost.db.schema import accounts, changes, plans
-from waypost.moderation import blocklist
 
 URL = "https://example.com/"
 EVERY_RESOURCE = pytest.mark.parametrize("resource", RESOURCES, ids=str)
-
-
-def _bulk(person: Person, *items: Any, **fields: Any) -> list[dict[str, Any]]:
-    """Return the results of a bulk request that must succeed."""
-    results: list[dict[str, Any]] = person.post("/bulk", {"items": list(items), **fields})["results"]
-    assert len(results) == len(items)
-    return results
 
 
 def _item(resource: Resource, action: str, **fields: Any) -> dict[str, Any]:
@@ -36,7 +28,7 @@ def _total(person: Person, resource: Resource) -> int:
 def test_results_equal_those_of_single_requests(resource: Resource, ana: Person, ben: Person) -> None:
     foreign = ben.call("POST", f"{resource.path}/add", resource.body(50)).json()["id"]
     invalid = {name: value for name, value in resource.body(60).items() if name not in resource.required}
-    created, failed = _bulk(
+    created, failed = bulk(
         ana,
         _item(resource, "create", fields=resource.body(1)),
         _item(resource, "create", fields={**invalid, **{name: {"x": 1} for name in resource.invalid}}),
@@ -46,7 +38,7 @@ def test_results_equal_those_of_single_requests(resource: Resource, ana: Person,
     assert (failed["status"], failed["code"], bool(failed["field"])) == (400, "invalid", True)
     update = {**{name: resource.body(1)[name] for name in resource.required_in_update}, **resource.update}
     unknown = {"error": 1, "status": 404, "code": "not_found"}
-    changed, foreign_update, deleted, gone, foreign_delete = _bulk(
+    changed, foreign_update, deleted, gone, foreign_delete = bulk(
         ana,
         _item(resource, "update", id=created["id"], fields=update),
         _item(resource, "update", id=foreign, fields=update),
@@ -68,30 +60,30 @@ def test_atomic_request_with_invalid_item_changes_nothing(resource: Resource, an
     assert (response.status_code, body["error"], body["field"]) == (400, 1, "items")
     assert [result["status"] for result in body["results"]] == [424, 404]
     assert _total(ana, resource) == 0
-    assert [result["error"] for result in _bulk(ana, items[0], atomic=True)] == [0]
+    assert [result["error"] for result in bulk(ana, items[0], atomic=True)] == [0]
     assert _total(ana, resource) == 1
 
 
 def test_item_that_fails_late_is_undone_and_not_counted(ana: Person) -> None:
     create = {"action": "create", "noun": "url", "fields": {"url": URL, "custom": "taken"}}
     other = {"action": "create", "noun": "url", "fields": {"url": URL}}
-    results = _bulk(ana, other, create, create, other, {"action": "delete", "noun": "url", "id": 999_999})
+    results = bulk(ana, other, create, create, other, {"action": "delete", "noun": "url", "id": 999_999})
     assert [result["status"] for result in results] == [200, 200, 400, 200, 404]
     assert (results[2]["code"], results[2]["field"]) == ("taken", "custom")
     data = ana.get("/urls")["data"]
     assert (data["result"], len(data["urls"])) == (3, 3)
 
 
-def test_plan_limit_is_exact_in_bulk(ana: Person) -> None:
+def test_plan_limit_is_exact_inbulk(ana: Person) -> None:
     ana.write(lambda tx: tx.execute(plans.update().values(item_limit=3)))
     create = {"action": "create", "noun": "pixel", "fields": {"type": "boardpixel", "name": "A", "tag": "1"}}
-    assert [result["status"] for result in _bulk(ana, *[create] * 5)] == [200, 200, 200, 400, 400]
+    assert [result["status"] for result in bulk(ana, *[create] * 5)] == [200, 200, 200, 400, 400]
     assert ana.get("/pixels")["data"]["result"] == 3
 
 
 def test_files_can_be_changed_and_deleted(ana: Person, item_ids: ItemIds) -> None:
     file = {"noun": "file", "id": item_ids["file"]}
-    results = _bulk(
+    results = bulk(
         ana,
         {**file, "action": "update", "fields": {"name": "New"}},
         {**file, "action": "delete"},
@@ -108,7 +100,7 @@ def test_files_can_be_changed_and_deleted(ana: Person, item_ids: ItemIds) -> Non
 def test_items_can_be_assigned(ana: Person, item_ids: ItemIds) -> None:
     channel = {"action": "assign", "noun": "channel", "id": item_ids["channel"]}
     campaign = {"action": "assign", "noun": "campaign", "id": item_ids["campaign"]}
-    results = _bulk(
+    results = bulk(
         ana,
         {**channel, "type": "bio", "item": item_ids["bio"]},
         {**channel, "type": "qr", "item": item_ids["qr"]},
@@ -134,7 +126,7 @@ def test_invalid_items_get_own_problem(ana: Person) -> None:
     good = {"action": "create", "noun": "url", "fields": {"url": URL}}
     bad: list[Any] = [5, None, [], {}, {"action": "create"}, {**good, "noun": "account"}, {**good, "action": "drop"}]
     bad += [{"action": "delete", "noun": "url"}, {"action": "delete", "noun": "url", "id": "x"}, {**good, "fields": 5}]
-    results = _bulk(ana, good, *bad, good)
+    results = bulk(ana, good, *bad, good)
     assert [result["status"] for result in results] == [200, *[400] * len(bad), 200]
     assert ana.get("/urls")["data"]["result"] == 2
 
@@ -194,7 +186,7 @@ def test_change_log_names_each_alias_once(ana: Person) -> None:
         return int(ana.database.read(lambda tx: tx.execute(select(func.count()).select_from(changes)).scalar_one()))
 
     before = logged()
-    _bulk(ana, *[{"action": "update", "noun": "url", "id": link, "fields": {"title": str(n)}} for n in range(50)])
+    bulk(ana, *[{"action": "update", "noun": "url", "id": link, "fields": {"title": str(n)}} for n in range(50)])
     assert logged() == before + 1
 
 
@@ -203,59 +195,3 @@ def test_repeated_bulk_request_is_executed_once(ana: Person) -> None:
     first, second = (ana.call("POST", "/bulk", body, headers={"Idempotency-Key": "key"}) for _ in range(2))
     assert (first.content, second.headers["Idempotency-Replayed"]) == (second.content, "true")
     assert ana.get("/urls")["data"]["result"] == 3
-
-
-def test_links_are_created_and_deleted_with_few_statements(ana: Person, item_ids: ItemIds) -> None:
-    ana.add("domain", domain="https://go.ana.example")
-    fields = {"pixels": [item_ids["pixel"]], "channel": [item_ids["channel"]], "campaign": item_ids["campaign"]}
-    items: list[dict[str, Any]] = [
-        {
-            "action": "create",
-            "noun": "url",
-            "fields": {"url": f"https://n{n}.example/", "custom": f"Bulk-{n}", "domain": domain, **fields},
-        }
-        for n in range(200)
-        for domain in (None, "go.ana.example")
-    ]
-    with recorded_statements() as statements:
-        results = _bulk(ana, *items)
-    assert {result["status"] for result in results} == {200}
-    assert len(statements) < 40, "\n".join(statements)
-    assert [result["short"].rpartition("/")[2] for result in results] == [item["fields"]["custom"] for item in items]
-    link = ana.details("url", results[7]["id"])
-    assert (link["longurl"], link["channel"], link["pixels"], link["campaign"]) == (
-        "https://n3.example/",
-        fields["channel"],
-        fields["pixels"],
-        fields["campaign"],
-    )
-    with recorded_statements() as statements:
-        deleted = _bulk(ana, *({"action": "delete", "noun": "url", "id": result["id"]} for result in results))
-    assert {result["status"] for result in deleted} == {200}
-    assert len(statements) < 25, "\n".join(statements)
-    assert ana.get("/urls")["data"]["result"] == 1
-
-
-def test_joined_items_fail_as_they_would_alone(ana: Person, ben: Person) -> None:
-    ana.write(lambda tx: blocklist.block(tx, "blocked.example", kind="host"))
-    ben.add("domain", domain="https://go.ben.example")
-    ben.add("url", url=URL, custom="theirs")
-    fields: list[dict[str, Any]] = [
-        {"url": URL, "custom": "one"},
-        {"url": "https://blocked.example/"},
-        {"url": "https://go.ben.example/loop"},
-        {"url": URL, "custom": "theirs"},
-        {"url": URL, "domain": "go.ben.example"},
-        {"url": URL, "campaign": 999},
-        {"url": URL, "channel": [999]},
-        {"url": URL, "pixels": [999]},
-        {"url": URL, "custom": "one"},
-        {"url": URL},
-    ]
-    results = _bulk(ana, *({"action": "create", "noun": "url", "fields": each} for each in fields))
-    assert [result.get("field") for result in results] == [
-        *(None, "url", "url", "custom", "domain", "campaign", "channel", "pixels", "custom", None)
-    ]
-    twice = {"action": "delete", "noun": "url", "id": results[0]["id"]}
-    assert [result["status"] for result in _bulk(ana, twice, twice)] == [200, 404]
-    assert ana.get("/urls")["data"]["result"] == 1

@@ -14,7 +14,7 @@ from waypost.clicks.classify.classifier import agent
 from waypost.db.database import Database
 from waypost.db.schema import accounts as accounts_table
 from waypost.db.schema import link_checks as table
-from waypost.links import ops
+from waypost.links import changes, ops
 from waypost.links.dead_links import DAY, CheckResult
 
 
@@ -129,18 +129,23 @@ def test_links_without_visitors_and_other_schemes_are_not_checked(
     assert (web.requests, [owner.result(link) for link in unchecked]) == ([], [None, None, None])
 
 
-def test_new_destination_clears_the_result(owner: LinkOwner, web: FakeWeb, time: Any) -> None:
+@pytest.mark.parametrize("others", [0, 1])
+def test_new_destination_clears_the_result(owner: LinkOwner, web: FakeWeb, time: Any, others: int) -> None:
+    """Of a link that changes alone, or together with another one."""
+
+    def change(**fields: Any) -> None:
+        each: Any = [(link, fields), *((other, {}) for other in [unchanged][:others])]
+        owner.database.write(lambda tx: changes.change_each(tx, owner.account, each, settings=owner.settings))
+
     web.serve("/works", ok(b"hello"))
-    link = owner.add(f"http://{SITE}/gone")
+    link, unchanged = owner.add(f"http://{SITE}/gone"), owner.add(f"http://{SITE}/works")
     for _ in range(3):
         owner.check_links()
         time.shift(DAY)
     assert owner.dead_links() == [link]
-    settings = owner.settings
-    owner.database.write(lambda tx: ops.change(tx, owner.account, link, settings=settings, title="Shop"))
+    change(title="Shop")
     assert owner.dead_links() == [link]
-    url = f"http://{SITE}/works"
-    owner.database.write(lambda tx: ops.change(tx, owner.account, link, settings=settings, url=url))
+    change(url=f"http://{SITE}/works")
     assert (owner.dead_links(), owner.result(link)) == ([], None)
     owner.check_links()
     assert owner.result(link) == CheckResult(NOW + 3 * DAY, 200, None, dead=False)

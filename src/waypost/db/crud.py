@@ -126,7 +126,7 @@ def add(
 
     Raises INVALID above the limit of the account's plan.
     """
-    row = {"account": account, "created": clock.now(), **_with_defaults(table, values)}
+    row = {"account": account, "created": clock.now(), **with_defaults(table, values)}
     with translate_unique_violation(unique_errors):
         item, limit = tx.execute(_insert(table), row).one()
     page_counters.increment(tx, account, table.name, item, 1)
@@ -159,7 +159,7 @@ def change(
         return
     with translate_unique_violation(unique_errors):
         owned = {"owned_id": item, "owned_account": account}
-        result = tx.execute(_update(table), {**owned, **_with_defaults(table, values)})
+        result = tx.execute(_update(table), {**owned, **with_defaults(table, values)})
     if result.rowcount == 0:
         raise not_found(_SINGULAR[table.name])
 
@@ -263,7 +263,7 @@ def singular(table: Table) -> str:
     return _SINGULAR[table.name]
 
 
-def _with_defaults(table: Table, values: Mapping[str, Any]) -> dict[str, Any]:
+def with_defaults(table: Table, values: Mapping[str, Any]) -> dict[str, Any]:
     row = {}
     for name, value in values.items():
         default = table.c[name].default

@@ -15,7 +15,7 @@ from waypost.api.types import MultilineText, PathId
 from waypost.clicks.stats import reports
 from waypost.clicks.stats.reports import StatisticsBlock
 from waypost.errors import Kind, Problem
-from waypost.links import bulk_changes, creation, ops, search
+from waypost.links import bulk_changes, changes, creation, ops, search
 from waypost.links.schemas import (
     FoundLink,
     LinkAnswer,
@@ -98,11 +98,12 @@ def update_link(context: Context, id: PathId, body: LinkChange) -> LinkUpdated:
 
     Fields that are not sent keep their values; `null` sets the default. The change is in effect within a second.
     """
-    fields = body.sent()
+    fields: Any = body.sent()
     if body.clicklimit is not None:
         context.wait_for_ingest()  # earlier clicks count toward the new limit
-    return context.change(
-        lambda tx: ops.change(tx, context.account, id, settings=context.settings, **fields),
+    return context.change_each(
+        lambda tx, each: changes.change_each(tx, context.account, each, settings=context.settings),
+        (id, fields),
         lambda link: LinkUpdated(**_address(link, context), message="Link has been updated successfully."),
     )
 

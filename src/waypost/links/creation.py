@@ -35,9 +35,7 @@ def add_many(tx: Connection, account: int, items: Sequence[Fields], *, settings:
             _row(tx, account, fields, host, settings, ignores_case=host in branded and branded[host].ignorecase)
             for fields, host in zip(items, hosts, strict=True)
         ]
-    for table, field in ((campaigns, "campaign"), (channels, "channel"), (pixels, "pixels")):
-        for item in sorted({item for fields in items for item in _references(fields, field)}):
-            crud.require_reference(tx, table, account, item, field=field, lock=True)
+    lock_references(tx, account, items)
     names = [(row["host"], row["alias"]) for row in rows]
     ids = insert_many(tx, account, rows) if len(set(names)) == len(names) else {}
     if len(ids) < len(names):
@@ -47,8 +45,8 @@ def add_many(tx: Connection, account: int, items: Sequence[Fields], *, settings:
     add_relations(
         tx,
         account,
-        ((link, item) for link, fields in pairs for item in _references(fields, "pixels")),
-        ((link, item) for link, fields in pairs for item in _references(fields, "channel")),
+        ((link, item) for link, fields in pairs for item in references(fields, "pixels")),
+        ((link, item) for link, fields in pairs for item in references(fields, "channel")),
     )
     for host, alias in names:
         change_log.record(tx, host, alias)
@@ -79,7 +77,14 @@ def _row(
     return {**row, "account": account, "created": clock.now(), "search": search_text(row)}
 
 
-def _references(fields: Fields, name: str) -> list[int]:
+def lock_references(tx: Connection, account: int, items: Sequence[Fields]) -> None:
+    """Check every campaign, channel and pixel once, and keep it from being deleted until the commit. Raises INVALID."""
+    for table, field in ((campaigns, "campaign"), (channels, "channel"), (pixels, "pixels")):
+        for item in sorted({item for fields in items for item in references(fields, field)}):
+            crud.require_reference(tx, table, account, item, field=field, lock=True)
+
+
+def references(fields: Fields, name: str) -> list[int]:
     """Return the distinct ids in a field, which has one id, several or none."""
     value = fields.get(name)
     return sorted({value}) if isinstance(value, int) else sorted(set(value or ()))  # type: ignore[call-overload]

@@ -103,7 +103,13 @@ def record_result(tx: Connection, check: LinkCheck, *, status: int, failed: bool
 def reset_if_moved(tx: Connection, account: int, link: int, *, old: str, new: str) -> None:
     """Clear the result and make the check due when the destination has changed."""
     if new != old:
-        owned_by = (link_checks.c.account == account, link_checks.c.link == link)
+        reset(tx, account, [link])
+
+
+def reset(tx: Connection, account: int, ids: Sequence[int]) -> None:
+    """Clear the results of links and make their checks due."""
+    if ids:
+        owned_by = (link_checks.c.account == account, link_checks.c.link.in_(ids))
         tx.execute(update(link_checks).where(*owned_by).values(**_UNKNOWN, due=0))
 
 
