@@ -1,4 +1,4 @@
-"""Measure bulk requests that create and update 1,000 links on SQLite: `python -m bench.bulk`. At most one second each."""
+"""Measure bulk requests that create and update 1,000 links on SQLite: `python -m bench.bulk`. The limit is 1 s."""
 
 import http.client
 import json
