@@ -28,6 +28,7 @@ SIGNED_OUT = ("/dashboard/signin", "/dashboard/forgot", "/dashboard/offline")
 PUBLIC = (
     *("/juniper", "/u/owner/autumn-launch-1", "/everything+", "/prices", "/picture", "/report", "/locked", "/off"),
     *("/unknown", "/waiting", "/measured", "/with-poll", "/private-bio"),
+    *("/stats/shared-1", "/stats/unknown"),
 )
 
 
@@ -90,6 +91,7 @@ def add_other_items(site: DemoSite, folder: Path) -> None:
         for name, content in (("picture.png", picture.read_bytes()), ("prices.pdf", b"%PDF-1.7 " + bytes(2_000_000))):
             query = {"custom": Path(name).stem}
             api.post(f"/api/files/upload/{name}", content=content, params=query).raise_for_status()
+        _add(api, "share", type="link", itemid=_PICTURE_LINK, slug="shared", days=30)
         removed = _add(api, "url", url=_TARGET, custom="removed", title="A deleted link")
         api.delete(f"/api/url/{removed}/delete").raise_for_status()
 

@@ -8,11 +8,13 @@ import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "nod
 import { basename, dirname, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+import { smallFonts } from "./fonts.mjs";
 import { flags, worldMap } from "./world.mjs";
 
 const root = dirname(fileURLToPath(import.meta.url));
 const target = process.argv[2];
 const modules = join(root, "node_modules");
+const BUILD_TOOLS = ["esbuild", "subset-font"]; // no part of them is shipped
 
 const result = await build({
   absWorkingDir: root,
@@ -33,7 +35,7 @@ const result = await build({
   target: ["es2022", "chrome109", "firefox115", "safari16"],
   format: "iife",
   legalComments: "none", // licenses.txt has them all
-  loader: { ".woff2": "file" },
+  plugins: [smallFonts(JSON.parse(readFileSync(join(modules, "@fontsource-variable/inter/unicode.json"), "utf8")))],
   assetNames: "[name]-[hash]",
   entryNames: "[name]-[hash]",
   logLevel: "error",
@@ -86,7 +88,7 @@ function write(name, bytes, hashed = false) {
 /** Returns the licenses of all bundled packages. */
 function notices() {
   const { dependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-  const shipped = Object.keys(dependencies).filter((name) => name !== "esbuild");
+  const shipped = Object.keys(dependencies).filter((name) => !BUILD_TOOLS.includes(name));
   return shipped
     .map((name) => {
       const folder = join(modules, name);

@@ -7,6 +7,7 @@ import { feature } from "topojson-client";
 const WIDTH = 560;
 const HEIGHT = 274;
 const DOT = 2;
+const TOLERANCE = 0.6; // of a simplified line
 /** Countries without a number in the map, by their name there. */
 const UNNUMBERED = { Kosovo: "XK" };
 
@@ -53,7 +54,7 @@ function compact(d) {
 }
 
 function compactRing(texts) {
-  const points = texts.map((text) => text.split(",").map((n) => Math.round(n)));
+  const points = simplified(texts.map((text) => text.split(",").map(Number))).map((point) => point.map(Math.round));
   let [x, y] = points[0];
   const steps = [];
   for (const [nextX, nextY] of points.slice(1)) {
@@ -63,6 +64,25 @@ function compactRing(texts) {
   }
   if (steps.length < 2) return `M${points[0].join(" ")}h1v1h-1z`; // an island that rounding made a point
   return `M${points[0].join(" ")}l${steps.join(" ").replaceAll(" -", "-")}z`;
+}
+
+/** Returns a line without the points that are close to the line between their neighbors (Douglas and Peucker). */
+function simplified(points) {
+  const [first, last] = [points[0], points.at(-1)];
+  let [most, farthest] = [0, 0];
+  points.forEach((point, index) => {
+    const distance = distanceTo(point, first, last);
+    if (distance > most) [most, farthest] = [distance, index];
+  });
+  if (most <= TOLERANCE) return [first, last];
+  return [...simplified(points.slice(0, farthest + 1)), ...simplified(points.slice(farthest)).slice(1)];
+}
+
+/** Returns the distance of a point from the line through two others, or from both if they are one. */
+function distanceTo([x, y], [x1, y1], [x2, y2]) {
+  const length = Math.hypot(x2 - x1, y2 - y1);
+  if (length === 0) return Math.hypot(x - x1, y - y1);
+  return Math.abs((x2 - x1) * (y1 - y) - (x1 - x) * (y2 - y1)) / length;
 }
 
 function features(modules, name) {

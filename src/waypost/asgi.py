@@ -188,10 +188,12 @@ class Dispatcher:
         self._visits = visits
         self._mcp = mcp
         proxies = tasks.settings.proxies
-        # Load shedding is separate: slow requests to the API do not block visits, and images of QR codes only images.
+        # Load shedding is separate: slow requests to the API do not block visits, visitors of shared statistics do not
+        # block the dashboard, and images of QR codes only images.
         self._limited_api = LoadShedder(api, tasks.meter, proxies)
         self._limited_uploads = LoadShedder(api, tasks.meter, proxies, has_uploads=True)
         self._limited_dashboard = LoadShedder(dashboard, tasks.meter, proxies)
+        self._limited_shares = LoadShedder(dashboard, tasks.meter, proxies)
         self._limited_dashboard_uploads = LoadShedder(dashboard, tasks.meter, proxies, has_uploads=True)
         self._limited_visits = LoadShedder(visits, tasks.meter, proxies)
         self._limited_images = LoadShedder(visits, tasks.meter, proxies)
@@ -215,8 +217,9 @@ class Dispatcher:
     def _app_for(self, scope: Scope) -> ASGIApp:
         path = scope["path"]
         segment = _first_segment(scope)
-        if segment == "dashboard" and self._has_dashboard(scope):
-            return self._limited_dashboard_uploads if path == _DASHBOARD_UPLOADS else self._limited_dashboard
+        if segment in ("dashboard", "stats") and self._has_dashboard(scope):
+            other = self._limited_shares if segment == "stats" else self._limited_dashboard
+            return self._limited_dashboard_uploads if path == _DASHBOARD_UPLOADS else other
         if path.startswith(_UPLOADS):
             return self._limited_uploads  # an upload can take an hour
         if segment != "api" and (segment == "qr" or path.endswith("/qr")):

@@ -63,6 +63,9 @@ from waypost.qr.images import qr_image, short_url_image
 from waypost.qr.pages import pages as qr_pages
 from waypost.qr.public import QR_CODES
 from waypost.settings import Settings
+from waypost.shares.api import router as shares_router
+from waypost.shares.pages import pages as shares_pages
+from waypost.shares.shared_pages import pages as shared_statistics_pages
 from waypost.splash.api import router as splash_router
 from waypost.splash.pages import pages as splash_pages
 from waypost.statistics.api import router as statistics_router
@@ -96,6 +99,7 @@ API_ROUTERS = (
     bios_router,
     imports_router,
     statistics_router,
+    shares_router,
     admin_accounts_router,
     bulk_api.create_router(_item_endpoints),
 )
@@ -104,6 +108,8 @@ API_ROUTERS = (
 DASHBOARD_PAGES = (
     *overview_pages.routes,
     *visits_pages.routes,
+    *shares_pages.routes,
+    *shared_statistics_pages.routes,
     *palette_pages.routes,
     *link_list_pages.routes,
     *links_pages.routes,

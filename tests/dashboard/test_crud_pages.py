@@ -4,13 +4,14 @@ import re
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection
+from sqlalchemy import Connection, delete
 
 from tests.conftest import Person
 from tests.support.asgi_client import AsgiClient
 from tests.support.dashboard_client import Browser, form_version, hidden_field, new_browser
 from tests.support.databases import ON_SQLITE
 from tests.support.visits import new_link
+from waypost.db.schema import submissions as submissions_table
 from waypost.overlays import submissions
 from waypost.overlays.submissions import Answers
 from waypost.pixels.ops import TYPES
@@ -216,10 +217,13 @@ def test_submissions_are_listed_counted_exported_and_deleted(ana: Person, dashbo
     assert "No submissions yet" in dashboard.get(page).text
     ana.write(sent)
     text = dashboard.get(page).text
-    votes = re.findall(
-        r'<th scope="row"><bdi>(.*?)</bdi></th><td class="num">(\d+)\s*<small>(\d+) %</small></td>', text
-    )
+    votes = re.findall(r'<th scope="row"><bdi>(.*?)</bdi></th><td class="num">(\d+)\s*<small>(\d+)%</small></td>', text)
     assert votes == [("Yes", "2", "67"), ("=No", "1", "33")]
+    ana.write(lambda tx: submissions.add(tx, ana.account, overlay, Answers(choice="Public"), link=link))
+    german = dashboard.get(page, headers={"Accept-Language": "de"}).text
+    assert "<bdi>Public</bdi>" in german, "an answer is a visitor's text, not one of ours"
+    assert "<small>25\u00a0%</small>" in german
+    ana.write(lambda tx: tx.execute(delete(submissions_table).where(submissions_table.c.choice == "Public")))
     sheet = dashboard.get(f"{page}/export")
     assert sheet.headers["content-type"].startswith("text/csv")
     assert sheet.text.count("\r\n") == 4

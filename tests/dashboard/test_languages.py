@@ -1,14 +1,25 @@
 """The dashboard in the viewer's language: the choice of the language, translated errors, formats and catalogs."""
 
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from babel.messages.pofile import read_po
 
+from tests.conftest import Person
 from tests.support.dashboard_client import Browser
 from tests.support.databases import ON_SQLITE
-from waypost.dashboard.i18n import current_language, format_number, gettext, ngettext
+from tests.support.visits import new_link, visit
+from waypost.dashboard.i18n import (
+    current_language,
+    format_number,
+    format_percent,
+    format_size,
+    format_time,
+    gettext,
+    ngettext,
+)
 from waypost.languages import LANGUAGES, direction
 
 CATALOGS = sorted(Path("src/waypost/dashboard/locales").glob("*/LC_MESSAGES/messages.po"))
@@ -59,6 +70,34 @@ def test_formatted_error_is_translated_with_its_values() -> None:
     finally:
         current_language.reset(token)
     assert gettext("name must be at most 5 characters.") == "name must be at most 5 characters."
+
+
+@pytest.mark.parametrize(
+    ("language", "time", "percent", "size"),
+    [
+        ("en", "24 Nov 2026, 13:05", "12%", "1.4 MB"),
+        ("de", "24. Nov. 2026, 13:05", "12\u00a0%", "1,4 MB"),
+        ("fr", "24 nov. 2026, 13:05", "12\u202f%", "1,4 MB"),
+        ("es", "24 nov 2026, 13:05", "12\u00a0%", "1,4 MB"),
+        ("pt", "24 de nov. de 2026, 13:05", "12%", "1,4 MB"),
+    ],
+)
+def test_times_and_numbers_have_the_format_of_the_language(language: str, time: str, percent: str, size: str) -> None:
+    token = current_language.set(language)
+    try:
+        moment = datetime(2026, 11, 24, 13, 5, tzinfo=UTC)
+        assert (format_time(moment), format_percent(12), format_size(1_400_000)) == (time, percent, size)
+    finally:
+        current_language.reset(token)
+
+
+@ON_SQLITE
+def test_page_of_statistics_has_one_format_of_dates(ana: Person, dashboard: Browser) -> None:
+    link = new_link(ana, "spring")
+    visit(dashboard.client, "spring")
+    for path in ("", f"/links/{link}/stats", "/visits", "/statistics"):
+        text = re.sub(r"<[^>]+>", " ", dashboard.get(path).text)
+        assert not re.search(r"\b\d{4}-\d\d-\d\d\b", text), path
 
 
 def test_pseudo_language_is_written_from_right_to_left() -> None:

@@ -69,7 +69,7 @@ def test_filter_applies_to_tiles_chart_and_lists(
     page = dashboard.get(f"/links/{spring}/stats{query}").text
     assert _tiles(page) == tiles
     assert _list(page, "browsers") == browsers
-    points = re.findall(r'<th scope="row">[\d: -]+</th>\s*<td>(\d+)</td>', page)
+    points = re.findall(r'<th scope="row"><time[^<]+</time></th>\s*<td>(\d+)</td>', page)
     assert sum(map(int, points)) == tiles[0]
 
 
@@ -171,7 +171,8 @@ def test_last_24_hours_are_counted_by_hour(ana: Person, dashboard: Browser, spri
     page = dashboard.get(f"/links/{spring}/stats?period=24h").text
     assert _tiles(page)[0] == 5
     assert _list(page, "countries") == {"Unknown": 3, "Peru": 2}
-    assert len(re.findall(r'<th scope="row">\d{4}-\d\d-\d\d \d\d:00</th>', page)) == 24
+    point = r'<th scope="row"><time datetime="\d{4}-\d\d-\d\d \d\d:00">\d+ \w+ \d{4}, \d\d:00</time></th>'
+    assert len(re.findall(point, page)) == 24
 
 
 def test_countries_have_flags_and_are_drawn_on_the_map(ana: Person, dashboard: Browser, spring: int) -> None:
@@ -183,7 +184,7 @@ def test_countries_have_flags_and_are_drawn_on_the_map(ana: Person, dashboard: B
     (path,) = re.findall(r'src="(/dashboard/static/flag-PE-\w+\.svg)"', page)
     flag = dashboard.client.get(path)
     assert (flag.status_code, flag.headers["content-type"]) == (200, "image/svg+xml")
-    assert re.search(r'<a href="[^"]*country=Peru" aria-label="Peru: 30 \(70 %\)">', page)
+    assert re.search(r'<a href="[^"]*country=Peru" aria-label="Peru: 30 \(70%\)">', page)
     assert re.search(r'world-\w+\.svg#SG" class="share-2"', page)
     assert 'aria-label="Unknown' not in page
     (world,) = set(re.findall(r"(/dashboard/static/world-\w+\.svg)#", page))
@@ -236,3 +237,32 @@ def test_edits_of_an_hour_are_stored_once(ana: Person, dashboard: Browser, sprin
         ana.update("url", spring, title=title)
     page = dashboard.get(f"/links/{spring}/stats?period=7").text
     assert len(re.findall("Link edited", page)) == 1
+
+
+def test_top_links_of_overview_are_those_of_the_period(
+    ana: Person, dashboard: Browser, settings: Settings, spring: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    winter = new_link(ana, "winter")
+    ana.write(lambda tx: tx.execute(update(links).where(links.c.id == winter).values(clicks=99)))
+
+    def top(query: str = "") -> list[tuple[str, int]]:
+        section = re.search(r"<h2>Top links.*?</section>", dashboard.get(query).text, re.DOTALL)
+        assert section
+        rows = re.findall(r'/stats">(.*?)</a>.*?<strong class="num">(\d+)<', section[0], re.DOTALL)
+        return [(name, int(n)) for name, n in rows]
+
+    assert top() == top("?period=7") == [("Spring &lt;sale&gt;", 3), ("autumn", 1)]
+    assert top("?period=yesterday") == []
+    all_time = [("winter", 99), ("Spring &lt;sale&gt;", 3), ("autumn", 1)]
+    assert top("?period=all") == all_time
+    assert "<h2>Top links, all time</h2>" in dashboard.get("?period=all").text
+    assert "Since " in dashboard.get("?period=90").text
+    monkeypatch.setitem(settings.__dict__, "events_days", 0)
+    assert top("?period=yesterday") == all_time, "without single visits there is no other number"
+
+
+def test_period_without_visits_has_no_empty_axis(dashboard: Browser, spring: int) -> None:
+    page = dashboard.get(f"/links/{spring}/stats?from=2020-01-01&to=2020-01-31").text
+    assert "Nothing was counted in this period." in page
+    assert "data-chart" not in page
+    assert "data-chart" in dashboard.get(f"/links/{spring}/stats").text

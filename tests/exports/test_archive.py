@@ -49,6 +49,7 @@ NOT_EXPORTED_COLUMNS = {
     "links": {"password", "search"},
     "files": {"password", "search", "object"},
     "qrs": {"logo"},
+    "shares": {"password", "token"},
 }
 
 

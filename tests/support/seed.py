@@ -48,6 +48,7 @@ def fill_all_tables(ana: Person, ben: Person) -> None:
         parameters=[{"name": "a", "value": "'\"\\ü"}],
     )
     ana.post("/channel/2/assign/bio/1")
+    ana.post("/share/add", {"type": "link", "itemid": link, "title": "Clicks", "password": "a secret", "days": 30})
     ana.remove("url", link - 1)
     in_trash = uploaded[-1]["id"]
     ana.write(lambda tx: trash.move(tx, ana.account, "file", [in_trash], one_by_one(files.remove)))

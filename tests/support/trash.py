@@ -88,6 +88,8 @@ def new_items(person: Person) -> dict[str, int]:
     for kind, noun in (("bio", "bio"), ("qr", "qr")):
         person.post(f"/channel/{ids['channel']}/assign/{kind}/{ids[noun]}")
     person.call("POST", f"/campaign/{ids['campaign']}/assign/{ids['url']}", {"weight": 3, "quota": 9})
+    for kind, noun in (("link", "url"), ("qr", "qr"), ("bio", "bio"), ("campaign", "campaign")):
+        person.post("/share/add", {"type": kind, "itemid": ids[noun], "password": "tulip", "days": 7})
     return ids
 
 

@@ -1,6 +1,7 @@
 // Draws a chart from a table on the page; the table stays for screen readers.
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
+import { locale } from "./locale.js";
 
 const { bars } = uPlot.paths;
 /** Columns next to each other; the last one is pale while its time is not over. */
@@ -16,6 +17,7 @@ function draw(canvas) {
   const table = document.getElementById(canvas.dataset.chart);
   const rows = [...table.tBodies[0].rows];
   const names = rows.map((row) => row.cells[0].textContent);
+  const times = rows.map((row) => row.cells[0].querySelector("time").dateTime);
   const positions = names.map((_, index) => index);
   const clicks = rows.map((row) => Number(row.cells[1].textContent));
   const visitors = rows.map((row) => Number(row.cells[2].textContent));
@@ -72,7 +74,7 @@ function draw(canvas) {
           space: 70,
           incrs: [1, 2, 3, 5, 7, 10, 14, 24, 30, 60, 90, 168, 365],
           values: (_, splits) =>
-            splits.map((n) => (Number.isInteger(n) && names[n] ? label(names[n], table.dataset.interval) : "")),
+            splits.map((n) => (Number.isInteger(n) && times[n] ? label(times[n], table.dataset.interval) : "")),
         },
         {
           ...axis,
@@ -158,19 +160,18 @@ function drawEvents(plot, points, color) {
   ctx.restore();
 }
 
-function label(name, interval) {
-  const day = new Date(`${name.slice(0, 10)}T00:00`);
-  if (interval === "hour") return name.slice(11, 16);
+function label(time, interval) {
+  if (interval === "hour") return time.slice(11, 16);
   const format = interval === "month" ? { month: "short", year: "2-digit" } : { day: "numeric", month: "short" };
-  return day.toLocaleDateString(document.documentElement.lang, format);
+  return new Date(`${time.slice(0, 10)}T00:00`).toLocaleDateString(locale, format);
 }
 
 /** Formats a number as the page does, with thin spaces. */
 const formatNumber = (n) => n.toLocaleString("en").replaceAll(",", document.documentElement.dataset.thousands);
 
 function abbreviate(n) {
-  if (n >= 1e6) return `${n / 1e6}M`;
-  return n >= 1e3 ? `${n / 1e3}k` : String(n);
+  if (n >= 1e6) return `${(n / 1e6).toLocaleString(locale)}M`;
+  return n >= 1e3 ? `${(n / 1e3).toLocaleString(locale)}k` : String(n);
 }
 
 for (const canvas of document.querySelectorAll("[data-chart]")) {

@@ -1,14 +1,12 @@
 // Stores the viewer's time zone in a cookie. On the first page, which the server rendered without it, times are
 // converted here.
+import { locale } from "./locale.js";
 
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone ?? "UTC";
 const cookie = `waypost_zone=${encodeURIComponent(zone)}`;
+const formatDay = new Intl.DateTimeFormat(locale, { day: "numeric", month: "short", year: "numeric" });
 const twoDigits = (number) => String(number).padStart(2, "0");
-
-function formatTime(date) {
-  const day = [date.getFullYear(), twoDigits(date.getMonth() + 1), twoDigits(date.getDate())].join("-");
-  return `${day} ${twoDigits(date.getHours())}:${twoDigits(date.getMinutes())}`;
-}
+const formatTime = (date) => `${formatDay.format(date)}, ${twoDigits(date.getHours())}:${twoDigits(date.getMinutes())}`;
 
 if (!document.cookie.split("; ").includes(cookie)) {
   const secure = location.protocol === "https:" ? "; secure" : "";

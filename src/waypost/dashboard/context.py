@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, Protocol, TypeVar
 from zoneinfo import ZoneInfo
@@ -22,6 +22,7 @@ from waypost.dashboard.i18n import find_zone
 from waypost.dashboard.list_position import HOME
 from waypost.dashboard.preferences import Preferences
 from waypost.dashboard.quick_create import QuickOptions
+from waypost.dashboard.result_cache import ResultCache
 from waypost.db.crud import Page, PageRequest
 from waypost.errors import Kind, Problem, invalid
 from waypost.http import csrf
@@ -32,13 +33,12 @@ from waypost.signing import Signer
 
 T = TypeVar("T")
 TIME_ZONE_COOKIE = "waypost_zone"
+KNOWN_COOKIE = "waypost_known"
 CSRF_FIELD = "token"
 PER_PAGE = 25
 _CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f]")
 _MAX_ERRORS = 20  # of a form, that are reported at once
-_SESSION_COOKIE_SECONDS = 180 * 86_400
-KNOWN_COOKIE = "waypost_known"
-_KNOWN_SECONDS = 365 * 86_400
+_SESSION_COOKIE_SECONDS, _KNOWN_SECONDS = 180 * 86_400, 365 * 86_400
 _MAX_KNOWN_ACCOUNTS = 5
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data: blob:;"
@@ -67,6 +67,7 @@ class PageServices:
     dry_run: DryRun
     secure: bool
     bio_page: Callable[..., str]
+    results: ResultCache = field(default_factory=ResultCache)
 
     @property
     def cookie(self) -> str:

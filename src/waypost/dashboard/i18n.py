@@ -1,12 +1,13 @@
 """Texts of the dashboard in the viewer's language: `gettext` (in templates `_`), `ngettext`, numbers and dates."""
 
 from contextvars import ContextVar
-from datetime import date
+from datetime import date, datetime
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 from markupsafe import Markup, escape
 
+from waypost.http import media_types
 from waypost.languages import SOURCE_LANGUAGE, translations
 
 current_language: ContextVar[str] = ContextVar("language", default=SOURCE_LANGUAGE)
@@ -18,6 +19,8 @@ _MONTHS = {
     "es": "ene feb mar abr may jun jul ago sept oct nov dic",
     "pt": "jan. fev. mar. abr. mai. jun. jul. ago. set. out. nov. dez.",
 }
+_PERCENT = {"de": "\u00a0%", "es": "\u00a0%", "fr": "\u202f%"}
+_DECIMAL_COMMA = frozenset({"de", "es", "fr", "pt"})
 _DAYS = {"de": "{day}. {month} {year}", "pt": "{day} de {month} de {year}"}
 
 
@@ -59,6 +62,22 @@ def format_day(value: date) -> str:
         return f"{value.day} {value:%b %Y}"
     month = _MONTHS[language].split()[value.month - 1]
     return _DAYS.get(language, "{day} {month} {year}").format(day=value.day, month=month, year=value.year)
+
+
+def format_time(value: datetime) -> str:
+    """Format a time with its day. All languages of the dashboard count 24 hours; English is that of Europe."""
+    return f"{format_day(value)}, {value:%H:%M}"
+
+
+def format_percent(value: object) -> str:
+    """Format a number or range that is already text, such as `< 1`, as a percentage."""
+    return f"{value}{_PERCENT.get(current_language.get(), '%')}"
+
+
+def format_size(size: int) -> str:
+    """Format a number of bytes with the decimal separator of the language."""
+    text = media_types.format_size(size)
+    return text.replace(".", ",") if current_language.get() in _DECIMAL_COMMA else text
 
 
 @lru_cache(64)

@@ -26,21 +26,37 @@ PRESETS = (
     ("all", "All time"),
 )
 """Values of the query parameter `period` with their labels."""
-DEFAULT = "30"
+DEFAULT, ALL = "30", "all"
 INTERVALS: tuple[Interval, ...] = ("hour", "day", "week", "month")
 _MAX_DAYS = 3660
+_MAX_DAYS_BY_HOUR = 31  # of a page with bounds
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The days that a page may show, in a time zone. `default` is the preset without a choice of the visitor."""
+
+    first: date
+    last: date
+    zone: ZoneInfo
+    default: str = ALL
+
+    def contain(self, span: Span) -> bool:
+        """Return whether a span is within these days."""
+        return self.first <= span.start and span.end <= self.last
 
 
 @dataclass(frozen=True)
 class Period:
     """The period of a page. `preset` is "" for days that the user chose.
 
-    `error` is the message for invalid days; the period is then the default.
+    `error` is the message for invalid days; the period is then the default. Nothing outside of `bounds` may be shown.
     """
 
     span: Span
     preset: str = ""
     error: str = ""
+    bounds: Bounds | None = None
 
     @property
     def is_running(self) -> bool:
@@ -59,6 +75,11 @@ class Period:
         shift = timedelta(days=min(days, (self.span.start - date.min).days))
         return Span(self.span.start - shift, self.span.end - shift, self.span.interval, self.span.zone)
 
+    @property
+    def has_previous(self) -> bool:
+        """Return whether the previous span may be shown."""
+        return self.bounds is None or self.bounds.contain(self.previous)
+
     def previous_seconds(self) -> tuple[int, int]:
         """Return the first second of the previous span and the second after its last comparable one.
 
@@ -69,20 +90,32 @@ class Period:
         return first, min(after, first + clock.now() - start)
 
 
-def requested(context: PageContext) -> Period:
-    """Return the period of the query, in the user's time zone."""
-    zone = context.time_zone
+def requested(context: PageContext, bounds: Bounds | None = None) -> Period:
+    """Return the period of the query, in the user's time zone; with `bounds` only the part within them, in their zone.
+
+    A preset that is not within the bounds is their default.
+    """
+    zone, default = (bounds.zone, bounds.default) if bounds else (context.time_zone, DEFAULT)
     if context.query("from") or context.query("to"):
         try:
-            return Period(_chosen_span(context, zone))
+            return Period(_chosen_span(context, zone, bounds), bounds=bounds)
         except Problem as problem:
-            return Period(_preset_span(context, DEFAULT, zone), DEFAULT, problem.message)
-    preset = context.query("period") or context.query("days") or DEFAULT
-    preset = preset if preset in dict(PRESETS) else DEFAULT
-    return Period(_preset_span(context, preset, zone), preset)
+            return Period(_preset_span(context, default, zone, bounds), default, problem.message, bounds)
+    preset = context.query("period") or context.query("days") or default
+    preset = preset if preset in dict(presets(context, bounds)) else default
+    return Period(_preset_span(context, preset, zone, bounds), preset, bounds=bounds)
 
 
-def _chosen_span(context: PageContext, zone: ZoneInfo) -> Span:
+def presets(context: PageContext, bounds: Bounds | None) -> tuple[tuple[str, str], ...]:
+    """Return the presets within the bounds, with their labels."""
+    if bounds is None:
+        return PRESETS
+    within = (pair for pair in PRESETS if pair[0] != ALL)
+    within = (pair for pair in within if bounds.contain(_preset_span(context, pair[0], bounds.zone, None)))
+    return (*within, (ALL, "Whole period"))
+
+
+def _chosen_span(context: PageContext, zone: ZoneInfo, bounds: Bounds | None) -> Span:
     today = _today(zone)
     last = context.query("to") or today.isoformat()
     default = timedelta(days=int(DEFAULT) - 1)
@@ -90,14 +123,22 @@ def _chosen_span(context: PageContext, zone: ZoneInfo) -> Span:
     days = (_day(last, today) - _day(first, today)).days + 1
     if days < 1:
         raise invalid("from", "The first day must not be after the last one.")
-    return span(first, last, _interval(context, days), zone.key)
+    requested_span = span(first, last, _interval(context, days), zone.key)
+    if bounds is None:
+        return requested_span
+    start, end = max(requested_span.start, bounds.first), min(requested_span.end, bounds.last)
+    if start > end:
+        raise invalid("from", "These days are not in the period that is shared.")
+    return _days(context, start, end, zone, bounds)
 
 
-def _preset_span(context: PageContext, preset: str, zone: ZoneInfo) -> Span:
+def _preset_span(context: PageContext, preset: str, zone: ZoneInfo, bounds: Bounds | None) -> Span:
     if preset == DAY_PRESET:
         hour = clock.local(clock.now(), zone).replace(minute=0, second=0)
         after = int(hour.timestamp()) + 3600
         return _hours(after - 24 * 3600, after, zone)
+    if preset == ALL and bounds:
+        return _days(context, bounds.first, bounds.last, zone, bounds)
     today = _today(zone)
     first = {
         "today": today,
@@ -105,11 +146,15 @@ def _preset_span(context: PageContext, preset: str, zone: ZoneInfo) -> Span:
         "month": today.replace(day=1),
         "year": today.replace(month=1, day=1),
     }.get(preset)
-    if preset == "all":
+    if preset == ALL:
         first = max(context.read(lambda tx: _registration_day(tx, context)), today - timedelta(days=_MAX_DAYS))
     last = today - timedelta(days=1) if preset == "yesterday" else today
-    first = min(first or today - timedelta(days=int(preset) - 1), last)
-    return span(first.isoformat(), last.isoformat(), _interval(context, (last - first).days + 1), zone.key)
+    return _days(context, min(first or today - timedelta(days=int(preset) - 1), last), last, zone, bounds)
+
+
+def _days(context: PageContext, first: date, last: date, zone: ZoneInfo, bounds: Bounds | None) -> Span:
+    interval = _interval(context, (last - first).days + 1, bounds)
+    return span(first.isoformat(), last.isoformat(), interval, zone.key)
 
 
 def _hours(first: int, after: int, zone: ZoneInfo) -> Span:
@@ -118,10 +163,14 @@ def _hours(first: int, after: int, zone: ZoneInfo) -> Span:
     return Span(*days, "hour", zone, (first, after))
 
 
-def _interval(context: PageContext, days: int) -> Interval:
-    """Return the interval of the query; by default one that gives 24 to 100 points."""
+def _interval(context: PageContext, days: int, bounds: Bounds | None = None) -> Interval:
+    """Return the interval of the query; by default one that gives 24 to 100 points.
+
+    Visitors of a page with bounds cannot ask for thousands of points.
+    """
     default: Interval = "hour" if days <= 2 else "day" if days <= 100 else "week" if days <= 400 else "month"
-    return next((name for name in INTERVALS if name == context.query("interval")), default)
+    allowed = INTERVALS[1:] if bounds and days > _MAX_DAYS_BY_HOUR else INTERVALS
+    return next((name for name in allowed if name == context.query("interval")), default)
 
 
 def _registration_day(tx: Connection, context: PageContext) -> date:

@@ -17,6 +17,7 @@ from waypost.clicks.stats.visit_search import VisitFilter
 from waypost.dashboard import periods, statistics_filter, statistics_parts
 from waypost.dashboard.annotations import Annotation, annotations
 from waypost.dashboard.context import PageContext
+from waypost.dashboard.i18n import gettext
 from waypost.dashboard.periods import DAY_PRESET, Period
 from waypost.dashboard.statistics_filter import ACCOUNT
 from waypost.dashboard.visit_items import Item, Key, find_items
@@ -33,6 +34,8 @@ _DIMENSION_TITLES = {
 """By name in the report: the dimension of visits, and the title of its list."""
 _COUNT_TITLES = {"file": "Downloads", "qr": "Scans", "campaign": "Visits", "missing": "Visits"}
 """Titles of the counted visits by kind of item."""
+SHARED_KINDS = ("link", "qr", "bio", "campaign")
+"""Kinds of items whose statistics can be shared (waypost.shares)."""
 _SOURCES = {"link": "Short link", "qr": "QR code", "bio": "Bio page", "list": "List page"}
 
 
@@ -91,6 +94,7 @@ def page(
         template,
         title=title,
         back=back,
+        shares=f"/dashboard/shares/{kind}/{item}" if kind in SHARED_KINDS else "",
         apart=apart,
         baseline=baseline,
         short=short,
@@ -148,7 +152,9 @@ def load(
 
 
 def compare(tx: Connection, kind: str, item: int, period: Period) -> Comparison:
-    """Return the visits of the period before."""
+    """Return the visits of the period before; nothing if they may not be shown."""
+    if not period.has_previous:
+        return Comparison(VisitCounts(), [])
     _, after = period.previous_seconds()
     total, series = reports.over_time(tx, kind, item, period.previous, after)
     return Comparison(total, [point.clicks for point in series])
@@ -159,7 +165,7 @@ def _compare_filtered(
 ) -> Comparison:
     """Return the visits of the period before; nothing if they are not kept any more."""
     first, after = period.previous_seconds()
-    if first < since:
+    if first < since or not period.has_previous:
         return Comparison(VisitCounts(), [])
     times = filtered_report.times_until(tx, account, visit_filter, period.previous, after)
     total, series = reports.summarize(period.previous, times)
@@ -204,9 +210,9 @@ def _breakdown(key: str, name: str, dimension: str, counts: Mapping[str, int]) -
 
 
 def label_text(dimension: str, label: str) -> str:
-    """Return the text for a label of a dimension: names of languages and sources."""
+    """Return the translated text for a label of a dimension; languages and sources have names."""
     names = {"language": LANGUAGE_NAMES, "source": _SOURCES}.get(dimension, {})
-    return names.get(label, label)
+    return gettext(names.get(label, label))
 
 
 def _csv_response(report: Report, title: str) -> Response:

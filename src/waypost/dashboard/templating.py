@@ -1,8 +1,8 @@
 """The dashboard's Jinja environment: the functions and filters that all templates have."""
 
 import json
-from collections.abc import Collection, Iterable, Mapping
-from datetime import date
+from collections.abc import Callable, Collection, Iterable, Mapping
+from datetime import date, datetime
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -16,8 +16,16 @@ from markupsafe import Markup, escape
 from waypost import clock
 from waypost.clicks.geo import countries
 from waypost.dashboard import brand_assets, navigation
-from waypost.dashboard.i18n import current_language, format_day, format_number, gettext, ngettext
-from waypost.http import media_types
+from waypost.dashboard.i18n import (
+    current_language,
+    format_day,
+    format_number,
+    format_percent,
+    format_size,
+    format_time,
+    gettext,
+    ngettext,
+)
 from waypost.languages import LANGUAGES, direction
 from waypost.urls.url_parts import display_host
 
@@ -70,17 +78,24 @@ def _environment() -> Environment:
         "brand_logo": brand_assets.logo_path,
         "brand_version": brand_assets.version,
     }
-    environment.filters |= {
+    environment.filters |= _filters()
+    return environment
+
+
+def _filters() -> Mapping[str, Callable[..., object]]:
+    return {
         "local_time": local_time,
         "local_date": local_date,
         "day": day,
+        "iso_day": lambda text: day(date.fromisoformat(text)),
         "relative_time": relative_time,
         "number": format_number,
         "host": host,
         "without_scheme": without_scheme,
-        "file_size": media_types.format_size,
+        "percent": format_percent,
+        "point_time": point_time,
+        "file_size": format_size,
     }
-    return environment
 
 
 def static(name: str) -> str:
@@ -151,14 +166,14 @@ def current_url(context: Context, *, path: str = "", **changes: object) -> str:
 def local_time(context: Context, second: int) -> Markup:
     """Return a Unix time as <time> in the viewer's time zone."""
     local = clock.local(second, context["context"].time_zone)
-    return Markup(f'<time datetime="{_iso(second)}" data-local>{local:%Y-%m-%d %H:%M}</time>')  # noqa: S704  # digits
+    return Markup(f'<time datetime="{_iso(second)}" data-local>{format_time(local)}</time>')  # noqa: S704  # no input
 
 
 @pass_context
 def relative_time(context: Context, second: int) -> Markup:
     """Return a Unix time like `local_time`, which a script replaces by the time since then."""
     local = clock.local(second, context["context"].time_zone)
-    return Markup(f'<time datetime="{_iso(second)}" data-relative>{local:%Y-%m-%d %H:%M}</time>')  # noqa: S704  # digits
+    return Markup(f'<time datetime="{_iso(second)}" data-relative>{format_time(local)}</time>')  # noqa: S704  # no input
 
 
 @pass_context
@@ -166,12 +181,19 @@ def local_date(context: Context, second: int) -> Markup:
     """Return the date of a Unix time in the viewer's time zone, with the time of day in its title."""
     local = clock.local(second, context["context"].time_zone)
     # Only digits and names of months.
-    return Markup(f'<time datetime="{_iso(second)}" title="{local:%Y-%m-%d %H:%M}">{day(local)}</time>')  # noqa: S704
+    return Markup(f'<time datetime="{_iso(second)}" title="{format_time(local)}">{day(local)}</time>')  # noqa: S704
 
 
 def day(value: date) -> str:
     """Return a day as in `local_date`."""
     return format_day(value)
+
+
+def point_time(at: str, interval: str) -> Markup:
+    """Return the start of a point of a chart, YYYY-MM-DD HH:MM:SS, as <time> for people and scripts."""
+    local = datetime.fromisoformat(at)
+    text = format_time(local) if interval == "hour" else format_day(local)
+    return Markup(f'<time datetime="{local:%Y-%m-%d %H:%M}">{text}</time>')  # noqa: S704  # no input
 
 
 def _iso(second: int) -> str:

@@ -178,8 +178,7 @@ def lock_row(tx: Connection, table: Table, account: int, item: int, *, shared: b
 
 def remove(tx: Connection, table: Table, account: int, item: int) -> None:
     """Delete a row and uncount it. Raises NOT_FOUND as `get_owned`."""
-    result = tx.execute(_delete(table), {"item": item, "account": account})
-    if result.rowcount == 0:
+    if tx.execute(_delete(table), {"item": item, "account": account}).rowcount == 0:
         raise not_found(_SINGULAR[table.name])
     page_counters.increment(tx, account, table.name, item, -1)
 
@@ -252,6 +251,7 @@ _SINGULAR = {
     "overlays": "overlay",
     "pixels": "pixel",
     "qrs": "QR code",
+    "shares": "share link",
     "splashes": "splash page",
     "trash": "item in the trash",
     "utm_templates": "UTM template",

@@ -13,6 +13,7 @@ from waypost.db.schema import (
     link_pixels,
     links,
     rotator_links,
+    shares,
 )
 from waypost.exports.sheets import Column, Sheet, as_ids, as_time, of, related_ids
 from waypost.settings import Settings
@@ -198,4 +199,38 @@ _ALIASES = Sheet(
     ),
 )
 
-SHEETS = (_LINKS, _CAMPAIGNS, _ROTATOR_LINKS, _CHANNELS, _CHANNEL_ITEMS, _ALIASES, _IMPORT_ORIGINS)
+_SHARES = Sheet(
+    "shares",
+    "Share links of statistics without passwords and secret addresses. One of link, qr, bio and campaign has an id.",
+    shares,
+    [
+        *of(
+            shares,
+            {
+                "id": "Id.",
+                "link": "Id of the link.",
+                "qr": "Id of the QR code.",
+                "bio": "Id of the bio page.",
+                "campaign": "Id of the campaign.",
+                "title": "Heading of the page.",
+                "slug": "Part of a public address; empty for a secret one.",
+            },
+        ),
+        Column("haspassword", "True if visitors must enter a password.", shares.c.password.is_not(None)),
+        *of(
+            shares,
+            {
+                "firstday": "First day that is shown; empty for all.",
+                "lastday": "Last day that is shown; empty for all.",
+                "days": "Days until today that are shown; empty for all.",
+                "timezone": "Time zone of the days.",
+                "expiry": "Last second in which the page works, UTC; empty for none.",
+                "created": CREATED,
+            },
+            expiry=as_time,
+            created=as_time,
+        ),
+    ],
+)
+
+SHEETS = (_LINKS, _CAMPAIGNS, _ROTATOR_LINKS, _CHANNELS, _CHANNEL_ITEMS, _SHARES, _ALIASES, _IMPORT_ORIGINS)

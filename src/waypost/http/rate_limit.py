@@ -40,6 +40,7 @@ PolicyName = Literal[
     "report",
     "export",
     "preview",
+    "shared statistics",
 ]
 _HOUR_MS = 60 * WINDOW_MS
 _DAY_MS = 24 * _HOUR_MS
@@ -90,6 +91,11 @@ POLICIES: dict[PolicyName, tuple[Limit, ...]] = {
     "e-mail": (Limit("e-mails to {subject}", 3, _HOUR_MS),),
     "notice": (Limit("notices to {subject}", 10, _HOUR_MS),),
     "preview": (Limit("previews of {subject}", 30),),  # each fetches a page and an image
+    "shared statistics": (  # pages that are not in the cache
+        Limit("statistics from {network}", 30),
+        Limit("statistics from site {site}", 60),
+        Limit("statistics of {subject}", 300),
+    ),
     "export": (Limit("exports of {subject}", 10, _HOUR_MS),),
     "password": (  # of links and files: only wrong passwords count
         Limit("password of {subject} from {network}", 10, failures_only=True),

@@ -37,6 +37,7 @@ ACTIONS = (
     Command("/dashboard/signout", "arrow-right-start-on-rectangle", "Sign out", "log out leave", {}),
 )
 _SETTINGS = (
+    Command("/dashboard/shares", "share", "Share links", "statistics public secret customers"),
     Command("/dashboard/account/factor", "lock-closed", "Two-factor authentication", "2fa security account"),
     Command("/dashboard/account/sessions", "computer-desktop", "Sessions", "browsers devices security account"),
 )

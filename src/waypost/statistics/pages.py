@@ -1,6 +1,7 @@
 """The dashboard's overview page: recent statistics, and a form to create a link."""
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from sqlalchemy import Connection, func, select, true
@@ -11,8 +12,10 @@ from waypost.clicks.stats.visit_search import VisitFilter
 from waypost.dashboard import periods, preferences, statistics
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form
+from waypost.dashboard.periods import ALL, Period
 from waypost.dashboard.preferences import CHECKLISTS, CHECKLISTS_COOKIE
 from waypost.dashboard.routing import Router
+from waypost.dashboard.statistics import Loaded
 from waypost.dashboard.statistics_filter import ACCOUNT
 from waypost.dashboard.visit_items import find_items
 from waypost.db.schema import domains, link_checks, links
@@ -28,17 +31,18 @@ _LATEST_VISITS = 8
 def overview(context: PageContext) -> Response:
     period = periods.requested(context)
 
-    def work(tx: Connection) -> tuple[statistics.Loaded, Mapping[str, Any]]:
+    def work(tx: Connection) -> tuple[Loaded, Mapping[str, Any]]:
         days = context.settings.events_days
         loaded = statistics.load(tx, context.account, ACCOUNT, context.account, period, VisitFilter(), events_days=days)
         recent = raw_events.latest(tx, context.account, _LATEST_VISITS)
         items = find_items(tx, context.account, ((visit["kind"], visit["item"]) for visit in recent))
-        sections = {"top": _top_links(tx, context), "recent": recent, "items": items}
+        sections = {"top": _top_links(tx, context, loaded, period), "recent": recent, "items": items}
         sections |= {"broken": _dead_links(tx, context), "checklists": _checklists(tx, context)}
         return loaded, sections
 
     loaded, sections = context.read_after_ingest(work)
     shown = statistics.report_context(loaded, period, kind=ACCOUNT)
+    shown["is_all_time"] = _is_all_time(loaded, period)
     return context.render("overview.html", form=Form({}), **sections, **shown)
 
 
@@ -72,16 +76,30 @@ def _dead_links(tx: Connection, context: PageContext) -> int:
     return int(tx.execute(query).scalar_one()) if context.settings.dead_links_days else 0
 
 
-def _top_links(tx: Connection, context: PageContext) -> list[Mapping[str, Any]]:
-    """Return the links with the most clicks (index links_account_clicks)."""
+def _is_all_time(loaded: Loaded, period: Period) -> bool:
+    """Return whether the top links are those of all time: also if no single visits are kept, which a period needs."""
+    return loaded.since is None or period.preset == ALL
+
+
+def _top_links(tx: Connection, context: PageContext, loaded: Loaded, period: Period) -> list[Mapping[str, Any]]:
+    """Return the links with the most clicks in the period, or of all time (index links_account_clicks)."""
     c = links.c
     query = (
         select(c.id, c.alias, c.host, c.title, c.url, c.clicks, domains.c.scheme)
         .outerjoin(domains, domains.c.host == c.host)
-        .where(c.account == context.account, c.clicks > 0)
-        .order_by(c.clicks.desc(), c.id.desc())
-        .limit(_TOP_LINKS)
+        .where(c.account == context.account)
     )
-    top = tx.execute(query).mappings()
-    base = context.settings.base
-    return [{**link, "short": short_url(base, link["host"], link["scheme"], link["alias"])} for link in top]
+    if _is_all_time(loaded, period):
+        top = tx.execute(query.where(c.clicks > 0).order_by(c.clicks.desc(), c.id.desc()).limit(_TOP_LINKS)).mappings()
+        return [_with_short_url(link, context) for link in top]
+    clicks = {
+        item: n for (kind, item), n in loaded.clicks_by_item.items() if kind == "link" and loaded.items[kind, item].path
+    }
+    most = dict(islice(clicks.items(), _TOP_LINKS))
+    by_id = {link["id"]: link for link in tx.execute(query.where(c.id.in_(most))).mappings()}
+    return [_with_short_url({**by_id[item], "clicks": n}, context) for item, n in most.items() if item in by_id]
+
+
+def _with_short_url(link: Mapping[Any, Any], context: PageContext) -> Mapping[str, Any]:
+    url = short_url(context.settings.base, link["host"], link["scheme"], link["alias"])
+    return {**link, "short": url}

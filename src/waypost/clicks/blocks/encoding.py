@@ -58,8 +58,13 @@ def encode(rows: Sequence[Any]) -> Block:
         width = _width(len(labels) - 1)
         columns.append((name, width, labels))
         parts.append(_pack(codes, width))
-    layout = json.dumps({"base": base, "columns": columns}, ensure_ascii=False, separators=(",", ":"))
+    layout = json_text({"base": base, "columns": columns})
     return Block(ids[0], ids[-1], first_ms, last_ms, len(ids), layout, b"".join(parts))
+
+
+def json_text(value: Any) -> str:
+    """Return a value as it is in a layout, which contains the text of each label."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _codes(values: Sequence[Hashable]) -> tuple[list[Any], list[int]]:

@@ -5,14 +5,15 @@ This is the only module with NumPy. It is loaded with the first page that needs 
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, func, select
+from sqlalchemy import ColumnElement, Connection, func, select
 
 from waypost.clicks.blocks.counts import ALL_PARTS, SORTS, Counts, Parts
-from waypost.clicks.blocks.encoding import AGENT, COLUMNS, SINGLE, Block, encode
+from waypost.clicks.blocks.encoding import AGENT, COLUMNS, SINGLE, Block, encode, json_text
 from waypost.clicks.ingest.aggregate import NOT_IN_ACCOUNT_TOTALS, QUARTER
 from waypost.clicks.stats.visit_search import VisitFilter
 from waypost.db.schema import events, visit_blocks
@@ -20,6 +21,8 @@ from waypost.db.schema import events, visit_blocks
 Codes = np.ndarray[Any, np.dtype[np.unsignedinteger[Any]]]
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 _ROWS = 65_536
+_MAX_CELLS = 1 << 14
+"""Combinations of labels that are counted together; more would not fit into the cache of a processor."""
 
 
 def count(
@@ -47,15 +50,24 @@ def _blocks(tx: Connection, account: int, visit_filter: VisitFilter, first: int,
     c, b = events.c, visit_blocks.c
     names = [b[name] for name in Block.__dataclass_fields__]
     in_period = (b.account == account, b.last_ms >= first * 1000, b.first_ms < after * 1000)
-    for row in tx.execute(select(*names).where(*in_period).execution_options(yield_per=8)):
+    query = select(*names).where(*in_period, *_may_match(visit_filter))
+    for row in tx.execute(query.execution_options(yield_per=8)):
         yield Block(*row)
     last_id = tx.execute(select(func.coalesce(func.max(b.last_id), 0)).where(b.account == account)).scalar_one()
-    query = select(*(c[name] for name in COLUMNS)).where(
+    later = select(*(c[name] for name in COLUMNS)).where(
         c.account == account, c.at_ms >= first * 1000, c.at_ms < after * 1000, visit_filter.condition()
     )
-    while rows := tx.execute(query.where(c.id > last_id).order_by(c.id).limit(_ROWS)).all():
+    while rows := tx.execute(later.where(c.id > last_id).order_by(c.id).limit(_ROWS)).all():
         yield encode(rows)
         last_id = rows[-1].id
+
+
+def _may_match(visit_filter: VisitFilter) -> Iterator[ColumnElement[bool]]:
+    """Yield conditions on the layout of a block, so that the database does not read the visits of other blocks."""
+    for label in visit_filter.labels.values():
+        yield visit_blocks.c.layout.contains(json_text(label), autoescape=True)
+    if visit_filter.kind and visit_filter.item is not None:
+        yield visit_blocks.c.layout.contains(json_text([visit_filter.kind, visit_filter.item]), autoescape=True)
 
 
 class _Columns:
@@ -74,53 +86,93 @@ class _Columns:
 
     def add_to(self, counts: Counts, visit_filter: VisitFilter, first: int, after: int, parts: Parts) -> None:
         """Add the visits that match, from quarter `first` to before `after`."""
-        selected = self._selected(visit_filter, first, after)
-        if selected is None or not len(selected):
+        masks = self._masks(visit_filter, first, after)
+        if masks is None:
             return
-        sorts = self._labels["sort"]
-        codes = self._codes["sort"][selected]
-        moments = self._codes["quarter"][selected].astype(np.int64) * len(sorts) + codes
-        totals = np.bincount(moments)
-        for moment in np.flatnonzero(totals).tolist():
-            quarter, sort = divmod(moment, len(sorts))
-            n, row = int(totals[moment]), counts.times[(self._base + quarter) * QUARTER]
-            name, is_first = sorts[sort]
-            row[SORTS.index(name)] += n
-            row[1] += n if is_first else 0
+        selected = _positions(masks)
+        if selected is not None and not len(selected):
+            return
+        self._add_times(counts, selected)
         if not parts:
             return
-        clicks = selected[self._table("sort", lambda label: label[0] == "click")[codes]]
+        is_click = self._table("sort", lambda label: label[0] == "click")
+        clicks = selected if is_click.all() else _positions([*masks, self._mask("sort", is_click)])
         if "items" in parts:
-            for label, n in self._count("item", clicks):
-                counts.items[label[0], label[1]] += n
+            (totals,) = self._totals(["item"], clicks)
+            for (kind, item), n in zip(self._labels["item"], totals, strict=True):
+                if n:
+                    counts.items[kind, item] += n
         if "labels" in parts:
             self._add_labels(counts.labels, clicks)
 
-    def _add_labels(self, counts: dict[str, Counter[str]], clicks: Any) -> None:
-        for name in SINGLE:
-            for label, n in self._count(name, clicks):
-                counts[name][label] += n
-        for label, n in self._count("agent", clicks):
-            for name, part in zip(AGENT, label, strict=True):
-                counts[name][part] += n
+    def _add_times(self, counts: Counts, selected: Any) -> None:
+        sorts = self._labels["sort"]
+        moments = np.multiply(_at(self._codes["quarter"], selected), len(sorts), dtype=np.uint32)
+        moments += _at(self._codes["sort"], selected)
+        by_quarter = np.bincount(moments, minlength=(int(moments.max()) // len(sorts) + 1) * len(sorts))
+        as_sorts = np.zeros((len(sorts), len(SORTS)), np.int64)
+        for code, (name, is_first) in enumerate(sorts):
+            as_sorts[code, SORTS.index(name)] = 1
+            as_sorts[code, 1] += is_first
+        rows = by_quarter.reshape(-1, len(sorts)) @ as_sorts
+        for quarter in np.flatnonzero(rows.any(axis=1)).tolist():
+            row = counts.times[(self._base + quarter) * QUARTER]
+            row[:] = [n + added for n, added in zip(row, rows[quarter].tolist(), strict=True)]
 
-    def _selected(self, visit_filter: VisitFilter, first: int, after: int) -> Any:
-        """Return the positions of the visits that match; None if a label of the filter is not in this block."""
+    def _add_labels(self, counts: dict[str, Counter[str]], clicks: Any) -> None:
+        for names in self._groups(["agent", *SINGLE]):
+            for name, totals in zip(names, self._totals(names, clicks), strict=True):
+                for label, n in zip(self._labels[name], totals, strict=True):
+                    if not n:
+                        continue
+                    if name != "agent":
+                        counts[name][label] += n
+                        continue
+                    for part, value in zip(AGENT, label, strict=True):
+                        counts[part][value] += n
+
+    def _groups(self, names: Sequence[str]) -> list[list[str]]:
+        """Return the columns in groups of few combinations, because counting a group is one pass."""
+        groups: list[list[str]] = []
+        for name in sorted(names, key=self._size):
+            fitting = (group for group in groups if prod(map(self._size, group)) * self._size(name) <= _MAX_CELLS)
+            if (group := next(fitting, None)) is None:
+                groups.append([name])
+            else:
+                group.append(name)
+        return groups
+
+    def _totals(self, names: Sequence[str], positions: Any) -> list[list[int]]:
+        """Return the number of visits at these positions by code, for each of these columns."""
+        sizes = [self._size(name) for name in names]
+        combined = _at(self._codes[names[0]], positions)
+        if len(names) > 1:
+            combined = combined.astype(np.uint16)
+            for name, size in zip(names[1:], sizes[1:], strict=True):
+                combined *= np.uint16(size)
+                combined += _at(self._codes[name], positions)
+        cells = np.bincount(combined, minlength=prod(sizes)).reshape(sizes)
+        axes = range(len(sizes))
+        return [cells.sum(axis=tuple(other for other in axes if other != axis)).tolist() for axis in axes]
+
+    def _size(self, name: str) -> int:
+        return len(self._labels[name])
+
+    def _masks(self, visit_filter: VisitFilter, first: int, after: int) -> list[Mask] | None:
+        """Return masks that all visits to count match; None if a label of the filter is not in this block."""
         masks: list[Mask] = []
         for column, table in self._conditions(visit_filter):
             if not table.any():
                 return None
             if not table.all():
-                masks.append(table[self._codes[column]])
+                masks.append(self._mask(column, table))
         quarters = self._codes["quarter"]
         low, high = first - self._base, after - self._base
         if low > 0:
             masks.append(quarters >= low)
         if high <= int(quarters.max()):
             masks.append(quarters < high)
-        if not masks:
-            return np.arange(len(quarters))
-        return np.flatnonzero(np.logical_and.reduce(masks))
+        return masks
 
     def _conditions(self, visit_filter: VisitFilter) -> Iterator[tuple[str, Mask]]:
         """Yield columns of the filter, with whether each of their codes matches."""
@@ -137,12 +189,20 @@ class _Columns:
                 value = visit_filter.labels[name]
                 yield name, self._table(name, lambda label: label == value)  # noqa: B023  # called at once
 
-    def _table(self, column: str, matches: Any) -> Mask:
-        return np.fromiter(map(matches, self._labels[column]), bool, len(self._labels[column]))
+    def _table(self, column: str, matches: Callable[[Any], bool]) -> Mask:
+        return np.fromiter(map(matches, self._labels[column]), bool, self._size(column))
 
-    def _count(self, column: str, positions: Any) -> Iterator[tuple[Any, int]]:
-        """Yield the labels that occur at these positions, with their numbers."""
-        totals = np.bincount(self._codes[column][positions], minlength=1)
-        labels = self._labels[column]
-        for code in np.flatnonzero(totals).tolist():
-            yield labels[code], int(totals[code])
+    def _mask(self, column: str, table: Mask) -> Mask:
+        """Return whether the code of each visit matches. Comparing with a single code is faster than looking it up."""
+        matching = np.flatnonzero(table)
+        mask: Mask = self._codes[column] == matching[0] if len(matching) == 1 else table[self._codes[column]]
+        return mask
+
+
+def _positions(masks: Sequence[Mask]) -> Any:
+    """Return the positions that match all masks; None for all positions."""
+    return np.flatnonzero(np.logical_and.reduce(masks)) if masks else None
+
+
+def _at(codes: Codes, positions: Any) -> Codes:
+    return codes if positions is None else codes[positions]

@@ -53,5 +53,6 @@ from waypost.db.schema.resources import (
     submissions,
 )
 from waypost.db.schema.rotators import rotator_links, rotator_state
+from waypost.db.schema.shares import shares
 from waypost.db.schema.trash import trash
 from waypost.db.schema.utm_templates import utm_templates

@@ -14,6 +14,7 @@ from waypost_client.aio.operations.imports import AsyncImportsOperations
 from waypost_client.aio.operations.links import AsyncLinksOperations
 from waypost_client.aio.operations.pixels import AsyncPixelsOperations
 from waypost_client.aio.operations.qr_codes import AsyncQrCodesOperations
+from waypost_client.aio.operations.share_links import AsyncShareLinksOperations
 from waypost_client.aio.operations.splash_pages import AsyncSplashPagesOperations
 from waypost_client.aio.operations.statistics import AsyncStatisticsOperations
 from waypost_client.aio.operations.utm_templates import AsyncUtmTemplatesOperations
@@ -34,6 +35,7 @@ class AsyncOperations(
     AsyncBioPagesOperations,
     AsyncImportsOperations,
     AsyncStatisticsOperations,
+    AsyncShareLinksOperations,
     AsyncAdministrationOperations,
     AsyncBulkOperations,
 ):

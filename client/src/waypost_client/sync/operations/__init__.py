@@ -14,6 +14,7 @@ from waypost_client.sync.operations.imports import ImportsOperations
 from waypost_client.sync.operations.links import LinksOperations
 from waypost_client.sync.operations.pixels import PixelsOperations
 from waypost_client.sync.operations.qr_codes import QrCodesOperations
+from waypost_client.sync.operations.share_links import ShareLinksOperations
 from waypost_client.sync.operations.splash_pages import SplashPagesOperations
 from waypost_client.sync.operations.statistics import StatisticsOperations
 from waypost_client.sync.operations.utm_templates import UtmTemplatesOperations
@@ -34,6 +35,7 @@ class Operations(
     BioPagesOperations,
     ImportsOperations,
     StatisticsOperations,
+    ShareLinksOperations,
     AdministrationOperations,
     BulkOperations,
 ):

@@ -6,6 +6,7 @@ from waypost.db.migrations.initial.tables import (
     BYTES,
     ID,
     NUMBER,
+    SLUG,
     TEXT,
     check,
     columns,
@@ -23,6 +24,7 @@ def create() -> None:
     _create_download_grants()
     _create_rotator_links()
     _create_rotator_state()
+    _create_shares()
 
 
 def _create_submissions() -> None:
@@ -108,3 +110,33 @@ def _create_rotator_state() -> None:
         part_of("rotator_state", "campaign", "campaigns", "CASCADE"),
         key=("campaign", "account"),
     )
+
+
+def _create_shares() -> None:
+    create_table(
+        "shares",
+        columns(ID, "account"),
+        optional(ID, "link", "qr", "bio", "campaign"),
+        columns(TEXT, "title"),
+        columns(SLUG, "slug"),
+        columns(TEXT, "token"),
+        optional(TEXT, "password"),
+        columns(TEXT, "firstday", "lastday"),
+        optional(NUMBER, "days"),
+        columns(TEXT, "timezone"),
+        optional(NUMBER, "expiry"),
+        columns(NUMBER, "created"),
+        check(
+            "shares_one_item_check",
+            "(CASE WHEN link IS NULL THEN 0 ELSE 1 END + CASE WHEN qr IS NULL THEN 0 ELSE 1 END"
+            " + CASE WHEN bio IS NULL THEN 0 ELSE 1 END + CASE WHEN campaign IS NULL THEN 0 ELSE 1 END) = 1",
+        ),
+        part_of("shares", "bio", "bios", "CASCADE"),
+        part_of("shares", "campaign", "campaigns", "CASCADE"),
+        part_of("shares", "link", "links", "CASCADE"),
+        part_of("shares", "qr", "qrs", "CASCADE"),
+        unique=[("token",)],
+    )
+    op.create_index("shares_account_id", "shares", ["account", "id"])
+    for column in ("bio", "campaign", "link", "qr"):
+        op.create_index(f"shares_{column}", "shares", [column])

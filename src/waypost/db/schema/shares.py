@@ -1,0 +1,40 @@
+"""The table of shares: pages with the statistics of one item, for visitors."""
+
+from sqlalchemy import BigInteger, CheckConstraint, Column, ForeignKey, Index, String, Table, Text
+
+from waypost.db.schema.columns import Id, id_column, inherited_account, metadata, string, timestamp
+
+# One of link, qr, bio and campaign has an id. With a `slug` the address is public and ends with the id of the share;
+# otherwise it is `token`. `password` is a hash, `firstday` and `lastday` are in `timezone`, "" for none; `days` are the
+# last ones until today.
+shares = Table(
+    "shares",
+    metadata,
+    id_column(),
+    inherited_account(),
+    Column("link", Id, ForeignKey("links.id", ondelete="CASCADE")),
+    Column("qr", Id, ForeignKey("qrs.id", ondelete="CASCADE")),
+    Column("bio", Id, ForeignKey("bios.id", ondelete="CASCADE")),
+    Column("campaign", Id, ForeignKey("campaigns.id", ondelete="CASCADE")),
+    string("title"),
+    Column("slug", String(50), nullable=False, default=""),
+    Column("token", Text, nullable=False, unique=True),
+    Column("password", Text),
+    string("firstday"),
+    string("lastday"),
+    Column("days", BigInteger),
+    string("timezone", "UTC"),
+    timestamp("expiry", optional=True),
+    timestamp("created"),
+    CheckConstraint(
+        "(CASE WHEN link IS NULL THEN 0 ELSE 1 END + CASE WHEN qr IS NULL THEN 0 ELSE 1 END"
+        " + CASE WHEN bio IS NULL THEN 0 ELSE 1 END + CASE WHEN campaign IS NULL THEN 0 ELSE 1 END) = 1",
+        "one_item",
+    ),
+    Index("shares_account_id", "account", "id"),
+    Index("shares_link", "link"),
+    Index("shares_qr", "qr"),
+    Index("shares_bio", "bio"),
+    Index("shares_campaign", "campaign"),
+    sqlite_autoincrement=True,
+)
