@@ -11,9 +11,12 @@ from tests.support.asgi_client import AsgiClient
 from tests.support.brands import ADMIN, COLOR, data_url, logo, save_brand
 from tests.support.dashboard_client import Browser, hidden_field, new_browser
 from tests.support.databases import ON_SQLITE
+from tests.support.mailbox import mailbox
+from waypost.app import build
 from waypost.branding import store
 from waypost.branding.brand import NO_BRAND, Brand, dashboard_style
 from waypost.db.database import Database
+from waypost.settings import Settings
 
 _NAME = "Acme <b>&</b> Söhne"
 _ESCAPED = "Acme &lt;b&gt;&amp;&lt;/b&gt; Söhne"
@@ -156,6 +159,20 @@ def test_brand_of_domain_is_saved_and_previewed(ana: Person, dashboard: Browser)
     assert details["brandlogo"] in preview.text
     assert "frame-ancestors 'self'" in preview.headers["content-security-policy"]
     assert "sandbox" in preview.headers["content-security-policy"]
+
+
+@ON_SQLITE
+def test_emails_show_the_name(ana: Person, settings: Settings, database: Database) -> None:
+    database.write(lambda tx: store.set_of_installation(tx, Brand("Acme {x} %s")))
+    with mailbox() as (port, emails):
+        options = {"smtp_url": f"smtp://127.0.0.1:{port}", "smtp_tls": "off", "registration": "on"}
+        opened = Settings.model_validate({**settings.model_dump(), **options})
+        with AsgiClient(build(opened, database)) as client:
+            browser = Browser(client)
+            browser.submit("/forgot", name="ana")
+            browser.submit("/register", email="eve@example.com")
+    assert [email["subject"] for email in emails][:2] == ["Reset your Acme {x} %s password", "Your Acme {x} %s account"]
+    assert all("Acme {x} %s" in email["text"] and "waypost" not in email["text"] for email in emails)
 
 
 @ON_SQLITE

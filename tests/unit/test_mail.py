@@ -9,6 +9,7 @@ import pytest
 import trustme
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
+from pydantic import SecretStr
 from structlog.testing import capture_logs
 
 from tests.support.server import free_port
@@ -140,3 +141,24 @@ def test_comma_in_recipient_does_not_add_another_one() -> None:
     with _smtp_server(None) as (port, inbox):
         _send(f"smtp://127.0.0.1:{port}", to="ana@example.com, eve@example.com", smtp_tls="off")
     assert all("eve@example.com" not in email[1] for email in inbox.emails)
+
+
+@pytest.mark.parametrize(
+    ("mail_from", "service", "sender"),
+    [
+        ("go@example.com", "", "go@example.com"),
+        ("go@example.com", 'Acme, "Inc" <x@y.example>', r'"Acme, \"Inc\" <x@y.example>" <go@example.com>'),
+        ("go@example.com", "Söhne", "Söhne <go@example.com>"),
+        ("Desk <go@example.com>", "Acme", "Desk <go@example.com>"),
+    ],
+)
+def test_sender_has_the_name_of_the_service_unless_the_settings_name_one(
+    mail_from: str, service: str, sender: str
+) -> None:
+    mailer = Mailer(Settings(mail_from=mail_from, smtp_url=SecretStr("smtp://127.0.0.1:1")))
+    message = mailer._message("ana@example.com", "Hello", "Text", service)
+    assert message["From"] == sender
+    assert len(message["From"].addresses) == 1
+    assert message["From"].addresses[0].addr_spec == "go@example.com"
+    message.as_bytes()
+    mailer.close()

@@ -45,7 +45,7 @@ def render_preview(pages: PageRenderer, kind: str, fields: Mapping[str, Any]) ->
 
 def _branded(pages: PageRenderer, brand: Brand, language: str) -> Response:
     """Return the page that asks for a password, which has a field and a button."""
-    values = {"brand": brand, "error": ERRORS["locked"], "message": ERRORS["locked"].text}
+    values = {"brand": brand, "error": ERRORS["locked"], "message": ERRORS["locked"].text, "is_preview": True}
     headers = _framed({**PAGE_HEADERS}, sandbox="")
     return HTMLResponse(pages.render("password.html", language=language, favicon=brand.icon, **values), headers=headers)
 
