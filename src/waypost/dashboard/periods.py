@@ -107,11 +107,12 @@ def requested(context: PageContext, bounds: Bounds | None = None) -> Period:
 
 
 def presets(context: PageContext, bounds: Bounds | None) -> tuple[tuple[str, str], ...]:
-    """Return the presets within the bounds, with their labels."""
+    """Return the presets within the bounds that show only a part of them, with their labels, and the whole."""
     if bounds is None:
         return PRESETS
-    within = (pair for pair in PRESETS if pair[0] != ALL)
-    within = (pair for pair in within if bounds.contain(_preset_span(context, pair[0], bounds.zone, None)))
+    spans = {pair: _preset_span(context, pair[0], bounds.zone, None) for pair in PRESETS if pair[0] != ALL}
+    whole = (bounds.first, bounds.last)
+    within = (pair for pair, part in spans.items() if bounds.contain(part) and (part.start, part.end) != whole)
     return (*within, (ALL, "Whole period"))
 
 
