@@ -99,25 +99,27 @@ class _Columns:
         clicks = selected if is_click.all() else _positions([*masks, self._mask("sort", is_click)])
         if "items" in parts:
             (totals,) = self._totals(["item"], clicks)
+            known = counts.items.get
             for (kind, item), n in zip(self._labels["item"], totals, strict=True):
                 if n:
-                    counts.items[kind, item] += n
+                    key = (kind, item)
+                    counts.items[key] = known(key, 0) + n
         if "labels" in parts:
             self._add_labels(counts.labels, clicks)
 
     def _add_times(self, counts: Counts, selected: Any) -> None:
         sorts = self._labels["sort"]
-        moments = np.multiply(_at(self._codes["quarter"], selected), len(sorts), dtype=np.uint32)
+        width = np.uint16 if self._codes["quarter"].itemsize == 1 else np.uint32
+        moments = np.multiply(_at(self._codes["quarter"], selected), len(sorts), dtype=width)
         moments += _at(self._codes["sort"], selected)
-        by_quarter = np.bincount(moments, minlength=(int(moments.max()) // len(sorts) + 1) * len(sorts))
-        as_sorts = np.zeros((len(sorts), len(SORTS)), np.int64)
-        for code, (name, is_first) in enumerate(sorts):
-            as_sorts[code, SORTS.index(name)] = 1
-            as_sorts[code, 1] += is_first
-        rows = by_quarter.reshape(-1, len(sorts)) @ as_sorts
-        for quarter in np.flatnonzero(rows.any(axis=1)).tolist():
-            row = counts.times[(self._base + quarter) * QUARTER]
-            row[:] = [n + added for n, added in zip(row, rows[quarter].tolist(), strict=True)]
+        totals = np.bincount(moments)
+        columns = [(SORTS.index(name), is_first) for name, is_first in sorts]
+        for moment in np.flatnonzero(totals).tolist():
+            quarter, sort = divmod(moment, len(sorts))
+            n, row = int(totals[moment]), counts.times[(self._base + quarter) * QUARTER]
+            column, is_first = columns[sort]
+            row[column] += n
+            row[1] += n if is_first else 0
 
     def _add_labels(self, counts: dict[str, Counter[str]], clicks: Any) -> None:
         for names in self._groups(["agent", *SINGLE]):
@@ -178,7 +180,8 @@ class _Columns:
         """Yield columns of the filter, with whether each of their codes matches."""
         kind, item = visit_filter.kind, visit_filter.item
         if not kind:
-            yield "item", self._table("item", lambda label: label[0] not in NOT_IN_ACCOUNT_TOTALS)
+            if not NOT_IN_ACCOUNT_TOTALS.isdisjoint({label[0] for label in self._labels["item"]}):
+                yield "item", self._table("item", lambda label: label[0] not in NOT_IN_ACCOUNT_TOTALS)
         else:
             yield "item", self._table("item", lambda label: label[0] == kind and item in (None, label[1]))
         agent = {AGENT.index(name): value for name, value in visit_filter.labels.items() if name in AGENT}
@@ -193,10 +196,15 @@ class _Columns:
         return np.fromiter(map(matches, self._labels[column]), bool, self._size(column))
 
     def _mask(self, column: str, table: Mask) -> Mask:
-        """Return whether the code of each visit matches. Comparing with a single code is faster than looking it up."""
-        matching = np.flatnonzero(table)
-        mask: Mask = self._codes[column] == matching[0] if len(matching) == 1 else table[self._codes[column]]
-        return mask
+        """Return whether the code of each visit matches, in the fastest way: few comparisons, then look-ups by byte."""
+        codes, matching, others = self._codes[column], np.flatnonzero(table), np.flatnonzero(~table)
+        if len(matching) == 1:
+            return codes == matching[0]  # type: ignore[no-any-return]  # an array of booleans
+        if len(others) == 1:
+            return codes != others[0]  # type: ignore[no-any-return]
+        if codes.itemsize == 1:
+            return np.frombuffer(codes.tobytes().translate(table.tobytes().ljust(256, b"\0")), bool)
+        return table.take(codes)
 
 
 def _positions(masks: Sequence[Mask]) -> Any:
