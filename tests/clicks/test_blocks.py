@@ -17,9 +17,10 @@ from waypost.db.database import Database
 from waypost.db.schema import events, leases, visit_blocks
 
 _NOW = 20_000 * DAY
+_ODD = 'a "quoted" \\ label, %_'
 _CHOICES: Mapping[str, Sequence[str]] = {
     "country": ("Germany", "France", "Unknown"),
-    "referrer": ("Direct", "news.example", "Ünïcode \U0001f600"),
+    "referrer": ("Direct", _ODD, "Ünïcode \U0001f600"),
     "browser": ("Firefox", "Safari"),
     "os": ("Windows", "iOS"),
     "device": ("Desktop", "Mobile"),
@@ -31,7 +32,10 @@ _FILTERS = (
     VisitFilter(labels={"country": "France"}),
     VisitFilter(labels={"country": "France", "browser": "Safari", "device": "Mobile"}),
     VisitFilter(labels={"referrer": "Ünïcode \U0001f600", "language": "", "os": "iOS", "source": "qr"}),
+    VisitFilter(labels={"referrer": _ODD}),
     VisitFilter(labels={"browser": "nonsense"}),
+    VisitFilter(labels={"browser": "%"}),
+    VisitFilter(labels={"browser": "firefox"}),
     VisitFilter(kind="link", item=2, labels={"browser": "Firefox"}),
     VisitFilter(kind="campaign", item=1),
     VisitFilter(kind="qr"),
