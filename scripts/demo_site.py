@@ -15,15 +15,13 @@ import httpx2
 from PIL import Image
 from playwright.sync_api import Page
 
+from tests.support.dashboard_paths import dashboard_paths as every_dashboard_path
 from tests.support.server import free_port
-from waypost.routers import DASHBOARD_PAGES
 
 _SECONDS = 60
 _TARGET = "https://shop.juniper.example/"
 _PICTURE_LINK = 15
 """The link of the demo with the most visits."""
-_NO_PAGES = re.compile(r"export$|\.csv$|\.webmanifest$|\.png$|\.js$|\{(?!id:int\})|/qr$(?<!/dashboard/qr)|/phone$")
-"""Paths of downloads, images, redirects and parts of other pages."""
 SIGNED_OUT = ("/dashboard/signin", "/dashboard/forgot", "/dashboard/offline")
 PUBLIC = (
     *("/juniper", "/u/owner/autumn-launch-1", "/everything+", "/prices", "/picture", "/report", "/locked", "/off"),
@@ -120,6 +118,4 @@ def _add(api: httpx2.Client, noun: str, **fields: Any) -> int:
 
 def dashboard_paths() -> Sequence[str]:
     """Return the paths of all pages of the dashboard, of the items with a page."""
-    paths = [page.path for page in DASHBOARD_PAGES if page.method == "GET" and not _NO_PAGES.search(page.path)]
-    own = [path for path in paths if path not in (*SIGNED_OUT, "/dashboard/share")]
-    return [path.replace("{id:int}", str(_PICTURE_LINK if "/links/" in path else 1)) for path in own]
+    return every_dashboard_path(link=_PICTURE_LINK)

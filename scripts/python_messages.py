@@ -12,7 +12,7 @@ from pathlib import Path
 Message = str | tuple[str, str]
 # Parts whose texts are never shown in the dashboard, or come from other catalogs.
 _OTHER_PARTS = {
-    *("cli", "migrate", "server", "db", "backup", "observability", "mcp", "clicks", "demo", "qrcode", "storage"),
+    *("cli", "migrate", "server", "db", "backup", "observability", "mcp", "clicks", "demo", "storage"),
     "visits",
 }
 _OTHER_MODULES = {"schemas.py", "api.py", "settings.py", "public.py", "openapi.py", "readme.py", "i18n.py"}

@@ -144,7 +144,7 @@ def _visitor_services(resources: WorkerResources, cache: Cache, journal: Journal
         database=database,
         cache=cache,
         visits=visits,
-        pages=PageRenderer(resources.meter),
+        pages=PageRenderer(resources.meter, pseudo=settings.pseudo_language == "on"),
         meter=resources.meter,
         store=resources.cleaner.store,
         signer=InstallationSigner(database),

@@ -15,11 +15,14 @@ LANGUAGES = {"en": "English", "de": "Deutsch", "fr": "Français", "es": "Españo
 """Codes and own names, in the order of the language switch."""
 PSEUDO_LANGUAGE = "ar-XB"
 """English written from right to left, with longer texts: for tests of the layout."""
+_DECIMAL_COMMA = frozenset({"de", "fr", "es", "pt"})
 _RIGHT_TO_LEFT = ("ar", "fa", "he", "ur")
 _MAX_FORMATTED_LENGTH = 1000
 _MAX_HEADER_LENGTH = 128  # characters of Accept-Language that are parsed
 _LANGUAGE_RANGE = re.compile(r"([a-z]{1,8})(?:-[a-z0-9-]+)?(?:\s*;\s*q=([01](?:\.\d{0,3})?))?\Z")
 _PLACEHOLDER = re.compile(r"%\((\w+)\)s")
+_ACCENTS = str.maketrans("aeiouAEIOU", "áéíóúÁÉÍÓÚ")
+_PADDING_WORD = 6
 _PSEUDO_KEPT = re.compile(r"(%\(\w+\)s)")
 
 
@@ -65,13 +68,14 @@ class _Formatted(gettext.NullTranslations):
 
 
 class PseudoCatalog(gettext.NullTranslations):
-    """Texts in brackets, a third longer and written from right to left; placeholders stay."""
+    """Texts in brackets, with accents, a third longer and written from right to left; placeholders stay."""
 
     def gettext(self, message: str) -> str:
         """Return the text in the pseudo-language."""
         parts = _PSEUDO_KEPT.split(message)
-        text = "".join(part if index % 2 else part.swapcase() for index, part in enumerate(parts))
-        return f"\u202e[{text}{'~' * (len(message) // 3)}]\u202c"
+        text = "".join(part if index % 2 else part.translate(_ACCENTS) for index, part in enumerate(parts))
+        padding = "".join(" " if index % _PADDING_WORD == 0 else "~" for index in range(len(message) // 3))
+        return f"\u202e[{text}{padding}]\u202c"
 
     def ngettext(self, msgid1: str, msgid2: str, n: int) -> str:
         """Return the singular or plural in the pseudo-language."""
@@ -106,14 +110,24 @@ def translations(package: Literal["waypost.dashboard", "waypost.visits"], langua
 
 
 @lru_cache(maxsize=1024)
-def negotiate_language(accept_language: str) -> str:
-    """Return the supported language that the client prefers; English if there is none (RFC 9110, section 12.5.4)."""
+def negotiate_language(accept_language: str, *, pseudo: bool = False) -> str:
+    """Return the supported language that the client prefers; English if there is none (RFC 9110, section 12.5.4).
+
+    `pseudo` allows the pseudo-language for tests.
+    """
+    if pseudo and accept_language.startswith(PSEUDO_LANGUAGE):
+        return PSEUDO_LANGUAGE
     best, best_quality = SOURCE_LANGUAGE, 0.0
     for part in accept_language[:_MAX_HEADER_LENGTH].lower().split(","):
         match = _LANGUAGE_RANGE.match(part.strip())
         if match and match[1] in LANGUAGES and float(match[2] or 1) > best_quality:
             best, best_quality = match[1], float(match[2] or 1)
     return best
+
+
+def localize_size(size: str, language: str) -> str:
+    """Return a size such as `1.4 MB` with the decimal separator of a language."""
+    return size.replace(".", ",") if language in _DECIMAL_COMMA else size
 
 
 def direction(language: str) -> Literal["ltr", "rtl"]:

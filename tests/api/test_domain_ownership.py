@@ -60,7 +60,7 @@ def test_domain_with_internal_address_is_rejected(ana: Person, internet: FakeInt
     address_lists = (["127.0.0.1"], ["192.168.1.1"], ["::1"], ["::ffff:10.0.0.1"], [PUBLIC, "127.0.0.1"])
     internet.names = {f"go{number}.brand.example": addresses for number, addresses in enumerate(address_lists)}
     reasons = {
-        **dict.fromkeys(internet.names, "leads to an internal address"),
+        **dict.fromkeys(internet.names, "has an internal address"),
         "brand.example": "has no address in the DNS",
     }
     for host, scheme in itertools.product(reasons, ("http", "https")):

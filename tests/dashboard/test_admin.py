@@ -202,7 +202,7 @@ def test_disabling_reported_link_closes_all_its_reports(
     last = database.read(reports.list_all)[0].id
     nothing = dashboard.submit(f"/admin/reports/{last}", decision="disable")
     assert nothing.status_code == 400
-    assert "nothing to switch off" in nothing.text
+    assert "nothing to disable" in nothing.text
 
 
 def test_reported_host_is_blocked_or_report_dismissed(

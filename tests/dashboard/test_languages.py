@@ -5,12 +5,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+import time_machine
 from babel.messages.pofile import read_po
 
 from tests.conftest import Person
 from tests.support.dashboard_client import Browser
 from tests.support.databases import ON_SQLITE
 from tests.support.visits import new_link, visit
+from waypost.dashboard.forms import Form
 from waypost.dashboard.i18n import (
     current_language,
     format_number,
@@ -60,6 +62,18 @@ def test_signed_out_page_has_the_language_of_the_browser(browser: Browser) -> No
     assert "Mot de passe" in page
 
 
+@ON_SQLITE
+@pytest.mark.parametrize(
+    ("language", "text"), [("en", "22 Nov 2026, 20:37"), ("de", "22. Nov. 2026, 20:37"), ("fr", "22 nov. 2026, 20:37")]
+)
+def test_time_is_written_as_dates_are(ana: Person, browser: Browser, language: str, text: str) -> None:
+    with time_machine.travel("2026-11-22 20:37:11Z", tick=False):
+        browser.sign_in("ana")
+        browser.submit("/language", at="/account", language=language)
+        page = browser.get("/account/sessions").text
+    assert re.search(r'<time datetime="2026-11-22T20:37:11Z" data-local>([^<]+)</time>', page)[1] == text  # type: ignore[index]
+
+
 def test_formatted_error_is_translated_with_its_values() -> None:
     token = current_language.set("de")
     try:
@@ -98,6 +112,14 @@ def test_page_of_statistics_has_one_format_of_dates(ana: Person, dashboard: Brow
     for path in ("", f"/links/{link}/stats", "/visits", "/statistics"):
         text = re.sub(r"<[^>]+>", " ", dashboard.get(path).text)
         assert not re.search(r"\b\d{4}-\d\d-\d\d\b", text), path
+
+
+def test_api_name_before_an_error_is_left_out() -> None:
+    form = Form({})
+    form.errors["key"] = "token: enter a token of Bitly."
+    assert form.describe("key", "Token of the service") == "Enter a token of Bitly."
+    form.errors["key"] = "The service refused it: wrong token."
+    assert form.describe("key", "Token of the service") == "The service refused it: wrong token."
 
 
 def test_pseudo_language_is_written_from_right_to_left() -> None:

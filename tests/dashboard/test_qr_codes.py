@@ -132,13 +132,12 @@ def test_preview_draws_code_and_saves_nothing(ana: Person, dashboard: Browser) -
         ({"foreground": "#ffff00"}, "scanners need 3:1"),
         ({"foreground": "#ffffff", "background": "#000000"}, "swap them"),
         ({"blend": "on", "gradient__color": "#ffffee"}, "gradient #ffffee"),
-        ({"text__text": ""}, "text is required for the type text"),
         ({"text__text": "x" * 4000}, "too long"),
         ({"caption": "漢字"}, "cannot be drawn"),
         ({"margin": "99"}, "Margin "),
-        ({"logo": "no such thing"}, "logo must be"),
+        ({"logo": "no such thing"}, "Logo must be"),
         ({"type": "nothing"}, "type "),
-        ({"type": "phone", "phone__phone": "one two"}, "phone must be a phone number"),
+        ({"type": "phone", "phone__phone": "one two"}, "Number must be a phone number"),
     ],
 )
 def test_unscannable_or_invalid_code_is_rejected_with_message(
@@ -147,13 +146,33 @@ def test_unscannable_or_invalid_code_is_rejected_with_message(
     form = {"type": "text", "text__text": "Hello", **fields}
     preview = _design(dashboard, "/qr/preview", **form)
     assert preview.status_code == 200
-    preview_html = preview.text.partition('id="preview"')[2].partition("</div>\n")[0]
+    preview_html = preview.text.partition('id="preview"')[2].partition("</aside>")[0]
     assert _preview_content(preview) is None
-    assert message in html.unescape(preview_html) or message.lower() in html.unescape(preview_html)
+    assert message in html.unescape(re.sub("<[^>]+>", "", preview_html))
     saved = _design(dashboard, **form)
     assert saved.status_code == 400
     assert message in html.unescape(saved.text)
     assert ana.get("/qr")["data"]["result"] == 0
+
+
+@pytest.mark.parametrize("code_type", ["text", "wifi", "vcard", "crypto", "app"])
+def test_preview_reports_nothing_before_the_first_input(dashboard: Browser, code_type: str) -> None:
+    page = _design(dashboard, "/qr/preview", type=code_type, crypto__currency="bitcoin")
+    preview = page.text.partition('id="preview"')[2]
+    assert "Your code appears here" in preview
+    assert "field-error" not in preview.partition("</aside>")[0]
+    assert _design(dashboard, type=code_type, crypto__currency="bitcoin").status_code == 400
+
+
+def test_preview_names_the_field_by_its_label(dashboard: Browser) -> None:
+    wifi = {"wifi__ssid": "", "wifi__pass": "a password", "wifi__encryption": "", "wifi__hidden": ""}
+    page = _design(dashboard, "/qr/preview", type="wifi", **wifi)
+    preview = page.text.partition('id="preview"')[2].partition("</aside>")[0]
+    assert '<a href="#wifi.ssid">Network name</a> is required' in preview
+    dashboard.submit("/language", at="/qr", language="de")
+    page = _design(dashboard, "/qr/preview", type="wifi", **wifi)
+    preview = page.text.partition('id="preview"')[2].partition("</aside>")[0]
+    assert re.search(r'<a href="#wifi.ssid">[^<]+</a> ist für den Typ wifi erforderlich', preview)
 
 
 def test_designer_keeps_logo_until_removed_and_rejects_stale_form(ana: Person, dashboard: Browser) -> None:

@@ -100,8 +100,8 @@ def test_unreadable_colors_are_rejected_with_reason(
 def test_content_over_capacity_is_rejected_with_byte_count(ana: Person, level: str, most: int) -> None:
     field, message = refused(ana, type="text", data="a" * (most + 7), level=level)
     assert field == "data"
-    assert f"7 bytes too many ({most + 7} in all)" in message
-    assert "1 byte too many" in refused(ana, type="text", data="a" * (most + 1), level=level)[1]
+    assert f"{most + 7} bytes, 7 too many." in message
+    assert f"{most + 1} bytes, 1 too many." in refused(ana, type="text", data="a" * (most + 1), level=level)[1]
     _, alias = new_code(ana, "text", "a" * most, level=level)
     assert zxing(_picture(ana, alias, size=1000)) == "a" * most
 

@@ -128,7 +128,7 @@ WRONG: tuple[tuple[str, Any, str], ...] = (
     ("wifi", "WIFI:T:WPA;;", "no S:name"),
     ("wifi", "WIFI:S:x", "no S:name"),
     ("wifi", "WIFI:" + "A:" * 4000, "no S:name"),
-    ("vcard", {"phone": "112"}, "needs a name"),
+    ("vcard", {"phone": "112"}, "needs a first name"),
     ("vcard", {"fname": "A\r\nTEL:666"}, "line ends"),
     ("vcard", {"fname": "A", "site": "https://e.com\nX:y"}, "line ends"),
     ("vcard", {"fname": "A", "site": "javascript:alert(1)"}, "valid host name"),

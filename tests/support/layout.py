@@ -35,6 +35,38 @@ _OVERFLOWING = """() => {
 }"""
 
 
+# Elements whose box stays on its side when the direction of the page changes. Text keeps its own direction, so only
+# boxes are compared; those inside a part with a fixed direction are left out.
+_NOT_MIRRORED = """() => {
+  const root = document.documentElement
+  const elements = [...document.body.querySelectorAll("*")].filter((element) => {
+    const fixed = "svg, canvas, .canvas, [dir]:not(html), [data-at], table.heat-map, select, datalist"
+    const isInline = getComputedStyle(element).display.startsWith("inline")
+    return !isInline && !element.closest(fixed) && element.checkVisibility()
+  })
+  const boxes = (direction) => {
+    root.dir = direction
+    const {left, right} = document.body.getBoundingClientRect() // without the scroll bar, which changes its side
+    return elements.map((element) => {
+      const box = element.getBoundingClientRect()
+      return {start: box.left - left, end: right - box.right, width: box.width}
+    })
+  }
+  const [left, right] = [boxes("ltr"), boxes("rtl")]
+  return elements.flatMap((element, index) => {
+    const distance = left[index].start - right[index].end
+    if (!left[index].width || Math.abs(distance) <= 2) return []
+    return [`${element.localName}.${element.className} is ${Math.round(distance)} px off`]
+  })
+}"""
+
+
+def mirror_faults(page: Page) -> list[str]:
+    """Return the elements that are not mirrored when the direction of the page changes. The page is in "rtl" then."""
+    faults: list[str] = page.evaluate(_NOT_MIRRORED)
+    return faults
+
+
 def layout_faults(page: Page) -> list[str]:
     """Return the elements whose text leaves their box, and "wider than the screen" if the page scrolls sideways."""
     wide = page.evaluate("document.documentElement.scrollWidth > innerWidth")

@@ -4,7 +4,7 @@ import socketserver
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from email import message_from_bytes
+from email import message_from_bytes, policy
 
 from tests.support.server import free_port
 from tests.support.threads import join
@@ -28,10 +28,10 @@ def mailbox() -> Iterator[tuple[int, list[dict[str, str]]]]:
                     body = b""
                     while (part := self.rfile.readline()) != b".\r\n":
                         body += part
-                    message = message_from_bytes(body)
+                    message = message_from_bytes(body, policy=policy.default)
                     payload = message.get_payload(decode=True)
                     assert isinstance(payload, bytes)
-                    messages.append({"to": to, "subject": message["subject"], "text": payload.decode()})
+                    messages.append({"to": to, "subject": str(message["subject"]), "text": payload.decode()})
                 self.wfile.write(b"221 bye\r\n" if command == b"QUIT" else b"250 yes\r\n")
                 if command == b"QUIT":
                     return

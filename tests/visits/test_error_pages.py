@@ -50,7 +50,7 @@ def test_error_is_page_for_browsers_and_json_for_programs(
         page = visit(ana.client, path, method, headers=headers)
         assert (page.status_code, page.headers["content-language"]) == (status, language)
         assert f"<title>{title}</title>" in page.text
-        assert f'<html lang="{language}">' in page.text
+        assert f'<html lang="{language}" dir="ltr">' in page.text
         assert "script" not in page.headers["content-security-policy"]
         assert page.headers["cache-control"] == "private, no-store"
     response = visit(ana.client, path, method, headers={"Accept-Language": "de"})

@@ -14,7 +14,7 @@ function focusSearch() {
 
 /** Closes open menus; the focus returns from inside of one to its button. */
 function closeMenus() {
-  for (const menu of document.querySelectorAll(":is(.dropdown, .bottom-nav details)[open]")) {
+  for (const menu of document.querySelectorAll(":is(.dropdown, .language-switch, .bottom-nav details)[open]")) {
     if (menu.contains(document.activeElement)) $("summary", menu).focus();
     menu.open = false;
   }

@@ -3,7 +3,7 @@
 from starlette.responses import Response
 
 from waypost import clock
-from waypost.accounts import deletion, login_changes, ops, proof
+from waypost.accounts import deletion, emails, login_changes, ops, proof
 from waypost.auth import two_factor
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form
@@ -33,8 +33,7 @@ def schedule_deletion(context: PageContext) -> Response:
     if due is None:
         return _deletion_page(context, form, status=400)
     account = context.read(lambda tx: ops.get(tx, context.account))
-    subject = "Your {service} account will be deleted"
-    login_changes.tell(context, account.email, subject, login_changes.DELETION, account, f"{clock.text(due)} UTC")
+    login_changes.tell(context, account, emails.DELETION, time=f"{clock.text(due)} UTC")
     return context.redirect(_ACCOUNT, message="The deletion of your account is scheduled.")
 
 

@@ -6,7 +6,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from waypost import clock
-from waypost.accounts import login_changes, ops, proof
+from waypost.accounts import emails, login_changes, ops, proof
 from waypost.api.request_body import Body
 from waypost.api.types import Expiry, Name
 from waypost.auth import api_keys, two_factor
@@ -54,7 +54,7 @@ def add_key(context: PageContext) -> Response:
         return _keys_page(context, form, status=400)
     key, name = created
     account = context.read(lambda tx: ops.get(tx, context.account))
-    login_changes.tell(context, account.email, "A new API key was created", login_changes.NEW_KEY, account, name)
+    login_changes.tell(context, account, emails.NEW_KEY, name=name)
     return _keys_page(context, Form(_NEW_KEY), new_key=key)
 
 

@@ -6,7 +6,8 @@ from typing import Generic, TypeVar
 
 from sqlalchemy import Connection
 
-from waypost.accounts import email_links, ops
+from waypost.accounts import account_language, email_links, emails, ops
+from waypost.accounts.emails import Message
 from waypost.api.context import RequestContext
 from waypost.mail import Email
 
@@ -53,9 +54,10 @@ def change(
     if password is not None:
         tell_new_password(context, account)
     if link and new_email is not None:
-        text = _CONFIRM.format(link=link, service=context.service_name)
-        send_limited(context, Email(new_email, "Confirm your e-mail address", text, context.brand.name))
-        tell(context, account.email, "A new e-mail address was entered for your {service} account", _REQUESTED, account)
+        language = language_of(context, account.id)
+        message = emails.CONFIRM_ADDRESS
+        send_limited(context, emails.with_link(context, new_email, language, message, link, emails.NOT_REQUESTED))
+        tell(context, account, emails.ADDRESS_REQUESTED)
     elif new_email not in (None, account.email):
         tell_new_address(context, account, new_email or "")
     return Change(bool(link), result)
@@ -75,31 +77,32 @@ def confirm(context: RequestContext, token: str) -> None:
 
 def tell_new_password(context: RequestContext, account: ops.Account) -> None:
     """Tell the owner that the password was changed."""
-    tell(context, account.email, "The password of your {service} account was changed", _LOGIN_CHANGED, account)
+    tell(context, account, emails.NEW_PASSWORD)
 
 
 def tell_new_address(context: RequestContext, account: ops.Account, email: str) -> None:
     """Tell the old and the new address of an account that its e-mail address was changed."""
     for recipient in (account.email, email):
-        tell(context, recipient, "The e-mail address of your {service} account was changed", _CHANGED, account, email)
+        tell(context, account, emails.NEW_ADDRESS, recipient=recipient, email=email)
 
 
 def tell(
-    context: RequestContext, recipient: str, subject: str, text: str, account: ops.Account, detail: str = ""
+    context: RequestContext, account: ops.Account, message: Message, *, recipient: str = "", **values: str
 ) -> None:
-    """Tell an owner about a change of the account. At most ten an hour are sent to an address.
-
-    `{service}` in `subject` and `text` is the name of the service.
-    """
-    base, service = context.settings.dashboard, context.service_name
-    subject = subject.format(service=service)
-    body = (text + _ADVICE).format(username=account.username, detail=detail, base=base, service=service)
+    """Tell an owner about a change of the account. At most ten an hour are sent to an address."""
+    to, language = recipient or account.email, language_of(context, account.id)
+    email = emails.notice(context, to, language, message, username=account.username, **values)
 
     def prepare() -> Email | None:
-        is_allowed = not context.rate_limiter.acquire("notice", network="", subject=recipient.casefold())
-        return Email(recipient, subject, body, context.brand.name) if is_allowed else None
+        is_allowed = not context.rate_limiter.acquire("notice", network="", subject=to.casefold())
+        return email if is_allowed else None
 
     context.mailer.send_later(prepare)
+
+
+def language_of(context: RequestContext, account: int) -> str:
+    """Return the language that the account selected, or that of the request."""
+    return context.read(lambda tx: account_language.of(tx, account)) or context.language
 
 
 def send_limited(context: RequestContext, email: Email) -> None:
@@ -111,43 +114,3 @@ def limited(context: RequestContext, email: Email) -> Email | None:
     """Return the e-mail, or None if its recipient got three in this hour. Call it in the mail thread."""
     wait = context.rate_limiter.acquire("e-mail", network="", subject=email.to.casefold())
     return None if wait else email
-
-
-NEW_KEY = """\
-A new API key, "{detail}", was created for the {service} account {username}.
-"""
-FACTOR = """\
-Two-factor authentication of the {service} account {username} was {detail}. All other browsers were signed out.
-"""
-WRONG_CODES = """\
-Many wrong codes were entered to sign in to the {service} account {username}, after the right password.
-Further codes have to wait.
-"""
-_LOGIN_CHANGED = """\
-The password of the {service} account {username} was changed. All browsers were signed out.
-"""
-_CHANGED = """\
-The e-mail address of the {service} account {username} was changed to {detail}.
-"""
-DELETION = """\
-The {service} account {username} will be deleted with everything in it on {detail}. Until then, sign in to cancel the
-deletion or to export the data.
-"""
-_REQUESTED = """\
-A new e-mail address was entered for the {service} account {username}. It is used once it is confirmed
-by a link that was sent to it. A new password makes that link invalid.
-"""
-_ADVICE = """
-If you did not do this, choose a new password, revoke all API keys and end all sessions:
-
-{base}/dashboard/account
-
-If you cannot sign in any more, contact the administrator.
-"""
-_CONFIRM = """\
-This address was entered for an account of {service}. Confirm it here within one hour:
-
-{link}
-
-If you did not request it, ignore this e-mail.
-"""

@@ -4,7 +4,7 @@ from sqlalchemy import Connection
 from starlette.responses import RedirectResponse, Response
 
 from waypost import credentials
-from waypost.accounts import email_links, login_changes, ops, proof
+from waypost.accounts import account_language, email_links, emails, login_changes, ops, proof
 from waypost.accounts.login import Login, check_password, sign_in_again, start_session
 from waypost.auth import api_keys, sessions, two_factor
 from waypost.dashboard.context import PageContext
@@ -105,8 +105,8 @@ def send_reset_link(context: PageContext) -> Response:
     """Send a reset link if the account exists. The response and its time do not reveal whether it does."""
     form = context.form()
     context.limit_form("forgot")
-    name = form.text("name")
-    context.mailer.send_later(lambda: _reset_email(context, name))
+    name, language = form.text("name"), context.language
+    context.mailer.send_later(lambda: _reset_email(context, name, language))
     return context.render("login/sent.html", name=name)
 
 
@@ -188,33 +188,46 @@ def _send_registration_link(context: PageContext, form: Form) -> Response:
     email = form.attempt(lambda: ops.checked_email(form.text("email")))
     if email is None:
         return _registration_page(context, form, status=400)
-    context.mailer.send_later(lambda: _registration_email(context, email))
+    language = context.language
+    context.mailer.send_later(lambda: _registration_email(context, email, language))
     return context.render("login/sent.html", name=email)
 
 
-def _registration_email(context: PageContext, email: str) -> Email | None:
-    existing = context.read(lambda tx: ops.password_of(tx, email))
-    link = email_links.register_link(context.services.signer, context.settings.dashboard, email)
-    sign_in_url = f"{context.settings.dashboard}/dashboard/signin"
-    service = context.service_name
-    values = (_EXISTING_ACCOUNT_EMAIL, sign_in_url) if existing else (_REGISTRATION_EMAIL, link)
-    text = values[0].format(link=values[1], service=service)
-    return login_changes.limited(context, Email(email, f"Your {service} account", text, context.brand.name))
+def _registration_email(context: PageContext, email: str, language: str) -> Email | None:
+    """Return an e-mail in `language`, or in that of the account if there is one. Called in the mail thread."""
+
+    def read(tx: Connection) -> str | None:
+        login = ops.password_of(tx, email)
+        return None if login is None else account_language.of(tx, login[0])
+
+    selected = context.read(read)
+    if selected is None:
+        link = email_links.register_link(context.services.signer, context.settings.dashboard, email)
+        message = emails.with_link(context, email, language, emails.REGISTRATION, link, emails.NOT_REQUESTED)
+    else:
+        link = f"{context.settings.dashboard}/dashboard/signin"
+        message = emails.with_link(context, email, selected or language, emails.EXISTING_ACCOUNT, link)
+    return login_changes.limited(context, message)
 
 
-def _reset_email(context: PageContext, name: str) -> Email | None:
-    """Return the e-mail with a reset link; None if there is no such account, or it got too many."""
+def _reset_email(context: PageContext, name: str, language: str) -> Email | None:
+    """Return the e-mail with a reset link; None if there is no such account, or it got too many.
+
+    Called in the mail thread; `language` is that of the request.
+    """
     base = context.settings.dashboard
 
-    def read(tx: Connection) -> tuple[str, str] | None:
-        login = ops.password_of(tx, name)
-        return None if login is None else (ops.get(tx, login[0]).email, email_links.reset_link(tx, base, login[0]))
+    def read(tx: Connection) -> tuple[str, str, str] | None:
+        if (login := ops.password_of(tx, name)) is None:
+            return None
+        account = ops.get(tx, login[0])
+        return account.email, account_language.of(tx, account.id), email_links.reset_link(tx, base, account.id)
 
     if (recipient := context.read(read)) is None:
         return None
-    (email, link), service = recipient, context.service_name
-    text = _RESET_EMAIL.format(link=link, service=service)
-    return login_changes.limited(context, Email(email, f"Reset your {service} password", text, context.brand.name))
+    email, selected, link = recipient
+    message = emails.with_link(context, email, selected or language, emails.RESET, link, emails.NOT_REQUESTED)
+    return login_changes.limited(context, message)
 
 
 def _account_to_reset(context: PageContext, token: str) -> ops.Account:
@@ -224,26 +237,3 @@ def _account_to_reset(context: PageContext, token: str) -> ops.Account:
 def _require_registration(context: PageContext) -> None:
     if context.settings.registration == "off":
         raise Problem(Kind.NOT_FOUND, "Registration is disabled. Ask the administrator for an account.")
-
-
-_RESET_EMAIL = """\
-A password reset was requested for your {service} account.
-Choose a new password here within one hour:
-
-{link}
-
-If you did not request it, ignore this e-mail.
-"""
-_REGISTRATION_EMAIL = """\
-Welcome to {service}. Create your account here within one hour:
-
-{link}
-
-If you did not request it, ignore this e-mail.
-"""
-_EXISTING_ACCOUNT_EMAIL = """\
-An account was requested with this e-mail address, which already has one.
-Sign in here:
-
-{link}
-"""

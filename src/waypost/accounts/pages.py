@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 from starlette.responses import Response
 
 from waypost import credentials
-from waypost.accounts import account_language, login_changes, ops, proof
+from waypost.accounts import account_language, emails, login_changes, ops, proof
 from waypost.auth import api_keys, sessions, two_factor
 from waypost.dashboard import preferences, qr_image
 from waypost.dashboard.context import PageContext
@@ -130,7 +130,7 @@ def enable_two_factor(context: PageContext) -> Response:
     if enabled is None:
         return _codes_page(context, form, None)
     codes, token = enabled
-    _tell_factor(context, "enabled")
+    _tell(context, emails.FACTOR_ENABLED)
     page = _codes_page(replace(context, cookie=token), form, codes, is_enabled=True)
     return context.set_session_cookie(page, token, context.account)
 
@@ -163,7 +163,7 @@ def disable_two_factor(context: PageContext) -> Response:
     token = form.attempt(work)
     if token is None:
         return _two_factor_page(context, form, status=400)
-    _tell_factor(context, "disabled")
+    _tell(context, emails.FACTOR_DISABLED)
     message = "Two-factor authentication was disabled. Other browsers were signed out."
     return context.set_session_cookie(context.redirect(_TWO_FACTOR, message=message), token, context.account)
 
@@ -196,10 +196,8 @@ def _account_page(context: PageContext, form: Form, *, status: int = 200) -> Res
     return context.render("account/account.html", status=status, form=form, account=account, factor=factor)
 
 
-def _tell_factor(context: PageContext, state: str) -> None:
-    account = context.read(lambda tx: ops.get(tx, context.account))
-    subject = f"Two-factor authentication was {state}"
-    login_changes.tell(context, account.email, subject, login_changes.FACTOR, account, state)
+def _tell(context: PageContext, message: emails.Message) -> None:
+    login_changes.tell(context, context.read(lambda tx: ops.get(tx, context.account)), message)
 
 
 def _two_factor_page(context: PageContext, form: Form, *, status: int = 200) -> Response:

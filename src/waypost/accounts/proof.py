@@ -1,7 +1,7 @@
 """Verify that a form is from the owner of the account: by the password, and a code if there is a second factor."""
 
 from waypost import credentials
-from waypost.accounts import login_changes, ops
+from waypost.accounts import emails, login_changes, ops
 from waypost.auth import two_factor
 from waypost.dashboard.context import PageContext, too_many_attempts
 from waypost.dashboard.forms import Form
@@ -36,8 +36,7 @@ def require_code(context: PageContext, account: int, code: str) -> None:
     )
     if outcome.warns:
         owner = context.read(lambda tx: ops.get(tx, account))
-        subject = "Wrong sign-in codes for your {service} account"
-        login_changes.tell(context, owner.email, subject, login_changes.WRONG_CODES, owner)
+        login_changes.tell(context, owner, emails.WRONG_CODES)
     if outcome.wait:
         raise too_many_attempts(outcome.wait)
     if not outcome.is_right:

@@ -10,6 +10,7 @@ from waypost.api.context import RequestContext, WorkerResources, key_required, r
 from waypost.api.rate_limit import ApiKeyLimiter, Usage
 from waypost.errors import Kind, Problem
 from waypost.http.client_ip import client_ip, network_of
+from waypost.languages import negotiate_language
 
 _READ_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -60,6 +61,7 @@ class Authenticator:
             can_change_login=can_change_login,
             can_write=can_write,
             take_requests=take_requests,
+            language=negotiate_language(Headers(scope=scope).get("accept-language", "")),
         )
 
     def _bad_key(self, scope: Scope) -> Problem:

@@ -20,6 +20,7 @@ from waypost.db.database import Database
 from waypost.db.maintenance import MaintenanceMode
 from waypost.errors import Kind, Problem, account_deleted
 from waypost.http.rate_limit import RateLimiter
+from waypost.languages import SOURCE_LANGUAGE
 from waypost.mail import Mailer
 from waypost.observability.metrics import Meter
 from waypost.settings import Settings
@@ -65,6 +66,9 @@ class RequestContext:
 
     take_requests: Callable[[int], None] = field(default=lambda _: None, kw_only=True)
     """Take further requests from the limit of the API key. Raises RATE_LIMITED if fewer are left."""
+
+    language: str = field(default=SOURCE_LANGUAGE, kw_only=True)
+    """The language of the request."""
 
     @property
     def settings(self) -> Settings:

@@ -107,7 +107,7 @@ _DESCRIPTIONS = {
     "int_parsing_size": "must be a smaller number",
     "list_type": "must be a list",
     "too_long": "must have at most {max_length} elements",
-    "too_short": "must have {min_length} or more elements",
+    "too_short": "must have at least {min_length} elements",
     "model_type": "must be an object",
     "model_attributes_type": "must be an object",
     "greater_than_equal": "must be at least {ge}",

@@ -151,6 +151,9 @@ class Dashboard:
         if not _MIN_COOKIE_LENGTH <= len(cookie) <= _MAX_COOKIE_LENGTH:
             cookie = ""
         session = self._session(cookie) if cookie else None
+        pseudo = self.resources.settings.pseudo_language == "on"
+        language = preferences.language(request, session, pseudo=pseudo)
+        current_language.set(language)
         context = PageContext(
             account=session.account if session else 0,
             resources=self.resources,
@@ -160,13 +163,9 @@ class Dashboard:
             cookie=cookie or credentials.new_token(),
             session=session,
             fields=fields,
+            language=language,
         )
-        self._set_language(context)
         return context, bool(cookie)
-
-    def _set_language(self, context: PageContext) -> None:
-        pseudo = self.resources.settings.pseudo_language == "on"
-        current_language.set(preferences.language(context.request, context.session, pseudo=pseudo))
 
     def _session(self, token: str) -> SignedIn | None:
         session = self.resources.database.read(lambda tx: sessions.find(tx, token))
@@ -197,7 +196,7 @@ class Dashboard:
     async def _handle_stream(self, request: Request, route: PageRoute) -> Response:
         """Handle a form with files. The CSRF token must be its first part, so that nothing is stored without one."""
         context, _ = await anyio.to_thread.run_sync(self._context, request, {})
-        self._set_language(context)  # again, because the thread has variables of its own
+        current_language.set(context.language)  # again, because the thread has variables of its own
         if context.session is None:
             return _redirect_to_sign_in(context)
         try:
@@ -225,7 +224,9 @@ def _stale_form(context: PageContext) -> Response:
 
 
 def _error_page(context: PageContext, problem: Problem) -> Response:
-    title = {404: "Not found", 503: "Temporarily unavailable"}.get(problem.kind.status, "That did not work")
+    title = {404: "Not found", 503: "Temporarily unavailable"}.get(
+        problem.kind.status, "The request could not be completed"
+    )
     response = context.render("error.html", status=problem.kind.status, title=title, message=problem.message)
     if problem.retry_after is not None:
         response.headers["Retry-After"] = str(problem.retry_after)

@@ -26,6 +26,7 @@ _MAX_FIELDS = 5000
 _MAX_DIGITS = 15
 # `example.com`, `//example.com:8080/path`: a host with a dot, without a scheme. An e-mail address is none.
 _HOST_WITHOUT_SCHEME = re.compile(r"(?://)?([^\s/?#@:\\]+\.[^\s/?#@:\\]+(?::\d{1,5})?(?:[/?#].*)?)", re.DOTALL)
+_FIELD_PREFIX = re.compile(r"[a-z_]{1,40}\s?:\s")  # the name of a field before its error
 VERSION = "version"
 _STALE = "This was changed since you opened it, in another tab or through the API. Save again to replace it."
 
@@ -133,7 +134,7 @@ class Form:
         labels = {part[0]: part[1] for part in parts}
         field, _, rest = message.partition(" ")
         if field != name:
-            message = gettext(message)
+            message = _without_field(gettext(message))
             self._shown[name] = (name, f"{place}: {label}" if place else label, f": {message}")
             return message
         number, row = _take(rest, str.isdecimal)
@@ -220,6 +221,13 @@ def apply_shape(fields: Mapping[str, Sequence[str]], shape: Shape) -> dict[str, 
             rows = [{**row, **{part: complete_url(row[part]) for part in urls}} for row in rows]
             values[name] = [row for row in rows if any(row.values())]
     return values
+
+
+def _without_field(message: str) -> str:
+    """Return a message without the API name of its field: `token: enter one` becomes `Enter one`."""
+    prefix = _FIELD_PREFIX.match(message)
+    text = message[prefix.end() :] if prefix else message
+    return text[:1].upper() + text[1:]
 
 
 def _translate_after(name: str, text: str) -> str:

@@ -45,6 +45,12 @@ def ngettext(singular: str, plural: str, count: int, **values: object) -> str:
     return Markup(escape(text)) % {"count": format_number(count), **escaped}  # noqa: S704  # both escaped
 
 
+def text_in(language: str, message: str, **values: str) -> str:
+    """Return the text in a language, for example that of the recipient of an e-mail; values are not escaped."""
+    text = translations("waypost.dashboard", language).gettext(message)
+    return text % values if values else text
+
+
 def gettext_noop(message: str) -> str:
     """Mark a message for `make messages` that is translated later."""
     return message

@@ -56,7 +56,9 @@ def language(request: Request, session: SignedIn | None, *, pseudo: bool) -> str
         return stored
     if session and session.language in LANGUAGES:
         return session.language
-    return stored if stored in LANGUAGES else negotiate_language(request.headers.get("accept-language", ""))
+    return (
+        stored if stored in LANGUAGES else negotiate_language(request.headers.get("accept-language", ""), pseudo=pseudo)
+    )
 
 
 def store(context: "PageContext", cookie: str, value: str) -> Response:

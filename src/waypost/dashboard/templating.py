@@ -30,6 +30,7 @@ from waypost.languages import LANGUAGES, direction
 from waypost.urls.url_parts import display_host
 
 STATIC = "/dashboard/static/"
+_SIDEWAYS = ("arrow-left", "arrow-right-start-on-rectangle", "arrow-uturn-left", "chevron-left", "chevron-right")
 Pairs = Iterable[tuple[object, str]]
 
 
@@ -109,8 +110,11 @@ def static_name(name: str) -> str:
 
 
 def icon(name: str) -> Markup:
-    """Return an icon of web/icons.json as SVG."""
-    return Markup(manifest()["icons"][name])  # noqa: S704  # from our own build
+    """Return an icon of web/icons.json as SVG. Pages written from right to left mirror those that point sideways."""
+    svg: str = manifest()["icons"][name]
+    if name in _SIDEWAYS:
+        svg = svg.replace('class="icon"', 'class="icon sideways"')
+    return Markup(svg)  # noqa: S704  # from our own build
 
 
 def render_options(

@@ -36,7 +36,7 @@ def fold_aliases(tx: Connection, host: str) -> None:
     dropped = [row for new, same in by_folded.items() for row in same if row is not kept[new]]
     changed = [(new, row) for new, row in kept.items() if new != row.alias]
     if len(changed) > _MAX_CHANGES:
-        raise invalid("ignorecase", f"ignorecase can be switched on with at most {_MAX_CHANGES:,} mixed-case aliases.")
+        raise invalid("ignorecase", f"ignorecase can be turned on with at most {_MAX_CHANGES:,} mixed-case aliases.")
     _execute(tx, _DELETE, [{"of_host": host, "old": row.alias} for row in dropped])
     try:
         _execute(tx, _RENAME, [{"of_host": host, "old": row.alias, "new": new} for new, row in changed])
@@ -55,9 +55,12 @@ def _kept(same: Sequence[Any]) -> Any:
     """Return the one of these aliases that remains: the one in use or in the trash, or any of the previous aliases."""
     used = [row for row in same if row.item is not None]
     if len(used) > 1:
-        names = f"{used[0].alias} and {used[1].alias}"
-        hint = "Rename one, or delete it from the trash."
-        raise invalid("ignorecase", f"ignorecase cannot be switched on: {names} differ only by case. {hint}")
+        first, second = used[0].alias, used[1].alias
+        message = (
+            f"ignorecase cannot be turned on: {first} and {second} differ only by case. Rename one, or delete it from"
+            " the trash."
+        )
+        raise invalid("ignorecase", message)
     return (used or same)[0]
 
 

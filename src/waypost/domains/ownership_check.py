@@ -16,12 +16,13 @@ _MAX_CHALLENGE = 64  # characters
 
 
 class NotPointingHere(Problem):
-    """INVALID on `domain`: it does not point to this server. `reason` says why."""
+    """INVALID on `domain`: it does not point to this server. `reason` is a sentence that says why."""
 
     def __init__(self, host: str, reason: str) -> None:
-        message = f"domain must point at this service before it is added; {host} does not: {reason}."
+        cause = f"{reason[0].lower()}{reason[1:]}".removesuffix(".")
+        message = f"domain must point at this service before it is added; {host} does not: {cause}."
         super().__init__(Kind.INVALID, message, field="domain")
-        self.reason = f"{reason[0].upper()}{reason[1:]}."
+        self.reason = reason
 
 
 def proof(tx: Connection, challenge: str) -> str:
@@ -45,6 +46,6 @@ def must_point_here(
     try:
         response = safe_client.fetch(url, max_bytes=1024, verify=False, resolver=resolver)
     except safe_client.Refused as error:
-        raise NotPointingHere(host, f"the request to {scheme}://{host} failed: {error}") from error
+        raise NotPointingHere(host, f"The request to {scheme}://{host} failed: {error}.") from error
     if not hmac.compare_digest(response.body.strip(), expected.encode()):
-        raise NotPointingHere(host, f"another service answered the request to {scheme}://{host}")
+        raise NotPointingHere(host, f"Another service answered the request to {scheme}://{host}.")

@@ -9,6 +9,7 @@ from starlette.responses import Response
 from waypost.dashboard import statistics
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape, Value
+from waypost.dashboard.i18n import gettext
 from waypost.dashboard.routing import Router
 from waypost.domains import ops
 from waypost.domains.api import DomainChange, NewDomain, ask, refuse_elsewhere
@@ -92,7 +93,7 @@ def save_domain(context: PageContext, id: int) -> Response:
 def domain_statistics(context: PageContext, id: int) -> Response:
     """Show visits to unknown aliases of the domain."""
     domain = context.read(lambda tx: ops.get_owned(tx, context.account, id))
-    title = f"{domain.host}: visits to unknown aliases"
+    title = gettext("%(host)s: visits to unknown aliases", host=domain.host)
     return statistics.page(context, "missing", id, title=title, back=f"{_LIST}/{id}")
 
 

@@ -178,8 +178,11 @@ def refuse_encoded(request: Request) -> None:
     """Raise INVALID for a compressed body: it is not the file, and its decoded size is unknown."""
     for coding in request.headers.getlist("content-encoding"):
         if coding.strip().lower() not in ("", "identity"):
-            message = "Content-Encoding is not supported for uploads. Send the file without it; to store the compressed"
-            raise invalid("Content-Encoding", f"{message} bytes, remove the header.")
+            message = (
+                "Content-Encoding is not supported for uploads. Send the file without it; to store the compressed"
+                " bytes, remove the header."
+            )
+            raise invalid("Content-Encoding", message)
 
 
 def _declared_digests(request: Request) -> dict[str, tuple[str, bytes]]:

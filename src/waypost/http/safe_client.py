@@ -173,7 +173,7 @@ def _redirect_url(url: str, location: str) -> str:
     try:
         return urljoin(url, quote(location, safe=_URL_SAFE, encoding="latin-1"))
     except ValueError as error:  # an invalid IPv6 address
-        raise Refused("it leads to something other than http and https") from error
+        raise Refused("its URL does not begin with http:// or https://") from error
 
 
 def _get(pool: httpcore2.ConnectionPool, url: str, *, max_bytes: int) -> FetchedResponse:
@@ -203,7 +203,7 @@ def _exchange(
 ) -> Iterator[httpcore2.Response]:
     """Send one request; the body of the response has not been read. Raises Refused."""
     if not url.lower().startswith(("http://", "https://")):
-        raise Refused("it leads to something other than http and https")
+        raise Refused("its URL does not begin with http:// or https://")
     sent = [("User-Agent", agent), ("Accept", "*/*"), ("Accept-Encoding", "identity"), *(headers or {}).items()]
     if body is not None:
         sent += [("Content-Type", media_type), ("Content-Length", str(len(body)))]
@@ -240,7 +240,7 @@ class _GuardedBackend(httpcore2.NetworkBackend):
         addresses = self._resolve(host, port)
         is_trusted = host.lower() in self._trusted_hosts
         if not addresses or not (is_trusted or all(is_public(address) for address in addresses)):
-            raise Refused(f"{host} leads to an internal address")
+            raise Refused(f"{host} has an internal address")
         timeout = _seconds_left(self._deadline)
         return _DeadlineStream(
             self._backend.connect_tcp(addresses[0], port, timeout, local_address, socket_options), self._deadline

@@ -44,14 +44,14 @@ def decide(context: PageContext, id: int) -> Response:
             reports.close(tx, id)
             return "The report was closed. Nothing else was changed."
         if decision == "block":
-            message = f"{blocklist.block(tx, form.text('value'), kind=HOST).value} was blocked."
-        elif decision == "disable":
+            value = blocklist.block(tx, form.text("value"), kind=HOST).value
+            closed = reports.close_all(tx, report)
+            return f"{value} was blocked. {closed} reports were closed." if closed > 1 else f"{value} was blocked."
+        if decision == "disable":
             reports.disable_link(tx, report)
-            message = "The link was disabled."
-        else:
-            raise invalid("decision", "Select an action.")
-        closed = reports.close_all(tx, report)
-        return f"{message} {closed} reports were closed." if closed > 1 else message
+            closed = reports.close_all(tx, report)
+            return f"The link was disabled. {closed} reports were closed." if closed > 1 else "The link was disabled."
+        raise invalid("decision", "Select an action.")
 
     message = form.attempt(lambda: context.write(work))
     if message is None:

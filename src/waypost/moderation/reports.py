@@ -119,7 +119,7 @@ def disable_link(tx: Connection, report: Report) -> None:
     is_reported = (aliases.c.host == report.host, aliases.c.alias == report.alias, aliases.c.kind == "link")
     link = select(aliases.c.item).where(*is_reported).scalar_subquery()
     if tx.execute(update(links).where(links.c.id == link).values(status="disabled")).rowcount == 0:
-        raise invalid("decision", "This name is no link any more, so there is nothing to switch off.")
+        raise invalid("decision", "This name is no link any more, so there is nothing to disable.")
     change_log.record(tx, report.host, report.alias)
 
 

@@ -9,7 +9,7 @@ from starlette.responses import Response, StreamingResponse
 from waypost.dashboard import trash
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape, Value
-from waypost.dashboard.i18n import ngettext
+from waypost.dashboard.i18n import gettext, ngettext
 from waypost.dashboard.routing import Router
 from waypost.overlays import ops, submissions
 from waypost.overlays.api import NewOverlay, OverlayChange
@@ -47,7 +47,9 @@ def show_new_form(context: PageContext) -> Response:
     if overlay_type is None:
         return context.render("overlays/types.html")
     defaults = {"position": "bottom-right", "color": "#16202c", "background": "#ffffff", "delay": "0"}
-    return _editor(context, Form({**defaults, "type": overlay_type, "message": _EXAMPLES[overlay_type], "options": []}))
+    return _editor(
+        context, Form({**defaults, "type": overlay_type, "message": gettext(_EXAMPLES[overlay_type]), "options": []})
+    )
 
 
 @pages.post("/dashboard/overlays/new")

@@ -171,7 +171,7 @@ def _draft(
     if missing := layout.cannot_write(whole["caption"]):
         raise invalid("caption", f"caption has characters that cannot be drawn: {missing}")
     if whole["type"] == "app" and not whole["dynamic"]:
-        raise invalid("dynamic", "dynamic must be true for an app: which store it leads to is decided at the scan.")
+        raise invalid("dynamic", "dynamic must be true for an app: the store is selected at the scan.")
     content = payloads.read(whole["type"], whole["data"], settings)
     blocklist.refuse(tx, content.urls(), field="data")
     text = text_of({**whole, "alias": alias}, settings)

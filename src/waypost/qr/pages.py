@@ -10,6 +10,7 @@ from starlette.responses import Response
 from waypost.dashboard import qr_image, statistics, trash
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape, Value, from_local_input, to_local_input
+from waypost.dashboard.i18n import gettext
 from waypost.dashboard.routing import Router
 from waypost.db.schema import files
 from waypost.qr import ops, service
@@ -79,11 +80,14 @@ def create_code(context: PageContext) -> Response:
 def preview_new_code(context: PageContext) -> Response:
     """Return the designer with a picture of the submitted code, which is not saved. A script shows only the picture."""
     form = _submitted_form(context)
+    if _is_empty(form):
+        return _new_page(context, form)
     preview = form.attempt(
         lambda: _draw_preview(
             service.draft(context, form.read(NewCode, context.time_zone, SHAPE), service.Logos(context))
         )
     )
+    _assign_to_part(form)
     return _new_page(context, form, preview or "")
 
 
@@ -106,6 +110,7 @@ def preview_code(context: PageContext, id: int) -> Response:
     """Return the same for an existing code."""
     form = _submitted_change(context)
     preview = form.attempt(lambda: _draw_preview(context.read(_draft_change(context, id, form))))
+    _assign_to_part(form)
     return _edit_page(context, id, form, preview or "")
 
 
@@ -159,6 +164,13 @@ def _submitted_change(context: PageContext) -> Form:
     return _submitted_form(context, None if context.fields.get("unlogo") else {"logo": ""})
 
 
+def _is_empty(form: Form) -> bool:
+    """Return whether nothing was entered for the selected type yet; the currency of a payment is preset."""
+    rows = form[form.text("type")]
+    values = rows[0] if rows and isinstance(rows[0], dict) else {}
+    return form.text("type") in PARTS and not any(value for part, value in values.items() if part != "currency")
+
+
 def _assign_to_part(form: Form) -> None:
     """Replace the error of the content by one of the input that has it, if it is known."""
     code_type, message = form.text("type"), form.errors.get("data", "")
@@ -167,7 +179,9 @@ def _assign_to_part(form: Form) -> None:
     part = (match[1] or (parts[0] if len(parts) == 1 else "")) if match else ""
     if match and part in parts:
         del form.errors["data"]
-        form.errors[f"{code_type}.{part}"] = f"{code_type}.{part} {message[match.end() :]}"
+        translated = gettext(message)  # here, because the catalog has the message with its API name
+        rest = translated.removeprefix(match[0]) if translated.startswith(match[0]) else message[match.end() :]
+        form.errors[f"{code_type}.{part}"] = f"{code_type}.{part} {rest}"
 
 
 def _draft_change(context: PageContext, id: int, form: Form) -> Callable[[Connection], ops.Draft]:

@@ -127,10 +127,15 @@ def _too_long(why: str, level: str, text: str) -> Problem:
     match = _OVERFLOW.search(why)
     if match is None:
         return invalid("data", "data cannot be written as a QR code.")
-    over = int(match[1]) - int(match[2])
-    words = f"{over} byte{'s' if over > 1 else ''} too many ({len(text.encode())} in all)"
-    advice = "shorten it" if level == "L" else "shorten it, or lower the error correction or leave the logo away"
-    return invalid("data", f"data is too long for a QR code at level {level}: {words}; {advice}.")
+    size, over = len(text.encode()), int(match[1]) - int(match[2])
+    if level == "L":
+        message = f"data is too long for a QR code at level {level}: {size} bytes, {over} too many. Shorten it."
+    else:
+        message = (
+            f"data is too long for a QR code at level {level}: {size} bytes, {over} too many. Shorten it, lower the"
+            " error correction, or remove the logo."
+        )
+    return invalid("data", message)
 
 
 def _built(rows: tuple[int, ...], level: str, aspect: float | None) -> Symbol:

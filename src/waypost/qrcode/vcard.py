@@ -27,7 +27,7 @@ def vcard(fields: Mapping[str, str]) -> str:
     values = {name: fields.get(name, "").strip() for name in CARD_FIELDS}
     full = " ".join(part for part in (values["fname"], values["lname"]) if part) or values["org"]
     if not full:
-        raise invalid("data", "data needs a name: fname, lname or org.")
+        raise invalid("data", "data needs a first name, a last name or a company.")
     lines = [
         "BEGIN:VCARD",
         "VERSION:3.0",

@@ -9,6 +9,7 @@ from starlette.responses import Response
 from waypost.dashboard import trash
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form, Shape, Value
+from waypost.dashboard.i18n import gettext
 from waypost.dashboard.routing import Router
 from waypost.splash import ops
 from waypost.splash.api import NewSplash, SplashChange
@@ -30,9 +31,8 @@ def list_splash(context: PageContext) -> Response:
 
 @pages.get("/dashboard/splash/new")
 def show_new_form(context: PageContext) -> Response:
-    form = Form(
-        {"title": "One moment", "message": "You will be redirected in a few seconds.", "counter": "8", "skip": "3"}
-    )
+    title, message = gettext("One moment"), gettext("You will be redirected in a few seconds.")
+    form = Form({"title": title, "message": message, "counter": "8", "skip": "3"})
     return context.render("splash/editor.html", allow_frames=True, splash=None, form=form)
 
 

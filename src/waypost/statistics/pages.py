@@ -12,6 +12,7 @@ from waypost.clicks.stats.visit_search import VisitFilter
 from waypost.dashboard import periods, preferences, statistics
 from waypost.dashboard.context import PageContext
 from waypost.dashboard.forms import Form
+from waypost.dashboard.i18n import gettext
 from waypost.dashboard.periods import ALL, Period
 from waypost.dashboard.preferences import CHECKLISTS, CHECKLISTS_COOKIE
 from waypost.dashboard.routing import Router
@@ -48,7 +49,7 @@ def overview(context: PageContext) -> Response:
 
 @pages.get("/dashboard/statistics")
 def show_statistics(context: PageContext) -> Response:
-    return statistics.page(context, ACCOUNT, context.account, title="Statistics", back="")
+    return statistics.page(context, ACCOUNT, context.account, title=gettext("Statistics"), back="")
 
 
 @pages.post("/dashboard/checklists")

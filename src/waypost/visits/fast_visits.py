@@ -22,7 +22,6 @@ from waypost.settings import Settings
 from waypost.urls import alias_rules
 from waypost.urls.alias_namespace import OWN
 from waypost.urls.hostnames import host_of, is_https_only, is_own
-from waypost.visits import i18n
 from waypost.visits.cache import MAX_AGE_SECONDS, Cache, HotBody, HotResponse, page_key
 from waypost.visits.click_limits import LinkKey
 from waypost.visits.domain_view import DomainView
@@ -186,7 +185,7 @@ class FastVisits:
             blocklist = self._cache.blocklist
             is_allowed = blocklist is not None and not blocklist.blocks(domain.redirect404)
             return _redirect(FastRedirect(domain.redirect404, target)) if is_allowed else None
-        view = _page_view(visit, accepted)
+        view = self._page_view(visit, accepted)
         page = self._not_found.get((view, domain))
         if page is None:
             if len(self._not_found) >= _MAX_NOT_FOUND:
@@ -197,7 +196,7 @@ class FastVisits:
         return HotResponse(page, target, 0, status_line=STATUS_LINE[404])
 
     def _page(self, visit: VisitRequest, page: FastPage, accepted: Accepted, version: int) -> HotResponse | None:
-        view = _page_view(visit, accepted)
+        view = self._page_view(visit, accepted)
         if page.needs_html and not view.is_html:
             return None
         name = (visit.host, visit.alias)
@@ -219,10 +218,9 @@ class FastVisits:
         self._cache.put_body(key, body, version=version)
         return body
 
-
-def _page_view(visit: VisitRequest, accepted: Accepted) -> _View:
-    language = i18n.negotiate_language(visit.accept_language.decode("latin-1"))
-    return _View(language, b"text/html" in accepted.types, b"gzip" in accepted.encodings)
+    def _page_view(self, visit: VisitRequest, accepted: Accepted) -> _View:
+        language = self._pages.language(visit.accept_language.decode("latin-1"))
+        return _View(language, b"text/html" in accepted.types, b"gzip" in accepted.encodings)
 
 
 def _request(view: _View, domain: DomainView | None) -> Request:

@@ -1,7 +1,7 @@
 """Pages and JSON errors for visitors: HTML for browsers, JSON for programs."""
 
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from typing import Any, Literal, NamedTuple
 from urllib.parse import quote
 
@@ -11,6 +11,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from waypost.branding.brand import NO_BRAND
 from waypost.http.compression import compress
+from waypost.languages import direction, localize_size
 from waypost.observability.metrics import Meter
 from waypost.visits import i18n
 from waypost.visits.decide import RefusalReason
@@ -113,13 +114,25 @@ _RETRY_AFTER = {"guessing": 60, "flood": 60, "unavailable": 5, "storage_full": 6
 class PageRenderer:
     """Renders the pages of `templates/` in the visitor's language."""
 
-    def __init__(self, meter: Meter) -> None:
+    def __init__(self, meter: Meter, *, pseudo: bool = False) -> None:
         self._meter = meter
+        self._pseudo = pseudo
+
+    def language(self, accept_language: str) -> str:
+        """Return the language for the value of the header Accept-Language."""
+        return i18n.negotiate_language(accept_language, pseudo=self._pseudo)
+
+    def _language(self, request: Request) -> str:
+        return self.language(request.headers.get("accept-language", ""))
 
     def render(self, template: str, *, language: str = i18n.SOURCE_LANGUAGE, **values: object) -> str:
         """Return a rendered template."""
         values = {"brand": NO_BRAND, **values}
-        return _environment(language).get_template(template).render(values, language=language)
+        return (
+            _environment(language)
+            .get_template(template)
+            .render(values, language=language, direction=direction(language))
+        )
 
     def page(
         self,
@@ -131,7 +144,7 @@ class PageRenderer:
         **values: object,
     ) -> Response:
         """Return a page as a response."""
-        language = _language(request)
+        language = self._language(request)
         domain: DomainView | None = request.scope.get(DOMAIN_KEY)
         brand = NO_BRAND if domain is None else domain.brand
         values = {"favicon": brand.icon, "brand": brand, **values}
@@ -154,7 +167,7 @@ class PageRenderer:
 
     def translate(self, request: Request, message: str) -> str:
         """Return a text in the visitor's language."""
-        return i18n.translations(_language(request)).gettext(message)
+        return i18n.translations(self._language(request)).gettext(message)
 
     def refuse(
         self,
@@ -217,14 +230,11 @@ def _environment(language: str) -> Environment:
         trim_blocks=True,
         auto_reload=False,  # saves a stat of each template per page
     )
+    environment.filters["localized_size"] = partial(localize_size, language=language)
     environment.install_gettext_callables(  # type: ignore[attr-defined]  # by the extension
         translations.gettext, translations.ngettext, newstyle=True
     )
     return environment
-
-
-def _language(request: Request) -> str:
-    return i18n.negotiate_language(request.headers.get("accept-language", ""))
 
 
 def json_error(
