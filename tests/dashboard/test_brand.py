@@ -2,6 +2,7 @@
 
 import json
 from io import BytesIO
+from urllib.parse import urlsplit
 
 import pytest
 from PIL import Image
@@ -12,9 +13,11 @@ from tests.support.brands import ADMIN, COLOR, data_url, logo, save_brand
 from tests.support.dashboard_client import Browser, hidden_field, new_browser
 from tests.support.databases import ON_SQLITE
 from tests.support.mailbox import mailbox
+from tests.support.visits import new_link
 from waypost.app import build
 from waypost.branding import store
 from waypost.branding.brand import NO_BRAND, Brand, dashboard_style
+from waypost.dashboard.brand_assets import style_path
 from waypost.db.database import Database
 from waypost.settings import Settings
 
@@ -219,3 +222,12 @@ def test_api_sets_reads_and_clears_the_brand_of_a_domain(ana: Person, ben: Perso
         assert (answer.status_code, answer.json()["field"]) == (400, field), wrong
     assert ben.call("PUT", f"/domain/{domain}/update", {"brandname": "Evil"}).status_code == 404
     assert ana.details("domain", domain)["brandname"] == "Acme"
+
+
+@ON_SQLITE
+def test_shared_statistics_have_the_brand(ana: Person, dashboard: Browser, service: AsgiClient) -> None:
+    save_brand(dashboard, name=_NAME, color=COLOR)
+    share = ana.post("/share/add", {"type": "link", "itemid": new_link(ana, "spring"), "password": "a password"})
+    page = new_browser(service).client.get(urlsplit(share["url"]).path).text
+    assert f"<span>{_ESCAPED}</span>" in page
+    assert style_path(Brand(color=COLOR)) in page
