@@ -20,6 +20,7 @@ from waypost.api.app import create_routes
 from waypost.api.endpoints import EndpointTable
 from waypost.bios.api import router as bios_router
 from waypost.bios.pages import pages as bios_pages
+from waypost.bios.preview_pages import pages as bio_preview_pages
 from waypost.bios.public import BIOS, visit_block
 from waypost.bulk import api as bulk_api
 from waypost.campaigns.api import router as campaigns_router
@@ -117,6 +118,7 @@ DASHBOARD_PAGES = (
     *files_pages.routes,
     *qr_pages.routes,
     *bios_pages.routes,
+    *bio_preview_pages.routes,
     *campaigns_pages.routes,
     *channels_pages.routes,
     *splash_pages.routes,

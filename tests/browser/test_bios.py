@@ -1,11 +1,13 @@
 """Bio page builder in a real browser."""
 
+from pathlib import Path
+
 import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.conftest import Person
-from tests.support.bios import FORM_BLOCKS
-from tests.support.browser import window
+from tests.support.bios import FORM_BLOCKS, picture, picture_url
+from tests.support.browser import Window, window
 from tests.support.browser_login import examine, fetched, sign_in, signed_in_page
 from tests.support.databases import ON_SQLITE
 
@@ -77,9 +79,143 @@ def test_block_is_moved_by_dragging_its_handle(ana: Person, chrome: Browser, add
     assert [block["type"] for block in ana.get("/bio/1")["details"]["blocks"]] == ["text", "link", "heading"]
 
 
+@pytest.mark.parametrize("scripts", [True, False])
+def test_page_with_pictures_and_own_colors_is_built(
+    ana: Person, chrome: Browser, address: str, tmp_path: Path, *, scripts: bool
+) -> None:
+    (tmp_path / "me.jpg").write_bytes(picture("#b02a4c", (2400, 1800)))
+    (tmp_path / "no.jpg").write_bytes(b"<svg/>")
+    with window(chrome, scripts=scripts) as seen:
+        page = seen.page
+        sign_in(page, address)
+        page.goto(f"{address}/dashboard/bios/new")
+        page.get_by_label("Name", exact=True).fill("Ana")
+        page.get_by_role("textbox", name="Alias").fill("ana-costa")
+        page.get_by_role("textbox", name="Title").fill("Shop")
+        page.get_by_role("textbox", name="Destination").fill("target.example/shop")
+        page.get_by_label("Own colors and background").check(force=True)
+        page.get_by_label("Background color").fill("#fff4e0")
+        page.locator("#avatar").set_input_files(tmp_path / "no.jpg")
+        if scripts:
+            expect(page.locator("[data-picture=avatar] [data-picture-error]")).to_have_text(
+                "Picture must be a PNG, JPEG or WebP picture."
+            )
+        page.locator("#avatar").set_input_files(tmp_path / "me.jpg")
+        page.locator("[data-picture=thumbnail] input[type=file]").set_input_files(tmp_path / "me.jpg")
+        if scripts:
+            expect(page.locator("[data-picture=avatar] img")).to_be_visible()
+            expect(page.locator("[data-picture=thumbnail] img")).to_be_visible()
+            expect(page.frame_locator("iframe[name=phone]").locator("img.avatar")).to_be_visible()
+        page.get_by_role("button", name="Create page").click()
+        expect(page.get_by_role("status").first).to_contain_text("Your page is ready.")
+        expect(page.locator("[data-picture=avatar] img")).to_be_visible()
+        page.goto(f"{address}/ana-costa")
+        for image in page.locator("main img:not(details img)").all():
+            assert image.evaluate("image => image.decode().then(() => image.naturalWidth)") in (400, 160)
+        assert page.locator("body").evaluate("body => getComputedStyle(body.parentElement).backgroundImage") != "none"
+        assert seen.foreign_urls == []
+
+
+def test_builder_folds_undoes_and_follows(ana: Person, chrome: Browser, address: str) -> None:
+    texts = [{"type": "text", "text": f"Paragraph {number}\n" * 8} for number in range(6)]
+    ana.post("/bio/add", {"name": "Ana", "blocks": texts})
+    with signed_in_page(chrome, address) as page:
+        page.goto(f"{address}/dashboard/bios/1")
+        blocks, toast = page.locator("[data-block]"), page.locator(".toast")
+        page.get_by_role("button", name="Remove: Text 2").click()
+        expect(blocks).to_have_count(5)
+        toast.get_by_role("button", name="Undo").click()
+        expect(blocks).to_have_count(6)
+        expect(blocks.nth(1).locator("textarea")).to_have_value(texts[1]["text"])
+        expect(blocks.nth(1).locator("summary").first).to_be_focused()
+        blocks.nth(5).locator("textarea").click()
+        shown = page.frame_locator("iframe[name=phone]").get_by_text("Paragraph 5").first
+        expect(shown).to_be_in_viewport()
+        expect(page.get_by_role("button", name="Save", exact=True).last).to_be_in_viewport()
+        page.get_by_role("button", name="Fold all").click()
+        expect(page.locator("[data-block] textarea:visible")).to_have_count(0)
+        blocks.nth(2).locator("summary").first.click()
+        page.reload()
+        expect(page.locator("[data-block] textarea:visible")).to_have_count(1)
+        expect(blocks.first.locator("[data-title]")).to_be_visible()
+        page.set_viewport_size({"width": 390, "height": 800})
+        expect(page.locator("iframe[name=phone]")).to_be_hidden()
+        page.get_by_text("Preview", exact=True).click()
+        expect(page.locator("iframe[name=phone]")).to_be_in_viewport()
+        expect(blocks.first).to_be_hidden()
+
+
+def test_block_is_dragged_beyond_the_edge_of_the_window(ana: Person, chrome: Browser, address: str) -> None:
+    texts = [{"type": "text", "text": f"Number {number}"} for number in range(8)]
+    ana.post("/bio/add", {"name": "Ana", "blocks": texts})
+    with signed_in_page(chrome, address) as page:
+        page.set_viewport_size({"width": 1280, "height": 700})
+        page.goto(f"{address}/dashboard/bios/1")
+        first, last = page.locator("[data-block]").first, page.locator("[data-block] textarea").last
+        handle = first.locator("[data-grip]")
+        handle.scroll_into_view_if_needed()
+        box = handle.bounding_box()
+        assert box is not None
+        page.mouse.move(box["x"] + 8, box["y"] + 8)
+        page.mouse.down()
+        page.mouse.move(box["x"] + 8, 690, steps=4)
+        expect(last).to_have_value("Number 0")  # the page has scrolled to its end
+        page.mouse.up()
+        page.get_by_role("button", name="Save", exact=True).last.click()
+        expect(page.get_by_role("status").first).to_contain_text("Saved.")
+    assert ana.get("/bio/1")["details"]["blocks"][7]["text"] == "Number 0"
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_visitor_shares_plays_and_sends_form(ana: Person, chrome: Browser, address: str, *, scripts: bool) -> None:
+    overlay = ana.add("overlay", name="News", type="newsletter", message="News twice a month")
+    blocks = [{"type": "embed", "url": "https://vimeo.com/22439234"}, {"type": "form", "overlay": overlay}]
+    ana.post("/bio/add", {"name": "Ana", "alias": "ana-costa", "blocks": blocks})
+    with window(chrome, scripts=scripts) as seen:
+        page = seen.page
+        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        page.goto(f"{address}/ana-costa")
+        assert seen.foreign_urls == []
+        page.get_by_text("QR code", exact=True).click()
+        expect(page.get_by_role("img", name="QR code of this page")).to_be_visible()
+        share = page.get_by_role("button", name="Share")
+        if scripts:
+            share.click()
+            expect(page.locator("footer [role=status]")).to_have_text("Link copied")
+            assert page.evaluate("navigator.clipboard.readText()").endswith("/ana-costa")
+            page.locator("[data-player]").click()
+            expect(page.locator("iframe")).to_be_visible()
+            page.wait_for_function("document.querySelector('iframe')")
+            assert any(url.startswith("https://player.vimeo.com/video/22439234") for url in _requested(seen))
+        else:
+            expect(share).to_be_hidden()
+            page.locator("[data-player]").click()
+            page.wait_for_url("https://vimeo.com/22439234")
+            page.goto(f"{address}/ana-costa")
+        page.get_by_label("Your e-mail").fill("zoe@example.com")
+        page.get_by_role("button", name="Subscribe").click()
+        page.wait_for_url(f"{address}/overlay/{overlay}")
+    (stored,) = ana.get(f"/overlay/{overlay}/submissions")["data"]["submissions"]
+    assert stored["email"] == "zoe@example.com"
+
+
+def _requested(seen: Window) -> list[str]:
+    """Return the URLs that the window requested from other hosts, once there is one."""
+    for _ in range(100):
+        if seen.foreign_urls:
+            break
+        seen.page.wait_for_timeout(50)
+    return seen.foreign_urls
+
+
 def test_bio_pages_have_no_accessibility_violations(ana: Person, chrome: Browser, address: str) -> None:
+    overlay = ana.add("overlay", name="Write to us", type="contact")
     blocks = [block for block in FORM_BLOCKS if block["type"] != "image"]
-    ana.post("/bio/add", {"name": "x" * 200, "title": "مرحبا بالعالم", "blocks": blocks, "theme": "mono"})
+    blocks = [{**blocks[0], "thumbnail": picture_url(), "showfrom": "2020-01-01"}, *blocks[1:]]
+    added = [{"type": "embed", "url": "https://vimeo.com/22439234"}, {"type": "form", "overlay": overlay}]
+    design = {"background": "#fff4e0", "gradient": "#ffd9c0", "button": "#3d1522"}
+    page = {"name": "x" * 200, "title": "مرحبا بالعالم", "theme": "mono", "avatar": picture_url(), "design": design}
+    ana.post("/bio/add", {**page, "blocks": [*blocks, *added]})
     with window(chrome) as seen:
         sign_in(seen.page, address)
         for path in ("", "/new", "/1", "/1/stats", "/1/delete"):

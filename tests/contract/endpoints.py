@@ -150,7 +150,13 @@ DECISIONS = (
     Row(
         "GET /bio/:id",
         {
-            "details": {**BIO, "blocks": [{"type": "link", "title": "Shop", "url": URL}], "sensitive": bool},
+            "details": {
+                **BIO,
+                "avatar": str,
+                "design": None,
+                "sensitive": bool,
+                "blocks": [{"type": "link", "title": "Shop", "url": URL}],
+            },
             "data": STATISTICS,
             "blocks": [
                 {**dict.fromkeys(("id", "clicks", "uniqueClicks"), int), "type": "link", "title": "Shop", "url": URL}

@@ -50,6 +50,7 @@ NOT_EXPORTED_COLUMNS = {
     "files": {"password", "search", "object"},
     "qrs": {"logo"},
     "shares": {"password", "token"},
+    "bio_pictures": {"data"},
 }
 
 

@@ -173,4 +173,4 @@ def test_api_imports_archive_from_own_file(
     assert (details["state"], details["source"], details["fates"]["impossible"]) == ("planned", "waypost", 0)
     new.post("/import/apply")
     assert await_import(new)["state"] == "applied"
-    assert len(new.get("/bios")["data"]["bios"]) == 2
+    assert len(new.get("/bios")["data"]["bios"]) == 3

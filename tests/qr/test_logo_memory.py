@@ -8,7 +8,8 @@ import pytest
 from PIL import Image
 
 from waypost.errors import Problem
-from waypost.qr.logos import MOST_SIDE, own_copy
+from waypost.pictures.decoding import MAX_SIDE
+from waypost.qr.logos import own_copy
 
 _MAX_GROWTH_MB = 200
 _PICTURES = 6  # without a bound they need 1.2 GB
@@ -37,7 +38,7 @@ print((memory("VmHWM:") - before) // 1024)
 def _picture(mode: str, kind: str, **options: object) -> bytes:
     out = BytesIO()
     color = (90, 0, 0, 255) if mode == "RGBA" else 90
-    Image.new(mode, (MOST_SIDE, MOST_SIDE), color).save(out, kind, **options)
+    Image.new(mode, (MAX_SIDE, MAX_SIDE), color).save(out, kind, **options)
     return out.getvalue()
 
 

@@ -97,6 +97,7 @@ def fill(person: Person, service: AsgiClient) -> None:
     person.update("domain", 1, brandname="Ana's", brandcolor="#0A5CFF", brandlogo=PICTURE)
     person.post("/channel/2/assign/bio/1")
     person.post("/channel/1/assign/qr/2")
+    _add_bio_page_with_pictures(person)
     person.update("campaign", 1, name="Rotating", slug="rotating", rotation="weighted", winner=50)
     person.post(f"/campaign/1/assign/{link}", {"weight": 7, "quota": 9})
     text = {"name": "A", "email": "a@example.com", "message": "Hi\nthere", "choice": "Red", "created": 1_790_000_000}
@@ -120,6 +121,15 @@ def fill(person: Person, service: AsgiClient) -> None:
             service.get(
                 path, headers={"User-Agent": agent, "Referer": "https://news.example/", "Accept-Language": "de"}
             )
+
+
+def _add_bio_page_with_pictures(person: Person) -> None:
+    """Create a bio page with pictures, own colors, a form and a block with a schedule."""
+    form = {"type": "form", "overlay": person.add("overlay", name="News", type="newsletter")}
+    link = {"type": "link", "title": "Shop", "url": "https://example.com/shop", "thumbnail": PICTURE}
+    blocks = [{**link, "showfrom": "2020-01-01", "showuntil": "2999-12-31"}, form]
+    design = {"background": "#fff4e0", "gradient": "#ffd9c0", "picture": PICTURE}
+    person.post("/bio/add", {"name": "Rich", "avatar": PICTURE, "design": design, "blocks": blocks})
 
 
 def counts(person: Person) -> dict[str, int]:
@@ -181,6 +191,8 @@ def normalized(answer: dict[str, Any]) -> dict[str, Any]:
     def walk(value: Any, parent: str = "") -> Any:
         if isinstance(value, list):
             return [walk(item, parent) for item in value]
+        if isinstance(value, str):
+            return re.sub(r"/picture-\d+\Z", "/picture", value)
         if not isinstance(value, dict):
             return value
         return {key_of(key): converted(key, item, parent) for key, item in value.items() if key != "id"}
@@ -192,7 +204,13 @@ def normalized(answer: dict[str, Any]) -> dict[str, Any]:
     def converted(key: str, value: Any, parent: str) -> Any:
         if key == "type" and (match := re.fullmatch(r"(overlay-)?(\d+)", str(value))):
             return f"interstitial {ids['overlay' if match[1] else 'splash'][int(match[2])]}"
-        kind = {"campaign": "campaign", "channel": "channel", "pixels": "pixel", "link": "url"}.get(key, "")
+        kind = {
+            "campaign": "campaign",
+            "channel": "channel",
+            "pixels": "pixel",
+            "link": "url",
+            "overlay": "overlay",
+        }.get(key, "")
         is_ids = isinstance(value, int) or (isinstance(value, list) and all(isinstance(item, int) for item in value))
         if not kind or parent == "sources" or not is_ids:
             return walk(value, key)

@@ -1,6 +1,10 @@
 """Helpers for bio pages: blocks of all types, and visits of a page and of its blocks."""
 
+import base64
+from io import BytesIO
 from typing import Any
+
+from PIL import Image
 
 from tests.conftest import Person
 from tests.support.html import open_page
@@ -53,3 +57,21 @@ def clicks_of(person: Person, bio: int) -> dict[str, tuple[int, int]]:
         for block in person.get(f"/bio/{bio}")["blocks"]
         if block["clicks"]
     }
+
+
+def picture(color: str = "#b02a4c", size: tuple[int, int] = (600, 400), kind: str = "JPEG") -> bytes:
+    """Return a picture of one color as a file."""
+    out = BytesIO()
+    Image.new("RGB", size, color).save(out, kind)
+    return out.getvalue()
+
+
+def picture_url(color: str = "#b02a4c", size: tuple[int, int] = (600, 400)) -> str:
+    """Return a picture as a `data:` URL."""
+    return "data:image/jpeg;base64," + base64.b64encode(picture(color, size)).decode()
+
+
+def opened(response: Any) -> Image.Image:
+    """Return the picture in a response, decoded."""
+    assert response.status_code == 200, response.text
+    return Image.open(BytesIO(response.content)).convert("RGBA")

@@ -1,9 +1,13 @@
-// The builder of bio pages: adds, removes and moves blocks and updates the preview. Without scripts, buttons do it.
+// The builder of bio pages: adds, removes and moves blocks. Without scripts, buttons do it.
+import { connectDragging } from "./block_drag.js";
+import { connectFolding, open } from "./block_folding.js";
+import { connectPictures } from "./pictures.js";
+import { connectPreview } from "./bio_preview.js";
 import { showToast } from "./toast.js";
 
+const UNDO_DURATION = 10_000; // milliseconds
 const form = document.querySelector("[data-builder]");
 const list = form.querySelector("[data-blocks]");
-const previewFrame = document.querySelector("iframe[name=phone]");
 let addedCount = 0;
 
 /** Updates the positions in the buttons, for screen readers and for a form submitted by one of them. */
@@ -21,6 +25,21 @@ function renumber() {
 function keepFocus(button, opposite) {
   button.focus();
   if (document.activeElement !== button) button.closest("[data-block]").querySelector(`[data-do=${opposite}]`).focus();
+}
+
+function remove(block) {
+  const [before, after] = [block.previousElementSibling, block.nextElementSibling];
+  block.remove();
+  ((after ?? before)?.querySelector("[data-do=remove]") ?? form.querySelector("[data-do=add]")).focus();
+  const run = () => {
+    if (after?.isConnected) after.before(block);
+    else if (before?.isConnected) before.after(block);
+    else list.append(block);
+    open(block);
+    block.querySelector("summary").focus();
+    announceChange();
+  };
+  showToast(form.dataset.removed, UNDO_DURATION, { label: form.dataset.undo, run });
 }
 
 const ACTIONS = {
@@ -43,11 +62,7 @@ const ACTIONS = {
     showToast(form.dataset.down);
   },
   remove(button) {
-    const block = button.closest("[data-block]");
-    const next = block.nextElementSibling ?? block.previousElementSibling;
-    block.remove();
-    (next?.querySelector("[data-do=remove]") ?? form.querySelector("[data-do=add]")).focus();
-    showToast(form.dataset.removed);
+    remove(button.closest("[data-block]"));
   },
 };
 
@@ -56,70 +71,16 @@ form.addEventListener("click", (event) => {
   if (!button) return;
   event.preventDefault();
   ACTIONS[button.dataset.do](button);
-  onChange();
+  announceChange();
 });
 
-// Drag and drop, in addition to the buttons; a drag starts at the handle.
-let dragged = null;
-list.addEventListener("pointerdown", (event) => {
-  const block = event.target.closest("[data-grip]")?.closest("[data-block]");
-  for (const item of list.children) item.draggable = item === block;
-});
-list.addEventListener("dragstart", (event) => {
-  dragged = event.target.closest("[data-block]");
-  dragged?.classList.add("dragging");
-});
-list.addEventListener("dragover", (event) => {
-  const target = event.target.closest("[data-block]");
-  if (!dragged || !target || target === dragged) return;
-  event.preventDefault();
-  const box = target.getBoundingClientRect();
-  if (event.clientY < box.top + box.height / 2) target.before(dragged);
-  else target.after(dragged);
-});
-list.addEventListener("drop", (event) => event.preventDefault());
-list.addEventListener("dragend", () => {
-  dragged?.classList.remove("dragging");
-  for (const item of list.children) item.draggable = false;
-  dragged = null;
-  onChange();
-});
-
-let timer = 0;
-let pendingRequest = null;
-function onChange() {
-  renumber();
-  clearTimeout(timer);
-  timer = setTimeout(updatePreview, 250);
+/** Tells the preview and the draft of the form that it has changed. */
+function announceChange() {
+  form.dispatchEvent(new Event("change"));
 }
-form.addEventListener("input", onChange);
-form.addEventListener("change", onChange);
 
-// The first page of the frame can load after the first change.
-previewFrame.addEventListener("load", () => {
-  if (pendingRequest) updatePreview();
-});
-
-/** Replaces the content of the frame. Its policy forbids inline styles, so they become an adopted style sheet. */
-async function updatePreview() {
-  pendingRequest?.abort();
-  pendingRequest = new AbortController();
-  try {
-    const response = await fetch("/dashboard/bios/phone", {
-      method: "POST",
-      body: new URLSearchParams(new FormData(form)),
-      signal: pendingRequest.signal,
-    });
-    if (!response.ok || response.redirected) return; // redirected to the sign-in page
-    const [before, style, after] = (await response.text()).split(/<style>|<\/style>/);
-    const page = new DOMParser().parseFromString(before + after, "text/html");
-    const frameDocument = previewFrame.contentDocument;
-    const sheet = new previewFrame.contentWindow.CSSStyleSheet();
-    sheet.replaceSync(style);
-    frameDocument.querySelector("style")?.remove();
-    frameDocument.adoptedStyleSheets = [sheet];
-    frameDocument.body.replaceWith(frameDocument.adoptNode(page.body));
-  } catch {
-    // Aborted by a newer request or by leaving the page: the frame stays unchanged.
-  }
-}
+for (const type of ["input", "change"]) form.addEventListener(type, renumber);
+connectDragging(list, announceChange);
+connectFolding(form, list);
+connectPictures(form);
+connectPreview(form, list);

@@ -3,13 +3,33 @@
 /** Milliseconds after which a request counts as failed. */
 export const TIMEOUT = 20_000;
 
-/** Shows a message at the bottom of the page for `duration` milliseconds; screen readers read it out. */
-export function showToast(message, duration = 2500) {
+/**
+ * Shows a message at the bottom of the page for `duration` milliseconds; screen readers read it out.
+ * `action` is a button, {label, run}; the message stays while the pointer or the focus is on it.
+ */
+export function showToast(message, duration = 2500, action = null) {
   const toast = document.createElement("div");
   toast.className = "toast";
   toast.textContent = message;
+  if (action) toast.append(actionButton(toast, action));
   document.querySelector(".toasts")?.append(toast);
-  setTimeout(() => toast.remove(), duration);
+  const close = () => {
+    if (toast.matches(":hover, :focus-within")) setTimeout(close, 1000);
+    else toast.remove();
+  };
+  setTimeout(close, duration);
+}
+
+function actionButton(toast, { label, run }) {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "plain small";
+  button.textContent = label;
+  button.addEventListener("click", () => {
+    toast.remove();
+    run();
+  });
+  return button;
 }
 
 /** Marks an element as waiting for a response, or no longer. */

@@ -3,14 +3,14 @@ import { $ } from "./dom.js";
 import { TIMEOUT } from "./toast.js";
 
 const SAVE_DELAY = 500; // milliseconds
-const form = $("form.editor[method=post]:not([enctype])"); // uploads have a guard of their own
+const form = $("form.editor[method=post]:is(:not([enctype]), [data-builder])"); // uploads have a guard of their own
 let stored = "";
 let isSubmitted = false;
 
 /** Returns the fields of the form as text, without those that no person edits. */
 function content() {
   const fields = new FormData(form);
-  for (const name of ["token", "version", "next"]) fields.delete(name);
+  for (const name of ["token", "version", "next", "view"]) fields.delete(name);
   return new URLSearchParams([...fields].filter(([, value]) => typeof value === "string")).toString();
 }
 
@@ -94,7 +94,7 @@ if (form) {
     if ("saved" in form.dataset) removeSavedDrafts();
     if (isChanged()) keepDraft();
     else offerDraft();
-    for (const type of ["input", "change", "click", "dragend"]) form.addEventListener(type, keepDraft);
+    for (const type of ["input", "change", "click"]) form.addEventListener(type, keepDraft);
   }
   // After the other listeners, which can prevent the submission.
   addEventListener("submit", (event) => {

@@ -11,7 +11,8 @@ from waypost.api.context import Context, RequestContext
 from waypost.api.date_range import RequestedSpan
 from waypost.api.responses import MessageResponse, ReportResponse
 from waypost.api.types import PathId
-from waypost.bios import blocks, ops
+from waypost.bios import blocks, ops, pictures
+from waypost.bios.picture_copies import Copies
 from waypost.bios.schemas import BioAnswer, BioChange, BioDetails, BioDone, BioOut, BlockClicks, NewBio
 from waypost.clicks.stats import reports
 from waypost.clicks.stats.reports import StatisticsBlock
@@ -37,7 +38,13 @@ def read_bio_page(context: Context, id: PathId) -> BioAnswer:
 
     bio, data, clicks = context.read_after_ingest(work)
     sent = [{name: value for name, value in block.items() if name != "id"} for block in bio.blocks]
-    details = BioDetails(**{**_fields(bio, context), "blocks": sent})
+    url = _url(bio, context)
+    shown = {
+        "avatar": pictures.url_of(bio.avatar, url),
+        "design": bio.design and {**bio.design, "picture": pictures.url_of(bio.design["picture"], url)},
+        "blocks": pictures.with_urls(sent, url),
+    }
+    details = BioDetails(**{**_fields(bio, context), **shown})
     clickable = [block for block in bio.blocks if "id" in block]
     return BioAnswer(details=details, data=data, blocks=[_block_clicks(block, clicks) for block in clickable])
 
@@ -52,8 +59,9 @@ def read_bio_page_statistics(context: Context, id: PathId, span: RequestedSpan) 
 @router.post("/bio/add")
 def create_bio_page(context: Context, body: NewBio) -> BioDone:
     """Create a bio page."""
+    fields: Any = Copies(context).resolve(body.sent())
     return context.change(
-        lambda tx: ops.add(tx, context.account, settings=context.settings, **body.sent()),
+        lambda tx: ops.add(tx, context.account, settings=context.settings, **fields),
         lambda bio: BioDone(id=bio.id, shorturl=_url(bio, context)),
     )
 
@@ -65,8 +73,10 @@ def update_bio_page(context: Context, id: PathId, body: BioChange) -> MessageRes
     Fields that are not sent keep their values; `null` sets the default. `blocks` replaces all blocks; those with the
     same destination or title keep their clicks.
     """
+    context.read(lambda tx: ops.get_owned(tx, context.account, id))  # fetch no picture for a page of another account
+    fields: Any = Copies(context).resolve(body.sent())
     return context.change(
-        lambda tx: ops.change(tx, context.account, id, settings=context.settings, **body.sent()),
+        lambda tx: ops.change(tx, context.account, id, settings=context.settings, **fields),
         lambda _: MessageResponse(message="Bio page has been updated successfully."),
     )
 

@@ -7,6 +7,8 @@ from urllib.parse import unquote, urlsplit
 
 from sqlalchemy import Connection, delete, insert
 
+from waypost import clock
+from waypost.bios import embeds
 from waypost.db.schema import bio_blocks
 from waypost.errors import Problem, invalid
 from waypost.settings import Settings
@@ -15,8 +17,8 @@ from waypost.urls import blocklist, validation
 Block = Mapping[str, Any]
 # The field with the URL that a block links to, and the one with its title, by type. `visits.lookup` lists
 # the URL fields too.
-_URL_FIELDS = {"link": "url", "image": "link", "social": "url", "vcard": "site"}
-_TITLE_FIELDS = {"link": "title", "image": "image", "social": "network"}
+_URL_FIELDS = {"link": "url", "image": "link", "social": "url", "embed": "url", "vcard": "site"}
+_TITLE_FIELDS = {"link": "title", "image": "image", "social": "network", "embed": "title"}
 _BLOCK_PATH = re.compile(r"/[^/]+/[0-9]+/?\Z")
 
 
@@ -35,6 +37,24 @@ def title_of(block: Block) -> str:
 def is_clickable(block: Block) -> bool:
     """Return whether visitors can follow the block or download its contact card."""
     return block["type"] == "vcard" or bool(url_of(block))
+
+
+def is_shown(block: Block, now: int) -> bool:
+    """Return whether visitors see the block at a time."""
+    start, end = block.get("showfrom") or "", block.get("showuntil") or clock.NEVER
+    return not block.get("hidden") and start <= clock.text(now) <= end
+
+
+def last_second_unchanged(blocks: Iterable[Block], now: int) -> int | None:
+    """Return the last second before the next block appears or disappears; None if none will."""
+    moments = [
+        second
+        for block in blocks
+        if not block.get("hidden")
+        for field, before in (("showfrom", 1), ("showuntil", 0))
+        if block.get(field) and (second := clock.last_second(block[field]) - before) >= now
+    ]
+    return min(moments, default=None)
 
 
 def urls_of(block: Block) -> Iterator[str]:
@@ -93,7 +113,7 @@ _MATCH_KEYS: tuple[Callable[[Block], tuple[Any, ...]], ...] = (
 
 def url_parts(block: Block) -> list[str]:
     """Return the names of the parts of a block that must be URLs: those with a value, and the required ones."""
-    parts = {"image": ["image"], "link": ["url"], "social": ["url"]}.get(block["type"], [])
+    parts = {"image": ["image"], "link": ["url"], "social": ["url"], "embed": ["url"]}.get(block["type"], [])
     optional = _URL_FIELDS.get(block["type"], "")
     return [*parts, optional] if optional not in parts and block.get(optional) else parts
 
@@ -103,6 +123,8 @@ def checked_url(tx: Connection, block: Block, part: str, settings: Settings) -> 
     if part == "image":
         return validation.web_url(block[part], field="blocks")
     url = validation.destination(block[part], field="blocks", settings=settings)
+    if block["type"] == "embed" and embeds.find_player(url) is None:
+        raise embeds.without_player()
     _refuse_loop(tx, url, settings)
     return url
 

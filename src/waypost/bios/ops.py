@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 from sqlalchemy import Connection, select
 
+from waypost.bios import design, form_blocks, pictures
 from waypost.bios.blocks import Block, assign_ids, validated
+from waypost.bios.design import Design
 from waypost.db import change_log, crud, edits
 from waypost.db.crud import Page, PageRequest
 from waypost.db.schema import bio_blocks, bios
@@ -18,7 +20,8 @@ from waypost.urls import alias_namespace
 class Bio:
     """A bio page; times are Unix timestamps.
 
-    `blocks` are in the order of the page. Each has a `type`, and an `id` if visitors can click it.
+    `blocks` are in the order of the page. Each has a `type`, and an `id` if visitors can click it. Pictures are the
+    names of rows of `bio_pictures`, such as `picture-12`; "" for none.
     """
 
     id: int
@@ -27,6 +30,8 @@ class Bio:
     title: str
     description: str
     theme: str
+    avatar: str
+    design: Design | None
     blocks: Sequence[Block]
     sensitive: bool
     clicks: int
@@ -35,13 +40,18 @@ class Bio:
 
 
 class Fields(TypedDict, total=False):
-    """The settable fields. `None` means the field's default."""
+    """The settable fields. `None` means the field's default.
+
+    A picture is the name of one that the page has, or a new one as a copy of waypost.bios.picture_copies.
+    """
 
     name: str
     alias: str | None
     title: str | None
     description: str | None
     theme: str | None
+    avatar: str | None
+    design: Design | None
     blocks: Sequence[Block] | None
     sensitive: bool | None
 
@@ -57,12 +67,19 @@ def get_owned(tx: Connection, account: int, bio: int) -> Bio:
 
 
 def add(tx: Connection, account: int, *, settings: Settings, **fields: Unpack[Fields]) -> Bio:
-    """Create a bio page. Raises INVALID or TAKEN on `alias`, INVALID on `blocks`."""
+    """Create a bio page. Raises INVALID or TAKEN on `alias`, INVALID on `blocks`, `design`
+    and `avatar`."""
     alias = alias_namespace.pick(tx, alias_namespace.OWN, fields.get("alias"), field="alias")
-    blocks = validated(tx, fields.get("blocks") or (), settings)
-    bio = crud.add(tx, bios, account, {**fields, "alias": alias, "blocks": []})
-    if blocks:
-        crud.change(tx, bios, account, bio, {"blocks": assign_ids(tx, account, bio, blocks, old_blocks=())})
+    shown: dict[str, Any] = {
+        "avatar": fields.get("avatar") or "",
+        "design": _checked(fields.get("design")),
+        "blocks": _validated(tx, account, fields.get("blocks"), settings),
+    }
+    bio = crud.add(tx, bios, account, {**fields, "alias": alias, "avatar": "", "design": None, "blocks": []})
+    values = pictures.store(tx, account, bio, shown)
+    if any(values.values()):
+        values["blocks"] = assign_ids(tx, account, bio, values["blocks"], old_blocks=())
+        crud.change(tx, bios, account, bio, values)
     alias_namespace.claim(tx, account, "bio", bio, host=alias_namespace.OWN, alias=alias, field="alias")
     return get_owned(tx, account, bio)
 
@@ -76,11 +93,16 @@ def change(tx: Connection, account: int, bio: int, *, settings: Settings, **fiel
         alias_namespace.release(tx, host=alias_namespace.OWN, alias=before.alias)
         alias = alias_namespace.pick(tx, alias_namespace.OWN, alias, field="alias")
         alias_namespace.claim(tx, account, "bio", bio, host=alias_namespace.OWN, alias=alias, field="alias")
-    values = {**fields, "alias": alias}
+    values: dict[str, Any] = {**fields, "alias": alias}
     if "blocks" in fields:
-        blocks = validated(tx, fields["blocks"] or (), settings)
-        values["blocks"] = assign_ids(tx, account, bio, blocks, old_blocks=before.blocks)
+        values["blocks"] = _validated(tx, account, fields["blocks"], settings)
+    if "design" in fields:
+        values["design"] = _checked(fields["design"])
+    values = pictures.store(tx, account, bio, values)
+    if "blocks" in fields:
+        values["blocks"] = assign_ids(tx, account, bio, values["blocks"], old_blocks=before.blocks)
     crud.change(tx, bios, account, bio, values)
+    _remove_unused_pictures(tx, account, bio, before)
     edits.record(tx, account, "bio", bio)
     change_log.record(tx, alias_namespace.OWN, alias)
 
@@ -90,6 +112,29 @@ def remove(tx: Connection, account: int, bio: int) -> None:
     crud.lock_row(tx, bios, account, bio)
     alias_namespace.release(tx, host=alias_namespace.OWN, alias=get_owned(tx, account, bio).alias)
     crud.remove(tx, bios, account, bio)
+
+
+def _validated(tx: Connection, account: int, blocks: Sequence[Block] | None, settings: Settings) -> list[Block]:
+    """Return the blocks with their URLs trimmed. Raises INVALID on `blocks`."""
+    valid_blocks = validated(tx, blocks or (), settings)
+    form_blocks.refuse_unknown(tx, account, valid_blocks)
+    return valid_blocks
+
+
+def _checked(parts: Design | None) -> Design | None:
+    """Return a design with all its parts. Raises INVALID on `design`."""
+    whole = design.complete(parts)
+    if whole is not None:
+        design.refuse_faults(whole)
+    return whole
+
+
+def _remove_unused_pictures(tx: Connection, account: int, bio: int, before: Bio) -> None:
+    """Delete the pictures that the page no longer shows."""
+    after = get_owned(tx, account, bio)
+    used = pictures.names_of(after.avatar, after.design, after.blocks)
+    if pictures.names_of(before.avatar, before.design, before.blocks) - used:
+        pictures.remove_unused(tx, account, bio, used)
 
 
 def block_clicks(tx: Connection, bio: int) -> Mapping[int, tuple[int, int]]:

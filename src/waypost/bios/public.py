@@ -1,15 +1,20 @@
 """Visits to bio pages: the page, the warning before sensitive content, and the destinations of blocks."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from waypost.bios import blocks, themes, view
+from waypost import clock
+from waypost.bios import blocks, design, embeds, form_blocks, pictures, policy, public_images, themes, view
+from waypost.bios.form_blocks import PageForm
 from waypost.clicks.classify import classifier
 from waypost.clicks.journal import entry
 from waypost.errors import Problem
+from waypost.interstitials import form_token
 from waypost.settings import Settings
 from waypost.urls import validation
 from waypost.urls.alias_namespace import OWN
@@ -21,12 +26,13 @@ from waypost.visits.i18n import translatable
 from waypost.visits.lookup import BioView
 from waypost.visits.payload_responses import app_redirect, payload_download
 from waypost.visits.request import VisitRequest, read_visit
-from waypost.visits.responses import NO_STORE, PAGE_HEADERS, WEB_SCHEMES, PageRenderer, redirect, wants_html
+from waypost.visits.responses import NO_STORE, WEB_SCHEMES, PageRenderer, redirect, wants_html
 from waypost.visits.services import Services
 from waypost.visits.visit import VisitService
 
 _CONFIRMED_COOKIE = "wp_sure"
 _CONFIRMED_SECONDS = 86_400
+_NO_FORMS: Mapping[int, PageForm] = {}
 _MAX_SUMMARY = 300  # characters of the description in a link preview
 
 
@@ -38,28 +44,41 @@ async def visit_bio(request: Request, services: Services, visit: VisitRequest, b
         title = services.pages.translate(request, translatable("Sensitive content"))
         return services.pages.page("content_warning.html", request=request, title=title, alias=bio.alias)
     services.visits.log_visit(_journal_target(bio), visit)
-    page = _page(request, services.pages, bio, services.settings)
+    page = _page(request, services.pages, bio, services.settings, await _forms(services, bio))
     if wants_html(request) and request.query_params.get("sure") == "1":
         _set_confirmed(page, bio, services.settings)
     return page
 
 
 def fast_bio(visits: VisitService, visit: VisitRequest, bio: BioView) -> FastPage | None:
-    """Return the page, if it has no warning."""
-    if bio.sensitive or visit.query:
+    """Return the page, if it has no warning and no form: forms are those of overlays, which change on their own."""
+    if bio.sensitive or visit.query or any(block["type"] == "form" for block in bio.blocks):
         return None
-    return FastPage(_journal_target(bio), partial(_page, bio=bio, settings=visits.settings))
+    expiry = blocks.last_second_unchanged(bio.blocks, clock.now())
+    return FastPage(_journal_target(bio), partial(_page, bio=bio, settings=visits.settings), expiry=expiry)
 
 
 async def visit_block(request: Request, services: Services) -> Response:
-    """`/<alias>/<block>`, and `/<alias>/vcard` for the first contact card. Counts a click of the block."""
+    """`/<alias>/<block>`, and `/<alias>/vcard` for the first contact card. Counts a click of the block.
+
+    `/<alias>/picture-<id>` is a picture of the page, `/<alias>/card.png` its image for social networks.
+    """
     visit = await read_visit(request, request.path_params["alias"], services.settings)
-    bio = await services.visits.resolve(visit.host, visit.alias)
-    block = view.find_block(bio, request.path_params["block"]) if isinstance(bio, BioView) else None
-    if not isinstance(bio, BioView) or block is None:
+    bio, segment = await services.visits.resolve(visit.host, visit.alias), request.path_params["block"]
+    if not isinstance(bio, BioView):
         return services.pages.refuse(request, "missing")
-    if "blocked" in block:
-        return services.pages.refuse(request, "blocked")
+    if pictures.is_name(segment):
+        return await public_images.picture(request, services, bio, segment)
+    if segment == public_images.CARD:
+        return await public_images.card(request, services, bio)
+    block = view.find_block(bio, segment, clock.now())
+    if block is None or "blocked" in block:
+        return services.pages.refuse(request, "missing" if block is None else "blocked")
+    return _follow(request, services, visit, bio, block)
+
+
+def _follow(request: Request, services: Services, visit: VisitRequest, bio: BioView, block: blocks.Block) -> Response:
+    """Respond to a click on a block, and count it."""
     if block["type"] == "vcard":
         _log_block_click(services, visit, bio, block)
         system = classifier.agent(visit.agent_text).os
@@ -69,6 +88,11 @@ async def visit_block(request: Request, services: Services) -> Response:
     except Problem:  # a rule has changed since, such as a URL scheme that is no longer allowed
         return services.pages.refuse(request, "disabled")
     _log_block_click(services, visit, bio, block)
+    player = embeds.find_player(url) if block["type"] == "embed" and request.query_params.get("play") == "1" else None
+    if player:
+        response = redirect(player.url)
+        response.headers["Referrer-Policy"] = "strict-origin-when-cross-origin"  # some players need the origin
+        return response
     if url.lower().startswith(WEB_SCHEMES):
         return redirect(url)
     return app_redirect(services.pages, request, url, name=blocks.title_of(block))
@@ -81,35 +105,61 @@ async def preview_bio(request: Request, services: Services, bio: BioView) -> Res
     return services.pages.preview(request, url=url, alias=bio.alias, title=view.heading(bio), report=report)
 
 
-def render_draft(pages: PageRenderer, settings: Settings, **fields: Any) -> str:
+def render_draft(
+    pages: PageRenderer, settings: Settings, *, forms: Mapping[int, PageForm] = _NO_FORMS, **fields: Any
+) -> str:
     """Render an unsaved page for the editor. `fields` are those of a bio page."""
     bio = BioView(id=0, account=0, sensitive=False, **fields)
-    return pages.render("bio.html", **_context(bio, settings))
+    return pages.render("bio.html", **_context(bio, settings, forms))
 
 
-def _page(request: Request, pages: PageRenderer, bio: BioView, settings: Settings) -> Response:
+async def _forms(services: Services, bio: BioView) -> Mapping[int, PageForm]:
+    """Return the forms of a page with their tokens, by the id of the overlay."""
+    if not any(block["type"] == "form" for block in bio.blocks):
+        return _NO_FORMS
+    forms = await services.read(lambda tx: form_blocks.find_forms(tx, bio.account, bio.blocks))
+    signer, url = await services.signer.get(), f"{services.settings.base}/{bio.alias}"
+    return {
+        overlay: replace(form, token=form_token.create(signer, overlay=overlay, link=0, url=url))
+        for overlay, form in forms.items()
+    }
+
+
+def _page(
+    request: Request,
+    pages: PageRenderer,
+    bio: BioView,
+    settings: Settings,
+    forms: Mapping[int, PageForm] = _NO_FORMS,
+) -> Response:
+    bio = view.shown_at(bio, clock.now())
     if not wants_html(request):
         return JSONResponse(view.as_json(bio, settings.base), headers=NO_STORE)
-    page = pages.page("bio.html", request=request, **_context(bio, settings))
-    page.headers["Content-Security-Policy"] = PAGE_HEADERS["Content-Security-Policy"].replace(
-        "img-src data:", f"img-src data: {view.image_sources(bio)}".replace(" 'none'", "")
-    )
-    return page
+    context = {**_context(bio, settings, forms), "script": policy.script()}
+    return pages.page("bio.html", request=request, headers=policy.headers(bio), **context)
 
 
-def _context(bio: BioView, settings: Settings) -> dict[str, Any]:
+def _context(bio: BioView, settings: Settings, forms: Mapping[int, PageForm]) -> dict[str, Any]:
     """Return the template values of a page."""
-    title = view.heading(bio)
+    title, url = view.heading(bio), f"{settings.base}/{bio.alias}"
     return {
         "bio": bio,
         "title": title,
-        "url": f"{settings.base}/{bio.alias}",
+        "url": url,
+        "card": "" if bio.sensitive else public_images.card_url(bio, url),
         "summary": " ".join(bio.description.split())[:_MAX_SUMMARY],
-        "style": themes.css_variables(bio.theme),
+        "style": _style(bio),
         "avatar": avatar(title, bio.alias),
-        "sections": view.sections(bio),
+        "picture": pictures.url_of(bio.avatar, f"/{bio.alias}"),
+        "sections": view.sections(bio, forms),
         "report": report_url(settings.base, OWN, None, bio.alias),
     }
+
+
+def _style(bio: BioView) -> str:
+    if bio.design is None:
+        return themes.css_variables(bio.theme)
+    return design.css(bio.theme, bio.design, pictures.url_of(bio.design["picture"], f"/{bio.alias}"))
 
 
 def _confirm(bio: BioView, settings: Settings) -> Response:

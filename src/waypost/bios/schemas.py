@@ -1,12 +1,16 @@
 """The bodies of requests and responses for bio pages (decision 45)."""
 
+from functools import partial
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
+from waypost import clock
 from waypost.api.request_body import Body
 from waypost.api.responses import Success
-from waypost.api.types import Alias, CreatedAt, Id, Line, Name, NewAlias, Paragraph, ShortUrl, Url
+from waypost.api.types import Alias, Color, CreatedAt, Id, ItemId, Line, Name, NewAlias, Paragraph, ShortUrl, Url
+from waypost.bios.embeds import SERVICE_NAMES
+from waypost.bios.picture_copies import MAX_BYTES
 from waypost.clicks.stats.reports import Clicks, StatisticsBlock, UniqueClicks
 
 _NAME = Field(description="Name for yourself.", examples=["Ana's links"])
@@ -17,10 +21,17 @@ _THEME = Field(
     " unless it ends with -light or -dark. Any other value means default.",
     examples=["ocean"],
 )
+_AVATAR = Field(description="URL of the picture above the heading; empty for none.", examples=[""])
 _SENSITIVE = Field(description="True to warn visitors before they see the page.", examples=[False])
-_BLOCKS = "Blocks of the page, from top to bottom: link, heading, text, image, social or vcard."
+_BLOCKS = "Blocks of the page, from top to bottom: link, heading, text, image, social, embed, form or vcard."
 _LINK_BLOCK: dict[str, Any] = {"type": "link", "title": "My shop", "url": "https://example.com/"}
 _BLOCK_TYPE = Field(description="Kind of the block.")
+_DAY = 86_400
+_MAX_PICTURE = 4 * MAX_BYTES // 3 + 100  # the largest picture as a data: URL
+_PICTURE = (
+    "A PNG, JPEG or WebP: its URL, a data: URL, or the short URL or alias of a file of yours. The page gets a small"
+    " copy of it. The URL of a picture that the page has keeps it."
+)
 _BLOCK_URL = Annotated[Url, Field(description="Destination of the block.", examples=["https://example.com/"])]
 
 
@@ -39,9 +50,22 @@ class BioOut(BaseModel):
     date: CreatedAt
 
 
+class DesignOut(BaseModel):
+    """Own colors and background; parts are empty as in a request."""
+
+    background: str = Field(description="Color of the background.", examples=["#fff4e0"])
+    gradient: str = Field(description="Color of the background at the bottom.", examples=["#ffd9c0"])
+    picture: str = Field(description="URL of the picture behind the color.", examples=[""])
+    text: str = Field(description="Color of text on the background.", examples=[""])
+    button: str = Field(description="Color of buttons and cards.", examples=["#3d1522"])
+    buttontext: str = Field(description="Color of text on them.", examples=[""])
+
+
 class BioDetails(BioOut):
     """A bio page with its blocks as they were sent."""
 
+    avatar: str = _AVATAR
+    design: DesignOut | None = Field(description="Own colors and background; null for those of the theme.")
     blocks: list[dict[str, Any]] = Field(description=_BLOCKS, examples=[[_LINK_BLOCK]])
     sensitive: bool = _SENSITIVE
 
@@ -74,8 +98,20 @@ class BioDone(Success):
     shorturl: ShortUrl
 
 
+def _moment(value: str, *, is_end: bool) -> str:
+    """Return a time as `YYYY-MM-DD HH:MM:SS`; a date alone begins or ends with the day."""
+    if not value:
+        return ""
+    try:
+        second = clock.last_second(value)
+    except ValueError:
+        raise ValueError("must be a date, YYYY-MM-DD, or YYYY-MM-DD HH:MM:SS in UTC") from None
+    is_day = len(value) == len("YYYY-MM-DD")
+    return clock.text(second - _DAY + 1 if is_day and not is_end else second)
+
+
 class _Block(Body):
-    """The field of every block."""
+    """The fields of every block."""
 
     hidden: Annotated[
         bool,
@@ -84,6 +120,23 @@ class _Block(Body):
             examples=[False],
         ),
     ] = False
+    showfrom: Annotated[
+        str,
+        AfterValidator(partial(_moment, is_end=False)),
+        Field(max_length=64, description="First day or second in UTC in which visitors see the block.", examples=[""]),
+    ] = ""
+    showuntil: Annotated[
+        str,
+        AfterValidator(partial(_moment, is_end=True)),
+        Field(max_length=64, description="Last day or second in UTC in which visitors see it.", examples=[""]),
+    ] = ""
+
+    @field_validator("showuntil")
+    @classmethod
+    def _follow_start(cls, value: str, info: ValidationInfo) -> str:
+        if value and value < info.data.get("showfrom", ""):
+            raise ValueError("must not be before the start")
+        return value
 
 
 class LinkBlock(_Block):
@@ -92,6 +145,9 @@ class LinkBlock(_Block):
     type: Annotated[Literal["link"], _BLOCK_TYPE]
     title: Annotated[Name, Field(description="Text of the button.", examples=["My shop"])]
     url: _BLOCK_URL
+    thumbnail: Annotated[
+        str, Field(max_length=_MAX_PICTURE, description=f"Picture on the button. {_PICTURE}", examples=[""])
+    ] = ""
 
 
 class TextBlock(_Block):
@@ -118,6 +174,25 @@ class SocialBlock(_Block):
     url: _BLOCK_URL
 
 
+class EmbedBlock(_Block):
+    """A video, track or playlist, whose player is loaded when the visitor presses play."""
+
+    type: Annotated[Literal["embed"], _BLOCK_TYPE]
+    url: Annotated[
+        Url, Field(description=f"Its page at {', '.join(SERVICE_NAMES)}.", examples=["https://vimeo.com/22439234"])
+    ]
+    title: Annotated[Line, Field(description="Title; by default the service.", examples=["In my workshop"])] = ""
+
+
+class FormBlock(_Block):
+    """A form for visitors: that of an overlay, which also keeps the responses."""
+
+    type: Annotated[Literal["form"], _BLOCK_TYPE]
+    overlay: Annotated[
+        ItemId, Field(description="Id of an overlay of type `contact` or `newsletter` of yours.", examples=[1])
+    ]
+
+
 class CardBlock(_Block):
     """A contact card."""
 
@@ -138,7 +213,35 @@ class CardBlock(_Block):
     country: Annotated[Line, Field(description="Country.", examples=["Portugal"])] = ""
 
 
-AnyBlock = Annotated[LinkBlock | TextBlock | ImageBlock | SocialBlock | CardBlock, Field(discriminator="type")]
+AnyBlock = Annotated[
+    LinkBlock | TextBlock | ImageBlock | SocialBlock | EmbedBlock | FormBlock | CardBlock, Field(discriminator="type")
+]
+
+
+class DesignIn(Body):
+    """Own colors and background. Text must have a contrast of at least 4.5:1."""
+
+    background: Annotated[Color, Field(description="Color of the background.", examples=["#FFF4E0"])]
+    gradient: Annotated[
+        Color | Literal[""],
+        Field(description="Color of the background at the bottom; empty for no gradient.", examples=["#FFD9C0"]),
+    ] = ""
+    picture: Annotated[
+        str,
+        Field(
+            max_length=_MAX_PICTURE,
+            description=f"Picture behind the color, which is as transparent as the text allows. {_PICTURE}",
+            examples=[""],
+        ),
+    ] = ""
+    text: Annotated[
+        Color | Literal[""],
+        Field(description="Color of text on the background; by default black or white.", examples=[""]),
+    ] = ""
+    button: Annotated[Color, Field(description="Color of buttons and cards.", examples=["#3D1522"])] = "#16202c"
+    buttontext: Annotated[
+        Color | Literal[""], Field(description="Color of text on them; by default black or white.", examples=[""])
+    ] = ""
 
 
 class BioChange(Body):
@@ -151,6 +254,13 @@ class BioChange(Body):
     title: Annotated[Line | None, _TITLE] = None
     description: Annotated[Paragraph | None, _DESCRIPTION] = None
     theme: Annotated[Annotated[str, Field(pattern=r"^[a-z0-9-]{1,32}$")] | None, _THEME] = None
+    avatar: Annotated[
+        Annotated[str, Field(max_length=_MAX_PICTURE)] | None,
+        Field(description=f"Picture above the heading. {_PICTURE}", examples=["https://example.com/ana.jpg"]),
+    ] = None
+    design: Annotated[
+        DesignIn | None, Field(description="Own colors and background instead of those of the theme.")
+    ] = None
     blocks: Annotated[Annotated[list[AnyBlock], Field(max_length=200)] | None, Field(description=_BLOCKS)] = None
     sensitive: Annotated[bool | None, _SENSITIVE] = None
 

@@ -73,20 +73,36 @@ def css_variables(theme: str) -> str:
 
     `light` and `dark` are variants of the default theme. An unknown name is the default theme.
     """
-    name, dash, variant = theme.rpartition("-")
-    if not dash:
-        name, variant = (theme, "") if theme not in ("light", "dark") else ("default", theme)
-    if name not in THEMES or variant not in ("", "light", "dark"):
-        name, variant = "default", ""
+    name, variant = _parse(theme)
     colors = THEMES[name]
-    shape = f"--font: {colors.font}; --round: {colors.round};"
     if variant:
-        return f":root {{ color-scheme: {variant}; {shape} {_variables(getattr(colors, variant))} }}"
+        return f":root {{ color-scheme: {variant}; {shape(theme)} {variables(getattr(colors, variant))} }}"
     return (
-        f":root {{ color-scheme: light dark; {shape} {_variables(colors.light)} }}\n"
-        f"@media (prefers-color-scheme: dark) {{ :root {{ {_variables(colors.dark)} }} }}"
+        f":root {{ color-scheme: light dark; {shape(theme)} {variables(colors.light)} }}\n"
+        f"@media (prefers-color-scheme: dark) {{ :root {{ {variables(colors.dark)} }} }}"
     )
 
 
-def _variables(palette: Palette) -> str:
+def light_palette(theme: str) -> Palette:
+    """Return the light colors of a theme; the dark ones if it is always dark."""
+    name, variant = _parse(theme)
+    return THEMES[name].dark if variant == "dark" else THEMES[name].light
+
+
+def shape(theme: str) -> str:
+    """Return the CSS variables of a theme's font and corners."""
+    colors = THEMES[_parse(theme)[0]]
+    return f"--font: {colors.font}; --round: {colors.round};"
+
+
+def _parse(theme: str) -> tuple[str, str]:
+    """Return the name of the theme, and its variant."""
+    name, dash, variant = theme.rpartition("-")
+    if not dash:
+        name, variant = (theme, "") if theme not in ("light", "dark") else ("default", theme)
+    return (name, variant) if name in THEMES and variant in ("", "light", "dark") else ("default", "")
+
+
+def variables(palette: Palette) -> str:
+    """Return the CSS variables of a palette."""
     return " ".join(f"--{field.name}: {getattr(palette, field.name)};" for field in fields(palette))

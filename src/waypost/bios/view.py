@@ -1,11 +1,16 @@
-"""Prepare a bio page for its template: blocks, contact card, JSON, and the sources of its images. Pure functions."""
+"""Prepare a bio page for its template: blocks, contact card, JSON, and the sources of its images. Pure functions.
 
-from collections.abc import Sequence
+Those that take a page expect the blocks of `shown_at`, except for `find_block`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from waypost.bios import blocks
+from waypost.bios import blocks, embeds, pictures
 from waypost.bios.blocks import Block
+from waypost.bios.form_blocks import PageForm
 from waypost.bios.social_networks import find_network
 from waypost.errors import Problem
 from waypost.qrcode import payload_fields, vcard
@@ -14,6 +19,7 @@ from waypost.urls.url_parts import origin_of
 from waypost.visits.lookup import BioView
 
 _MAX_IMAGE_ORIGINS = 20  # a policy with more of them would be a header that proxies reject
+_PRIVATE_FIELDS = frozenset({"id", "hidden", "showfrom", "showuntil"})
 _NAME_FIELDS = frozenset({"fname", "lname", "org"})
 _VALIDATORS = {
     "phone": payload_fields.phone,
@@ -24,10 +30,11 @@ _VALIDATORS = {
 
 
 class LinkItem(NamedTuple):
-    """A link. The items are tuples, which templates unpack fastest."""
+    """A link; `thumbnail` is the URL of its picture or "". The items are tuples, which templates unpack fastest."""
 
     href: str
     title: str
+    thumbnail: str
 
 
 class ProfileItem(NamedTuple):
@@ -52,6 +59,21 @@ class ImageItem(NamedTuple):
     alt: str
 
 
+class EmbedItem(NamedTuple):
+    """A player that is not loaded yet; `shape` is that of embeds.Player."""
+
+    href: str
+    title: str
+    service: str
+    shape: str
+
+
+class FormItem(NamedTuple):
+    """A form; `form` is that of an overlay."""
+
+    form: PageForm
+
+
 class ContactItem(NamedTuple):
     """A contact card to download."""
 
@@ -61,7 +83,7 @@ class ContactItem(NamedTuple):
     org: str
 
 
-Item = LinkItem | ProfileItem | TextItem | ImageItem | ContactItem
+Item = LinkItem | ProfileItem | TextItem | ImageItem | EmbedItem | FormItem | ContactItem
 
 
 class Section(NamedTuple):
@@ -76,22 +98,40 @@ def heading(bio: BioView) -> str:
     return bio.title.strip() or bio.name
 
 
-def sections(bio: BioView) -> list[Section]:
-    """Return the page's blocks in order."""
-    grouped = groupby(_visible_blocks(bio), key=lambda block: str(block["type"]))
-    return [Section(kind, [_item(bio, block) for block in group]) for kind, group in grouped]
+def shown_at(bio: BioView, now: int) -> BioView:
+    """Return the page with the blocks that visitors see at a time: not hidden, in schedule, without blocked URLs."""
+    shown = [block for block in bio.blocks if blocks.is_shown(block, now) and "blocked" not in block]
+    return replace(bio, blocks=shown)
 
 
-def image_sources(bio: BioView) -> str:
-    """Return the sources of images for the page's policy: the origins of its image blocks."""
-    images = (block["image"] for block in _visible_blocks(bio) if block["type"] == "image")
+def sections(bio: BioView, forms: Mapping[int, PageForm]) -> list[Section]:
+    """Return the page's blocks in order. Blocks whose form is not in `forms` are omitted."""
+    shown = [block for block in bio.blocks if block["type"] != "form" or int(block["overlay"]) in forms]
+    grouped = groupby(shown, key=lambda block: str(block["type"]))
+    return [Section(kind, [_item(bio, block, forms) for block in group]) for kind, group in grouped]
+
+
+def image_origins(bio: BioView) -> list[str]:
+    """Return the origins of the page's image blocks; all origins if there are many."""
+    images = (block["image"] for block in bio.blocks if block["type"] == "image")
     origins = sorted(set(map(origin_of, images)) - {""})
-    return " ".join(origins if len(origins) <= _MAX_IMAGE_ORIGINS else ("https:", "http:")) or "'none'"
+    return origins if len(origins) <= _MAX_IMAGE_ORIGINS else ["https:", "http:"]
 
 
-def find_block(bio: BioView, segment: str) -> Block | None:
+def frame_origins(bio: BioView) -> list[str]:
+    """Return the origins of the page's players."""
+    players = (embeds.find_player(block["url"]) for block in bio.blocks if block["type"] == "embed")
+    return sorted({player.origin for player in players if player})
+
+
+def picture_names(bio: BioView) -> set[str]:
+    """Return the names of the pictures that visitors see."""
+    return pictures.names_of(bio.avatar, bio.design, bio.blocks)
+
+
+def find_block(bio: BioView, segment: str, now: int) -> Block | None:
     """Return the block of a path segment: its id, or `vcard` for the first contact card. Hidden blocks have none."""
-    shown = [block for block in bio.blocks if not block.get("hidden")]
+    shown = [block for block in bio.blocks if blocks.is_shown(block, now)]
     if segment == "vcard":
         return next((block for block in shown if block["type"] == "vcard"), None)
     return next((block for block in shown if "id" in block and str(block["id"]) == segment), None)
@@ -113,34 +153,38 @@ def as_json(bio: BioView, base: str) -> dict[str, Any]:
     """Return the page for programs."""
     url = f"{base}/{bio.alias}"
     items = []
-    for block in _visible_blocks(bio):
-        item = {name: value for name, value in block.items() if name not in ("id", "hidden")}
+    for block in bio.blocks:
+        item = {name: value for name, value in block.items() if name not in _PRIVATE_FIELDS}
         items.append({**item, "visit": f"{url}/{block['id']}"} if "id" in block else item)
-    fields = {"title": heading(bio), "description": bio.description, "sensitive": bio.sensitive}
-    return {"error": 0, "shorturl": url, **fields, "blocks": items}
+    avatar = pictures.url_of(bio.avatar, url)
+    fields = {"title": heading(bio), "description": bio.description, "avatar": avatar, "sensitive": bio.sensitive}
+    return {"error": 0, "shorturl": url, **fields, "blocks": pictures.with_urls(items, url)}
 
 
-def _visible_blocks(bio: BioView) -> list[Block]:
-    """Return the blocks without hidden ones and those that contain blocked URLs (visits.lookup)."""
-    return [block for block in bio.blocks if not block.get("hidden") and "blocked" not in block]
-
-
-def _item(bio: BioView, block: Block) -> Item:
+def _item(bio: BioView, block: Block, forms: Mapping[int, PageForm]) -> Item:
     href = f"/{bio.alias}/{block['id']}" if "id" in block else ""
+    item: Item
     match block["type"]:
         case "link":
-            return LinkItem(href, block["title"])
+            item = LinkItem(href, block["title"], pictures.url_of(block.get("thumbnail", ""), f"/{bio.alias}"))
         case "social":
             network = find_network(block["network"])
-            return ProfileItem(href, network.path, network.name)
+            item = ProfileItem(href, network.path, network.name)
         case "image":
-            return ImageItem(href, block["image"], block.get("alt") or _default_alt(blocks.url_of(block)))
+            item = ImageItem(href, block["image"], block.get("alt") or _default_alt(blocks.url_of(block)))
+        case "embed":
+            player = embeds.find_player(block["url"])
+            service, shape = (player.service, player.shape) if player else ("", "link")
+            item = EmbedItem(href, block.get("title") or service or block["url"], service, shape)
+        case "form":
+            item = FormItem(forms[int(block["overlay"])])
         case "vcard":
             name = blocks.title_of(block) or heading(bio)
             org = block.get("org", "")
-            return ContactItem(href, name, block.get("title", ""), org if org != name else "")
+            item = ContactItem(href, name, block.get("title", ""), org if org != name else "")
         case _:
-            return TextItem(block["text"])
+            item = TextItem(block["text"])
+    return item
 
 
 def _default_alt(url: str) -> str:

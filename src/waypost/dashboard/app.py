@@ -2,7 +2,7 @@
 
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from urllib.parse import quote
@@ -23,13 +23,12 @@ from waypost.dashboard.assets import asset
 from waypost.dashboard.context import (
     CONTENT_SECURITY_POLICY,
     CSRF_FIELD,
-    DryRun,
     PageContext,
-    PageServices,
-    Preview,
 )
+from waypost.dashboard.form_files import SubmittedForm, is_multipart, read_multipart
 from waypost.dashboard.i18n import current_language
 from waypost.dashboard.list_position import HOME
+from waypost.dashboard.page_services import DryRun, PageServices, Preview
 from waypost.dashboard.routing import ID_CONVERTOR, PageRoute, pages_above_forms
 from waypost.dashboard.templating import render_template
 from waypost.errors import Kind, Problem
@@ -40,6 +39,7 @@ from waypost.signing import installation_signer
 
 _log = structlog.get_logger("dashboard")
 _MIN_COOKIE_LENGTH, _MAX_COOKIE_LENGTH = 16, 64
+_FORM_TRANSFERS = 4  # times the idle timeout of a transfer, for a form with pictures as a whole
 SIGN_IN = "/dashboard/signin"
 HEADERS = {
     "Cache-Control": "private, no-store",
@@ -119,21 +119,29 @@ class Dashboard:
 
         return endpoint
 
-    async def _read_form(self, request: Request, route: PageRoute) -> bytes:
-        """Return the body of a form. Strangers can send small forms to public pages only: no other body is read."""
+    async def _read_form(self, request: Request, route: PageRoute) -> bytes | SubmittedForm:
+        """Return the body of a form, or its fields and files if the route takes files.
+
+        Strangers can send small forms to public pages only: no other body is read.
+        """
         if request.method != "POST":
             return b""
         if route.public:
             return await forms.read_body(request.stream(), forms.MAX_PUBLIC_BYTES)
         if not await anyio.to_thread.run_sync(self._has_session, request):
             return b""
+        if route.files and is_multipart(request):
+            return await read_multipart(
+                request, field_seconds=_FORM_TRANSFERS * self.resources.settings.transfer_seconds
+            )
         return await forms.read_body(request.stream(), forms.MAX_BYTES)
 
     def _has_session(self, request: Request) -> bool:
         return self._context(request, {})[0].session is not None
 
-    def _handle(self, request: Request, route: PageRoute, form: bytes) -> Response:
-        context, has_cookie = self._context(request, forms.parse_urlencoded(form))
+    def _handle(self, request: Request, route: PageRoute, form: bytes | SubmittedForm) -> Response:
+        form = SubmittedForm(forms.parse_urlencoded(form), {}) if isinstance(form, bytes) else form
+        context, has_cookie = self._context(request, form.fields, form.files)
         response = self._respond(context, route)
         if not has_cookie:
             # CSRF tokens are bound to this cookie, so forms work without a session. It ends with the browser session.
@@ -145,7 +153,9 @@ class Dashboard:
             response.delete_cookie(flash.COOKIE, path=HOME, secure=self._services.secure, httponly=True, samesite="lax")
         return response
 
-    def _context(self, request: Request, fields: dict[str, list[str]]) -> tuple[PageContext, bool]:
+    def _context(
+        self, request: Request, fields: Mapping[str, list[str]], files: Mapping[str, bytes | None] | None = None
+    ) -> tuple[PageContext, bool]:
         """Return the context, and whether the browser sent a cookie."""
         cookie = request.cookies.get(self._services.cookie, "")
         if not _MIN_COOKIE_LENGTH <= len(cookie) <= _MAX_COOKIE_LENGTH:
@@ -164,6 +174,7 @@ class Dashboard:
             session=session,
             fields=fields,
             language=language,
+            files=files or {},
         )
         return context, bool(cookie)
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
 from sqlalchemy import Connection
@@ -20,16 +20,15 @@ from waypost.dashboard.flash import Flash, Tone
 from waypost.dashboard.forms import PLAIN, VERSION, Form, Shape, Value
 from waypost.dashboard.i18n import find_zone
 from waypost.dashboard.list_position import HOME
+from waypost.dashboard.page_services import PageServices
 from waypost.dashboard.preferences import Preferences
 from waypost.dashboard.quick_create import QuickOptions
-from waypost.dashboard.result_cache import ResultCache
 from waypost.db.crud import Page, PageRequest
 from waypost.errors import Kind, Problem, invalid
 from waypost.http import csrf
 from waypost.http.client_ip import client_ip, network_of
 from waypost.http.compression import compress
 from waypost.http.rate_limit import Attempt
-from waypost.signing import Signer
 
 T = TypeVar("T")
 TIME_ZONE_COOKIE = "waypost_zone"
@@ -45,34 +44,6 @@ CONTENT_SECURITY_POLICY = (
     " connect-src 'self'; manifest-src 'self'; worker-src 'self';"
     " form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 )
-Preview = Callable[[str, Mapping[str, Any]], Response]
-"""Renders a public page for a preview, from its kind and its fields."""
-
-
-class DryRun(Protocol):
-    """Evaluates a link without a visit (waypost.links.dry_run): the reason for no redirect, and the destination."""
-
-    def __call__(
-        self, tx: Connection, account: int, link: int, *, country: str, os: str, device: str, language: str
-    ) -> tuple[str, str]: ...
-
-
-@dataclass(frozen=True)
-class PageServices:
-    """Services that all page requests of a process share. `preview` and `bio_page` render public pages."""
-
-    signer: Signer
-    render_template: Callable[..., str]
-    preview: Preview
-    dry_run: DryRun
-    secure: bool
-    bio_page: Callable[..., str]
-    results: ResultCache = field(default_factory=ResultCache)
-
-    @property
-    def cookie(self) -> str:
-        """The name of the session cookie. On HTTPS it has the `__Host-` prefix, so that no other host can set it."""
-        return "__Host-waypost" if self.secure else "waypost"
 
 
 @dataclass(frozen=True)
@@ -87,6 +58,8 @@ class PageContext(RequestContext):
     cookie: str
     session: SignedIn | None
     fields: Mapping[str, list[str]]
+    files: Mapping[str, bytes | None] = field(default_factory=dict)
+    """Small files of a form by field, None for one that is too large; only for routes with `files`."""
 
     @property
     def user(self) -> SignedIn:

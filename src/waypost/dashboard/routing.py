@@ -31,6 +31,7 @@ class PageRoute:
     """A route. The handler gets the `PageContext` and the path parameters.
 
     `public` pages need no session. Except for administrators, `admin_only` pages return 404.
+    `files`: its form can have small files, such as pictures.
     `stream_handler` replaces the handler for uploads: a coroutine function that also gets the `MultipartReader`.
     """
 
@@ -40,6 +41,7 @@ class PageRoute:
     public: bool
     admin_only: bool = False
     stream_handler: StreamHandler | None = None
+    files: bool = False
 
 
 def pages_above_forms(routes: Sequence[PageRoute]) -> Iterator[PageRoute]:
@@ -71,9 +73,9 @@ class Router:
         """Register a page."""
         return self._register("GET", path, public=public)
 
-    def post(self, path: str, *, public: bool = False) -> Callable[[Handler], Handler]:
+    def post(self, path: str, *, public: bool = False, files: bool = False) -> Callable[[Handler], Handler]:
         """Register the handler of a form; it runs only with a valid CSRF token."""
-        return self._register("POST", path, public=public)
+        return self._register("POST", path, public=public, files=files)
 
     def stream(self, path: str) -> Callable[[StreamHandler], StreamHandler]:
         """Register the handler of a form with files, which reads the body itself; it needs a valid CSRF token too."""
@@ -85,9 +87,11 @@ class Router:
 
         return register
 
-    def _register(self, method: Literal["GET", "POST"], path: str, *, public: bool) -> Callable[[Handler], Handler]:
+    def _register(
+        self, method: Literal["GET", "POST"], path: str, *, public: bool, files: bool = False
+    ) -> Callable[[Handler], Handler]:
         def register(handler: Handler) -> Handler:
-            self.routes.append(PageRoute(method, path, handler, public, self._admin_only))
+            self.routes.append(PageRoute(method, path, handler, public, self._admin_only, files=files))
             return handler
 
         return register

@@ -30,6 +30,7 @@ FORMAT = 1
 SHEETS = (*link_sheets.SHEETS, *item_sheets.SHEETS, *click_sheets.SHEETS)
 _BATCH_ROWS = 500
 _FILES_PER_READ = 100
+_PICTURES_PER_READ = 20
 _PICTURE_PIXELS = 512
 
 
@@ -90,6 +91,7 @@ def _write_tables(tx: Connection, source: Source, stream: ZipStream) -> tuple[Ac
     for sheet in SHEETS:
         _write_sheet(tx, source, stream, sheet)
     _write_pictures(tx, source, stream)
+    _write_bio_pictures(tx, source, stream)
     last_file = select(func.max(schema.files.c.id)).where(schema.files.c.account == account.id)
     return account, tx.execute(last_file).scalar() or 0
 
@@ -131,6 +133,17 @@ def _write_pictures(tx: Connection, source: Source, stream: ZipStream) -> None:
             if draft.logo:
                 with stream.entry(f"qr/{code}-logo.png", compress=False) as entry:
                     entry.write(draft.logo)
+
+
+def _write_bio_pictures(tx: Connection, source: Source, stream: ZipStream) -> None:
+    """Write the pictures of all bio pages."""
+    c, last = schema.bio_pictures.c, 0
+    query = select(c.id, c.data).where(c.account == source.account).order_by(c.id).limit(_PICTURES_PER_READ)
+    while rows := tx.execute(query.where(c.id > last)).all():
+        last = rows[-1].id
+        for row in rows:
+            with stream.entry(f"bio/picture-{row.id}.webp", compress=False) as entry:
+                entry.write(row.data)
 
 
 def _write_files(source: Source, stream: ZipStream, last_file: int) -> tuple[int, list[str]]:

@@ -4,6 +4,7 @@ from sqlalchemy import func
 
 from waypost.db.schema import (
     bio_blocks,
+    bio_pictures,
     bios,
     domains,
     files,
@@ -69,6 +70,8 @@ _BIOS = Sheet(
             "title": "Title.",
             "description": "Description.",
             "theme": "Theme.",
+            "avatar": "Name of the picture above the heading, in the folder bio; empty for none.",
+            "design": "Own colors and background, as JSON; empty for those of the theme.",
             "blocks": "Blocks of the page, as JSON.",
             "sensitive": "True if visitors must confirm a warning.",
             "clicks": "Visits.",
@@ -92,6 +95,13 @@ _BIO_BLOCKS = Sheet(
             "uniqueclicks": "Clicks of distinct visitors of a day.",
         },
     ),
+)
+
+_BIO_PICTURES = Sheet(
+    "bio_pictures",
+    "Pictures of bio pages. They are in bio/picture-ID.webp.",
+    bio_pictures,
+    of(bio_pictures, {"id": "Id, with which the name ends.", "bio": "Id of the bio page."}),
 )
 
 _FILES = Sheet(
@@ -253,4 +263,16 @@ _UTM_TEMPLATES = Sheet(
     ),
 )
 
-SHEETS = (_QR_CODES, _BIOS, _BIO_BLOCKS, _FILES, _DOMAINS, _SPLASHES, _OVERLAYS, _PIXELS, _UTM_TEMPLATES, _SUBMISSIONS)
+SHEETS = (
+    _QR_CODES,
+    _BIOS,
+    _BIO_BLOCKS,
+    _BIO_PICTURES,
+    _FILES,
+    _DOMAINS,
+    _SPLASHES,
+    _OVERLAYS,
+    _PIXELS,
+    _UTM_TEMPLATES,
+    _SUBMISSIONS,
+)

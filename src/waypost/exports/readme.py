@@ -24,6 +24,7 @@ two-factor authentication.
 account.json       The account.
 manifest.json      Number of rows, size and SHA-256 of every file in this archive. It comes last.
 qr/ID.svg          The pictures of the QR codes, with qr/ID-logo.png for those with a logo.
+bio/picture-ID.webp  The pictures of the bio pages.
 files/ID-NAME      The bytes of the files.
 """
 

@@ -28,13 +28,13 @@ class Part:
     filename: str | None
     _reader: "MultipartReader" = field(repr=False)
 
-    async def text(self) -> str:
-        """Read the value of a text field. Raises INVALID if it is longer than 16 KiB."""
+    async def text(self, *, max_bytes: int = _MAX_FIELD_BYTES) -> str:
+        """Read the value of a text field. Raises INVALID if it is longer."""
         value = bytearray()
         async with self._reader.field_time():
             while (chunk := await self._reader.read_chunk(self)) is not None:
                 value += chunk
-                if len(value) > _MAX_FIELD_BYTES:
+                if len(value) > max_bytes:
                     raise invalid(self.name, f"{self.name} is too long.")
         return _decode(bytes(value), self.name)
 
@@ -54,12 +54,13 @@ class MultipartReader:
     total, otherwise it raises TOO_SLOW.
     """
 
-    def __init__(self, request: Request, *, field_seconds: float) -> None:
+    def __init__(self, request: Request, *, field_seconds: float, max_parts: int = _MAX_PARTS) -> None:
         media_type, options = parse_options_header(request.headers.get("content-type"))
         boundary = options.get(b"boundary")
         if media_type != b"multipart/form-data" or not boundary:
             raise invalid("form", "The form must be sent as multipart/form-data with a boundary.")
         self._field_seconds = field_seconds
+        self._max_parts = max_parts
         self._receive = request.receive
         self._events: deque[Part | bytes | None] = deque()  # start of a part, bytes of it, its end
         self._count = 0
@@ -142,7 +143,7 @@ class MultipartReader:
         disposition = self._headers.get(b"content-disposition", b"")
         options = parse_options_header(disposition)[1]
         self._count += 1
-        if b"name" not in options or self._count > _MAX_PARTS:
+        if b"name" not in options or self._count > self._max_parts:
             raise _malformed()
         name = _decode(options[b"name"], "form")
         if self._headers.get(b"content-transfer-encoding", b"").strip().lower() not in _PLAIN_ENCODINGS:

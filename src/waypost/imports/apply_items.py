@@ -2,7 +2,7 @@
 
 import base64
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Row, update
@@ -16,6 +16,7 @@ from waypost.domains import ops as domains
 from waypost.errors import Problem
 from waypost.files import ops as files
 from waypost.files.ops import StoredObject
+from waypost.imports.archives import references
 from waypost.imports.archives.kinds import KINDS
 from waypost.overlays import ops as overlays
 from waypost.pixels import ops as pixels
@@ -72,18 +73,39 @@ _ADD: Mapping[str, Callable[..., Any]] = {
 
 def _add_bio_page(tx: Connection, account: int, row: Row[Any], settings: Settings) -> int:
     """Create a bio page, and set the clicks of its blocks. The row notes their ids by those of the source."""
-    bio = bios.add(tx, account, settings=settings, **{**row.fields["columns"], "alias": row.alias})
+    kept = _with_own_forms(tx, account, row)
+    columns = {**row.fields["columns"], "alias": row.alias, "blocks": [block for block, _ in kept]}
+    bio = bios.add(tx, account, settings=settings, **columns)
     ids: dict[str, int] = {}
-    for block, (old, clicks, uniques) in zip(bio.blocks, row.fields["blocks"], strict=True):
+    for block, (old, clicks, uniques) in zip(bio.blocks, (counts for _, counts in kept), strict=True):
         if "id" not in block:
             continue
         ids[str(old)] = block["id"]
         if clicks:
             is_block = (bio_blocks.c.id == block["id"], bio_blocks.c.account == account)
             tx.execute(update(bio_blocks).where(*is_block).values(clicks=clicks, uniqueclicks=uniques))
-    fields = {**row.fields, "block_ids": ids}
+    # Undo compares the page with these columns: pictures have names now, and forms the ids of overlays here.
+    stored = {name: getattr(bio, name) for name in columns if name != "blocks"}
+    stored["blocks"] = [{name: value for name, value in block.items() if name != "id"} for block in bio.blocks]
+    fields = {**row.fields, "columns": stored, "block_ids": ids}
     tx.execute(update(import_rows).where(_row.id == row.id, _row.account == account).values(fields=fields))
     return bio.id
+
+
+def _with_own_forms(tx: Connection, account: int, row: Row[Any]) -> list[tuple[dict[str, Any], Sequence[int]]]:
+    """Return the blocks of a bio page and their counts. Forms are those of the overlays here, or left out."""
+    blocks = list(zip(row.fields["columns"]["blocks"], row.fields["blocks"], strict=True))
+    keys = {("overlay", int(block["overlay"])) for block, _ in blocks if block["type"] == "form"}
+    service = (row.source_id or "").rsplit(" ", 2)[0]
+    items = references.find(tx, account, row.plan, service, keys).all if keys else {}
+    own: list[tuple[dict[str, Any], Sequence[int]]] = []
+    for block, counts in blocks:
+        overlay = items.get(("overlay", int(block["overlay"]))) if block["type"] == "form" else None
+        if block["type"] != "form":
+            own.append((block, counts))
+        elif overlay is not None:
+            own.append(({**block, "overlay": overlay}, counts))
+    return own
 
 
 def _add_qr_code(tx: Connection, account: int, row: Row[Any], settings: Settings) -> int:

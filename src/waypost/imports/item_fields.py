@@ -11,12 +11,14 @@ from sqlalchemy import Connection
 
 from waypost.api.responses import validation_problem
 from waypost.bios.blocks import validated
+from waypost.bios.picture_copies import copy_of_data, replace_pictures
 from waypost.bios.schemas import BioChange
 from waypost.errors import Problem
 from waypost.imports.archives.kinds import KINDS
 from waypost.imports.record import Record
 from waypost.links.columns import to_columns
 from waypost.links.schemas import LinkChange
+from waypost.pictures import sources
 from waypost.qr import logos, service
 from waypost.qr import ops as qr_codes
 from waypost.settings import Settings
@@ -44,7 +46,7 @@ def bio_columns(tx: Connection, record: Record, settings: Settings) -> dict[str,
     for name, value in record.fields.items():
         if name != "blocks":
             with _left_out(record, name):
-                values |= BioChange.model_validate({name: value}).sent()
+                values |= replace_pictures(BioChange.model_validate({name: value}).sent(), copy_of_data)
     values["name"] = values.get("name") or record.alias
     kept = list(_valid_blocks(tx, record, settings))[:_MAX_BLOCKS]
     record.blocks = [counts for _, counts in kept]
@@ -58,7 +60,7 @@ def item_columns(tx: Connection, record: Record, settings: Settings) -> dict[str
     except ValidationError as error:
         raise validation_problem(RequestValidationError(error.errors())) from None
     if record.kind == "qr":
-        logo = logos.own_copy(logos.from_data(sent["logo"])) if sent.get("logo") else None
+        logo = logos.own_copy(sources.from_data(sent["logo"], logos.RULES)) if sent.get("logo") else None
         sent["logo"] = None if logo is None else base64.b64encode(logo).decode()
         draft = qr_codes.draft(tx, settings=settings, custom=record.alias, **{**sent, "logo": logo})
         service.prove(draft)
@@ -72,7 +74,8 @@ def _valid_blocks(
     for block, clicks in zip(record.fields["blocks"], record.blocks, strict=True):
         name = block.get("title") or block.get("network") or block.get("text") or block.get("type")
         with _left_out(record, f"the block {name}"):
-            (sent,) = BioChange.model_validate({"blocks": [block]}).sent()["blocks"]
+            fields = BioChange.model_validate({"blocks": [block]}).sent()
+            (sent,) = replace_pictures(fields, copy_of_data)["blocks"]
             yield dict(validated(tx, [sent], settings)[0]), clicks
 
 

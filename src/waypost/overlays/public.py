@@ -57,7 +57,7 @@ class PollResult(NamedTuple):
 
 @dataclass(frozen=True)
 class _SubmittedForm:
-    """A form with a valid token. `url` is the visitor's destination."""
+    """A form with a valid token. `url` is the visitor's destination; `link` is 0 for the form on a bio page."""
 
     overlay: Overlay
     link: int
@@ -122,7 +122,12 @@ async def _submit(request: Request, services: Services, form: _SubmittedForm, an
     if not is_stored:
         return "flood"
     if overlay.webhook:
-        source = {"overlay": overlay.id, "type": overlay.type, "link": form.link, "date": clock.text(clock.now())}
+        source = {
+            "overlay": overlay.id,
+            "type": overlay.type,
+            "link": form.link or None,
+            "date": clock.text(clock.now()),
+        }
         services.webhooks.send(overlay.webhook, {**source, **asdict(answers)})
     return None
 

@@ -8,12 +8,12 @@ from sqlalchemy import Connection
 
 from waypost.api.context import RequestContext
 from waypost.errors import Kind, Problem, invalid
+from waypost.pictures import sources
 from waypost.qr import logos, ops
 from waypost.qr.ops import Draft
 from waypost.qr.schemas import CodeChange, NewCode
 from waypost.qrcode import verify
 from waypost.qrcode.render import Drawing, design
-from waypost.storage.store import ObjectNotFound
 
 R = TypeVar("R")
 _MOST_LOGOS = 10
@@ -40,36 +40,13 @@ class Logos:
             if len(self._known) >= _MOST_LOGOS:
                 raise invalid("logo", f"logo: one request can have at most {_MOST_LOGOS} different ones.")
             try:
-                logo = logos.own_copy(self._bytes(source))
+                logo = logos.own_copy(sources.load(self._context, source, logos.RULES))
             except Problem as problem:
                 logo = problem
             self._known[source] = logo
         if isinstance(logo, Problem):
             raise logo
         return logo
-
-    def _bytes(self, source: str) -> bytes:
-        if logos.is_data(source):
-            return logos.from_data(source)
-        stored = self._own(source)
-        if stored is not None:
-            return stored
-        if logos.is_url(source):
-            return logos.fetch(source)
-        raise invalid("logo", "logo must be an http(s) URL, a data: URL, or the short URL or alias of a file of yours.")
-
-    def _own(self, source: str) -> bytes | None:
-        """The bytes of the account's file of that name."""
-        context = self._context
-        stored = context.read(lambda tx: logos.own_file(tx, context.account, source, settings=context.settings))
-        if stored is None:
-            return None
-        name, size = stored
-        logos.must_fit(size)
-        try:
-            return b"".join(context.store.load(name)[1])
-        except ObjectNotFound:
-            return None
 
 
 def add(context: RequestContext, body: NewCode, request_logos: Logos) -> int:

@@ -101,7 +101,10 @@ class FileView:
 
 @dataclass(frozen=True, slots=True)
 class BioView:
-    """A bio page as a visit needs it. Blocks with a destination have the `id` that their clicks are counted for."""
+    """A bio page as a visit needs it. Blocks with a destination have the `id` that their clicks are counted for.
+
+    `avatar` is the name of a picture, such as `picture-12`, or "".
+    """
 
     id: int
     account: int
@@ -110,6 +113,8 @@ class BioView:
     title: str
     description: str
     theme: str
+    avatar: str
+    design: Mapping[str, Any] | None
     sensitive: bool
     blocks: Sequence[Mapping[str, Any]]
 

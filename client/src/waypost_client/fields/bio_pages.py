@@ -10,17 +10,45 @@ if TYPE_CHECKING:
     from typing_extensions import Required
 
 
+class Design(TypedDict, total=False):
+    """Own colors and background. Text must have a contrast of at least 4.5:1."""
+
+    background: Required[str]
+    """Color of the background."""
+    gradient: str | Literal[""]
+    """Color of the background at the bottom; empty for no gradient."""
+    picture: str
+    """Picture behind the color, which is as transparent as the text allows. A PNG, JPEG or WebP: its URL, a
+    data: URL, or the short URL or alias of a file of yours. The page gets a small copy of it. The URL of a
+    picture that the page has keeps it.
+    """
+    text: str | Literal[""]
+    """Color of text on the background; by default black or white."""
+    button: str
+    """Color of buttons and cards."""
+    buttontext: str | Literal[""]
+    """Color of text on them; by default black or white."""
+
+
 class LinkBlock(TypedDict, total=False):
     """A button."""
 
     hidden: bool
     """True to hide the block from visitors. It keeps its clicks; its short URL answers 404."""
+    showfrom: str
+    """First day or second in UTC in which visitors see the block."""
+    showuntil: str
+    """Last day or second in UTC in which visitors see it."""
     type: Required[Literal["link"]]
     """Kind of the block."""
     title: Required[str]
     """Text of the button."""
     url: Required[str]
     """Destination of the block."""
+    thumbnail: str
+    """Picture on the button. A PNG, JPEG or WebP: its URL, a data: URL, or the short URL or alias of a file of
+    yours. The page gets a small copy of it. The URL of a picture that the page has keeps it.
+    """
 
 
 class TextBlock(TypedDict, total=False):
@@ -28,6 +56,10 @@ class TextBlock(TypedDict, total=False):
 
     hidden: bool
     """True to hide the block from visitors. It keeps its clicks; its short URL answers 404."""
+    showfrom: str
+    """First day or second in UTC in which visitors see the block."""
+    showuntil: str
+    """Last day or second in UTC in which visitors see it."""
     type: Required[Literal["heading", "text"]]
     """Kind of the block."""
     text: Required[str]
@@ -39,6 +71,10 @@ class ImageBlock(TypedDict, total=False):
 
     hidden: bool
     """True to hide the block from visitors. It keeps its clicks; its short URL answers 404."""
+    showfrom: str
+    """First day or second in UTC in which visitors see the block."""
+    showuntil: str
+    """Last day or second in UTC in which visitors see it."""
     type: Required[Literal["image"]]
     """Kind of the block."""
     image: Required[str]
@@ -54,6 +90,10 @@ class SocialBlock(TypedDict, total=False):
 
     hidden: bool
     """True to hide the block from visitors. It keeps its clicks; its short URL answers 404."""
+    showfrom: str
+    """First day or second in UTC in which visitors see the block."""
+    showuntil: str
+    """Last day or second in UTC in which visitors see it."""
     type: Required[Literal["social"]]
     """Kind of the block."""
     network: Required[str]
@@ -62,11 +102,47 @@ class SocialBlock(TypedDict, total=False):
     """Destination of the block."""
 
 
+class EmbedBlock(TypedDict, total=False):
+    """A video, track or playlist, whose player is loaded when the visitor presses play."""
+
+    hidden: bool
+    """True to hide the block from visitors. It keeps its clicks; its short URL answers 404."""
+    showfrom: str
+    """First day or second in UTC in which visitors see the block."""
+    showuntil: str
+    """Last day or second in UTC in which visitors see it."""
+    type: Required[Literal["embed"]]
+    """Kind of the block."""
+    url: Required[str]
+    """Its page at YouTube, Vimeo, Dailymotion, Spotify, Apple Music, SoundCloud."""
+    title: str
+    """Title; by default the service."""
+
+
+class FormBlock(TypedDict, total=False):
+    """A form for visitors: that of an overlay, which also keeps the responses."""
+
+    hidden: bool
+    """True to hide the block from visitors. It keeps its clicks; its short URL answers 404."""
+    showfrom: str
+    """First day or second in UTC in which visitors see the block."""
+    showuntil: str
+    """Last day or second in UTC in which visitors see it."""
+    type: Required[Literal["form"]]
+    """Kind of the block."""
+    overlay: Required[int]
+    """Id of an overlay of type `contact` or `newsletter` of yours."""
+
+
 class CardBlock(TypedDict, total=False):
     """A contact card."""
 
     hidden: bool
     """True to hide the block from visitors. It keeps its clicks; its short URL answers 404."""
+    showfrom: str
+    """First day or second in UTC in which visitors see the block."""
+    showuntil: str
+    """Last day or second in UTC in which visitors see it."""
     type: Required[Literal["vcard"]]
     """Kind of the block."""
     fname: str
@@ -112,8 +188,14 @@ class NewBio(TypedDict, total=False):
     """default, ocean, forest, sunset, paper or mono. Follows the system setting of the visitor unless it ends
     with -light or -dark. Any other value means default.
     """
-    blocks: Sequence[LinkBlock | TextBlock | ImageBlock | SocialBlock | CardBlock] | None
-    """Blocks of the page, from top to bottom: link, heading, text, image, social or vcard."""
+    avatar: str | None
+    """Picture above the heading. A PNG, JPEG or WebP: its URL, a data: URL, or the short URL or alias of a file
+    of yours. The page gets a small copy of it. The URL of a picture that the page has keeps it.
+    """
+    design: Design | None
+    """Own colors and background instead of those of the theme."""
+    blocks: Sequence[LinkBlock | TextBlock | ImageBlock | SocialBlock | EmbedBlock | FormBlock | CardBlock] | None
+    """Blocks of the page, from top to bottom: link, heading, text, image, social, embed, form or vcard."""
     sensitive: bool | None
     """True to warn visitors before they see the page."""
 
@@ -133,7 +215,13 @@ class BioChange(TypedDict, total=False):
     """default, ocean, forest, sunset, paper or mono. Follows the system setting of the visitor unless it ends
     with -light or -dark. Any other value means default.
     """
-    blocks: Sequence[LinkBlock | TextBlock | ImageBlock | SocialBlock | CardBlock] | None
-    """Blocks of the page, from top to bottom: link, heading, text, image, social or vcard."""
+    avatar: str | None
+    """Picture above the heading. A PNG, JPEG or WebP: its URL, a data: URL, or the short URL or alias of a file
+    of yours. The page gets a small copy of it. The URL of a picture that the page has keeps it.
+    """
+    design: Design | None
+    """Own colors and background instead of those of the theme."""
+    blocks: Sequence[LinkBlock | TextBlock | ImageBlock | SocialBlock | EmbedBlock | FormBlock | CardBlock] | None
+    """Blocks of the page, from top to bottom: link, heading, text, image, social, embed, form or vcard."""
     sensitive: bool | None
     """True to warn visitors before they see the page."""

@@ -40,35 +40,21 @@ class Bio(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BioDetails(Record):
-    """A bio page with its blocks as they were sent."""
+class Design(Record):
+    """Own colors and background; parts are empty as in a request."""
 
-    id: int = 0
-    """Id of the item in paths and in other requests."""
-    name: str = ""
-    """Name for yourself."""
-    alias: str = ""
-    """The part of the short URL after the host."""
-    shorturl: str = ""
-    """Short URL."""
-    title: str = ""
-    """Heading of the page; the name by default."""
-    description: str = ""
-    """Text below the heading."""
-    theme: str = ""
-    """default, ocean, forest, sunset, paper or mono. Follows the system setting of the visitor unless it ends
-    with -light or -dark. Any other value means default.
-    """
-    clicks: int = 0
-    """Visits by people, without bots and link previews."""
-    uniqueclicks: int = 0
-    """Distinct visitors, counted per day."""
-    date: str = ""
-    """Time of creation, in UTC."""
-    blocks: tuple[Mapping[str, Any], ...] = ()
-    """Blocks of the page, from top to bottom: link, heading, text, image, social or vcard."""
-    sensitive: bool = False
-    """True to warn visitors before they see the page."""
+    background: str = ""
+    """Color of the background."""
+    gradient: str = ""
+    """Color of the background at the bottom."""
+    picture: str = ""
+    """URL of the picture behind the color."""
+    text: str = ""
+    """Color of text on the background."""
+    button: str = ""
+    """Color of buttons and cards."""
+    buttontext: str = ""
+    """Color of text on them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,6 +83,42 @@ class BioDone(Record):
     """Id of the item in paths and in other requests."""
     shorturl: str = ""
     """Short URL."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BioDetails(Record):
+    """A bio page with its blocks as they were sent."""
+
+    id: int = 0
+    """Id of the item in paths and in other requests."""
+    name: str = ""
+    """Name for yourself."""
+    alias: str = ""
+    """The part of the short URL after the host."""
+    shorturl: str = ""
+    """Short URL."""
+    title: str = ""
+    """Heading of the page; the name by default."""
+    description: str = ""
+    """Text below the heading."""
+    theme: str = ""
+    """default, ocean, forest, sunset, paper or mono. Follows the system setting of the visitor unless it ends
+    with -light or -dark. Any other value means default.
+    """
+    clicks: int = 0
+    """Visits by people, without bots and link previews."""
+    uniqueclicks: int = 0
+    """Distinct visitors, counted per day."""
+    date: str = ""
+    """Time of creation, in UTC."""
+    avatar: str = ""
+    """URL of the picture above the heading; empty for none."""
+    design: Design | None = None
+    """Own colors and background; null for those of the theme."""
+    blocks: tuple[Mapping[str, Any], ...] = ()
+    """Blocks of the page, from top to bottom: link, heading, text, image, social, embed, form or vcard."""
+    sensitive: bool = False
+    """True to warn visitors before they see the page."""
 
 
 @dataclass(frozen=True, kw_only=True)

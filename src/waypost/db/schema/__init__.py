@@ -16,6 +16,7 @@ from waypost.db.schema.accounts import (
     sessions,
     totp_secrets,
 )
+from waypost.db.schema.bio_pages import bio_blocks, bio_pictures, bios
 from waypost.db.schema.clicks import (
     changes,
     click_labels,
@@ -35,8 +36,6 @@ from waypost.db.schema.moderation import attempt_limits, blocklist_entries, repo
 from waypost.db.schema.page_counters import page_counters
 from waypost.db.schema.resources import (
     aliases,
-    bio_blocks,
-    bios,
     campaigns,
     channel_items,
     channels,

@@ -150,32 +150,6 @@ links = owned(
     Index("links_overlay", "overlay"),
 )
 
-bios = owned(
-    "bios",
-    Column("name", Text, nullable=False),
-    Column("alias", String(190), nullable=False),
-    string("title"),
-    string("description"),
-    string("theme", "default"),
-    Column("blocks", JSON, nullable=False, default=[]),
-    flag("sensitive"),
-    number("clicks"),
-    number("uniqueclicks"),
-)
-
-# Clicks of the blocks of bio pages that are links. `bios.blocks` contains their ids.
-bio_blocks = Table(
-    "bio_blocks",
-    metadata,
-    id_column(),
-    inherited_account(),
-    parent("bio", "bios", "CASCADE"),
-    number("clicks"),
-    number("uniqueclicks"),
-    Index("bio_blocks_bio", "bio", "id"),
-    sqlite_autoincrement=True,
-)
-
 qrs = owned(
     "qrs",
     string("name"),

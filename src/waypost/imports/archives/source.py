@@ -4,6 +4,7 @@ import base64
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, BinaryIO
 
+from waypost.bios import pictures
 from waypost.errors import Problem
 from waypost.http import file_names
 from waypost.imports.archives.kinds import KINDS
@@ -106,7 +107,19 @@ class ArchiveSource:
         blocks = [block for block in row.values("blocks") if isinstance(block, dict)]
         ids = (Fields(block).number("id") for block in blocks)
         record.fields["blocks"] = [{name: value for name, value in block.items() if name != "id"} for block in blocks]
+        design = record.fields.get("design")
+        places = [(record.fields, "avatar"), *((block, "thumbnail") for block in record.fields["blocks"])]
+        for place, name in [*places, *([(design, "picture")] if isinstance(design, dict) else [])]:
+            if picture := place.pop(name, ""):
+                self._add_picture(record, place, name, picture)
         record.blocks = [(block, *self._block_clicks.get(block, (0, 0))) for block in ids]
+
+    def _add_picture(self, record: Record, place: dict[str, Any], name: str, picture: object) -> None:
+        content = self.reader.content(f"bio/{picture}.webp", _MAX_LOGO) if pictures.is_name(picture) else None
+        if content is None:
+            record.losses.append(f"its {name} is not in the archive")
+        else:
+            place[name] = pictures.DATA_PREFIX + base64.b64encode(content).decode()
 
     def _add_qr_code(self, record: Record, row: Fields) -> None:
         if row.is_true("haslogo"):

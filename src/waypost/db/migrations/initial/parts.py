@@ -20,6 +20,7 @@ def create() -> None:
     """Create the tables, in the order of their references."""
     _create_submissions()
     _create_bio_blocks()
+    _create_bio_pictures()
     _create_channel_items()
     _create_download_grants()
     _create_rotator_links()
@@ -49,6 +50,16 @@ def _create_bio_blocks() -> None:
         part_of("bio_blocks", "bio", "bios", "CASCADE"),
     )
     op.create_index("bio_blocks_bio", "bio_blocks", ["bio", "id"])
+
+
+def _create_bio_pictures() -> None:
+    create_table(
+        "bio_pictures",
+        columns(ID, "account", "bio"),
+        columns(BYTES, "data"),
+        part_of("bio_pictures", "bio", "bios", "CASCADE"),
+    )
+    op.create_index("bio_pictures_bio", "bio_pictures", ["bio", "id"])
 
 
 def _create_channel_items() -> None:

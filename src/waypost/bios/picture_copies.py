@@ -1,0 +1,108 @@
+"""Our own copies of the pictures of a bio page: square, small, and without anything else that was in the file."""
+
+import base64
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from io import BytesIO
+from typing import Any
+
+from PIL import Image, ImageOps
+
+from waypost.api.context import RequestContext
+from waypost.bios import pictures
+from waypost.errors import Problem, invalid
+from waypost.pictures import sources
+from waypost.pictures.decoding import Rules, decode
+
+MAX_BYTES = 8 * 1024 * 1024
+_FORMATS = ("PNG", "JPEG", "WEBP")
+_QUALITY = 82
+_MAX_LOADED = 20  # pictures of a request that are not in the request itself
+
+
+@dataclass(frozen=True)
+class Place:
+    """A place for a picture on the page: `side` is the width and height of its square copy, in pixels; 0: uncropped."""
+
+    rules: Rules
+    side: int = 0
+
+
+AVATAR = Place(Rules("avatar", 1600, MAX_BYTES, _FORMATS), 400)
+THUMBNAIL = Place(Rules("blocks", 1280, MAX_BYTES, _FORMATS), 160)
+
+BACKGROUND = Place(Rules("design", 1600, MAX_BYTES, _FORMATS))
+
+
+def own_copy(data: bytes, place: Place) -> str:
+    """Return a copy for the place as a `data:` URL that `pictures.store` takes. Raises INVALID."""
+    return decode(data, place.rules, partial(_as_webp, side=place.side))
+
+
+def copy_of_data(source: str, place: Place) -> str:
+    """Return the copy of a picture in a `data:` URL. Raises INVALID."""
+    return own_copy(sources.from_data(source, place.rules), place)
+
+
+def replace_pictures(fields: Mapping[str, Any], copy: Callable[[str, Place], str]) -> dict[str, Any]:
+    """Return the fields of a page with the result of `copy` for each picture."""
+    replaced = dict(fields)
+    if replaced.get("avatar"):
+        replaced["avatar"] = copy(replaced["avatar"], AVATAR)
+    if replaced.get("design"):
+        replaced["design"] = _replace_part(replaced["design"], "picture", BACKGROUND, copy)
+    if replaced.get("blocks"):
+        replaced["blocks"] = [_replace_part(block, "thumbnail", THUMBNAIL, copy) for block in replaced["blocks"]]
+    return replaced
+
+
+def _replace_part(
+    values: Mapping[str, Any], part: str, place: Place, copy: Callable[[str, Place], str]
+) -> Mapping[str, Any]:
+    return {**values, part: copy(values[part], place)} if values.get(part) else values
+
+
+class Copies:
+    """The pictures of one request: each source is loaded once."""
+
+    def __init__(self, context: RequestContext) -> None:
+        self._context = context
+        self._known: dict[tuple[str, str], str | Problem] = {}
+
+    def resolve(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the fields of a page with copies instead of the sources of pictures. Raises INVALID."""
+        return replace_pictures(fields, self._copy)
+
+    def _copy(self, source: str, place: Place) -> str:
+        """Return the copy of a picture; the name of one that the page has, whose URL clients send back."""
+        name = source.strip().removeprefix(f"{self._context.settings.base}/").rpartition("/")[2]
+        if pictures.is_name(name):
+            return name
+        if sources.is_data(source):
+            return copy_of_data(source, place)
+        known = self._known.get((source, place.rules.field))
+        if known is None:
+            known = self._known[source, place.rules.field] = self._load(source, place)
+        if isinstance(known, Problem):
+            raise known
+        return known
+
+    def _load(self, source: str, place: Place) -> str | Problem:
+        field = place.rules.field
+        if len(self._known) >= _MAX_LOADED:
+            return invalid(field, f"{field}: one request can load at most {_MAX_LOADED} pictures.")
+        try:
+            return own_copy(sources.load(self._context, source, place.rules), place)
+        except Problem as problem:
+            return problem
+
+
+def _as_webp(image: Image.Image, side: int) -> str:
+    if side:
+        image = ImageOps.fit(image, (min(side, *image.size),) * 2, Image.Resampling.LANCZOS)
+    if image.getchannel("A").getextrema()[0] == 255:  # opaque
+        image = image.convert("RGB")
+    out = BytesIO()
+    image.save(out, "WEBP", quality=_QUALITY)
+    return pictures.DATA_PREFIX + base64.b64encode(out.getvalue()).decode()

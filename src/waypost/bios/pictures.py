@@ -1,0 +1,97 @@
+"""The pictures of a bio page: our own copies, which are deleted when nothing on the page shows them any more."""
+
+import base64
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, delete, false, insert, select
+
+from waypost.bios.blocks import Block
+from waypost.db.schema import bio_pictures
+from waypost.errors import invalid
+
+DATA_PREFIX = "data:image/webp;base64,"
+"""The beginning of a new picture: a `data:` URL with our own copy (waypost.bios.picture_copies)."""
+_DATA = re.compile(re.escape(DATA_PREFIX) + r"[A-Za-z0-9+/]+=*\Z")
+_NAME = re.compile(r"picture-([0-9]{1,15})\Z")
+_c = bio_pictures.c
+
+
+def is_name(value: object) -> bool:
+    """Return whether the value is the name of a stored picture, such as `picture-12`."""
+    return isinstance(value, str) and _NAME.match(value) is not None
+
+
+def is_copy(value: str) -> bool:
+    """Return whether the value has the form of a new picture. The bytes can still be those of anything."""
+    return _DATA.match(value) is not None
+
+
+def names_of(avatar: str, design: Mapping[str, Any] | None, blocks: Iterable[Block]) -> set[str]:
+    """Return the names of the pictures that a page and these blocks show."""
+    values = {avatar, (design or {}).get("picture", ""), *(str(block.get("thumbnail", "")) for block in blocks)}
+    return set(filter(is_name, values))
+
+
+def store(tx: Connection, account: int, bio: int, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns with the names of their pictures; new ones are stored. Raises INVALID on the field."""
+    stored = dict(values)
+    if stored.get("avatar"):
+        stored["avatar"] = _name_of(tx, account, bio, stored["avatar"], field="avatar")
+    if stored.get("design"):
+        picture = stored["design"]["picture"]
+        name = picture and _name_of(tx, account, bio, picture, field="design")
+        stored["design"] = {**stored["design"], "picture": name}
+    if stored.get("blocks"):
+        stored["blocks"] = [_with_name(tx, account, bio, block) for block in stored["blocks"]]
+    return stored
+
+
+def remove_unused(tx: Connection, account: int, bio: int, used: Iterable[str]) -> None:
+    """Delete the pictures of a page that it does not show."""
+    ids = [int(name.removeprefix("picture-")) for name in used]
+    tx.execute(delete(bio_pictures).where(_c.bio == bio, _c.account == account, _c.id.not_in(ids)))
+
+
+def find(tx: Connection, account: int, bio: int, name: str) -> bytes | None:
+    """Return a picture of a page by its name."""
+    return tx.execute(select(_c.data).where(*_named(account, name), _c.bio == bio)).scalar()
+
+
+def find_owned(tx: Connection, account: int, name: str) -> bytes | None:
+    """Return a picture of any page of the account."""
+    return tx.execute(select(_c.data).where(*_named(account, name))).scalar()
+
+
+def with_urls(blocks: Sequence[Block], url: str) -> list[Block]:
+    """Return blocks with the URLs of their thumbnails; `url` is that of the page."""
+    return [
+        {**block, "thumbnail": url_of(block["thumbnail"], url)} if "thumbnail" in block else block for block in blocks
+    ]
+
+
+def url_of(name: str, url: str) -> str:
+    """Return the URL of a picture below this URL; other values, such as "" and the URL of a draft, are returned."""
+    return f"{url}/{name}" if is_name(name) else name
+
+
+def _named(account: int, name: str) -> Sequence[ColumnElement[bool]]:
+    match = _NAME.match(name)
+    return (_c.id == int(match[1]), _c.account == account) if match else (false(),)
+
+
+def _with_name(tx: Connection, account: int, bio: int, block: Block) -> Block:
+    if not block.get("thumbnail"):
+        return {name: value for name, value in block.items() if name != "thumbnail"}
+    return {**block, "thumbnail": _name_of(tx, account, bio, block["thumbnail"], field="blocks")}
+
+
+def _name_of(tx: Connection, account: int, bio: int, picture: str, *, field: str) -> str:
+    """Store a new picture, or check that the page has it; return its name."""
+    if picture.startswith(DATA_PREFIX):
+        row = {"account": account, "bio": bio, "data": base64.b64decode(picture.removeprefix(DATA_PREFIX))}
+        return f"picture-{tx.execute(insert(bio_pictures).values(row).returning(_c.id)).scalar_one()}"
+    if find(tx, account, bio, picture) is None:
+        raise invalid(field, f"{field} has a picture that this page does not have. Upload it again.")
+    return picture
