@@ -96,11 +96,11 @@ API_ROUTERS = (
     utm_router,
     domains_router,
     overlays_router,
+    shares_router,
     links_router,
     bios_router,
     imports_router,
     statistics_router,
-    shares_router,
     admin_accounts_router,
     bulk_api.create_router(_item_endpoints),
 )

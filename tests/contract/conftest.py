@@ -25,5 +25,6 @@ def item_ids(ana: Person) -> ItemIds:
         "file": ana.call("POST", "/files/upload/a.bin", content=b"content").json()["id"],
         "admin": ana.database.write(lambda tx: ops.add(tx, email="cyd@example.com", username="cyd", password="").id),
     }
+    ids["share"] = ana.add("share", type="link", itemid=ids["url"])
     ana.post(f"/channel/{ids['channel']}/assign/links/{ids['url']}")
     return ids

@@ -24,6 +24,7 @@ from tests.contract.shapes import (
     QR,
     QR_DETAILS,
     SENTENCE,
+    SHARE,
     SPLASH,
     SPLASH_ITEM,
     STATISTICS,
@@ -121,6 +122,11 @@ DOCUMENT = (
     Row("GET /overlay", _list("cta", OVERLAY_ITEM)),
 )
 DECISIONS = (
+    Row("GET /shares", _list("shares", SHARE)),
+    Row("GET /share/:id", {"details": SHARE}),
+    Row("POST /share/add", {**DONE, **SHARE}, {"type": "link", "itemid": 1, "password": "tulip", "days": 30}),
+    Row("PUT /share/:id/update", {**DONE, **SHARE}, {"title": "Spring", "slug": "spring-sale"}),
+    Row("DELETE /share/:id/delete", DONE),
     Row("PUT /files/upload/:filename", UPLOADED, content=b"content"),
     Row("GET /file/:id", {"details": FILE_DETAILS}),
     Row("PUT /file/:id/update", DONE, {"name": "Else", "maxdownloads": 5}),

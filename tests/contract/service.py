@@ -60,6 +60,7 @@ class Service:
         uses = {"type": f"overlay-{ids['overlay']}", "domain": f"https://go{number}.brand.example", **used}
         link = next(resource for resource in RESOURCES if resource.path == "/url")
         ids["url"] = self._create("/url/add", {**link.body(number), **uses})
+        ids["share"] = self._create("/share/add", {"type": "link", "itemid": ids["url"]})
         return ids
 
     def _create(self, path: str, body: Any) -> int:

@@ -48,6 +48,15 @@ UTM: Shape = {
     **dict.fromkeys(("name", "utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content"), str),
     "date": TIMESTAMP,
 }
+SHARE: Shape = {
+    **dict.fromkeys(("id", "itemid"), int),
+    "type": "link",
+    "url": URL,
+    **dict.fromkeys(("title", "slug", "firstday", "lastday", "timezone", "expiry"), str),
+    "haspassword": bool,
+    "days": (int, None),
+    "date": TIMESTAMP,
+}
 DOMAIN: Shape = {"id": int, "domain": URL, "redirectroot": str, "redirect404": str}
 DOMAIN_DETAILS: Shape = {**DOMAIN, "brandname": str, "brandcolor": str, "brandlogo": str}
 SPLASH_ITEM: Shape = {"id": int, "name": str, "date": TIMESTAMP}

@@ -43,6 +43,8 @@ def server(tmp_path: Path) -> Iterator[tuple[Server, str]]:
         for resource in RESOURCES:
             created = server.call("POST", f"/api{resource.path}/add", key=key, json=resource.body(9)).json()
             assert (created["error"], created["id"]) == (0, 1), created
+        shared = server.call("POST", "/api/share/add", key=key, json={"type": "link", "itemid": 1}).json()
+        assert (shared["error"], shared["id"]) == (0, 1), shared
         uploaded = server.call("POST", "/api/files/upload/first.txt", key=key, content=_LINKS).json()
         assert (uploaded["error"], uploaded["id"]) == (0, 1), uploaded
         yield server, key

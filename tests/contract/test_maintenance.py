@@ -51,6 +51,7 @@ def _tables(database: Database) -> dict[str, Any]:
         "domains",
         "splashes",
         "overlays",
+        "shares",
         "utm_templates",
     )
     query = " UNION ALL ".join(f"SELECT '{name}' AS name, count(*) AS rows FROM {name}" for name in names)

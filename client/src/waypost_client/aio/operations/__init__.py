@@ -31,11 +31,11 @@ class AsyncOperations(
     AsyncUtmTemplatesOperations,
     AsyncBrandedDomainsOperations,
     AsyncCtaOverlaysOperations,
+    AsyncShareLinksOperations,
     AsyncLinksOperations,
     AsyncBioPagesOperations,
     AsyncImportsOperations,
     AsyncStatisticsOperations,
-    AsyncShareLinksOperations,
     AsyncAdministrationOperations,
     AsyncBulkOperations,
 ):

@@ -31,11 +31,11 @@ class Operations(
     UtmTemplatesOperations,
     BrandedDomainsOperations,
     CtaOverlaysOperations,
+    ShareLinksOperations,
     LinksOperations,
     BioPagesOperations,
     ImportsOperations,
     StatisticsOperations,
-    ShareLinksOperations,
     AdministrationOperations,
     BulkOperations,
 ):
