@@ -47,6 +47,7 @@ from waypost.imports.api import router as imports_router
 from waypost.imports.pages import pages as import_pages
 from waypost.interstitials.consent import answer_consent
 from waypost.links.api import router as links_router
+from waypost.links.bulk_pages import pages as link_bulk_pages
 from waypost.links.list_pages import pages as link_list_pages
 from waypost.links.pages import pages as links_pages
 from waypost.links.preview_pages import pages as link_preview_pages
@@ -113,6 +114,7 @@ DASHBOARD_PAGES = (
     *shared_statistics_pages.routes,
     *palette_pages.routes,
     *link_list_pages.routes,
+    *link_bulk_pages.routes,
     *links_pages.routes,
     *link_preview_pages.routes,
     *files_pages.routes,

@@ -5,7 +5,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.conftest import Person
 from tests.support.browser import window
-from tests.support.browser_login import examine, sign_in
+from tests.support.browser_login import examine, sign_in, signed_in_page
 from tests.support.databases import ON_SQLITE
 
 pytestmark = ON_SQLITE
@@ -36,6 +36,7 @@ def test_template_is_created_and_applied_in_editor(
         page.get_by_label("UTM template").locator("visible=true").select_option(label="Newsletter")
         if scripts:
             expect(page.get_by_label("Destination URL").first).to_have_value(f"shop.example/a?{_QUERY}")
+            expect(page.locator("summary", has_text="UTM parameters").locator(".tag")).to_have_text("news, e-mail")
             page.get_by_label("Term utm_term").fill("boots")
             href = page.get_by_role("link", name="Save these values as a template").get_attribute("href")
             assert str(href).endswith(f"/dashboard/utm/new?{_QUERY}&utm_term=boots")
@@ -44,3 +45,32 @@ def test_template_is_created_and_applied_in_editor(
         page.get_by_role("button", name="Create link").locator("visible=true").last.click()
         expect(page.get_by_role("status").first).to_contain_text("Your link is ready.")
     assert ana.get("/urls")["data"]["urls"][0]["longurl"] == f"https://shop.example/a?{_QUERY}"
+
+
+def test_quick_create_applies_template_and_offers_copy_code_and_share(
+    ana: Person, chrome: Browser, address: str
+) -> None:
+    ana.add("utm", name="Newsletter", utm_source="news", utm_medium="e-mail")
+    ana.add("domain", domain="https://go.brand.example")
+    with signed_in_page(chrome, address) as page:
+        page.evaluate("() => { navigator.share = async (content) => { window.shared = content.url; }; }")
+        for width in (390, 1280):
+            page.set_viewport_size({"width": width, "height": 900})
+            page.keyboard.press("c")
+            dialog = page.get_by_role("dialog", name="New link")
+            dialog.get_by_label("Destination URL").fill("shop.example/b")
+            dialog.get_by_label("Domain").select_option("go.brand.example")
+            dialog.get_by_label("Alias").fill(f"wide-{width}")
+            dialog.get_by_label("UTM template").select_option(label="Newsletter")
+            dialog.get_by_role("button", name="Create link").click()
+            result = dialog.locator(".quick-result")
+            expect(result).to_contain_text(f"go.brand.example/wide-{width}")
+            expect(result.get_by_role("button", name="Copy")).to_be_focused()
+            result.locator("summary").click()
+            expect(result.get_by_alt_text("QR code of this link")).to_be_visible()
+            result.get_by_role("link", name="Share").click()
+            assert page.evaluate("window.shared") == f"https://go.brand.example/wide-{width}"
+            if width == 1280:
+                examine(page, "new link in the dialog")
+            page.keyboard.press("Escape")
+    assert {link["longurl"] for link in ana.get("/urls")["data"]["urls"]} == {f"https://shop.example/b?{_QUERY}"}

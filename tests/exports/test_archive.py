@@ -43,10 +43,11 @@ NOT_EXPORTED = {
     "visitors": "hashes, for a day",
     "rotator_state": "working state of rotators",
     "trash": "deleted items",
+    "link_undos": "values before bulk actions, for a day",
     "link_pixels": "column pixels of links",
 }
 NOT_EXPORTED_COLUMNS = {
-    "links": {"password", "search"},
+    "links": {"password", "search", "urlhash"},
     "files": {"password", "search", "object"},
     "qrs": {"logo"},
     "shares": {"password", "token"},

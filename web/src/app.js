@@ -1,6 +1,7 @@
 // Progressive enhancement of all dashboard pages: everything also works without scripts.
 import { copyText } from "./copy.js";
 import { cancelConfirmation, closeOnBackdropClick, openConfirmation, openCreateDialog } from "./dialogs.js";
+import "./badges.js";
 import "./card.js";
 import "./channels.js";
 import "./quick.js";
@@ -10,7 +11,9 @@ import "./offline.js";
 import { openPalette } from "./palette.js";
 import "./position.js";
 import "./preview.js";
+import "./qr_draft.js";
 import "./selection.js";
+import { share } from "./share.js";
 import "./shortcuts.js";
 import "./timezone.js";
 import "./unsaved.js";
@@ -19,6 +22,7 @@ import "./utm.js";
 /** Actions of clicks, by the selector of the clicked element; the first match wins. */
 const CLICK_ACTIONS = [
   { selector: "[data-copy]", run: copyText, isLink: false },
+  { selector: "[data-share]", run: share, isLink: true },
   { selector: "[data-add]", run: (button) => addRow(button.closest("[data-rows]")), isLink: false },
   { selector: "[data-create]", run: () => openCreateDialog(), isLink: true },
   { selector: "[data-palette]", run: () => openPalette(), isLink: true },
@@ -37,6 +41,6 @@ document.addEventListener("click", (event) => {
     action.run(event.target.closest(action.selector));
   } else closeOnBackdropClick(event);
   for (const menu of document.querySelectorAll(".dropdown[open], .bottom-nav details[open]")) {
-    if (!menu.contains(event.target)) menu.open = false;
+    if (!menu.contains(event.target) || event.target.closest("[data-download]")) menu.open = false;
   }
 });

@@ -20,7 +20,7 @@ document.addEventListener("submit", (event) => {
     return;
   }
   if (isBusy(form)) event.preventDefault();
-  if (event.defaultPrevented || form.method !== "post" || submitter?.formTarget) return;
+  if (event.defaultPrevented || form.method !== "post" || submitter?.matches("[formtarget], [data-download]")) return;
   const pending = [form, submitter].filter(Boolean);
   for (const element of pending) setBusy(element);
   // Submitting is possible again if the page load was stopped or got no response.

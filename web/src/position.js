@@ -49,6 +49,9 @@ const [page, top] = JSON.parse(sessionStorage.getItem(KEY) ?? "[]");
 if ($("#rows") && page === currentPage()) {
   sessionStorage.removeItem(KEY);
   const message = $("main > .alert p")?.textContent.trim();
-  if (message && top > 0) showToast(message, 6000); // the message at the top of the page is out of sight
+  // The message at the top of the page is out of sight.
+  const undo = $("main > .alert [data-undo] button");
+  const action = undo && { label: undo.textContent.trim(), run: () => undo.click() };
+  if (message && top > 0) showToast(message, 8000, action);
   scrollTo(0, top);
 }

@@ -73,6 +73,8 @@ def sign_out(context: PageContext) -> Response:
 @pages.get("/dashboard/register", public=True)
 def show_registration(context: PageContext) -> Response:
     """Show the registration form; with SMTP, its second step needs a link from an e-mail."""
+    if context.session is not None:
+        return RedirectResponse(HOME, status_code=303)
     _require_registration(context)
     token = context.query("pass", max_length=2000)
     email = email_links.email_of(context.services.signer, token) if token else ""

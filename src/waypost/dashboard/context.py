@@ -16,7 +16,7 @@ from waypost.api.context import RequestContext
 from waypost.api.request_body import Body
 from waypost.auth.sessions import SignedIn
 from waypost.dashboard import flash, forms, list_position, quick_create
-from waypost.dashboard.flash import Flash, Tone
+from waypost.dashboard.flash import NO_UNDO, Flash, Tone
 from waypost.dashboard.forms import PLAIN, VERSION, Form, Shape, Value
 from waypost.dashboard.i18n import find_zone
 from waypost.dashboard.list_position import HOME
@@ -215,15 +215,15 @@ class PageContext(RequestContext):
         return last or self.render(template, page=page, limit=limit, **values)
 
     def redirect(
-        self, path: str, *, message: str = "", tone: Tone = "good", copy_text: str = "", undo: str = ""
+        self, path: str, *, message: str = "", tone: Tone = "good", copy_text: str = "", undo: tuple[str, str] = NO_UNDO
     ) -> Response:
-        """Redirect to a page that shows a flash message; `copy_text` and `undo` as in `Flash`.
+        """Redirect to a page that shows a flash message; the other values as in `Flash`.
 
         A list is shown with the query that it had before (see `return_path`).
         """
         response = RedirectResponse(self.return_path(path), status_code=303)
         if message:
-            value = flash.sign(self.services.signer, Flash(tone, message, copy_text, undo))
+            value = flash.sign(self.services.signer, Flash(tone, message, copy_text, *undo))
             self.set_cookie(response, flash.COOKIE, value, max_age=flash.SECONDS, path=HOME)
         return response
 

@@ -10,12 +10,20 @@ Tone = Literal["good", "bad"]
 
 
 class Flash(NamedTuple):
-    """A message. `copy_text` is a short URL with a copy button, `undo` the batch that an Undo button restores."""
+    """A message. `copy_text` is a short URL with a copy button.
+
+    `batch` is sent by an Undo button to the page `undo_path`; "" for no button.
+    """
 
     tone: str
     message: str
-    copy_text: str
-    undo: str
+    copy_text: str = ""
+    undo_path: str = ""
+    batch: str = ""
+
+
+NO_UNDO = ("", "")
+"""`undo_path` and `batch` of a message without an Undo button."""
 
 
 def sign(signer: Signer, flash: Flash) -> str:

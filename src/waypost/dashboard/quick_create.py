@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, bindparam, select
 
-from waypost.db.schema import utm_templates
+from waypost.db.schema import domains, utm_templates
 
 _MAX_OPTIONS = 50
 _TEMPLATES = (
@@ -16,12 +16,23 @@ _TEMPLATES = (
 )
 
 
+_DOMAINS = (
+    select(domains.c.host)
+    .where(domains.c.account == bindparam("owner"))
+    .order_by(domains.c.id.desc())
+    .limit(_MAX_OPTIONS)
+)
+
+
 class QuickOptions(NamedTuple):
-    """(id, name) of the newest UTM templates."""
+    """(id, name) of the newest UTM templates, and (host, host) of the newest branded domains."""
 
     templates: Sequence[tuple[int, str]]
+    domains: Sequence[tuple[str, str]]
 
 
 def options(tx: Connection, account: int) -> QuickOptions:
     """Return the options of an account."""
-    return QuickOptions([(row.id, row.name) for row in tx.execute(_TEMPLATES, {"owner": account})])
+    templates = [(row.id, row.name) for row in tx.execute(_TEMPLATES, {"owner": account})]
+    hosts = tx.execute(_DOMAINS, {"owner": account}).scalars()
+    return QuickOptions(templates, [(host, host) for host in hosts])

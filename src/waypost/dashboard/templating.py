@@ -1,6 +1,7 @@
 """The dashboard's Jinja environment: the functions and filters that all templates have."""
 
 import json
+import zlib
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import date, datetime
 from functools import cache
@@ -32,6 +33,7 @@ from waypost.urls.url_parts import display_host
 STATIC = "/dashboard/static/"
 _SIDEWAYS = ("arrow-left", "arrow-right-start-on-rectangle", "arrow-uturn-left", "chevron-left", "chevron-right")
 Pairs = Iterable[tuple[object, str]]
+_HUES = 12  # classes in web/src/tables.css
 
 
 @cache
@@ -92,6 +94,7 @@ def _filters() -> Mapping[str, Callable[..., object]]:
         "relative_time": relative_time,
         "number": format_number,
         "host": host,
+        "host_mark": host_mark,
         "without_scheme": without_scheme,
         "percent": format_percent,
         "point_time": point_time,
@@ -207,6 +210,17 @@ def _iso(second: int) -> str:
 def host(address: str) -> str:
     """Return the host of a URL, or the text itself if it has none."""
     return display_host(address) or address
+
+
+def host_mark(address: str) -> Markup:
+    """Return the first character of a URL's host in one of twelve colors, always the same for a host.
+
+    An icon of the site would tell its server, or a service with icons, which links the account has.
+    """
+    name = host(address).casefold().removeprefix("www.")
+    letter = next((character for character in name if character.isalnum()), "?").upper()[:1]
+    hue = zlib.crc32(name.encode()) % _HUES
+    return Markup(f'<span class="host-mark hue-{hue}" aria-hidden="true">{escape(letter)}</span>')  # noqa: S704  # escaped
 
 
 def without_scheme(address: str) -> str:

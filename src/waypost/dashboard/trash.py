@@ -56,7 +56,7 @@ def delete(
     context.wait_for_ingest()
     batch = context.write(lambda tx: ops.move(tx, context.account, kind, ids, remove))
     message = ngettext(singular, plural or singular, len(set(ids)))
-    return context.redirect(NOUNS[kind].path, message=message, undo=batch)
+    return context.redirect(NOUNS[kind].path, message=message, undo=(f"{_LIST}/undo", batch))
 
 
 @pages.get("/dashboard/trash")
@@ -106,6 +106,8 @@ def purge_selected(context: PageContext) -> Response:
 @pages.get("/dashboard/trash/empty")
 def confirm_emptying(context: PageContext) -> Response:
     newest = context.read(lambda tx: ops.page(tx, context.account, context.page_request(1)))
+    if not newest.result:
+        return context.redirect(_LIST, message="The trash is empty.")
     return context.render("trash/empty.html", page=newest)
 
 

@@ -18,7 +18,7 @@ from waypost.db.schema import (
 )
 from waypost.errors import unavailable
 from waypost.links import creation, dead_links
-from waypost.links.columns import search_text
+from waypost.links.columns import search_text, url_hash
 from waypost.urls.alias_rules import fold_case
 
 _row = import_rows.c
@@ -108,7 +108,7 @@ _DEFAULTS = {name: getattr(links.c[name].default, "arg", None) for name in _RULE
 def columns_of(row: Row[Any], alias: str) -> dict[str, Any]:
     """Return the columns of a link that the source describes."""
     values = {name: value for name, value in row.fields["columns"].items() if value is not None or name not in _RULES}
-    values["url"] = row.url
+    values |= {"url": row.url, "urlhash": url_hash(row.url)}
     return {**values, "search": search_text({**values, "alias": alias})}
 
 

@@ -42,6 +42,19 @@ def add_channel(tx: Connection, account: int, ids: Collection[int], channel: int
         tx.execute(upsert(tx, channel_items).on_conflict_do_nothing(), rows)
 
 
+def remove_channel(tx: Connection, account: int, ids: Collection[int], channel: int) -> None:
+    """Remove the links from a channel, if they are in it. Raises INVALID, and NOT_FOUND as `set_status`."""
+    crud.require_reference(tx, channels, account, channel, field="channel", lock=True)
+    c, locked = channel_items.c, _lock(tx, account, ids)
+    is_selected = c.link.in_([link.id for link in locked])
+    tx.execute(delete(channel_items).where(c.channel == channel, c.account == account, is_selected))
+
+
+def set_expiry(tx: Connection, account: int, ids: Collection[int], expiry: int | None) -> None:
+    """Set the last second of the links, or none. Raises NOT_FOUND as `set_status`."""
+    _update(tx, account, ids, {"expiry": expiry})
+
+
 def remove(tx: Connection, account: int, ids: Collection[int]) -> None:
     """Delete the links. Their aliases stay reserved for the account. Raises NOT_FOUND as `set_status`."""
     locked = _lock(tx, account, ids)

@@ -1,5 +1,6 @@
 """The settable fields of a link and their conversion into columns: URLs validated, references resolved."""
 
+import hashlib
 import re
 from collections.abc import Mapping
 from typing import Any, Literal, TypedDict
@@ -74,6 +75,11 @@ def to_columns(tx: Connection, account: int, fields: Fields, settings: Settings)
     return values
 
 
+def url_hash(url: str) -> int:
+    """Return the hash of a destination in the index that finds links to it: 63 bits."""
+    return int.from_bytes(hashlib.sha256(url.encode()).digest()[:8]) >> 1
+
+
 def search_text(values: Mapping[str, Any]) -> str:
     """Return the text that searches match: title, destination, alias and description, case-folded."""
     return _SEPARATOR.join(values.get(name) or "" for name in _SEARCH_FIELDS).casefold()
@@ -84,6 +90,7 @@ def _urls(tx: Connection, fields: Fields, settings: Settings) -> dict[str, Any]:
     values: dict[str, Any] = {}
     if "url" in fields:
         values["url"] = _destination(tx, fields["url"], "url", settings)
+        values["urlhash"] = url_hash(values["url"])
     if "expiryurl" in fields:
         url = fields["expiryurl"]
         values["expiryurl"] = _destination(tx, url, "expiryurl", settings) if url else None

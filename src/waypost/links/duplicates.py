@@ -5,13 +5,14 @@ from sqlalchemy import Connection, select
 from waypost import clock
 from waypost.db.schema import links
 from waypost.links import ops
-from waypost.links.columns import Fields
+from waypost.links.columns import Fields, url_hash
 from waypost.settings import Settings
 
 
 def find_by_destination(tx: Connection, account: int, url: str, *, without: int = 0) -> ops.Link | None:
-    """Return the newest link to this destination, or None. Reads all links of the account if there is none."""
-    query = select(links.c.id).where(links.c.account == account, links.c.url == url, links.c.id != without)
+    """Return the newest link to this destination, or None (index links_account_urlhash)."""
+    is_same = (links.c.account == account, links.c.urlhash == url_hash(url), links.c.url == url, links.c.id != without)
+    query = select(links.c.id).where(*is_same)
     ids = tx.execute(query.order_by(links.c.id.desc()).limit(1)).scalars().all()
     return next(iter(ops.get_many(tx, ids)), None)
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from sqlalchemy import Connection
+from starlette.responses import Response, StreamingResponse
 
 from waypost import clock, csv_export
 from waypost.dashboard.context import PageContext
@@ -15,6 +16,12 @@ _COLUMNS = (
     *("id", "shorturl", "url", "title", "description", "status", "expiry", "clicklimit", "campaign", "channels"),
     *("clicks", "uniqueclicks", "created"),
 )
+
+
+def response(content: Iterator[str]) -> Response:
+    """Return lines of CSV as a download."""
+    headers = {"Content-Disposition": 'attachment; filename="links.csv"'}
+    return StreamingResponse(content, media_type="text/csv; charset=utf-8", headers=headers)
 
 
 def lines(context: PageContext, query: ListQuery) -> Iterator[str]:
@@ -29,10 +36,22 @@ def lines(context: PageContext, query: ListQuery) -> Iterator[str]:
         yield csv_export.lines(rows)
 
 
+def lines_of(context: PageContext, ids: Sequence[int]) -> Iterator[str]:
+    """Yield the links of the account with these ids, in this order, in batches as `lines`."""
+    yield csv_export.lines([_COLUMNS])
+    for start in range(0, len(ids), _BATCH):
+        part = ids[start : start + _BATCH]
+        yield csv_export.lines(context.read(lambda tx, part=part: _rows_of(tx, context, part)))  # type: ignore[misc]
+
+
 def _rows(tx: Connection, context: PageContext, query: ListQuery, below: int | None) -> Sequence[Sequence[Any]]:
     ids = quick_search.newest_ids(
         tx, context.account, query.words(tx, context), query.link_filter, limit=_BATCH, below=below
     )
+    return _rows_of(tx, context, ids)
+
+
+def _rows_of(tx: Connection, context: PageContext, ids: Sequence[int]) -> Sequence[Sequence[Any]]:
     listed = ops.get_many(tx, ids)
     details = list_states.read(tx, context.account, listed, with_dead=False)
     return [_row(context, link, details) for link in listed if link.id in details.states]

@@ -1,32 +1,15 @@
-"""The dashboard's list of links: search, filters, bulk actions."""
+"""The dashboard's list of links: search, filters, export, duplicates. Actions on many links are in `bulk_pages`."""
 
-from collections.abc import Callable, Sequence
-from typing import Any, get_args
+from typing import Any
 
 from sqlalchemy import Connection
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
-from waypost.dashboard import trash
 from waypost.dashboard.context import PageContext
-from waypost.dashboard.forms import parse_id
-from waypost.dashboard.i18n import ngettext
 from waypost.dashboard.routing import Router
-from waypost.db.crud import PageRequest
-from waypost.links import (
-    bulk_changes,
-    duplicates,
-    form_options,
-    list_export,
-    list_query,
-    list_states,
-    ops,
-    quick_search,
-)
-from waypost.links.columns import Status
+from waypost.links import duplicates, form_options, list_export, list_query, list_states, quick_search
 
 pages = Router()
-MAX_SELECTED = 1000
-"""Links that one action changes, as in a bulk request of the API (decision 79)."""
 _LIST = "/dashboard/links"
 _OPTIONS = (*form_options.COLLECTIONS, "domains")
 
@@ -56,7 +39,7 @@ def list_links(context: PageContext) -> Response:
         details=details,
         query=query,
         own_host=context.settings.own_host,
-        max_selected=MAX_SELECTED,
+        max_selected=list_query.MAX_SELECTED,
         short_url=context.short_url,
     )
 
@@ -65,9 +48,7 @@ def list_links(context: PageContext) -> Response:
 def export_links(context: PageContext) -> Response:
     """Return all links that match the list's query as CSV."""
     context.wait_for_ingest()
-    lines = list_export.lines(context, list_query.parse(context))
-    headers = {"Content-Disposition": 'attachment; filename="links.csv"'}
-    return StreamingResponse(lines, media_type="text/csv; charset=utf-8", headers=headers)
+    return list_export.response(list_export.lines(context, list_query.parse(context)))
 
 
 @pages.post("/dashboard/links/{id:int}/duplicate")
@@ -76,65 +57,3 @@ def duplicate_link(context: PageContext, id: int) -> Response:
     return context.redirect(
         f"{_LIST}/{copy.id}", message="The link was duplicated. This is the copy.", copy_text=context.short_url(copy)
     )
-
-
-@pages.get("/dashboard/links/{id:int}/delete")
-def confirm_deletion(context: PageContext, id: int) -> Response:
-    links = context.read(lambda tx: [ops.get_owned(tx, context.account, id)])
-    return _confirmation(context, links, "delete")
-
-
-@pages.post("/dashboard/links/delete")
-def delete_links(context: PageContext) -> Response:
-    ids, (singular, plural) = context.selected_ids(), ("The link was deleted.", "%(count)s links were deleted.")
-    return trash.delete(context, "link", ids, bulk_changes.remove, singular=singular, plural=plural)
-
-
-@pages.post("/dashboard/links/bulk")
-def apply_bulk_action(context: PageContext) -> Response:
-    """Set a status, campaign or channel of the selected links.
-
-    Asks for confirmation before links are deleted, and before all links that match the list's query are changed.
-    """
-    action, ids = context.form().text("action"), context.selected_ids()
-    change = _change(context.account, action)
-    if context.form().text("all"):
-        links: Sequence[ops.Link] = _matching(context)
-    else:
-        links = context.read(lambda tx: ops.get_owned_many(tx, context.account, ids)) if action == "delete" else ()
-    if not ids and not links:
-        return context.redirect(_LIST, message="Select at least one link.", tone="bad")
-    if change is None and action != "delete":
-        return context.redirect(_LIST, message="Select an action.", tone="bad")
-    if change is None or links:
-        return _confirmation(context, links, action)
-    context.write(lambda tx: change(tx, ids))
-    return context.redirect(_LIST, message=ngettext("The link was updated.", "%(count)s links were updated.", len(ids)))
-
-
-def _change(account: int, action: str) -> Callable[[Connection, Sequence[int]], None] | None:
-    """Return the change that an action such as `status-disabled`, `campaign-0` or `channel-7` names."""
-    name, _, target = action.partition("-")
-    group = parse_id(target)
-    status = next((value for value in get_args(Status) if value == target), None)
-    if name == "status" and status:
-        return lambda tx, ids: bulk_changes.set_status(tx, account, ids, status)
-    if name == "campaign" and group is not None:
-        return lambda tx, ids: bulk_changes.set_campaign(tx, account, ids, group or None)
-    if name == "channel" and group is not None:
-        return lambda tx, ids: bulk_changes.add_channel(tx, account, ids, group)
-    return None
-
-
-def _matching(context: PageContext) -> Sequence[ops.Link]:
-    """Return the first links that match the query of the list that the form is on."""
-    query, first = list_query.parse(context), PageRequest(limit=MAX_SELECTED)
-    return context.read_after_ingest(lambda tx: query.page(tx, context, first)).items
-
-
-def _confirmation(context: PageContext, links: Sequence[ops.Link], action: str) -> Response:
-    kind, _, target = action.partition("-")
-    group, name = parse_id(target), ""
-    if group and kind in list_states.GROUPS:
-        name = context.read(lambda tx: list_states.group_name(tx, context.account, kind, group))
-    return context.render("links/confirm.html", links=links, action=action, group=name, short_url=context.short_url)

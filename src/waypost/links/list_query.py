@@ -16,6 +16,9 @@ from waypost.links.ops import Link
 from waypost.links.words import Word
 from waypost.urls import alias_namespace
 
+MAX_SELECTED = 1000
+"""Links that one action changes, as in a bulk request of the API (decision 79)."""
+
 
 @dataclass(frozen=True)
 class ListQuery:
@@ -38,6 +41,10 @@ class ListQuery:
         return quick_search.quick_page(
             tx, context.account, window, order=self.order, words=self.words(tx, context), link_filter=self.link_filter
         )
+
+    def first_links(self, tx: Connection, context: PageContext) -> Sequence[Link]:
+        """Return the first links that match, as many as one action changes."""
+        return self.page(tx, context, PageRequest(limit=MAX_SELECTED)).items
 
     def words(self, tx: Connection, context: PageContext) -> Sequence[Word]:
         """Return the words of the search."""

@@ -16,7 +16,6 @@ from waypost.dashboard.forms import Form, Shape, Value
 from waypost.dashboard.routing import Router
 from waypost.links import dead_links, form_options, new_channels, ops, targeting, utm
 from waypost.links.schemas import LinkChange, NewLink
-from waypost.urls.utm import set_parameters
 
 pages = Router()
 SHAPE = Shape(
@@ -63,13 +62,18 @@ def create_link(context: PageContext) -> Response:
     form = context.form(SHAPE)
     link = context.create(form, NewLink, partial(_add, context, form), SHAPE)
     if (place := form.text("quick")) in ("create", "quick"):
-        invalid_form = form if link is None else None
-        return context.render(
-            "links/quick_create.html", status=200 if link else 400, place=place, form=invalid_form, link=link
-        )
+        return _quick_response(context, place, form, link)
     if link is None:
         return _new_page(context, form, status=400)
     return context.redirect(_LIST, message="Your link is ready.", copy_text=context.short_url(link))
+
+
+def _quick_response(context: PageContext, place: str, form: Form, link: ops.Address | None) -> Response:
+    """Return the form of `place` again: with its errors, or empty and with the new link."""
+    if link is None:
+        return context.render("links/quick_create.html", status=400, place=place, form=form, link=None)
+    qr_code = qr_image.qr_data_url(context.short_url(link))
+    return context.render("links/quick_create.html", place=place, form=None, link=link, qr_code=qr_code)
 
 
 @pages.get("/dashboard/links/{id:int}")
@@ -139,7 +143,7 @@ def _apply_template(tx: Connection, account: int, form: Form, fields: dict[str, 
     """Write the parameters of the selected UTM template into the destination."""
     if (selected := form.text("utm_template")) and "utm_template" not in form.errors:
         template = utm.template(tx, account, forms.parse_id(selected))
-        fields["url"] = set_parameters(fields.get("url", form.text("url")), template.values)
+        fields["url"] = utm.apply(fields.get("url", form.text("url")), template.values)
 
 
 def _update(context: PageContext, id: int, form: Form) -> ops.Address | None:
@@ -196,7 +200,7 @@ def _form_context(context: PageContext, form: Form) -> dict[str, Any]:
         "choices": _options(context, form),
         "used_utm": used_utm,
         "utm_templates": utm_templates,
-        "own_host": context.settings.own_host,
+        "utm_values": utm.values_of,
         "targeting": targeting,
         "languages": _LANGUAGE_OPTIONS,
         "unknown_conditions": {

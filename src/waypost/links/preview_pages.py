@@ -1,15 +1,20 @@
-"""The link editor's preview: how social networks show the link, and the links that exist for its destination."""
+"""The link editor's previews: how social networks show the link, its QR code, and other links to its destination."""
 
+from sqlalchemy import Connection, select
 from starlette.responses import Response
 
+from waypost.dashboard import qr_image
 from waypost.dashboard.context import PageContext, too_many_attempts
 from waypost.dashboard.forms import complete_url, parse_id
 from waypost.dashboard.i18n import gettext
 from waypost.dashboard.routing import Router
-from waypost.errors import Problem
+from waypost.db.schema import domains
+from waypost.errors import Kind, Problem, taken
 from waypost.http import safe_client
-from waypost.links import duplicates, social_card
+from waypost.links import duplicates, ops, social_card
 from waypost.links.social_card import Card
+from waypost.urls import alias_namespace, hostnames
+from waypost.urls.alias_namespace import OWN
 
 pages = Router()
 
@@ -37,6 +42,35 @@ def show_preview(context: PageContext) -> Response:
         same=same,
         short_url=context.short_url,
     )
+
+
+@pages.post("/dashboard/links/qr")
+def show_qr_draft(context: PageContext) -> Response:
+    """Return the page with the short URL and the QR code of a new link, or why it cannot have this alias."""
+    form = context.form()
+    url, error = "", ""
+    if custom := form.text("custom"):
+        try:
+            url = context.read(lambda tx: _short_url(tx, context, form.text("domain"), custom))
+        except Problem as problem:
+            if problem.kind not in (Kind.INVALID, Kind.TAKEN):
+                raise
+            form.errors[problem.field or ""] = problem.message
+            error = form.describe(
+                problem.field or "", gettext("Domain") if problem.field == "domain" else gettext("Alias")
+            )
+    qr_code = qr_image.qr_data_url(url) if url else ""
+    return context.render("links/qr_draft.html", url=url, qr_code=qr_code, error=error)
+
+
+def _short_url(tx: Connection, context: PageContext, domain: str, custom: str) -> str:
+    """Return the short URL of a new link. Raises INVALID and TAKEN as its creation does."""
+    host = hostnames.resolve_domain(tx, context.account, domain, settings=context.settings) if domain else OWN
+    alias = alias_namespace.pick(tx, host, custom)
+    if alias_namespace.find(tx, host, alias) is not None:
+        raise taken("custom", alias_namespace.TAKEN)
+    scheme = tx.execute(select(domains.c.scheme).where(domains.c.host == host)).scalar() if host else None
+    return context.short_url(ops.Address(0, host, alias, scheme))
 
 
 def _read(url: str) -> tuple[Card, str]:

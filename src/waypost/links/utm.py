@@ -8,12 +8,13 @@ from sqlalchemy import Connection, RowMapping, select
 
 from waypost.db.schema import links, utm_templates
 from waypost.errors import invalid
-from waypost.urls.utm import NAMES
+from waypost.urls.utm import NAMES, set_parameters
 
 _READ_LINKS = 200
 _MAX_VALUES = 50
 _MAX_LENGTH = 255
 _MAX_TEMPLATES = 200
+_MAX_URL = 8192  # as in waypost.api.types.Url
 _TEMPLATES = select(utm_templates.c.id, utm_templates.c.name, *(utm_templates.c[name] for name in NAMES))
 
 
@@ -39,6 +40,14 @@ def template(tx: Connection, account: int, id: int | None) -> Template:
     if row is None:
         raise invalid("utm_template", "utm_template must be one of your UTM templates. Select another one.")
     return _template(row)
+
+
+def apply(url: str, values: Mapping[str, str]) -> str:
+    """Return the URL with the parameters of a template. Raises INVALID on `url` if it becomes too long."""
+    tagged = set_parameters(url, values)
+    if len(tagged) > _MAX_URL:
+        raise invalid("url", f"url must be at most {_MAX_URL} characters with the UTM parameters.")
+    return tagged
 
 
 def used_values(tx: Connection, account: int) -> Mapping[str, Sequence[str]]:

@@ -5,7 +5,7 @@ from sqlalchemy import Connection, column, delete, select, table
 from waypost.clicks.ingest import partitions
 from waypost.clicks.ingest.aggregate import DAY
 from waypost.db import change_log, leases
-from waypost.db.schema import events, idempotency_keys, visitor_salts, visitors
+from waypost.db.schema import events, idempotency_keys, link_undos, visitor_salts, visitors
 from waypost.trash import ops as trash
 
 INTERVAL_SECONDS = 60
@@ -25,6 +25,7 @@ def delete_expired(tx: Connection, now: int, *, first_kept_day: int, events_days
     tx.execute(delete(visitor_salts).where(visitor_salts.c.day < first_kept_day))
     change_log.purge(tx)
     tx.execute(delete(idempotency_keys).where(idempotency_keys.c.until < now))
+    tx.execute(delete(link_undos).where(link_undos.c.created < now - DAY))
     before = now - events_days * DAY
     partitions.drop_before(tx, "visitors", first_kept_day)
     tx.execute(delete(visitors).where(visitors.c.day < first_kept_day))

@@ -32,6 +32,7 @@ from waypost.db.schema.clicks import (
 from waypost.db.schema.columns import metadata
 from waypost.db.schema.imports import import_clicks, import_origins, import_parts, import_plans, import_rows
 from waypost.db.schema.link_checks import link_checks
+from waypost.db.schema.link_undos import link_undos
 from waypost.db.schema.moderation import attempt_limits, blocklist_entries, reports
 from waypost.db.schema.page_counters import page_counters
 from waypost.db.schema.resources import (

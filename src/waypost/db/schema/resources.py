@@ -119,6 +119,7 @@ links = owned(
     string("host"),
     Column("alias", String(190), nullable=False),
     Column("url", Text, nullable=False),
+    number("urlhash"),  # waypost.links.columns.url_hash
     string("title"),
     string("description"),
     string("search"),
@@ -144,6 +145,7 @@ links = owned(
     number("uniqueclicks"),
     number("importedclicks"),
     Index("links_account_clicks", "account", "clicks", "id"),
+    Index("links_account_urlhash", "account", "urlhash", "id"),
     Index("links_campaign", "campaign", "id"),
     Index("links_account_status", "account", "status", "id"),
     Index("links_splash", "splash"),

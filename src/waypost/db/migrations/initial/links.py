@@ -1,6 +1,7 @@
 """Links, their pixels, and the checks of their destinations."""
 
 from alembic import op
+from sqlalchemy import String
 
 from waypost.db.migrations.initial.tables import (
     ALIAS,
@@ -24,6 +25,7 @@ def create() -> None:
     _create_links()
     _create_link_pixels()
     _create_link_checks()
+    _create_link_undos()
 
 
 def _create_links() -> None:
@@ -31,7 +33,9 @@ def _create_links() -> None:
         "links",
         columns(TEXT, "host"),
         columns(ALIAS, "alias"),
-        columns(TEXT, "url", "title", "description", "search"),
+        columns(TEXT, "url"),
+        columns(NUMBER, "urlhash"),
+        columns(TEXT, "title", "description", "search"),
         optional(TEXT, "password"),
         optional(NUMBER, "expiry", "clicklimit"),
         columns(NUMBER, "taken"),
@@ -49,6 +53,7 @@ def _create_links() -> None:
     )
     op.create_index("links_account_clicks", "links", ["account", "clicks", "id"])
     op.create_index("links_account_status", "links", ["account", "status", "id"])
+    op.create_index("links_account_urlhash", "links", ["account", "urlhash", "id"])
     op.create_index("links_campaign", "links", ["campaign", "id"])
     op.create_index("links_overlay", "links", ["overlay"])
     op.create_index("links_splash", "links", ["splash"])
@@ -82,3 +87,16 @@ def _create_link_checks() -> None:
     op.create_index("link_checks_dead_account", "link_checks", ["dead", "account", "link"])
     op.create_index("link_checks_due", "link_checks", ["due"])
     op.create_index("link_checks_link", "link_checks", ["link"])
+
+
+def _create_link_undos() -> None:
+    create_table(
+        "link_undos",
+        columns(ID, "account"),
+        columns(String(32), "batch"),
+        columns(NUMBER, "created"),
+        columns(JSON, "content"),
+        reference("link_undos", "account", "accounts", "CASCADE"),
+    )
+    op.create_index("link_undos_account_batch", "link_undos", ["account", "batch"])
+    op.create_index("link_undos_created", "link_undos", ["created"])

@@ -1,0 +1,90 @@
+"""Bulk actions of the list of links in a real browser, with and without scripts: place, questions and undo."""
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.conftest import Person
+from tests.support.browser import window
+from tests.support.browser_login import examine, sign_in, signed_in_page
+from tests.support.databases import ON_SQLITE
+from tests.support.layout import check_layout
+
+pytestmark = ON_SQLITE
+
+
+def _fill(ana: Person, count: int) -> list[int]:
+    return [
+        ana.add("url", url=f"https://shop.example/{n}", title=f"Link {n}", custom=f"name-{n}") for n in range(count)
+    ]
+
+
+def test_actions_of_menu_return_to_place_and_are_undone_in_toast(ana: Person, chrome: Browser, address: str) -> None:
+    ids = _fill(ana, 40)
+    ana.add("utm", name="Newsletter", utm_source="news")
+    ana.add("domain", domain="https://go.brand.example")
+    ana.add("channel", name="Print")
+    with signed_in_page(chrome, address) as page:
+        page.set_viewport_size({"width": 1280, "height": 600})
+        page.goto(f"{address}/dashboard/links?q=link&page=2")
+        place, row = page.url, page.locator("tbody tr").nth(12)
+        row.get_by_role("checkbox").check()
+        top = page.evaluate("scrollY")
+        assert top > 100
+        page.locator("summary", has_text="More actions").click()
+        check_layout(page, "menu of bulk actions")
+        page.set_viewport_size({"width": 1280, "height": 600})
+        page.get_by_role("group", name="Apply UTM template").get_by_role("button", name="Newsletter").click()
+        toast = page.locator(".toast", has_text="The link was updated.")
+        expect(toast).to_be_visible()
+        assert page.url == place
+        changed = [item["longurl"] for item in ana.get("/urls", limit=50)["data"]["urls"] if "utm_" in item["longurl"]]
+        assert len(changed) == 1
+        toast.get_by_role("button", name="Undo").click()
+        expect(page.locator(".toast", has_text="The link is as it was.")).to_be_visible()
+        assert page.url == place
+        assert not [item for item in ana.get("/urls", limit=50)["data"]["urls"] if "utm_" in item["longurl"]]
+        row.get_by_role("checkbox").check()
+        page.locator("summary", has_text="More actions").click()
+        page.get_by_role("button", name="Set expiry").click()
+        page.get_by_label("Expires").fill("2098-12-31T23:59")
+        examine(page, "question for an expiry")
+        page.get_by_role("button", name="Set expiry").click()
+        expect(row.locator(".tag", has_text="Expires")).to_be_visible()
+        assert page.url == place
+        row.get_by_role("checkbox").check()
+        page.locator("summary", has_text="More actions").click()
+        with page.expect_download() as download:
+            page.get_by_role("button", name="Export as CSV").click()
+        assert len(download.value.path().read_text().splitlines()) == 2
+        page.get_by_role("button", name="Disable").click()
+        expect(row.locator(".tag", has_text="Disabled")).to_be_visible()
+    assert len(ids) == 40
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_domain_of_all_matching_links_is_changed_except_conflicts(
+    ana: Person, chrome: Browser, address: str, *, scripts: bool
+) -> None:
+    ids = _fill(ana, 30)
+    ana.add("domain", domain="https://go.brand.example")
+    ana.add("url", url="https://shop.example/", title="Taken", custom="name-3", domain="https://go.brand.example")
+    with window(chrome, scripts=scripts) as tab:
+        page = tab.page
+        sign_in(page, address)
+        page.goto(f"{address}/dashboard/links?q=link")
+        page.locator("tbody tr").first.get_by_role("checkbox").check()
+        page.get_by_label("Select all 30 that match").check()
+        page.locator("summary", has_text="More actions").click()
+        page.get_by_role("group", name="Change domain").get_by_role("button", name="go.brand.example").click()
+        expect(page.get_by_role("heading", name="Move 30 links to another domain?")).to_be_visible()
+        page.get_by_role("button", name="Move").click()
+        message = page.get_by_role("status").filter(has_text="29 links were updated.")
+        expect(message).to_contain_text("One link stays as it was: name-3 (That alias is taken.")
+        assert page.url.endswith("?q=link")
+        assert {ana.details("url", link)["domain"] for link in ids} == {
+            "https://go.brand.example",
+            ana.details("url", ids[3])["domain"],
+        }
+        page.locator("main > .alert").get_by_role("button", name="Undo").click()
+        expect(page.get_by_role("status").filter(has_text="29 links are as they were.")).to_be_visible()
+    assert len({ana.details("url", link)["domain"] for link in ids}) == 1

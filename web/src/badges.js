@@ -1,0 +1,46 @@
+// The badges of the sections of an editor: they tell the values of the fields while these are edited.
+import { $ } from "./dom.js";
+
+const isFilled = (field) => (field.type === "checkbox" ? field.checked : Boolean(field.value.trim()));
+
+/** Returns the text of a field; that of the selected option for a select. */
+function textOf(field, texts) {
+  const value = field.value.trim();
+  if (texts) return texts[value.replace(/^\d+$/, "splash").replace(/-\d+$/, "")] ?? "";
+  return field.tagName === "SELECT" && value ? field.selectedOptions[0].text : value;
+}
+
+function numbered({ one, other }, count) {
+  if (!count) return "";
+  const separator = document.documentElement.dataset.thousands;
+  return count === 1 ? one : other.replace("{count}", count.toLocaleString("en").replaceAll(",", separator));
+}
+
+const RULES = {
+  list: (fields, { texts }) =>
+    fields
+      .map((field) => textOf(field, texts && JSON.parse(texts)))
+      .filter(Boolean)
+      .join(", "),
+  count: (fields, data) => numbered(data, fields.filter(isFilled).length),
+  number: ([field], data) => numbered(data, /^\d{1,15}$/.test(field.value.trim()) ? Number(field.value) : 0),
+  filled(fields, { one, stored }) {
+    const isStored = stored && !$(`form.editor ${stored}`)?.checked;
+    return fields.some(isFilled) || isStored ? one : "";
+  },
+};
+
+function show(badge) {
+  const { badge: rule, of, length, ...data } = badge.dataset;
+  const fields = [...badge.closest("details").querySelectorAll(of)].filter((field) => field.type !== "hidden");
+  const text = RULES[rule](fields, data);
+  const isCut = text.length > Number(length);
+  // Of a time, only the date is shown.
+  badge.textContent = isCut && rule === "list" && length > 10 ? `${text.slice(0, length - 1)}…` : text.slice(0, length);
+  badge.hidden = !text;
+}
+
+document.addEventListener("input", ({ target }) => {
+  if (!target.closest?.("form.editor")) return;
+  for (const badge of document.querySelectorAll("form.editor [data-badge]")) show(badge);
+});
