@@ -1,0 +1,55 @@
+"""Small parts of the pages of links: QR code of a new link, mark of the host, dead ends that redirect."""
+
+import re
+
+import pytest
+
+from tests.conftest import Person
+from tests.support.dashboard_client import Browser
+from tests.support.visits import new_link
+
+
+def test_qr_code_of_new_link_is_shown_before_it_is_saved(ana: Person, dashboard: Browser) -> None:
+    ana.add("domain", domain="https://go.brand.example")
+
+    def draft(custom: str, domain: str = "") -> str:
+        return str(dashboard.submit("/links/qr", at="/links/new", custom=custom, domain=domain).text)
+
+    for page, url in ((draft("spring"), "/spring<"), (draft("a/b", "go.brand.example"), "go.brand.example/a/b<")):
+        assert url in page
+        assert 'src="data:image/svg+xml;base64,' in page
+    assert "Type an alias to see the short URL" in draft("")
+    assert ana.get("/urls")["data"]["result"] == 0
+
+
+@pytest.mark.parametrize(
+    ("custom", "domain", "error"),
+    [
+        ("a b", "", "Alias must be 1 to 50 characters"),
+        ("taken", "", "That alias is taken."),
+        ("spring", "theirs.example", "Domain must be one of your branded domains"),
+    ],
+)
+def test_alias_that_a_link_cannot_have_is_reported_in_place_of_qr_code(
+    ana: Person, ben: Person, dashboard: Browser, custom: str, domain: str, error: str
+) -> None:
+    ben.add("domain", domain="https://theirs.example")
+    new_link(ben, "taken")
+    page = dashboard.submit("/links/qr", at="/links/new", custom=custom, domain=domain).text
+    assert error in page
+    assert 'src="data:image/svg+xml;base64,' not in page
+
+
+def test_host_has_same_mark_in_every_row_and_no_picture(ana: Person, dashboard: Browser) -> None:
+    for url in ("https://www.shop.example/a", "http://SHOP.example/b", "https://ähm.example/"):
+        ana.add("url", url=url)
+    marks = re.findall(
+        r'<span class="host-mark (hue-\d+)" aria-hidden="true">(.*?)</span>', dashboard.get("/links").text
+    )
+    assert [letter for _, letter in marks] == ["Ä", "S", "S"]
+    assert marks[1] == marks[2]
+
+
+def test_pages_without_anything_to_do_redirect(ana: Person, dashboard: Browser) -> None:
+    assert dashboard.flash_message(dashboard.get("/trash/empty")) == "The trash is empty."
+    assert dashboard.get("/register").headers["location"] == "/dashboard"
