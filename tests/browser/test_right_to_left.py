@@ -23,6 +23,7 @@ from waypost.moderation import reports
 from waypost.settings import Settings
 
 pytestmark = ON_SQLITE
+_ATTEMPTS = 100
 _OPENED = "details.form-section, .chart-table, .breakdown details, .language-switch"
 
 
@@ -50,8 +51,10 @@ def _faults(page: Page) -> dict[object, list[str]]:
     faults: dict[object, list[str]] = {}
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 800})
-        page.wait_for_timeout(50)  # a chart follows the width of the screen
-        faults[width] = layout_faults(page)
+        for _ in range(_ATTEMPTS):  # a chart follows the width of the screen a moment later
+            page.wait_for_timeout(50)
+            if not (faults := {**faults, width: layout_faults(page)})[width]:
+                break
         if width in (390, 1280):
             faults[width, "sides"] = mirror_faults(page)
     return {key: page_faults for key, page_faults in faults.items() if page_faults}
