@@ -99,7 +99,7 @@ class _Reader(HTMLParser):
         self._code += tag in _CODE
         if tag in _INLINE:
             classes = (dict(attrs).get("class") or "").split()
-            self._boxes.append(bool(_BOXES.intersection(classes)) or "rel" in dict(attrs))
+            self._boxes.append(bool(_BOXES.intersection(classes)) or not {"rel", "dir"}.isdisjoint(dict(attrs)))
         if tag not in _INLINE or self._boxes[-1] or (tag == "a" and self._run.is_after_link):
             self._run = _Run()
         for name, value in attrs:

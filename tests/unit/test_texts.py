@@ -101,6 +101,7 @@ def test_untranslated_text_is_found(template: str) -> None:
         ("{{ _('by') }} {{ name }}", True),
         ("{{ count }} {{ _('links') }}", True),
         ("{{ _('a') }} <strong>{{ name }}</strong>", True),
+        ("<strong dir='auto'>{{ name }}</strong> {{ _('a') }}", False),
         ("{{ _('a') }}{% if x %} {{ _('b') }}{% endif %}", True),
         ("{{ _('a') ~ name }}", True),
         ("{{ count }} <small>{{ ngettext('link', 'links', count) }}</small>", True),
