@@ -40,6 +40,7 @@ from waypost.db.schema import (
     overlays,
     pixels,
     splashes,
+    utm_templates,
 )
 from waypost.routers import DASHBOARD_PAGES
 from waypost.settings import Settings
@@ -150,6 +151,7 @@ def _insert_resources(tx: Connection, seeded: Filled) -> str:
         (pixels, {"type": "tagmanagerpixel", "tag": "GTM-1"}),
         (splashes, {"title": "Wait", "message": "Words"}),
         (overlays, {"type": "contact", "message": "Words"}),
+        (utm_templates, {"utm_source": "newsletter"}),
         (domains, {"scheme": "https"}),
     ):
         for n in range(1, _ROWS + 1):
