@@ -133,6 +133,7 @@ def test_domain_redirects_are_applied(ana: Person) -> None:
         "domain": "https://go.brand.example",
         "redirectroot": "https://brand.example/",
         "redirect404": "",
+        **dict.fromkeys(("brandname", "brandcolor", "brandlogo"), ""),
     }
     ana.update("domain", item, redirect404="https://brand.example/404", domain="https://ignored.example")
     ana.update("domain", item, redirectroot="")
@@ -141,6 +142,7 @@ def test_domain_redirects_are_applied(ana: Person) -> None:
         "domain": "https://go.brand.example",
         "redirectroot": "",
         "redirect404": "https://brand.example/404",
+        **dict.fromkeys(("brandname", "brandcolor", "brandlogo"), ""),
     }
 
 

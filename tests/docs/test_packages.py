@@ -29,7 +29,7 @@ _AUTHOR = ("-c", "user.name=A", "-c", "user.email=a@example.com")
 _NUMBERED_BY_YEAR = {"argon2-cffi", "structlog"}
 _LICENSES = {
     "0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "ISC", "MIT", "MIT-0", "MIT-CMU", "OFL-1.1",
-    "PSF-2.0", "Zlib",
+    "PSF-2.0", "Python-2.0", "Zlib",
     "Unlicense",
     "License :: OSI Approved :: Apache Software License", "License :: OSI Approved :: BSD License",
     "LGPL-3.0-only", "MPL-2.0",  # libraries that are installed unchanged, next to waypost

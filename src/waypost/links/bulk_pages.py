@@ -20,7 +20,7 @@ from waypost.links.schemas import LinkChange
 
 pages = Router()
 _LIST = "/dashboard/links"
-_UNDO = f"{_LIST}/undo"
+_UNDO = "/dashboard/links/undo"
 _SHAPE = Shape(local_times=("expiry",))
 _SHOWN = 5
 """Links that could not be changed, which a message names."""
