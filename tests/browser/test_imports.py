@@ -97,7 +97,7 @@ def test_form_explains_its_errors_and_keeps_the_rest(ana: Person, chrome: Browse
         page.get_by_label("Token of the service").fill("secret-of-shlink")
         page.get_by_label("Move links to another host").fill("bit.ly=")
         page.get_by_role("button", name="Show the plan").click()
-        expect(page.get_by_role("alert")).to_contain_text("enter the address of your Shlink server")
+        expect(page.get_by_role("alert")).to_contain_text("Enter the address of your Shlink server")
         expect(page.get_by_label("Service", exact=True)).to_have_value("shlink")
         assert "secret-of-shlink" not in page.content()
         examine(page, "/dashboard/import/new")

@@ -71,7 +71,7 @@ def test_search_page_is_accessible_and_fits(ana: Person, chrome: Browser, addres
         page.goto(f"{address}/dashboard")
         page.keyboard.press("Control+k")
         page.keyboard.type("link")
-        expect(page.locator("#palette .result")).to_have_count(7, timeout=_MILLISECONDS)
+        expect(page.locator("#palette .result")).to_have_count(8, timeout=_MILLISECONDS)
         examine(page, "palette")
 
 

@@ -22,6 +22,7 @@ _SPECIAL = {
     "export": ("--account", "ana", "saved.zip"),
     "plan change": ("gold", "--item-limit", "5"),
     "account add": ANA[2:],
+    "brand set": ("--name", "Ana"),
 }
 
 

@@ -75,6 +75,15 @@ def _links(wp: Caller, name: str) -> None:
     for delete, item in ((wp.delete_link, link.id), (wp.delete_campaign, campaign), (wp.delete_channel, channel)):
         assert delete(item).message
     wp.delete_qr_code(code)
+    _templates(wp, name)
+
+
+def _templates(wp: Caller, name: str) -> None:
+    template = wp.create_utm_template(name=name, utm_source="newsletter").id
+    assert wp.update_utm_template(template, utm_medium="email").message
+    assert wp.read_utm_template(template).utm_medium == "email"
+    assert [each.id for each in wp.utm_templates()] == [each.id for each in wp.list_utm_templates()] == [template]
+    wp.delete_utm_template(template)
 
 
 def _codes(wp: Caller, name: str) -> None:
@@ -89,6 +98,11 @@ def _codes(wp: Caller, name: str) -> None:
     with pytest.raises(InvalidError):
         wp.read_qr_code_statistics(code, interval="century")
     assert wp.read_qr_code_statistics(code).total.clicks == 0
+    share = wp.create_share(type="qr", itemid=code).id
+    assert wp.update_share(share, title="Scans").message
+    assert wp.read_share(share).title == "Scans"
+    assert [each.id for each in wp.shares()] == [each.id for each in wp.list_shares(type="qr")] == [share]
+    wp.delete_share(share)
     for each in (code, *(each.id for each in done.results)):
         wp.delete_qr_code(each)
 

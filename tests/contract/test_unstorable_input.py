@@ -49,8 +49,10 @@ def _values(document: Any, schema: Schema, bad: Any, depth: int = 0) -> Iterator
 def _valid_body(document: Any, schema: Schema) -> dict[str, Any]:
     """Return the required fields of a body, as far as the schema tells them."""
     schema = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
-    known = {"name": "Name", "url": "https://example.com/", "type": "text", "tag": "G-1", "data": "Hello"}
+    known: dict[str, Any] = {"name": "Name", "url": "https://example.com/", "tag": "G-1", "data": "Hello", "itemid": 1}
     known["domain"] = "https://go.brand.example"
+    types = schema["properties"].get("type", {}).get("enum", ["text"])
+    known["type"] = "text" if "text" in types else types[0]
     return {name: known.get(name) for name in schema.get("required", ())}
 
 
