@@ -56,7 +56,7 @@ def delete(
     context.wait_for_ingest()
     batch = context.write(lambda tx: ops.move(tx, context.account, kind, ids, remove))
     message = ngettext(singular, plural or singular, len(set(ids)))
-    return context.redirect(NOUNS[kind].path, message=message, undo=(f"{_LIST}/undo", batch))
+    return context.redirect(NOUNS[kind].path, message=message, undo=("/dashboard/trash/undo", batch))
 
 
 @pages.get("/dashboard/trash")
