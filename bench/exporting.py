@@ -25,11 +25,11 @@ _MIB = 1 << 20
 _BATCH = 500_000
 _NUMBERS = "WITH RECURSIVE n(n) AS (SELECT :first UNION ALL SELECT n + 1 FROM n WHERE n < :last)"
 _LINKS = """
-INSERT INTO links (account, host, alias, url, title, description, search, taken, expiryurl, type, status, metatitle,
-    metadescription, metaimage, geotarget, devicetarget, languagetarget, deeplink, parameters, clicks, uniqueclicks,
-    importedclicks, created)
-{numbers} SELECT 1, '', 'row-' || n, 'https://example.com/' || n, 'Product ' || n, '', 'row', 0, '', 'direct', 'public',
-    '', '', '', '[]', '[]', '[]', '{{}}', '[]', n % 97, n % 31, 0, 1500000000 + n FROM n
+INSERT INTO links (account, host, alias, url, urlhash, title, description, search, taken, expiryurl, type, status,
+    metatitle, metadescription, metaimage, geotarget, devicetarget, languagetarget, deeplink, parameters, clicks,
+    uniqueclicks, importedclicks, created)
+{numbers} SELECT 1, '', 'row-' || n, 'https://example.com/' || n, n, 'Product ' || n, '', 'row', 0, '', 'direct',
+    'public', '', '', '', '[]', '[]', '[]', '{{}}', '[]', n % 97, n % 31, 0, 1500000000 + n FROM n
 """
 _TIMES = """
 INSERT INTO click_times (kind, item, at, account, clicks, uniques, bots, previews, others, late)

@@ -17,7 +17,7 @@ from waypost.db.database import Database
 from waypost.db.postgres import disable_timeouts
 from waypost.db.schema import aliases, links
 from waypost.db.upgrade import upgrade
-from waypost.links.columns import search_text
+from waypost.links.columns import search_text, url_hash
 from waypost.server.new_accounts import create_account
 
 PER_PAGE = 15
@@ -122,7 +122,7 @@ def _rows(filled: Filled) -> Iterator[dict[str, Any]]:
             "clicks": n,
             "uniqueclicks": n * 2 // 3,
         }
-        yield {**row, "search": search_text(row)}
+        yield {**row, "urlhash": url_hash(str(row["url"])), "search": search_text(row)}
 
 
 def _insert(tx: Connection, account: int, batch: Sequence[Mapping[str, Any]]) -> None:

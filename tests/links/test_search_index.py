@@ -17,11 +17,11 @@ _FORGET = (
 )
 """Autovacuum may have analyzed the tables with one row: their sizes and statistics, also of indexes, are forgotten."""
 _FILL = text(
-    "INSERT INTO links (account, created, host, alias, url, title, description, search, taken, expiryurl, type, status,"
-    " metatitle, metadescription, metaimage, geotarget, devicetarget, languagetarget, deeplink, parameters, clicks,"
-    " uniqueclicks, importedclicks) SELECT account, n, host, 'filled-' || n, url, title, description,"
-    " 'https://e.com/' || md5(n::text), taken, expiryurl, type, status, metatitle, metadescription, metaimage,"
-    " geotarget, devicetarget, languagetarget, deeplink, parameters, clicks, uniqueclicks, importedclicks"
+    "INSERT INTO links (account, created, host, alias, url, urlhash, title, description, search, taken, expiryurl,"
+    " type, status, metatitle, metadescription, metaimage, geotarget, devicetarget, languagetarget, deeplink,"
+    " parameters, clicks, uniqueclicks, importedclicks) SELECT account, n, host, 'filled-' || n, url, urlhash, title,"
+    " description, 'https://e.com/' || md5(n::text), taken, expiryurl, type, status, metatitle, metadescription,"
+    " metaimage, geotarget, devicetarget, languagetarget, deeplink, parameters, clicks, uniqueclicks, importedclicks"
     " FROM links, generate_series(1, :count) AS n"
 )
 

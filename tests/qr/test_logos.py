@@ -105,7 +105,7 @@ FETCHES: tuple[tuple[str, Any, str], ...] = (
     ("endless body", _endless, "larger than 2097152 bytes"),
     ("redirect to a cloud's secrets", lambda _: [moved(b"http://169.254.169.254/latest")], "internal address"),
     ("redirect to us", lambda _: [moved(b"http://127.0.0.1:8000/api/account")], "internal address"),
-    ("redirect to a file", lambda _: [moved(b"file:///etc/passwd")], "other than http"),
+    ("redirect to a file", lambda _: [moved(b"file:///etc/passwd")], "not begin with http"),
     ("not found", lambda _: [b"HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n"], "answers 404"),
     ("not a picture", lambda _: [ok(b"<html>")], "must be a PNG or JPEG"),
 )  # fmt: skip
