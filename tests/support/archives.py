@@ -92,7 +92,7 @@ def fill(person: Person, service: AsgiClient) -> None:
         "parameters": [{"name": "a", "value": "'\"\\ü"}],
         "metatitle": "Card",
     }
-    person.add("url", url="https://example.com/ünï?a=%20", custom="straße", **fields, type="overlay-1")
+    branded = person.add("url", url="https://example.com/ünï?a=%20", custom="straße", **fields, type="overlay-1")
     link = person.add("url", url="https://example.com/plain", custom="plain", campaign=1, type="1", status="private")
     person.update("domain", 1, brandname="Ana's", brandcolor="#0A5CFF", brandlogo=PICTURE)
     person.post("/channel/2/assign/bio/1")
@@ -100,6 +100,7 @@ def fill(person: Person, service: AsgiClient) -> None:
     _add_bio_page_with_pictures(person)
     person.update("campaign", 1, name="Rotating", slug="rotating", rotation="weighted", winner=50)
     person.post(f"/campaign/1/assign/{link}", {"weight": 7, "quota": 9})
+    person.post(f"/campaign/1/assign/{branded}", {"weight": 0})  # so that the rotator leads to the same link every time
     text = {"name": "A", "email": "a@example.com", "message": "Hi\nthere", "choice": "Red", "created": 1_790_000_000}
     row = {"account": person.account, "overlay": 1, "link": link, **text}
     person.write(lambda tx: tx.execute(insert(schema.submissions).values(row)))
