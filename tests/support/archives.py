@@ -100,7 +100,7 @@ def fill(person: Person, service: AsgiClient) -> None:
     _add_bio_page_with_pictures(person)
     person.update("campaign", 1, name="Rotating", slug="rotating", rotation="weighted", winner=50)
     person.post(f"/campaign/1/assign/{link}", {"weight": 7, "quota": 9})
-    person.post(f"/campaign/1/assign/{branded}", {"weight": 0})  # so that the rotator leads to the same link every time
+    person.post(f"/campaign/1/assign/{branded}", {"weight": 0})  # the rotator always selects the other link
     text = {"name": "A", "email": "a@example.com", "message": "Hi\nthere", "choice": "Red", "created": 1_790_000_000}
     row = {"account": person.account, "overlay": 1, "link": link, **text}
     person.write(lambda tx: tx.execute(insert(schema.submissions).values(row)))
