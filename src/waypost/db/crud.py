@@ -264,6 +264,7 @@ def singular(table: Table) -> str:
 
 
 def with_defaults(table: Table, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values with the default of the column instead of each `None`."""
     row = {}
     for name, value in values.items():
         default = table.c[name].default
