@@ -265,11 +265,9 @@ def singular(table: Table) -> str:
 
 def with_defaults(table: Table, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values with the default of the column instead of each `None`."""
-    row = {}
-    for name, value in values.items():
-        default = table.c[name].default
-        row[name] = default.arg if value is None and isinstance(default, ScalarElementColumnDefault) else value
-    return row
+    defaults = {name: table.c[name].default for name, value in values.items() if value is None}
+    known = {name: each.arg for name, each in defaults.items() if isinstance(each, ScalarElementColumnDefault)}
+    return {**values, **known}
 
 
 @contextmanager
